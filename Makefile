@@ -1,0 +1,73 @@
+# make demo   the main job on a real trajectory: a table, a plot, a CSV and a report
+# make test   every gate and test
+# make bench  trajet beside MDAnalysis, mdtraj and molly, in one run
+# All of them install what they need into .venv and work again when called again.
+
+PYTHON ?= python3
+BIN := .venv/bin
+# Builds call the tools of the virtual environment by name.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
+
+.PHONY: demo test bench gates rust-tests python-tests tools clean
+.DELETE_ON_ERROR:
+
+demo: .make/built
+	@$(BIN)/python examples/demo.py
+
+# The Python tests come last, so that their closing line ends the output.
+test: gates rust-tests python-tests
+
+gates: .make/built .make/test-tools
+	cargo fmt --check
+	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
+	$(BIN)/ruff format --check python tests benches examples
+	$(BIN)/ruff check python tests benches examples
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+rust-tests: tools
+	cargo test --locked --workspace
+
+python-tests: .make/built .make/test-tools
+	$(BIN)/python -m pytest
+
+bench: .make/built .make/bench-tools
+	$(BIN)/python benches/trajectories.py
+	cargo build --release --locked --manifest-path benches/molly/Cargo.toml
+	$(BIN)/python benches/readers.py
+
+# What must be there already, and what to do where it is not.
+tools:
+	@command -v cargo >/dev/null || { echo "Rust is missing: install it with rustup (https://rustup.rs) or your package manager, 1.88 or newer" >&2; exit 1; }
+	@command -v cc >/dev/null || { echo "a C linker is missing: apt-get install build-essential" >&2; exit 1; }
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is missing: apt-get install python3 python3-venv" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; set PYTHON=python3.12 or the like" >&2; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "the venv module is missing: apt-get install python3-venv" >&2; exit 1; }
+
+.make/venv: | tools
+	@mkdir -p .make
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip 'maturin>=1.9,<2'
+	@touch $@
+
+# MDAnalysisTests holds the trajectory of the demonstration.
+.make/python-packages: .make/venv pyproject.toml
+	$(BIN)/python -m pip install --quiet 'MDAnalysisTests>=2.8'
+	@touch $@
+
+.make/built: .make/python-packages $(RUST_SOURCES) | tools
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable .
+	@touch $@
+
+.make/test-tools: .make/built
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[test]'
+	@touch $@
+
+.make/bench-tools: .make/built
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[bench]'
+	@touch $@
+
+clean:
+	rm -rf .venv .make target demo-output benches/molly/target benches/data

@@ -1,0 +1,109 @@
+"""Make the trajectories that the benches read, from the files of MDAnalysisTests.
+
+Every file is written beside its place and renamed, so a file that is there is whole and is left
+alone on the next call (`--force` makes it anew).
+
+- `adk100.xtc`: `adk_dims.dcd` written as XTC by MDAnalysis, its bytes repeated 100 times: 9,800
+  frames of 3,341 atoms, protein only.
+- `solvated.xtc`: the bytes of `adk_oplsaa.xtc` repeated 50 times: 500 frames of 47,681 atoms,
+  3,341 of protein first, then water and ions.
+- `adk10.xtc`, `solvated5.xtc`: the same, shorter, for `readers.py --quick`.
+- `adk.psf`, `adk_oplsaa.gro`: their topologies.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+DEFAULT_FOLDER = Path(__file__).resolve().parent / "data"
+
+
+def make(target: Path, write: Callable[[Path], None], *, force: bool) -> None:
+    """Call `write` with a name beside `target` and rename; nothing where `target` is there."""
+    if target.exists() and not force:
+        print(f"{target}: there, {target.stat().st_size:,} bytes")
+        return
+    beside = target.with_name(f".{os.getpid()}.tmp.{target.name}")
+    try:
+        write(beside)
+        beside.replace(target)
+    finally:
+        beside.unlink(missing_ok=True)
+    print(f"{target}: made, {target.stat().st_size:,} bytes")
+
+
+def repeat(source: Path, times: int) -> Callable[[Path], None]:
+    """Return a writer of the bytes of `source`, `times` times: an XTC file has no file header."""
+
+    def write(target: Path) -> None:
+        data = source.read_bytes()
+        with target.open("wb") as stream:
+            for _ in range(times):
+                stream.write(data)
+
+    return write
+
+
+def copy(source: Path) -> Callable[[Path], None]:
+    """Return a writer of a plain copy of `source`."""
+
+    def write(target: Path) -> None:
+        shutil.copyfile(source, target)
+
+    return write
+
+
+def as_xtc(topology: Path, trajectory: Path) -> Callable[[Path], None]:
+    """Return a writer of `trajectory`, all atoms and frames, as XTC by MDAnalysis."""
+
+    def write(target: Path) -> None:
+        import MDAnalysis
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # adk_dims.dcd has no cell, the PSF no elements
+            universe: Any = MDAnalysis.Universe(str(topology), str(trajectory))
+            with MDAnalysis.Writer(str(target), universe.atoms.n_atoms, format="XTC") as writer:
+                for _ in universe.trajectory:
+                    writer.write(universe.atoms)
+
+    return write
+
+
+def main() -> int:
+    """Make every file that is missing."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folder", nargs="?", type=Path, default=DEFAULT_FOLDER)
+    parser.add_argument("--force", action="store_true", help="make the files anew")
+    arguments = parser.parse_args()
+    folder: Path = arguments.folder
+    force: bool = arguments.force
+
+    try:
+        from MDAnalysisTests import datafiles
+    except ModuleNotFoundError as error:
+        print(f"trajectories: {error}; pip install '.[bench]' brings it", file=sys.stderr)
+        return 1
+
+    folder.mkdir(parents=True, exist_ok=True)
+    psf, dcd = Path(datafiles.PSF), Path(datafiles.DCD)
+    gro, solvated = Path(datafiles.GRO), Path(datafiles.XTC)
+    once = folder / "adk.xtc"
+    make(folder / "adk.psf", copy(psf), force=force)
+    make(folder / "adk_oplsaa.gro", copy(gro), force=force)
+    make(once, as_xtc(psf, dcd), force=force)
+    make(folder / "adk10.xtc", repeat(once, 10), force=force)
+    make(folder / "adk100.xtc", repeat(once, 100), force=force)
+    make(folder / "solvated5.xtc", repeat(solvated, 5), force=force)
+    make(folder / "solvated.xtc", repeat(solvated, 50), force=force)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

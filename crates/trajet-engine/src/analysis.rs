@@ -1,0 +1,49 @@
+//! What an analysis is: rows, a mergeable state, or both, and perhaps another pass after it.
+
+use trajet_io::{Atoms, Block};
+
+use crate::transform::Transform;
+
+/// What is folded over frames: flat, of a fixed size, carrying its own weight.
+pub type State = Vec<f64>;
+
+/// What remains of a pass.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Output {
+    /// `[n_frames, row_width]`, in the order of the wanted frames.
+    pub rows: Vec<f64>,
+    /// Numbers in a row.
+    pub row_width: usize,
+    /// The folded state.
+    pub state: State,
+}
+
+/// A function of frames.
+pub trait Analysis: Send + Sync {
+    /// Numbers that each frame yields; 0 where frames are only folded.
+    fn row_width(&self) -> usize;
+
+    /// The state before any frame.
+    fn empty(&self) -> State;
+
+    /// Writes the block's rows (`[n_frames, row_width]`) and folds its frames into `state`.
+    fn absorb(&self, block: &Block, rows: &mut [f64], state: &mut State);
+
+    /// The state of two neighbouring stretches of frames, `left` before `right`.
+    fn merge(&self, left: State, right: State) -> State;
+}
+
+/// One pass over the wanted frames.
+pub struct Pass {
+    /// The atoms to read.
+    pub atoms: Atoms,
+    /// What is done to the coordinates first, in this order.
+    pub transforms: Vec<Box<dyn Transform>>,
+    /// What is computed.
+    pub analysis: Box<dyn Analysis>,
+    /// The pass to run on this one's output; none where the output is the result.
+    pub then: Option<Continuation>,
+}
+
+/// Makes the next pass of an analysis from the output of the last.
+pub type Continuation = Box<dyn FnOnce(Output) -> Pass + Send + Sync>;

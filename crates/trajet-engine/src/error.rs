@@ -1,0 +1,62 @@
+//! What went wrong in a run: every task that failed, with its frames.
+
+use std::fmt;
+
+/// Why a task failed.
+#[non_exhaustive]
+#[derive(Debug, thiserror::Error)]
+pub enum TaskFault {
+    /// Reading or decoding failed.
+    #[error(transparent)]
+    Input(#[from] trajet_io::Error),
+    /// A defect of this program.
+    #[error("internal error, please report it: {0}")]
+    Panicked(String),
+}
+
+/// A task that failed.
+#[derive(Debug)]
+pub struct TaskError {
+    /// Its number.
+    pub task: usize,
+    /// Its first frame by position among the wanted ones.
+    pub first: usize,
+    /// Frames in it.
+    pub frames: usize,
+    /// Why.
+    pub fault: TaskFault,
+}
+
+impl fmt::Display for TaskError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.fault)
+    }
+}
+
+/// Why a run has no result.
+#[non_exhaustive]
+#[derive(Debug)]
+pub enum RunError {
+    /// The caller asked to stop.
+    Interrupted,
+    /// These tasks failed, in the order of their numbers; there is at least one.
+    Tasks(Vec<TaskError>),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunError::Interrupted => write!(f, "interrupted"),
+            RunError::Tasks(tasks) => {
+                let [first, more @ ..] = &tasks[..] else { return write!(f, "no task failed") };
+                write!(f, "{first}")?;
+                if !more.is_empty() {
+                    write!(f, " (and {} more tasks failed)", more.len())?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl std::error::Error for RunError {}

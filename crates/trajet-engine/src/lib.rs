@@ -1,0 +1,24 @@
+//! Plans an analysis over a trajectory, runs it on threads, and reports where the time went.
+//!
+//! Frames are cut into leaves ([`plan`]), leaves are grouped into tasks, a [`schedule`] hands tasks to
+//! workers, each task is read, decoded, transformed and absorbed, and states are merged along a fixed
+//! tree of leaf numbers ([`tree`]). The result has the same bits for any number of threads and any
+//! size of task.
+
+pub mod analysis;
+pub mod average;
+mod error;
+pub mod plan;
+pub mod report;
+pub mod rmsd;
+pub mod run;
+pub mod schedule;
+pub mod transform;
+pub mod tree;
+
+pub use analysis::{Analysis, Output, Pass, State};
+pub use error::{RunError, TaskError, TaskFault};
+pub use run::{Budget, Control, open, run};
+
+/// The instruction set that decoders and kernels use: so far what every processor of the target has.
+pub const INSTRUCTION_SET: &str = "scalar";

@@ -1,0 +1,165 @@
+//! RMSD of a selection, and of further ones after the superposition on it.
+
+use std::sync::Arc;
+
+use trajet_io::{Atoms, Block, Error};
+use trajet_kernels::superpose::{Coordinates, Reference};
+
+use crate::analysis::{Analysis, Output, Pass, State};
+use crate::average::Average;
+use crate::transform::{Places, Superpose};
+
+/// How a frame is laid on the reference before distances are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// Optimal rotation and translation.
+    Superposition,
+    /// Centre on centre.
+    Centre,
+    /// Not at all.
+    None,
+}
+
+/// Some atoms, what they are compared with, and their weights.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// Atoms by index in the trajectory, in any order.
+    pub atoms: Vec<i64>,
+    /// Their reference positions: `[n_atoms, 3]`, Å.
+    pub reference: Vec<f32>,
+    /// One weight an atom; none for equal weights.
+    pub weights: Option<Vec<f64>>,
+}
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The selection that decides the motion and gives the first number of a row.
+    pub main: Group,
+    /// Selections that are moved with it and give the other numbers.
+    pub groups: Vec<Group>,
+    /// How frames are laid on the reference.
+    pub fit: Fit,
+    /// Whether the reference is not that of the groups but the average structure after superposition
+    /// on it: then there are two passes.
+    pub average: bool,
+}
+
+/// The first pass that answers a request on a trajectory of `n_atoms` atoms.
+///
+/// # Errors
+/// [`Error::AtomOutOfRange`].
+///
+/// # Panics
+/// If a group is empty or its reference or weights are of another length.
+pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
+    let wanted = || std::iter::once(&request.main).chain(&request.groups);
+    // A single selection is read as it is given; several share what they have in common.
+    let union: Vec<i64> = match &request.groups[..] {
+        [] => request.main.atoms.clone(),
+        _ => {
+            let mut all: Vec<i64> = wanted().flat_map(|g| &g.atoms).copied().collect();
+            all.sort_unstable();
+            all.dedup();
+            all
+        }
+    };
+    let atoms = Atoms::listed(&union, n_atoms)?;
+    let places = |group: &Group| match &request.groups[..] {
+        [] => Places::All,
+        _ => Places::Listed(
+            group
+                .atoms
+                .iter()
+                .map(|a| union.binary_search(a).expect("part of the union") as u32)
+                .collect(),
+        ),
+    };
+    let places: Arc<[Places]> = wanted().map(places).collect();
+    let Request { main, groups, fit, average } = request;
+    if !average {
+        return Ok(Pass {
+            atoms,
+            transforms: Vec::new(),
+            analysis: Box::new(Rmsd::new(&main, &groups, fit, places)),
+            then: None,
+        });
+    }
+    let onto = Reference::new(&main.reference, main.weights.as_deref());
+    let main_places = places[0].clone();
+    let read = atoms.clone();
+    Ok(Pass {
+        transforms: vec![Box::new(Superpose { atoms: main_places, reference: onto })],
+        analysis: Box::new(Average { n_atoms: atoms.len() }),
+        atoms,
+        then: Some(Box::new(move |output: Output| {
+            let mean = Average::positions(&output.state);
+            let on_mean = |(k, mut group): (usize, Group)| {
+                let mut memory = Vec::new();
+                group.reference = places[k].gather(&mean, &mut memory).to_vec();
+                group
+            };
+            let mut all = std::iter::once(main).chain(groups).enumerate().map(on_mean);
+            let main = all.next().expect("the main selection");
+            let groups: Vec<Group> = all.collect();
+            Pass {
+                atoms: read,
+                transforms: Vec::new(),
+                analysis: Box::new(Rmsd::new(&main, &groups, fit, places)),
+                then: None,
+            }
+        })),
+    })
+}
+
+/// The analysis: one row a frame, no state.
+struct Rmsd {
+    references: Vec<Reference>,
+    places: Arc<[Places]>,
+    fit: Fit,
+}
+
+impl Rmsd {
+    fn new(main: &Group, groups: &[Group], fit: Fit, places: Arc<[Places]>) -> Self {
+        let reference = |g: &Group| Reference::new(&g.reference, g.weights.as_deref());
+        let references = std::iter::once(main).chain(groups).map(reference).collect();
+        Rmsd { references, places, fit }
+    }
+}
+
+impl Analysis for Rmsd {
+    fn row_width(&self) -> usize {
+        self.references.len()
+    }
+
+    fn empty(&self) -> State {
+        State::new()
+    }
+
+    fn absorb(&self, block: &Block, rows: &mut [f64], _: &mut State) {
+        let mut gathered = Vec::new();
+        let mut mobile = Coordinates::default();
+        let [main, groups @ ..] = &self.references[..] else { return };
+        for (i, row) in rows.chunks_exact_mut(self.row_width()).enumerate() {
+            mobile.set(self.places[0].gather(block.frame(i), &mut gathered));
+            if self.fit == Fit::Superposition && groups.is_empty() {
+                row[0] = main.rmsd(&mobile);
+                continue;
+            }
+            let (value, motion) = match self.fit {
+                Fit::Superposition => main.superpose(&mobile),
+                Fit::Centre => main.rmsd_unrotated(&mobile, true),
+                Fit::None => main.rmsd_unrotated(&mobile, false),
+            };
+            row[0] = value;
+            for (k, group) in groups.iter().enumerate() {
+                mobile.set(self.places[k + 1].gather(block.frame(i), &mut gathered));
+                row[k + 1] = group.rmsd_moved(&mobile, &motion);
+            }
+        }
+    }
+
+    fn merge(&self, left: State, _: State) -> State {
+        left
+    }
+}

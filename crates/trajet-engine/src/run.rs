@@ -1,0 +1,368 @@
+//! Runs the passes of an analysis on threads. This room starts the only threads of the library.
+//!
+//! Memory is bounded by the workers: each owns one block, one window of file bytes and the rows of
+//! its task; beside them there are the result's rows and the states that wait for their sibling (at
+//! most a few for each task under way).
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use trajet_io::{Block, Frames, OpenOptions, ParallelFor, Reader, Scratch};
+
+use crate::analysis::{Output, Pass, State};
+use crate::error::{RunError, TaskError, TaskFault};
+use crate::plan::{Leaves, tasks};
+use crate::report::{RunReport, TaskReport, WorkerReport};
+use crate::schedule::{Event, Instruction, Schedule};
+use crate::tree::{Merger, Node};
+
+/// How often the calling thread looks for a stop and shows progress.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What a run may use.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    /// Worker threads.
+    pub threads: usize,
+    /// Frames of a task, rounded up to whole leaves; none for a size that keeps all threads busy.
+    pub task_frames: Option<usize>,
+}
+
+/// The caller's side of a run, called every 100 ms on the caller's own thread.
+pub trait Control {
+    /// `done` of `total` frames (of all passes begun so far), or bytes of an index, are ready.
+    fn progress(&mut self, done: usize, total: usize);
+    /// Whether the run should stop.
+    fn interrupted(&mut self) -> bool;
+}
+
+/// Pieces of work on threads of their own, for building an index.
+#[derive(Clone, Copy, Debug)]
+pub struct Threads(pub usize);
+
+impl ParallelFor for Threads {
+    fn width(&self) -> usize {
+        self.0
+    }
+
+    fn each(&self, n: usize, work: &(dyn Fn(usize) + Sync)) {
+        let next = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..self.0.min(n) {
+                scope.spawn(|| {
+                    loop {
+                        let k = next.fetch_add(1, Ordering::Relaxed);
+                        if k >= n {
+                            break;
+                        }
+                        work(k);
+                    }
+                });
+            }
+        });
+    }
+}
+
+/// Opens a trajectory on `threads` threads, while the calling thread shows progress (in bytes that the
+/// index covers) and looks for a stop.
+///
+/// # Errors
+/// As [`trajet_io::open`]; [`trajet_io::Error::Interrupted`] where `control` asked for it.
+pub fn open(
+    path: &Path,
+    options: &OpenOptions,
+    threads: usize,
+    control: &mut dyn Control,
+) -> Result<Arc<dyn Reader>, trajet_io::Error> {
+    let (left, all_left) = (Mutex::new(1), Condvar::new());
+    std::thread::scope(|scope| {
+        let opening = scope.spawn(|| {
+            let _leaving = Leaving { left: &left, all_left: &all_left };
+            trajet_io::open(path, options, &Threads(threads))
+        });
+        let size = std::fs::metadata(path).map_or(0, |m| m.len() as usize);
+        let bytes = || options.watch.bytes.load(Ordering::Relaxed) as usize;
+        let stop = || options.watch.stop.store(true, Ordering::Relaxed);
+        watch(&left, &all_left, &bytes, size, control, &stop);
+        match opening.join() {
+            Ok(opened) => opened,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+/// Tells the calling thread that a worker has left, however that came.
+struct Leaving<'a> {
+    left: &'a Mutex<usize>,
+    all_left: &'a Condvar,
+}
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        *lock(self.left) -= 1;
+        self.all_left.notify_all();
+    }
+}
+
+/// The calling thread of a run: shows progress and looks for a stop until `left` is zero.
+/// Returns whether it was stopped.
+fn watch(
+    left: &Mutex<usize>,
+    all_left: &Condvar,
+    done: &dyn Fn() -> usize,
+    total: usize,
+    control: &mut dyn Control,
+    stop: &dyn Fn(),
+) -> bool {
+    let mut interrupted = false;
+    let mut workers = lock(left);
+    while *workers > 0 {
+        let (held, timeout) =
+            all_left.wait_timeout(workers, LOOK).unwrap_or_else(PoisonError::into_inner);
+        workers = held;
+        if timeout.timed_out() && !interrupted {
+            // The caller's code runs without the lock: it may take its time.
+            drop(workers);
+            control.progress(done(), total);
+            if control.interrupted() {
+                interrupted = true;
+                stop();
+            }
+            workers = lock(left);
+        }
+    }
+    drop(workers);
+    control.progress(done(), total);
+    interrupted || control.interrupted()
+}
+
+/// Runs `pass`, and the passes that follow from it, over the wanted frames.
+///
+/// # Errors
+/// [`RunError::Tasks`] with every task that failed, or [`RunError::Interrupted`].
+pub fn run(
+    reader: &dyn Reader,
+    frames: &Frames,
+    pass: Pass,
+    budget: Budget,
+    control: &mut dyn Control,
+) -> Result<(Output, RunReport), RunError> {
+    let begin = Instant::now();
+    let threads = budget.threads.max(1);
+    let mut report =
+        RunReport { workers: vec![WorkerReport::default(); threads], ..Default::default() };
+    let mut next = Some(pass);
+    let mut output = Output::default();
+    while let Some(mut pass) = next {
+        let then = pass.then.take();
+        output = run_pass(reader, frames, &pass, budget, begin, &mut report, control)?;
+        report.passes += 1;
+        next = then.map(|then| then(std::mem::take(&mut output)));
+    }
+    report.tasks.sort_by_key(|t| (t.pass, t.task));
+    report.wall = begin.elapsed().as_secs_f64();
+    Ok((output, report))
+}
+
+/// What the workers of a pass share.
+struct Shared<'a> {
+    reader: &'a dyn Reader,
+    frames: &'a Frames,
+    pass: &'a Pass,
+    leaves: Leaves,
+    tasks: Vec<std::ops::Range<usize>>,
+    begin: Instant,
+    pass_number: usize,
+    stop: Arc<AtomicBool>,
+    frames_done: AtomicUsize,
+    schedule: Mutex<Schedule>,
+    collected: Mutex<Collected>,
+    workers_left: Mutex<usize>,
+    all_left: Condvar,
+}
+
+/// What the tasks of a pass have yielded.
+struct Collected {
+    rows: Vec<f64>,
+    states: Merger<State>,
+    tasks: Vec<TaskReport>,
+    errors: Vec<TaskError>,
+}
+
+/// What a task yields.
+struct Yield {
+    rows: Vec<f64>,
+    states: Vec<(Node, State)>,
+}
+
+fn run_pass(
+    reader: &dyn Reader,
+    frames: &Frames,
+    pass: &Pass,
+    budget: Budget,
+    begin: Instant,
+    report: &mut RunReport,
+    control: &mut dyn Control,
+) -> Result<Output, RunError> {
+    let threads = report.workers.len();
+    let leaves = Leaves::new(frames.len(), pass.atoms.len());
+    let tasks = tasks(&leaves, threads, budget.task_frames);
+    let width = pass.analysis.row_width();
+    let shared = Shared {
+        reader,
+        frames,
+        pass,
+        leaves,
+        begin,
+        pass_number: report.passes,
+        stop: Arc::default(),
+        frames_done: AtomicUsize::new(0),
+        schedule: Mutex::new(Schedule::new(tasks.len())),
+        collected: Mutex::new(Collected {
+            rows: vec![0.0; frames.len() * width],
+            states: Merger::new(leaves.len()),
+            tasks: Vec::with_capacity(tasks.len()),
+            errors: Vec::new(),
+        }),
+        tasks,
+        workers_left: Mutex::new(threads),
+        all_left: Condvar::new(),
+    };
+    let before = report.passes * frames.len();
+    let interrupted = std::thread::scope(|scope| {
+        let shared = &shared;
+        for (number, worker) in report.workers.iter_mut().enumerate() {
+            scope.spawn(move || shared.work(number, worker));
+        }
+        let done = || before + shared.frames_done.load(Ordering::Relaxed);
+        let stop = || {
+            lock(&shared.schedule).handle(Event::Stop);
+            shared.stop.store(true, Ordering::Relaxed);
+        };
+        let total = before + frames.len();
+        watch(&shared.workers_left, &shared.all_left, &done, total, control, &stop)
+    });
+    let Collected { rows, states, tasks, mut errors } =
+        shared.collected.into_inner().unwrap_or_else(PoisonError::into_inner);
+    report.tasks.extend(tasks);
+    errors.retain(|e| !matches!(e.fault, TaskFault::Input(trajet_io::Error::Interrupted)));
+    if interrupted {
+        return Err(RunError::Interrupted);
+    }
+    if !errors.is_empty() {
+        errors.sort_by_key(|e| e.task);
+        return Err(RunError::Tasks(errors));
+    }
+    let state = states.into_whole().unwrap_or_else(|| pass.analysis.empty());
+    Ok(Output { rows, row_width: width, state })
+}
+
+/// A panic of a worker is caught and reported: a lock is never poisoned by one that matters.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared<'_> {
+    /// A worker's life.
+    fn work(&self, number: usize, report: &mut WorkerReport) {
+        let _leaving = Leaving { left: &self.workers_left, all_left: &self.all_left };
+        let begin = Instant::now();
+        let mut scratch = Scratch::stopped_by(Arc::clone(&self.stop));
+        let mut block = Block::default();
+        let stages = &mut report.stages;
+        loop {
+            let asked = Instant::now();
+            let answer = lock(&self.schedule).handle(Event::Idle { worker: number });
+            stages.t_wait += asked.elapsed().as_secs_f64();
+            let Instruction::Run { task } = answer else { break };
+            let started = self.begin.elapsed().as_secs_f64();
+            let done = catch_unwind(AssertUnwindSafe(|| {
+                self.task(task, &mut scratch, &mut block, &mut stages.t_comp)
+            }));
+            let result = done.unwrap_or_else(|panic| Err(TaskFault::Panicked(message(&*panic))));
+            let merging = Instant::now();
+            let ok = result.is_ok();
+            self.collect(number, task, started, result);
+            lock(&self.schedule).handle(Event::Done { worker: number, ok });
+            stages.t_merge += merging.elapsed().as_secs_f64();
+            report.tasks += 1;
+        }
+        report.meter.add(&scratch.meter);
+        stages.t_read = report.meter.read_ns as f64 / 1e9;
+        stages.t_decode = report.meter.decode_ns as f64 / 1e9;
+        let total = stages.t_total + begin.elapsed().as_secs_f64();
+        stages.close(total);
+    }
+
+    /// Reads, transforms and absorbs the leaves of a task.
+    fn task(
+        &self,
+        task: usize,
+        scratch: &mut Scratch,
+        block: &mut Block,
+        t_comp: &mut f64,
+    ) -> Result<Yield, TaskFault> {
+        let Pass { atoms, transforms, analysis, .. } = self.pass;
+        let leaves = self.tasks[task].clone();
+        let task_frames = self.leaves.frames_of(&leaves);
+        // The reader sees the task's frames and nothing beyond, so that it asks for no more.
+        let frames = self.frames.slice(task_frames.clone());
+        let width = analysis.row_width();
+        let mut rows = vec![0.0; frames.len() * width];
+        let mut states = Merger::new(self.leaves.len());
+        for leaf in leaves {
+            let all = self.leaves.frames(leaf);
+            let here = all.start - task_frames.start..all.end - task_frames.start;
+            block.reset(here.len(), atoms.len());
+            let Block { positions, meta, .. } = &mut *block;
+            self.reader.read_into(&frames, here.clone(), atoms, scratch, positions, meta)?;
+            let computing = Instant::now();
+            transforms.iter().for_each(|transform| transform.apply(block));
+            let mut state = analysis.empty();
+            analysis.absorb(block, &mut rows[here.start * width..here.end * width], &mut state);
+            states.add(Node::leaf(leaf), state, |left, right| analysis.merge(left, right));
+            *t_comp += computing.elapsed().as_secs_f64();
+            self.frames_done.fetch_add(here.len(), Ordering::Relaxed);
+        }
+        Ok(Yield { rows, states: states.into_subtrees() })
+    }
+
+    /// Puts rows where they belong and merges states; keeps every error.
+    fn collect(&self, worker: usize, task: usize, begin: f64, result: Result<Yield, TaskFault>) {
+        let at = self.leaves.frames_of(&self.tasks[task]);
+        let mut collected = lock(&self.collected);
+        match result {
+            Ok(Yield { rows, states }) => {
+                let width = self.pass.analysis.row_width();
+                collected.rows[at.start * width..at.end * width].copy_from_slice(&rows);
+                for (node, state) in states {
+                    let analysis = &self.pass.analysis;
+                    collected.states.add(node, state, |left, right| analysis.merge(left, right));
+                }
+            }
+            Err(fault) => {
+                collected.errors.push(TaskError { task, first: at.start, frames: at.len(), fault });
+            }
+        }
+        collected.tasks.push(TaskReport {
+            pass: self.pass_number,
+            task,
+            worker,
+            first: at.start,
+            frames: at.len(),
+            begin,
+            end: self.begin.elapsed().as_secs_f64(),
+        });
+    }
+}
+
+fn message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic".to_owned())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,247 @@
+//! The laws of a run, on a real file: the same bits for any threads and tasks, every error, an end.
+
+use std::path::PathBuf;
+
+use super::*;
+use crate::analysis::Analysis;
+use crate::rmsd::{Fit, Group, Request, plan};
+use trajet_io::{Atoms, OpenOptions};
+
+const ATOMS: usize = 7;
+
+struct Made {
+    folder: tempfile::TempDir,
+    path: PathBuf,
+    positions: Vec<f32>,
+}
+
+/// An XTC file of seven atoms (stored as plain floats) that move about.
+fn made(n_frames: usize) -> Made {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made.xtc");
+    let (mut bytes, mut positions, mut state) = (Vec::new(), Vec::new(), 7u64);
+    for frame in 0..n_frames as i32 {
+        bytes.extend([1995, ATOMS as i32, frame].iter().flat_map(|v| v.to_be_bytes()));
+        bytes.extend((frame as f32 * 2.0).to_be_bytes());
+        bytes.extend([0u8; 36]);
+        bytes.extend((ATOMS as i32).to_be_bytes());
+        for _ in 0..3 * ATOMS {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let nm = (state >> 40) as f32 / (1 << 22) as f32;
+            bytes.extend(nm.to_be_bytes());
+            positions.push(nm * 10.0);
+        }
+    }
+    std::fs::write(&path, bytes).unwrap();
+    Made { folder, path, positions }
+}
+
+fn opened(made: &Made) -> Arc<dyn Reader> {
+    let options = OpenOptions { sidecar: false, request_size: 4096, ..OpenOptions::default() };
+    open(&made.path, &options, 2, &mut Quiet::default()).unwrap()
+}
+
+/// Never stops; counts what it is told.
+#[derive(Default)]
+struct Quiet {
+    last: usize,
+    stop_at_once: bool,
+}
+
+impl Control for Quiet {
+    fn progress(&mut self, done: usize, _: usize) {
+        assert!(done >= self.last);
+        self.last = done;
+    }
+    fn interrupted(&mut self) -> bool {
+        self.stop_at_once
+    }
+}
+
+fn budget(threads: usize, task_frames: Option<usize>) -> Budget {
+    Budget { threads, task_frames }
+}
+
+fn request(made: &Made, average: bool) -> Request {
+    let group = |atoms: &[i64]| Group {
+        atoms: atoms.to_vec(),
+        reference: atoms
+            .iter()
+            .flat_map(|&a| made.positions[3 * a as usize..][..3].to_vec())
+            .collect(),
+        weights: Some(atoms.iter().map(|&a| 1.0 + a as f64).collect()),
+    };
+    Request {
+        main: group(&[0, 2, 3, 6]),
+        groups: vec![group(&[5, 1]), group(&[3])],
+        fit: Fit::Superposition,
+        average,
+    }
+}
+
+#[test]
+fn rows_have_the_same_bits_for_any_threads_and_tasks() {
+    let made = made(1500);
+    let reader = opened(&made);
+    for average in [false, true] {
+        for frames in [
+            Frames::all(1500),
+            Frames::Strided { first: 1499, step: -7, count: 200 },
+            Frames::Listed((0..999).map(|k| k * 37 % 1500).collect()),
+        ] {
+            let result = |threads, task_frames| {
+                let pass = plan(request(&made, average), ATOMS).unwrap();
+                let control = &mut Quiet::default();
+                let (output, report) =
+                    run(&*reader, &frames, pass, budget(threads, task_frames), control).unwrap();
+                assert_eq!(report.passes, 1 + usize::from(average));
+                assert_eq!(control.last, frames.len() * report.passes);
+                assert_eq!(output.rows.len(), frames.len() * 3);
+                output.rows.iter().map(|v| v.to_bits()).collect::<Vec<_>>()
+            };
+            let serial = result(1, Some(usize::MAX));
+            for threads in [1, 2, 7] {
+                for task_frames in [None, Some(1), Some(300)] {
+                    assert!(result(threads, task_frames) == serial, "{threads} {task_frames:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Folds the order of frames: any wrong merge shows.
+struct Order;
+
+impl Analysis for Order {
+    fn row_width(&self) -> usize {
+        0
+    }
+    fn empty(&self) -> State {
+        State::new()
+    }
+    fn absorb(&self, block: &Block, _: &mut [f64], state: &mut State) {
+        state.extend(block.meta.frames.iter().map(|&f| f as f64));
+    }
+    fn merge(&self, mut left: State, right: State) -> State {
+        left.extend(right);
+        left
+    }
+}
+
+fn pass_of(analysis: impl Analysis + 'static) -> Pass {
+    let atoms = Atoms::all(ATOMS);
+    Pass { atoms, transforms: Vec::new(), analysis: Box::new(analysis), then: None }
+}
+
+#[test]
+fn states_are_merged_in_the_order_of_frames() {
+    let made = made(2000);
+    let reader = opened(&made);
+    for n in [0, 1, 255, 256, 257, 2000] {
+        let frames = Frames::all(n);
+        let control = &mut Quiet::default();
+        let run = run(&*reader, &frames, pass_of(Order), budget(3, Some(1)), control);
+        assert_eq!(run.unwrap().0.state, (0..n).map(|f| f as f64).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn counts_add_up() {
+    let made = made(2000);
+    let reader = opened(&made);
+    let pass = plan(request(&made, false), ATOMS).unwrap();
+    let frames = Frames::all(2000);
+    let (_, report) = run(&*reader, &frames, pass, budget(2, None), &mut Quiet::default()).unwrap();
+    let total = |f: &dyn Fn(&WorkerReport) -> u64| report.workers.iter().map(f).sum::<u64>();
+    assert_eq!(total(&|w| w.meter.frames), 2000);
+    assert_eq!(total(&|w| w.meter.opens), 0, "workers share the file that is open");
+    assert_eq!(total(&|w| w.tasks as u64), report.tasks.len() as u64);
+    assert_eq!(report.tasks.iter().map(|t| t.frames).sum::<usize>(), 2000);
+    let (requests, bytes) = (total(&|w| w.meter.requests), total(&|w| w.meter.bytes_read));
+    assert_eq!(bytes, reader.source().size());
+    assert!(requests <= bytes / 4096 + 2 * report.tasks.len() as u64);
+    for worker in &report.workers {
+        let parts: f64 = worker.stages.named()[..10].iter().map(|(_, t)| t).sum();
+        assert!((parts - worker.stages.t_total).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn every_failing_task_is_named() {
+    let made = made(1024);
+    let reader = opened(&made);
+    // The file changes under the reader: from frame 300 on no frame begins where it did.
+    let mut bytes = std::fs::read(&made.path).unwrap();
+    let frame_bytes = bytes.len() / 1024;
+    bytes[300 * frame_bytes..].fill(0);
+    std::fs::write(&made.path, bytes).unwrap();
+    let pass = plan(request(&made, false), ATOMS).unwrap();
+    let control = &mut Quiet::default();
+    let result = run(&*reader, &Frames::all(1024), pass, budget(2, Some(256)), control);
+    let Err(RunError::Tasks(errors)) = result else { panic!("no error") };
+    assert!(!errors.is_empty());
+    assert_eq!((errors[0].task, errors[0].first, errors[0].frames), (1, 256, 256));
+    assert!(matches!(
+        errors[0].fault,
+        TaskFault::Input(trajet_io::Error::Stale { frame: 300, .. })
+    ));
+    drop(made.folder);
+}
+
+/// Fails as a defect would.
+struct Broken;
+
+impl Analysis for Broken {
+    fn row_width(&self) -> usize {
+        0
+    }
+    fn empty(&self) -> State {
+        State::new()
+    }
+    fn absorb(&self, block: &Block, _: &mut [f64], _: &mut State) {
+        assert!(!block.meta.frames.contains(&700), "frame 700 is not liked");
+    }
+    fn merge(&self, left: State, _: State) -> State {
+        left
+    }
+}
+
+#[test]
+fn a_panic_is_an_error_of_its_task() {
+    let made = made(1024);
+    let reader = opened(&made);
+    let control = &mut Quiet::default();
+    let result = run(&*reader, &Frames::all(1024), pass_of(Broken), budget(2, Some(256)), control);
+    let Err(RunError::Tasks(errors)) = result else { panic!("no error") };
+    assert_eq!(errors.len(), 1);
+    assert!(errors[0].to_string().contains("frame 700 is not liked"));
+}
+
+/// Takes long enough for the caller to look.
+struct Slow;
+
+impl Analysis for Slow {
+    fn row_width(&self) -> usize {
+        0
+    }
+    fn empty(&self) -> State {
+        State::new()
+    }
+    fn absorb(&self, _: &Block, _: &mut [f64], _: &mut State) {
+        std::thread::sleep(Duration::from_millis(150));
+    }
+    fn merge(&self, left: State, _: State) -> State {
+        left
+    }
+}
+
+#[test]
+fn a_stop_ends_the_run_early() {
+    let made = made(256 * 100);
+    let reader = opened(&made);
+    let frames = Frames::all(256 * 100);
+    let mut control = Quiet { stop_at_once: true, ..Quiet::default() };
+    let result = run(&*reader, &frames, pass_of(Slow), budget(2, Some(256)), &mut control);
+    assert!(matches!(result, Err(RunError::Interrupted)));
+    assert!(control.last < 256 * 100 / 2);
+}

@@ -1,0 +1,114 @@
+//! The first exit: coordinates of the wanted atoms of several frames, in Å.
+
+/// What a frame says of itself beside its positions.
+#[derive(Clone, Debug, Default)]
+pub struct FrameMeta {
+    /// Frame numbers.
+    pub frames: Vec<u64>,
+    /// Times, ps.
+    pub times: Vec<f64>,
+    /// Integration steps.
+    pub steps: Vec<i64>,
+    /// Unit cells: a, b, c in Å and α, β, γ in degrees; NaN where the frame has none.
+    pub cells: Vec<[f64; 6]>,
+}
+
+impl FrameMeta {
+    /// Forgets all frames and keeps the memory.
+    pub fn clear(&mut self) {
+        self.frames.clear();
+        self.times.clear();
+        self.steps.clear();
+        self.cells.clear();
+    }
+
+    /// Adds one frame.
+    pub fn push(&mut self, frame: u64, time: f64, step: i64, cell: [f64; 6]) {
+        self.frames.push(frame);
+        self.times.push(time);
+        self.steps.push(step);
+        self.cells.push(cell);
+    }
+}
+
+/// Positions of the same atoms in several frames. A block is filled again and again: the memory of
+/// a new one costs more than the decoding.
+#[derive(Clone, Debug, Default)]
+pub struct Block {
+    n_atoms: usize,
+    /// Positions: `[n_frames, n_atoms, 3]`, C order, Å.
+    pub positions: Vec<f32>,
+    /// One entry a frame.
+    pub meta: FrameMeta,
+}
+
+impl Block {
+    /// Makes room for `n_frames` frames of `n_atoms` atoms and forgets what was there.
+    pub fn reset(&mut self, n_frames: usize, n_atoms: usize) {
+        self.n_atoms = n_atoms;
+        self.positions.resize(n_frames * n_atoms * 3, 0.0);
+        self.meta.clear();
+    }
+
+    /// Atoms a frame.
+    pub fn n_atoms(&self) -> usize {
+        self.n_atoms
+    }
+
+    /// Frames that were read.
+    pub fn n_frames(&self) -> usize {
+        self.meta.frames.len()
+    }
+
+    /// Positions of the `i`-th frame of the block: `[n_atoms, 3]`, Å.
+    pub fn frame(&self, i: usize) -> &[f32] {
+        &self.positions[i * self.n_atoms * 3..(i + 1) * self.n_atoms * 3]
+    }
+
+    /// The same, for transforms.
+    pub fn frame_mut(&mut self, i: usize) -> &mut [f32] {
+        &mut self.positions[i * self.n_atoms * 3..(i + 1) * self.n_atoms * 3]
+    }
+}
+
+/// The cell lengths (in the vectors' unit times `scale`) and angles (degrees) of three box vectors,
+/// row by row. All NaN where a vector has no length, or where a number is not finite.
+pub fn cell_from_vectors(vectors: &[f32; 9], scale: f64) -> [f64; 6] {
+    let row = |i: usize| [0, 1, 2].map(|k| f64::from(vectors[3 * i + k]));
+    let dot = |u: [f64; 3], v: [f64; 3]| u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
+    let (a, b, c) = (row(0), row(1), row(2));
+    let (la, lb, lc) = (dot(a, a).sqrt(), dot(b, b).sqrt(), dot(c, c).sqrt());
+    if !(la > 0.0 && lb > 0.0 && lc > 0.0 && (la + lb + lc).is_finite()) {
+        return [f64::NAN; 6];
+    }
+    let angle = |d: f64| if d == 0.0 { 90.0 } else { d.clamp(-1.0, 1.0).acos().to_degrees() };
+    [
+        la * scale,
+        lb * scale,
+        lc * scale,
+        angle(dot(b, c) / (lb * lc)),
+        angle(dot(a, c) / (la * lc)),
+        angle(dot(a, b) / (la * lb)),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rhombic_dodecahedron_has_its_angles() {
+        let d = 8.0f32;
+        let h = (0.5f32).sqrt() * d;
+        let cell = cell_from_vectors(&[d, 0.0, 0.0, 0.0, d, 0.0, d / 2.0, d / 2.0, h], 10.0);
+        for (got, want) in cell.iter().zip([80.0, 80.0, 80.0, 60.0, 60.0, 90.0]) {
+            assert!((got - want).abs() < 1e-5, "{cell:?}");
+        }
+    }
+
+    #[test]
+    fn no_box_is_nan_not_zero() {
+        assert!(cell_from_vectors(&[0.0; 9], 10.0).iter().all(|v| v.is_nan()));
+        assert!(cell_from_vectors(&[f32::INFINITY; 9], 10.0).iter().all(|v| v.is_nan()));
+    }
+}

@@ -1,0 +1,209 @@
+//! What can go wrong between a path and its coordinates, with path, frame and byte offset.
+
+use std::io;
+use std::path::PathBuf;
+
+/// What is wrong with the bytes of one frame.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum Fault {
+    /// The frame does not begin with a magic number of the format.
+    #[error("a frame begins with the magic number {found}, expected 1995 or 2023")]
+    Magic {
+        /// The number in the file.
+        found: i32,
+    },
+    /// The header claims an impossible number of atoms.
+    #[error("the header claims {found} atoms")]
+    AtomCount {
+        /// The number in the file.
+        found: i32,
+    },
+    /// The two atom counts of one frame disagree.
+    #[error("the header claims {header} atoms, the coordinates {coordinates}")]
+    AtomCountTwice {
+        /// Atoms by the frame's header.
+        header: i32,
+        /// Atoms by the header of the compressed coordinates.
+        coordinates: i32,
+    },
+    /// The precision is not a positive number.
+    #[error("the precision is {found}, expected a positive number")]
+    Precision {
+        /// The number in the file.
+        found: f32,
+    },
+    /// The largest coordinate of an axis is below the smallest.
+    #[error("axis {axis} spans {min} to {max}")]
+    Range {
+        /// 0, 1 or 2.
+        axis: usize,
+        /// Smallest integer coordinate by the header.
+        min: i32,
+        /// Largest integer coordinate by the header.
+        max: i32,
+    },
+    /// The index of the small size is outside of the format's table.
+    #[error("the index of the small size is {found}, expected 9 to 72")]
+    SmallIndex {
+        /// The number in the file, or reached by the stream.
+        found: i64,
+    },
+    /// The byte count cannot belong to this number of atoms.
+    #[error("{bytes} bytes are claimed for {atoms} atoms, which need {least} to {most}")]
+    ByteCount {
+        /// Bytes of compressed coordinates by the header.
+        bytes: u64,
+        /// Atoms of the frame.
+        atoms: u64,
+        /// Fewest bytes that the format can spend.
+        least: u64,
+        /// Most bytes that the format can spend.
+        most: u64,
+    },
+    /// The compressed coordinates end before the last atom.
+    #[error("the compressed coordinates end at atom {atom}")]
+    Exhausted {
+        /// The first atom of the group that does not fit.
+        atom: usize,
+    },
+    /// Bytes are left after the last atom.
+    #[error("the compressed coordinates fill {used} of the {claimed} bytes claimed")]
+    Leftover {
+        /// Bytes that the atoms take.
+        used: u64,
+        /// Bytes by the header.
+        claimed: u64,
+    },
+    /// A group of atoms goes past the last atom.
+    #[error("a run of atoms begun at atom {atom} goes past the last one")]
+    Overrun {
+        /// The first atom of the group.
+        atom: usize,
+    },
+    /// A coordinate is outside the range that its own header allows.
+    #[error("a coordinate lies outside of the range that the frame declares")]
+    OutsideRange,
+}
+
+/// Everything that can go wrong in this crate.
+#[non_exhaustive]
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The operating system refused.
+    #[error("{}: cannot {doing}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What was tried.
+        doing: &'static str,
+        /// The reason given.
+        source: io::Error,
+    },
+    /// The path names a folder or a device.
+    #[error("{}: not a regular file: give the path of a trajectory", path.display())]
+    NotAFile {
+        /// The path.
+        path: PathBuf,
+        /// Whether it is a folder.
+        folder: bool,
+    },
+    /// The file has no byte.
+    #[error("{}: the file is empty (0 bytes): no frame 0 at byte 0; was the copy cut short?", path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The first bytes are of no format that is read here.
+    #[error("{}: frame 0 at byte 0: not an XTC trajectory ({looks_like}); XTC is read so far", path.display())]
+    UnknownFormat {
+        /// The file.
+        path: PathBuf,
+        /// What the first bytes suggest.
+        looks_like: String,
+    },
+    /// The file ends inside a frame.
+    #[error(
+        "{}: cut inside frame {frame}, which begins at byte {offset} and needs {needed} bytes, \
+         {left} are left: copy the file again, or read the {frame} whole frames before it with \
+         --allow-truncated-tail (allow_truncated_tail=True)",
+        path.display()
+    )]
+    Truncated {
+        /// The file.
+        path: PathBuf,
+        /// The frame that is not whole.
+        frame: u64,
+        /// Where it begins.
+        offset: u64,
+        /// Bytes that the frame needs (of its header, where that is cut).
+        needed: u64,
+        /// Bytes from `offset` to the end of the file.
+        left: u64,
+    },
+    /// A frame has another number of atoms than the first.
+    #[error(
+        "{}: frame {frame} at byte {offset}: expected {expected} atoms as in frame 0, found \
+         {found}: write frames of different systems to files of their own",
+        path.display()
+    )]
+    AtomCount {
+        /// The file.
+        path: PathBuf,
+        /// The frame.
+        frame: u64,
+        /// Where it begins.
+        offset: u64,
+        /// Atoms of frame 0.
+        expected: usize,
+        /// Atoms of this frame.
+        found: usize,
+    },
+    /// The bytes of a frame contradict the format.
+    #[error("{}: frame {frame} at byte {offset} is corrupt: {fault}; copy the file again or end before this frame", path.display())]
+    Corrupt {
+        /// The file.
+        path: PathBuf,
+        /// The frame.
+        frame: u64,
+        /// Where it begins.
+        offset: u64,
+        /// What is wrong.
+        fault: Fault,
+    },
+    /// A frame does not begin where the index says.
+    #[error(
+        "{}: frame {frame} does not begin at byte {offset} as its index says: the file changed \
+         while it was read; open it again, or rebuild the index with 'trajet index --force'",
+        path.display()
+    )]
+    Stale {
+        /// The file.
+        path: PathBuf,
+        /// The frame.
+        frame: u64,
+        /// Where the index puts it.
+        offset: u64,
+    },
+    /// A frame number past the end was asked for.
+    #[error("{}: frame {frame} is out of range: the trajectory has {n_frames} frames, 0 to {}", path.display(), n_frames.saturating_sub(1))]
+    FrameOutOfRange {
+        /// The file.
+        path: PathBuf,
+        /// The frame asked for.
+        frame: i64,
+        /// Frames in the trajectory.
+        n_frames: u64,
+    },
+    /// An atom index past the end was asked for.
+    #[error("atom {atom} is out of range: the trajectory has {n_atoms} atoms, 0 to {}", n_atoms.saturating_sub(1))]
+    AtomOutOfRange {
+        /// The atom asked for.
+        atom: i64,
+        /// Atoms in the trajectory.
+        n_atoms: usize,
+    },
+    /// The caller asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+}

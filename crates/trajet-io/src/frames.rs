@@ -1,0 +1,94 @@
+//! Which frames are wanted, in which order: an arithmetic row or a list.
+
+use std::sync::Arc;
+
+/// The wanted frames of a trajectory by number, in the order in which they are wanted.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Frames {
+    /// `first, first + step, …`, `count` of them; the step may be negative.
+    Strided {
+        /// Number of the first frame.
+        first: u64,
+        /// Distance between neighbours.
+        step: i64,
+        /// How many.
+        count: usize,
+    },
+    /// Any frames in any order, repeats allowed.
+    Listed(Arc<[u64]>),
+}
+
+impl Frames {
+    /// All frames of a trajectory of `n` frames.
+    pub fn all(n: usize) -> Self {
+        Frames::Strided { first: 0, step: 1, count: n }
+    }
+
+    /// How many frames are wanted.
+    pub fn len(&self) -> usize {
+        match self {
+            Frames::Strided { count, .. } => *count,
+            Frames::Listed(list) => list.len(),
+        }
+    }
+
+    /// Whether no frame is wanted.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Number of the frame at `position`.
+    ///
+    /// # Panics
+    /// If `position` is not below [`Frames::len`].
+    pub fn get(&self, position: usize) -> u64 {
+        match self {
+            Frames::Strided { first, step, count } => {
+                assert!(position < *count, "position {position} of {count} frames");
+                first.wrapping_add_signed(step.wrapping_mul(position as i64))
+            }
+            Frames::Listed(list) => list[position],
+        }
+    }
+
+    /// The frames at `positions`, as frames of their own.
+    ///
+    /// # Panics
+    /// If `positions` goes past [`Frames::len`].
+    #[must_use]
+    pub fn slice(&self, positions: std::ops::Range<usize>) -> Frames {
+        assert!(positions.end <= self.len(), "{positions:?} of {} frames", self.len());
+        match self {
+            Frames::Strided { first, step, .. } => Frames::Strided {
+                first: first.wrapping_add_signed(step.wrapping_mul(positions.start as i64)),
+                step: *step,
+                count: positions.len(),
+            },
+            Frames::Listed(list) => Frames::Listed(list[positions].into()),
+        }
+    }
+
+    /// The largest frame number, or none if no frame is wanted.
+    pub fn largest(&self) -> Option<u64> {
+        match self {
+            Frames::Strided { count: 0, .. } => None,
+            Frames::Strided { count, .. } => Some(self.get(0).max(self.get(count - 1))),
+            Frames::Listed(list) => list.iter().copied().max(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strided_rows_count_down_too() {
+        let frames = Frames::Strided { first: 9, step: -3, count: 4 };
+        assert_eq!((0..4).map(|i| frames.get(i)).collect::<Vec<_>>(), [9, 6, 3, 0]);
+        assert_eq!(frames.largest(), Some(9));
+        assert_eq!(Frames::all(0).largest(), None);
+        let part = frames.slice(1..3);
+        assert_eq!((0..2).map(|i| part.get(i)).collect::<Vec<_>>(), [6, 3]);
+    }
+}

@@ -1,0 +1,340 @@
+//! The frame index, and the sidecar file that keeps it.
+//!
+//! A sidecar lies beside its trajectory as `.NAME.trajet-index`; where that folder cannot be written,
+//! in the user's cache folder; else the index lives in memory only. It is stamped with the size of
+//! the trajectory and digests of its head and tail: a modification time that differs between nodes
+//! does not matter. It is written to a name of its own and renamed, so that any number of processes
+//! may do so at once without a lock: each reads a whole index, and the last one's stays.
+//!
+//! Sidecar layout, little endian: magic (8 bytes), format (4), version (u32), atoms, size of the
+//! trajectory, bytes that whole frames fill, digest of the head, digest of the tail, frames (u64
+//! each), then offsets (u64), times (f64), steps (i64) of all frames, and the XXH3 digest of all that.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::source::{Meter, Source};
+use crate::{Error, Frames};
+
+const MAGIC: &[u8; 8] = b"trajetix";
+const VERSION: u32 = 1;
+const HEADER_BYTES: usize = 64;
+const FRAME_BYTES: usize = 24;
+/// Bytes of the head and of the tail that enter the stamp.
+const STAMP_BYTES: u64 = 4096;
+
+/// Where each frame begins, when and at which step it was written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FrameIndex {
+    n_atoms: usize,
+    offsets: Vec<u64>,
+    end: u64,
+    times: Vec<f64>,
+    steps: Vec<i64>,
+}
+
+impl FrameIndex {
+    /// An index without frames.
+    pub fn new(n_atoms: usize) -> Self {
+        FrameIndex { n_atoms, ..FrameIndex::default() }
+    }
+
+    /// Adds the frame that follows the last one and ends at byte `end`.
+    pub fn push(&mut self, offset: u64, end: u64, time: f64, step: i64) {
+        self.offsets.push(offset);
+        self.times.push(time);
+        self.steps.push(step);
+        self.end = end;
+    }
+
+    /// Adds all frames of `later` from its `skip`-th on.
+    pub(crate) fn append(&mut self, later: &FrameIndex, skip: usize) {
+        if skip < later.n_frames() {
+            self.offsets.extend_from_slice(&later.offsets[skip..]);
+            self.times.extend_from_slice(&later.times[skip..]);
+            self.steps.extend_from_slice(&later.steps[skip..]);
+            self.end = later.end;
+        }
+    }
+
+    /// Atoms of every frame.
+    pub fn n_atoms(&self) -> usize {
+        self.n_atoms
+    }
+
+    /// Whole frames.
+    pub fn n_frames(&self) -> usize {
+        self.offsets.len()
+    }
+
+    /// Where a frame begins; for the number of frames, where the last one ends.
+    ///
+    /// # Panics
+    /// If `frame` is above the number of frames.
+    pub fn offset(&self, frame: u64) -> u64 {
+        let frame = frame as usize;
+        if frame == self.offsets.len() { self.end } else { self.offsets[frame] }
+    }
+
+    /// Where each frame begins.
+    pub fn offsets(&self) -> &[u64] {
+        &self.offsets
+    }
+
+    /// Bytes that whole frames fill.
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Time of each frame, ps.
+    pub fn times(&self) -> &[f64] {
+        &self.times
+    }
+
+    /// Integration step of each frame.
+    pub fn steps(&self) -> &[i64] {
+        &self.steps
+    }
+
+    /// Checks that every wanted frame exists.
+    ///
+    /// # Errors
+    /// [`Error::FrameOutOfRange`] with the largest frame asked for.
+    pub fn check(&self, frames: &Frames, path: &Path) -> Result<(), Error> {
+        match frames.largest() {
+            Some(frame) if frame >= self.n_frames() as u64 => Err(Error::FrameOutOfRange {
+                path: path.to_owned(),
+                frame: frame as i64,
+                n_frames: self.n_frames() as u64,
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Where an index came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexState {
+    /// Built from the trajectory just now.
+    Built,
+    /// Read from a sidecar that fits.
+    Loaded,
+    /// Read from a sidecar, and the frames that have come since added.
+    Extended,
+}
+
+impl IndexState {
+    /// The word that reports use.
+    pub fn name(self) -> &'static str {
+        match self {
+            IndexState::Built => "built",
+            IndexState::Loaded => "loaded",
+            IndexState::Extended => "extended",
+        }
+    }
+}
+
+/// What ties an index to the file that it describes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// Bytes in the file.
+    pub size: u64,
+    /// Digest of its first bytes.
+    pub head: u64,
+    /// Digest of its last bytes.
+    pub tail: u64,
+}
+
+impl Stamp {
+    /// The stamp that the first `size` bytes of a file have.
+    ///
+    /// # Errors
+    /// As [`Source::read_at`].
+    pub fn of(source: &Source, size: u64, meter: &mut Meter) -> Result<Stamp, Error> {
+        let n = size.min(STAMP_BYTES);
+        let mut digest = |offset| {
+            let mut bytes = [0; STAMP_BYTES as usize];
+            source.read_at(offset, &mut bytes[..n as usize], meter)?;
+            Ok(xxh3_64(&bytes[..n as usize]))
+        };
+        Ok(Stamp { size, head: digest(0)?, tail: digest(size - n)? })
+    }
+
+    /// The digest that reports name, as hexadecimal digits: of size, head and tail.
+    pub fn digest(&self) -> String {
+        let mut bytes = [0; 24];
+        bytes[..8].copy_from_slice(&self.size.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.head.to_le_bytes());
+        bytes[16..].copy_from_slice(&self.tail.to_le_bytes());
+        format!("xxh3:{:016x}", xxh3_64(&bytes))
+    }
+}
+
+/// The folders in which a trajectory's sidecar may lie, best first.
+#[derive(Clone, Debug)]
+pub struct Sidecar {
+    candidates: Vec<PathBuf>,
+    format: [u8; 4],
+}
+
+impl Sidecar {
+    /// The places for the sidecar of `trajectory`: beside it, then in `cache`.
+    pub fn of(trajectory: &Path, format: [u8; 4], cache: Option<&Path>) -> Self {
+        let absolute = fs::canonicalize(trajectory).unwrap_or_else(|_| trajectory.to_owned());
+        let name = absolute.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let mut candidates = vec![absolute.with_file_name(format!(".{name}.trajet-index"))];
+        if let Some(cache) = cache {
+            // Files of one name in different folders stay apart.
+            let place = xxh3_64(absolute.as_os_str().as_encoded_bytes());
+            candidates.push(cache.join("index").join(format!("{place:016x}-{name}.trajet-index")));
+        }
+        Sidecar { candidates, format }
+    }
+
+    /// Reads the first sidecar that is whole and of this format, with its stamp.
+    pub fn load(&self) -> Vec<(PathBuf, Stamp, FrameIndex)> {
+        let read = |path: &PathBuf| {
+            let (stamp, index) = decode(&fs::read(path).ok()?, self.format)?;
+            Some((path.clone(), stamp, index))
+        };
+        self.candidates.iter().filter_map(read).collect()
+    }
+
+    /// Writes the index to the first place that takes it; `None` where none does.
+    pub fn save(&self, stamp: &Stamp, index: &FrameIndex) -> Option<PathBuf> {
+        let bytes = encode(stamp, index, self.format);
+        let place = |(k, path): (usize, &PathBuf)| {
+            if k > 0 {
+                fs::create_dir_all(path.parent()?).ok()?;
+            }
+            write_beside_and_rename(path, &bytes).ok()?;
+            Some(path.clone())
+        };
+        self.candidates.iter().enumerate().find_map(place)
+    }
+}
+
+/// Readers see the old file or the new one, whole. What a failed attempt leaves is removed.
+fn write_beside_and_rename(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    // Unique among the threads, processes and nodes that share the folder: what it is checked for
+    // when the file is created.
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let unique = format!(
+        ".{}-{}-{}.tmp",
+        std::process::id(),
+        COUNTER.fetch_add(1, Ordering::Relaxed),
+        since.map_or(0, |d| d.as_nanos()),
+    );
+    let mut name = path.as_os_str().to_owned();
+    name.push(unique);
+    let temporary = PathBuf::from(name);
+    let written = fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&temporary)
+        .and_then(|mut file| file.write_all(bytes).and_then(|()| fs::rename(&temporary, path)));
+    if written.is_err() {
+        // Nothing more can be done about a file that cannot be removed either.
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}
+
+fn encode(stamp: &Stamp, index: &FrameIndex, format: [u8; 4]) -> Vec<u8> {
+    let n = index.n_frames();
+    let mut bytes = Vec::with_capacity(HEADER_BYTES + n * FRAME_BYTES + 8);
+    bytes.extend_from_slice(MAGIC);
+    bytes.extend_from_slice(&format);
+    bytes.extend_from_slice(&VERSION.to_le_bytes());
+    let header = [index.n_atoms as u64, stamp.size, index.end, stamp.head, stamp.tail, n as u64];
+    bytes.extend(header.iter().flat_map(|v| v.to_le_bytes()));
+    bytes.extend(index.offsets.iter().flat_map(|v| v.to_le_bytes()));
+    bytes.extend(index.times.iter().flat_map(|v| v.to_le_bytes()));
+    bytes.extend(index.steps.iter().flat_map(|v| v.to_le_bytes()));
+    bytes.extend_from_slice(&xxh3_64(&bytes).to_le_bytes());
+    bytes
+}
+
+/// None where anything does not fit: a sidecar is never an error, only stale.
+fn decode(bytes: &[u8], format: [u8; 4]) -> Option<(Stamp, FrameIndex)> {
+    let word = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+    let body = bytes.len().checked_sub(8).filter(|&n| n >= HEADER_BYTES)?;
+    let fits = bytes.starts_with(MAGIC)
+        && bytes[8..12] == format
+        && bytes[12..16] == VERSION.to_le_bytes()
+        && word(body)? == xxh3_64(&bytes[..body]);
+    let n = usize::try_from(word(56)?).ok()?;
+    if !fits || Some(body - HEADER_BYTES) != n.checked_mul(FRAME_BYTES) {
+        return None;
+    }
+    let words = |from: usize| {
+        bytes[from..from + 8 * n].as_chunks::<8>().0.iter().map(|w| u64::from_le_bytes(*w))
+    };
+    let at = |k: usize| HEADER_BYTES + 8 * n * k;
+    let index = FrameIndex {
+        n_atoms: usize::try_from(word(16)?).ok()?,
+        offsets: words(at(0)).collect(),
+        end: word(32)?,
+        times: words(at(1)).map(f64::from_bits).collect(),
+        steps: words(at(2)).map(|w| w as i64).collect(),
+    };
+    let stamp = Stamp { size: word(24)?, head: word(40)?, tail: word(48)? };
+    let ends = index.offsets.iter().skip(1).chain(std::iter::once(&index.end));
+    let ascending = index.offsets.iter().zip(ends).all(|(begin, end)| begin < end);
+    (ascending && n > 0 && index.end <= stamp.size).then_some((stamp, index))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn three_frames() -> (Stamp, FrameIndex) {
+        let mut index = FrameIndex::new(7);
+        for k in 0..3 {
+            index.push(100 * k, 100 * (k + 1), k as f64 * 0.5, 10 * k as i64);
+        }
+        (Stamp { size: 301, head: 1, tail: 2 }, index)
+    }
+
+    #[test]
+    fn a_sidecar_gives_back_what_was_kept() {
+        let (stamp, index) = three_frames();
+        let bytes = encode(&stamp, &index, *b"XTC ");
+        assert_eq!(decode(&bytes, *b"XTC "), Some((stamp, index)));
+        assert_eq!(decode(&bytes, *b"TRR "), None);
+    }
+
+    #[test]
+    fn any_changed_or_missing_byte_makes_it_stale() {
+        let (stamp, index) = three_frames();
+        let bytes = encode(&stamp, &index, *b"XTC ");
+        for n in 0..bytes.len() {
+            assert_eq!(decode(&bytes[..n], *b"XTC "), None);
+            let mut changed = bytes.clone();
+            changed[n] ^= 0x10;
+            assert_eq!(decode(&changed, *b"XTC "), None, "byte {n}");
+        }
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written_falls_back_to_the_cache() {
+        let folder = tempfile::tempdir().unwrap();
+        let trajectory = folder.path().join("a.xtc");
+        fs::write(&trajectory, b"x").unwrap();
+        // A folder in the sidecar's place refuses the rename for every user.
+        fs::create_dir(folder.path().join(".a.xtc.trajet-index")).unwrap();
+        let cache = folder.path().join("cache");
+        let (stamp, index) = three_frames();
+        let sidecar = Sidecar::of(&trajectory, *b"XTC ", Some(&cache));
+        let path = sidecar.save(&stamp, &index).unwrap();
+        assert!(path.starts_with(&cache));
+        assert_eq!(sidecar.load(), [(path, stamp, index.clone())]);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "no temporary file is left");
+        assert_eq!(Sidecar::of(&trajectory, *b"XTC ", None).save(&stamp, &index), None);
+    }
+}

@@ -1,0 +1,244 @@
+//! Where bytes come from. Every read passes here and is counted.
+//!
+//! Reads are positional, so that threads share one open file. There is no memory map: a file cut by
+//! somebody else would then kill the process.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+
+/// Readable bytes that every slice given to a decoder has behind its end (their value is not used).
+pub const SLACK: usize = 16;
+
+/// What one worker has asked of the storage and of the decoders.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Meter {
+    /// Files opened.
+    pub opens: u64,
+    /// Read requests made.
+    pub requests: u64,
+    /// Bytes that the requests returned.
+    pub bytes_read: u64,
+    /// Bytes that decoders looked at.
+    pub bytes_used: u64,
+    /// Frames decoded.
+    pub frames: u64,
+    /// Atoms whose coordinates were decoded.
+    pub atoms_decoded: u64,
+    /// Nanoseconds spent in read requests.
+    pub read_ns: u64,
+    /// Nanoseconds spent in decoding.
+    pub decode_ns: u64,
+}
+
+impl Meter {
+    /// Adds another meter's counts.
+    pub fn add(&mut self, other: &Meter) {
+        self.opens += other.opens;
+        self.requests += other.requests;
+        self.bytes_read += other.bytes_read;
+        self.bytes_used += other.bytes_used;
+        self.frames += other.frames;
+        self.atoms_decoded += other.atoms_decoded;
+        self.read_ns += other.read_ns;
+        self.decode_ns += other.decode_ns;
+    }
+}
+
+/// One open file.
+#[derive(Debug)]
+pub struct Source {
+    path: PathBuf,
+    file: File,
+    size: u64,
+    mtime_ns: i64,
+}
+
+impl Source {
+    /// Opens a regular file for reading.
+    ///
+    /// # Errors
+    /// [`Error::Io`] as the operating system says, [`Error::NotAFile`], [`Error::Empty`].
+    pub fn open(path: &Path, meter: &mut Meter) -> Result<Self, Error> {
+        let io = |doing| {
+            let path = path.to_owned();
+            move |source| Error::Io { path, doing, source }
+        };
+        // Looked at before opening: opening a named pipe would wait for its writer.
+        let before = std::fs::metadata(path).map_err(io("open it"))?;
+        if !before.is_file() {
+            return Err(Error::NotAFile { path: path.to_owned(), folder: before.is_dir() });
+        }
+        let file = File::open(path).map_err(io("open it"))?;
+        meter.opens += 1;
+        let metadata = file.metadata().map_err(io("look at it"))?;
+        if metadata.len() == 0 {
+            return Err(Error::Empty { path: path.to_owned() });
+        }
+        let mtime_ns = metadata
+            .modified()
+            .ok()
+            .and_then(|t| t.duration_since(std::time::UNIX_EPOCH).ok())
+            .map_or(0, |d| d.as_nanos() as i64);
+        Ok(Source { path: path.to_owned(), file, size: metadata.len(), mtime_ns })
+    }
+
+    /// The path that was opened.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes in the file when it was opened.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Modification time, ns since 1970: a hint, never a proof.
+    pub fn mtime_ns(&self) -> i64 {
+        self.mtime_ns
+    }
+
+    /// Fills `buffer` from byte `offset` on, in one request.
+    ///
+    /// # Errors
+    /// [`Error::Io`], also where the file has become shorter than it was.
+    pub fn read_at(&self, offset: u64, buffer: &mut [u8], meter: &mut Meter) -> Result<(), Error> {
+        let begin = std::time::Instant::now();
+        let result = read_exact_at(&self.file, buffer, offset);
+        meter.read_ns += begin.elapsed().as_nanos() as u64;
+        meter.requests += 1;
+        meter.bytes_read += buffer.len() as u64;
+        result.map_err(|source| Error::Io {
+            path: self.path.clone(),
+            doing: "read it (did it become shorter?)",
+            source,
+        })
+    }
+}
+
+#[cfg(unix)]
+fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> std::io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, buffer, offset)
+}
+
+#[cfg(windows)]
+fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> std::io::Result<()> {
+    while !buffer.is_empty() {
+        match std::os::windows::fs::FileExt::seek_read(file, buffer, offset)? {
+            0 => return Err(std::io::ErrorKind::UnexpectedEof.into()),
+            n => {
+                buffer = &mut buffer[n..];
+                offset += n as u64;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A stretch of a file held in memory, moved forward by requests of a chosen size.
+///
+/// Its memory is bounded by one request and one frame.
+#[derive(Debug, Default)]
+pub struct Window {
+    buffer: Vec<u8>,
+    start: u64,
+    len: usize,
+}
+
+impl Window {
+    /// The bytes `from..from + len`, with [`SLACK`] readable bytes behind them.
+    ///
+    /// What is missing is asked for in one request that goes on to the next multiple of
+    /// `request_size`, but not past `until`, where the wanted bytes end.
+    ///
+    /// # Errors
+    /// As [`Source::read_at`].
+    pub fn bytes(
+        &mut self,
+        source: &Source,
+        from: u64,
+        len: usize,
+        until: u64,
+        request_size: usize,
+        meter: &mut Meter,
+    ) -> Result<&[u8], Error> {
+        let end = from + len as u64;
+        let held = self.start..self.start + self.len as u64;
+        if !(held.start <= from && end <= held.end) {
+            // What is held of the wanted bytes moves to the front; the rest is one request.
+            let keep = if held.contains(&from) { (held.end - from) as usize } else { 0 };
+            let begin = from + keep as u64;
+            let request = request_size.max(1) as u64;
+            let target = end.div_ceil(request).saturating_mul(request).min(until).max(end);
+            let fresh = (target - begin) as usize;
+            if self.buffer.len() < keep + fresh + SLACK {
+                self.buffer.resize(keep + fresh + SLACK, 0);
+            }
+            let tail = (held.end - held.start) as usize;
+            self.buffer.copy_within(tail - keep..tail, 0);
+            self.len = 0;
+            source.read_at(begin, &mut self.buffer[keep..keep + fresh], meter)?;
+            (self.start, self.len) = (from, keep + fresh);
+        }
+        let at = (from - self.start) as usize;
+        Ok(&self.buffer[at..at + len + SLACK])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn file_of(n: usize) -> (tempfile::TempDir, Source) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bytes");
+        let bytes: Vec<u8> = (0..n).map(|i| (i % 251) as u8).collect();
+        File::create(&path).unwrap().write_all(&bytes).unwrap();
+        let source = Source::open(&path, &mut Meter::default()).unwrap();
+        (folder, source)
+    }
+
+    #[test]
+    fn neighbours_share_aligned_requests() {
+        let (_folder, source) = file_of(1000);
+        let (mut window, mut meter) = (Window::default(), Meter::default());
+        for from in (0..990).step_by(10) {
+            let got = window.bytes(&source, from, 10, 1000, 256, &mut meter).unwrap();
+            assert_eq!(got.len(), 10 + SLACK);
+            assert!((0..10).all(|k| got[k] == ((from as usize + k) % 251) as u8));
+        }
+        assert_eq!((meter.requests, meter.bytes_read), (4, 1000));
+    }
+
+    #[test]
+    fn nothing_is_read_past_what_is_wanted() {
+        let (_folder, source) = file_of(1000);
+        let (mut window, mut meter) = (Window::default(), Meter::default());
+        window.bytes(&source, 100, 50, 150, 256, &mut meter).unwrap();
+        window.bytes(&source, 500, 300, 800, 256, &mut meter).unwrap();
+        assert_eq!((meter.requests, meter.bytes_read), (2, 350));
+    }
+
+    #[test]
+    fn a_file_that_shrank_is_an_error() {
+        let (folder, source) = file_of(1000);
+        File::create(folder.path().join("bytes")).unwrap();
+        let mut window = Window::default();
+        assert!(window.bytes(&source, 0, 10, 1000, 64, &mut Meter::default()).is_err());
+    }
+
+    #[test]
+    fn folders_and_empty_files_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut meter = Meter::default();
+        assert!(matches!(
+            Source::open(folder.path(), &mut meter),
+            Err(Error::NotAFile { folder: true, .. })
+        ));
+        let empty = folder.path().join("empty");
+        File::create(&empty).unwrap();
+        assert!(matches!(Source::open(&empty, &mut meter), Err(Error::Empty { .. })));
+    }
+}

@@ -1,0 +1,241 @@
+//! The second pass: the groups that the scan found, taken apart.
+//!
+//! Inside a group the differences add up from the absolute atom on; the first two atoms of a group
+//! with a run are stored swapped (a water's oxygen stands between its hydrogens), and the second
+//! difference counts from the first atom in file order.
+
+use super::head::{Head, PLAIN_ATOMS, Packed};
+use super::radix::{Radix, SMALL};
+use super::scan::{Group, Groups, Scanned, run_begins, scan};
+use crate::xdr::f32_at;
+use crate::{Atoms, Fault};
+
+/// Å in a nanometre: the one place where XTC's unit becomes ours.
+pub(crate) const ANGSTROM_PER_NM: f32 = 10.0;
+/// Most atoms of a group: the absolute one and a run of ten.
+const GROUP_ATOMS: usize = 11;
+
+/// What decoding a frame took.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Used {
+    /// Bytes of the frame that were looked at.
+    pub(super) bytes: u64,
+    /// Atoms whose coordinates were decoded.
+    pub(super) atoms: u64,
+}
+
+/// How a decode ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Decoded {
+    /// All wanted atoms are there.
+    Done(Used),
+    /// The bytes at hand end in the group of this atom.
+    Short {
+        /// First atom of that group.
+        atom: usize,
+    },
+}
+
+/// Decodes the distinct wanted atoms, ascending, as Å.
+///
+/// `bytes` begins with the frame's header and has [`crate::source::SLACK`] readable bytes behind the
+/// `at_hand` that belong to the frame. The values are `(integer as f32 * (1/precision)) * 10`,
+/// rounded after each step, as other readers of the format compute them.
+///
+/// # Errors
+/// Any [`Fault`] of the compressed coordinates.
+pub(super) fn angstroms(
+    head: &Head,
+    bytes: &[u8],
+    at_hand: usize,
+    atoms: &Atoms,
+    groups: &mut Groups,
+    out: &mut [f32],
+) -> Result<Decoded, Fault> {
+    let out = out.as_chunks_mut::<3>().0;
+    let Some(packed) = &head.packed else {
+        return Ok(plain(head, bytes, at_hand, atoms, out, |nm| nm * ANGSTROM_PER_NM));
+    };
+    let inverse = 1.0 / packed.precision;
+    let convert = |n: i32| (n as f32 * inverse) * ANGSTROM_PER_NM;
+    unpack(head, packed, bytes, at_hand, atoms, groups, out, |t| t.map(convert))
+}
+
+/// Decodes the distinct wanted atoms, ascending, as the stored integers.
+///
+/// # Errors
+/// Any [`Fault`] of the compressed coordinates.
+pub(super) fn integers(
+    head: &Head,
+    packed: &Packed,
+    bytes: &[u8],
+    at_hand: usize,
+    atoms: &Atoms,
+    groups: &mut Groups,
+    out: &mut [[i32; 3]],
+) -> Result<Decoded, Fault> {
+    unpack(head, packed, bytes, at_hand, atoms, groups, out, |t| t)
+}
+
+/// Copies the distinct wanted atoms of a frame of plain floats.
+pub(super) fn plain(
+    head: &Head,
+    bytes: &[u8],
+    at_hand: usize,
+    atoms: &Atoms,
+    out: &mut [[f32; 3]],
+    convert: impl Fn(f32) -> f32,
+) -> Decoded {
+    debug_assert!(head.n_atoms <= PLAIN_ATOMS);
+    if (at_hand as u64) < head.len {
+        return Decoded::Short { atom: 0 };
+    }
+    let place = |k: usize| atoms.sorted().map_or(k, |list| list[k] as usize);
+    for (k, position) in out.iter_mut().enumerate() {
+        let at = head.data_at + 12 * place(k);
+        *position = [0, 4, 8].map(|b| convert(f32_at(bytes, at + b)));
+    }
+    Decoded::Done(Used { bytes: head.len, atoms: out.len() as u64 })
+}
+
+#[allow(clippy::too_many_arguments)]
+fn unpack<T>(
+    head: &Head,
+    packed: &Packed,
+    bytes: &[u8],
+    at_hand: usize,
+    atoms: &Atoms,
+    groups: &mut Groups,
+    out: &mut [[T; 3]],
+    convert: impl Fn([i32; 3]) -> [T; 3],
+) -> Result<Decoded, Fault> {
+    let data = &bytes[head.data_at..];
+    let at_hand = at_hand.saturating_sub(head.data_at).min(packed.n_bytes as usize);
+    let used_bits = match scan(packed, data, at_hand, head.n_atoms, atoms, groups)? {
+        Scanned::Done(bits) => bits,
+        Scanned::Short { atom } if at_hand as u64 == packed.n_bytes => {
+            return Err(Fault::Exhausted { atom });
+        }
+        Scanned::Short { atom } => return Ok(Decoded::Short { atom }),
+    };
+    let coder = Coder::new(packed);
+    let decoded = match atoms.sorted() {
+        None => {
+            let used = used_bits.div_ceil(8);
+            if used != packed.n_bytes {
+                return Err(Fault::Leftover { used, claimed: packed.n_bytes });
+            }
+            coder.all(data, groups.as_slice(), out, convert)?;
+            head.n_atoms as u64
+        }
+        Some(wanted) => coder.wanted(data, groups.as_slice(), wanted, out, convert)?,
+    };
+    let bytes = head.data_at as u64 + used_bits.div_ceil(8);
+    Ok(Decoded::Done(Used { bytes, atoms: decoded }))
+}
+
+/// What is constant in a frame.
+struct Coder {
+    absolute: Radix,
+    min: [i32; 3],
+}
+
+impl Coder {
+    fn new(packed: &Packed) -> Self {
+        Coder { absolute: Radix::absolute(packed.sizes), min: packed.min }
+    }
+
+    fn all<T>(
+        &self,
+        data: &[u8],
+        groups: &[Group],
+        out: &mut [[T; 3]],
+        convert: impl Fn([i32; 3]) -> [T; 3],
+    ) -> Result<(), Fault> {
+        let mut inside = true;
+        for group in groups {
+            let run = usize::from(group.run);
+            let first = group.first as usize;
+            let place = &mut out[first..first + run + 1];
+            self.group(data, group, run, &mut inside, |k, triple| place[k] = convert(triple));
+        }
+        if inside { Ok(()) } else { Err(Fault::OutsideRange) }
+    }
+
+    /// Returns the number of atoms decoded.
+    fn wanted<T>(
+        &self,
+        data: &[u8],
+        groups: &[Group],
+        wanted: &[u32],
+        out: &mut [[T; 3]],
+        convert: impl Fn([i32; 3]) -> [T; 3],
+    ) -> Result<u64, Fault> {
+        let (mut inside, mut next, mut decoded) = (true, 0, 0);
+        for group in groups {
+            let first = group.first;
+            let end = first + u32::from(group.run) + 1;
+            let count = wanted[next..].iter().take_while(|&&atom| atom < end).count();
+            let here = &wanted[next..next + count];
+            let last = (here[count - 1] - first) as usize;
+            // The absolute atom stands second: where it alone is wanted, the run is not needed.
+            let only_absolute = group.run > 0 && count == 1 && last == 1;
+            let needed = if group.run == 0 || only_absolute { 0 } else { last.max(1) };
+            let mut triples = [[0; 3]; GROUP_ATOMS];
+            self.group(data, group, needed, &mut inside, |k, triple| triples[k] = triple);
+            if only_absolute {
+                triples[1] = triples[0];
+            }
+            for (position, &atom) in out[next..next + count].iter_mut().zip(here) {
+                *position = convert(triples[(atom - first) as usize]);
+            }
+            next += count;
+            decoded += needed as u64 + 1;
+        }
+        debug_assert_eq!(next, wanted.len());
+        if inside { Ok(decoded) } else { Err(Fault::OutsideRange) }
+    }
+
+    /// Decodes the absolute atom and the first `run` atoms of a group's run, in file order.
+    #[inline(always)]
+    fn group(
+        &self,
+        data: &[u8],
+        group: &Group,
+        run: usize,
+        inside: &mut bool,
+        mut emit: impl FnMut(usize, [i32; 3]),
+    ) {
+        let numbers = self.absolute.read(data, group.bit);
+        *inside &= numbers[0] < self.absolute.sizes[0];
+        if self.absolute.axes.is_some() {
+            *inside &= numbers[1] < self.absolute.sizes[1] && numbers[2] < self.absolute.sizes[2];
+        }
+        let absolute = add(numbers.map(|n| n as i32), self.min);
+        if run == 0 {
+            return emit(0, absolute);
+        }
+        let radix = &SMALL[usize::from(group.small)];
+        let size = radix.sizes[0];
+        let half = (size / 2) as i32;
+        let mut at = run_begins(data, group, u64::from(self.absolute.bits));
+        let mut difference = || {
+            let numbers = radix.read(data, at);
+            *inside &= numbers[0] < size;
+            at += u64::from(radix.bits);
+            numbers.map(|n| n as i32 - half)
+        };
+        let mut position = add(absolute, difference());
+        emit(0, position);
+        emit(1, absolute);
+        for k in 2..=run {
+            position = add(position, difference());
+            emit(k, position);
+        }
+    }
+}
+
+#[inline(always)]
+fn add(a: [i32; 3], b: [i32; 3]) -> [i32; 3] {
+    [0, 1, 2].map(|k| a[k].wrapping_add(b[k]))
+}

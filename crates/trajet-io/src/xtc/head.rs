@@ -1,0 +1,184 @@
+//! The header of one frame, checked before anything is allocated.
+//!
+//! Layout, big-endian words: magic, atoms, step, time, box (9 floats), atoms again; then up to nine
+//! atoms as plain floats, or: precision, smallest and largest integer coordinate of each axis, index
+//! of the small size, number of bytes (one word for magic 1995, two for 2023), bytes, padding to 4.
+
+use crate::Fault;
+use crate::xdr::{f32_at, i32_at, u64_at};
+use crate::xtc::radix::{FIRST_SMALL, LAST_SMALL, Radix};
+
+/// Magic number of frames whose byte count is one word.
+pub const MAGIC: i32 = 1995;
+/// Magic number of frames whose byte count is two words (GROMACS 2023 on).
+pub const MAGIC_LARGE: i32 = 2023;
+/// Up to this many atoms are stored as plain floats.
+pub const PLAIN_ATOMS: usize = 9;
+/// Bytes that show any frame's header whole.
+pub(super) const HEAD_BYTES: usize = 96;
+/// Bytes before the coordinates' own header.
+const FIXED_BYTES: usize = 56;
+
+/// The header of compressed coordinates.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Packed {
+    pub(crate) precision: f32,
+    /// Smallest integer coordinate of each axis.
+    pub(crate) min: [i32; 3],
+    /// How many values each axis can take.
+    pub(crate) sizes: [u32; 3],
+    /// Index of the small size at the first group.
+    pub(crate) small: u8,
+    pub(crate) n_bytes: u64,
+}
+
+/// What a frame's header says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Head {
+    pub(crate) magic: i32,
+    pub(crate) n_atoms: usize,
+    pub(crate) step: i32,
+    pub(crate) time: f32,
+    pub(crate) vectors: [f32; 9],
+    /// None where the coordinates are plain floats.
+    pub(crate) packed: Option<Packed>,
+    /// Where the coordinates begin, from the frame's begin.
+    pub(crate) data_at: usize,
+    /// Bytes of the whole frame, padding included.
+    pub(crate) len: u64,
+}
+
+/// Why there is no header.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum NoHead {
+    /// This many bytes are needed to see it whole.
+    Short(usize),
+    /// It contradicts the format.
+    Fault(Fault),
+}
+
+impl From<Fault> for NoHead {
+    fn from(fault: Fault) -> Self {
+        NoHead::Fault(fault)
+    }
+}
+
+impl Head {
+    /// Reads the header at the start of `bytes`, which may go on past it.
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Head, NoHead> {
+        let need = |n: usize| if bytes.len() < n { Err(NoHead::Short(n)) } else { Ok(()) };
+        need(4)?;
+        let magic = i32_at(bytes, 0);
+        if magic != MAGIC && magic != MAGIC_LARGE {
+            return Err(Fault::Magic { found: magic }.into());
+        }
+        need(8)?;
+        let atoms = i32_at(bytes, 4);
+        if atoms <= 0 {
+            return Err(Fault::AtomCount { found: atoms }.into());
+        }
+        need(FIXED_BYTES)?;
+        let coordinates = i32_at(bytes, 52);
+        if coordinates != atoms {
+            return Err(Fault::AtomCountTwice { header: atoms, coordinates }.into());
+        }
+        let mut head = Head {
+            magic,
+            n_atoms: atoms as usize,
+            step: i32_at(bytes, 8),
+            time: f32_at(bytes, 12),
+            vectors: std::array::from_fn(|k| f32_at(bytes, 16 + 4 * k)),
+            packed: None,
+            data_at: FIXED_BYTES,
+            len: FIXED_BYTES as u64 + 12 * atoms as u64,
+        };
+        if head.n_atoms <= PLAIN_ATOMS {
+            return Ok(head);
+        }
+        head.data_at = if magic == MAGIC { 92 } else { 96 };
+        need(head.data_at)?;
+        let packed = Packed::parse(bytes, magic)?;
+        packed.check_byte_count(atoms as u64)?;
+        head.len = head.data_at as u64 + packed.n_bytes.next_multiple_of(4);
+        head.packed = Some(packed);
+        Ok(head)
+    }
+}
+
+impl Packed {
+    fn parse(bytes: &[u8], magic: i32) -> Result<Packed, Fault> {
+        let precision = f32_at(bytes, 56);
+        if !(precision > 0.0 && precision.is_finite()) {
+            return Err(Fault::Precision { found: precision });
+        }
+        let min = [0, 1, 2].map(|k| i32_at(bytes, 60 + 4 * k));
+        let max = [0, 1, 2].map(|k| i32_at(bytes, 72 + 4 * k));
+        let mut sizes = [0; 3];
+        for axis in 0..3 {
+            let size = i64::from(max[axis]) - i64::from(min[axis]) + 1;
+            let range = Fault::Range { axis, min: min[axis], max: max[axis] };
+            sizes[axis] = u32::try_from(size).ok().filter(|&s| s > 0).ok_or(range)?;
+        }
+        let small = i32_at(bytes, 84);
+        if !(i32::from(FIRST_SMALL)..=i32::from(LAST_SMALL)).contains(&small) {
+            return Err(Fault::SmallIndex { found: i64::from(small) });
+        }
+        let n_bytes =
+            if magic == MAGIC { u64::from(i32_at(bytes, 88) as u32) } else { u64_at(bytes, 88) };
+        Ok(Packed { precision, min, sizes, small: small as u8, n_bytes })
+    }
+
+    /// An atom takes at least two bits and at most one group of its own, so that a false count can
+    /// neither make a reader allocate more than a small multiple of the file nor hide a lost frame.
+    fn check_byte_count(&self, atoms: u64) -> Result<(), Fault> {
+        let widest = u64::from(Radix::absolute(self.sizes).bits.max(u32::from(LAST_SMALL)));
+        let (least, most) = (atoms.div_ceil(4), atoms * (widest + 6) / 8 + 4);
+        if (least..=most).contains(&self.n_bytes) {
+            return Ok(());
+        }
+        Err(Fault::ByteCount { bytes: self.n_bytes, atoms, least, most })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rustfmt::skip]
+    pub(crate) const ONE_ATOM: [u8; 68] = [
+        0x00, 0x00, 0x07, 0xcb, // magic 1995
+        0x00, 0x00, 0x00, 0x01, // one atom
+        0x00, 0x00, 0x00, 0x0a, // step 10
+        0x3f, 0x80, 0x00, 0x00, // time 1.0 ps
+        0x40, 0, 0, 0,  0, 0, 0, 0,  0, 0, 0, 0, // box: 2 nm
+        0, 0, 0, 0,  0x40, 0, 0, 0,  0, 0, 0, 0,
+        0, 0, 0, 0,  0, 0, 0, 0,  0x40, 0, 0, 0,
+        0x00, 0x00, 0x00, 0x01, // one atom
+        0x3f, 0x80, 0, 0,  0x40, 0, 0, 0,  0x40, 0x40, 0, 0, // 1, 2, 3 nm
+    ];
+
+    #[test]
+    fn a_frame_of_one_atom() {
+        let head = Head::parse(&ONE_ATOM).unwrap();
+        assert_eq!((head.n_atoms, head.step, head.time, head.len), (1, 10, 1.0, 68));
+        assert!(head.packed.is_none());
+    }
+
+    #[test]
+    fn every_short_header_asks_for_more() {
+        for n in 0..FIXED_BYTES {
+            assert!(matches!(Head::parse(&ONE_ATOM[..n]), Err(NoHead::Short(m)) if m > n));
+        }
+    }
+
+    #[test]
+    fn false_counts_are_faults() {
+        let mut bytes = ONE_ATOM;
+        bytes[4] = 0xff; // a negative count
+        assert!(matches!(Head::parse(&bytes), Err(NoHead::Fault(Fault::AtomCount { .. }))));
+        bytes[4] = 0x7f; // two billion
+        assert!(matches!(Head::parse(&bytes), Err(NoHead::Fault(Fault::AtomCountTwice { .. }))));
+        bytes[3] = 0xcc;
+        assert!(matches!(Head::parse(&bytes), Err(NoHead::Fault(Fault::Magic { found: 1996 }))));
+    }
+}

@@ -1,0 +1,168 @@
+//! Mixed-radix numbers: three coordinates in one number of `bits` bits.
+//!
+//! The number `(x * size_y + y) * size_z + z` is stored least significant byte first, each byte most
+//! significant bit first, the last byte holding the bits that are left. It is taken apart with two
+//! divisions by constants of the frame, done as multiplications by the reciprocal.
+
+/// The sizes that small differences can have; entry `i` cubed fits into `i` bits. The format's table.
+#[rustfmt::skip]
+pub(super) const SMALL_SIZES: [u32; 73] = [
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 10, 12, 16, 20, 25, 32, 40, 50, 64, 80, 101, 128, 161, 203, 256,
+    322, 406, 512, 645, 812, 1024, 1290, 1625, 2048, 2580, 3250, 4096, 5060, 6501, 8192, 10321,
+    13003, 16384, 20642, 26007, 32768, 41285, 52015, 65536, 82570, 104031, 131072, 165140, 208063,
+    262144, 330280, 416127, 524287, 660561, 832255, 1048576, 1321122, 1664510, 2097152, 2642245,
+    3329021, 4194304, 5284491, 6658042, 8388607, 10568983, 13316085, 16777216,
+];
+/// The first entry of the table that is in use.
+pub(crate) const FIRST_SMALL: u8 = 9;
+/// The last entry of the table.
+pub(crate) const LAST_SMALL: u8 = 72;
+/// Widest number that one load of eight bytes yields at any bit offset.
+pub(super) const ONE_LOAD_BITS: u32 = 57;
+
+/// How to take one kind of number apart.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Radix {
+    /// Bits of a number.
+    pub(crate) bits: u32,
+    /// Where an axis can take more than 2^24 values, the axes stand one after the other, each as a
+    /// plain number of this many bits, and `bits` is their sum.
+    pub(super) axes: Option<[u32; 3]>,
+    /// Bits in whole bytes before the last, partial one (1 to 8 bits).
+    whole: u32,
+    /// `whole` ones.
+    mask: u64,
+    /// Values each axis can take.
+    pub(super) sizes: [u32; 3],
+    /// `2^64 / size`, rounded down, of y and z.
+    reciprocals: [u64; 2],
+}
+
+impl Radix {
+    /// The numbers that hold a frame's absolute coordinates.
+    pub(crate) fn absolute(sizes: [u32; 3]) -> Radix {
+        if sizes.iter().any(|&s| s > 0x00ff_ffff) {
+            let axes = sizes.map(|s| u32::BITS - s.leading_zeros());
+            return Radix { axes: Some(axes), bits: axes.iter().sum(), ..Radix::mixed(sizes, 1) };
+        }
+        let product: u128 = sizes.iter().map(|&s| u128::from(s)).product();
+        Radix::mixed(sizes, u128::BITS - product.leading_zeros())
+    }
+
+    const fn mixed(sizes: [u32; 3], bits: u32) -> Radix {
+        let whole = (bits - 1) / 8 * 8;
+        Radix {
+            bits,
+            axes: None,
+            whole,
+            mask: if whole < 64 { (1 << whole) - 1 } else { u64::MAX },
+            sizes,
+            reciprocals: [reciprocal(sizes[1]), reciprocal(sizes[2])],
+        }
+    }
+
+    /// Takes apart the number at bit `at` of `data`, which is readable 16 bytes past its start.
+    /// The first coordinate is not below its size where the bytes are corrupt.
+    #[inline(always)]
+    pub(super) fn read(&self, data: &[u8], at: u64) -> [u32; 3] {
+        if self.bits <= ONE_LOAD_BITS && self.axes.is_none() {
+            self.read_narrow(data, at)
+        } else {
+            self.read_wide(data, at)
+        }
+    }
+
+    /// The same for numbers of up to [`ONE_LOAD_BITS`] bits.
+    #[inline(always)]
+    pub(super) fn read_narrow(&self, data: &[u8], at: u64) -> [u32; 3] {
+        let stream = load(data, at);
+        let last = (stream << self.whole) >> (64 - (self.bits - self.whole));
+        let number = (stream.swap_bytes() & self.mask) | (last << self.whole);
+        let (rest, z) = divide(number, self.sizes[2], self.reciprocals[1]);
+        let (x, y) = divide(rest, self.sizes[1], self.reciprocals[0]);
+        [x as u32, y, z]
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn read_wide(&self, data: &[u8], mut at: u64) -> [u32; 3] {
+        if let Some(axes) = self.axes {
+            return axes.map(|bits| {
+                let value = load(data, at) >> (64 - bits);
+                at += u64::from(bits);
+                value as u32
+            });
+        }
+        let byte = (at / 8) as usize;
+        let bytes: [u8; 16] = data[byte..byte + 16].try_into().expect("a slice of sixteen");
+        let stream = u128::from_be_bytes(bytes) << (at % 8);
+        let last = (stream << self.whole) >> (128 - (self.bits - self.whole));
+        let whole = stream.swap_bytes() & ((1u128 << self.whole) - 1);
+        let number = whole | (last << self.whole);
+        let [_, y, z] = self.sizes.map(u128::from);
+        // The quotient fits as the format's product of sizes does; corrupt bytes may leave more,
+        // which saturates and is then outside of the axis.
+        let x = u32::try_from(number / z / y).unwrap_or(u32::MAX);
+        [x, (number / z % y) as u32, (number % z) as u32]
+    }
+}
+
+/// The numbers that hold small differences, by index of the small size.
+pub(super) static SMALL: [Radix; 73] = {
+    let mut table = [Radix::mixed([1, 1, 1], 1); 73];
+    let mut i = FIRST_SMALL as usize;
+    while i <= LAST_SMALL as usize {
+        table[i] = Radix::mixed([SMALL_SIZES[i]; 3], i as u32);
+        i += 1;
+    }
+    table
+};
+
+/// `2^64 / size`, rounded down (for 1: one less than that, which the correction makes good).
+const fn reciprocal(size: u32) -> u64 {
+    if size <= 1 { u64::MAX } else { ((1u128 << 64) / size as u128) as u64 }
+}
+
+/// Quotient and remainder. The product with the reciprocal is the quotient or one less.
+#[inline(always)]
+fn divide(number: u64, size: u32, reciprocal: u64) -> (u64, u32) {
+    let quotient = ((u128::from(number) * u128::from(reciprocal)) >> 64) as u64;
+    let remainder = number.wrapping_sub(quotient.wrapping_mul(u64::from(size)));
+    let short = remainder >= u64::from(size);
+    (quotient + u64::from(short), (remainder - if short { u64::from(size) } else { 0 }) as u32)
+}
+
+/// The 57 or more bits from bit `at` on, in the highest bits.
+#[inline(always)]
+pub(super) fn load(data: &[u8], at: u64) -> u64 {
+    let byte = (at / 8) as usize;
+    let bytes: [u8; 8] = data[byte..byte + 8].try_into().expect("a slice of eight");
+    u64::from_be_bytes(bytes) << (at % 8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn small_sizes_cubed_fit_their_index() {
+        for (bits, &size) in SMALL_SIZES.iter().enumerate().skip(FIRST_SMALL as usize) {
+            assert!(u128::from(size).pow(3) <= 1 << bits, "{bits}: {size}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn division_by_reciprocal_is_division(number: u64, size in 1u32..) {
+            let (q, r) = divide(number, size, reciprocal(size));
+            prop_assert_eq!((q, u64::from(r)), (number / u64::from(size), number % u64::from(size)));
+        }
+
+        #[test]
+        fn division_of_small_numbers(number in 0u64..100, size in 1u32..20) {
+            let (q, r) = divide(number, size, reciprocal(size));
+            prop_assert_eq!((q, u64::from(r)), (number / u64::from(size), number % u64::from(size)));
+        }
+    }
+}

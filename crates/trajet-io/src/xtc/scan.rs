@@ -1,0 +1,163 @@
+//! The first pass over compressed coordinates: where each group begins, without decoding any.
+//!
+//! The coordinates are a chain of groups: one atom with absolute coordinates, a flag bit, where it is
+//! set five more bits (length of the run, change of the small size), then the atoms of the run as
+//! small differences. Where the next group begins depends on the flag, those five bits and the small
+//! size alone, never on a decoded value. After this pass every group is independent of every other.
+
+use super::head::Packed;
+use super::radix::{FIRST_SMALL, LAST_SMALL, Radix, load};
+use crate::source::SLACK;
+use crate::{Atoms, Fault};
+
+/// One group: an absolute atom and its run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Group {
+    /// Where its absolute coordinates begin.
+    pub(super) bit: u64,
+    /// Index of its first atom.
+    pub(super) first: u32,
+    /// Atoms in the run (0 to 10).
+    pub(super) run: u8,
+    /// Index of the small size.
+    pub(super) small: u8,
+}
+
+/// The groups of one frame; the memory is used again.
+#[derive(Debug, Default)]
+pub(crate) struct Groups {
+    /// One place more than there can be groups, so that offering needs no branch.
+    places: Vec<Group>,
+    len: usize,
+}
+
+impl Groups {
+    fn clear(&mut self, most: usize) {
+        self.len = 0;
+        if self.places.len() <= most {
+            self.places.resize(most + 1, Group::default());
+        }
+    }
+
+    #[inline(always)]
+    fn offer(&mut self, group: Group, keep: bool) {
+        self.places[self.len] = group;
+        self.len += usize::from(keep);
+    }
+
+    pub(super) fn as_slice(&self) -> &[Group] {
+        &self.places[..self.len]
+    }
+}
+
+/// How a scan ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Scanned {
+    /// All groups with a wanted atom were found in the first so many bits.
+    Done(u64),
+    /// The bytes at hand end in the group of this atom.
+    Short {
+        /// First atom of that group.
+        atom: usize,
+    },
+}
+
+/// What the five bits behind a set flag say.
+#[derive(Clone, Copy)]
+struct Change {
+    run: u8,
+    /// Of the small size.
+    small: i8,
+}
+
+/// The value is three times the run, plus the change of the small size, plus one.
+static CHANGES: [Change; 32] = {
+    let mut table = [Change { run: 0, small: 0 }; 32];
+    let mut five = 0;
+    while five < 32 {
+        table[five] = Change { run: (five / 3) as u8, small: (five % 3) as i8 - 1 };
+        five += 1;
+    }
+    table
+};
+
+/// Finds the groups that hold a wanted atom and stops behind the last one.
+///
+/// `data` begins with the coordinates; `at_hand` of its bytes are coordinates and [`SLACK`] more are
+/// readable.
+///
+/// # Errors
+/// A run that goes past the last atom, or a small size outside of the table.
+pub(super) fn scan(
+    packed: &Packed,
+    data: &[u8],
+    at_hand: usize,
+    n_atoms: usize,
+    atoms: &Atoms,
+    groups: &mut Groups,
+) -> Result<Scanned, Fault> {
+    assert!(data.len() >= at_hand + SLACK);
+    groups.clear(n_atoms.min(atoms.n_sorted()));
+    match atoms.sorted() {
+        None => walk(packed, data, at_hand, n_atoms, n_atoms, groups, |_, _| true),
+        Some([]) => Ok(Scanned::Done(0)),
+        Some(_) => {
+            let next_wanted = atoms.next_wanted();
+            let reach = next_wanted.len() - 1;
+            let holds_one = |first: usize, end: usize| (next_wanted[first] as usize) < end;
+            walk(packed, data, at_hand, n_atoms, reach, groups, holds_one)
+        }
+    }
+}
+
+/// Hops from group to group up to the one that holds atom `reach - 1`, and keeps those that
+/// `keep(first, end)` names, `end` being the atom behind the group.
+#[inline(always)]
+fn walk(
+    packed: &Packed,
+    data: &[u8],
+    at_hand: usize,
+    n_atoms: usize,
+    reach: usize,
+    groups: &mut Groups,
+    keep: impl Fn(usize, usize) -> bool,
+) -> Result<Scanned, Fault> {
+    let n_bits = at_hand as u64 * 8;
+    let absolute_bits = u64::from(Radix::absolute(packed.sizes).bits);
+    let (mut bit, mut atom) = (0u64, 0usize);
+    let (mut run, mut small) = (0u8, packed.small);
+    while atom < reach {
+        let flag_at = bit + absolute_bits;
+        if flag_at >= n_bits {
+            return Ok(Scanned::Short { atom });
+        }
+        let flag_byte = (flag_at / 8) as usize;
+        let pair = u16::from_be_bytes([data[flag_byte], data[flag_byte + 1]]) << (flag_at % 8);
+        let change = CHANGES[usize::from(pair >> 10 & 31)];
+        let flag = pair >> 15 == 1;
+        run = if flag { change.run } else { run };
+        let end = atom + 1 + usize::from(run);
+        if end > n_atoms {
+            return Err(Fault::Overrun { atom });
+        }
+        let behind_flag = flag_at + if flag { 6 } else { 1 };
+        let next = behind_flag + u64::from(run) * u64::from(small);
+        if next > n_bits {
+            return Ok(Scanned::Short { atom });
+        }
+        groups.offer(Group { bit, first: atom as u32, run, small }, keep(atom, end));
+        (bit, atom) = (next, end);
+        small = small.wrapping_add_signed(if flag { change.small } else { 0 });
+        if !(FIRST_SMALL..=LAST_SMALL).contains(&small) && atom < n_atoms {
+            return Err(Fault::SmallIndex { found: i64::from(small) });
+        }
+    }
+    Ok(Scanned::Done(bit))
+}
+
+/// Where the small differences of a group begin.
+#[inline(always)]
+pub(super) fn run_begins(data: &[u8], group: &Group, absolute_bits: u64) -> u64 {
+    let flag_at = group.bit + absolute_bits;
+    flag_at + if load(data, flag_at) >> 63 == 1 { 6 } else { 1 }
+}

@@ -1,0 +1,428 @@
+//! Laws of the decoder on streams that a naive writer makes, group by group, from known coordinates.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use proptest::prelude::*;
+
+use super::radix::{FIRST_SMALL, LAST_SMALL, Radix, SMALL_SIZES};
+use super::{MAGIC, MAGIC_LARGE};
+use crate::{
+    Atoms, Error, Fault, FrameMeta, Frames, IndexState, OpenOptions, ParallelFor, RawPositions,
+    Reader, Scratch, Serial, open,
+};
+
+/// Bits, most significant first.
+#[derive(Default)]
+struct Bits(Vec<bool>);
+
+impl Bits {
+    fn plain(&mut self, value: u128, bits: u32) {
+        self.0.extend((0..bits).rev().map(|k| value >> k & 1 == 1));
+    }
+
+    /// Least significant byte first; the last byte holds what is left.
+    fn mixed(&mut self, numbers: [u32; 3], sizes: [u32; 3], bits: u32) {
+        let [x, y, z] = numbers.map(u128::from);
+        let mut value = (x * u128::from(sizes[1]) + y) * u128::from(sizes[2]) + z;
+        let mut left = bits;
+        while left > 8 {
+            self.plain(value & 0xff, 8);
+            value >>= 8;
+            left -= 8;
+        }
+        self.plain(value, left);
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let byte =
+            |chunk: &[bool]| chunk.iter().enumerate().map(|(k, &b)| u8::from(b) << (7 - k)).sum();
+        self.0.chunks(8).map(byte).collect()
+    }
+}
+
+/// One group as drawn: numbers are taken modulo what the axis can hold.
+#[derive(Clone, Debug)]
+struct Drawn {
+    absolute: [u32; 3],
+    /// None: the flag is clear and the run is as long as the last one.
+    run: Option<u8>,
+    change: i8,
+    differences: Vec<[u32; 3]>,
+}
+
+#[derive(Clone, Debug)]
+struct DrawnFrame {
+    sizes: [u32; 3],
+    min: [i32; 3],
+    small: u8,
+    precision: f32,
+    large: bool,
+    groups: Vec<Drawn>,
+}
+
+/// A frame's bytes and its coordinates.
+fn write(frame: &DrawnFrame, step: i32) -> (Vec<u8>, Vec<[i32; 3]>) {
+    let mut bits = Bits::default();
+    let mut triples = Vec::new();
+    let (mut run, mut small) = (0, frame.small);
+    for group in &frame.groups {
+        let radix = Radix::absolute(frame.sizes);
+        let numbers: [u32; 3] = std::array::from_fn(|k| group.absolute[k] % frame.sizes[k]);
+        match radix.axes {
+            Some(axes) => (0..3).for_each(|k| bits.plain(u128::from(numbers[k]), axes[k])),
+            None => bits.mixed(numbers, frame.sizes, radix.bits),
+        }
+        let absolute: [i32; 3] =
+            std::array::from_fn(|k| frame.min[k].wrapping_add(numbers[k] as i32));
+        let next = small as i8 + group.change;
+        let change =
+            if (FIRST_SMALL as i8..=LAST_SMALL as i8).contains(&next) { group.change } else { 0 };
+        match group.run {
+            Some(length) => {
+                run = length;
+                bits.plain(1, 1);
+                bits.plain((i16::from(run) * 3 + i16::from(change) + 1) as u128, 5);
+            }
+            None => bits.plain(0, 1),
+        }
+        let size = SMALL_SIZES[usize::from(small)];
+        let mut position = absolute;
+        for k in 0..usize::from(run) {
+            let numbers = group.differences[k].map(|n| n % size);
+            bits.mixed(numbers, [size; 3], u32::from(small));
+            position = std::array::from_fn(|a| {
+                position[a].wrapping_add(numbers[a] as i32 - (size / 2) as i32)
+            });
+            triples.push(position);
+            if k == 0 {
+                triples.push(absolute);
+            }
+        }
+        if run == 0 {
+            triples.push(absolute);
+        }
+        if group.run.is_some() {
+            small = small.wrapping_add_signed(change);
+        }
+    }
+    let data = bits.bytes();
+    let magic = if frame.large { MAGIC_LARGE } else { MAGIC };
+    let mut bytes = header(magic, triples.len() as i32, step);
+    bytes.extend(frame.precision.to_be_bytes());
+    bytes.extend(frame.min.iter().flat_map(|v| v.to_be_bytes()));
+    let max = |k: usize| (i64::from(frame.min[k]) + i64::from(frame.sizes[k]) - 1) as i32;
+    bytes.extend((0..3).flat_map(|k| max(k).to_be_bytes()));
+    bytes.extend(i32::from(frame.small).to_be_bytes());
+    if frame.large {
+        bytes.extend((data.len() as u64).to_be_bytes());
+    } else {
+        bytes.extend((data.len() as u32).to_be_bytes());
+    }
+    bytes.extend(&data);
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    (bytes, triples)
+}
+
+fn header(magic: i32, n_atoms: i32, step: i32) -> Vec<u8> {
+    let mut bytes: Vec<u8> = [magic, n_atoms, step].iter().flat_map(|v| v.to_be_bytes()).collect();
+    bytes.extend((step as f32 * 0.5).to_be_bytes());
+    bytes.extend([0u8; 36]);
+    bytes.extend(n_atoms.to_be_bytes());
+    bytes
+}
+
+fn drawn_group() -> impl Strategy<Value = Drawn> {
+    let run = prop_oneof![Just(None), (0u8..=10).prop_map(Some)];
+    let differences = prop::collection::vec(any::<[u32; 3]>(), 10);
+    (any::<[u32; 3]>(), run, -1i8..=1, differences).prop_map(
+        |(absolute, run, change, differences)| {
+            // The largest value that five bits hold is 31, so that a run of ten cannot grow its size.
+            let change = if run == Some(10) { change.min(0) } else { change };
+            Drawn { absolute, run, change, differences }
+        },
+    )
+}
+
+fn drawn_frame() -> impl Strategy<Value = DrawnFrame> {
+    // From one value to all of 32 bits on an axis, so that every way of storing them occurs.
+    let size = prop_oneof![1u32..20, 1000u32..9000, 0x40_0000u32..0x100_0000, 1u32..=u32::MAX];
+    (
+        [size.clone(), size.clone(), size],
+        any::<[u32; 3]>(),
+        FIRST_SMALL..=LAST_SMALL,
+        prop_oneof![Just(1000.0f32), Just(10.0), 0.5f32..1e6],
+        any::<bool>(),
+        prop::collection::vec(drawn_group(), 10..40),
+    )
+        .prop_map(|(sizes, at, small, precision, large, groups)| {
+            let min = std::array::from_fn(|k| {
+                let room = u32::MAX - (sizes[k] - 1);
+                let above = if room == u32::MAX { at[k] } else { at[k] % (room + 1) };
+                (i64::from(i32::MIN) + i64::from(above)) as i32
+            });
+            DrawnFrame { sizes, min, small, precision, large, groups }
+        })
+}
+
+struct OnDisk {
+    _folder: tempfile::TempDir,
+    path: PathBuf,
+}
+
+fn on_disk(bytes: &[u8]) -> OnDisk {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made.xtc");
+    std::fs::write(&path, bytes).unwrap();
+    OnDisk { _folder: folder, path }
+}
+
+fn without_sidecar() -> OpenOptions {
+    OpenOptions { sidecar: false, ..OpenOptions::default() }
+}
+
+fn read(reader: &dyn Reader, frames: &Frames, atoms: &Atoms) -> Result<Vec<f32>, Error> {
+    let mut out = vec![0.0; frames.len() * atoms.len() * 3];
+    let (mut scratch, mut meta) = (Scratch::default(), FrameMeta::default());
+    reader.read_into(frames, 0..frames.len(), atoms, &mut scratch, &mut out, &mut meta)?;
+    assert_eq!(meta.frames, (0..frames.len()).map(|k| frames.get(k)).collect::<Vec<_>>());
+    Ok(out)
+}
+
+fn angstroms(triples: &[[i32; 3]], precision: f32) -> Vec<f32> {
+    triples.iter().flatten().map(|&n| n as f32 * (1.0 / precision) * 10.0).collect()
+}
+
+fn same_bits(a: &[f32], b: &[f32]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.to_bits() == y.to_bits())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn what_was_written_is_read(frame in drawn_frame(), picks in prop::collection::vec(any::<u32>(), 1..30)) {
+        let (bytes, triples) = write(&frame, 3);
+        let file = on_disk(&bytes);
+        let reader = open(&file.path, &without_sidecar(), &Serial).unwrap();
+        let n = triples.len();
+        let raw = reader.read_raw(0, &mut Scratch::default()).unwrap();
+        prop_assert_eq!(
+            &raw.positions,
+            &RawPositions::Integers { precision: frame.precision, triples: triples.clone() }
+        );
+        let all = read(&*reader, &Frames::all(1), &Atoms::all(n)).unwrap();
+        prop_assert!(same_bits(&all, &angstroms(&triples, frame.precision)));
+        let picks: Vec<i64> = picks.iter().map(|p| i64::from(p % n as u32)).collect();
+        let some = read(&*reader, &Frames::all(1), &Atoms::listed(&picks, n).unwrap()).unwrap();
+        let wanted: Vec<usize> = picks.iter().map(|&p| p as usize).collect();
+        let RawPositions::Integers { triples, .. } = raw.take(&wanted).positions else { unreachable!() };
+        prop_assert!(same_bits(&some, &angstroms(&triples, frame.precision)));
+    }
+
+    #[test]
+    fn changed_bytes_are_an_error_or_a_value_never_a_panic(
+        frame in drawn_frame(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
+    ) {
+        let (mut bytes, _) = write(&frame, 3);
+        for (place, value) in changes {
+            let at = place.index(bytes.len());
+            bytes[at] = value;
+        }
+        let file = on_disk(&bytes);
+        if let Ok(reader) = open(&file.path, &without_sidecar(), &Serial) {
+            let n = reader.index().n_atoms();
+            let frames = Frames::all(reader.index().n_frames());
+            let _ = read(&*reader, &frames, &Atoms::all(n));
+            let _ = read(&*reader, &frames, &Atoms::listed(&[n as i64 - 1, 0], n).unwrap());
+        }
+    }
+
+    #[test]
+    fn a_cut_frame_is_never_a_short_file(frame in drawn_frame(), at in any::<prop::sample::Index>()) {
+        let (one, _) = write(&frame, 0);
+        let mut bytes = one.clone();
+        bytes.extend(write(&frame, 1).0);
+        let cut = at.index(bytes.len());
+        let file = on_disk(&bytes[..cut]);
+        match open(&file.path, &without_sidecar(), &Serial) {
+            Ok(reader) => {
+                prop_assert_eq!((cut, reader.index().n_frames()), (one.len(), 1));
+            }
+            Err(Error::Empty { .. }) => prop_assert_eq!(cut, 0),
+            Err(Error::Truncated { frame, offset, left, .. }) => {
+                prop_assert_eq!(frame, u64::from(cut > one.len()));
+                prop_assert_eq!(offset + left, cut as u64);
+            }
+            Err(other) => prop_assert!(false, "{other}"),
+        }
+        let allowed = OpenOptions { allow_truncated_tail: true, ..without_sidecar() };
+        let whole = (cut / one.len()).min(1);
+        let opened = open(&file.path, &allowed, &Serial);
+        prop_assert_eq!(opened.map_or(0, |r| r.index().n_frames()), whole);
+    }
+}
+
+/// Frames of twelve atoms in a row, one step apart.
+fn water_like(n_frames: i32) -> Vec<u8> {
+    (0..n_frames).flat_map(|step| write(&twelve_atoms(step), step).0).collect()
+}
+
+fn twelve_atoms(step: i32) -> DrawnFrame {
+    let group = |k: u32| Drawn {
+        absolute: [100 * k + step as u32, 200 * k, 7 * k],
+        run: Some(2),
+        change: 0,
+        differences: vec![[3, 4, 5], [5, 4, 3]],
+    };
+    DrawnFrame {
+        sizes: [5000, 6000, 7000],
+        min: [-20, 0, 40],
+        small: 15,
+        precision: 1000.0,
+        large: false,
+        groups: (0..4).map(group).collect(),
+    }
+}
+
+#[test]
+fn a_selection_in_front_stops_early_and_needs_fewer_atoms() {
+    let file = on_disk(&water_like(1));
+    let reader = open(&file.path, &without_sidecar(), &Serial).unwrap();
+    let count = |list: &[i64]| {
+        let (mut scratch, mut meta) = (Scratch::default(), FrameMeta::default());
+        let atoms = Atoms::listed(list, 12).unwrap();
+        let mut out = vec![0.0; list.len() * 3];
+        reader.read_into(&Frames::all(1), 0..1, &atoms, &mut scratch, &mut out, &mut meta).unwrap();
+        (scratch.meter.atoms_decoded, scratch.meter.bytes_used)
+    };
+    let all = count(&(0..12).collect::<Vec<_>>());
+    assert_eq!(all.0, 12);
+    assert_eq!(count(&[1]).0, 1, "the second atom of a group is the absolute one");
+    assert_eq!(count(&[0]).0, 2);
+    assert_eq!(count(&[0, 7, 8]).0, 2 + 3);
+    assert!(count(&[2]).1 < all.1);
+}
+
+#[test]
+fn frames_that_change_their_atoms_are_refused() {
+    let mut bytes = water_like(2);
+    let offset = bytes.len() as u64;
+    let mut other = twelve_atoms(2);
+    other.groups.pop();
+    bytes.extend(write(&other, 2).0);
+    let file = on_disk(&bytes);
+    match open(&file.path, &without_sidecar(), &Serial) {
+        Err(Error::AtomCount { frame: 2, offset: at, expected: 12, found: 9, .. }) => {
+            assert_eq!(at, offset);
+        }
+        other => panic!("{:?}", other.map(|r| r.index().n_frames())),
+    }
+}
+
+#[test]
+fn bytes_left_over_are_an_error() {
+    let (mut bytes, _) = write(&twelve_atoms(0), 0);
+    let at = 88;
+    let claimed = u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
+    bytes[at..at + 4].copy_from_slice(&(claimed + 4).to_be_bytes());
+    bytes.extend([0; 4]);
+    let file = on_disk(&bytes);
+    let reader = open(&file.path, &without_sidecar(), &Serial).unwrap();
+    assert!(matches!(
+        read(&*reader, &Frames::all(1), &Atoms::all(12)),
+        Err(Error::Corrupt { fault: Fault::Leftover { .. }, .. })
+    ));
+}
+
+#[test]
+fn a_flag_ends_the_reading() {
+    let file = on_disk(&water_like(3));
+    let reader = open(&file.path, &without_sidecar(), &Serial).unwrap();
+    let mut scratch = Scratch::stopped_by(Arc::new(AtomicBool::new(true)));
+    let mut out = vec![0.0; 36];
+    let result = reader.read_into(
+        &Frames::all(1),
+        0..1,
+        &Atoms::all(12),
+        &mut scratch,
+        &mut out,
+        &mut FrameMeta::default(),
+    );
+    assert!(matches!(result, Err(Error::Interrupted)));
+}
+
+#[test]
+fn a_sidecar_is_loaded_extended_and_replaced() {
+    let file = on_disk(&water_like(50));
+    let state = |options: &OpenOptions| {
+        let reader = open(&file.path, options, &Serial).unwrap();
+        (reader.opening().state, reader.index().n_frames())
+    };
+    let options = OpenOptions::default();
+    assert_eq!(state(&options), (IndexState::Built, 50));
+    assert_eq!(state(&options), (IndexState::Loaded, 50));
+    std::fs::write(&file.path, water_like(70)).unwrap();
+    assert_eq!(state(&options), (IndexState::Extended, 70));
+    assert_eq!(state(&options), (IndexState::Loaded, 70));
+    std::fs::write(&file.path, water_like(20)).unwrap();
+    assert_eq!(state(&options), (IndexState::Built, 20));
+    // The same size, other frames: only the digests and the headers can tell.
+    let mut shifted: Vec<u8> = (0..20).flat_map(|s| write(&twelve_atoms(s), s + 1).0).collect();
+    std::fs::write(&file.path, &shifted).unwrap();
+    assert_eq!(state(&options), (IndexState::Built, 20));
+    // Cut in a frame: an error with the sidecar as without.
+    shifted.pop();
+    std::fs::write(&file.path, &shifted).unwrap();
+    assert!(matches!(open(&file.path, &options, &Serial), Err(Error::Truncated { frame: 19, .. })));
+}
+
+#[test]
+fn a_frame_that_moved_after_opening_is_noticed() {
+    let file = on_disk(&water_like(4));
+    let reader = open(&file.path, &without_sidecar(), &Serial).unwrap();
+    let mut other: Vec<u8> = (0..4).flat_map(|s| write(&twelve_atoms(s), s + 1).0).collect();
+    other.truncate(reader.source().size() as usize);
+    std::fs::write(&file.path, other).unwrap();
+    assert!(matches!(
+        read(&*reader, &Frames::all(4), &Atoms::all(12)),
+        Err(Error::Stale { frame: 0, offset: 0, .. })
+    ));
+}
+
+/// Pieces in any order, as threads would finish them.
+struct Backwards(usize);
+
+impl ParallelFor for Backwards {
+    fn width(&self) -> usize {
+        self.0
+    }
+    fn each(&self, n: usize, work: &(dyn Fn(usize) + Sync)) {
+        (0..n).rev().for_each(work);
+    }
+}
+
+#[test]
+fn the_index_is_the_same_for_any_number_of_pieces() {
+    // Large enough for several pieces, with bytes inside of frames that look like a frame.
+    let mut frame = twelve_atoms(0);
+    frame.groups = std::iter::repeat_n(frame.groups[1].clone(), 60_000).collect();
+    let (mut one, _) = write(&frame, 0);
+    let decoy = write(&frame, 9).0[..96].to_vec();
+    let middle = one.len() / 2 / 4 * 4;
+    one[middle..middle + 96].copy_from_slice(&decoy);
+    let mut bytes = Vec::new();
+    for step in 0..60i32 {
+        one[8..12].copy_from_slice(&step.to_be_bytes());
+        bytes.extend(&one);
+    }
+    let file = on_disk(&bytes);
+    let serial = open(&file.path, &without_sidecar(), &Serial).unwrap();
+    assert_eq!(serial.index().n_frames(), 60);
+    for pieces in [2, 3, 5] {
+        let reader = open(&file.path, &without_sidecar(), &Backwards(pieces)).unwrap();
+        assert_eq!(reader.index(), serial.index());
+    }
+}

@@ -1,0 +1,104 @@
+//! Every kernel again, naive, in `f64`, by another road: the oracle of the tests.
+
+use crate::eigen::jacobi;
+
+type Vector = [f64; 3];
+
+/// RMSD (Å) after optimal superposition of `mobile` on `target` (`[n_atoms, 3]`, Å) and the rotation
+/// (rows), through the singular value decomposition.
+///
+/// Source: W. Kabsch, Acta Cryst. A 34, 827 (1978), doi:10.1107/S0567739478001680.
+///
+/// # Panics
+/// If the slices are of different lengths or empty.
+pub fn superpose(mobile: &[f32], target: &[f32], weights: Option<&[f64]>) -> (f64, [Vector; 3]) {
+    let (x, y, w) = (points(mobile), points(target), weights_of(mobile, weights));
+    assert!(x.len() == y.len() && !x.is_empty());
+    let (x, y) = (centred(&x, &w), centred(&y, &w));
+    // a[i][j] = Σ w y_i x_j, whose polar factor is the rotation.
+    let mut a = [[0.0; 3]; 3];
+    for k in 0..x.len() {
+        for i in 0..3 {
+            for j in 0..3 {
+                a[i][j] += w[k] * y[k][i] * x[k][j];
+            }
+        }
+    }
+    let ata: [Vector; 3] =
+        [0, 1, 2].map(|i| [0, 1, 2].map(|j| (0..3).map(|k| a[k][i] * a[k][j]).sum()));
+    let (values, vectors) = jacobi(ata);
+    let mut order = [0, 1, 2];
+    order.sort_by(|&p, &q| values[q].total_cmp(&values[p]));
+    let column = |k: usize| [0, 1, 2].map(|i| vectors[i][order[k]]);
+    let (v0, v1) = (column(0), column(1));
+    let v2 = cross(v0, v1);
+    // The first two left vectors by the matrix, orthonormalised; the third so that it is a rotation.
+    let u0 = unit(times(&a, v0), [1.0, 0.0, 0.0]);
+    let image = times(&a, v1);
+    let along = dot(image, u0);
+    let fallback = cross(u0, if u0[0].abs() < 0.5 { [1.0, 0.0, 0.0] } else { [0.0, 1.0, 0.0] });
+    let off_axis = [0, 1, 2].map(|i| image[i] - along * u0[i]);
+    // Where the second singular value is nothing beside the first, its direction is only rounding.
+    let negligible = dot(off_axis, off_axis) <= 1e-24 * values[order[0]];
+    let u1 = unit(if negligible { fallback } else { off_axis }, fallback);
+    let u2 = cross(u0, u1);
+    let rotation =
+        [0, 1, 2].map(|i| [0, 1, 2].map(|j| u0[i] * v0[j] + u1[i] * v1[j] + u2[i] * v2[j]));
+    let squares = (0..x.len()).map(|k| {
+        let moved = times(&rotation, x[k]);
+        w[k] * (0..3).map(|i| (moved[i] - y[k][i]).powi(2)).sum::<f64>()
+    });
+    ((squares.sum::<f64>() / w.iter().sum::<f64>()).sqrt(), rotation)
+}
+
+/// RMSD (Å) without rotation; `centre` takes both centres off first.
+///
+/// # Panics
+/// If the slices are of different lengths.
+pub fn rmsd_plain(mobile: &[f32], target: &[f32], weights: Option<&[f64]>, centre: bool) -> f64 {
+    let (mut x, mut y, w) = (points(mobile), points(target), weights_of(mobile, weights));
+    assert_eq!(x.len(), y.len());
+    if centre {
+        (x, y) = (centred(&x, &w), centred(&y, &w));
+    }
+    let squares =
+        (0..x.len()).map(|k| w[k] * (0..3).map(|i| (x[k][i] - y[k][i]).powi(2)).sum::<f64>());
+    (squares.sum::<f64>() / w.iter().sum::<f64>()).sqrt()
+}
+
+fn points(positions: &[f32]) -> Vec<Vector> {
+    positions.chunks(3).map(|p| [0, 1, 2].map(|k| f64::from(p[k]))).collect()
+}
+
+fn weights_of(positions: &[f32], weights: Option<&[f64]>) -> Vec<f64> {
+    weights.map_or_else(|| vec![1.0; positions.len() / 3], <[f64]>::to_vec)
+}
+
+fn centred(points: &[Vector], weights: &[f64]) -> Vec<Vector> {
+    let total: f64 = weights.iter().sum();
+    let centre =
+        [0, 1, 2].map(|i| points.iter().zip(weights).map(|(p, w)| p[i] * w).sum::<f64>() / total);
+    points.iter().map(|p| [0, 1, 2].map(|i| p[i] - centre[i])).collect()
+}
+
+fn dot(a: Vector, b: Vector) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+fn cross(a: Vector, b: Vector) -> Vector {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}
+
+fn times(m: &[Vector; 3], v: Vector) -> Vector {
+    [0, 1, 2].map(|i| dot(m[i], v))
+}
+
+fn unit(v: Vector, otherwise: Vector) -> Vector {
+    let length = dot(v, v).sqrt();
+    if length > 0.0 { v.map(|x| x / length) } else { unit_of_nonzero(otherwise) }
+}
+
+fn unit_of_nonzero(v: Vector) -> Vector {
+    let length = dot(v, v).sqrt();
+    v.map(|x| x / length)
+}

@@ -1,0 +1,427 @@
+//! RMSD after optimal superposition, by the quaternion characteristic polynomial (QCP).
+//!
+//! Sources: D. L. Theobald, Acta Cryst. A 61, 478 (2005), doi:10.1107/S0108767305015266 (the
+//! polynomial and Newton's iteration from above); B. K. P. Horn, J. Opt. Soc. Am. A 4, 629 (1987),
+//! doi:10.1364/JOSAA.4.000629 (the quaternion matrix). Departures:
+//!
+//! 1. The iteration's own rounding error is estimated. Where it could show in the ninth digit of the
+//!    RMSD (nearly identical structures; atoms on a line; symmetric ones, whose largest roots
+//!    coincide), the quaternion comes from Jacobi's method instead and the distances are summed
+//!    explicitly.
+//! 2. Rotations come from Jacobi's method always.
+//! 3. Coordinates are counted from the frame's first atom before they are summed, so that a molecule
+//!    far from the origin loses no digits.
+
+use crate::eigen::jacobi;
+use crate::lanes;
+
+/// Three coordinates.
+pub type Vector = [f64; 3];
+
+/// Part of the RMSD that the iteration's rounding error may reach.
+const TOLERANCE: f64 = 1e-9;
+/// Newton's iteration takes about six steps; more only where roots coincide.
+const MAX_STEPS: usize = 50;
+
+/// Coordinates apart by axis, in `f64`.
+#[derive(Clone, Debug, Default)]
+pub struct Coordinates {
+    axes: [Vec<f64>; 3],
+    origin: Vector,
+}
+
+impl Coordinates {
+    /// Takes positions (`[n_atoms, 3]`, Å) relative to the first of them. The memory is used again.
+    pub fn set(&mut self, positions: &[f32]) {
+        let (triples, rest) = positions.as_chunks::<3>();
+        assert!(rest.is_empty(), "positions come in threes");
+        self.origin = triples.first().map_or([0.0; 3], |p| p.map(f64::from));
+        for (axis, values) in self.axes.iter_mut().enumerate() {
+            values.clear();
+            let origin = self.origin[axis];
+            values.extend(triples.iter().map(|p| f64::from(p[axis]) - origin));
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.axes[0].len()
+    }
+}
+
+/// A structure to superpose on, prepared once.
+#[derive(Clone, Debug)]
+pub struct Reference {
+    /// Relative to the centre.
+    axes: [Vec<f64>; 3],
+    /// The same times the weights.
+    weighted: [Vec<f64>; 3],
+    weights: Option<Vec<f64>>,
+    total_weight: f64,
+    /// `Σ w |y|²`.
+    inner: f64,
+    centre: Vector,
+}
+
+/// A rigid motion: `x` goes to `rotation · (x - from) + to`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Motion {
+    /// Rows of the rotation matrix.
+    pub rotation: [Vector; 3],
+    /// The mobile structure's centre.
+    pub from: Vector,
+    /// The reference's centre.
+    pub to: Vector,
+}
+
+impl Motion {
+    /// The moved point.
+    #[inline(always)]
+    pub fn apply(&self, x: Vector) -> Vector {
+        let d = [x[0] - self.from[0], x[1] - self.from[1], x[2] - self.from[2]];
+        [0, 1, 2].map(|i| {
+            let r = self.rotation[i];
+            r[0] * d[0] + r[1] * d[1] + r[2] * d[2] + self.to[i]
+        })
+    }
+}
+
+/// Sums over one frame that everything else follows from.
+struct Moments {
+    /// Centre, relative to the origin of the coordinates.
+    centre: Vector,
+    /// `Σ w |x - centre|²`.
+    inner: f64,
+    /// `Σ w x_i y_j`, with `y` around its centre.
+    cross: [Vector; 3],
+}
+
+impl Reference {
+    /// Prepares positions (`[n_atoms, 3]`, Å) with one weight an atom, or none for equal weights.
+    ///
+    /// # Panics
+    /// If there is no atom, or the weights are of another number, negative or all zero.
+    pub fn new(positions: &[f32], weights: Option<&[f64]>) -> Self {
+        let mut given = Coordinates::default();
+        given.set(positions);
+        let n = given.len();
+        assert!(n > 0, "a reference has at least one atom");
+        if let Some(weights) = weights {
+            assert_eq!(weights.len(), n, "one weight an atom");
+            assert!(weights.iter().all(|&w| w >= 0.0 && w.is_finite()), "weights are not negative");
+        }
+        let weights = weights.map(<[f64]>::to_vec);
+        let total_weight = weights.as_ref().map_or(n as f64, |w| lanes::plain(w));
+        assert!(total_weight > 0.0, "some weight is not zero");
+        let shift = centre(&given, weights.as_deref(), total_weight);
+        let axes: [Vec<f64>; 3] =
+            std::array::from_fn(|k| given.axes[k].iter().map(|x| x - shift[k]).collect());
+        let weighted: [Vec<f64>; 3] = match &weights {
+            None => axes.clone(),
+            Some(w) => std::array::from_fn(|k| axes[k].iter().zip(w).map(|(y, w)| y * w).collect()),
+        };
+        let inner = (0..3).map(|k| lanes::dot(&axes[k], &weighted[k])).sum();
+        let centre = [0, 1, 2].map(|k| given.origin[k] + shift[k]);
+        Reference { axes, weighted, weights, total_weight, inner, centre }
+    }
+
+    /// Atoms in the structure.
+    pub fn n_atoms(&self) -> usize {
+        self.axes[0].len()
+    }
+
+    /// The weighted centre, Å.
+    pub fn centre(&self) -> Vector {
+        self.centre
+    }
+
+    /// RMSD (Å) of a frame to this reference after optimal superposition.
+    ///
+    /// # Panics
+    /// If the frame has another number of atoms.
+    pub fn rmsd(&self, mobile: &Coordinates) -> f64 {
+        let moments = self.moments(mobile);
+        let half = (moments.inner + self.inner) / 2.0;
+        match largest_root(half, &moments.cross) {
+            Some(root) => (2.0 * (half - root) / self.total_weight).sqrt(),
+            None => self.explicit(mobile, &self.motion_of(mobile, &moments)),
+        }
+    }
+
+    /// The same, with the motion that superposes the frame on this reference.
+    ///
+    /// # Panics
+    /// If the frame has another number of atoms.
+    pub fn superpose(&self, mobile: &Coordinates) -> (f64, Motion) {
+        let moments = self.moments(mobile);
+        let motion = self.motion_of(mobile, &moments);
+        let half = (moments.inner + self.inner) / 2.0;
+        let rmsd = match largest_root(half, &moments.cross) {
+            Some(root) => (2.0 * (half - root) / self.total_weight).sqrt(),
+            None => self.explicit(mobile, &motion),
+        };
+        (rmsd, motion)
+    }
+
+    /// RMSD (Å) without rotation; `centred` takes both centres off first.
+    ///
+    /// # Panics
+    /// If the frame has another number of atoms.
+    pub fn rmsd_unrotated(&self, mobile: &Coordinates, centred: bool) -> (f64, Motion) {
+        let from = match centred {
+            true => {
+                let shift = centre(mobile, self.weights.as_deref(), self.total_weight);
+                [0, 1, 2].map(|k| mobile.origin[k] + shift[k])
+            }
+            false => self.centre,
+        };
+        let rotation = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+        let motion = Motion { rotation, from, to: self.centre };
+        (self.explicit(mobile, &motion), motion)
+    }
+
+    /// RMSD (Å) of a frame to this reference where another selection has decided the motion.
+    ///
+    /// # Panics
+    /// If the frame has another number of atoms.
+    pub fn rmsd_moved(&self, mobile: &Coordinates, motion: &Motion) -> f64 {
+        self.explicit(mobile, motion)
+    }
+
+    /// `sqrt(Σ w |moved x - y|² / Σ w)`.
+    fn explicit(&self, mobile: &Coordinates, motion: &Motion) -> f64 {
+        let n = self.check(mobile);
+        let offset = [0, 1, 2].map(|k| motion.to[k] - self.centre[k]);
+        let start = [0, 1, 2].map(|k| mobile.origin[k] - motion.from[k]);
+        let mut lanes = [0.0; lanes::LANES];
+        for i in 0..n {
+            let d = [0, 1, 2].map(|k| mobile.axes[k][i] + start[k]);
+            let mut square = 0.0;
+            for k in 0..3 {
+                let r = motion.rotation[k];
+                let moved = r[0] * d[0] + r[1] * d[1] + r[2] * d[2] + offset[k];
+                let difference = moved - self.axes[k][i];
+                square += difference * difference;
+            }
+            lanes[i % lanes::LANES] += self.weights.as_ref().map_or(square, |w| w[i] * square);
+        }
+        (lanes::plain(&lanes) / self.total_weight).sqrt()
+    }
+
+    fn check(&self, mobile: &Coordinates) -> usize {
+        let n = self.n_atoms();
+        assert_eq!(mobile.len(), n, "atoms of the frame and of the reference");
+        n
+    }
+
+    fn moments(&self, mobile: &Coordinates) -> Moments {
+        self.check(mobile);
+        let weights = self.weights.as_deref();
+        let centre = centre(mobile, weights, self.total_weight);
+        let square = |axis: &[f64]| match weights {
+            None => lanes::dot(axis, axis),
+            Some(w) => lanes::weighted_dot(w, axis, axis),
+        };
+        let spread: f64 = mobile.axes.iter().map(|axis| square(axis)).sum();
+        let centre_square: f64 = centre.iter().map(|c| c * c).sum();
+        // The reference is around its centre, so that the frame's centre drops out of `cross`.
+        let cross =
+            [0, 1, 2].map(|i| [0, 1, 2].map(|j| lanes::dot(&mobile.axes[i], &self.weighted[j])));
+        let inner = (spread - self.total_weight * centre_square).max(0.0);
+        Moments { centre, inner, cross }
+    }
+
+    fn motion_of(&self, mobile: &Coordinates, moments: &Moments) -> Motion {
+        let (values, vectors) = jacobi(key_matrix(&moments.cross));
+        let largest = (1..4).fold(0, |best, k| if values[k] > values[best] { k } else { best });
+        let quaternion = std::array::from_fn(|i| vectors[i][largest]);
+        let from = [0, 1, 2].map(|k| mobile.origin[k] + moments.centre[k]);
+        Motion { rotation: rotation(quaternion), from, to: self.centre }
+    }
+}
+
+/// The weighted centre, relative to the origin of the coordinates.
+fn centre(coordinates: &Coordinates, weights: Option<&[f64]>, total: f64) -> Vector {
+    [0, 1, 2].map(|k| {
+        let axis = &coordinates.axes[k];
+        weights.map_or_else(|| lanes::plain(axis), |w| lanes::dot(axis, w)) / total
+    })
+}
+
+/// Horn's symmetric matrix of a correlation matrix; its largest eigenvalue's vector is the rotation.
+fn key_matrix(s: &[Vector; 3]) -> [[f64; 4]; 4] {
+    let [[xx, xy, xz], [yx, yy, yz], [zx, zy, zz]] = *s;
+    [
+        [xx + yy + zz, yz - zy, zx - xz, xy - yx],
+        [yz - zy, xx - yy - zz, xy + yx, zx + xz],
+        [zx - xz, xy + yx, yy - xx - zz, yz + zy],
+        [xy - yx, zx + xz, yz + zy, zz - xx - yy],
+    ]
+}
+
+/// The largest eigenvalue of the key matrix by Newton's iteration from `half`, its upper bound; none
+/// where the result could be off by more than [`TOLERANCE`] of what remains.
+fn largest_root(half: f64, cross: &[Vector; 3]) -> Option<f64> {
+    let squares: f64 = cross.iter().flatten().map(|v| v * v).sum();
+    let c2 = -2.0 * squares;
+    let c1 = -8.0 * determinant3(cross);
+    let c0 = determinant4(&key_matrix(cross));
+    let mut root = half;
+    for _ in 0..MAX_STEPS {
+        let square = root * root;
+        let value = (square + c2) * square + c1 * root + c0;
+        let slope = (4.0 * square + 2.0 * c2) * root + c1;
+        let step = value / slope;
+        if !step.is_finite() {
+            return None;
+        }
+        root -= step;
+        if step.abs() <= 1e-15 * root.abs() {
+            // Each term of the value is rounded; the largest is of the size of half to the fourth.
+            let rounding = 16.0 * f64::EPSILON * (half * half) * (half * half);
+            let error = (rounding / slope).abs() + 4.0 * f64::EPSILON * half;
+            return (error <= TOLERANCE * (half - root)).then_some(root);
+        }
+    }
+    None
+}
+
+fn determinant3(m: &[Vector; 3]) -> f64 {
+    m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1])
+        - m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0])
+        + m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0])
+}
+
+/// By the two-by-two minors of the upper and of the lower two rows.
+fn determinant4(m: &[[f64; 4]; 4]) -> f64 {
+    let upper = |i: usize, j: usize| m[0][i] * m[1][j] - m[0][j] * m[1][i];
+    let lower = |i: usize, j: usize| m[2][i] * m[3][j] - m[2][j] * m[3][i];
+    upper(0, 1) * lower(2, 3) - upper(0, 2) * lower(1, 3)
+        + upper(0, 3) * lower(1, 2)
+        + upper(1, 2) * lower(0, 3)
+        - upper(1, 3) * lower(0, 2)
+        + upper(2, 3) * lower(0, 1)
+}
+
+/// The rotation matrix of a unit quaternion.
+fn rotation([w, x, y, z]: [f64; 4]) -> [Vector; 3] {
+    [
+        [w * w + x * x - y * y - z * z, 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
+        [2.0 * (x * y + w * z), w * w - x * x + y * y - z * z, 2.0 * (y * z - w * x)],
+        [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), w * w - x * x - y * y + z * z],
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reference;
+    use proptest::prelude::*;
+
+    fn coordinates(positions: &[f32]) -> Coordinates {
+        let mut c = Coordinates::default();
+        c.set(positions);
+        c
+    }
+
+    fn rmsd(mobile: &[f32], target: &[f32], weights: Option<&[f64]>) -> f64 {
+        Reference::new(target, weights).rmsd(&coordinates(mobile))
+    }
+
+    fn structure(
+        n: std::ops::Range<usize>,
+    ) -> impl Strategy<Value = (Vec<f32>, Vec<f32>, Vec<f64>)> {
+        let point = || [-30f32..30.0, -30f32..30.0, -30f32..30.0];
+        prop::collection::vec((point(), point(), 0.1f64..40.0), n).prop_map(|atoms| {
+            let mobile = atoms.iter().flat_map(|a| a.0).collect();
+            let target = atoms.iter().flat_map(|a| a.1).collect();
+            (mobile, target, atoms.iter().map(|a| a.2).collect())
+        })
+    }
+
+    fn turned(positions: &[f32], angle: f64, shift: f32) -> Vec<f32> {
+        let (s, c) = angle.sin_cos();
+        positions
+            .chunks(3)
+            .flat_map(|p| {
+                let [x, y, z] = [0, 1, 2].map(|k| f64::from(p[k]));
+                [c * x - s * y, s * x + c * y, z].map(|v| v as f32 + shift)
+            })
+            .collect()
+    }
+
+    proptest! {
+        #[test]
+        fn equals_the_naive_twin((a, b, w) in structure(1..40)) {
+            for weights in [None, Some(&w[..])] {
+                let (naive, _) = reference::superpose(&a, &b, weights);
+                prop_assert!((rmsd(&a, &b, weights) - naive).abs() < 1e-9);
+                let (with_motion, _) = Reference::new(&b, weights).superpose(&coordinates(&a));
+                prop_assert_eq!(with_motion.to_bits(), rmsd(&a, &b, weights).to_bits());
+            }
+        }
+
+        #[test]
+        fn the_motion_yields_the_rmsd((a, b, w) in structure(1..40)) {
+            let target = Reference::new(&b, Some(&w));
+            let (value, motion) = target.superpose(&coordinates(&a));
+            prop_assert!((target.rmsd_moved(&coordinates(&a), &motion) - value).abs() < 1e-8);
+            let determinant = determinant3(&motion.rotation);
+            prop_assert!((determinant - 1.0).abs() < 1e-12, "a rotation, not a reflection");
+        }
+
+        #[test]
+        fn a_turned_copy_has_none((a, _, w) in structure(1..40), angle in -4.0..4.0f64, shift in -900f32..900.0) {
+            let b = turned(&a, angle, shift);
+            // What remains is the rounding of the turned copy to f32.
+            let rounding = f64::from(f32::EPSILON) * 1000.0;
+            prop_assert!(rmsd(&a, &b, Some(&w)) < rounding);
+            let same = rmsd(&a, &a, None);
+            prop_assert!(same < 1e-12, "{same:e}");
+        }
+
+        #[test]
+        fn degenerate_structures_equal_the_twin(
+            (a, b, _) in structure(1..12),
+            kind in 0..3usize,
+        ) {
+            // On a line, in a plane, or two points.
+            let squash = |p: &[f32]| -> Vec<f32> {
+                let mut p = p.to_vec();
+                match kind {
+                    0 => p.chunks_mut(3).for_each(|t| (t[1], t[2]) = (2.0 * t[0], -t[0])),
+                    1 => p.chunks_mut(3).for_each(|t| t[2] = t[0] - t[1]),
+                    _ => p.truncate(6),
+                }
+                p
+            };
+            for (a, b) in [(squash(&a), squash(&b)), (squash(&a), b[..squash(&a).len()].to_vec())] {
+                let (naive, _) = reference::superpose(&a, &b, None);
+                prop_assert!((rmsd(&a, &b, None) - naive).abs() < 1e-7, "{} {}", rmsd(&a, &b, None), naive);
+            }
+        }
+
+        #[test]
+        fn a_mirror_image_is_not_superposed((a, _, _) in structure(4..40)) {
+            let mirrored: Vec<f32> = a.chunks(3).flat_map(|p| [-p[0], p[1], p[2]]).collect();
+            let (naive, _) = reference::superpose(&a, &mirrored, None);
+            prop_assert!((rmsd(&a, &mirrored, None) - naive).abs() < 1e-9);
+        }
+
+        #[test]
+        fn without_rotation_is_the_plain_sum((a, b, w) in structure(1..30)) {
+            let target = Reference::new(&b, Some(&w));
+            let plain = reference::rmsd_plain(&a, &b, Some(&w), false);
+            prop_assert!((target.rmsd_unrotated(&coordinates(&a), false).0 - plain).abs() < 1e-10);
+            let centred = reference::rmsd_plain(&a, &b, Some(&w), true);
+            prop_assert!((target.rmsd_unrotated(&coordinates(&a), true).0 - centred).abs() < 1e-10);
+        }
+    }
+
+    #[test]
+    fn not_a_number_stays_one() {
+        let target = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 2.0, 0.0];
+        let mut mobile = target;
+        mobile[4] = f32::NAN;
+        assert!(rmsd(&mobile, &target, None).is_nan());
+    }
+}

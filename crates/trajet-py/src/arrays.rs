@@ -1,0 +1,46 @@
+//! NumPy arrays and Python numbers in, Rust values out, and back.
+
+use numpy::{PyArray2, PyArrayMethods, PyReadonlyArray1};
+use pyo3::prelude::*;
+use trajet_io::{Atoms, Error, Frames};
+
+/// Frames as Python gives them: `(first, step, count)` or an array of numbers.
+#[derive(FromPyObject)]
+pub(crate) enum PyFrames<'py> {
+    Strided((u64, i64, usize)),
+    Listed(PyReadonlyArray1<'py, i64>),
+}
+
+impl PyFrames<'_> {
+    pub(crate) fn to_frames(&self) -> Frames {
+        match self {
+            PyFrames::Strided((first, step, count)) => {
+                Frames::Strided { first: *first, step: *step, count: *count }
+            }
+            // Negative numbers were counted from the end before they came here; any that is left
+            // becomes too large and is refused as out of range.
+            PyFrames::Listed(list) => {
+                Frames::Listed(list.as_array().iter().map(|&f| f as u64).collect())
+            }
+        }
+    }
+}
+
+/// Atoms as Python gives them: none for all.
+pub(crate) fn atoms(
+    list: Option<PyReadonlyArray1<'_, i64>>,
+    n_atoms: usize,
+) -> Result<Atoms, Error> {
+    match list {
+        None => Ok(Atoms::all(n_atoms)),
+        Some(list) => Atoms::listed(&list.as_array().to_vec(), n_atoms),
+    }
+}
+
+/// Unit cells as an array of shape `(n_frames, 6)`.
+pub(crate) fn cells<'py>(
+    py: Python<'py>,
+    cells: &[[f64; 6]],
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    numpy::PyArray1::from_slice(py, cells.as_flattened()).reshape([cells.len(), 6])
+}

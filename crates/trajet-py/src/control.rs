@@ -1,0 +1,37 @@
+//! Progress and Ctrl-C through the interpreter, while the work runs without it.
+
+use pyo3::prelude::*;
+use trajet_engine::Control;
+
+/// Shows progress and looks for Ctrl-C through the interpreter.
+pub(crate) struct FromPython {
+    progress: Option<Py<PyAny>>,
+    raised: Option<PyErr>,
+}
+
+impl FromPython {
+    /// Calls `progress(done, total)`, if it is given, every 100 ms.
+    pub(crate) fn new(progress: Option<Py<PyAny>>) -> Self {
+        FromPython { progress, raised: None }
+    }
+
+    /// What the interpreter raised meanwhile: `KeyboardInterrupt`, or an error of `progress`.
+    pub(crate) fn check(self) -> PyResult<()> {
+        self.raised.map_or(Ok(()), Err)
+    }
+}
+
+impl Control for FromPython {
+    fn progress(&mut self, done: usize, total: usize) {
+        let Some(progress) = &self.progress else { return };
+        let called = Python::attach(|py| progress.call1(py, (done, total)).map(drop));
+        self.raised = self.raised.take().or(called.err());
+    }
+
+    fn interrupted(&mut self) -> bool {
+        if self.raised.is_none() {
+            self.raised = Python::attach(|py| py.check_signals()).err();
+        }
+        self.raised.is_some()
+    }
+}

@@ -1,0 +1,111 @@
+//! Rust errors as Python exceptions; built-in ones where Python has the word.
+
+use std::io::ErrorKind;
+
+use pyo3::exceptions::{
+    PyFileNotFoundError, PyIsADirectoryError, PyKeyboardInterrupt, PyOSError, PyPermissionError,
+};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use trajet_engine::{RunError, TaskError, TaskFault};
+use trajet_io::Error;
+
+/// The module in which the exceptions that have two parents are made.
+const MODULE: &std::ffi::CStr = c"
+class TrajetError(Exception):
+    '''Anything that trajet refuses or that failed while it worked.'''
+
+class FormatError(TrajetError, ValueError):
+    '''The bytes of a file contradict its format.'''
+
+class TruncatedError(FormatError):
+    '''A file ends inside a frame.'''
+
+class StaleIndexError(FormatError):
+    '''A frame does not begin where the index says: the file has changed.'''
+
+class FrameError(TrajetError, IndexError):
+    '''A frame out of range was asked for.'''
+
+class SelectionError(TrajetError, ValueError):
+    '''Atoms that cannot be selected, or that do not fit the trajectory.'''
+
+class OutputError(TrajetError, OSError):
+    '''An output that cannot be written.'''
+
+class TaskError(TrajetError, RuntimeError):
+    '''A task failed through a defect of trajet.'''
+";
+
+/// Names of the exceptions, all of which the package shows.
+const NAMES: [&str; 8] = [
+    "TrajetError",
+    "FormatError",
+    "TruncatedError",
+    "StaleIndexError",
+    "FrameError",
+    "SelectionError",
+    "OutputError",
+    "TaskError",
+];
+
+/// Adds the exceptions to the native module.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    let names = PyDict::new(py);
+    names.set_item("__name__", "trajet")?;
+    py.run(MODULE, Some(&names), None)?;
+    for name in NAMES {
+        let class = names.get_item(name)?.expect("defined just now");
+        module.add(name, class)?;
+    }
+    Ok(())
+}
+
+fn raised(py: Python<'_>, name: &str, message: String) -> PyErr {
+    let make = || py.import("trajet._trajet")?.getattr(name)?.call1((message,));
+    make().map_or_else(|error| error, PyErr::from_value)
+}
+
+/// The exception for an error of reading.
+pub(crate) fn from_io(py: Python<'_>, error: &Error) -> PyErr {
+    let message = error.to_string();
+    let name = match error {
+        Error::Interrupted => return PyKeyboardInterrupt::new_err(()),
+        Error::Io { source, .. } => {
+            return match source.kind() {
+                ErrorKind::NotFound => PyFileNotFoundError::new_err(message),
+                ErrorKind::PermissionDenied => PyPermissionError::new_err(message),
+                _ => PyOSError::new_err(message),
+            };
+        }
+        Error::NotAFile { folder: true, .. } => return PyIsADirectoryError::new_err(message),
+        Error::NotAFile { .. } => return PyOSError::new_err(message),
+        Error::Truncated { .. } => "TruncatedError",
+        Error::Stale { .. } => "StaleIndexError",
+        Error::FrameOutOfRange { .. } => "FrameError",
+        Error::AtomOutOfRange { .. } => "SelectionError",
+        _ => "FormatError",
+    };
+    raised(py, name, message)
+}
+
+/// The exception for the first task that failed; the others are notes on it.
+pub(crate) fn from_run(py: Python<'_>, error: &RunError) -> PyErr {
+    let RunError::Tasks(tasks) = error else { return PyKeyboardInterrupt::new_err(()) };
+    let one = |task: &TaskError| match &task.fault {
+        TaskFault::Input(input) => from_io(py, input),
+        fault => raised(py, "TaskError", fault.to_string()),
+    };
+    let Some(first) = tasks.first() else { return raised(py, "TaskError", error.to_string()) };
+    let exception = one(first);
+    for task in &tasks[1..] {
+        let note = format!(
+            "also failed: task {} ({} frames from position {}): {task}",
+            task.task, task.frames, task.first
+        );
+        // A note that cannot be added takes nothing from the error itself.
+        let _ = exception.value(py).call_method1("add_note", (note,));
+    }
+    exception
+}

@@ -1,0 +1,174 @@
+//! An open trajectory, seen from Python.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray3};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use trajet_io::{FrameMeta, Meter, OpenOptions, Scratch};
+
+use crate::arrays::{PyFrames, atoms, cells};
+use crate::control::FromPython;
+use crate::error::from_io;
+
+/// Atoms read between two looks for Ctrl-C: some tens of milliseconds.
+const ATOMS_BETWEEN_SIGNALS: usize = 4_000_000;
+
+/// An open trajectory. See `_trajet.pyi`.
+#[pyclass(frozen, module = "trajet._trajet")]
+pub(crate) struct Reader {
+    pub(crate) inner: Arc<dyn trajet_io::Reader>,
+}
+
+#[pymethods]
+impl Reader {
+    #[new]
+    #[pyo3(signature = (path, *, allow_truncated_tail, request_size, sidecar, rebuild_index, cache, threads, progress))]
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        allow_truncated_tail: bool,
+        request_size: usize,
+        sidecar: bool,
+        rebuild_index: bool,
+        cache: Option<PathBuf>,
+        threads: usize,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
+        let watch = Arc::default();
+        let options = OpenOptions {
+            allow_truncated_tail,
+            request_size,
+            sidecar,
+            rebuild_index,
+            cache,
+            watch,
+        };
+        let mut control = FromPython::new(progress);
+        let opened = py.detach(|| trajet_engine::open(&path, &options, threads, &mut control));
+        control.check()?;
+        Ok(Reader { inner: opened.map_err(|error| from_io(py, &error))? })
+    }
+
+    #[getter]
+    fn format(&self) -> &'static str {
+        self.inner.format()
+    }
+
+    #[getter]
+    fn n_frames(&self) -> usize {
+        self.inner.index().n_frames()
+    }
+
+    #[getter]
+    fn n_atoms(&self) -> usize {
+        self.inner.index().n_atoms()
+    }
+
+    #[getter]
+    fn size(&self) -> u64 {
+        self.inner.source().size()
+    }
+
+    #[getter]
+    fn truncated_tail(&self) -> u64 {
+        self.inner.truncated_tail()
+    }
+
+    #[getter]
+    fn digest(&self) -> String {
+        self.inner.stamp().digest()
+    }
+
+    #[getter]
+    fn index_state(&self) -> &'static str {
+        self.inner.opening().state.name()
+    }
+
+    #[getter]
+    fn index_path(&self) -> Option<PathBuf> {
+        self.inner.opening().sidecar.clone()
+    }
+
+    /// What opening cost, as a dictionary.
+    fn opening<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let opening = self.inner.opening();
+        let dict = PyDict::new(py);
+        dict.set_item("t_open", opening.open_ns as f64 / 1e9)?;
+        dict.set_item("t_index", opening.index_ns as f64 / 1e9)?;
+        dict.set_item("opens", opening.meter.opens)?;
+        dict.set_item("requests", opening.meter.requests)?;
+        dict.set_item("bytes_read", opening.meter.bytes_read)?;
+        dict.set_item("index", opening.state.name())?;
+        Ok(dict)
+    }
+
+    /// Times of all frames, ps.
+    fn times<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, self.inner.index().times())
+    }
+
+    /// Integration steps of all frames.
+    fn steps<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        PyArray1::from_slice(py, self.inner.index().steps())
+    }
+
+    /// Where each frame begins, bytes.
+    fn offsets<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
+        PyArray1::from_slice(py, self.inner.index().offsets())
+    }
+
+    /// Fills `out` with positions and returns times, steps, cells and counts.
+    #[pyo3(signature = (frames, atoms_wanted, out))]
+    fn read<'py>(
+        &self,
+        py: Python<'py>,
+        frames: PyFrames<'py>,
+        atoms_wanted: Option<PyReadonlyArray1<'py, i64>>,
+        mut out: PyReadwriteArray3<'py, f32>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let frames = frames.to_frames();
+        let raised = |error: trajet_io::Error| from_io(py, &error);
+        let wanted = atoms(atoms_wanted, self.inner.index().n_atoms()).map_err(raised)?;
+        let positions =
+            out.as_slice_mut().map_err(|_| PyValueError::new_err("out is not C-contiguous"))?;
+        let frame_len = wanted.len() * 3;
+        if positions.len() != frames.len() * frame_len {
+            return Err(PyValueError::new_err("out has another size than frames x atoms x 3"));
+        }
+        let stride = (ATOMS_BETWEEN_SIGNALS / self.inner.index().n_atoms()).max(1);
+        let (mut scratch, mut meta) = (Scratch::default(), FrameMeta::default());
+        let mut at = 0;
+        while at < frames.len() {
+            let end = (at + stride).min(frames.len());
+            let here = &mut positions[at * frame_len..end * frame_len];
+            py.detach(|| {
+                self.inner.read_into(&frames, at..end, &wanted, &mut scratch, here, &mut meta)
+            })
+            .map_err(raised)?;
+            py.check_signals()?;
+            at = end;
+        }
+        let dict = PyDict::new(py);
+        dict.set_item("times", PyArray1::from_vec(py, meta.times))?;
+        dict.set_item("steps", PyArray1::from_vec(py, meta.steps))?;
+        dict.set_item("cells", cells(py, &meta.cells)?)?;
+        dict.set_item("counts", counts(py, &scratch.meter)?)?;
+        Ok(dict)
+    }
+}
+
+/// A meter's counts as a dictionary.
+pub(crate) fn counts<'py>(py: Python<'py>, meter: &Meter) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("requests", meter.requests)?;
+    dict.set_item("opens", meter.opens)?;
+    dict.set_item("bytes_read", meter.bytes_read)?;
+    dict.set_item("bytes_used", meter.bytes_used)?;
+    dict.set_item("frames", meter.frames)?;
+    dict.set_item("atoms_decoded", meter.atoms_decoded)?;
+    Ok(dict)
+}

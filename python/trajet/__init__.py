@@ -1,0 +1,61 @@
+"""Fast, parallel analysis of molecular-dynamics trajectories.
+
+Open a topology and a trajectory, select atoms in MDAnalysis' language, and run an analysis. Only
+the selected atoms are decoded, on all cores:
+
+    import trajet as tj
+
+    traj = tj.open("adk.psf", "adk.xtc")
+    result = tj.rmsd(traj.select("name CA"))
+    result.plot()
+
+Units are Å, ps and degrees; frames count from 0.
+"""
+
+import warnings
+
+from trajet._trajet import (
+    DEBUG_BUILD,
+    FormatError,
+    FrameError,
+    OutputError,
+    SelectionError,
+    StaleIndexError,
+    TaskError,
+    TrajetError,
+    TruncatedError,
+    __version__,
+)
+from trajet.analysis import rmsd
+from trajet.pools.local import LocalPool
+from trajet.pools.pool import Pool
+from trajet.result import Report, Series
+from trajet.trajectory import Block, Selection, Trajectory, open
+
+if DEBUG_BUILD:
+    warnings.warn(
+        "trajet was built in debug mode and is many times slower: build it with --release",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+__all__ = [
+    "Block",
+    "FormatError",
+    "FrameError",
+    "LocalPool",
+    "OutputError",
+    "Pool",
+    "Report",
+    "Selection",
+    "SelectionError",
+    "Series",
+    "StaleIndexError",
+    "TaskError",
+    "Trajectory",
+    "TrajetError",
+    "TruncatedError",
+    "__version__",
+    "open",
+    "rmsd",
+]

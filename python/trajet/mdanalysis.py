@@ -1,0 +1,231 @@
+"""Topologies and selections, by MDAnalysis: the only room that imports it.
+
+It takes most of a second to import, so that every function here does so when it is called.
+"""
+
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet._trajet import FormatError, SelectionError
+
+# By how much the masses of atoms that are compared may differ, u; MDAnalysis' RMSD takes the same.
+MASS_TOLERANCE = 0.1
+_REFUSE = "this AtomGroup cannot serve as a selection: "
+
+
+@dataclass(frozen=True)
+class FromAtomGroup:
+    """What an AtomGroup says: its trajectory's `path`, its `indices`, its Universe's `topology`."""
+
+    path: Path
+    topology: Path | None
+    indices: NDArray[np.int64]
+    universe: Any
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep MDAnalysis' remarks on topologies (no elements, no box, …) from standard error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def load(path: Path) -> Any:
+    """Return a Universe of the topology alone.
+
+    Raises
+    ------
+    FileNotFoundError, IsADirectoryError
+        If there is no such file.
+    FormatError
+        If MDAnalysis cannot read it.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(f"{path}: is a folder: give the path of a topology")
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: there is no such topology")
+    import MDAnalysis
+
+    try:
+        with _quiet():
+            return MDAnalysis.Universe(str(path))
+    except Exception as error:
+        # MDAnalysis raises whatever its parsers meet.
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise FormatError(f"{path}: MDAnalysis cannot read it as a topology: {reason}") from error
+
+
+def place(universe: Any, positions: NDArray[np.float32], cell: NDArray[np.float64]) -> None:
+    """Give a Universe one frame of coordinates, for selections by place ("around 5 …")."""
+    with _quiet():
+        dimensions = None if np.isnan(cell).any() else cell.astype(np.float32)
+        universe.load_new(positions[None], order="fac", dimensions=dimensions)
+
+
+def select(universe: Any, text: str, where: str) -> Any:
+    """Return the atoms that a selection names.
+
+    Raises
+    ------
+    SelectionError
+        If it is no selection, or names no atom of `where`.
+    """
+    try:
+        with _quiet():
+            atoms = universe.select_atoms(text)
+    except Exception as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise SelectionError(f"selection {text!r}: {reason}") from error
+    if len(atoms) == 0:
+        raise SelectionError(
+            f"selection {text!r} matches none of the {len(universe.atoms)} atoms of {where}:"
+            " check names and residues there"
+        )
+    return atoms
+
+
+def is_atomgroup(thing: object) -> bool:
+    """Tell whether something is an AtomGroup, without importing MDAnalysis."""
+    if "MDAnalysis" not in sys.modules:
+        return False
+    from MDAnalysis import AtomGroup
+
+    return isinstance(thing, AtomGroup)
+
+
+def fixed_indices(atoms: Any) -> NDArray[np.int64]:
+    """Return the indices of an AtomGroup.
+
+    Raises
+    ------
+    SelectionError
+        If it is empty, or another one on every frame.
+    """
+    from MDAnalysis.core.groups import UpdatingAtomGroup
+
+    if isinstance(atoms, UpdatingAtomGroup):
+        raise SelectionError(
+            _REFUSE + "it is updating, another one on every frame; select it without updating=True"
+        )
+    if len(atoms) == 0:
+        raise SelectionError(_REFUSE + "it is empty")
+    return np.asarray(atoms.indices, dtype=np.int64)
+
+
+def from_atomgroup(atoms: Any) -> FromAtomGroup:
+    """Return what an AtomGroup says of its file and atoms.
+
+    Raises
+    ------
+    SelectionError
+        If its coordinates are not those of one file.
+    """
+    indices = fixed_indices(atoms)
+    universe = atoms.universe
+    trajectory = getattr(universe, "trajectory", None)
+    if trajectory is None:
+        raise SelectionError(_REFUSE + "its Universe has no trajectory")
+    if trajectory.transformations:
+        raise SelectionError(
+            _REFUSE
+            + "its Universe has transformations, so that its coordinates are not the file's;"
+            " write the transformed trajectory to a file first"
+        )
+    name = trajectory.filename
+    if "Memory" in type(trajectory).__name__ or name is None:
+        raise SelectionError(
+            _REFUSE + "its Universe is in memory, so that its coordinates are not a file's;"
+            " load it from the file (in_memory=False)"
+        )
+    # A chain names the file that it happens to stand in.
+    if hasattr(trajectory, "readers") or not isinstance(name, (str, Path)):
+        raise SelectionError(
+            _REFUSE + "its Universe reads several files as one; one file is read so far"
+        )
+    topology = universe.filename
+    return FromAtomGroup(
+        path=Path(name),
+        topology=None if topology is None else Path(str(topology)),
+        indices=indices,
+        universe=universe,
+    )
+
+
+def masses(atoms: Any, where: str) -> NDArray[np.float64]:
+    """Return the masses of atoms, u.
+
+    Raises
+    ------
+    SelectionError
+        If an atom has none.
+    """
+    values = np.asarray(getattr(atoms, "masses", np.zeros(len(atoms))), dtype=np.float64)
+    without = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
+    if without.size:
+        atom = atoms[int(without[0])]
+        name = getattr(atom, "name", "without a name")
+        raise SelectionError(
+            f"{without.size} of {len(values)} atoms have no mass in {where}, the first is atom"
+            f" {atom.index} ({name}): use a topology with masses, leave these atoms out, or give"
+            " weights as numbers"
+        )
+    return values
+
+
+def check_same_kind(mobile: Any, reference: Any, what: str) -> None:
+    """Make sure that two groups of atoms can be compared one by one.
+
+    Raises
+    ------
+    SelectionError
+        If their numbers differ, or the masses of a pair by more than `MASS_TOLERANCE`.
+    """
+    if len(mobile) != len(reference):
+        raise SelectionError(
+            f"{what}: {len(mobile)} atoms in the trajectory, {len(reference)} in the reference:"
+            " choose a selection that names the same atoms in both"
+        )
+    if not (hasattr(mobile, "masses") and hasattr(reference, "masses")):
+        return
+    apart = np.flatnonzero(np.abs(mobile.masses - reference.masses) > MASS_TOLERANCE)
+    if apart.size:
+        k = int(apart[0])
+        names = [f"{getattr(g[k], 'name', '?')} of {g[k].mass:.3f} u" for g in (mobile, reference)]
+        raise SelectionError(
+            f"{what}: {apart.size} atoms differ in mass by more than {MASS_TOLERANCE} u, the first"
+            f" pair is atom {mobile[k].index} ({names[0]}) and atom {reference[k].index} of the"
+            f" reference ({names[1]}): choose a selection that names the same atoms in both"
+        )
+
+
+def positions(atoms: Any, where: str) -> NDArray[np.float32]:
+    """Return the positions that atoms have now, `(n_atoms, 3)`, Å.
+
+    Raises
+    ------
+    SelectionError
+        If they have none.
+    """
+    from MDAnalysis.exceptions import NoDataError
+
+    try:
+        return np.ascontiguousarray(atoms.positions, dtype=np.float32)
+    except (NoDataError, AttributeError) as error:
+        raise SelectionError(
+            f"{where} has no coordinates: give a structure that has (PDB, GRO, …)"
+        ) from error
+
+
+def version() -> str | None:
+    """Return MDAnalysis' version, none where it was not needed."""
+    module = sys.modules.get("MDAnalysis")
+    return None if module is None else str(module.__version__)

@@ -1,0 +1,81 @@
+"""Files that are written: checked before the work, written beside, renamed when whole."""
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+from trajet._trajet import OutputError
+
+
+def check(path: Path, suffixes: tuple[str, ...]) -> None:
+    """Make sure that `path` can be written later.
+
+    Parameters
+    ----------
+    path
+        Where the output will go.
+    suffixes
+        The endings that the writer knows.
+
+    Raises
+    ------
+    ValueError
+        If the path has another ending.
+    OutputError
+        If its folder is missing or cannot be written, or it is a folder itself.
+    """
+    if path.suffix.lower() not in suffixes:
+        known = " or ".join(suffixes)
+        raise ValueError(f"{path}: the name of this output must end in {known}")
+    if path.is_dir():
+        raise OutputError(f"{path}: is a folder: give the name of a file in it")
+    if not path.parent.is_dir():
+        raise OutputError(f"{path}: there is no folder {path.parent}: make it first")
+    try:
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise OutputError(
+            f"{path}: the folder {path.parent} cannot be written: {error.strerror}"
+        ) from error
+
+
+def write(path: Path, writer: Callable[[IO[bytes]], None]) -> None:
+    """Write a file beside `path` and rename it, so that `path` is never half a file.
+
+    Parameters
+    ----------
+    path
+        Where the output goes; what stands there is replaced.
+    writer
+        Called with the open file.
+
+    Raises
+    ------
+    OutputError
+        If writing fails; then nothing is left behind.
+    """
+    name = ""
+    try:
+        with tempfile.NamedTemporaryFile(
+            dir=path.parent, prefix=f".{path.name}.", suffix=".tmp", delete=False
+        ) as file:
+            name = file.name
+            writer(file)
+            file.flush()
+            os.fsync(file.fileno())
+        # Private temporary files would become private results.
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(name, 0o666 & ~umask)
+        os.replace(name, path)
+    except BaseException as error:
+        if name:
+            with contextlib.suppress(OSError):
+                os.unlink(name)
+        if isinstance(error, OSError):
+            raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
+        raise

@@ -1,0 +1,530 @@
+"""Trajectories, selections of their atoms, and blocks of positions."""
+
+import builtins
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import _trajet, mdanalysis
+from trajet._trajet import FrameError, Reader, SelectionError, StaleIndexError
+from trajet.pools.pool import Frames
+
+DEFAULT_REQUEST_SIZE = 256 * 1024
+
+FrameChoice: TypeAlias = slice | Sequence[int] | NDArray[Any] | None
+AtomChoice: TypeAlias = str | Sequence[int] | NDArray[Any]
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Block:
+    """Positions of the same atoms in several frames.
+
+    Attributes
+    ----------
+    positions
+        `(n_frames, n_atoms, 3)`, float32, Å.
+    times
+        `(n_frames,)`, float64, ps.
+    steps
+        `(n_frames,)`, int64, integration steps.
+    frames
+        `(n_frames,)`, int64, frame numbers.
+    cells
+        `(n_frames, 6)`, float64: a, b, c (Å), α, β, γ (degrees); NaN where a frame has no cell.
+    """
+
+    positions: NDArray[np.float32]
+    times: NDArray[np.float64]
+    steps: NDArray[np.int64]
+    frames: NDArray[np.int64]
+    cells: NDArray[np.float64]
+
+
+def open(
+    topology: str | os.PathLike[str] | None,
+    *trajectories: str | os.PathLike[str],
+    allow_truncated_tail: bool = False,
+    request_size: int = DEFAULT_REQUEST_SIZE,
+    sidecar: bool = True,
+    rebuild_index: bool = False,
+    threads: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> "Trajectory":
+    """Open a trajectory.
+
+    Parameters
+    ----------
+    topology
+        A file that MDAnalysis reads (PSF, PDB, GRO, TPR, PRMTOP, …), or None for plain coordinates.
+        It is read when atoms are first selected.
+    *trajectories
+        The trajectory: an XTC file.
+    allow_truncated_tail
+        Read the whole frames of a file that ends inside a frame (a simulation that still runs). The
+        report of every analysis records it.
+    request_size
+        Bytes of a read request. Larger ones (8 MiB) suit parallel and network file systems.
+    sidecar
+        Whether to keep the index of frames in a hidden file beside the trajectory (or in the cache
+        folder) and to use the one that is there.
+    rebuild_index
+        Build the index although there is one that fits.
+    threads
+        Threads that build an index of a large file; None for all cores.
+    progress
+        Called with bytes done and in total while an index is built.
+
+    Returns
+    -------
+    Trajectory
+
+    Raises
+    ------
+    FileNotFoundError, IsADirectoryError, PermissionError
+        As the operating system says.
+    TruncatedError
+        If the file ends inside a frame.
+    FormatError
+        If it is empty, of another format, corrupt, or its number of atoms changes.
+
+    Examples
+    --------
+    >>> import trajet as tj
+    >>> traj = tj.open("adk.psf", "adk.xtc")
+    >>> traj
+    <Trajectory adk.xtc: 98 frames of 3341 atoms>
+    """
+    if not trajectories:
+        raise TypeError(
+            "give the topology first, then the trajectory: open('top.psf', 'traj.xtc');"
+            " None stands for no topology"
+        )
+    if len(trajectories) > 1:
+        raise TypeError(
+            f"{len(trajectories)} trajectory files were given: one is read so far;"
+            " join the segments with 'gmx trjcat' first"
+        )
+    if request_size < 1:
+        raise ValueError(f"request_size must be at least 1 byte, not {request_size}")
+
+    def make(*, rebuild: bool) -> Reader:
+        return Reader(
+            Path(trajectories[0]),
+            allow_truncated_tail=allow_truncated_tail,
+            request_size=request_size,
+            sidecar=sidecar,
+            rebuild_index=rebuild,
+            cache=_cache_folder(),
+            threads=threads or _trajet.available_threads(),
+            progress=progress,
+        )
+
+    path = None if topology is None else Path(topology)
+    return Trajectory(Path(trajectories[0]), path, make, rebuild=rebuild_index)
+
+
+def _cache_folder() -> Path | None:
+    """Return the folder for indexes of trajectories whose own folder cannot be written."""
+    if named := os.environ.get("XDG_CACHE_HOME"):
+        return Path(named) / "trajet"
+    try:
+        return Path.home() / ".cache" / "trajet"
+    except RuntimeError:
+        return None
+
+
+class Trajectory:
+    """An open trajectory, readable at any frame. Made by `trajet.open`."""
+
+    def __init__(
+        self,
+        path: Path,
+        topology: Path | None,
+        make_reader: Callable[..., Reader],
+        *,
+        rebuild: bool = False,
+        universe: Any = None,
+    ) -> None:
+        self.path = path
+        self.topology = topology
+        self._make_reader = make_reader
+        self._reader = make_reader(rebuild=rebuild)
+        self._universe = universe
+
+    def __repr__(self) -> str:
+        """Return path and size."""
+        return f"<Trajectory {self.path}: {self.n_frames} frames of {self.n_atoms} atoms>"
+
+    @property
+    def reader(self) -> Reader:
+        """The native reader."""
+        return self._reader
+
+    @property
+    def format(self) -> str:
+        """The file's format: "XTC"."""
+        return self._reader.format
+
+    @property
+    def n_frames(self) -> int:
+        """Frames in the trajectory."""
+        return self._reader.n_frames
+
+    @property
+    def n_atoms(self) -> int:
+        """Atoms of every frame."""
+        return self._reader.n_atoms
+
+    @property
+    def times(self) -> NDArray[np.float64]:
+        """Times of all frames, `(n_frames,)`, ps. They come from the index: nothing is decoded."""
+        return self._reader.times()
+
+    @property
+    def steps(self) -> NDArray[np.int64]:
+        """Integration steps of all frames, `(n_frames,)`."""
+        return self._reader.steps()
+
+    @property
+    def index_state(self) -> str:
+        """Where the index came from: "built", "loaded" or "extended"."""
+        return self._reader.index_state
+
+    @property
+    def index_path(self) -> Path | None:
+        """The file that keeps the index; None where it lives in memory only."""
+        return self._reader.index_path
+
+    @property
+    def universe(self) -> Any:
+        """The topology as an MDAnalysis Universe, at the positions of frame 0.
+
+        Raises
+        ------
+        SelectionError
+            If there is no topology, or its number of atoms is not the trajectory's.
+        """
+        if self._universe is None:
+            if self.topology is None:
+                raise SelectionError(
+                    f"{self.path} was opened without a topology: give one to open(), or select"
+                    " atoms by their indices"
+                )
+            universe = mdanalysis.load(self.topology)
+            if len(universe.atoms) != self.n_atoms:
+                raise SelectionError(
+                    f"{self.topology} has {len(universe.atoms)} atoms, but {self.path} has"
+                    f" {self.n_atoms} (frame 0 at byte 0): give the topology of what was written"
+                )
+            first = self.read(frames=[0])
+            mdanalysis.place(universe, first.positions[0], first.cells[0])
+            self._universe = universe
+        return self._universe
+
+    def select(self, selection: AtomChoice) -> "Selection":
+        """Select atoms.
+
+        Parameters
+        ----------
+        selection
+            In MDAnalysis' language, evaluated once, on frame 0; or atom indices in any order.
+
+        Raises
+        ------
+        SelectionError
+            If it matches no atom, is no selection, or an index is out of range.
+
+        Examples
+        --------
+        >>> traj.select("name CA")
+        <Selection 'name CA': 214 of 3341 atoms>
+        """
+        if isinstance(selection, str):
+            atoms = mdanalysis.select(self.universe, selection, str(self.topology or self.path))
+            return Selection(self, np.asarray(atoms.indices, dtype=np.int64), selection)
+        return Selection(self, _indices(selection, self.n_atoms), None)
+
+    def read(
+        self,
+        frames: FrameChoice = None,
+        atoms: Sequence[int] | NDArray[Any] | None = None,
+        out: NDArray[np.float32] | None = None,
+    ) -> Block:
+        """Read positions.
+
+        Parameters
+        ----------
+        frames
+            A slice, or frame numbers in any order (negative ones count from the end), or a mask;
+            None for all.
+        atoms
+            Atom indices in any order; None for all.
+        out
+            An array `(n_frames, n_atoms, 3)`, float32, C order, to write to instead of a new one.
+
+        Raises
+        ------
+        FrameError, SelectionError
+            If a frame or an atom is out of range.
+        FormatError
+            If a frame is corrupt.
+        ValueError
+            If `out` does not fit.
+
+        Examples
+        --------
+        >>> traj.read(frames=slice(0, 10), atoms=[0, 7]).positions.shape
+        (10, 2, 3)
+        """
+        indices = None if atoms is None else _indices(atoms, self.n_atoms)
+        return self.read_indices(frames, indices, out)
+
+    def blocks(
+        self,
+        size: int,
+        frames: FrameChoice = None,
+        atoms: Sequence[int] | NDArray[Any] | None = None,
+    ) -> Iterator[Block]:
+        """Read positions block by block; each block's `positions` uses the memory of the last one.
+
+        Parameters
+        ----------
+        size
+            Frames of a block; the last one may be smaller.
+        frames, atoms
+            As for `read`.
+        """
+        indices = None if atoms is None else _indices(atoms, self.n_atoms)
+        return self.blocks_of_indices(size, frames, indices)
+
+    def read_indices(
+        self,
+        frames: FrameChoice,
+        indices: NDArray[np.int64] | None,
+        out: NDArray[np.float32] | None,
+    ) -> Block:
+        """Read the atoms of checked `indices`; see `read`."""
+
+        def attempt(reader: Reader) -> Block:
+            numbers = resolve_frames(frames, reader.n_frames, self.path)
+            n_atoms = reader.n_atoms if indices is None else len(indices)
+            shape = (_count(numbers), n_atoms, 3)
+            positions = np.empty(shape, np.float32) if out is None else _fitting(out, shape)
+            got = reader.read(numbers, indices, positions)
+            return Block(
+                positions, got["times"], got["steps"], frame_numbers(numbers), got["cells"]
+            )
+
+        return self.fresh(attempt)
+
+    def blocks_of_indices(
+        self, size: int, frames: FrameChoice, indices: NDArray[np.int64] | None
+    ) -> Iterator[Block]:
+        """Go over the atoms of checked `indices`; see `blocks`."""
+        if size < 1:
+            raise ValueError(f"a block has at least 1 frame, not {size}")
+        numbers = frame_numbers(resolve_frames(frames, self.n_frames, self.path))
+        n_atoms = self.n_atoms if indices is None else len(indices)
+        buffer = np.empty((min(size, len(numbers)), n_atoms, 3), np.float32)
+
+        def go() -> Iterator[Block]:
+            for begin in range(0, len(numbers), size):
+                here = numbers[begin : begin + size]
+                yield self.read_indices(here, indices, buffer[: len(here)])
+
+        return go()
+
+    def fresh(self, attempt: Callable[[Reader], _T]) -> _T:
+        """Call `attempt` with the reader; once more with a new index where a kept one was stale."""
+        try:
+            return attempt(self._reader)
+        except StaleIndexError:
+            if self._reader.index_state == "built":
+                raise
+            n_atoms = self.n_atoms
+            self._reader = self._make_reader(rebuild=True)
+            if self.n_atoms != n_atoms:
+                raise
+            return attempt(self._reader)
+
+    def describe_inputs(self) -> list[dict[str, Any]]:
+        """Return what a report says of the files."""
+        reader = self._reader
+        inputs: list[dict[str, Any]] = [
+            {
+                "path": str(self.path),
+                "format": reader.format,
+                "size": reader.size,
+                "digest": reader.digest,
+                "n_atoms": reader.n_atoms,
+                "n_frames": reader.n_frames,
+                "truncated_tail": reader.truncated_tail,
+            }
+        ]
+        if self.topology is not None and self.topology.is_file():
+            with builtins.open(self.topology, "rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            size = self.topology.stat().st_size
+            inputs.append({"path": str(self.topology), "size": size, "digest": f"sha256:{digest}"})
+        return inputs
+
+
+class Selection:
+    """Some atoms of a trajectory. Made by `Trajectory.select`.
+
+    Attributes
+    ----------
+    trajectory
+        The trajectory.
+    indices
+        `(n_atoms,)`, int64, in the order in which positions are read.
+    text
+        The selection in MDAnalysis' language; None where indices were given.
+    """
+
+    def __init__(
+        self, trajectory: Trajectory, indices: NDArray[np.int64], text: str | None
+    ) -> None:
+        self.trajectory = trajectory
+        self.indices = indices
+        self.text = text
+
+    def __repr__(self) -> str:
+        """Return the selection and its size."""
+        what = "of indices" if self.text is None else repr(self.text)
+        return f"<Selection {what}: {self.n_atoms} of {self.trajectory.n_atoms} atoms>"
+
+    @property
+    def n_atoms(self) -> int:
+        """Atoms in the selection."""
+        return len(self.indices)
+
+    @property
+    def label(self) -> str:
+        """What figures and reports call it."""
+        return self.text if self.text is not None else f"{self.n_atoms} atoms"
+
+    @property
+    def atoms(self) -> Any:
+        """The atoms as an MDAnalysis AtomGroup."""
+        return self.trajectory.universe.atoms[self.indices]
+
+    def read(self, frames: FrameChoice = None, out: NDArray[np.float32] | None = None) -> Block:
+        """Read the positions of these atoms; only they are decoded. See `Trajectory.read`.
+
+        Examples
+        --------
+        >>> traj.select("name CA").read(frames=slice(0, 100)).positions.shape
+        (98, 214, 3)
+        """
+        return self.trajectory.read_indices(frames, self.indices, out)
+
+    def blocks(self, size: int, frames: FrameChoice = None) -> Iterator[Block]:
+        """Read block by block, into the same memory. See `Trajectory.blocks`."""
+        return self.trajectory.blocks_of_indices(size, frames, self.indices)
+
+
+def from_atomgroup(atoms: Any) -> Selection:
+    """Return the selection that an AtomGroup stands for, on its own Universe's file."""
+    said = mdanalysis.from_atomgroup(atoms)
+    opened = open(said.topology, said.path)
+    if opened.n_atoms != len(said.universe.atoms):
+        raise SelectionError(
+            f"the AtomGroup's Universe has {len(said.universe.atoms)} atoms, but {said.path} has"
+            f" {opened.n_atoms}"
+        )
+    # The Universe that made the group selects further groups, on its own topology.
+    opened._universe = said.universe
+    return Selection(opened, said.indices, None)
+
+
+def resolve_frames(frames: FrameChoice, n_frames: int, path: Path) -> Frames:
+    """Return frame numbers as the native module takes them.
+
+    Raises
+    ------
+    FrameError
+        If one is out of range.
+    """
+    if frames is None:
+        frames = slice(None)
+    if isinstance(frames, slice):
+        chosen = range(*frames.indices(n_frames))
+        return (chosen.start, chosen.step, len(chosen)) if chosen else (0, 1, 0)
+    numbers = np.atleast_1d(np.asarray(frames))
+    if numbers.dtype == np.bool_:
+        if numbers.shape != (n_frames,):
+            raise FrameError(f"{path}: a mask of {numbers.shape} does not fit {n_frames} frames")
+        return np.flatnonzero(numbers).astype(np.int64)
+    if numbers.ndim != 1 or not (np.issubdtype(numbers.dtype, np.integer) or numbers.size == 0):
+        raise TypeError("frames must be a slice, whole numbers in a row, a mask, or None")
+    wrong = numbers[(numbers < -n_frames) | (numbers >= n_frames)]
+    if wrong.size:
+        raise FrameError(
+            f"{path}: frame {wrong[0]} is out of range: the trajectory has {n_frames} frames,"
+            f" 0 to {n_frames - 1}"
+        )
+    return np.where(numbers < 0, numbers + n_frames, numbers).astype(np.int64)
+
+
+def frame_numbers(frames: Frames) -> NDArray[np.int64]:
+    """Return frame numbers as an array."""
+    if isinstance(frames, tuple):
+        first, step, count = frames
+        return first + step * np.arange(count, dtype=np.int64)
+    return frames
+
+
+def _count(frames: Frames) -> int:
+    return frames[2] if isinstance(frames, tuple) else len(frames)
+
+
+def _indices(atoms: Sequence[int] | NDArray[Any], n_atoms: int) -> NDArray[np.int64]:
+    """Return atom indices as an array.
+
+    Raises
+    ------
+    SelectionError
+        If there is none or one is out of range.
+    """
+    indices = np.asarray(atoms)
+    if indices.dtype == np.bool_ and indices.shape == (n_atoms,):
+        indices = np.flatnonzero(indices)
+    if indices.size == 0:
+        raise SelectionError("selection of indices: it is empty")
+    if indices.ndim != 1 or not np.issubdtype(indices.dtype, np.integer):
+        raise TypeError("atoms must be a selection string, whole numbers in a row, or a mask")
+    wrong = indices[(indices < 0) | (indices >= n_atoms)]
+    if wrong.size:
+        raise SelectionError(
+            f"atom {wrong[0]} is out of range: the trajectory has {n_atoms} atoms,"
+            f" 0 to {n_atoms - 1}"
+        )
+    return np.ascontiguousarray(indices, dtype=np.int64)
+
+
+def _fitting(out: NDArray[np.float32], shape: tuple[int, int, int]) -> NDArray[np.float32]:
+    """Return `out` if it can be written to.
+
+    Raises
+    ------
+    ValueError
+        If it cannot.
+    """
+    fits = (
+        isinstance(out, np.ndarray)
+        and out.dtype == np.float32
+        and out.shape == shape
+        and out.flags.c_contiguous
+        and out.flags.writeable
+    )
+    if not fits:
+        raise ValueError(f"out must be a writeable float32 array of shape {shape} in C order")
+    return out

@@ -1,0 +1,86 @@
+"""Fixtures: trajectories from other people's writers, always copied before they are opened."""
+
+import os
+import shutil
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import MDAnalysis as mda
+import pytest
+from golden_files import XTC_FILES, Adk, Golden, Truth, read_with_mdanalysis
+from MDAnalysisTests import datafiles
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """MDAnalysis announces deprecations of its own when it reads DCD and PDB files."""
+    config.addinivalue_line("filterwarnings", "ignore:::MDAnalysis")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Keep the user's cache folder out of the tests."""
+    folder = tmp_path_factory.mktemp("cache")
+    before = {name: os.environ.get(name) for name in ("XDG_CACHE_HOME", "MPLBACKEND")}
+    os.environ["XDG_CACHE_HOME"] = str(folder)
+    os.environ["MPLBACKEND"] = "Agg"
+    yield folder
+    for name, value in before.items():
+        if value is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = value
+
+
+@pytest.fixture(scope="session", params=sorted(XTC_FILES))
+def golden(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Golden:
+    """Every XTC file of MDAnalysisTests in turn."""
+    source = XTC_FILES[request.param]
+    truth = read_with_mdanalysis(source, tmp_path_factory.mktemp("truth"))
+    return Golden(request.param, source, truth)
+
+
+@pytest.fixture
+def golden_xtc(golden: Golden, tmp_path: Path) -> Path:
+    """Copy the golden file into a folder of its own."""
+    folder = tmp_path / "golden"
+    folder.mkdir()
+    return golden.copy(folder)
+
+
+@pytest.fixture(scope="session")
+def adk(tmp_path_factory: pytest.TempPathFactory) -> Adk:
+    """adk.psf and adk.xtc (adk_dims.dcd as MDAnalysis writes it), for reading only."""
+    folder = tmp_path_factory.mktemp("adk")
+    psf = Path(shutil.copy(datafiles.PSF, folder / "adk.psf"))
+    xtc = folder / "adk.xtc"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        universe = mda.Universe(str(psf), datafiles.DCD)
+        with mda.Writer(str(xtc), n_atoms=universe.atoms.n_atoms) as writer:
+            for _ in universe.trajectory:
+                writer.write(universe.atoms)
+    return Adk(psf, xtc)
+
+
+@pytest.fixture(scope="session")
+def adk_xtc(adk: Adk) -> Path:
+    """Return the trajectory of `adk`."""
+    return adk.xtc
+
+
+@pytest.fixture(scope="session")
+def adk_truth(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> Truth:
+    """MDAnalysis' reading of `adk`."""
+    return read_with_mdanalysis(adk.xtc, tmp_path_factory.mktemp("adk-truth"))
+
+
+@pytest.fixture
+def own_adk(adk: Adk, tmp_path: Path) -> Adk:
+    """Copy `adk` for a test that changes it."""
+    folder = tmp_path / "own-adk"
+    folder.mkdir()
+    return Adk(
+        Path(shutil.copy(adk.psf, folder / "adk.psf")),
+        Path(shutil.copy(adk.xtc, folder / "adk.xtc")),
+    )
