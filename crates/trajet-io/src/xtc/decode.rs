@@ -6,7 +6,7 @@
 
 use super::head::{Head, PLAIN_ATOMS, Packed};
 use super::radix::{Radix, SMALL};
-use super::scan::{Group, Groups, Scanned, run_begins, scan};
+use super::scan::{Group, Groups, Scanned, scan};
 use crate::xdr::f32_at;
 use crate::{Atoms, Fault};
 
@@ -56,9 +56,15 @@ pub(super) fn angstroms(
     let Some(packed) = &head.packed else {
         return Ok(plain(head, bytes, at_hand, atoms, out, |nm| nm * ANGSTROM_PER_NM));
     };
+    // The integers stand in the floats' place until all are there: converting many at once takes
+    // vector instructions.
+    let kept = |t: [i32; 3]| t.map(|n| f32::from_bits(n as u32));
+    let decoded = unpack(head, packed, bytes, at_hand, atoms, groups, out, kept)?;
     let inverse = 1.0 / packed.precision;
-    let convert = |n: i32| (n as f32 * inverse) * ANGSTROM_PER_NM;
-    unpack(head, packed, bytes, at_hand, atoms, groups, out, |t| t.map(convert))
+    for x in out.as_flattened_mut() {
+        *x = (x.to_bits() as i32 as f32 * inverse) * ANGSTROM_PER_NM;
+    }
+    Ok(decoded)
 }
 
 /// Decodes the distinct wanted atoms, ascending, as the stored integers.
@@ -177,17 +183,26 @@ impl Coder {
             let end = first + u32::from(group.run) + 1;
             let count = wanted[next..].iter().take_while(|&&atom| atom < end).count();
             let here = &wanted[next..next + count];
+            let place = &mut out[next..next + count];
             let last = (here[count - 1] - first) as usize;
             // The absolute atom stands second: where it alone is wanted, the run is not needed.
             let only_absolute = group.run > 0 && count == 1 && last == 1;
             let needed = if group.run == 0 || only_absolute { 0 } else { last.max(1) };
-            let mut triples = [[0; 3]; GROUP_ATOMS];
-            self.group(data, group, needed, &mut inside, |k, triple| triples[k] = triple);
-            if only_absolute {
-                triples[1] = triples[0];
-            }
-            for (position, &atom) in out[next..next + count].iter_mut().zip(here) {
-                *position = convert(triples[(atom - first) as usize]);
+            if count == usize::from(group.run) + 1 {
+                self.group(data, group, needed, &mut inside, |k, triple| {
+                    place[k] = convert(triple)
+                });
+            } else if let [only] = place {
+                let (mut kept, at) = ([0; 3], if only_absolute { 0 } else { last });
+                let keep = |k, triple| kept = if k == at { triple } else { kept };
+                self.group(data, group, needed, &mut inside, keep);
+                *only = convert(kept);
+            } else {
+                let mut triples = [[0; 3]; GROUP_ATOMS];
+                self.group(data, group, needed, &mut inside, |k, triple| triples[k] = triple);
+                for (position, &atom) in place.iter_mut().zip(here) {
+                    *position = convert(triples[(atom - first) as usize]);
+                }
             }
             next += count;
             decoded += needed as u64 + 1;
@@ -218,7 +233,7 @@ impl Coder {
         let radix = &SMALL[usize::from(group.small)];
         let size = radix.sizes[0];
         let half = (size / 2) as i32;
-        let mut at = run_begins(data, group, u64::from(self.absolute.bits));
+        let mut at = group.bit + u64::from(group.run_at);
         let mut difference = || {
             let numbers = radix.read(data, at);
             *inside &= numbers[0] < size;

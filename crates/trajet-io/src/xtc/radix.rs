@@ -36,6 +36,9 @@ pub(crate) struct Radix {
     pub(super) sizes: [u32; 3],
     /// `2^64 / size`, rounded down, of y and z.
     reciprocals: [u64; 2],
+    /// Whether one load holds a number, and one more than the reciprocals yields its quotients
+    /// without a correction.
+    simple: bool,
 }
 
 impl Radix {
@@ -43,7 +46,8 @@ impl Radix {
     pub(crate) fn absolute(sizes: [u32; 3]) -> Radix {
         if sizes.iter().any(|&s| s > 0x00ff_ffff) {
             let axes = sizes.map(|s| u32::BITS - s.leading_zeros());
-            return Radix { axes: Some(axes), bits: axes.iter().sum(), ..Radix::mixed(sizes, 1) };
+            let bits = axes.iter().sum();
+            return Radix { axes: Some(axes), bits, simple: false, ..Radix::mixed(sizes, 1) };
         }
         let product: u128 = sizes.iter().map(|&s| u128::from(s)).product();
         Radix::mixed(sizes, u128::BITS - product.leading_zeros())
@@ -51,7 +55,10 @@ impl Radix {
 
     const fn mixed(sizes: [u32; 3], bits: u32) -> Radix {
         let whole = (bits - 1) / 8 * 8;
+        let widest =
+            max(u32::BITS - sizes[1].leading_zeros(), u32::BITS - sizes[2].leading_zeros());
         Radix {
+            simple: bits <= ONE_LOAD_BITS && bits + widest <= 64 && min(sizes[1], sizes[2]) > 1,
             bits,
             axes: None,
             whole,
@@ -65,26 +72,35 @@ impl Radix {
     /// The first coordinate is not below its size where the bytes are corrupt.
     #[inline(always)]
     pub(super) fn read(&self, data: &[u8], at: u64) -> [u32; 3] {
-        if self.bits <= ONE_LOAD_BITS && self.axes.is_none() {
-            self.read_narrow(data, at)
+        if self.simple {
+            let number = self.number(data, at);
+            let (rest, z) = divide_simply(number, self.sizes[2], self.reciprocals[1]);
+            let (x, y) = divide_simply(rest, self.sizes[1], self.reciprocals[0]);
+            [x as u32, y, z]
         } else {
-            self.read_wide(data, at)
+            self.read_any(data, at)
         }
     }
 
-    /// The same for numbers of up to [`ONE_LOAD_BITS`] bits.
+    /// A number of up to [`ONE_LOAD_BITS`] bits.
     #[inline(always)]
-    pub(super) fn read_narrow(&self, data: &[u8], at: u64) -> [u32; 3] {
+    fn number(&self, data: &[u8], at: u64) -> u64 {
         let stream = load(data, at);
         let last = (stream << self.whole) >> (64 - (self.bits - self.whole));
-        let number = (stream.swap_bytes() & self.mask) | (last << self.whole);
-        let (rest, z) = divide(number, self.sizes[2], self.reciprocals[1]);
-        let (x, y) = divide(rest, self.sizes[1], self.reciprocals[0]);
-        [x as u32, y, z]
+        (stream.swap_bytes() & self.mask) | (last << self.whole)
     }
 
     #[cold]
     #[inline(never)]
+    fn read_any(&self, data: &[u8], at: u64) -> [u32; 3] {
+        if self.bits > ONE_LOAD_BITS || self.axes.is_some() {
+            return self.read_wide(data, at);
+        }
+        let (rest, z) = divide(self.number(data, at), self.sizes[2], self.reciprocals[1]);
+        let (x, y) = divide(rest, self.sizes[1], self.reciprocals[0]);
+        [x as u32, y, z]
+    }
+
     fn read_wide(&self, data: &[u8], mut at: u64) -> [u32; 3] {
         if let Some(axes) = self.axes {
             return axes.map(|bits| {
@@ -118,6 +134,14 @@ pub(super) static SMALL: [Radix; 73] = {
     table
 };
 
+const fn max(a: u32, b: u32) -> u32 {
+    if a > b { a } else { b }
+}
+
+const fn min(a: u32, b: u32) -> u32 {
+    if a < b { a } else { b }
+}
+
 /// `2^64 / size`, rounded down (for 1: one less than that, which the correction makes good).
 const fn reciprocal(size: u32) -> u64 {
     if size <= 1 { u64::MAX } else { ((1u128 << 64) / size as u128) as u64 }
@@ -130,6 +154,14 @@ fn divide(number: u64, size: u32, reciprocal: u64) -> (u64, u32) {
     let remainder = number.wrapping_sub(quotient.wrapping_mul(u64::from(size)));
     let short = remainder >= u64::from(size);
     (quotient + u64::from(short), (remainder - if short { u64::from(size) } else { 0 }) as u32)
+}
+
+/// The same where the number times the size is below `2^64`: the rounded-up reciprocal is then too
+/// large by too little to matter.
+#[inline(always)]
+fn divide_simply(number: u64, size: u32, reciprocal: u64) -> (u64, u32) {
+    let quotient = ((u128::from(number) * u128::from(reciprocal + 1)) >> 64) as u64;
+    (quotient, (number as u32).wrapping_sub((quotient as u32).wrapping_mul(size)))
 }
 
 /// The 57 or more bits from bit `at` on, in the highest bits.
@@ -156,6 +188,13 @@ mod tests {
         #[test]
         fn division_by_reciprocal_is_division(number: u64, size in 1u32..) {
             let (q, r) = divide(number, size, reciprocal(size));
+            prop_assert_eq!((q, u64::from(r)), (number / u64::from(size), number % u64::from(size)));
+        }
+
+        #[test]
+        fn simple_division_is_division(size in 2u32.., part: u64) {
+            let number = part % (u64::MAX / u64::from(size));
+            let (q, r) = divide_simply(number, size, reciprocal(size));
             prop_assert_eq!((q, u64::from(r)), (number / u64::from(size), number % u64::from(size)));
         }
 

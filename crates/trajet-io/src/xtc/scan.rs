@@ -6,7 +6,7 @@
 //! size alone, never on a decoded value. After this pass every group is independent of every other.
 
 use super::head::Packed;
-use super::radix::{FIRST_SMALL, LAST_SMALL, Radix, load};
+use super::radix::{FIRST_SMALL, LAST_SMALL, Radix};
 use crate::source::SLACK;
 use crate::{Atoms, Fault};
 
@@ -21,6 +21,8 @@ pub(super) struct Group {
     pub(super) run: u8,
     /// Index of the small size.
     pub(super) small: u8,
+    /// Where its run begins, from `bit`.
+    pub(super) run_at: u8,
 }
 
 /// The groups of one frame; the memory is used again.
@@ -145,7 +147,9 @@ fn walk(
         if next > n_bits {
             return Ok(Scanned::Short { atom });
         }
-        groups.offer(Group { bit, first: atom as u32, run, small }, keep(atom, end));
+        // Absolute coordinates take at most 96 bits, so that a byte holds this.
+        let run_at = (behind_flag - bit) as u8;
+        groups.offer(Group { bit, first: atom as u32, run, small, run_at }, keep(atom, end));
         (bit, atom) = (next, end);
         small = small.wrapping_add_signed(if flag { change.small } else { 0 });
         if !(FIRST_SMALL..=LAST_SMALL).contains(&small) && atom < n_atoms {
@@ -153,11 +157,4 @@ fn walk(
         }
     }
     Ok(Scanned::Done(bit))
-}
-
-/// Where the small differences of a group begin.
-#[inline(always)]
-pub(super) fn run_begins(data: &[u8], group: &Group, absolute_bits: u64) -> u64 {
-    let flag_at = group.bit + absolute_bits;
-    flag_at + if load(data, flag_at) >> 63 == 1 { 6 } else { 1 }
 }
