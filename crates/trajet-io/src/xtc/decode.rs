@@ -6,7 +6,7 @@
 
 use super::head::{Head, PLAIN_ATOMS, Packed};
 use super::radix::{Radix, SMALL};
-use super::scan::{Group, Groups, Scanned, scan};
+use super::scan::{Group, Groups, Scanned, scan, walk};
 use crate::xdr::f32_at;
 use crate::{Atoms, Fault};
 
@@ -117,26 +117,33 @@ fn unpack<T>(
 ) -> Result<Decoded, Fault> {
     let data = &bytes[head.data_at..];
     let at_hand = at_hand.saturating_sub(head.data_at).min(packed.n_bytes as usize);
-    let used_bits = match scan(packed, data, at_hand, head.n_atoms, atoms, groups)? {
+    let coder = Coder::new(packed);
+    let (scanned, decoded) = match atoms.sorted() {
+        None => {
+            let scanned = coder.all(packed, data, at_hand, head.n_atoms, out, convert)?;
+            (scanned, head.n_atoms as u64)
+        }
+        Some(wanted) => {
+            let scanned = scan(packed, data, at_hand, head.n_atoms, atoms, groups)?;
+            let found = match scanned {
+                Scanned::Done(_) => coder.wanted(data, groups.as_slice(), wanted, out, convert)?,
+                Scanned::Short { .. } => 0,
+            };
+            (scanned, found)
+        }
+    };
+    let used_bits = match scanned {
         Scanned::Done(bits) => bits,
         Scanned::Short { atom } if at_hand as u64 == packed.n_bytes => {
             return Err(Fault::Exhausted { atom });
         }
         Scanned::Short { atom } => return Ok(Decoded::Short { atom }),
     };
-    let coder = Coder::new(packed);
-    let decoded = match atoms.sorted() {
-        None => {
-            let used = used_bits.div_ceil(8);
-            if used != packed.n_bytes {
-                return Err(Fault::Leftover { used, claimed: packed.n_bytes });
-            }
-            coder.all(data, groups.as_slice(), out, convert)?;
-            head.n_atoms as u64
-        }
-        Some(wanted) => coder.wanted(data, groups.as_slice(), wanted, out, convert)?,
-    };
-    let bytes = head.data_at as u64 + used_bits.div_ceil(8);
+    let used = used_bits.div_ceil(8);
+    if atoms.sorted().is_none() && used != packed.n_bytes {
+        return Err(Fault::Leftover { used, claimed: packed.n_bytes });
+    }
+    let bytes = head.data_at as u64 + used;
     Ok(Decoded::Done(Used { bytes, atoms: decoded }))
 }
 
@@ -151,21 +158,23 @@ impl Coder {
         Coder { absolute: Radix::absolute(packed.sizes), min: packed.min }
     }
 
+    /// Decodes every atom on the way from group to group.
     fn all<T>(
         &self,
+        packed: &Packed,
         data: &[u8],
-        groups: &[Group],
+        at_hand: usize,
+        n_atoms: usize,
         out: &mut [[T; 3]],
         convert: impl Fn([i32; 3]) -> [T; 3],
-    ) -> Result<(), Fault> {
+    ) -> Result<Scanned, Fault> {
         let mut inside = true;
-        for group in groups {
+        let scanned = walk(packed, data, at_hand, n_atoms, n_atoms, |group, end| {
+            let place = &mut out[group.first as usize..end];
             let run = usize::from(group.run);
-            let first = group.first as usize;
-            let place = &mut out[first..first + run + 1];
-            self.group(data, group, run, &mut inside, |k, triple| place[k] = convert(triple));
-        }
-        if inside { Ok(()) } else { Err(Fault::OutsideRange) }
+            self.group(data, &group, run, &mut inside, |k, triple| place[k] = convert(triple));
+        })?;
+        if inside { Ok(scanned) } else { Err(Fault::OutsideRange) }
     }
 
     /// Returns the number of atoms decoded.

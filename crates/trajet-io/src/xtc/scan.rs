@@ -36,9 +36,7 @@ pub(crate) struct Groups {
 impl Groups {
     fn clear(&mut self, most: usize) {
         self.len = 0;
-        if self.places.len() <= most {
-            self.places.resize(most + 1, Group::default());
-        }
+        self.places.resize((most + 1).max(self.places.len()), Group::default());
     }
 
     #[inline(always)]
@@ -83,7 +81,7 @@ static CHANGES: [Change; 32] = {
     table
 };
 
-/// Finds the groups that hold a wanted atom and stops behind the last one.
+/// Finds the groups that hold an atom of a list and stops behind the last one.
 ///
 /// `data` begins with the coordinates; `at_hand` of its bytes are coordinates and [`SLACK`] more are
 /// readable.
@@ -98,32 +96,33 @@ pub(super) fn scan(
     atoms: &Atoms,
     groups: &mut Groups,
 ) -> Result<Scanned, Fault> {
-    assert!(data.len() >= at_hand + SLACK);
-    groups.clear(n_atoms.min(atoms.n_sorted()));
-    match atoms.sorted() {
-        None => walk(packed, data, at_hand, n_atoms, n_atoms, groups, |_, _| true),
-        Some([]) => Ok(Scanned::Done(0)),
-        Some(_) => {
-            let next_wanted = atoms.next_wanted();
-            let reach = next_wanted.len() - 1;
-            let holds_one = |first: usize, end: usize| (next_wanted[first] as usize) < end;
-            walk(packed, data, at_hand, n_atoms, reach, groups, holds_one)
-        }
-    }
+    groups.clear(atoms.n_sorted());
+    let next_wanted = atoms.next_wanted();
+    let Some(reach) = next_wanted.len().checked_sub(1).filter(|&reach| reach > 0) else {
+        return Ok(Scanned::Done(0));
+    };
+    walk(packed, data, at_hand, n_atoms, reach, |group, end| {
+        groups.offer(group, (next_wanted[group.first as usize] as usize) < end);
+    })
 }
 
-/// Hops from group to group up to the one that holds atom `reach - 1`, and keeps those that
-/// `keep(first, end)` names, `end` being the atom behind the group.
+/// Hops from group to group up to the one that holds atom `reach - 1`, and shows each to
+/// `visit(group, end)`, `end` being the atom behind the group.
+///
+/// What is done with a group does not delay the hop to the next: the processor overlaps them.
+///
+/// # Errors
+/// A run that goes past the last atom, or a small size outside of the table.
 #[inline(always)]
-fn walk(
+pub(super) fn walk(
     packed: &Packed,
     data: &[u8],
     at_hand: usize,
     n_atoms: usize,
     reach: usize,
-    groups: &mut Groups,
-    keep: impl Fn(usize, usize) -> bool,
+    mut visit: impl FnMut(Group, usize),
 ) -> Result<Scanned, Fault> {
+    assert!(data.len() >= at_hand + SLACK);
     let n_bits = at_hand as u64 * 8;
     let absolute_bits = u64::from(Radix::absolute(packed.sizes).bits);
     let (mut bit, mut atom) = (0u64, 0usize);
@@ -149,7 +148,7 @@ fn walk(
         }
         // Absolute coordinates take at most 96 bits, so that a byte holds this.
         let run_at = (behind_flag - bit) as u8;
-        groups.offer(Group { bit, first: atom as u32, run, small, run_at }, keep(atom, end));
+        visit(Group { bit, first: atom as u32, run, small, run_at }, end);
         (bit, atom) = (next, end);
         small = small.wrapping_add_signed(if flag { change.small } else { 0 });
         if !(FIRST_SMALL..=LAST_SMALL).contains(&small) && atom < n_atoms {
