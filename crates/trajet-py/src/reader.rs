@@ -1,7 +1,7 @@
 //! An open trajectory, seen from Python.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray3};
 use pyo3::exceptions::PyValueError;
@@ -20,6 +20,8 @@ const ATOMS_BETWEEN_SIGNALS: usize = 4_000_000;
 #[pyclass(frozen, module = "trajet._trajet")]
 pub(crate) struct Reader {
     pub(crate) inner: Arc<dyn trajet_io::Reader>,
+    /// Memory of reads that have ended, for the next ones; one for each read at the same time.
+    spare: Mutex<Vec<Scratch>>,
 }
 
 #[pymethods]
@@ -50,7 +52,8 @@ impl Reader {
         let mut control = FromPython::new(progress);
         let opened = py.detach(|| trajet_engine::open(&path, &options, threads, &mut control));
         control.check()?;
-        Ok(Reader { inner: opened.map_err(|error| from_io(py, &error))? })
+        let inner = opened.map_err(|error| from_io(py, &error))?;
+        Ok(Reader { inner, spare: Mutex::default() })
     }
 
     #[getter]
@@ -140,7 +143,8 @@ impl Reader {
             return Err(PyValueError::new_err("out has another size than frames x atoms x 3"));
         }
         let stride = (ATOMS_BETWEEN_SIGNALS / self.inner.index().n_atoms()).max(1);
-        let (mut scratch, mut meta) = (Scratch::default(), FrameMeta::default());
+        let mut scratch = self.spare().pop().unwrap_or_default();
+        let mut meta = FrameMeta::default();
         let mut at = 0;
         while at < frames.len() {
             let end = (at + stride).min(frames.len());
@@ -156,8 +160,16 @@ impl Reader {
         dict.set_item("times", PyArray1::from_vec(py, meta.times))?;
         dict.set_item("steps", PyArray1::from_vec(py, meta.steps))?;
         dict.set_item("cells", cells(py, &meta.cells)?)?;
-        dict.set_item("counts", counts(py, &scratch.meter)?)?;
+        dict.set_item("counts", counts(py, &std::mem::take(&mut scratch.meter))?)?;
+        self.spare().push(scratch);
         Ok(dict)
+    }
+}
+
+impl Reader {
+    /// The spare memory; a panic while it was held left it whole.
+    fn spare(&self) -> MutexGuard<'_, Vec<Scratch>> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
