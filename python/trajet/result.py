@@ -172,8 +172,8 @@ class Series:
 
         Examples
         --------
-        >>> figure = result.plot()  # doctest: +SKIP
-        >>> figure.savefig("rmsd.png")  # doctest: +SKIP
+        >>> figure = result.plot()
+        >>> figure.savefig("rmsd.png")
         """
         return plots.series(
             self.values,
