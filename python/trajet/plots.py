@@ -14,6 +14,9 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 SMOOTHED_PART = 50
 SMOOTHED_FROM = 200
 PS_PER_NS = 1000.0
+MOST_BINS = 60
+LEGEND_CHARACTERS = 100
+LONGEST_LABEL = 80
 
 
 def series(
@@ -50,25 +53,27 @@ def series(
     x, x_label = _abscissa(times, frames)
     figure = Figure(figsize=(8.0, 4.0), layout="constrained", dpi=150)
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=(5, 1))
+    seen = columns[np.isfinite(columns)]
+    bins = np.histogram_bin_edges(seen, min(MOST_BINS, max(10, int(np.sqrt(len(x))))))
     for column, label in enumerate(labels):
         y, colour = columns[:, column], COLOURS[column % len(COLOURS)]
-        _line(left, x, y, label, colour)
-        seen = y[np.isfinite(y)]
-        if seen.size > 1:
-            bins = min(60, max(8, int(np.sqrt(seen.size))))
-            right.hist(
-                seen,
-                bins=bins,
-                orientation="horizontal",
-                histtype="stepfilled",
-                density=True,
-                edgecolor=colour,
-                facecolor=(colour, 0.25),
-                linewidth=1.2,
-            )
+        _line(left, x, y, _shortened(label), colour)
+        finite = y[np.isfinite(y)]
+        if not finite.size:
+            continue
+        right.hist(
+            finite,
+            bins=bins,
+            orientation="horizontal",
+            histtype="stepfilled",
+            density=True,
+            edgecolor=colour,
+            facecolor=(colour, 0.25),
+            linewidth=1.2,
+        )
     left.set_xlabel(x_label)
     left.set_ylabel(quantity)
-    left.set_title(title, loc="left", fontsize="medium")
+    left.set_title(_shortened(title), loc="left", fontsize="medium")
     left.margins(x=0)
     left.set_ylim(bottom=0)
     right.set_xlabel("density")
@@ -78,9 +83,11 @@ def series(
         axes.grid(axis="y", color="0.9", linewidth=0.8)
         axes.set_axisbelow(True)
     if len(labels) > 1:
-        figure.legend(
-            *left.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False
-        )
+        # Side by side where that fits below the axes, else one below the other.
+        across = sum(len(_shortened(label)) + 8 for label in labels) <= LEGEND_CHARACTERS
+        handles = left.get_legend_handles_labels()
+        columns_of_legend = len(labels) if across else 1
+        figure.legend(*handles, loc="outside lower center", ncols=columns_of_legend, frameon=False)
     return figure
 
 
@@ -93,6 +100,11 @@ def _abscissa(
     if times[-1] - times[0] >= 10 * PS_PER_NS:
         return times / PS_PER_NS, "time (ns)"
     return times, "time (ps)"
+
+
+def _shortened(label: str) -> str:
+    """Return a label that fits the width of a figure."""
+    return label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"
 
 
 def _line(
