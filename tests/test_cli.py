@@ -205,6 +205,8 @@ OPTIONS: list[tuple[list[str], dict[str, object]]] = [
     (["--stop", "-90"], {"frames": slice(None, -90)}),
     (["--step", "-3"], {"frames": slice(None, None, -3)}),
     (["--begin", "5.5", "--end", "20.5"], {"frames": slice(5, 20)}),
+    # The first frame is written at 0.99999994 ps.
+    (["--begin", "1", "--end", "3"], {"frames": slice(0, 3)}),
     (["--threads", "1", "--request-size", "64KiB"], {}),
     (["--threads", "3", "--request-size", "1MiB"], {}),
     (["--request-size", "100000", "--pool", "local", "--quiet"], {}),

@@ -190,11 +190,14 @@ def _time_step(times: NDArray[np.float64]) -> str:
     if not len(steps):
         return "one frame only"
     middle = float(np.median(steps))
-    # XTC keeps times as float32: their differences are only as good as that.
-    rounding = 4 * float(np.finfo(np.float32).eps) * float(np.abs(times).max())
-    odd = int((np.abs(steps - middle) > rounding + 1e-6 * abs(middle)).sum())
+    odd = int((np.abs(steps - middle) > _rounding(times) + 1e-6 * abs(middle)).sum())
     uneven = f" (differs at {odd} of {len(steps)} frames)" if odd else ""
     return f"{middle:.6g} ps{uneven}"
+
+
+def _rounding(times: NDArray[np.float64]) -> float:
+    """Return by how much times are uncertain: XTC keeps them as float32."""
+    return 4 * float(np.finfo(np.float32).eps) * float(np.abs(times).max())
 
 
 def _human(n_bytes: float) -> str:
@@ -410,7 +413,10 @@ def _frames(
     times = opened.times
     first = -np.inf if begin is None else begin
     last = np.inf if end is None else end
-    numbers = np.flatnonzero((times >= first) & (times <= last)).astype(np.int64)[:: step or 1]
+    # Who asks for 1 ps means the frame whose time is 0.99999994 ps too.
+    slack = _rounding(times)
+    inside = (times >= first - slack) & (times <= last + slack)
+    numbers = np.flatnonzero(inside).astype(np.int64)[:: step or 1]
     if not len(numbers):
         raise trajet.FrameError(
             f"{opened.path}: no frame lies between {first} and {last} ps:"

@@ -22,6 +22,9 @@ use crate::tree::{Merger, Node};
 /// How often the calling thread looks for a stop and shows progress.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// More threads than any machine has cores are a mistake, and could not all be started.
+const MOST_THREADS: usize = 1024;
+
 /// What a run may use.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
@@ -51,7 +54,7 @@ impl ParallelFor for Threads {
     fn each(&self, n: usize, work: &(dyn Fn(usize) + Sync)) {
         let next = AtomicUsize::new(0);
         std::thread::scope(|scope| {
-            for _ in 0..self.0.min(n) {
+            for _ in 0..self.0.min(n).min(MOST_THREADS) {
                 scope.spawn(|| {
                     loop {
                         let k = next.fetch_add(1, Ordering::Relaxed);
@@ -151,7 +154,9 @@ pub fn run(
     control: &mut dyn Control,
 ) -> Result<(Output, RunReport), RunError> {
     let begin = Instant::now();
-    let threads = budget.threads.max(1);
+    // More threads than leaves would find nothing to do.
+    let leaves = Leaves::new(frames.len(), pass.atoms.len()).len();
+    let threads = budget.threads.min(leaves).clamp(1, MOST_THREADS);
     let mut report =
         RunReport { workers: vec![WorkerReport::default(); threads], ..Default::default() };
     let mut next = Some(pass);
