@@ -9,14 +9,14 @@ BIN := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: demo test bench gates rust-tests python-tests tools clean
+.PHONY: demo test bench gates rust-tests fuzz python-tests tools clean
 .DELETE_ON_ERROR:
 
 demo: .make/built
 	@$(BIN)/python examples/demo.py
 
 # The Python tests come last, so that their closing line ends the output.
-test: gates rust-tests python-tests
+test: gates rust-tests fuzz python-tests
 
 gates: .make/built .make/test-tools
 	cargo fmt --check
@@ -29,6 +29,11 @@ gates: .make/built .make/test-tools
 
 rust-tests: tools
 	cargo test --locked --workspace
+
+# Damaged, cut and random files through the parsers; FUZZ_CASES=1000000 for a long run.
+FUZZ_CASES ?= 20000
+fuzz: tools
+	PROPTEST_CASES=$(FUZZ_CASES) cargo test --locked --release -p trajet-io --lib xtc::
 
 python-tests: .make/built .make/test-tools
 	$(BIN)/python -m pytest
