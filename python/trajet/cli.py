@@ -442,7 +442,8 @@ def _table(result: Series) -> str:
     seconds = report["stages"]["t_total"]
     head = f"{result.name} ({result.units}) of {len(result.frames)} frames"
     if seconds > 0:
-        head += f" in {seconds:.3g} s on {report['threads']} threads"
+        threads = report["threads"]
+        head += f" in {seconds:.3g} s on {threads} thread{'s' if threads > 1 else ''}"
     return "\n".join([head, *lines])
 
 

@@ -52,7 +52,7 @@ def load(path: Path) -> Any:
     if path.is_dir():
         raise IsADirectoryError(f"{path}: is a folder: give the path of a topology")
     if not path.exists():
-        raise FileNotFoundError(f"{path}: there is no such topology")
+        raise FileNotFoundError(f"{path}: there is no such topology or structure file")
     import MDAnalysis
 
     try:

@@ -9,6 +9,8 @@ use std::ops::Range;
 const LEAF_BYTES: usize = 256 * 1024;
 /// Most frames of a leaf, so that short selections still divide among many workers.
 const LEAF_FRAMES: usize = 256;
+/// Leaves that even a short trajectory is cut into, as far as it has frames.
+const LEAVES: usize = 256;
 /// Bytes of one position.
 const POSITION_BYTES: usize = 12;
 /// Tasks that each worker should get: enough to even out slow ones.
@@ -25,7 +27,8 @@ impl Leaves {
     /// The leaves of `n_frames` wanted frames of which `n_atoms` atoms are read.
     pub fn new(n_frames: usize, n_atoms: usize) -> Self {
         let fit = LEAF_BYTES / (POSITION_BYTES * n_atoms.max(1));
-        Leaves { n_frames, frames_per_leaf: fit.clamp(1, LEAF_FRAMES) }
+        let most = LEAF_FRAMES.min(n_frames.div_ceil(LEAVES)).max(1);
+        Leaves { n_frames, frames_per_leaf: fit.clamp(1, most) }
     }
 
     /// How many there are.
@@ -99,8 +102,14 @@ mod tests {
 
     #[test]
     fn leaves_stay_in_the_cache() {
-        assert_eq!(Leaves::new(10_000, 214).frames_per_leaf(), 102);
-        assert_eq!(Leaves::new(10_000, 1_000_000).frames_per_leaf(), 1);
-        assert_eq!(Leaves::new(10_000, 1).frames_per_leaf(), 256);
+        assert_eq!(Leaves::new(100_000, 214).frames_per_leaf(), 102);
+        assert_eq!(Leaves::new(100_000, 1_000_000).frames_per_leaf(), 1);
+        assert_eq!(Leaves::new(100_000, 1).frames_per_leaf(), 256);
+    }
+
+    #[test]
+    fn short_trajectories_divide_too() {
+        assert_eq!(Leaves::new(98, 214).len(), 98);
+        assert_eq!(Leaves::new(1000, 214).len(), 250);
     }
 }
