@@ -16,7 +16,7 @@ import trajet as tj
 import xtc_bytes
 from golden_files import Adk, Golden, Truth
 from MDAnalysis import transformations
-from MDAnalysis.analysis import rms
+from MDAnalysis.analysis import align, rms
 from MDAnalysisTests import datafiles
 
 # The topology that belongs to each golden file, and selections of it beside "all".
@@ -617,3 +617,33 @@ def test_result(adk: Adk, tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == ["r.csv", "r.npz", "r.png"]
     with pytest.raises(AttributeError):
         result.values = None
+
+
+def test_average_structure_as_reference(adk: Adk, adk_universe: mda.Universe) -> None:
+    """Two passes equal MDAnalysis' AverageStructure and then RMSD, on any number of threads."""
+    average = align.AverageStructure(adk_universe, select="name CA", ref_frame=0).run()
+    reference = average.results.universe.select_atoms("name CA")
+    expected = mdanalysis_rmsd(adk_universe.select_atoms("name CA"), reference=reference)
+    selection = tj.open(adk.psf, adk.xtc).select("name CA")
+    results = [
+        tj.rmsd(selection, reference="average", pool=tj.LocalPool(threads=n, task_frames=k))
+        for n, k in [(1, 10**9), (2, 1), (7, 17)]
+    ]
+    assert np.abs(results[0].values - expected).max() < 1e-6
+    assert all(np.array_equal(r.values, results[0].values) for r in results)
+    assert results[0].report["passes"] == 2
+    with pytest.raises(ValueError, match="average"):
+        tj.rmsd(selection, reference="average", superposition=False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["name OW and around 4 protein", "sphzone 10 index 5", "prop z < 20 and name CA"],
+)
+def test_selections_by_place_see_frame_0(tmp_path: Path, text: str) -> None:
+    """Not the coordinates of the topology file, and in the frame's own unit cell."""
+    xtc = tmp_path / "solvated.xtc"
+    shutil.copyfile(datafiles.XTC, xtc)
+    expected = mda.Universe(datafiles.GRO, str(xtc)).select_atoms(text)
+    selection = tj.open(datafiles.GRO, xtc).select(text)
+    assert np.array_equal(selection.indices, expected.indices)

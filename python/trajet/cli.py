@@ -365,7 +365,7 @@ def rmsd(
     onto: int | str = int(reference) if re.fullmatch(r"-?\d+", reference) else reference
     selection = opened.select(select)
     frames = _frames(opened, start, stop, step, begin, end)
-    with _progress("rmsd", "frames", quiet=quiet) as progress:
+    with _progress("rmsd", " frames", quiet=quiet) as progress:
         result = trajet.rmsd(
             selection,
             reference=onto,
