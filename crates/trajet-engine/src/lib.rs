@@ -19,6 +19,3 @@ pub mod tree;
 pub use analysis::{Analysis, Output, Pass, State};
 pub use error::{RunError, TaskError, TaskFault};
 pub use run::{Budget, Control, open, run};
-
-/// The instruction set that decoders and kernels use: so far what every processor of the target has.
-pub const INSTRUCTION_SET: &str = "scalar";

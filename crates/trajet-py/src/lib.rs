@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     error::register(module)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add("INSTRUCTION_SET", trajet_engine::INSTRUCTION_SET)?;
+    module.add("INSTRUCTION_SET", trajet_engine::report::INSTRUCTION_SET)?;
     module.add("DEBUG_BUILD", cfg!(debug_assertions))?;
     module.add_class::<reader::Reader>()?;
     module.add_class::<run::Plan>()?;
