@@ -9,6 +9,9 @@ pub enum TaskFault {
     /// Reading or decoding failed.
     #[error(transparent)]
     Input(#[from] trajet_io::Error),
+    /// The system lets this process start no thread.
+    #[error("no thread could be started ({0}): ask for fewer, or raise the limit of processes")]
+    NoThread(String),
     /// A defect of this program.
     #[error("internal error, please report it: {0}")]
     Panicked(String),

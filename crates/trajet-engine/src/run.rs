@@ -240,7 +240,10 @@ fn run_pass(
     let interrupted = std::thread::scope(|scope| {
         let shared = &shared;
         for (number, worker) in report.workers.iter_mut().enumerate() {
-            scope.spawn(move || shared.work(number, worker));
+            let work = move || shared.work(number, worker);
+            if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, work) {
+                shared.could_not_start(number, &error);
+            }
         }
         let done = || before + shared.frames_done.load(Ordering::Relaxed);
         let stop = || {
@@ -271,6 +274,16 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Shared<'_> {
+    /// The others do the work of a thread that the system refuses; without any there is none.
+    fn could_not_start(&self, number: usize, error: &std::io::Error) {
+        drop(Leaving { left: &self.workers_left, all_left: &self.all_left });
+        if number == 0 {
+            let fault = TaskFault::NoThread(error.to_string());
+            lock(&self.schedule).handle(Event::Stop);
+            lock(&self.collected).errors.push(TaskError { task: 0, first: 0, frames: 0, fault });
+        }
+    }
+
     /// A worker's life.
     fn work(&self, number: usize, report: &mut WorkerReport) {
         let _leaving = Leaving { left: &self.workers_left, all_left: &self.all_left };
@@ -289,8 +302,14 @@ impl Shared<'_> {
             }));
             let result = done.unwrap_or_else(|panic| Err(TaskFault::Panicked(message(&*panic))));
             let merging = Instant::now();
-            let ok = result.is_ok();
-            self.collect(number, task, started, result);
+            let mut ok = result.is_ok();
+            let collecting =
+                catch_unwind(AssertUnwindSafe(|| self.collect(number, task, started, result)));
+            if let Err(panic) = collecting {
+                let fault = TaskFault::Panicked(message(&*panic));
+                lock(&self.collected).errors.push(TaskError { task, first: 0, frames: 0, fault });
+                ok = false;
+            }
             lock(&self.schedule).handle(Event::Done { worker: number, ok });
             stages.t_merge += merging.elapsed().as_secs_f64();
             report.tasks += 1;

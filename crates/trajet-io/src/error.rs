@@ -125,9 +125,9 @@ pub enum Error {
     /// The file ends inside a frame.
     #[error(
         "{}: cut inside frame {frame}, which begins at byte {offset} and needs {needed} bytes, \
-         {left} are left: copy the file again, or read the {frame} whole frames before it with \
-         --allow-truncated-tail (allow_truncated_tail=True)",
-        path.display()
+         {left} are left: copy the file again{}",
+        path.display(),
+        whole_frames(*frame)
     )]
     Truncated {
         /// The file.
@@ -173,8 +173,8 @@ pub enum Error {
     },
     /// A frame does not begin where the index says.
     #[error(
-        "{}: frame {frame} does not begin at byte {offset} as its index says: the file changed \
-         while it was read; open it again, or rebuild the index with 'trajet index --force'",
+        "{}: frame {frame} at byte {offset} is not the one that the index knows: the file has \
+         changed; open it again (or run the command again) to index it anew",
         path.display()
     )]
     Stale {
@@ -206,4 +206,15 @@ pub enum Error {
     /// The caller asked to stop.
     #[error("interrupted")]
     Interrupted,
+}
+
+/// What can still be done with a file whose frames before `frame` are whole.
+fn whole_frames(frame: u64) -> String {
+    match frame {
+        0 => "; not even one frame is whole".to_owned(),
+        n => format!(
+            ", or read the {n} whole frames before it with --allow-truncated-tail \
+             (allow_truncated_tail=True)"
+        ),
+    }
 }

@@ -173,6 +173,11 @@ impl Stamp {
     }
 }
 
+/// Most bytes that the sidecar of a file of `size` bytes can have, with frames of `shortest` bytes.
+pub fn most_sidecar_bytes(size: u64, shortest: u64) -> u64 {
+    (size / shortest) * FRAME_BYTES as u64 + HEADER_BYTES as u64 + 8
+}
+
 /// The folders in which a trajectory's sidecar may lie, best first.
 #[derive(Clone, Debug)]
 pub struct Sidecar {
@@ -195,8 +200,13 @@ impl Sidecar {
     }
 
     /// Reads the first sidecar that is whole and of this format, with its stamp.
-    pub fn load(&self) -> Vec<(PathBuf, Stamp, FrameIndex)> {
+    /// One that is no regular file, or longer than `most` bytes, is none.
+    pub fn load(&self, most: u64) -> Vec<(PathBuf, Stamp, FrameIndex)> {
         let read = |path: &PathBuf| {
+            let found = fs::metadata(path).ok()?;
+            if !found.is_file() || found.len() > most {
+                return None;
+            }
             let (stamp, index) = decode(&fs::read(path).ok()?, self.format)?;
             Some((path.clone(), stamp, index))
         };
@@ -333,7 +343,8 @@ mod tests {
         let sidecar = Sidecar::of(&trajectory, *b"XTC ", Some(&cache));
         let path = sidecar.save(&stamp, &index).unwrap();
         assert!(path.starts_with(&cache));
-        assert_eq!(sidecar.load(), [(path, stamp, index.clone())]);
+        assert_eq!(sidecar.load(10), []);
+        assert_eq!(sidecar.load(1000), [(path, stamp, index.clone())]);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "no temporary file is left");
         assert_eq!(Sidecar::of(&trajectory, *b"XTC ", None).save(&stamp, &index), None);
     }

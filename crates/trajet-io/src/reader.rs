@@ -107,6 +107,14 @@ impl Scratch {
         Scratch { stop: Some(stop), ..Scratch::default() }
     }
 
+    /// The scratch for another call: nothing that was read or counted is left in it, its memory is.
+    #[must_use]
+    pub fn renewed(mut self) -> Self {
+        self.window.forget();
+        self.meter = Meter::default();
+        self
+    }
+
     pub(crate) fn check_stop(&self) -> Result<(), Error> {
         match &self.stop {
             Some(stop) if stop.load(Ordering::Relaxed) => Err(Error::Interrupted),

@@ -52,7 +52,6 @@ pub struct Source {
     path: PathBuf,
     file: File,
     size: u64,
-    mtime_ns: i64,
 }
 
 impl Source {
@@ -76,12 +75,7 @@ impl Source {
         if metadata.len() == 0 {
             return Err(Error::Empty { path: path.to_owned() });
         }
-        let mtime_ns = metadata
-            .modified()
-            .ok()
-            .and_then(|t| t.duration_since(std::time::UNIX_EPOCH).ok())
-            .map_or(0, |d| d.as_nanos() as i64);
-        Ok(Source { path: path.to_owned(), file, size: metadata.len(), mtime_ns })
+        Ok(Source { path: path.to_owned(), file, size: metadata.len() })
     }
 
     /// The path that was opened.
@@ -92,11 +86,6 @@ impl Source {
     /// Bytes in the file when it was opened.
     pub fn size(&self) -> u64 {
         self.size
-    }
-
-    /// Modification time, ns since 1970: a hint, never a proof.
-    pub fn mtime_ns(&self) -> i64 {
-        self.mtime_ns
     }
 
     /// Fills `buffer` from byte `offset` on, in one request.
@@ -147,6 +136,16 @@ pub struct Window {
 }
 
 impl Window {
+    /// Whether the bytes `from..from + len` are here.
+    pub fn holds(&self, from: u64, len: usize) -> bool {
+        self.start <= from && from + len as u64 <= self.start + self.len as u64
+    }
+
+    /// Forgets the bytes and keeps the memory.
+    pub fn forget(&mut self) {
+        self.len = 0;
+    }
+
     /// The bytes `from..from + len`, with [`SLACK`] readable bytes behind them.
     ///
     /// What is missing is asked for in one request that goes on to the next multiple of
@@ -165,7 +164,7 @@ impl Window {
     ) -> Result<&[u8], Error> {
         let end = from + len as u64;
         let held = self.start..self.start + self.len as u64;
-        if !(held.start <= from && end <= held.end) {
+        if !self.holds(from, len) {
             // What is held of the wanted bytes moves to the front; the rest is one request.
             let keep = if held.contains(&from) { (held.end - from) as usize } else { 0 };
             let begin = from + keep as u64;

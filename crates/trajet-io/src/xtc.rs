@@ -108,8 +108,11 @@ impl Reader {
         let mut at_hand =
             if len > front && len - front > self.request_size / 4 { front } else { len };
         loop {
-            let until =
-                if at_hand < len { offset + at_hand as u64 } else { self.wanted_until(frames, at) };
+            let until = if at_hand < len || scratch.window.holds(offset, len) {
+                offset + at_hand as u64
+            } else {
+                self.wanted_until(frames, at)
+            };
             let request = self.request_size;
             let Scratch { window, groups, meter, .. } = &mut *scratch;
             let bytes = window.bytes(&self.source, offset, at_hand, until, request, meter)?;

@@ -129,11 +129,6 @@ impl Reference {
         self.axes[0].len()
     }
 
-    /// The weighted centre, Å.
-    pub fn centre(&self) -> Vector {
-        self.centre
-    }
-
     /// RMSD (Å) of a frame to this reference after optimal superposition.
     ///
     /// # Panics

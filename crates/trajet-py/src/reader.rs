@@ -15,6 +15,8 @@ use crate::error::from_io;
 
 /// Atoms read between two looks for Ctrl-C: some tens of milliseconds.
 const ATOMS_BETWEEN_SIGNALS: usize = 4_000_000;
+/// The same for frames of few atoms.
+const FRAMES_BETWEEN_SIGNALS: usize = 20_000;
 
 /// An open trajectory. See `_trajet.pyi`.
 #[pyclass(frozen, module = "trajet._trajet")]
@@ -142,8 +144,9 @@ impl Reader {
         if positions.len() != frames.len() * frame_len {
             return Err(PyValueError::new_err("out has another size than frames x atoms x 3"));
         }
-        let stride = (ATOMS_BETWEEN_SIGNALS / self.inner.index().n_atoms()).max(1);
-        let mut scratch = self.spare().pop().unwrap_or_default();
+        let stride = ATOMS_BETWEEN_SIGNALS / self.inner.index().n_atoms();
+        let stride = stride.clamp(1, FRAMES_BETWEEN_SIGNALS);
+        let mut scratch = self.spare().pop().unwrap_or_default().renewed();
         let mut meta = FrameMeta::default();
         let mut at = 0;
         while at < frames.len() {
@@ -160,7 +163,7 @@ impl Reader {
         dict.set_item("times", PyArray1::from_vec(py, meta.times))?;
         dict.set_item("steps", PyArray1::from_vec(py, meta.steps))?;
         dict.set_item("cells", cells(py, &meta.cells)?)?;
-        dict.set_item("counts", counts(py, &std::mem::take(&mut scratch.meter))?)?;
+        dict.set_item("counts", counts(py, &scratch.meter)?)?;
         self.spare().push(scratch);
         Ok(dict)
     }

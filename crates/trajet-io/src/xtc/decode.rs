@@ -60,11 +60,36 @@ pub(super) fn angstroms(
     // vector instructions.
     let kept = |t: [i32; 3]| t.map(|n| f32::from_bits(n as u32));
     let decoded = unpack(head, packed, bytes, at_hand, atoms, groups, out, kept)?;
-    let inverse = 1.0 / packed.precision;
-    for x in out.as_flattened_mut() {
-        *x = (x.to_bits() as i32 as f32 * inverse) * ANGSTROM_PER_NM;
+    // Nothing is in place yet where the bytes at hand were too few.
+    if matches!(decoded, Decoded::Done(_)) && !convert(packed, out.as_flattened_mut()) {
+        return Err(Fault::OutsideRange);
     }
     Ok(decoded)
+}
+
+/// Turns integers in the floats' place into Å; false where one lies outside of the frame's range.
+fn convert(packed: &Packed, out: &mut [f32]) -> bool {
+    // Twelve numbers at a time are four atoms and whole vectors.
+    const PERIOD: usize = 12;
+    let inverse = 1.0 / packed.precision;
+    let min: [i32; PERIOD] = std::array::from_fn(|k| packed.min[k % 3]);
+    let above: [u32; PERIOD] = std::array::from_fn(|k| packed.sizes[k % 3] - 1);
+    let mut outside = [false; PERIOD];
+    let one = |k: usize, x: &mut f32| {
+        let n = x.to_bits() as i32;
+        *x = (n as f32 * inverse) * ANGSTROM_PER_NM;
+        n.wrapping_sub(min[k]) as u32 > above[k]
+    };
+    let (stretches, rest) = out.as_chunks_mut::<PERIOD>();
+    for stretch in stretches {
+        for k in 0..PERIOD {
+            outside[k] |= one(k, &mut stretch[k]);
+        }
+    }
+    for (k, x) in rest.iter_mut().enumerate() {
+        outside[k] |= one(k, x);
+    }
+    outside == [false; PERIOD]
 }
 
 /// Decodes the distinct wanted atoms, ascending, as the stored integers.
@@ -80,7 +105,13 @@ pub(super) fn integers(
     groups: &mut Groups,
     out: &mut [[i32; 3]],
 ) -> Result<Decoded, Fault> {
-    unpack(head, packed, bytes, at_hand, atoms, groups, out, |t| t)
+    let decoded = unpack(head, packed, bytes, at_hand, atoms, groups, out, |t| t)?;
+    let above = packed.sizes.map(|s| s - 1);
+    let inside = |t: &[i32; 3]| (0..3).all(|k| t[k].wrapping_sub(packed.min[k]) as u32 <= above[k]);
+    if matches!(decoded, Decoded::Done(_)) && !out.iter().all(inside) {
+        return Err(Fault::OutsideRange);
+    }
+    Ok(decoded)
 }
 
 /// Copies the distinct wanted atoms of a frame of plain floats.

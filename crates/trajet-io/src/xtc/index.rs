@@ -4,12 +4,13 @@
 //! a frame; the others begin at the first place that looks like one, and count only where the walk
 //! before them arrives at a frame of theirs. What is found is thus the same for any number of pieces.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Mutex;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::head::{HEAD_BYTES, Head, MAGIC, MAGIC_LARGE, NoHead};
-use crate::index::{Sidecar, Stamp};
+use crate::index::{Sidecar, Stamp, most_sidecar_bytes};
 use crate::reader::{OpenOptions, ParallelFor};
 use crate::source::{Meter, Source, Window};
 use crate::xdr::i32_at;
@@ -18,6 +19,8 @@ use crate::{Error, FrameIndex, IndexState};
 const FORMAT: [u8; 4] = *b"XTC ";
 /// A piece for a thread of its own is at least this large.
 const LEAST_PIECE: u64 = 16 << 20;
+/// Bytes of a frame of one atom.
+const SHORTEST_FRAME: u64 = 68;
 /// Frames of a loaded index whose headers are compared with the file before it is believed.
 const SAMPLES: usize = 8;
 
@@ -44,7 +47,7 @@ pub(super) fn find(
     let places = Sidecar::of(source.path(), FORMAT, options.cache.as_deref());
     let mut base = None;
     if options.sidecar && !options.rebuild_index {
-        for (path, kept, index) in places.load() {
+        for (path, kept, index) in places.load(most_sidecar_bytes(source.size(), SHORTEST_FRAME)) {
             if kept == stamp && agrees(source, &index, meter)? {
                 let state = IndexState::Loaded;
                 return Ok(Found { index, stamp, state, sidecar: Some(path) });
@@ -194,18 +197,26 @@ fn build(
         .map(|_| Mutex::new((FrameIndex::new(index.n_atoms()), Meter::default())))
         .collect();
     if pieces > 1 {
+        // Where the first piece cannot be walked there is nothing for the others to join.
+        let in_vain = AtomicBool::new(false);
         threads.each(pieces, &|k| {
             let mut piece = walked[k].lock().expect("no other thread holds this piece");
             let (found, meter) = &mut *piece;
             let from = if k == 0 {
                 Some(begin)
             } else {
-                look_for_frame(source, found.n_atoms(), border(k), border(k + 1), meter)
+                let give_up = || {
+                    in_vain.load(Ordering::Relaxed) || options.watch.stop.load(Ordering::Relaxed)
+                };
+                look_for_frame(source, found.n_atoms(), border(k)..border(k + 1), &give_up, meter)
             };
             if let Some(from) = from {
                 // What goes wrong here goes wrong again, and is then reported, if the walk over the
                 // true frames comes this way.
-                let _ = walk(source, found, from, border(k + 1), options, meter);
+                let walked = walk(source, found, from, border(k + 1), options, meter);
+                if k == 0 && !matches!(walked, Ok(true)) {
+                    in_vain.store(true, Ordering::Relaxed);
+                }
             }
         });
     }
@@ -257,18 +268,18 @@ fn first_atoms(source: &Source, meter: &mut Meter) -> Result<usize, Error> {
     }
 }
 
-/// The first place from `from` on, and before `to`, that looks like a frame of `n_atoms` atoms.
+/// The first place in a range that looks like a frame of `n_atoms` atoms.
 fn look_for_frame(
     source: &Source,
     n_atoms: usize,
-    from: u64,
-    to: u64,
+    Range { start: from, end: to }: Range<u64>,
+    give_up: &dyn Fn() -> bool,
     meter: &mut Meter,
 ) -> Option<u64> {
     const PIECE: usize = 1 << 18;
     let mut bytes = vec![0; PIECE];
     let mut at = from;
-    while at < to && source.size() - at >= HEAD_BYTES as u64 {
+    while at < to && source.size() - at >= HEAD_BYTES as u64 && !give_up() {
         let n = PIECE.min((source.size() - at) as usize);
         source.read_at(at, &mut bytes[..n], meter).ok()?;
         // Every frame begins at a multiple of four bytes.

@@ -90,7 +90,14 @@ fn write(frame: &DrawnFrame, step: i32) -> (Vec<u8>, Vec<[i32; 3]>) {
         let size = SMALL_SIZES[usize::from(small)];
         let mut position = absolute;
         for k in 0..usize::from(run) {
-            let numbers = group.differences[k].map(|n| n % size);
+            // Of the numbers that there are, those that stay inside of the range.
+            let half = i64::from(size / 2);
+            let numbers: [u32; 3] = std::array::from_fn(|a| {
+                let at = i64::from(position[a]) - i64::from(frame.min[a]);
+                let least = (half - at).max(0);
+                let most = (half + i64::from(frame.sizes[a]) - 1 - at).min(i64::from(size) - 1);
+                (least + i64::from(group.differences[k][a]) % (most - least + 1)) as u32
+            });
             bits.mixed(numbers, [size; 3], u32::from(small));
             position = std::array::from_fn(|a| {
                 position[a].wrapping_add(numbers[a] as i32 - (size / 2) as i32)
