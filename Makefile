@@ -12,13 +12,13 @@ RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '
 .PHONY: demo test bench gates rust-tests fuzz python-tests tools clean
 .DELETE_ON_ERROR:
 
-demo: .make/built
+demo: .venv/.made-built
 	@$(BIN)/python examples/demo.py
 
 # The Python tests come last, so that their closing line ends the output.
 test: gates rust-tests fuzz python-tests
 
-gates: .make/built .make/test-tools
+gates: .venv/.made-built .venv/.made-test-tools
 	cargo fmt --check
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
@@ -35,10 +35,10 @@ FUZZ_CASES ?= 20000
 fuzz: tools
 	PROPTEST_CASES=$(FUZZ_CASES) cargo test --locked --release -p trajet-io --lib xtc::
 
-python-tests: .make/built .make/test-tools
+python-tests: .venv/.made-built .venv/.made-test-tools
 	$(BIN)/python -m pytest
 
-bench: .make/built .make/bench-tools
+bench: .venv/.made-built .venv/.made-bench-tools
 	$(BIN)/python benches/trajectories.py
 	cargo build --release --locked --manifest-path benches/molly/Cargo.toml
 	$(BIN)/python benches/readers.py
@@ -51,26 +51,25 @@ tools:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; set PYTHON=python3.12 or the like" >&2; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "the venv module is missing: apt-get install python3-venv" >&2; exit 1; }
 
-.make/venv: | tools
-	@mkdir -p .make
+.venv/.made-venv: | tools
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip 'maturin>=1.9,<2'
 	@touch $@
 
 # MDAnalysisTests holds the trajectory of the demonstration.
-.make/python-packages: .make/venv pyproject.toml
+.venv/.made-python-packages: .venv/.made-venv pyproject.toml
 	$(BIN)/python -m pip install --quiet 'MDAnalysisTests>=2.8'
 	@touch $@
 
-.make/built: .make/python-packages $(RUST_SOURCES) | tools
+.venv/.made-built: .venv/.made-python-packages $(RUST_SOURCES) | tools
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable .
 	@touch $@
 
-.make/test-tools: .make/built
+.venv/.made-test-tools: .venv/.made-built
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[test]'
 	@touch $@
 
-.make/bench-tools: .make/built
+.venv/.made-bench-tools: .venv/.made-built
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[bench]'
 	@touch $@
 

@@ -18,6 +18,7 @@ from trajet.trajectory import (
     FrameChoice,
     Selection,
     Trajectory,
+    describe_file,
     frame_numbers,
     from_atomgroup,
     resolve_frames,
@@ -58,6 +59,7 @@ def rmsd(
     groups
         Further selections of the same system, as text, Selections or AtomGroups. Each gives a
         column: its RMSD after the superposition of `selection` (MDAnalysis' `groupselections`).
+        Beside an AtomGroup, text is evaluated as its Universe would now.
     weights
         None for equal weights, "mass", or one number an atom: for superposition and RMSD of
         `selection`.
@@ -104,6 +106,11 @@ def rmsd(
     """
     main = _as_selection(selection)
     trajectory = main.trajectory
+    if trajectory.topology is not None:
+        # Also where nothing is selected by name: the topology must be this trajectory's.
+        _ = trajectory.universe
+    if isinstance(groups, str):
+        groups = (groups,)
     others = [_as_group(group, trajectory) for group in groups]
     fit = _fit(superposition=superposition, center=center)
     average = isinstance(reference, str) and reference == AVERAGE
@@ -136,12 +143,16 @@ def rmsd(
         "analysis": "rmsd",
         "parameters": {
             "selections": list(columns),
+            "n_atoms": [item.n_atoms for item in (main, *others)],
+            "first_frame": int(chosen[0]) if len(chosen) else None,
+            "last_frame": int(chosen[-1]) if len(chosen) else None,
+            "n_frames": len(chosen),
             "reference": _describe(reference),
             "weights": _describe(weights),
             "group_weights": group_weights,
             "fit": fit,
         },
-        "inputs": trajectory.describe_inputs(),
+        "inputs": [*trajectory.describe_inputs(), *_describe_reference(reference)],
     }
     return Series(
         values=rows if others else rows[:, 0].copy(),
@@ -218,13 +229,14 @@ def _reference_positions(
         structure = _Structure(mdanalysis.load(Path(reference)), str(reference))
         return [structure.positions(item) for item in selections]
     if isinstance(reference, Selection):
-        found = [_one_frame(reference, 0)]
+        others = [reference]
         for item in groups:
             if item.text is None:
                 raise SelectionError("groups by index have no counterpart in another selection")
-            found.append(_one_frame(reference.trajectory.select(item.text), 0))
-        _check_counts(selections, found)
-        return found
+            others.append(reference.trajectory.select(item.text))
+        for item, other in zip(selections, others, strict=True):
+            _check_same_kind(item, other)
+        return [_one_frame(other, 0) for other in others]
     if mdanalysis.is_atomgroup(reference):
         atoms: Any = reference
         structure = _Structure(atoms.universe, "the reference's Universe")
@@ -265,10 +277,7 @@ class _Structure:
     def checked(self, selection: Selection, atoms: Any) -> NDArray[np.float32]:
         """Return the positions of `atoms`, which must be of the same kind."""
         what = f"selection {selection.label!r} and reference {self.name}"
-        has_topology = (
-            selection.trajectory.topology is not None or selection.trajectory._universe is not None
-        )
-        if has_topology:
+        if selection.trajectory.has_topology:
             mdanalysis.check_same_kind(selection.atoms, atoms, what)
         elif len(atoms) != selection.n_atoms:
             raise SelectionError(f"{what}: {selection.n_atoms} and {len(atoms)} atoms")
@@ -280,13 +289,20 @@ def _one_frame(selection: Selection, frame: int) -> NDArray[np.float32]:
     return positions
 
 
-def _check_counts(selections: list[Selection], found: list[NDArray[np.float32]]) -> None:
-    for item, positions in zip(selections, found, strict=True):
-        if len(positions) != item.n_atoms:
-            raise SelectionError(
-                f"selection {item.label!r}: {item.n_atoms} atoms in the trajectory,"
-                f" {len(positions)} in the reference"
-            )
+def _check_same_kind(mobile: Selection, reference: Selection) -> None:
+    """Make sure that two selections can be compared atom by atom."""
+    what = f"selection {mobile.label!r} and reference {reference.label!r}"
+    if mobile.trajectory.has_topology and reference.trajectory.has_topology:
+        mdanalysis.check_same_kind(mobile.atoms, reference.atoms, what)
+    elif mobile.n_atoms != reference.n_atoms:
+        raise SelectionError(f"{what}: {mobile.n_atoms} and {reference.n_atoms} atoms")
+
+
+def _describe_reference(reference: Reference) -> list[dict[str, Any]]:
+    """Return what a report says of a structure file that is the reference."""
+    if isinstance(reference, (str, os.PathLike)) and reference != AVERAGE:
+        return [describe_file(Path(reference))]
+    return []
 
 
 def _describe(value: Any) -> Any:

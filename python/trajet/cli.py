@@ -21,6 +21,7 @@ from trajet.trajectory import DEFAULT_REQUEST_SIZE, Trajectory
 # Shown by a shell for a process that Ctrl-C ended.
 INTERRUPTED = 130
 FAILED = 1
+_LARGEST_REQUEST = 2**30
 _UNITS = {"": 1, "b": 1, "k": 2**10, "kib": 2**10, "m": 2**20, "mib": 2**20, "g": 2**30}
 
 
@@ -45,7 +46,14 @@ def main() -> NoReturn:
     except (trajet.TrajetError, OSError, ValueError) as error:
         print(f"trajet: {_one_line(error)}", file=sys.stderr)
         code = FAILED
-    except Exception as error:
+    except MemoryError as error:
+        print(
+            f"trajet: not enough memory ({_one_line(error)}): choose fewer atoms or frames",
+            file=sys.stderr,
+        )
+        code = FAILED
+    except BaseException as error:
+        # A panic of the native module is no Exception.
         if os.environ.get("TRAJET_DEBUG"):
             raise
         print(
@@ -74,9 +82,12 @@ class _Bytes(click.ParamType[int]):
             return value
         found = re.fullmatch(r"(\d+)\s*([a-z]*)", value.strip().lower())
         unit = _UNITS.get(found[2]) if found else None
-        if found is None or unit is None or int(found[1]) == 0:
-            self.fail(f"{value!r} is no size; write it as 262144, 256KiB or 8MiB", param, ctx)
-        return int(found[1]) * unit
+        size = int(found[1]) * unit if found is not None and unit is not None else 0
+        if not 0 < size <= _LARGEST_REQUEST:
+            self.fail(
+                f"{value!r} is no size up to 1 GiB; write it as 262144, 256KiB or 8MiB", param, ctx
+            )
+        return size
 
 
 def _nonzero(_: click.Context, param: click.Parameter, value: int | None) -> int | None:
@@ -124,7 +135,7 @@ def commands() -> None:
 
 _files = click.argument("files", nargs=-1, required=True, metavar="FILE...")
 _threads = click.option(
-    "--threads", type=click.IntRange(min=1), metavar="N", help="Threads. Default: all cores."
+    "--threads", type=click.IntRange(1, 1024), metavar="N", help="Threads. Default: all cores."
 )
 _truncated = click.option(
     "--allow-truncated-tail",
@@ -378,14 +389,15 @@ def rmsd(
             pool=LocalPool(threads=threads),
             progress=progress,
         )
-    if not quiet:
-        click.echo(_table(result))
     if output is not None:
         result.save(output)
     if plot is not None:
         _save_figure(result, plot)
     if report is not None:
         result.report.save(report)
+    # Whoever reads this may leave at any time: the files are there already.
+    if not quiet:
+        click.echo(_table(result))
     for path in (plot, report, output):
         if path is not None and not quiet:
             click.echo(path)
@@ -408,14 +420,14 @@ def _frames(
             )
         chosen = slice(start, stop, step)
         if not range(*chosen.indices(opened.n_frames)):
-            raise trajet.FrameError(f"{opened.path}: --start {start} --stop {stop} leaves no frame")
+            raise trajet.FrameError(f"{opened.path}: --start, --stop and --step leave no frame")
         return chosen
     times = opened.times
     first = -np.inf if begin is None else begin
     last = np.inf if end is None else end
     # Who asks for 1 ps means the frame whose time is 0.99999994 ps too.
-    slack = _rounding(times)
-    inside = (times >= first - slack) & (times <= last + slack)
+    slack = 2 * np.spacing(np.abs(times).astype(np.float32)).astype(np.float64)
+    inside = np.isfinite(times) & (times >= first - slack) & (times <= last + slack)
     numbers = np.flatnonzero(inside).astype(np.int64)[:: step or 1]
     if not len(numbers):
         raise trajet.FrameError(

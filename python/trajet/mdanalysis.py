@@ -23,12 +23,17 @@ _REFUSE = "this AtomGroup cannot serve as a selection: "
 
 @dataclass(frozen=True)
 class FromAtomGroup:
-    """What an AtomGroup says: its trajectory's `path`, its `indices`, its Universe's `topology`."""
+    """What an AtomGroup says of its files and of the frame at which its Universe stands."""
 
     path: Path
     topology: Path | None
     indices: NDArray[np.int64]
     universe: Any
+    n_atoms: int
+    n_frames: int
+    frame: int
+    time: float
+    positions: NDArray[np.float32]
 
 
 @contextmanager
@@ -157,6 +162,11 @@ def from_atomgroup(atoms: Any) -> FromAtomGroup:
         topology=None if topology is None else Path(str(topology)),
         indices=indices,
         universe=universe,
+        n_atoms=len(universe.atoms),
+        n_frames=len(trajectory),
+        frame=int(trajectory.frame),
+        time=float(trajectory.time),
+        positions=np.asarray(atoms.positions, dtype=np.float32),
     )
 
 
@@ -196,7 +206,8 @@ def check_same_kind(mobile: Any, reference: Any, what: str) -> None:
         )
     if not (hasattr(mobile, "masses") and hasattr(reference, "masses")):
         return
-    apart = np.flatnonzero(np.abs(mobile.masses - reference.masses) > MASS_TOLERANCE)
+    # Written so that masses that are not known differ.
+    apart = np.flatnonzero(~(np.abs(mobile.masses - reference.masses) <= MASS_TOLERANCE))
     if apart.size:
         k = int(apart[0])
         names = [f"{getattr(g[k], 'name', '?')} of {g[k].mass:.3f} u" for g in (mobile, reference)]

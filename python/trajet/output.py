@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import secrets
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -58,24 +59,18 @@ def write(path: Path, writer: Callable[[IO[bytes]], None]) -> None:
     OutputError
         If writing fails; then nothing is left behind.
     """
-    name = ""
+    beside = path.with_name(f".trajet-{os.getpid()}-{secrets.token_hex(6)}.tmp")
     try:
-        with tempfile.NamedTemporaryFile(
-            dir=path.parent, prefix=f".{path.name}.", suffix=".tmp", delete=False
-        ) as file:
-            name = file.name
+        # As private as the user's mask says, like any file that a program makes.
+        number = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        with os.fdopen(number, "wb") as file:
             writer(file)
             file.flush()
-            os.fsync(file.fileno())
-        # Private temporary files would become private results.
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)
-        os.replace(name, path)
+            os.fsync(number)
+        os.replace(beside, path)
     except BaseException as error:
-        if name:
-            with contextlib.suppress(OSError):
-                os.unlink(name)
+        with contextlib.suppress(OSError):
+            beside.unlink()
         if isinstance(error, OSError):
             raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
         raise

@@ -185,7 +185,7 @@ class Series:
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the series as NPZ (`values`, `times`, `frames`, `units`) or CSV.
+        """Write the series as NPZ (`values`, `times`, `frames`, `units`, `columns`) or CSV.
 
         CSV has the columns frame, time_ps and one a series, with all digits.
 
@@ -210,6 +210,7 @@ class Series:
             times=self.times,
             frames=self.frames,
             units=np.array(self.units),
+            columns=np.array(self.columns),
         )
 
     def _write_csv(self, file: IO[bytes]) -> None:

@@ -1,6 +1,7 @@
 """Trajectories, selections of their atoms, and blocks of positions."""
 
 import builtins
+import contextlib
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -114,20 +115,20 @@ def open(
     if request_size < 1:
         raise ValueError(f"request_size must be at least 1 byte, not {request_size}")
 
-    def make(*, rebuild: bool) -> Reader:
-        return Reader(
-            Path(trajectories[0]),
-            allow_truncated_tail=allow_truncated_tail,
-            request_size=request_size,
-            sidecar=sidecar,
-            rebuild_index=rebuild,
-            cache=_cache_folder(),
-            threads=threads or _trajet.available_threads(),
-            progress=progress,
-        )
-
-    path = None if topology is None else Path(topology)
-    return Trajectory(Path(trajectories[0]), path, make, rebuild=rebuild_index)
+    if threads is not None and threads < 1:
+        raise ValueError(f"threads must be at least 1, not {threads}")
+    path = Path(trajectories[0])
+    reader = Reader(
+        path,
+        allow_truncated_tail=allow_truncated_tail,
+        request_size=request_size,
+        sidecar=sidecar,
+        rebuild_index=rebuild_index,
+        cache=_cache_folder(),
+        threads=threads or _trajet.available_threads(),
+        progress=progress,
+    )
+    return Trajectory(path, None if topology is None else Path(topology), reader)
 
 
 def _cache_folder() -> Path | None:
@@ -147,15 +148,15 @@ class Trajectory:
         self,
         path: Path,
         topology: Path | None,
-        make_reader: Callable[..., Reader],
+        reader: Reader,
         *,
-        rebuild: bool = False,
         universe: Any = None,
     ) -> None:
         self.path = path
         self.topology = topology
-        self._make_reader = make_reader
-        self._reader = make_reader(rebuild=rebuild)
+        # The topology is read later, perhaps after a change of folder.
+        self._topology_at = None if topology is None else topology.absolute()
+        self._reader = reader
         self._universe = universe
 
     def __repr__(self) -> str:
@@ -217,7 +218,7 @@ class Trajectory:
                     f"{self.path} was opened without a topology: give one to open(), or select"
                     " atoms by their indices"
                 )
-            universe = mdanalysis.load(self.topology)
+            universe = mdanalysis.load(self._topology_at or self.topology)
             if len(universe.atoms) != self.n_atoms:
                 raise SelectionError(
                     f"{self.topology} has {len(universe.atoms)} atoms, but {self.path} has"
@@ -227,6 +228,11 @@ class Trajectory:
             mdanalysis.place(universe, first.positions[0], first.cells[0])
             self._universe = universe
         return self._universe
+
+    @property
+    def has_topology(self) -> bool:
+        """Whether names and masses of atoms are to be had."""
+        return self.topology is not None or self._universe is not None
 
     def select(self, selection: AtomChoice) -> "Selection":
         """Select atoms.
@@ -342,17 +348,18 @@ class Trajectory:
         return go()
 
     def fresh(self, attempt: Callable[[Reader], _T]) -> _T:
-        """Call `attempt` with the reader; once more with a new index where a kept one was stale."""
+        """Call `attempt` with the reader; a kept index that it finds stale is thrown away.
+
+        The error goes on: numbers of frames that were taken from that index may have been used
+        already, and half of a result must not come from another file than the other half.
+        """
         try:
             return attempt(self._reader)
         except StaleIndexError:
-            if self._reader.index_state == "built":
-                raise
-            n_atoms = self.n_atoms
-            self._reader = self._make_reader(rebuild=True)
-            if self.n_atoms != n_atoms:
-                raise
-            return attempt(self._reader)
+            if self.index_path is not None:
+                with contextlib.suppress(OSError):
+                    self.index_path.unlink()
+            raise
 
     def describe_inputs(self) -> list[dict[str, Any]]:
         """Return what a report says of the files."""
@@ -368,11 +375,8 @@ class Trajectory:
                 "truncated_tail": reader.truncated_tail,
             }
         ]
-        if self.topology is not None and self.topology.is_file():
-            with builtins.open(self.topology, "rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
-            size = self.topology.stat().st_size
-            inputs.append({"path": str(self.topology), "size": size, "digest": f"sha256:{digest}"})
+        if self._topology_at is not None and self._topology_at.is_file():
+            inputs.append({**describe_file(self._topology_at), "path": str(self.topology)})
         return inputs
 
 
@@ -393,7 +397,8 @@ class Selection:
         self, trajectory: Trajectory, indices: NDArray[np.int64], text: str | None
     ) -> None:
         self.trajectory = trajectory
-        self.indices = indices
+        self.indices = indices.copy()
+        self.indices.setflags(write=False)
         self.text = text
 
     def __repr__(self) -> str:
@@ -431,14 +436,28 @@ class Selection:
         return self.trajectory.blocks_of_indices(size, frames, self.indices)
 
 
+def describe_file(path: Path) -> dict[str, Any]:
+    """Return what a report says of a structure file."""
+    with builtins.open(path, "rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"path": str(path), "size": path.stat().st_size, "digest": f"sha256:{digest}"}
+
+
 def from_atomgroup(atoms: Any) -> Selection:
     """Return the selection that an AtomGroup stands for, on its own Universe's file."""
     said = mdanalysis.from_atomgroup(atoms)
     opened = open(said.topology, said.path)
-    if opened.n_atoms != len(said.universe.atoms):
+    same_size = (opened.n_atoms, opened.n_frames) == (said.n_atoms, said.n_frames)
+    if same_size:
+        now = opened.read_indices([said.frame], said.indices, None)
+        same_size = bool(now.times[0] == said.time) and np.array_equal(
+            now.positions[0], said.positions, equal_nan=True
+        )
+    if not same_size:
         raise SelectionError(
-            f"the AtomGroup's Universe has {len(said.universe.atoms)} atoms, but {said.path} has"
-            f" {opened.n_atoms}"
+            f"this AtomGroup cannot serve as a selection: {said.path.absolute()} holds other"
+            " coordinates or times than its Universe (were positions or units changed, a time"
+            " offset given, or did the file or the working folder change since it was loaded?)"
         )
     # The Universe that made the group selects further groups, on its own topology.
     opened._universe = said.universe

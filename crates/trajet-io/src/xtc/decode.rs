@@ -73,12 +73,16 @@ fn convert(packed: &Packed, out: &mut [f32]) -> bool {
     const PERIOD: usize = 12;
     let inverse = 1.0 / packed.precision;
     let min: [i32; PERIOD] = std::array::from_fn(|k| packed.min[k % 3]);
-    let above: [u32; PERIOD] = std::array::from_fn(|k| packed.sizes[k % 3] - 1);
-    let mut outside = [false; PERIOD];
+    // An axis of over 2^31 values is not worth a comparison of its own kind: all values pass.
+    let above: [i32; PERIOD] =
+        std::array::from_fn(|k| i32::try_from(packed.sizes[k % 3] - 1).unwrap_or(-1));
+    // Negative where a difference was negative or above the largest.
+    let mut outside = [0; PERIOD];
     let one = |k: usize, x: &mut f32| {
         let n = x.to_bits() as i32;
         *x = (n as f32 * inverse) * ANGSTROM_PER_NM;
-        n.wrapping_sub(min[k]) as u32 > above[k]
+        let difference = n.wrapping_sub(min[k]);
+        difference | above[k].wrapping_sub(difference)
     };
     let (stretches, rest) = out.as_chunks_mut::<PERIOD>();
     for stretch in stretches {
@@ -89,7 +93,7 @@ fn convert(packed: &Packed, out: &mut [f32]) -> bool {
     for (k, x) in rest.iter_mut().enumerate() {
         outside[k] |= one(k, x);
     }
-    outside == [false; PERIOD]
+    (0..PERIOD).all(|k| outside[k] >= 0 || above[k] < 0)
 }
 
 /// Decodes the distinct wanted atoms, ascending, as the stored integers.
