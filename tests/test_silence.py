@@ -117,6 +117,17 @@ def test_results_survive_a_closed_pipe(own_adk: Adk) -> None:
     assert len(output.read_text().splitlines()) == 99
 
 
+@pytest.mark.parametrize("command", ["info", "index"])
+def test_closed_pipes_are_silent(own_adk: Adk, command: str) -> None:
+    """Nobody reads any more: no complaint."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    arguments = [sys.executable, "-m", "trajet", command, str(own_adk.xtc)]
+    done = subprocess.run(arguments, stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
 def test_references_of_other_atoms(adk: Adk, tmp_path: Path) -> None:
     """As many atoms, but others: refused for a Selection as for a file."""
     traj = tj.open(adk.psf, adk.xtc)

@@ -64,7 +64,8 @@ def rmsd(
         None for equal weights, "mass", or one number an atom: for superposition and RMSD of
         `selection`.
     group_weights
-        None or "mass": for the RMSD of `groups`.
+        None or "mass": for the RMSD of `groups`. None means equal weights, also where `weights` are
+        masses.
     superposition
         Whether each frame is rotated and shifted on the reference first.
     center
@@ -93,6 +94,9 @@ def rmsd(
 
     Notes
     -----
+    Positions are taken as the file holds them: molecules that are broken over the box must be made
+    whole before (`gmx trjconv -pbc whole`).
+
     Quaternion characteristic polynomial: D. L. Theobald, Acta Cryst. A 61, 478 (2005).
 
     Examples

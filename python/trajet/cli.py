@@ -46,6 +46,10 @@ def main() -> NoReturn:
     except (trajet.TrajetError, OSError, ValueError) as error:
         print(f"trajet: {_one_line(error)}", file=sys.stderr)
         code = FAILED
+    except SystemExit:
+        # Only the command line's own library leaves so: whoever read the output has left.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = FAILED
     except MemoryError as error:
         print(
             f"trajet: not enough memory ({_one_line(error)}): choose fewer atoms or frames",
@@ -278,7 +282,11 @@ def index(
     help="Further atoms: their RMSD after the superposition of --select. May be repeated.",
 )
 @click.option("--weights", type=click.Choice(["mass"]), help="Weights of --select. Default: equal.")
-@click.option("--group-weights", type=click.Choice(["mass"]), help="Weights of the groups.")
+@click.option(
+    "--group-weights",
+    type=click.Choice(["mass"]),
+    help="Weights of the groups. Default: equal, also where --weights is mass.",
+)
 @click.option("--no-superposition", is_flag=True, help="Compare positions as they are.")
 @click.option("--center", is_flag=True, help="With --no-superposition: lay centre on centre.")
 @click.option("--start", type=int, metavar="FRAME", help="First frame; negative from the end.")
@@ -344,6 +352,8 @@ def rmsd(
     """RMSD of a selection against time, after optimal superposition.
 
     TOPOLOGY is a file that MDAnalysis reads (PSF, PDB, GRO, TPR, …), TRAJECTORY an XTC file.
+    Positions are taken as they are written: make molecules whole first where they are broken
+    over the box (gmx trjconv -pbc whole). Selections are evaluated once, on frame 0.
 
     \b
     Examples:
