@@ -21,6 +21,7 @@ NAMES = {
     "bytes_read",
     "bytes_used",
     "frames",
+    "empty_frames",
     "atoms_decoded",
     "r_comp_io",
     "inputs",

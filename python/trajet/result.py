@@ -31,7 +31,15 @@ STAGES = (
     "t_overhead",
     "t_total",
 )
-_COUNTS = ("requests", "opens", "bytes_read", "bytes_used", "frames", "atoms_decoded")
+_COUNTS = (
+    "requests",
+    "opens",
+    "bytes_read",
+    "bytes_used",
+    "frames",
+    "empty_frames",
+    "atoms_decoded",
+)
 
 
 class Report(Mapping[str, Any]):

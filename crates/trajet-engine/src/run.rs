@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use trajet_io::{Block, Frames, OpenOptions, ParallelFor, Reader, Scratch};
+use trajet_io::{Block, Frames, OpenOptions, ParallelFor, Reader, Scratch, Wanted};
 
 use crate::analysis::{Output, Pass, State};
 use crate::error::{RunError, TaskError, TaskFault};
@@ -342,7 +342,8 @@ impl Shared<'_> {
             let here = all.start - task_frames.start..all.end - task_frames.start;
             block.reset(here.len(), atoms.len());
             let Block { positions, meta, .. } = &mut *block;
-            self.reader.read_into(&frames, here.clone(), atoms, scratch, positions, meta)?;
+            let wanted = Wanted::positions(&frames, atoms);
+            self.reader.read_into(&wanted, here.clone(), scratch, positions, meta)?;
             let computing = Instant::now();
             transforms.iter().for_each(|transform| transform.apply(block));
             let mut state = analysis.empty();

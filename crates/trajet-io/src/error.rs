@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// What is wrong with the bytes of one frame.
 #[non_exhaustive]
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Fault {
     /// The frame does not begin with a magic number of the format.
     #[error("a frame begins with the magic number {found}, expected 1995 or 2023")]
@@ -84,6 +84,9 @@ pub enum Fault {
     /// A coordinate is outside the range that its own header allows.
     #[error("a coordinate lies outside of the range that the frame declares")]
     OutsideRange,
+    /// Anything else, in words.
+    #[error("{0}")]
+    Malformed(String),
 }
 
 /// Everything that can go wrong in this crate.
@@ -115,7 +118,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// The first bytes are of no format that is read here.
-    #[error("{}: frame 0 at byte 0: not an XTC trajectory ({looks_like}): XTC is read so far, and the topology comes before the trajectory", path.display())]
+    #[error("{}: frame 0 at byte 0: of no format that is read ({looks_like}): XTC is read so far, and the topology comes before the trajectory", path.display())]
     UnknownFormat {
         /// The file.
         path: PathBuf,
@@ -202,6 +205,16 @@ pub enum Error {
         atom: i64,
         /// Atoms in the trajectory.
         n_atoms: usize,
+    },
+    /// The format, or this file, has no such vectors.
+    #[error("{}: there are no {field} in this {format} file: read its positions only", path.display())]
+    NoField {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        format: &'static str,
+        /// Which vectors were asked for.
+        field: &'static str,
     },
     /// The caller asked to stop.
     #[error("interrupted")]

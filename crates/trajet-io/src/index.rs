@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::reader::OpenOptions;
 use crate::source::{Meter, Source};
 use crate::{Error, Frames};
 
@@ -99,6 +100,15 @@ impl FrameIndex {
         &self.steps
     }
 
+    /// Whether `frame` is this one: a file may have changed since it was indexed.
+    pub(crate) fn knows(&self, frame: u64, mark: &Mark) -> bool {
+        let at = frame as usize;
+        mark.n_atoms == self.n_atoms
+            && mark.time.to_bits() == self.times[at].to_bits()
+            && mark.step == self.steps[at]
+            && mark.len == self.offset(frame + 1) - self.offset(frame)
+    }
+
     /// Checks that every wanted frame exists.
     ///
     /// # Errors
@@ -115,10 +125,24 @@ impl FrameIndex {
     }
 }
 
+/// What an index keeps of a frame, as the frame's own header says it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Mark {
+    pub(crate) n_atoms: usize,
+    /// ps.
+    pub(crate) time: f64,
+    pub(crate) step: i64,
+    /// Bytes of the whole frame.
+    pub(crate) len: u64,
+}
+
 /// Where an index came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IndexState {
+    /// Follows from the header and the size of the file.
+    Computed,
     /// Built from the trajectory just now.
+    #[default]
     Built,
     /// Read from a sidecar that fits.
     Loaded,
@@ -130,6 +154,7 @@ impl IndexState {
     /// The word that reports use.
     pub fn name(self) -> &'static str {
         match self {
+            IndexState::Computed => "computed",
             IndexState::Built => "built",
             IndexState::Loaded => "loaded",
             IndexState::Extended => "extended",
@@ -173,8 +198,73 @@ impl Stamp {
     }
 }
 
+/// An index, where it came from, and the sidecar that keeps it.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) index: FrameIndex,
+    pub(crate) stamp: Stamp,
+    pub(crate) state: IndexState,
+    pub(crate) sidecar: Option<PathBuf>,
+}
+
+/// How a format finds its frames.
+pub(crate) trait Finder {
+    /// Stands in the sidecar.
+    const FORMAT: [u8; 4];
+    /// Bytes of the shortest frame that the format allows.
+    const SHORTEST_FRAME: u64;
+
+    /// Whether a loaded index may belong to this file: looks at a few frames.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    fn agrees(&self, index: &FrameIndex, meter: &mut Meter) -> Result<bool, Error>;
+
+    /// Makes the index, from `base` on where the file has only grown since.
+    ///
+    /// # Errors
+    /// Of a file that is not what the format says.
+    fn build(&self, base: Option<FrameIndex>, meter: &mut Meter) -> Result<FrameIndex, Error>;
+}
+
+/// The index of an open file: loaded, extended or built, and kept for the next time.
+///
+/// # Errors
+/// As [`Finder::build`].
+pub(crate) fn find<F: Finder>(
+    finder: &F,
+    source: &Source,
+    options: &OpenOptions,
+    meter: &mut Meter,
+) -> Result<Found, Error> {
+    let stamp = Stamp::of(source, source.size(), meter)?;
+    let places = Sidecar::of(source.path(), F::FORMAT, options.cache.as_deref());
+    let mut base = None;
+    if options.sidecar && !options.rebuild_index {
+        for (path, kept, index) in places.load(most_sidecar_bytes(source.size(), F::SHORTEST_FRAME))
+        {
+            if kept == stamp && finder.agrees(&index, meter)? {
+                let state = IndexState::Loaded;
+                return Ok(Found { index, stamp, state, sidecar: Some(path) });
+            }
+            let grew = kept.size < stamp.size;
+            if grew
+                && Stamp::of(source, kept.size, meter)? == kept
+                && finder.agrees(&index, meter)?
+            {
+                base = Some(index);
+                break;
+            }
+        }
+    }
+    let state = if base.is_some() { IndexState::Extended } else { IndexState::Built };
+    let index = finder.build(base, meter)?;
+    let sidecar = if options.sidecar { places.save(&stamp, &index) } else { None };
+    Ok(Found { index, stamp, state, sidecar })
+}
+
 /// Most bytes that the sidecar of a file of `size` bytes can have, with frames of `shortest` bytes.
-pub fn most_sidecar_bytes(size: u64, shortest: u64) -> u64 {
+fn most_sidecar_bytes(size: u64, shortest: u64) -> u64 {
     (size / shortest) * FRAME_BYTES as u64 + HEADER_BYTES as u64 + 8
 }
 

@@ -1,13 +1,15 @@
-//! What every format's reader can do, and the door that finds the right one.
+//! What every format's reader can do.
 
+use std::any::Any;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::index::Stamp;
+use crate::indexed::Indexed;
 use crate::source::{Source, Window};
-use crate::{Atoms, Error, FrameIndex, FrameMeta, Frames, IndexState, Meter, Raw, xtc};
+use crate::{Atoms, Error, FrameIndex, FrameMeta, Frames, IndexState, Meter, Raw};
 
 /// Bytes of a request where nothing else is asked for. On local disks larger ones fall out of the
 /// processor's cache before they are decoded; on parallel file systems several MiB are better.
@@ -53,7 +55,7 @@ impl Default for OpenOptions {
 }
 
 /// Does several pieces of work, perhaps at the same time. This crate starts no threads itself.
-pub trait ParallelFor {
+pub trait ParallelFor: Sync {
     /// How many pieces are worth making.
     fn width(&self) -> usize;
     /// Calls `work` with each number below `n`.
@@ -74,7 +76,7 @@ impl ParallelFor for Serial {
 }
 
 /// What opening cost, and where the index is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Opening {
     /// Where the index came from.
     pub state: IndexState,
@@ -92,9 +94,9 @@ pub struct Opening {
 #[derive(Debug, Default)]
 pub struct Scratch {
     pub(crate) window: Window,
-    pub(crate) groups: xtc::Groups,
-    pub(crate) unordered: Vec<f32>,
-    pub(crate) enough: usize,
+    unordered: Vec<f32>,
+    /// What the last format that read with this keeps between frames.
+    own: Option<Box<dyn Any + Send>>,
     /// What was asked of the storage and of the decoders.
     pub meter: Meter,
     stop: Option<Arc<AtomicBool>>,
@@ -115,6 +117,16 @@ impl Scratch {
         self
     }
 
+    /// The memory that a format keeps for itself, new where another format was here before.
+    pub(crate) fn take_own<T: Default + Send + 'static>(&mut self) -> Box<T> {
+        self.own.take().and_then(|own| own.downcast().ok()).unwrap_or_default()
+    }
+
+    /// Gives back what [`Scratch::take_own`] took.
+    pub(crate) fn keep_own<T: Send + 'static>(&mut self, own: Box<T>) {
+        self.own = Some(own);
+    }
+
     pub(crate) fn check_stop(&self) -> Result<(), Error> {
         match &self.stop {
             Some(stop) if stop.load(Ordering::Relaxed) => Err(Error::Interrupted),
@@ -123,98 +135,155 @@ impl Scratch {
     }
 }
 
+/// One kind of vectors that a frame may hold for each atom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// Å.
+    Positions,
+    /// Å/ps.
+    Velocities,
+    /// kJ/(mol Å).
+    Forces,
+}
+
+impl Field {
+    /// The word that messages use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Field::Positions => "positions",
+            Field::Velocities => "velocities",
+            Field::Forces => "forces",
+        }
+    }
+}
+
+/// What is to be read of a trajectory.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// Frames, in the order in which they are wanted.
+    pub frames: &'a Frames,
+    /// Atoms of each.
+    pub atoms: &'a Atoms,
+    /// Which of their vectors.
+    pub field: Field,
+}
+
+impl<'a> Wanted<'a> {
+    /// The positions of `atoms` in `frames`.
+    pub fn positions(frames: &'a Frames, atoms: &'a Atoms) -> Self {
+        Wanted { frames, atoms, field: Field::Positions }
+    }
+}
+
+/// When a frame was written, and its cell (as in [`FrameMeta`]).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Said {
+    /// ps.
+    pub time: f64,
+    /// Integration step.
+    pub step: i64,
+    /// a, b, c (Å), α, β, γ (degrees); NaN where the frame has none.
+    pub cell: [f64; 6],
+}
+
 /// A trajectory that can be read at any frame by any number of threads at once: there is no cursor.
 pub trait Reader: Send + Sync {
     /// The format's name.
     fn format(&self) -> &'static str;
 
-    /// The open file.
-    fn source(&self) -> &Source;
+    /// The open file and its index.
+    fn file(&self) -> &Indexed;
 
-    /// Where the frames are.
-    fn index(&self) -> &FrameIndex;
-
-    /// What ties the index to the file.
-    fn stamp(&self) -> &Stamp;
-
-    /// What opening cost.
-    fn opening(&self) -> &Opening;
-
-    /// Bytes behind the last whole frame that were left out because that was allowed.
-    fn truncated_tail(&self) -> u64 {
-        self.source().size() - self.index().end()
+    /// What a user should know of this file: a header that disagrees with what the file holds, …
+    fn remarks(&self) -> Vec<String> {
+        Vec::new()
     }
 
-    /// Reads the frames at `positions` of `frames` into `out` (`[positions, atoms, 3]`, C order, Å)
-    /// and adds what they say of themselves to `meta`. The rest of `frames` tells the reader what
-    /// will be wanted next.
+    /// Reads the distinct wanted atoms, ascending, of the frame at position `at` into `out`
+    /// (`[atoms.n_sorted(), 3]`). The rest of the wanted frames tells what will be asked for next.
+    /// A frame without the wanted field is all NaN, and counted in the meter.
     ///
     /// # Errors
-    /// [`Error::FrameOutOfRange`], [`Error::Stale`], [`Error::Corrupt`], [`Error::Io`],
-    /// [`Error::Interrupted`].
-    ///
-    /// # Panics
-    /// If `out` has another size, or `atoms` was made for another number of atoms.
-    fn read_into(
+    /// As [`Reader::read_into`].
+    fn read_frame(
         &self,
-        frames: &Frames,
-        positions: Range<usize>,
-        atoms: &Atoms,
+        wanted: &Wanted<'_>,
+        at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],
-        meta: &mut FrameMeta,
-    ) -> Result<(), Error>;
+    ) -> Result<Said, Error>;
 
     /// Reads one frame as the format stores it.
     ///
     /// # Errors
     /// As [`Reader::read_into`].
     fn read_raw(&self, frame: u64, scratch: &mut Scratch) -> Result<Raw, Error>;
-}
 
-/// Opens a trajectory of any format that is known, by its first bytes.
-///
-/// # Errors
-/// [`Error::Io`], [`Error::NotAFile`], [`Error::Empty`], [`Error::UnknownFormat`], and what the
-/// format's index finds: [`Error::Truncated`], [`Error::Corrupt`], [`Error::AtomCount`].
-pub fn open(
-    path: &Path,
-    options: &OpenOptions,
-    threads: &dyn ParallelFor,
-) -> Result<Arc<dyn Reader>, Error> {
-    let begin = std::time::Instant::now();
-    let mut meter = Meter::default();
-    let source = Source::open(path, &mut meter)?;
-    let mut first = [0; 16];
-    let n = source.size().min(16) as usize;
-    source.read_at(0, &mut first[..n], &mut meter)?;
-    if !xtc::sniff(&first[..n]) {
-        let looks_like = describe(&first[..n]);
-        return Err(Error::UnknownFormat { path: path.to_owned(), looks_like });
+    /// The open file.
+    fn source(&self) -> &Source {
+        &self.file().source
     }
-    let open_ns = begin.elapsed().as_nanos() as u64;
-    Ok(Arc::new(xtc::Reader::open(source, options, threads, meter, open_ns)?))
-}
 
-/// What the first bytes of a file that cannot be read suggest.
-fn describe(first: &[u8]) -> String {
-    let known: [(&[u8], usize, &str); 7] = [
-        (b"\x00\x00\x07\xc9", 0, "it begins like a TRR trajectory"),
-        (b"CORD", 4, "it begins like a DCD trajectory"),
-        (b"CORD", 8, "it begins like a DCD trajectory with 64-bit markers"),
-        (b"CDF", 0, "it begins like a NetCDF file"),
-        (b"\x89HDF", 0, "it begins like an HDF5 file"),
-        (b"\x1f\x8b", 0, "it is compressed with gzip: unpack it first"),
-        (b"BZh", 0, "it is compressed with bzip2: unpack it first"),
-    ];
-    for (bytes, at, what) in known {
-        if first.get(at..at + bytes.len()) == Some(bytes) {
-            return what.to_owned();
+    /// Where the frames are.
+    fn index(&self) -> &FrameIndex {
+        &self.file().index
+    }
+
+    /// What ties the index to the file.
+    fn stamp(&self) -> &Stamp {
+        &self.file().stamp
+    }
+
+    /// What opening cost.
+    fn opening(&self) -> &Opening {
+        &self.file().opening
+    }
+
+    /// Bytes behind the last whole frame that were left out because that was allowed.
+    fn truncated_tail(&self) -> u64 {
+        self.source().size() - self.index().end()
+    }
+
+    /// Reads the frames at `positions` of the wanted ones into `out` (`[positions, atoms, 3]`, C
+    /// order, in the units of [`Field`]) and adds what they say of themselves to `meta`.
+    ///
+    /// # Errors
+    /// [`Error::FrameOutOfRange`], [`Error::Stale`], [`Error::Corrupt`], [`Error::Io`],
+    /// [`Error::NoField`], [`Error::Interrupted`].
+    ///
+    /// # Panics
+    /// If `out` has another size, or the atoms were made for another number of atoms.
+    fn read_into(
+        &self,
+        wanted: &Wanted<'_>,
+        positions: Range<usize>,
+        scratch: &mut Scratch,
+        out: &mut [f32],
+        meta: &mut FrameMeta,
+    ) -> Result<(), Error> {
+        let Wanted { frames, atoms, .. } = *wanted;
+        assert_eq!(atoms.n_total(), self.index().n_atoms(), "atoms of another trajectory");
+        assert_eq!(out.len(), positions.len() * atoms.len() * 3, "size of the output");
+        self.index().check(frames, self.source().path())?;
+        let mut unordered = std::mem::take(&mut scratch.unordered);
+        if atoms.order().is_some() {
+            unordered.resize(atoms.n_sorted() * 3, 0.0);
         }
+        let frame_len = atoms.len() * 3;
+        for (k, at) in positions.enumerate() {
+            scratch.check_stop()?;
+            let out = &mut out[k * frame_len..(k + 1) * frame_len];
+            let target = if atoms.order().is_some() { &mut unordered[..] } else { &mut out[..] };
+            let Said { time, step, cell } = self.read_frame(wanted, at, scratch, target)?;
+            if let Some(order) = atoms.order() {
+                let sorted = unordered.as_chunks::<3>().0;
+                for (position, &place) in out.as_chunks_mut::<3>().0.iter_mut().zip(order) {
+                    *position = sorted[place as usize];
+                }
+            }
+            meta.push(frames.get(at), time, step, cell);
+        }
+        scratch.unordered = unordered;
+        Ok(())
     }
-    if first.iter().all(|b| b.is_ascii_graphic() || b.is_ascii_whitespace()) {
-        return format!("it is a text file that begins with {:?}", String::from_utf8_lossy(first));
-    }
-    let hex: Vec<String> = first.iter().take(8).map(|b| format!("{b:02x}")).collect();
-    format!("it begins with the bytes {}", hex.join(" "))
 }

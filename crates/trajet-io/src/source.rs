@@ -24,6 +24,8 @@ pub struct Meter {
     pub bytes_used: u64,
     /// Frames decoded.
     pub frames: u64,
+    /// Frames of these that had no positions (or whatever else was wanted): all NaN.
+    pub empty_frames: u64,
     /// Atoms whose coordinates were decoded.
     pub atoms_decoded: u64,
     /// Nanoseconds spent in read requests.
@@ -40,6 +42,7 @@ impl Meter {
         self.bytes_read += other.bytes_read;
         self.bytes_used += other.bytes_used;
         self.frames += other.frames;
+        self.empty_frames += other.empty_frames;
         self.atoms_decoded += other.atoms_decoded;
         self.read_ns += other.read_ns;
         self.decode_ns += other.decode_ns;

@@ -6,23 +6,23 @@
 //! a wrong number, as are bytes left over behind the last atom.
 
 mod decode;
+mod frame;
 mod head;
-mod index;
 mod radix;
 mod scan;
 
-use std::ops::Range;
 use std::time::Instant;
 
-use crate::index::Stamp;
-use crate::reader::{OpenOptions, Opening, ParallelFor, Scratch};
-use crate::source::{Meter, Source};
-use crate::{Atoms, Error, Fault, FrameIndex, FrameMeta, Frames, Raw, RawPositions};
-use crate::{cell_from_vectors, reader};
+use crate::index::Mark;
+use crate::indexed::Indexed;
+use crate::reader::{self, Field, OpenOptions, Opening, ParallelFor, Said, Scratch, Wanted};
+use crate::source::Source;
+use crate::{Atoms, Error, Fault, Frames, Raw, cell_from_vectors, walk};
 use decode::{ANGSTROM_PER_NM, Decoded, Used};
-use head::Head;
+pub use frame::{Frame, Positions};
+use head::{Head, Xtc};
 pub use head::{MAGIC, MAGIC_LARGE, PLAIN_ATOMS};
-pub(crate) use scan::Groups;
+use scan::Groups;
 
 /// Whether a file that begins with `first` may be an XTC trajectory.
 pub fn sniff(first: &[u8]) -> bool {
@@ -35,11 +35,7 @@ pub fn sniff(first: &[u8]) -> bool {
 /// An open XTC trajectory.
 #[derive(Debug)]
 pub struct Reader {
-    source: Source,
-    index: FrameIndex,
-    stamp: Stamp,
-    opening: Opening,
-    request_size: usize,
+    file: Indexed,
 }
 
 impl Reader {
@@ -51,43 +47,11 @@ impl Reader {
         source: Source,
         options: &OpenOptions,
         threads: &dyn ParallelFor,
-        mut meter: Meter,
-        open_ns: u64,
+        mut opening: Opening,
     ) -> Result<Reader, Error> {
         let begin = Instant::now();
-        let found = index::find(&source, options, threads, &mut meter)?;
-        if source.size() > found.index.end() && !options.allow_truncated_tail {
-            return Err(index::cut(&source, &found.index, &mut meter)?);
-        }
-        Ok(Reader {
-            opening: Opening {
-                state: found.state,
-                sidecar: found.sidecar,
-                meter,
-                open_ns,
-                index_ns: begin.elapsed().as_nanos() as u64,
-            },
-            request_size: options.request_size.max(1),
-            index: found.index,
-            stamp: found.stamp,
-            source,
-        })
-    }
-
-    /// Where the bytes that should be asked for together with frame `at` of `frames` end: past
-    /// following frames, over gaps of up to a quarter of a request.
-    fn wanted_until(&self, frames: &Frames, at: usize) -> u64 {
-        let gap = self.request_size as u64 / 4;
-        let begin = self.index.offset(frames.get(at));
-        let mut end = self.index.offset(frames.get(at) + 1);
-        for next in at + 1..frames.len() {
-            let offset = self.index.offset(frames.get(next));
-            if offset < end || offset - end > gap || end - begin > 2 * self.request_size as u64 {
-                break;
-            }
-            end = self.index.offset(frames.get(next) + 1);
-        }
-        end
+        let found = walk::frames_of::<Xtc>(&source, options, threads, &mut opening.meter)?;
+        Ok(Reader { file: Indexed::new(source, found, options, opening, begin) })
     }
 
     /// Reads the bytes of one frame and hands them to `decode`: only its front where the last frame
@@ -99,63 +63,54 @@ impl Reader {
         scratch: &mut Scratch,
         mut decode: impl FnMut(&Head, &[u8], usize, &mut Groups) -> Result<(Decoded, T), Fault>,
     ) -> Result<(Head, T), Error> {
-        scratch.check_stop()?;
+        let file = &self.file;
         let frame = frames.get(at);
-        let offset = self.index.offset(frame);
-        let len = (self.index.offset(frame + 1) - offset) as usize;
+        let (offset, len) = file.place(frame);
+        let mut own: Box<Own> = scratch.take_own();
         // Some frames are a little longer than the last one.
-        let front = scratch.enough + scratch.enough / 16 + 256;
+        let front = own.enough + own.enough / 16 + 256;
         let mut at_hand =
-            if len > front && len - front > self.request_size / 4 { front } else { len };
-        loop {
-            let until = if at_hand < len || scratch.window.holds(offset, len) {
+            if len > front && len - front > file.request_size / 4 { front } else { len };
+        let Scratch { window, meter, .. } = &mut *scratch;
+        let (head, value) = loop {
+            let until = if at_hand < len || window.holds(offset, len) {
                 offset + at_hand as u64
             } else {
-                self.wanted_until(frames, at)
+                file.wanted_until(frames, at)
             };
-            let request = self.request_size;
-            let Scratch { window, groups, meter, .. } = &mut *scratch;
-            let bytes = window.bytes(&self.source, offset, at_hand, until, request, meter)?;
+            let request = file.request_size;
+            let bytes = window.bytes(&file.source, offset, at_hand, until, request, meter)?;
             let begin = Instant::now();
-            let head = self.head_of(frame, offset, &bytes[..at_hand])?;
-            let corrupt = |fault| self.corrupt(frame, offset, fault);
-            let (decoded, value) = decode(&head, bytes, at_hand, groups).map_err(corrupt)?;
+            let head = Head::parse(&bytes[..at_hand]).ok();
+            file.check(frame, head.as_ref().map(Head::mark).as_ref())?;
+            let head = head.expect("checked just now");
+            let corrupt = |fault| file.corrupt(frame, fault);
+            let (decoded, value) =
+                decode(&head, bytes, at_hand, &mut own.groups).map_err(corrupt)?;
             meter.decode_ns += begin.elapsed().as_nanos() as u64;
             match decoded {
                 Decoded::Done(Used { bytes, atoms }) => {
                     meter.frames += 1;
                     meter.bytes_used += bytes;
                     meter.atoms_decoded += atoms;
-                    scratch.enough = bytes as usize;
-                    return Ok((head, value));
+                    own.enough = bytes as usize;
+                    break (head, value);
                 }
                 Decoded::Short { .. } if at_hand < len => at_hand = len,
                 Decoded::Short { atom } => return Err(corrupt(Fault::Exhausted { atom })),
             }
-        }
-    }
-
-    /// The header of a frame, which must be the one that the index saw.
-    fn head_of(&self, frame: u64, offset: u64, bytes: &[u8]) -> Result<Head, Error> {
-        let same = |head: &Head| {
-            let (time, step) =
-                (self.index.times()[frame as usize], self.index.steps()[frame as usize]);
-            head.n_atoms == self.index.n_atoms()
-                && f64::from(head.time).to_bits() == time.to_bits()
-                && i64::from(head.step) == step
-                && head.len == self.index.offset(frame + 1) - offset
         };
-        let path = || self.source.path().to_owned();
-        Head::parse(bytes).ok().filter(same).ok_or_else(|| Error::Stale {
-            path: path(),
-            frame,
-            offset,
-        })
+        scratch.keep_own(own);
+        Ok((head, value))
     }
+}
 
-    fn corrupt(&self, frame: u64, offset: u64, fault: Fault) -> Error {
-        Error::Corrupt { path: self.source.path().to_owned(), frame, offset, fault }
-    }
+/// What a worker keeps between frames.
+#[derive(Debug, Default)]
+struct Own {
+    groups: Groups,
+    /// Bytes of the last frame that were needed.
+    enough: usize,
 }
 
 impl reader::Reader for Reader {
@@ -163,78 +118,47 @@ impl reader::Reader for Reader {
         "XTC"
     }
 
-    fn source(&self) -> &Source {
-        &self.source
+    fn file(&self) -> &Indexed {
+        &self.file
     }
 
-    fn index(&self) -> &FrameIndex {
-        &self.index
-    }
-
-    fn stamp(&self) -> &Stamp {
-        &self.stamp
-    }
-
-    fn opening(&self) -> &Opening {
-        &self.opening
-    }
-
-    fn read_into(
+    fn read_frame(
         &self,
-        frames: &Frames,
-        positions: Range<usize>,
-        atoms: &Atoms,
+        &Wanted { frames, atoms, field }: &Wanted<'_>,
+        at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],
-        meta: &mut FrameMeta,
-    ) -> Result<(), Error> {
-        assert_eq!(atoms.n_total(), self.index.n_atoms(), "atoms of another trajectory");
-        assert_eq!(out.len(), positions.len() * atoms.len() * 3, "size of the output");
-        self.index.check(frames, self.source.path())?;
-        let mut unordered = std::mem::take(&mut scratch.unordered);
-        if atoms.order().is_some() {
-            unordered.resize(atoms.n_sorted() * 3, 0.0);
+    ) -> Result<Said, Error> {
+        if field != Field::Positions {
+            let path = self.file.source.path().to_owned();
+            return Err(Error::NoField { path, format: self.format(), field: field.name() });
         }
-        let frame_len = atoms.len() * 3;
-        for (k, at) in positions.enumerate() {
-            let out = &mut out[k * frame_len..(k + 1) * frame_len];
-            let target = if atoms.order().is_some() { &mut unordered[..] } else { &mut out[..] };
-            let (head, ()) =
-                self.with_frame(frames, at, scratch, |head, bytes, at_hand, groups| {
-                    decode::angstroms(head, bytes, at_hand, atoms, groups, target)
-                        .map(|decoded| (decoded, ()))
-                })?;
-            if let Some(order) = atoms.order() {
-                let sorted = unordered.as_chunks::<3>().0;
-                for (position, &place) in out.as_chunks_mut::<3>().0.iter_mut().zip(order) {
-                    *position = sorted[place as usize];
-                }
-            }
-            let cell = cell_from_vectors(&head.vectors, f64::from(ANGSTROM_PER_NM));
-            meta.push(frames.get(at), f64::from(head.time), i64::from(head.step), cell);
-        }
-        scratch.unordered = unordered;
-        Ok(())
+        let (head, ()) = self.with_frame(frames, at, scratch, |head, bytes, at_hand, groups| {
+            decode::angstroms(head, bytes, at_hand, atoms, groups, out).map(|done| (done, ()))
+        })?;
+        let Mark { time, step, .. } = head.mark();
+        let cell = cell_from_vectors(&head.vectors, f64::from(ANGSTROM_PER_NM));
+        Ok(Said { time, step, cell })
     }
 
     fn read_raw(&self, frame: u64, scratch: &mut Scratch) -> Result<Raw, Error> {
         let frames = Frames::Strided { first: frame, step: 1, count: 1 };
-        self.index.check(&frames, self.source.path())?;
-        let atoms = Atoms::all(self.index.n_atoms());
+        self.file.index.check(&frames, self.file.source.path())?;
+        let atoms = Atoms::all(self.file.index.n_atoms());
         let (head, positions) =
             self.with_frame(&frames, 0, scratch, |head, bytes, at_hand, groups| {
                 let Some(packed) = &head.packed else {
                     let mut floats = vec![[0.0; 3]; head.n_atoms];
                     let decoded = decode::plain(head, bytes, at_hand, &atoms, &mut floats, |nm| nm);
-                    return Ok((decoded, RawPositions::Floats(floats)));
+                    return Ok((decoded, Positions::Floats(floats)));
                 };
                 let mut triples = vec![[0; 3]; head.n_atoms];
                 let decoded =
                     decode::integers(head, packed, bytes, at_hand, &atoms, groups, &mut triples)?;
-                Ok((decoded, RawPositions::Integers { precision: packed.precision, triples }))
+                Ok((decoded, Positions::Integers { precision: packed.precision, triples }))
             })?;
         let Head { magic, step, time, vectors, .. } = head;
-        Ok(Raw { magic, step, time, vectors, positions })
+        Ok(Raw::Xtc(Frame { magic, step, time, vectors, positions }))
     }
 }
 

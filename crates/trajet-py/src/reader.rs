@@ -7,7 +7,7 @@ use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray3};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use trajet_io::{FrameMeta, Meter, OpenOptions, Scratch};
+use trajet_io::{FrameMeta, Meter, OpenOptions, Scratch, Wanted};
 
 use crate::arrays::{PyFrames, atoms, cells};
 use crate::control::FromPython;
@@ -148,14 +148,13 @@ impl Reader {
         let stride = stride.clamp(1, FRAMES_BETWEEN_SIGNALS);
         let mut scratch = self.spare().pop().unwrap_or_default().renewed();
         let mut meta = FrameMeta::default();
+        let wanted = Wanted::positions(&frames, &wanted);
         let mut at = 0;
         while at < frames.len() {
             let end = (at + stride).min(frames.len());
             let here = &mut positions[at * frame_len..end * frame_len];
-            py.detach(|| {
-                self.inner.read_into(&frames, at..end, &wanted, &mut scratch, here, &mut meta)
-            })
-            .map_err(raised)?;
+            py.detach(|| self.inner.read_into(&wanted, at..end, &mut scratch, here, &mut meta))
+                .map_err(raised)?;
             py.check_signals()?;
             at = end;
         }
@@ -184,6 +183,7 @@ pub(crate) fn counts<'py>(py: Python<'py>, meter: &Meter) -> PyResult<Bound<'py,
     dict.set_item("bytes_read", meter.bytes_read)?;
     dict.set_item("bytes_used", meter.bytes_used)?;
     dict.set_item("frames", meter.frames)?;
+    dict.set_item("empty_frames", meter.empty_frames)?;
     dict.set_item("atoms_decoded", meter.atoms_decoded)?;
     Ok(dict)
 }

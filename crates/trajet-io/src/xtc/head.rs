@@ -5,6 +5,8 @@
 //! of the small size, number of bytes (one word for magic 1995, two for 2023), bytes, padding to 4.
 
 use crate::Fault;
+use crate::index::Mark;
+use crate::walk::{Headed, NoHead};
 use crate::xdr::{f32_at, i32_at, u64_at};
 use crate::xtc::radix::{FIRST_SMALL, LAST_SMALL, Radix};
 
@@ -14,8 +16,6 @@ pub const MAGIC: i32 = 1995;
 pub const MAGIC_LARGE: i32 = 2023;
 /// Up to this many atoms are stored as plain floats.
 pub const PLAIN_ATOMS: usize = 9;
-/// Bytes that show any frame's header whole.
-pub(super) const HEAD_BYTES: usize = 96;
 /// Bytes before the coordinates' own header.
 const FIXED_BYTES: usize = 56;
 
@@ -48,22 +48,13 @@ pub(crate) struct Head {
     pub(crate) len: u64,
 }
 
-/// Why there is no header.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum NoHead {
-    /// This many bytes are needed to see it whole.
-    Short(usize),
-    /// It contradicts the format.
-    Fault(Fault),
-}
-
-impl From<Fault> for NoHead {
-    fn from(fault: Fault) -> Self {
-        NoHead::Fault(fault)
-    }
-}
-
 impl Head {
+    /// What the index keeps.
+    pub(super) fn mark(&self) -> Mark {
+        let Head { n_atoms, time, step, len, .. } = *self;
+        Mark { n_atoms, time: f64::from(time), step: i64::from(step), len }
+    }
+
     /// Reads the header at the start of `bytes`, which may go on past it.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Head, NoHead> {
         let need = |n: usize| if bytes.len() < n { Err(NoHead::Short(n)) } else { Ok(()) };
@@ -102,6 +93,25 @@ impl Head {
         head.len = head.data_at as u64 + packed.n_bytes.next_multiple_of(4);
         head.packed = Some(packed);
         Ok(head)
+    }
+}
+
+/// How frames are found.
+pub(super) struct Xtc;
+
+impl Headed for Xtc {
+    const FORMAT: [u8; 4] = *b"XTC ";
+    /// Of one atom.
+    const SHORTEST_FRAME: u64 = 68;
+    const HEAD_BYTES: usize = 96;
+
+    fn mark(bytes: &[u8]) -> Result<Mark, NoHead> {
+        Ok(Head::parse(bytes)?.mark())
+    }
+
+    fn may_begin(bytes: &[u8], at: usize) -> bool {
+        let magic = i32_at(bytes, at);
+        magic == MAGIC || magic == MAGIC_LARGE
     }
 }
 

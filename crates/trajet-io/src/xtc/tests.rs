@@ -7,10 +7,10 @@ use std::sync::atomic::AtomicBool;
 use proptest::prelude::*;
 
 use super::radix::{FIRST_SMALL, LAST_SMALL, Radix, SMALL_SIZES};
-use super::{MAGIC, MAGIC_LARGE};
+use super::{Frame, MAGIC, MAGIC_LARGE, Positions};
 use crate::{
-    Atoms, Error, Fault, FrameMeta, Frames, IndexState, OpenOptions, ParallelFor, RawPositions,
-    Reader, Scratch, Serial, open,
+    Atoms, Error, Fault, FrameMeta, Frames, IndexState, OpenOptions, ParallelFor, Raw, Reader,
+    Scratch, Serial, Wanted, open,
 };
 
 /// Bits, most significant first.
@@ -192,9 +192,16 @@ fn without_sidecar() -> OpenOptions {
 fn read(reader: &dyn Reader, frames: &Frames, atoms: &Atoms) -> Result<Vec<f32>, Error> {
     let mut out = vec![0.0; frames.len() * atoms.len() * 3];
     let (mut scratch, mut meta) = (Scratch::default(), FrameMeta::default());
-    reader.read_into(frames, 0..frames.len(), atoms, &mut scratch, &mut out, &mut meta)?;
+    let wanted = Wanted::positions(frames, atoms);
+    reader.read_into(&wanted, 0..frames.len(), &mut scratch, &mut out, &mut meta)?;
     assert_eq!(meta.frames, (0..frames.len()).map(|k| frames.get(k)).collect::<Vec<_>>());
     Ok(out)
+}
+
+fn read_raw(reader: &dyn Reader) -> Frame {
+    match reader.read_raw(0, &mut Scratch::default()).unwrap() {
+        Raw::Xtc(frame) => frame,
+    }
 }
 
 fn angstroms(triples: &[[i32; 3]], precision: f32) -> Vec<f32> {
@@ -214,17 +221,17 @@ proptest! {
         let file = on_disk(&bytes);
         let reader = open(&file.path, &without_sidecar(), &Serial).unwrap();
         let n = triples.len();
-        let raw = reader.read_raw(0, &mut Scratch::default()).unwrap();
+        let raw = read_raw(&*reader);
         prop_assert_eq!(
             &raw.positions,
-            &RawPositions::Integers { precision: frame.precision, triples: triples.clone() }
+            &Positions::Integers { precision: frame.precision, triples: triples.clone() }
         );
         let all = read(&*reader, &Frames::all(1), &Atoms::all(n)).unwrap();
         prop_assert!(same_bits(&all, &angstroms(&triples, frame.precision)));
         let picks: Vec<i64> = picks.iter().map(|p| i64::from(p % n as u32)).collect();
         let some = read(&*reader, &Frames::all(1), &Atoms::listed(&picks, n).unwrap()).unwrap();
         let wanted: Vec<usize> = picks.iter().map(|&p| p as usize).collect();
-        let RawPositions::Integers { triples, .. } = raw.take(&wanted).positions else { unreachable!() };
+        let Positions::Integers { triples, .. } = raw.take(&wanted).positions else { unreachable!() };
         prop_assert!(same_bits(&some, &angstroms(&triples, frame.precision)));
     }
 
@@ -302,7 +309,9 @@ fn a_selection_in_front_stops_early_and_needs_fewer_atoms() {
         let (mut scratch, mut meta) = (Scratch::default(), FrameMeta::default());
         let atoms = Atoms::listed(list, 12).unwrap();
         let mut out = vec![0.0; list.len() * 3];
-        reader.read_into(&Frames::all(1), 0..1, &atoms, &mut scratch, &mut out, &mut meta).unwrap();
+        let (frames, one) = (Frames::all(1), 0..1);
+        let wanted = Wanted::positions(&frames, &atoms);
+        reader.read_into(&wanted, one, &mut scratch, &mut out, &mut meta).unwrap();
         (scratch.meter.atoms_decoded, scratch.meter.bytes_used)
     };
     let all = count(&(0..12).collect::<Vec<_>>());
@@ -350,14 +359,9 @@ fn a_flag_ends_the_reading() {
     let reader = open(&file.path, &without_sidecar(), &Serial).unwrap();
     let mut scratch = Scratch::stopped_by(Arc::new(AtomicBool::new(true)));
     let mut out = vec![0.0; 36];
-    let result = reader.read_into(
-        &Frames::all(1),
-        0..1,
-        &Atoms::all(12),
-        &mut scratch,
-        &mut out,
-        &mut FrameMeta::default(),
-    );
+    let (frames, atoms) = (Frames::all(1), Atoms::all(12));
+    let wanted = Wanted::positions(&frames, &atoms);
+    let result = reader.read_into(&wanted, 0..1, &mut scratch, &mut out, &mut FrameMeta::default());
     assert!(matches!(result, Err(Error::Interrupted)));
 }
 

@@ -1,0 +1,76 @@
+//! An open file with its index: what the readers of all formats stand on.
+
+use std::time::Instant;
+
+use crate::index::{Found, Mark, Stamp};
+use crate::reader::{OpenOptions, Opening};
+use crate::source::Source;
+use crate::{Error, Fault, FrameIndex, Frames};
+
+/// An open trajectory whose frames have been found.
+#[derive(Debug)]
+pub struct Indexed {
+    pub(crate) source: Source,
+    pub(crate) index: FrameIndex,
+    pub(crate) stamp: Stamp,
+    pub(crate) opening: Opening,
+    pub(crate) request_size: usize,
+}
+
+impl Indexed {
+    /// Puts together what opening yielded; `begin` is when the search for the index began.
+    pub(crate) fn new(
+        source: Source,
+        found: Found,
+        options: &OpenOptions,
+        mut opening: Opening,
+        begin: Instant,
+    ) -> Self {
+        let Found { index, stamp, state, sidecar } = found;
+        opening.state = state;
+        opening.sidecar = sidecar;
+        opening.index_ns = begin.elapsed().as_nanos() as u64;
+        Indexed { source, index, stamp, opening, request_size: options.request_size.max(1) }
+    }
+
+    /// Where a frame begins, and its bytes.
+    pub(crate) fn place(&self, frame: u64) -> (u64, usize) {
+        let offset = self.index.offset(frame);
+        (offset, (self.index.offset(frame + 1) - offset) as usize)
+    }
+
+    /// Where the bytes that should be asked for together with frame `at` of `frames` end: past
+    /// following frames, over gaps of up to a quarter of a request.
+    pub(crate) fn wanted_until(&self, frames: &Frames, at: usize) -> u64 {
+        let gap = self.request_size as u64 / 4;
+        let begin = self.index.offset(frames.get(at));
+        let mut end = self.index.offset(frames.get(at) + 1);
+        for next in at + 1..frames.len() {
+            let offset = self.index.offset(frames.get(next));
+            if offset < end || offset - end > gap || end - begin > 2 * self.request_size as u64 {
+                break;
+            }
+            end = self.index.offset(frames.get(next) + 1);
+        }
+        end
+    }
+
+    /// Makes sure that a frame is the one that the index saw; `mark` is what its header says now,
+    /// none where it has no sound header any more.
+    ///
+    /// # Errors
+    /// [`Error::Stale`].
+    pub(crate) fn check(&self, frame: u64, mark: Option<&Mark>) -> Result<(), Error> {
+        if mark.is_some_and(|mark| self.index.knows(frame, mark)) {
+            return Ok(());
+        }
+        let path = self.source.path().to_owned();
+        Err(Error::Stale { path, frame, offset: self.index.offset(frame) })
+    }
+
+    /// The error for a frame whose bytes contradict the format.
+    pub(crate) fn corrupt(&self, frame: u64, fault: Fault) -> Error {
+        let path = self.source.path().to_owned();
+        Error::Corrupt { path, frame, offset: self.index.offset(frame), fault }
+    }
+}

@@ -1,0 +1,56 @@
+//! The door: finds the format of a file by its first bytes. The only room that knows all formats.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::reader::{OpenOptions, Opening, ParallelFor, Reader};
+use crate::source::Source;
+use crate::{Error, xtc};
+
+/// Opens a trajectory of any format that is known, by its first bytes.
+///
+/// # Errors
+/// [`Error::Io`], [`Error::NotAFile`], [`Error::Empty`], [`Error::UnknownFormat`], and what the
+/// format's index finds: [`Error::Truncated`], [`Error::Corrupt`], [`Error::AtomCount`].
+pub fn open(
+    path: &Path,
+    options: &OpenOptions,
+    threads: &dyn ParallelFor,
+) -> Result<Arc<dyn Reader>, Error> {
+    let begin = Instant::now();
+    let mut opening = Opening::default();
+    let source = Source::open(path, &mut opening.meter)?;
+    let mut first = [0; 16];
+    let n = source.size().min(16) as usize;
+    source.read_at(0, &mut first[..n], &mut opening.meter)?;
+    let first = &first[..n];
+    opening.open_ns = begin.elapsed().as_nanos() as u64;
+    if xtc::sniff(first) {
+        return Ok(Arc::new(xtc::Reader::open(source, options, threads, opening)?));
+    }
+    Err(Error::UnknownFormat { path: path.to_owned(), looks_like: describe(first) })
+}
+
+/// What the first bytes of a file that cannot be read suggest.
+fn describe(first: &[u8]) -> String {
+    let known: [(&[u8], usize, &str); 7] = [
+        (b"\x00\x00\x07\xc9", 0, "it begins like a TRR trajectory"),
+        (b"CORD", 4, "it begins like a DCD trajectory"),
+        (b"CORD", 8, "it begins like a DCD trajectory with 64-bit markers"),
+        (b"CDF", 0, "it begins like a NetCDF file"),
+        (b"\x89HDF", 0, "it begins like an HDF5 file"),
+        (b"\x1f\x8b", 0, "it is compressed with gzip: unpack it first"),
+        (b"BZh", 0, "it is compressed with bzip2: unpack it first"),
+    ];
+    for (bytes, at, what) in known {
+        if first.get(at..at + bytes.len()) == Some(bytes) {
+            return what.to_owned();
+        }
+    }
+    if first.iter().all(|b| b.is_ascii_graphic() || b.is_ascii_whitespace()) {
+        return format!("it is a text file that begins with {:?}", String::from_utf8_lossy(first));
+    }
+    let hex: Vec<String> = first.iter().take(8).map(|b| format!("{b:02x}")).collect();
+    format!("it begins with the bytes {}", hex.join(" "))
+}

@@ -1,0 +1,297 @@
+//! Finding the frames of a file without a table of them: from header to header.
+//!
+//! A large file is walked in pieces at the same time. Only the walk from byte 0 is known to begin at
+//! a frame; the others begin at the first place that looks like one, and count only where the walk
+//! before them arrives at a frame of theirs. What is found is thus the same for any number of pieces.
+
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::index::{Finder, Found, Mark, find};
+use crate::reader::{OpenOptions, ParallelFor};
+use crate::source::{Meter, Source, Window};
+use crate::{Error, Fault, FrameIndex};
+
+/// A piece for a thread of its own is at least this large.
+const LEAST_PIECE: u64 = 16 << 20;
+/// Frames of a loaded index whose headers are compared with the file before it is believed.
+const SAMPLES: usize = 8;
+
+/// Why there is no header.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum NoHead {
+    /// This many bytes are needed to see it whole.
+    Short(usize),
+    /// It contradicts the format.
+    Fault(Fault),
+}
+
+impl From<Fault> for NoHead {
+    fn from(fault: Fault) -> Self {
+        NoHead::Fault(fault)
+    }
+}
+
+/// A format whose frames say how long they are. Frames begin at multiples of four bytes.
+pub(crate) trait Headed: Sync {
+    /// Stands in the sidecar.
+    const FORMAT: [u8; 4];
+    /// Bytes of the shortest frame that the format allows.
+    const SHORTEST_FRAME: u64;
+    /// Bytes that show any frame's header whole.
+    const HEAD_BYTES: usize;
+
+    /// What the header at the start of `bytes`, which may go on past it, says.
+    ///
+    /// # Errors
+    /// [`NoHead`].
+    fn mark(bytes: &[u8]) -> Result<Mark, NoHead>;
+
+    /// Whether a frame may begin at byte `at`, told by the first word there.
+    fn may_begin(bytes: &[u8], at: usize) -> bool;
+}
+
+/// The index of an open file, which ends in a whole frame unless its options allow otherwise.
+///
+/// # Errors
+/// [`Error::Corrupt`], [`Error::AtomCount`], [`Error::Truncated`], [`Error::Io`],
+/// [`Error::Interrupted`].
+pub(crate) fn frames_of<H: Headed>(
+    source: &Source,
+    options: &OpenOptions,
+    threads: &dyn ParallelFor,
+    meter: &mut Meter,
+) -> Result<Found, Error> {
+    let walk = Walk::<H> { source, options, threads, format: PhantomData };
+    let found = find(&walk, source, options, meter)?;
+    if source.size() > found.index.end() && !options.allow_truncated_tail {
+        return Err(walk.cut(&found.index, meter)?);
+    }
+    Ok(found)
+}
+
+/// A walk over the frames of one file.
+struct Walk<'a, H> {
+    source: &'a Source,
+    options: &'a OpenOptions,
+    threads: &'a dyn ParallelFor,
+    format: PhantomData<H>,
+}
+
+/// What stands at a place where a frame should begin.
+enum Next {
+    Frame(Mark),
+    /// The file ends before the frame does.
+    Cut {
+        needed: u64,
+    },
+}
+
+impl<H: Headed> Finder for Walk<'_, H> {
+    const FORMAT: [u8; 4] = H::FORMAT;
+    const SHORTEST_FRAME: u64 = H::SHORTEST_FRAME;
+
+    fn agrees(&self, index: &FrameIndex, meter: &mut Meter) -> Result<bool, Error> {
+        let mut window = Window::default();
+        let last = index.n_frames() - 1;
+        for k in 0..=SAMPLES.min(last) {
+            let frame = (last * k / SAMPLES.min(last).max(1)) as u64;
+            let offset = index.offset(frame);
+            let at_hand = H::HEAD_BYTES.min((self.source.size() - offset) as usize);
+            let bytes = window.bytes(self.source, offset, at_hand, 0, 1, meter)?;
+            if !H::mark(&bytes[..at_hand]).is_ok_and(|mark| index.knows(frame, &mark)) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn build(&self, base: Option<FrameIndex>, meter: &mut Meter) -> Result<FrameIndex, Error> {
+        let size = self.source.size();
+        let mut index = match base {
+            Some(base) => base,
+            None => FrameIndex::new(self.first_atoms(meter)?),
+        };
+        let begin = index.end();
+        let pieces = self.threads.width().min(((size - begin) / LEAST_PIECE) as usize).max(1);
+        let border = |k: usize| {
+            if k == pieces {
+                size
+            } else {
+                begin + (size - begin) / pieces as u64 * k as u64 / 4 * 4
+            }
+        };
+        let walked: Vec<Mutex<(FrameIndex, Meter)>> = (0..pieces)
+            .map(|_| Mutex::new((FrameIndex::new(index.n_atoms()), Meter::default())))
+            .collect();
+        if pieces > 1 {
+            // Where the first piece cannot be walked there is nothing for the others to join.
+            let in_vain = AtomicBool::new(false);
+            self.threads.each(pieces, &|k| {
+                let mut piece = walked[k].lock().expect("no other thread holds this piece");
+                let (found, meter) = &mut *piece;
+                let from = if k == 0 {
+                    Some(begin)
+                } else {
+                    let stop = &self.options.watch.stop;
+                    let give_up =
+                        || in_vain.load(Ordering::Relaxed) || stop.load(Ordering::Relaxed);
+                    self.look_for_frame(found.n_atoms(), border(k)..border(k + 1), &give_up, meter)
+                };
+                if let Some(from) = from {
+                    // What goes wrong here goes wrong again, and is then reported, if the walk over
+                    // the true frames comes this way.
+                    let walked = self.walk(found, from, border(k + 1), meter);
+                    if k == 0 && !matches!(walked, Ok(true)) {
+                        in_vain.store(true, Ordering::Relaxed);
+                    }
+                }
+            });
+        }
+        for piece in walked {
+            let (found, counted) = piece.into_inner().expect("a panic would have ended the build");
+            meter.add(&counted);
+            // The first of the piece's frames at which the walk so far arrives.
+            while index.end() < found.end() {
+                match found.offsets().binary_search(&index.end()) {
+                    Ok(k) => index.append(&found, k),
+                    Err(_) => {
+                        let from = index.end();
+                        if !self.walk(&mut index, from, from + 1, meter)? {
+                            return Ok(index);
+                        }
+                    }
+                }
+            }
+        }
+        let from = index.end();
+        self.walk(&mut index, from, size, meter)?;
+        if index.n_frames() == 0 {
+            return Err(self.cut(&index, meter)?);
+        }
+        Ok(index)
+    }
+}
+
+impl<H: Headed> Walk<'_, H> {
+    /// The error for a file whose last frame is not whole.
+    fn cut(&self, index: &FrameIndex, meter: &mut Meter) -> Result<Error, Error> {
+        let (frame, offset) = (index.n_frames() as u64, index.end());
+        Ok(match self.next(&mut Window::default(), offset, frame, index.n_atoms(), 1, meter)? {
+            Next::Frame(_) => Error::Stale { path: self.source.path().to_owned(), frame, offset },
+            Next::Cut { needed } => self.truncated(frame, offset, needed),
+        })
+    }
+
+    fn truncated(&self, frame: u64, offset: u64, needed: u64) -> Error {
+        let path = self.source.path().to_owned();
+        Error::Truncated { path, frame, offset, needed, left: self.source.size() - offset }
+    }
+
+    /// Looks at the frame that should begin at `offset`.
+    fn next(
+        &self,
+        window: &mut Window,
+        offset: u64,
+        frame: u64,
+        n_atoms: usize,
+        request_size: usize,
+        meter: &mut Meter,
+    ) -> Result<Next, Error> {
+        let left = self.source.size() - offset;
+        let at_hand = left.min(H::HEAD_BYTES as u64) as usize;
+        let end = self.source.size();
+        let bytes = window.bytes(self.source, offset, at_hand, end, request_size, meter)?;
+        let path = || self.source.path().to_owned();
+        match H::mark(&bytes[..at_hand]) {
+            Ok(mark) if mark.n_atoms != n_atoms => Err(Error::AtomCount {
+                path: path(),
+                frame,
+                offset,
+                expected: n_atoms,
+                found: mark.n_atoms,
+            }),
+            Ok(mark) if mark.len > left => Ok(Next::Cut { needed: mark.len }),
+            Ok(mark) => Ok(Next::Frame(mark)),
+            Err(NoHead::Short(needed)) => Ok(Next::Cut { needed: needed as u64 }),
+            Err(NoHead::Fault(fault)) => Err(Error::Corrupt { path: path(), frame, offset, fault }),
+        }
+    }
+
+    /// Adds frames to `index` until one begins at or past `stop`; false where the file ends inside
+    /// one.
+    fn walk(
+        &self,
+        index: &mut FrameIndex,
+        begin: u64,
+        stop: u64,
+        meter: &mut Meter,
+    ) -> Result<bool, Error> {
+        let watch = &self.options.watch;
+        let mut window = Window::default();
+        let mut offset = begin;
+        let mut step_size = 1;
+        while offset < stop {
+            if watch.stop.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted);
+            }
+            let frame = index.n_frames() as u64;
+            match self.next(&mut window, offset, frame, index.n_atoms(), step_size, meter)? {
+                Next::Cut { .. } => return Ok(false),
+                Next::Frame(Mark { len, time, step, .. }) => {
+                    let end = offset + len;
+                    index.push(offset, end, time, step);
+                    offset = end;
+                    watch.bytes.fetch_add(len, Ordering::Relaxed);
+                    // Short frames are read through: a request for each would cost more.
+                    let request = self.options.request_size;
+                    step_size = if len * 16 <= request as u64 { request } else { 1 };
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// The number of atoms of the first frame.
+    fn first_atoms(&self, meter: &mut Meter) -> Result<usize, Error> {
+        let n = self.source.size().min(H::HEAD_BYTES as u64) as usize;
+        let mut bytes = vec![0; n];
+        self.source.read_at(0, &mut bytes, meter)?;
+        match H::mark(&bytes) {
+            Ok(mark) => Ok(mark.n_atoms),
+            Err(NoHead::Short(needed)) => Err(self.truncated(0, 0, needed as u64)),
+            Err(NoHead::Fault(fault)) => {
+                let path = self.source.path().to_owned();
+                Err(Error::Corrupt { path, frame: 0, offset: 0, fault })
+            }
+        }
+    }
+
+    /// The first place in a range that looks like a frame of `n_atoms` atoms.
+    fn look_for_frame(
+        &self,
+        n_atoms: usize,
+        Range { start: from, end: to }: Range<u64>,
+        give_up: &dyn Fn() -> bool,
+        meter: &mut Meter,
+    ) -> Option<u64> {
+        const PIECE: usize = 1 << 18;
+        let mut bytes = vec![0; PIECE];
+        let mut at = from;
+        while at < to && self.source.size() - at >= H::HEAD_BYTES as u64 && !give_up() {
+            let n = PIECE.min((self.source.size() - at) as usize);
+            self.source.read_at(at, &mut bytes[..n], meter).ok()?;
+            for place in (0..=n - H::HEAD_BYTES).step_by(4) {
+                if H::may_begin(&bytes, place)
+                    && H::mark(&bytes[place..n]).is_ok_and(|mark| mark.n_atoms == n_atoms)
+                {
+                    return Some(at + place as u64);
+                }
+            }
+            at += ((n - H::HEAD_BYTES) / 4 * 4 + 4) as u64;
+        }
+        None
+    }
+}
