@@ -45,7 +45,7 @@ bench: .venv/.made-built .venv/.made-bench-tools
 
 # What must be there already, and what to do where it is not.
 tools:
-	@command -v cargo >/dev/null || { echo "Rust is missing: install it with rustup (https://rustup.rs) or your package manager, 1.88 or newer" >&2; exit 1; }
+	@command -v cargo >/dev/null || { echo "Rust is missing: install it with rustup (https://rustup.rs) or your package manager, 1.89 or newer" >&2; exit 1; }
 	@command -v cc >/dev/null || { echo "a C linker is missing: apt-get install build-essential" >&2; exit 1; }
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is missing: apt-get install python3 python3-venv" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; set PYTHON=python3.12 or the like" >&2; exit 1; }

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 __version__: str
 DEBUG_BUILD: bool
 INSTRUCTION_SET: str
+INSTRUCTION_SETS: list[str]
 
 class TrajetError(Exception): ...
 class FormatError(TrajetError, ValueError): ...

@@ -2,9 +2,6 @@
 
 use trajet_io::Meter;
 
-/// The instruction set that decoders and kernels use: so far what every processor of the target has.
-pub const INSTRUCTION_SET: &str = "scalar";
-
 /// Seconds by stage. The names are the same in reports, tables and documentation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stages {

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use trajet_simd::InstructionSet;
+
 use crate::index::Stamp;
 use crate::indexed::Indexed;
 use crate::source::{Source, Window};
@@ -91,18 +93,38 @@ pub struct Opening {
 }
 
 /// Memory that a worker uses again for every frame, and its counts.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Scratch {
     pub(crate) window: Window,
     unordered: Vec<f32>,
     /// What the last format that read with this keeps between frames.
     own: Option<Box<dyn Any + Send>>,
+    /// What decoders may use.
+    pub(crate) set: InstructionSet,
     /// What was asked of the storage and of the decoders.
     pub meter: Meter,
     stop: Option<Arc<AtomicBool>>,
 }
 
+impl Default for Scratch {
+    fn default() -> Self {
+        Scratch::on(InstructionSet::chosen())
+    }
+}
+
 impl Scratch {
+    /// A scratch whose decoders use these vector instructions.
+    pub fn on(set: InstructionSet) -> Self {
+        Scratch {
+            window: Window::default(),
+            unordered: Vec::new(),
+            own: None,
+            set,
+            meter: Meter::default(),
+            stop: None,
+        }
+    }
+
     /// A scratch whose reads end with [`Error::Interrupted`] once `stop` is set; it is looked at
     /// once a frame.
     pub fn stopped_by(stop: Arc<AtomicBool>) -> Self {

@@ -5,6 +5,7 @@
 //! allocated; a first coordinate outside of the range that its frame declares is an error instead of
 //! a wrong number, as are bytes left over behind the last atom.
 
+mod batch;
 mod decode;
 mod frame;
 mod head;
@@ -18,11 +19,10 @@ use crate::indexed::Indexed;
 use crate::reader::{self, Field, OpenOptions, Opening, ParallelFor, Said, Scratch, Wanted};
 use crate::source::Source;
 use crate::{Atoms, Error, Fault, Frames, Raw, cell_from_vectors, walk};
-use decode::{ANGSTROM_PER_NM, Decoded, Used};
+use decode::{ANGSTROM_PER_NM, Decoded, Memory, Used};
 pub use frame::{Frame, Positions};
 use head::{Head, Xtc};
 pub use head::{MAGIC, MAGIC_LARGE, PLAIN_ATOMS};
-use scan::Groups;
 
 /// Whether a file that begins with `first` may be an XTC trajectory.
 pub fn sniff(first: &[u8]) -> bool {
@@ -61,7 +61,7 @@ impl Reader {
         frames: &Frames,
         at: usize,
         scratch: &mut Scratch,
-        mut decode: impl FnMut(&Head, &[u8], usize, &mut Groups) -> Result<(Decoded, T), Fault>,
+        mut decode: impl FnMut(&Head, &[u8], usize, &mut Memory) -> Result<(Decoded, T), Fault>,
     ) -> Result<(Head, T), Error> {
         let file = &self.file;
         let frame = frames.get(at);
@@ -86,7 +86,7 @@ impl Reader {
             let head = head.expect("checked just now");
             let corrupt = |fault| file.corrupt(frame, fault);
             let (decoded, value) =
-                decode(&head, bytes, at_hand, &mut own.groups).map_err(corrupt)?;
+                decode(&head, bytes, at_hand, &mut own.memory).map_err(corrupt)?;
             meter.decode_ns += begin.elapsed().as_nanos() as u64;
             match decoded {
                 Decoded::Done(Used { bytes, atoms }) => {
@@ -108,7 +108,7 @@ impl Reader {
 /// What a worker keeps between frames.
 #[derive(Debug, Default)]
 struct Own {
-    groups: Groups,
+    memory: Memory,
     /// Bytes of the last frame that were needed.
     enough: usize,
 }
@@ -133,8 +133,9 @@ impl reader::Reader for Reader {
             let path = self.file.source.path().to_owned();
             return Err(Error::NoField { path, format: self.format(), field: field.name() });
         }
-        let (head, ()) = self.with_frame(frames, at, scratch, |head, bytes, at_hand, groups| {
-            decode::angstroms(head, bytes, at_hand, atoms, groups, out).map(|done| (done, ()))
+        let set = scratch.set;
+        let (head, ()) = self.with_frame(frames, at, scratch, |head, bytes, at_hand, memory| {
+            decode::angstroms(set, head, bytes, at_hand, atoms, memory, out).map(|done| (done, ()))
         })?;
         let Mark { time, step, .. } = head.mark();
         let cell = cell_from_vectors(&head.vectors, f64::from(ANGSTROM_PER_NM));
@@ -146,7 +147,7 @@ impl reader::Reader for Reader {
         self.file.index.check(&frames, self.file.source.path())?;
         let atoms = Atoms::all(self.file.index.n_atoms());
         let (head, positions) =
-            self.with_frame(&frames, 0, scratch, |head, bytes, at_hand, groups| {
+            self.with_frame(&frames, 0, scratch, |head, bytes, at_hand, memory| {
                 let Some(packed) = &head.packed else {
                     let mut floats = vec![[0.0; 3]; head.n_atoms];
                     let decoded = decode::plain(head, bytes, at_hand, &atoms, &mut floats, |nm| nm);
@@ -154,7 +155,7 @@ impl reader::Reader for Reader {
                 };
                 let mut triples = vec![[0; 3]; head.n_atoms];
                 let decoded =
-                    decode::integers(head, packed, bytes, at_hand, &atoms, groups, &mut triples)?;
+                    decode::integers(head, packed, bytes, at_hand, &atoms, memory, &mut triples)?;
                 Ok((decoded, Positions::Integers { precision: packed.precision, triples }))
             })?;
         let Head { magic, step, time, vectors, .. } = head;

@@ -1,5 +1,7 @@
 //! Sums in eight lanes: the one place that knows their order.
 
+use trajet_simd::multiversion;
+
 /// Lanes of every sum.
 pub(crate) const LANES: usize = 8;
 
@@ -12,7 +14,7 @@ fn total(lanes: [f64; LANES]) -> f64 {
 
 /// `Σ term(i)` for `i` in `0..n`.
 #[inline(always)]
-fn sum(n: usize, term: impl Fn(usize) -> f64) -> f64 {
+pub(crate) fn sum(n: usize, term: impl Fn(usize) -> f64) -> f64 {
     let mut lanes = [0.0; LANES];
     let whole = n / LANES * LANES;
     for start in (0..whole).step_by(LANES) {
@@ -40,18 +42,53 @@ pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     sum(n, |i| a[i] * b[i])
 }
 
-/// `Σ w a b`.
+multiversion! {
+    /// `Σ x`, `Σ x x` and `Σ x y` of three `y`, the first two weighted where there are weights. All
+    /// five in one pass: each sum alone would wait for its last addition.
+    pub(crate) fn axis_sums(x: &[f64], weights: Option<&[f64]>, y: [&[f64]; 3]) -> [f64; 5]
+        = axis_sums_of
+}
+
 #[inline(always)]
-pub(crate) fn weighted_dot(w: &[f64], a: &[f64], b: &[f64]) -> f64 {
-    let n = a.len();
-    let (w, b) = (&w[..n], &b[..n]);
-    sum(n, |i| w[i] * a[i] * b[i])
+fn axis_sums_of(x: &[f64], weights: Option<&[f64]>, y: [&[f64]; 3]) -> [f64; 5] {
+    let n = x.len();
+    let [y0, y1, y2] = [&y[0][..n], &y[1][..n], &y[2][..n]];
+    match weights {
+        None => sums(n, |i| [x[i], x[i] * x[i], x[i] * y0[i], x[i] * y1[i], x[i] * y2[i]]),
+        Some(weights) => {
+            let w = &weights[..n];
+            sums(n, |i| [x[i] * w[i], w[i] * x[i] * x[i], x[i] * y0[i], x[i] * y1[i], x[i] * y2[i]])
+        }
+    }
+}
+
+/// Several sums at once, each in the one order.
+#[inline(always)]
+fn sums<const N: usize>(n: usize, terms: impl Fn(usize) -> [f64; N]) -> [f64; N] {
+    let mut lanes = [[0.0; LANES]; N];
+    let whole = n / LANES * LANES;
+    for start in (0..whole).step_by(LANES) {
+        for lane in 0..LANES {
+            let values = terms(start + lane);
+            for k in 0..N {
+                lanes[k][lane] += values[k];
+            }
+        }
+    }
+    for i in whole..n {
+        let values = terms(i);
+        for k in 0..N {
+            lanes[k][i - whole] += values[k];
+        }
+    }
+    lanes.map(total)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use trajet_simd::InstructionSet;
 
     #[test]
     fn the_order_is_the_documented_one() {
@@ -72,7 +109,27 @@ mod tests {
             let (a, b): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
             let naive: f64 = pairs.iter().map(|(x, y)| x * y).sum();
             prop_assert!((dot(&a, &b) - naive).abs() < 1e-6);
-            prop_assert!((weighted_dot(&a, &a, &b) - pairs.iter().map(|(x, y)| x * x * y).sum::<f64>()).abs() < 1e-3);
+        }
+
+        #[test]
+        fn sums_of_an_axis_are_the_single_sums_on_every_instruction_set(
+            rows in prop::collection::vec(prop::array::uniform5(-1e3..1e3f64), 0..60),
+        ) {
+            let column = |k: usize| rows.iter().map(|row| row[k]).collect::<Vec<_>>();
+            let [x, w, a, b, c] = [0, 1, 2, 3, 4].map(column);
+            let squares = |w: &[f64]| {
+                plain(&x.iter().zip(w).map(|(x, w)| w * x * x).collect::<Vec<_>>())
+            };
+            let cross = [dot(&x, &a), dot(&x, &b), dot(&x, &c)];
+            let ones = vec![1.0; x.len()];
+            for set in InstructionSet::available() {
+                let equal = axis_sums(set, &x, None, [&a, &b, &c]);
+                prop_assert_eq!(equal[..2].to_vec(), [plain(&x), squares(&ones)]);
+                prop_assert_eq!(equal[2..].to_vec(), cross);
+                let weighted = axis_sums(set, &x, Some(&w), [&a, &b, &c]);
+                prop_assert_eq!(weighted[..2].to_vec(), [dot(&x, &w), squares(&w)]);
+                prop_assert_eq!(weighted[2..].to_vec(), cross);
+            }
         }
     }
 }

@@ -12,6 +12,8 @@
 //! 3. Coordinates are counted from the frame's first atom before they are summed, so that a molecule
 //!    far from the origin loses no digits.
 
+use trajet_simd::{InstructionSet, multiversion};
+
 use crate::eigen::jacobi;
 use crate::lanes;
 
@@ -28,6 +30,7 @@ const MAX_STEPS: usize = 50;
 pub struct Coordinates {
     axes: [Vec<f64>; 3],
     origin: Vector,
+    set: InstructionSet,
 }
 
 impl Coordinates {
@@ -36,15 +39,29 @@ impl Coordinates {
         let (triples, rest) = positions.as_chunks::<3>();
         assert!(rest.is_empty(), "positions come in threes");
         self.origin = triples.first().map_or([0.0; 3], |p| p.map(f64::from));
-        for (axis, values) in self.axes.iter_mut().enumerate() {
-            values.clear();
-            let origin = self.origin[axis];
-            values.extend(triples.iter().map(|p| f64::from(p[axis]) - origin));
-        }
+        self.axes.iter_mut().for_each(|axis| axis.resize(triples.len(), 0.0));
+        split(self.set, triples, self.origin, &mut self.axes);
     }
 
     fn len(&self) -> usize {
         self.axes[0].len()
+    }
+}
+
+multiversion! {
+    /// Positions apart by axis, relative to `origin`.
+    fn split(triples: &[[f32; 3]], origin: Vector, axes: &mut [Vec<f64>; 3]) = split_of
+}
+
+#[inline(always)]
+fn split_of(triples: &[[f32; 3]], origin: Vector, axes: &mut [Vec<f64>; 3]) {
+    let n = triples.len();
+    let [x, y, z] = axes;
+    let (x, y, z) = (&mut x[..n], &mut y[..n], &mut z[..n]);
+    for i in 0..n {
+        x[i] = f64::from(triples[i][0]) - origin[0];
+        y[i] = f64::from(triples[i][1]) - origin[1];
+        z[i] = f64::from(triples[i][2]) - origin[2];
     }
 }
 
@@ -184,22 +201,8 @@ impl Reference {
 
     /// `sqrt(Σ w |moved x - y|² / Σ w)`.
     fn explicit(&self, mobile: &Coordinates, motion: &Motion) -> f64 {
-        let n = self.check(mobile);
-        let offset = [0, 1, 2].map(|k| motion.to[k] - self.centre[k]);
-        let start = [0, 1, 2].map(|k| mobile.origin[k] - motion.from[k]);
-        let mut lanes = [0.0; lanes::LANES];
-        for i in 0..n {
-            let d = [0, 1, 2].map(|k| mobile.axes[k][i] + start[k]);
-            let mut square = 0.0;
-            for k in 0..3 {
-                let r = motion.rotation[k];
-                let moved = r[0] * d[0] + r[1] * d[1] + r[2] * d[2] + offset[k];
-                let difference = moved - self.axes[k][i];
-                square += difference * difference;
-            }
-            lanes[i % lanes::LANES] += self.weights.as_ref().map_or(square, |w| w[i] * square);
-        }
-        (lanes::plain(&lanes) / self.total_weight).sqrt()
+        self.check(mobile);
+        (squared_distance(mobile.set, self, mobile, motion) / self.total_weight).sqrt()
     }
 
     fn check(&self, mobile: &Coordinates) -> usize {
@@ -210,17 +213,15 @@ impl Reference {
 
     fn moments(&self, mobile: &Coordinates) -> Moments {
         self.check(mobile);
+        let [wx, wy, wz] = &self.weighted;
         let weights = self.weights.as_deref();
-        let centre = centre(mobile, weights, self.total_weight);
-        let square = |axis: &[f64]| match weights {
-            None => lanes::dot(axis, axis),
-            Some(w) => lanes::weighted_dot(w, axis, axis),
-        };
-        let spread: f64 = mobile.axes.iter().map(|axis| square(axis)).sum();
+        let sums =
+            [0, 1, 2].map(|k| lanes::axis_sums(mobile.set, &mobile.axes[k], weights, [wx, wy, wz]));
+        let centre = sums.map(|[sum, ..]| sum / self.total_weight);
+        let spread: f64 = sums.iter().map(|[_, square, ..]| square).sum();
         let centre_square: f64 = centre.iter().map(|c| c * c).sum();
         // The reference is around its centre, so that the frame's centre drops out of `cross`.
-        let cross =
-            [0, 1, 2].map(|i| [0, 1, 2].map(|j| lanes::dot(&mobile.axes[i], &self.weighted[j])));
+        let cross = sums.map(|[_, _, x, y, z]| [x, y, z]);
         let inner = (spread - self.total_weight * centre_square).max(0.0);
         Moments { centre, inner, cross }
     }
@@ -231,6 +232,39 @@ impl Reference {
         let quaternion = std::array::from_fn(|i| vectors[i][largest]);
         let from = [0, 1, 2].map(|k| mobile.origin[k] + moments.centre[k]);
         Motion { rotation: rotation(quaternion), from, to: self.centre }
+    }
+}
+
+multiversion! {
+    /// `Σ w |moved x - y|²`.
+    fn squared_distance(reference: &Reference, mobile: &Coordinates, motion: &Motion) -> f64
+        = squared_distance_of
+}
+
+#[inline(always)]
+fn squared_distance_of(reference: &Reference, mobile: &Coordinates, motion: &Motion) -> f64 {
+    let n = reference.n_atoms();
+    let offset = [0, 1, 2].map(|k| motion.to[k] - reference.centre[k]);
+    let start = [0, 1, 2].map(|k| mobile.origin[k] - motion.from[k]);
+    let (x, y) = (&mobile.axes, &reference.axes);
+    let (x, y) = ([&x[0][..n], &x[1][..n], &x[2][..n]], [&y[0][..n], &y[1][..n], &y[2][..n]]);
+    let square = |i: usize| {
+        let d = [x[0][i] + start[0], x[1][i] + start[1], x[2][i] + start[2]];
+        let mut square = 0.0;
+        for k in 0..3 {
+            let r = motion.rotation[k];
+            let moved = r[0] * d[0] + r[1] * d[1] + r[2] * d[2] + offset[k];
+            let difference = moved - y[k][i];
+            square += difference * difference;
+        }
+        square
+    };
+    match reference.weights.as_deref() {
+        None => lanes::sum(n, square),
+        Some(weights) => {
+            let w = &weights[..n];
+            lanes::sum(n, |i| w[i] * square(i))
+        }
     }
 }
 

@@ -6,14 +6,19 @@ mod error;
 mod reader;
 mod run;
 
+use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
+use trajet_simd::InstructionSet;
 
 /// Native part of trajet.
 #[pymodule]
 fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     error::register(module)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add("INSTRUCTION_SET", trajet_engine::report::INSTRUCTION_SET)?;
+    InstructionSet::check().map_err(PyImportError::new_err)?;
+    module.add("INSTRUCTION_SET", InstructionSet::chosen().name())?;
+    let sets: Vec<_> = InstructionSet::available().iter().map(|set| set.name()).collect();
+    module.add("INSTRUCTION_SETS", sets)?;
     module.add("DEBUG_BUILD", cfg!(debug_assertions))?;
     module.add_class::<reader::Reader>()?;
     module.add_class::<run::Plan>()?;

@@ -4,16 +4,19 @@
 //! with a run are stored swapped (a water's oxygen stands between its hydrogens), and the second
 //! difference counts from the first atom in file order.
 
+use trajet_simd::{InstructionSet, on_lanes};
+
+use super::batch::{self, Batch};
 use super::head::{Head, PLAIN_ATOMS, Packed};
 use super::radix::{Radix, SMALL};
-use super::scan::{Group, Groups, Scanned, scan, walk};
+use super::scan::{Group, Groups, Scanned, Walk, scan};
 use crate::xdr::f32_at;
 use crate::{Atoms, Fault};
 
 /// Å in a nanometre: the one place where XTC's unit becomes ours.
 pub(crate) const ANGSTROM_PER_NM: f32 = 10.0;
 /// Most atoms of a group: the absolute one and a run of ten.
-const GROUP_ATOMS: usize = 11;
+pub(super) const GROUP_ATOMS: usize = 11;
 
 /// What decoding a frame took.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,6 +39,13 @@ pub(super) enum Decoded {
     },
 }
 
+/// What decoding works with between frames.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    groups: Groups,
+    batch: Batch,
+}
+
 /// Decodes the distinct wanted atoms, ascending, as Å.
 ///
 /// `bytes` begins with the frame's header and has [`crate::source::SLACK`] readable bytes behind the
@@ -45,26 +55,101 @@ pub(super) enum Decoded {
 /// # Errors
 /// Any [`Fault`] of the compressed coordinates.
 pub(super) fn angstroms(
+    set: InstructionSet,
     head: &Head,
     bytes: &[u8],
     at_hand: usize,
     atoms: &Atoms,
-    groups: &mut Groups,
+    memory: &mut Memory,
     out: &mut [f32],
 ) -> Result<Decoded, Fault> {
-    let out = out.as_chunks_mut::<3>().0;
+    let n_atoms = head.n_atoms;
     let Some(packed) = &head.packed else {
+        let out = out.as_chunks_mut::<3>().0;
         return Ok(plain(head, bytes, at_hand, atoms, out, |nm| nm * ANGSTROM_PER_NM));
     };
+    let data = &bytes[head.data_at..];
+    let at_hand = packed.at_hand(at_hand, head);
+    let coder = Coder::new(packed);
+    let Memory { groups, batch } = memory;
+    let (scanned, decoded) = match atoms.sorted() {
+        None => {
+            let scanned = all_atoms(set, &coder, packed, data, at_hand, n_atoms, batch, out)?;
+            (scanned, n_atoms as u64)
+        }
+        Some(list) => {
+            let scanned = scan(packed, data, at_hand, n_atoms, atoms, groups)?;
+            let found = match scanned {
+                Scanned::Done(_) => {
+                    let groups = groups.as_slice();
+                    some_atoms(set, &coder, packed, data, groups, list, batch, out)?
+                }
+                Scanned::Short { .. } => 0,
+            };
+            (scanned, found)
+        }
+    };
+    finish(head, packed, at_hand, atoms, scanned, decoded)
+}
+
+on_lanes! {
+    /// Decodes all atoms of a frame on the way from group to group, as Å.
+    fn all_atoms(
+        coder: &Coder,
+        packed: &Packed,
+        data: &[u8],
+        at_hand: usize,
+        n_atoms: usize,
+        batch: &mut Batch,
+        out: &mut [f32],
+    ) -> Result<Scanned, Fault> = batch::all, all_one_by_one
+}
+
+on_lanes! {
+    /// Decodes the wanted atoms of the groups that hold one, as Å; returns the number of atoms decoded.
+    fn some_atoms(
+        coder: &Coder,
+        packed: &Packed,
+        data: &[u8],
+        groups: &[Group],
+        wanted: &[u32],
+        batch: &mut Batch,
+        out: &mut [f32],
+    ) -> Result<u64, Fault> = batch::wanted, wanted_one_by_one
+}
+
+#[allow(clippy::too_many_arguments)]
+fn all_one_by_one(
+    coder: &Coder,
+    packed: &Packed,
+    data: &[u8],
+    at_hand: usize,
+    n_atoms: usize,
+    _: &mut Batch,
+    out: &mut [f32],
+) -> Result<Scanned, Fault> {
     // The integers stand in the floats' place until all are there: converting many at once takes
     // vector instructions.
     let kept = |t: [i32; 3]| t.map(|n| f32::from_bits(n as u32));
-    let decoded = unpack(head, packed, bytes, at_hand, atoms, groups, out, kept)?;
+    let out = out.as_chunks_mut::<3>().0;
+    let scanned = coder.all(packed, data, at_hand, n_atoms, out, kept)?;
     // Nothing is in place yet where the bytes at hand were too few.
-    if matches!(decoded, Decoded::Done(_)) && !convert(packed, out.as_flattened_mut()) {
+    if matches!(scanned, Scanned::Done(_)) && !convert(packed, out.as_flattened_mut()) {
         return Err(Fault::OutsideRange);
     }
-    Ok(decoded)
+    Ok(scanned)
+}
+
+fn wanted_one_by_one(
+    coder: &Coder,
+    _: &Packed,
+    data: &[u8],
+    groups: &[Group],
+    wanted: &[u32],
+    _: &mut Batch,
+    out: &mut [f32],
+) -> Result<u64, Fault> {
+    coder.wanted(data, groups, wanted, out.as_chunks_mut::<3>().0, |t| coder.angstrom(t))
 }
 
 /// Turns integers in the floats' place into Å; false where one lies outside of the frame's range.
@@ -72,8 +157,12 @@ fn convert(packed: &Packed, out: &mut [f32]) -> bool {
     // Twelve numbers at a time are four atoms and whole vectors.
     const PERIOD: usize = 12;
     let inverse = 1.0 / packed.precision;
+    let wide = packed.sizes.iter().any(|&size| size > 1 << 31);
+    if wide && !out.as_chunks::<3>().0.iter().all(|t| packed.holds(t.map(|n| n.to_bits() as i32))) {
+        return false;
+    }
     let min: [i32; PERIOD] = std::array::from_fn(|k| packed.min[k % 3]);
-    // An axis of over 2^31 values is not worth a comparison of its own kind: all values pass.
+    // An axis of over 2^31 values was compared above.
     let above: [i32; PERIOD] =
         std::array::from_fn(|k| i32::try_from(packed.sizes[k % 3] - 1).unwrap_or(-1));
     // Negative where a difference was negative or above the largest.
@@ -106,13 +195,29 @@ pub(super) fn integers(
     bytes: &[u8],
     at_hand: usize,
     atoms: &Atoms,
-    groups: &mut Groups,
+    memory: &mut Memory,
     out: &mut [[i32; 3]],
 ) -> Result<Decoded, Fault> {
-    let decoded = unpack(head, packed, bytes, at_hand, atoms, groups, out, |t| t)?;
-    let above = packed.sizes.map(|s| s - 1);
-    let inside = |t: &[i32; 3]| (0..3).all(|k| t[k].wrapping_sub(packed.min[k]) as u32 <= above[k]);
-    if matches!(decoded, Decoded::Done(_)) && !out.iter().all(inside) {
+    let data = &bytes[head.data_at..];
+    let at_hand = packed.at_hand(at_hand, head);
+    let coder = Coder::new(packed);
+    let (scanned, decoded) = match atoms.sorted() {
+        None => {
+            let scanned = coder.all(packed, data, at_hand, head.n_atoms, out, |t| t)?;
+            (scanned, head.n_atoms as u64)
+        }
+        Some(wanted) => {
+            let groups = &mut memory.groups;
+            let scanned = scan(packed, data, at_hand, head.n_atoms, atoms, groups)?;
+            let found = match scanned {
+                Scanned::Done(_) => coder.wanted(data, groups.as_slice(), wanted, out, |t| t)?,
+                Scanned::Short { .. } => 0,
+            };
+            (scanned, found)
+        }
+    };
+    let decoded = finish(head, packed, at_hand, atoms, scanned, decoded)?;
+    if matches!(decoded, Decoded::Done(_)) && !out.iter().all(|&t| packed.holds(t)) {
         return Err(Fault::OutsideRange);
     }
     Ok(decoded)
@@ -139,34 +244,15 @@ pub(super) fn plain(
     Decoded::Done(Used { bytes: head.len, atoms: out.len() as u64 })
 }
 
-#[allow(clippy::too_many_arguments)]
-fn unpack<T>(
+/// What a scan and its decoding come to.
+fn finish(
     head: &Head,
     packed: &Packed,
-    bytes: &[u8],
     at_hand: usize,
     atoms: &Atoms,
-    groups: &mut Groups,
-    out: &mut [[T; 3]],
-    convert: impl Fn([i32; 3]) -> [T; 3],
+    scanned: Scanned,
+    decoded: u64,
 ) -> Result<Decoded, Fault> {
-    let data = &bytes[head.data_at..];
-    let at_hand = at_hand.saturating_sub(head.data_at).min(packed.n_bytes as usize);
-    let coder = Coder::new(packed);
-    let (scanned, decoded) = match atoms.sorted() {
-        None => {
-            let scanned = coder.all(packed, data, at_hand, head.n_atoms, out, convert)?;
-            (scanned, head.n_atoms as u64)
-        }
-        Some(wanted) => {
-            let scanned = scan(packed, data, at_hand, head.n_atoms, atoms, groups)?;
-            let found = match scanned {
-                Scanned::Done(_) => coder.wanted(data, groups.as_slice(), wanted, out, convert)?,
-                Scanned::Short { .. } => 0,
-            };
-            (scanned, found)
-        }
-    };
     let used_bits = match scanned {
         Scanned::Done(bits) => bits,
         Scanned::Short { atom } if at_hand as u64 == packed.n_bytes => {
@@ -183,17 +269,49 @@ fn unpack<T>(
 }
 
 /// What is constant in a frame.
-struct Coder {
+pub(super) struct Coder {
     absolute: Radix,
     min: [i32; 3],
+    above: [u32; 3],
+    inverse: f32,
 }
 
 impl Coder {
     fn new(packed: &Packed) -> Self {
-        Coder { absolute: Radix::absolute(packed.sizes), min: packed.min }
+        Coder {
+            absolute: Radix::absolute(packed.sizes),
+            min: packed.min,
+            above: packed.sizes.map(|size| size - 1),
+            inverse: 1.0 / packed.precision,
+        }
     }
 
-    /// Decodes every atom on the way from group to group.
+    /// Smallest integer coordinates.
+    pub(super) fn min(&self) -> [i32; 3] {
+        self.min
+    }
+
+    /// How far coordinates go above the smallest ones.
+    pub(super) fn above(&self) -> [u32; 3] {
+        self.above
+    }
+
+    /// Å of one step.
+    pub(super) fn inverse(&self) -> f32 {
+        self.inverse
+    }
+
+    #[inline(always)]
+    pub(super) fn angstrom(&self, triple: [i32; 3]) -> [f32; 3] {
+        triple.map(|n| (n as f32 * self.inverse) * ANGSTROM_PER_NM)
+    }
+
+    #[inline(always)]
+    fn holds(&self, triple: [i32; 3]) -> bool {
+        (0..3).all(|k| triple[k].wrapping_sub(self.min[k]) as u32 <= self.above[k])
+    }
+
+    /// Decodes every atom on the way from group to group; their range is not compared yet.
     fn all<T>(
         &self,
         packed: &Packed,
@@ -204,16 +322,32 @@ impl Coder {
         convert: impl Fn([i32; 3]) -> [T; 3],
     ) -> Result<Scanned, Fault> {
         let mut inside = true;
-        let scanned = walk(packed, data, at_hand, n_atoms, n_atoms, |group, end| {
+        let mut walk = Walk::new(packed, data, at_hand, n_atoms, n_atoms);
+        while let Some((group, end)) = walk.next()? {
             let place = &mut out[group.first as usize..end];
             let run = usize::from(group.run);
             self.group(data, &group, run, &mut inside, |k, triple| place[k] = convert(triple));
-        })?;
-        if inside { Ok(scanned) } else { Err(Fault::OutsideRange) }
+        }
+        walk.end_with(inside)
     }
 
-    /// Returns the number of atoms decoded.
-    fn wanted<T>(
+    /// Decodes all atoms of some groups, as Å, to their places in the frame; false where one is
+    /// outside of the frame's range.
+    pub(super) fn each(&self, data: &[u8], groups: &[Group], out: &mut [f32]) -> bool {
+        let (mut inside, mut held) = (true, true);
+        let out = out.as_chunks_mut::<3>().0;
+        for group in groups {
+            let place = &mut out[group.first as usize..];
+            self.group(data, group, usize::from(group.run), &mut inside, |k, triple| {
+                held &= self.holds(triple);
+                place[k] = self.angstrom(triple);
+            });
+        }
+        inside && held
+    }
+
+    /// Decodes the wanted atoms of some groups; returns the number of atoms decoded.
+    pub(super) fn wanted<T>(
         &self,
         data: &[u8],
         groups: &[Group],
@@ -221,38 +355,36 @@ impl Coder {
         out: &mut [[T; 3]],
         convert: impl Fn([i32; 3]) -> [T; 3],
     ) -> Result<u64, Fault> {
-        let (mut inside, mut next, mut decoded) = (true, 0, 0);
+        let (mut inside, mut held, mut next, mut decoded) = (true, true, 0, 0);
         for group in groups {
-            let first = group.first;
-            let end = first + u32::from(group.run) + 1;
-            let count = wanted[next..].iter().take_while(|&&atom| atom < end).count();
-            let here = &wanted[next..next + count];
-            let place = &mut out[next..next + count];
-            let last = (here[count - 1] - first) as usize;
-            // The absolute atom stands second: where it alone is wanted, the run is not needed.
-            let only_absolute = group.run > 0 && count == 1 && last == 1;
-            let needed = if group.run == 0 || only_absolute { 0 } else { last.max(1) };
-            if count == usize::from(group.run) + 1 {
-                self.group(data, group, needed, &mut inside, |k, triple| {
-                    place[k] = convert(triple)
-                });
-            } else if let [only] = place {
-                let (mut kept, at) = ([0; 3], if only_absolute { 0 } else { last });
-                let keep = |k, triple| kept = if k == at { triple } else { kept };
-                self.group(data, group, needed, &mut inside, keep);
-                *only = convert(kept);
-            } else {
-                let mut triples = [[0; 3]; GROUP_ATOMS];
-                self.group(data, group, needed, &mut inside, |k, triple| triples[k] = triple);
-                for (position, &atom) in place.iter_mut().zip(here) {
-                    *position = convert(triples[(atom - first) as usize]);
-                }
+            let (needed, end) = group.needed(wanted, next);
+            let mut triples = [[0; 3]; GROUP_ATOMS];
+            self.group(data, group, needed, &mut inside, |k, triple| {
+                held &= self.holds(triple);
+                triples[k] = triple;
+            });
+            if needed == 0 && group.run > 0 {
+                triples[1] = triples[0];
             }
-            next += count;
+            for k in next..end {
+                out[k] = convert(triples[(wanted[k] - group.first) as usize]);
+            }
+            next = end;
             decoded += needed as u64 + 1;
         }
         debug_assert_eq!(next, wanted.len());
-        if inside { Ok(decoded) } else { Err(Fault::OutsideRange) }
+        if inside && held { Ok(decoded) } else { Err(Fault::OutsideRange) }
+    }
+
+    /// The absolute atom of a group.
+    #[inline(always)]
+    pub(super) fn absolute(&self, data: &[u8], bit: u64, inside: &mut bool) -> [i32; 3] {
+        let numbers = self.absolute.read(data, bit);
+        *inside &= numbers[0] < self.absolute.sizes[0];
+        if self.absolute.axes.is_some() {
+            *inside &= numbers[1] < self.absolute.sizes[1] && numbers[2] < self.absolute.sizes[2];
+        }
+        add(numbers.map(|n| n as i32), self.min)
     }
 
     /// Decodes the absolute atom and the first `run` atoms of a group's run, in file order.
@@ -265,12 +397,7 @@ impl Coder {
         inside: &mut bool,
         mut emit: impl FnMut(usize, [i32; 3]),
     ) {
-        let numbers = self.absolute.read(data, group.bit);
-        *inside &= numbers[0] < self.absolute.sizes[0];
-        if self.absolute.axes.is_some() {
-            *inside &= numbers[1] < self.absolute.sizes[1] && numbers[2] < self.absolute.sizes[2];
-        }
-        let absolute = add(numbers.map(|n| n as i32), self.min);
+        let absolute = self.absolute(data, group.bit, inside);
         if run == 0 {
             return emit(0, absolute);
         }

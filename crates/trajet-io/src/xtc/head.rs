@@ -138,6 +138,16 @@ impl Packed {
         Ok(Packed { precision, min, sizes, small: small as u8, n_bytes })
     }
 
+    /// Bytes of coordinates among the first `at_hand` of the frame.
+    pub(super) fn at_hand(&self, at_hand: usize, head: &Head) -> usize {
+        at_hand.saturating_sub(head.data_at).min(self.n_bytes as usize)
+    }
+
+    /// Whether a triple lies inside of the declared range.
+    pub(super) fn holds(&self, triple: [i32; 3]) -> bool {
+        (0..3).all(|k| (triple[k].wrapping_sub(self.min[k]) as u32) < self.sizes[k])
+    }
+
     /// An atom takes at least two bits and at most one group of its own, so that a false count can
     /// neither make a reader allocate more than a small multiple of the file nor hide a lost frame.
     fn check_byte_count(&self, atoms: u64) -> Result<(), Fault> {

@@ -25,6 +25,21 @@ pub(super) struct Group {
     pub(super) run_at: u8,
 }
 
+impl Group {
+    /// How many atoms of the run are needed for the atoms from `wanted[next]` on that are of this
+    /// group, and the place in `wanted` behind them.
+    #[inline(always)]
+    pub(super) fn needed(&self, wanted: &[u32], next: usize) -> (usize, usize) {
+        let end = self.first + u32::from(self.run) + 1;
+        let count = wanted[next..].iter().take_while(|&&atom| atom < end).count();
+        let last = (wanted[next + count - 1] - self.first) as usize;
+        // The absolute atom stands second: where it alone is wanted, the run is not needed.
+        let only_absolute = self.run > 0 && count == 1 && last == 1;
+        let needed = if self.run == 0 || only_absolute { 0 } else { last.max(1) };
+        (needed, next + count)
+    }
+}
+
 /// The groups of one frame; the memory is used again.
 #[derive(Debug, Default)]
 pub(crate) struct Groups {
@@ -101,42 +116,78 @@ pub(super) fn scan(
     let Some(reach) = next_wanted.len().checked_sub(1).filter(|&reach| reach > 0) else {
         return Ok(Scanned::Done(0));
     };
-    walk(packed, data, at_hand, n_atoms, reach, |group, end| {
+    let mut walk = Walk::new(packed, data, at_hand, n_atoms, reach);
+    while let Some((group, end)) = walk.next()? {
         groups.offer(group, (next_wanted[group.first as usize] as usize) < end);
-    })
+    }
+    Ok(walk.end())
 }
 
-/// Hops from group to group up to the one that holds atom `reach - 1`, and shows each to
-/// `visit(group, end)`, `end` being the atom behind the group.
+/// Hops from group to group up to the one that holds atom `reach - 1`.
 ///
-/// What is done with a group does not delay the hop to the next: the processor overlaps them.
-///
-/// # Errors
-/// A run that goes past the last atom, or a small size outside of the table.
-#[inline(always)]
-pub(super) fn walk(
-    packed: &Packed,
-    data: &[u8],
-    at_hand: usize,
+/// What is done with a group does not delay the hop to the next: the processor overlaps them. No
+/// closure is called with the groups: it would not be compiled for the vector instructions of the
+/// function that hands it over.
+#[derive(Debug)]
+pub(super) struct Walk<'a> {
+    data: &'a [u8],
+    n_bits: u64,
     n_atoms: usize,
     reach: usize,
-    mut visit: impl FnMut(Group, usize),
-) -> Result<Scanned, Fault> {
-    assert!(data.len() >= at_hand + SLACK);
-    let n_bits = at_hand as u64 * 8;
-    let absolute_bits = u64::from(Radix::absolute(packed.sizes).bits);
-    let (mut bit, mut atom) = (0u64, 0usize);
-    let (mut run, mut small) = (0u8, packed.small);
-    while atom < reach {
-        let flag_at = bit + absolute_bits;
+    absolute_bits: u64,
+    bit: u64,
+    atom: usize,
+    run: u8,
+    small: u8,
+    short: bool,
+}
+
+impl<'a> Walk<'a> {
+    /// Begins at the first group.
+    #[inline(always)]
+    pub(super) fn new(
+        packed: &Packed,
+        data: &'a [u8],
+        at_hand: usize,
+        n_atoms: usize,
+        reach: usize,
+    ) -> Self {
+        assert!(data.len() >= at_hand + SLACK);
+        Walk {
+            data,
+            n_bits: at_hand as u64 * 8,
+            n_atoms,
+            reach,
+            absolute_bits: u64::from(Radix::absolute(packed.sizes).bits),
+            bit: 0,
+            atom: 0,
+            run: 0,
+            small: packed.small,
+            short: false,
+        }
+    }
+
+    /// The next group, and the atom behind it; none behind the last group and where the bytes at
+    /// hand end.
+    ///
+    /// # Errors
+    /// A run that goes past the last atom, or a small size outside of the table.
+    #[inline(always)]
+    pub(super) fn next(&mut self) -> Result<Option<(Group, usize)>, Fault> {
+        let Walk { data, n_bits, n_atoms, bit, atom, small, .. } = *self;
+        if atom >= self.reach {
+            return Ok(None);
+        }
+        let flag_at = bit + self.absolute_bits;
         if flag_at >= n_bits {
-            return Ok(Scanned::Short { atom });
+            self.short = true;
+            return Ok(None);
         }
         let flag_byte = (flag_at / 8) as usize;
         let pair = u16::from_be_bytes([data[flag_byte], data[flag_byte + 1]]) << (flag_at % 8);
         let change = CHANGES[usize::from(pair >> 10 & 31)];
         let flag = pair >> 15 == 1;
-        run = if flag { change.run } else { run };
+        let run = if flag { change.run } else { self.run };
         let end = atom + 1 + usize::from(run);
         if end > n_atoms {
             return Err(Fault::Overrun { atom });
@@ -144,16 +195,36 @@ pub(super) fn walk(
         let behind_flag = flag_at + if flag { 6 } else { 1 };
         let next = behind_flag + u64::from(run) * u64::from(small);
         if next > n_bits {
-            return Ok(Scanned::Short { atom });
+            self.short = true;
+            return Ok(None);
         }
         // Absolute coordinates take at most 96 bits, so that a byte holds this.
         let run_at = (behind_flag - bit) as u8;
-        visit(Group { bit, first: atom as u32, run, small, run_at }, end);
-        (bit, atom) = (next, end);
-        small = small.wrapping_add_signed(if flag { change.small } else { 0 });
-        if !(FIRST_SMALL..=LAST_SMALL).contains(&small) && atom < n_atoms {
-            return Err(Fault::SmallIndex { found: i64::from(small) });
+        let group = Group { bit, first: atom as u32, run, small, run_at };
+        (self.bit, self.atom, self.run) = (next, end, run);
+        self.small = small.wrapping_add_signed(if flag { change.small } else { 0 });
+        if !(FIRST_SMALL..=LAST_SMALL).contains(&self.small) && end < n_atoms {
+            return Err(Fault::SmallIndex { found: i64::from(self.small) });
+        }
+        Ok(Some((group, end)))
+    }
+
+    /// How the walk ended, where all that was decoded on the way was `inside` of what the frame
+    /// declares. Too few bytes come first: what they yield is nothing yet.
+    ///
+    /// # Errors
+    /// [`Fault::OutsideRange`].
+    #[inline(always)]
+    pub(super) fn end_with(&self, inside: bool) -> Result<Scanned, Fault> {
+        match self.end() {
+            Scanned::Done(_) if !inside => Err(Fault::OutsideRange),
+            end => Ok(end),
         }
     }
-    Ok(Scanned::Done(bit))
+
+    /// How the walk ended.
+    #[inline(always)]
+    pub(super) fn end(&self) -> Scanned {
+        if self.short { Scanned::Short { atom: self.atom } } else { Scanned::Done(self.bit) }
+    }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
+use trajet_simd::InstructionSet;
 
 use super::radix::{FIRST_SMALL, LAST_SMALL, Radix, SMALL_SIZES};
 use super::{Frame, MAGIC, MAGIC_LARGE, Positions};
@@ -161,7 +162,7 @@ fn drawn_frame() -> impl Strategy<Value = DrawnFrame> {
         FIRST_SMALL..=LAST_SMALL,
         prop_oneof![Just(1000.0f32), Just(10.0), 0.5f32..1e6],
         any::<bool>(),
-        prop::collection::vec(drawn_group(), 10..40),
+        prop::collection::vec(drawn_group(), 10..80),
     )
         .prop_map(|(sizes, at, small, precision, large, groups)| {
             let min = std::array::from_fn(|k| {
@@ -189,9 +190,27 @@ fn without_sidecar() -> OpenOptions {
     OpenOptions { sidecar: false, ..OpenOptions::default() }
 }
 
+/// What is read, which must be the same with all vector instructions that there are.
 fn read(reader: &dyn Reader, frames: &Frames, atoms: &Atoms) -> Result<Vec<f32>, Error> {
+    let scalar = read_on(InstructionSet::SCALAR, reader, frames, atoms);
+    for set in InstructionSet::available() {
+        match (&scalar, read_on(set, reader, frames, atoms)) {
+            (Ok(a), Ok(b)) => assert!(same_bits(a, &b), "{set:?}"),
+            (Err(a), Err(b)) => assert_eq!(a.to_string(), b.to_string(), "{set:?}"),
+            (a, b) => panic!("{set:?}: {} instead of {}", b.is_ok(), a.is_ok()),
+        }
+    }
+    scalar
+}
+
+fn read_on(
+    set: InstructionSet,
+    reader: &dyn Reader,
+    frames: &Frames,
+    atoms: &Atoms,
+) -> Result<Vec<f32>, Error> {
     let mut out = vec![0.0; frames.len() * atoms.len() * 3];
-    let (mut scratch, mut meta) = (Scratch::default(), FrameMeta::default());
+    let (mut scratch, mut meta) = (Scratch::on(set), FrameMeta::default());
     let wanted = Wanted::positions(frames, atoms);
     reader.read_into(&wanted, 0..frames.len(), &mut scratch, &mut out, &mut meta)?;
     assert_eq!(meta.frames, (0..frames.len()).map(|k| frames.get(k)).collect::<Vec<_>>());

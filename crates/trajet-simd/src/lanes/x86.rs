@@ -1,0 +1,384 @@
+//! AVX2 and AVX-512.
+//!
+//! A value of [`Avx2`] or [`Avx512`] is there only where its instructions are (see `new`), so that every
+//! method may use them; loads and stores are of whole arrays.
+#![allow(clippy::undocumented_unsafe_blocks)]
+
+use core::arch::x86_64::*;
+
+use super::{LANES, Lanes};
+
+/// One register of 512 bits.
+#[derive(Clone, Copy, Debug)]
+pub struct Avx512(());
+
+/// Two registers of 256 bits.
+#[derive(Clone, Copy, Debug)]
+pub struct Avx2(());
+
+impl Avx512 {
+    /// The vectors of AVX-512 (F, BW, DQ, VL).
+    ///
+    /// # Safety
+    /// The processor has them, and the caller is compiled for them.
+    #[inline(always)]
+    pub unsafe fn new() -> Self {
+        Avx512(())
+    }
+}
+
+impl Avx2 {
+    /// The vectors of AVX2.
+    ///
+    /// # Safety
+    /// The processor has them, and the caller is compiled for them.
+    #[inline(always)]
+    pub unsafe fn new() -> Self {
+        Avx2(())
+    }
+}
+
+/// Reverses the bytes of each word of 64 or 32 bits, in every 16 bytes.
+const REVERSE_64: [u8; 16] = [7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8];
+const REVERSE_32: [u8; 16] = [3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12];
+
+#[inline(always)]
+fn sixteen_bytes(bytes: [u8; 16]) -> __m128i {
+    // SAFETY: both are sixteen plain bytes.
+    unsafe { core::mem::transmute(bytes) }
+}
+
+/// An instruction for pairs of floats, taken as doubles.
+macro_rules! pairs {
+    ($f:ident, $to:ident, $back:ident, $a:ident, $b:ident) => {
+        $back($f($to($a), $to($b)))
+    };
+}
+
+/// Writes four numbers of a row.
+///
+/// # Safety
+/// The row exists and has four numbers at `place`.
+#[inline(always)]
+unsafe fn put<const N: usize>(to: &mut [[f32; N]; LANES], lane: usize, place: usize, four: __m128) {
+    unsafe { _mm_storeu_ps(to.get_unchecked_mut(lane).as_mut_ptr().add(place), four) }
+}
+
+// SAFETY: see `Avx512::new`.
+unsafe impl Lanes for Avx512 {
+    type I = __m512i;
+    type F = __m512;
+
+    #[inline(always)]
+    fn splat(self, value: i32) -> __m512i {
+        unsafe { _mm512_set1_epi32(value) }
+    }
+    #[inline(always)]
+    fn splat_f(self, value: f32) -> __m512 {
+        unsafe { _mm512_set1_ps(value) }
+    }
+    #[inline(always)]
+    fn load(self, from: &[i32; LANES]) -> __m512i {
+        unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
+    }
+    #[inline(always)]
+    fn store(self, lanes: __m512i, to: &mut [i32; LANES]) {
+        unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), lanes) }
+    }
+    #[inline(always)]
+    fn store_f(self, lanes: __m512, to: &mut [f32; LANES]) {
+        unsafe { _mm512_storeu_ps(to.as_mut_ptr(), lanes) }
+    }
+    #[inline(always)]
+    fn load_f(self, from: &[f32; LANES]) -> __m512 {
+        unsafe { _mm512_loadu_ps(from.as_ptr()) }
+    }
+    #[inline(always)]
+    fn add(self, a: __m512i, b: __m512i) -> __m512i {
+        unsafe { _mm512_add_epi32(a, b) }
+    }
+    #[inline(always)]
+    fn sub(self, a: __m512i, b: __m512i) -> __m512i {
+        unsafe { _mm512_sub_epi32(a, b) }
+    }
+    #[inline(always)]
+    fn mul(self, a: __m512i, b: __m512i) -> __m512i {
+        unsafe { _mm512_mullo_epi32(a, b) }
+    }
+    #[inline(always)]
+    fn and(self, a: __m512i, b: __m512i) -> __m512i {
+        unsafe { _mm512_and_si512(a, b) }
+    }
+    #[inline(always)]
+    fn or(self, a: __m512i, b: __m512i) -> __m512i {
+        unsafe { _mm512_or_si512(a, b) }
+    }
+    #[inline(always)]
+    fn select(self, mask: __m512i, a: __m512i, b: __m512i) -> __m512i {
+        unsafe { _mm512_ternarylogic_epi32::<0xca>(mask, a, b) }
+    }
+    #[inline(always)]
+    fn shl(self, a: __m512i, by: __m512i) -> __m512i {
+        unsafe { _mm512_sllv_epi32(a, by) }
+    }
+    #[inline(always)]
+    fn shr(self, a: __m512i, by: __m512i) -> __m512i {
+        unsafe { _mm512_srlv_epi32(a, by) }
+    }
+    #[inline(always)]
+    fn sign(self, a: __m512i) -> __m512i {
+        unsafe { _mm512_srai_epi32::<31>(a) }
+    }
+    #[inline(always)]
+    fn max_unsigned(self, a: __m512i, b: __m512i) -> __m512i {
+        unsafe { _mm512_max_epu32(a, b) }
+    }
+    #[inline(always)]
+    fn float(self, a: __m512i) -> __m512 {
+        unsafe { _mm512_cvtepi32_ps(a) }
+    }
+    #[inline(always)]
+    fn bits(self, a: __m512) -> __m512i {
+        unsafe { _mm512_castps_si512(a) }
+    }
+    #[inline(always)]
+    fn of_bits(self, a: __m512i) -> __m512 {
+        unsafe { _mm512_castsi512_ps(a) }
+    }
+    #[inline(always)]
+    fn mul_f(self, a: __m512, b: __m512) -> __m512 {
+        unsafe { _mm512_mul_ps(a, b) }
+    }
+    #[inline(always)]
+    fn add_f(self, a: __m512, b: __m512) -> __m512 {
+        unsafe { _mm512_add_ps(a, b) }
+    }
+    #[inline(always)]
+    fn div_f(self, a: __m512, b: __m512) -> __m512 {
+        unsafe { _mm512_div_ps(a, b) }
+    }
+    #[inline(always)]
+    unsafe fn stream(self, data: &[u8], at: __m512i) -> __m512i {
+        // SAFETY: the caller vouches for the eight bytes of every lane.
+        unsafe {
+            let bytes = _mm512_srli_epi32::<3>(at);
+            let shift = _mm512_and_si512(at, _mm512_set1_epi32(7));
+            let base = data.as_ptr().cast();
+            let low = _mm512_i32gather_epi64::<1>(_mm512_castsi512_si256(bytes), base);
+            let high = _mm512_i32gather_epi64::<1>(_mm512_extracti64x4_epi64::<1>(bytes), base);
+            let reverse = _mm512_broadcast_i32x4(sixteen_bytes(REVERSE_64));
+            let low_shift = _mm512_cvtepu32_epi64(_mm512_castsi512_si256(shift));
+            let high_shift = _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64::<1>(shift));
+            let low = _mm512_sllv_epi64(_mm512_shuffle_epi8(low, reverse), low_shift);
+            let high = _mm512_sllv_epi64(_mm512_shuffle_epi8(high, reverse), high_shift);
+            let upper_halves =
+                _mm512_set_epi32(31, 29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
+            let words = _mm512_permutex2var_epi32(low, upper_halves, high);
+            _mm512_shuffle_epi8(words, _mm512_broadcast_i32x4(sixteen_bytes(REVERSE_32)))
+        }
+    }
+    #[inline(always)]
+    fn store_columns<const N: usize>(
+        self,
+        [a, b, c, d]: [__m512; 4],
+        to: &mut [[f32; N]; LANES],
+        place: usize,
+    ) {
+        assert!(place + 4 <= N);
+        // SAFETY: a place of four numbers was checked to be in each row.
+        unsafe {
+            let (ab, ab2) = (_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+            let (cd, cd2) = (_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d));
+            // Each holds the columns k, k + 4, k + 8, k + 12.
+            let columns = [
+                pairs!(_mm512_unpacklo_pd, _mm512_castps_pd, _mm512_castpd_ps, ab, cd),
+                pairs!(_mm512_unpackhi_pd, _mm512_castps_pd, _mm512_castpd_ps, ab, cd),
+                pairs!(_mm512_unpacklo_pd, _mm512_castps_pd, _mm512_castpd_ps, ab2, cd2),
+                pairs!(_mm512_unpackhi_pd, _mm512_castps_pd, _mm512_castpd_ps, ab2, cd2),
+            ];
+            for k in 0..4 {
+                put(to, k, place, _mm512_extractf32x4_ps::<0>(columns[k]));
+                put(to, k + 4, place, _mm512_extractf32x4_ps::<1>(columns[k]));
+                put(to, k + 8, place, _mm512_extractf32x4_ps::<2>(columns[k]));
+                put(to, k + 12, place, _mm512_extractf32x4_ps::<3>(columns[k]));
+            }
+        }
+    }
+}
+
+/// Four words of the stream from these bytes on, without their first `shift` bits.
+#[inline(always)]
+unsafe fn four_words(data: &[u8], bytes: __m128i, shift: __m128i) -> __m256 {
+    // SAFETY: the caller vouches for the eight bytes of every lane.
+    unsafe {
+        let words = _mm256_i32gather_epi64::<1>(data.as_ptr().cast(), bytes);
+        let reverse = _mm256_broadcastsi128_si256(sixteen_bytes(REVERSE_64));
+        let words = _mm256_shuffle_epi8(words, reverse);
+        _mm256_castsi256_ps(_mm256_sllv_epi64(words, _mm256_cvtepu32_epi64(shift)))
+    }
+}
+
+/// Half of [`Lanes::stream`].
+#[inline(always)]
+unsafe fn eight_streams(data: &[u8], at: __m256i) -> __m256i {
+    // SAFETY: the caller vouches for the eight bytes of every lane.
+    unsafe {
+        let bytes = _mm256_srli_epi32::<3>(at);
+        let shift = _mm256_and_si256(at, _mm256_set1_epi32(7));
+        let low = four_words(data, _mm256_castsi256_si128(bytes), _mm256_castsi256_si128(shift));
+        let (bytes, shift) =
+            (_mm256_extracti128_si256::<1>(bytes), _mm256_extracti128_si256::<1>(shift));
+        let high = four_words(data, bytes, shift);
+        // The upper halves of the eight words, in their order.
+        let mixed = _mm256_castps_si256(_mm256_shuffle_ps::<0b11_01_11_01>(low, high));
+        let words = _mm256_permute4x64_epi64::<0b11_01_10_00>(mixed);
+        _mm256_shuffle_epi8(words, _mm256_broadcastsi128_si256(sixteen_bytes(REVERSE_32)))
+    }
+}
+
+type Two = [__m256i; 2];
+type TwoF = [__m256; 2];
+
+/// Both halves of a result of two registers.
+macro_rules! both {
+    ($f:ident($($arg:ident),+)) => {
+        unsafe { [$f($($arg[0]),+), $f($($arg[1]),+)] }
+    };
+}
+
+// SAFETY: see `Avx2::new`.
+unsafe impl Lanes for Avx2 {
+    type I = Two;
+    type F = TwoF;
+
+    #[inline(always)]
+    fn splat(self, value: i32) -> Two {
+        unsafe { [_mm256_set1_epi32(value); 2] }
+    }
+    #[inline(always)]
+    fn splat_f(self, value: f32) -> TwoF {
+        unsafe { [_mm256_set1_ps(value); 2] }
+    }
+    #[inline(always)]
+    fn load(self, from: &[i32; LANES]) -> Two {
+        let from = from.as_ptr().cast();
+        unsafe { [_mm256_loadu_si256(from), _mm256_loadu_si256(from.add(1))] }
+    }
+    #[inline(always)]
+    fn store(self, lanes: Two, to: &mut [i32; LANES]) {
+        let to = to.as_mut_ptr().cast();
+        unsafe {
+            _mm256_storeu_si256(to, lanes[0]);
+            _mm256_storeu_si256(to.add(1), lanes[1]);
+        }
+    }
+    #[inline(always)]
+    fn store_f(self, lanes: TwoF, to: &mut [f32; LANES]) {
+        unsafe {
+            _mm256_storeu_ps(to.as_mut_ptr(), lanes[0]);
+            _mm256_storeu_ps(to.as_mut_ptr().add(8), lanes[1]);
+        }
+    }
+    #[inline(always)]
+    fn load_f(self, from: &[f32; LANES]) -> TwoF {
+        unsafe { [_mm256_loadu_ps(from.as_ptr()), _mm256_loadu_ps(from.as_ptr().add(8))] }
+    }
+    #[inline(always)]
+    fn add(self, a: Two, b: Two) -> Two {
+        both!(_mm256_add_epi32(a, b))
+    }
+    #[inline(always)]
+    fn sub(self, a: Two, b: Two) -> Two {
+        both!(_mm256_sub_epi32(a, b))
+    }
+    #[inline(always)]
+    fn mul(self, a: Two, b: Two) -> Two {
+        both!(_mm256_mullo_epi32(a, b))
+    }
+    #[inline(always)]
+    fn and(self, a: Two, b: Two) -> Two {
+        both!(_mm256_and_si256(a, b))
+    }
+    #[inline(always)]
+    fn or(self, a: Two, b: Two) -> Two {
+        both!(_mm256_or_si256(a, b))
+    }
+    #[inline(always)]
+    fn select(self, mask: Two, a: Two, b: Two) -> Two {
+        let (a, b) = (both!(_mm256_and_si256(mask, a)), both!(_mm256_andnot_si256(mask, b)));
+        both!(_mm256_or_si256(a, b))
+    }
+    #[inline(always)]
+    fn shl(self, a: Two, by: Two) -> Two {
+        both!(_mm256_sllv_epi32(a, by))
+    }
+    #[inline(always)]
+    fn shr(self, a: Two, by: Two) -> Two {
+        both!(_mm256_srlv_epi32(a, by))
+    }
+    #[inline(always)]
+    fn sign(self, a: Two) -> Two {
+        unsafe { [_mm256_srai_epi32::<31>(a[0]), _mm256_srai_epi32::<31>(a[1])] }
+    }
+    #[inline(always)]
+    fn max_unsigned(self, a: Two, b: Two) -> Two {
+        both!(_mm256_max_epu32(a, b))
+    }
+    #[inline(always)]
+    fn float(self, a: Two) -> TwoF {
+        both!(_mm256_cvtepi32_ps(a))
+    }
+    #[inline(always)]
+    fn bits(self, a: TwoF) -> Two {
+        both!(_mm256_castps_si256(a))
+    }
+    #[inline(always)]
+    fn of_bits(self, a: Two) -> TwoF {
+        both!(_mm256_castsi256_ps(a))
+    }
+    #[inline(always)]
+    fn mul_f(self, a: TwoF, b: TwoF) -> TwoF {
+        both!(_mm256_mul_ps(a, b))
+    }
+    #[inline(always)]
+    fn add_f(self, a: TwoF, b: TwoF) -> TwoF {
+        both!(_mm256_add_ps(a, b))
+    }
+    #[inline(always)]
+    fn div_f(self, a: TwoF, b: TwoF) -> TwoF {
+        both!(_mm256_div_ps(a, b))
+    }
+    #[inline(always)]
+    unsafe fn stream(self, data: &[u8], at: Two) -> Two {
+        // SAFETY: the caller vouches for the eight bytes of every lane.
+        unsafe { [eight_streams(data, at[0]), eight_streams(data, at[1])] }
+    }
+    #[inline(always)]
+    fn store_columns<const N: usize>(
+        self,
+        [a, b, c, d]: [TwoF; 4],
+        to: &mut [[f32; N]; LANES],
+        place: usize,
+    ) {
+        assert!(place + 4 <= N);
+        // SAFETY: a place of four numbers was checked to be in each row.
+        unsafe {
+            for half in 0..2 {
+                let (a, b, c, d) = (a[half], b[half], c[half], d[half]);
+                let (ab, ab2) = (_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
+                let (cd, cd2) = (_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d));
+                // Each holds the columns k and k + 4 of this half.
+                let columns = [
+                    pairs!(_mm256_unpacklo_pd, _mm256_castps_pd, _mm256_castpd_ps, ab, cd),
+                    pairs!(_mm256_unpackhi_pd, _mm256_castps_pd, _mm256_castpd_ps, ab, cd),
+                    pairs!(_mm256_unpacklo_pd, _mm256_castps_pd, _mm256_castpd_ps, ab2, cd2),
+                    pairs!(_mm256_unpackhi_pd, _mm256_castps_pd, _mm256_castpd_ps, ab2, cd2),
+                ];
+                for k in 0..4 {
+                    put(to, 8 * half + k, place, _mm256_castps256_ps128(columns[k]));
+                    put(to, 8 * half + k + 4, place, _mm256_extractf128_ps::<1>(columns[k]));
+                }
+            }
+        }
+    }
+}
