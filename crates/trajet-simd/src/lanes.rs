@@ -1,4 +1,4 @@
-//! Sixteen lanes of 32 bits, for integer code that the compiler does not turn into vectors by itself.
+//! Sixteen lanes of 32 bits, and of 64 where products need them, for integer code that the compiler does not turn into vectors by itself.
 //!
 //! Only what the decoders need. All of it wraps around, as the processor does.
 
@@ -21,6 +21,15 @@ pub unsafe trait Lanes: Copy {
     type I: Copy;
     /// Sixteen `f32`.
     type F: Copy;
+    /// Sixteen `u64`.
+    type W: Copy;
+    /// Sixteen `f64`.
+    type D: Copy;
+    /// Four `f32`.
+    type Q: Copy;
+
+    /// Whether arithmetic on lanes of 64 bits is faster than the processor's own.
+    const WIDE: bool;
 
     /// The same number in all lanes.
     fn splat(self, value: i32) -> Self::I;
@@ -66,20 +75,42 @@ pub unsafe trait Lanes: Copy {
     fn add_f(self, a: Self::F, b: Self::F) -> Self::F;
     /// `a / b`, rounded.
     fn div_f(self, a: Self::F, b: Self::F) -> Self::F;
-    /// Of each lane the 32 bits of `data` from bit `at` on, most significant bit first, the four
-    /// bytes then in reverse order.
-    ///
-    /// # Safety
-    /// Eight bytes of `data` from byte `at / 8` on exist for every lane, and `at` is not negative.
-    unsafe fn stream(self, data: &[u8], at: Self::I) -> Self::I;
-    /// Four rows as sixteen columns of four: column `l` goes to `to[l][place..place + 4]`.
+    /// Whether some lane is negative.
+    fn any_negative(self, a: Self::I) -> bool;
+    /// Of each lane the 57 or more bits of `data` from bit `at` on, in the highest bits. Places
+    /// behind the end yield some bytes of `data`.
     ///
     /// # Panics
-    /// If a column does not fit.
-    fn store_columns<const N: usize>(
-        self,
-        rows: [Self::F; 4],
-        to: &mut [[f32; N]; LANES],
-        place: usize,
-    );
+    /// If there are less than eight bytes of data.
+    fn stream(self, data: &[u8], at: Self::I) -> Self::W;
+    /// The upper 32 bits of each lane, their four bytes in reverse order.
+    fn upper_reversed(self, a: Self::W) -> Self::I;
+    /// The eight bytes of each lane in reverse order.
+    fn reversed(self, a: Self::W) -> Self::W;
+    /// `a << by`, by the same in all lanes.
+    fn shl_w(self, a: Self::W, by: u32) -> Self::W;
+    /// `a >> by` without sign.
+    fn shr_w(self, a: Self::W, by: u32) -> Self::W;
+    /// `a & mask`.
+    fn and_w(self, a: Self::W, mask: u64) -> Self::W;
+    /// `a | b`.
+    fn or_w(self, a: Self::W, b: Self::W) -> Self::W;
+    /// The lower 32 bits of each lane.
+    fn lower(self, a: Self::W) -> Self::I;
+    /// Numbers below 2^52 as doubles.
+    fn double_w(self, a: Self::W) -> Self::D;
+    /// Numbers as doubles.
+    fn double(self, a: Self::I) -> Self::D;
+    /// The bits of doubles.
+    fn bits_d(self, a: Self::D) -> Self::W;
+    /// `a * b`, rounded, `b` the same in all lanes.
+    fn mul_d(self, a: Self::D, b: f64) -> Self::D;
+    /// `a + b`, rounded, `b` the same in all lanes.
+    fn add_d(self, a: Self::D, b: f64) -> Self::D;
+    /// `a + b`, rounded.
+    fn sum_d(self, a: Self::D, b: Self::D) -> Self::D;
+    /// Four rows as sixteen columns of four.
+    fn columns(self, rows: [Self::F; 4]) -> [Self::Q; LANES];
+    /// Four floats to memory.
+    fn store_q(self, four: Self::Q, to: &mut [f32; 4]);
 }

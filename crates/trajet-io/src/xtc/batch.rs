@@ -1,26 +1,29 @@
 //! The second pass on vectors: sixteen groups at a time, one in each lane.
 //!
 //! Step `k` decodes the `k`-th small difference of all sixteen groups and adds it to their running
-//! sums. Lanes whose run is shorter idle. The absolute coordinates are decoded one by one: they take
-//! wide arithmetic, and there is one a group only. The quotients are found in `f32`, rounded to
-//! nearest, and corrected by the remainder, so that they are exact.
+//! sums. Lanes whose run is shorter idle. Quotients are found in floats (`f32` for the differences,
+//! `f64` for absolute coordinates), rounded to nearest, and corrected by the remainder, so that they are
+//! exact.
 
 use trajet_simd::lanes::{LANES, Lanes};
 
 use super::decode::{ANGSTROM_PER_NM, Coder, GROUP_ATOMS};
 use super::head::Packed;
-use super::radix::SMALL_SIZES;
+use super::radix::{SMALL_SIZES, Wide};
 use super::scan::{Group, Scanned, Walk};
 use crate::Fault;
 
 /// Largest index of the small size whose numbers are positive as `i32`.
 const LARGEST_SMALL: u8 = 31;
-/// Bytes that may be looked at behind the place where a run begins: ten numbers, and one load.
-const REACH: usize = (10 * LARGEST_SMALL as usize) / 8 + 1 + 8;
 /// Numbers of a group, up to whole vectors of 16.
 pub(super) const ROW: usize = (3 * GROUP_ATOMS).next_multiple_of(16);
+/// Sixteens of groups that the walk is ahead of the decoding.
+const AHEAD: usize = 8;
 /// Added to a float below 2^22 it leaves the nearest integer in the lowest bits.
 const TO_NEAREST: f32 = 12_582_912.0;
+
+/// The same for doubles below 2^51.
+const TO_NEAREST_WIDE: f64 = 6_755_399_441_055_744.0;
 
 /// Memory of a batch, not initialised anew for each.
 #[derive(Debug)]
@@ -79,57 +82,105 @@ impl<V: Lanes> Constants<V> {
     }
 }
 
-/// Whether sixteen groups can be decoded together.
-#[inline(always)]
-pub(super) fn fits(groups: &[Group; LANES], data: &[u8]) -> bool {
-    let (mut small, mut last) = (0, 0);
-    for group in groups {
-        small = small.max(group.small);
-        last =
-            last.max(group.bit.wrapping_sub(groups[0].bit).wrapping_add(u64::from(group.run_at)));
+/// Sixteen groups, taken apart by lanes.
+#[derive(Debug, Default)]
+pub(super) struct Sixteen {
+    /// Where the absolute coordinates begin.
+    bit: [u64; LANES],
+    first: [u32; LANES],
+    /// Atoms of the run.
+    run: [i32; LANES],
+    /// Where the run begins, from `bit`.
+    run_at: [i32; LANES],
+    /// Index of the small size.
+    small: [i32; LANES],
+}
+
+impl Sixteen {
+    #[inline(always)]
+    fn set(&mut self, lane: usize, group: &Group) {
+        self.bit[lane] = group.bit;
+        self.first[lane] = group.first;
+        self.run[lane] = i32::from(group.run);
+        self.run_at[lane] = i32::from(group.run_at);
+        self.small[lane] = i32::from(group.small);
     }
-    let begin = (groups[0].bit / 8) as usize;
-    // The bits from the first group on must fit a lane, whatever the groups say.
-    small <= LARGEST_SMALL && last < 1 << 24 && begin + (last / 8) as usize + REACH < data.len()
+
+    fn group(&self, lane: usize) -> Group {
+        Group {
+            bit: self.bit[lane],
+            first: self.first[lane],
+            run: self.run[lane] as u8,
+            run_at: self.run_at[lane] as u8,
+            small: self.small[lane] as u8,
+        }
+    }
+
+    /// The groups of the first `n` lanes, for the decoder that takes them one by one.
+    fn groups(&self, n: usize) -> Vec<Group> {
+        (0..n).map(|lane| self.group(lane)).collect()
+    }
+}
+
+/// Takes the next groups of a walk; returns how many. The processor has written them to memory when
+/// their vectors are loaded: those of groups just found would wait for that.
+///
+/// # Errors
+/// As [`Walk::next`].
+#[inline(never)] // For itself the walk stays in registers.
+fn fill(walk: &mut Walk<'_>, to: &mut [Sixteen; AHEAD]) -> Result<usize, Fault> {
+    let mut here = *walk;
+    let mut n = 0;
+    while n < AHEAD * LANES
+        && let Some((group, _)) = here.next()?
+    {
+        to[n / LANES].set(n % LANES, &group);
+        n += 1;
+    }
+    *walk = here;
+    Ok(n)
 }
 
 /// Decodes the absolute atom and the first `runs[l]` atoms of the run of each group into `batch.rows`,
 /// in file order.
 ///
-/// Returns the largest of `runs`.
+/// Returns the largest of `runs`; none where a number is too wide for a lane, and nothing is decoded.
 #[inline(always)]
-pub(super) fn decode<V: Lanes>(
+fn decode<V: Lanes>(
     v: V,
     coder: &Coder,
     constants: &mut Constants<V>,
     data: &[u8],
-    groups: &[Group; LANES],
+    groups: &Sixteen,
     runs: &[i32; LANES],
     batch: &mut Batch,
-) -> usize {
-    assert!(fits(groups, data), "asked before");
-    let base = (groups[0].bit / 8) as usize;
-    let from = base as u64 * 8;
+) -> Option<usize> {
+    let small = v.load(&groups.small);
+    if v.any_negative(v.sub(v.splat(i32::from(LARGEST_SMALL)), small)) {
+        return None;
+    }
+    let most = runs.iter().fold(0, |most, &run| most.max(run)) as usize;
+    let base = (groups.bit[0] / 8) as usize;
     let data = &data[base..];
-    let mut absolute = [[0; LANES]; 3];
-    let (mut at, mut small, mut size) = ([0; LANES], [0; LANES], [0; LANES]);
-    let (mut inside, mut most) = (true, 0);
-    for lane in 0..LANES {
-        let group = &groups[lane];
-        let triple = coder.absolute(data, group.bit - from, &mut inside);
-        for axis in 0..3 {
-            absolute[axis][lane] = triple[axis];
+    let bits = groups.bit.map(|bit| bit.wrapping_sub(8 * base as u64));
+    let at = v.load(&bits.map(|bit| bit as i32));
+    let absolute = match coder.wide().filter(|_| V::WIDE) {
+        Some(wide) => {
+            let (absolute, outside) = wide_absolutes(v, wide, v.stream(data, at));
+            constants.outside = v.or(constants.outside, outside);
+            [0, 1, 2].map(|axis| v.add(absolute[axis], constants.min[axis]))
         }
-        at[lane] = (group.bit - from) as i32 + i32::from(group.run_at);
-        small[lane] = i32::from(group.small);
-        size[lane] = SMALL_SIZES[usize::from(group.small)] as i32;
-        most = most.max(runs[lane]);
-    }
-    if !inside {
-        constants.outside = v.splat(-1);
-    }
+        None => {
+            let mut absolute = [[0; LANES]; 3];
+            if !coder.absolutes(data, &bits, &mut absolute) {
+                constants.outside = v.splat(-1);
+            }
+            absolute.map(|lanes| v.load(&lanes))
+        }
+    };
+    let mut at = v.add(at, v.load(&groups.run_at));
+    let size = v.load(&groups.small.map(|small| SMALL_SIZES[small as usize & 31] as i32));
     let rows = &mut batch.rows;
-    let (mut at, small, size) = (v.load(&at), v.load(&small), v.load(&size));
     let inverse = v.div_f(v.splat_f(1.0), v.float(size));
     let half = v.shr(size, v.splat(1));
     let one = v.splat(1);
@@ -141,18 +192,16 @@ pub(super) fn decode<V: Lanes>(
     // From the smallest coordinate of the frame on.
     let mut position = [one; 3];
     for axis in 0..3 {
-        let absolute = v.load(&absolute[axis]);
-        position[axis] = v.sub(absolute, constants.min[axis]);
+        position[axis] = v.sub(absolute[axis], constants.min[axis]);
         constants.look(v, axis, position[axis], v.splat(-1));
         // The absolute atom stands second where there is a run, else alone.
-        let angstrom = constants.convert(v, absolute);
+        let angstrom = constants.convert(v, absolute[axis]);
         v.store_f(angstrom, &mut rows[axis]);
         v.store_f(angstrom, &mut rows[3 + axis]);
     }
     let mut left = v.load(runs);
-    for k in 1..=most as usize {
-        // SAFETY: `fits` saw to it that these bytes are there for any run.
-        let bytes = unsafe { v.stream(data, at) };
+    for k in 1..=most {
+        let bytes = v.upper_reversed(v.stream(data, at));
         let number = v.and(v.select(whole, bytes, v.shr(bytes, empty)), all);
         let (rest, z) = divide(v, number, size, inverse);
         let (x, y) = divide(v, rest, size, inverse);
@@ -176,7 +225,7 @@ pub(super) fn decode<V: Lanes>(
         at = v.add(at, small);
         left = v.sub(left, one);
     }
-    most as usize
+    Some(most)
 }
 
 impl<V: Lanes> Constants<V> {
@@ -205,32 +254,69 @@ fn divide<V: Lanes>(v: V, number: V::I, size: V::I, inverse: V::F) -> (V::I, V::
     (v.add(quotient, too_large), v.add(remainder, v.and(size, too_large)))
 }
 
+/// The absolute coordinates at the front of each lane's bits, and what is negative where the first is
+/// outside of its radix. As [`divide`], in `f64`.
+#[inline(always)]
+fn wide_absolutes<V: Lanes>(v: V, wide: &Wide, stream: V::W) -> ([V::I; 3], V::I) {
+    let Wide { bits, whole, mask, sizes, inverses } = *wide;
+    let last = v.shr_w(v.shl_w(stream, whole), 64 - (bits - whole));
+    let number = v.or_w(v.and_w(v.reversed(stream), mask), v.shl_w(last, whole));
+    let size = sizes.map(|size| v.splat(size as i32));
+    let shifted = v.add_d(v.mul_d(v.double_w(number), inverses[1]), TO_NEAREST_WIDE);
+    let quotient = v.lower(v.bits_d(shifted));
+    let remainder = v.sub(v.lower(number), v.mul(quotient, size[2]));
+    let too_large = v.sign(remainder);
+    let z = v.add(remainder, v.and(size[2], too_large));
+    let rest = v.sum_d(v.add_d(shifted, -TO_NEAREST_WIDE), v.double(too_large));
+    let rest_lower = v.add(quotient, too_large);
+    let x = v.lower(v.bits_d(v.add_d(v.mul_d(rest, inverses[0]), TO_NEAREST_WIDE)));
+    let remainder = v.sub(rest_lower, v.mul(x, size[1]));
+    let too_large = v.sign(remainder);
+    let y = v.add(remainder, v.and(size[1], too_large));
+    let x = v.add(x, too_large);
+    ([x, y, z], v.sub(v.sub(size[0], v.splat(1)), x))
+}
+
 impl Batch {
     /// Writes the groups' atoms to `out`, which goes on for [`ROW`] numbers past the first atom of the last
     /// group; what stands behind the last group's atoms is overwritten.
     #[inline(always)]
-    pub(super) fn write<V: Lanes>(
-        &mut self,
-        v: V,
-        groups: &[Group; LANES],
-        most: usize,
-        out: &mut [f32],
-    ) {
+    fn write<V: Lanes>(&mut self, v: V, groups: &Sixteen, most: usize, out: &mut [f32]) {
+        let first = groups.first[0] as usize;
+        let out = &mut out[3 * first..];
+        let at = groups.first.map(|begin| 3 * (begin as usize - first));
+        if most < 4 {
+            // Groups of up to four atoms, as of waters: straight from the registers.
+            let four = [self.four(v, 0), self.four(v, 4), self.four(v, 8)];
+            for lane in 0..LANES {
+                let (group, _) = out[at[lane]..at[lane] + 12].as_chunks_mut::<4>();
+                for (to, from) in group.iter_mut().zip(&four) {
+                    v.store_q(from[lane], to);
+                }
+            }
+            return;
+        }
         let n = 3 * (most + 1);
         for place in (0..n).step_by(4) {
-            let [a, b, c, d] = [0, 1, 2, 3].map(|k| &self.rows[place + k]);
-            let four = [v.load_f(a), v.load_f(b), v.load_f(c), v.load_f(d)];
-            v.store_columns(four, &mut self.columns, place);
+            let four = self.four(v, place);
+            for lane in 0..LANES {
+                let (columns, _) = self.columns[lane].as_chunks_mut::<4>();
+                v.store_q(four[lane], &mut columns[place / 4]);
+            }
         }
-        let first = groups[0].first as usize;
-        let out = &mut out[3 * first..];
-        for (group, column) in groups.iter().zip(&self.columns) {
-            let at = 3 * (group.first as usize - first);
+        for (column, at) in self.columns.iter().zip(at) {
             for k in (0..n).step_by(16) {
                 let sixteen: &[f32; 16] = column[k..k + 16].try_into().expect("sixteen");
                 out[at + k..at + k + 16].copy_from_slice(sixteen);
             }
         }
+    }
+
+    /// Four numbers of each group from `place` on.
+    #[inline(always)]
+    fn four<V: Lanes>(&self, v: V, place: usize) -> [V::Q; LANES] {
+        let rows = &self.rows[place..place + 4];
+        v.columns([v.load_f(&rows[0]), v.load_f(&rows[1]), v.load_f(&rows[2]), v.load_f(&rows[3])])
     }
 }
 
@@ -252,26 +338,26 @@ pub(super) fn all<V: Lanes>(
 ) -> Result<Scanned, Fault> {
     let mut constants = Constants::new(v, coder);
     let mut inside = true;
-    let mut groups = [Group::default(); LANES];
-    let mut n = 0;
     let mut walk = Walk::new(packed, data, at_hand, n_atoms, n_atoms);
-    while let Some((group, _)) = walk.next()? {
-        groups[n] = group;
-        n += 1;
-        if n < LANES {
-            continue;
+    let mut ahead: [Sixteen; AHEAD] = Default::default();
+    loop {
+        let n = fill(&mut walk, &mut ahead)?;
+        for (k, groups) in ahead.iter().enumerate().take(n.div_ceil(LANES)) {
+            let here = LANES.min(n - k * LANES);
+            let room = 3 * groups.first[LANES - 1] as usize + ROW <= out.len();
+            let decoded = match here == LANES && room {
+                true => decode(v, coder, &mut constants, data, groups, &groups.run, batch),
+                false => None,
+            };
+            match decoded {
+                Some(most) => batch.write(v, groups, most, out),
+                None => inside &= coder.each(data, &groups.groups(here), out),
+            }
         }
-        n = 0;
-        let room = 3 * groups[LANES - 1].first as usize + ROW <= out.len();
-        if room && fits(&groups, data) {
-            let runs = groups.map(|group| i32::from(group.run));
-            let most = decode(v, coder, &mut constants, data, &groups, &runs, batch);
-            batch.write(v, &groups, most, out);
-        } else {
-            inside &= coder.each(data, &groups, out);
+        if n < AHEAD * LANES {
+            break;
         }
     }
-    inside &= coder.each(data, &groups[..n], out);
     walk.end_with(inside && constants.inside(v))
 }
 
@@ -294,22 +380,23 @@ pub(super) fn wanted<V: Lanes>(
     let mut constants = Constants::new(v, coder);
     let out = out.as_chunks_mut::<3>().0;
     let (mut next, mut decoded) = (0, 0);
+    let mut sixteen = Sixteen::default();
     for here in groups.chunks(LANES) {
-        let mut sixteen = [here[here.len() - 1]; LANES];
-        sixteen[..here.len()].copy_from_slice(here);
         let first = next;
         let (mut runs, mut ends) = ([0; LANES], [0; LANES]);
+        for lane in 0..LANES {
+            sixteen.set(lane, &here[lane.min(here.len() - 1)]);
+        }
         for (lane, group) in here.iter().enumerate() {
             let (needed, end) = group.needed(wanted, next);
             (runs[lane], ends[lane], next) = (needed as i32, end, end);
             decoded += needed as u64 + 1;
         }
-        if !fits(&sixteen, data) {
+        if decode(v, coder, &mut constants, data, &sixteen, &runs, batch).is_none() {
             let (list, place) = (&wanted[first..next], &mut out[first..next]);
             coder.wanted(data, here, list, place, |t| coder.angstrom(t))?;
             continue;
         }
-        decode(v, coder, &mut constants, data, &sixteen, &runs, batch);
         let mut from = first;
         for (lane, group) in here.iter().enumerate() {
             for k in from..ends[lane] {

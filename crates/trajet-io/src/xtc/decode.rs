@@ -8,7 +8,7 @@ use trajet_simd::{InstructionSet, on_lanes};
 
 use super::batch::{self, Batch};
 use super::head::{Head, PLAIN_ATOMS, Packed};
-use super::radix::{Radix, SMALL};
+use super::radix::{Radix, SMALL, Wide};
 use super::scan::{Group, Groups, Scanned, Walk, scan};
 use crate::xdr::f32_at;
 use crate::{Atoms, Fault};
@@ -274,6 +274,7 @@ pub(super) struct Coder {
     min: [i32; 3],
     above: [u32; 3],
     inverse: f32,
+    wide: Option<Wide>,
 }
 
 impl Coder {
@@ -283,7 +284,13 @@ impl Coder {
             min: packed.min,
             above: packed.sizes.map(|size| size - 1),
             inverse: 1.0 / packed.precision,
+            wide: Radix::absolute(packed.sizes).wide(),
         }
+    }
+
+    /// The numbers of absolute coordinates, where doubles hold them.
+    pub(super) fn wide(&self) -> Option<&Wide> {
+        self.wide.as_ref()
     }
 
     /// Smallest integer coordinates.
@@ -376,9 +383,35 @@ impl Coder {
         if inside && held { Ok(decoded) } else { Err(Fault::OutsideRange) }
     }
 
+    /// The absolute atoms of many groups by axis, from bit `bits[l]` on; false where one is outside
+    /// of its radix.
+    #[inline(always)]
+    pub(super) fn absolutes<const N: usize>(
+        &self,
+        data: &[u8],
+        bits: &[u64; N],
+        out: &mut [[i32; N]; 3],
+    ) -> bool {
+        let mut inside = true;
+        let [x, y, z] = out;
+        // The same loop twice, so that what is constant in the common one stays in registers.
+        if self.absolute.simple() {
+            for lane in 0..N {
+                let numbers = self.absolute.read_simply(data, bits[lane]);
+                inside &= numbers[0] < self.absolute.sizes[0];
+                [x[lane], y[lane], z[lane]] = add(numbers.map(|n| n as i32), self.min);
+            }
+        } else {
+            for lane in 0..N {
+                [x[lane], y[lane], z[lane]] = self.absolute(data, bits[lane], &mut inside);
+            }
+        }
+        inside
+    }
+
     /// The absolute atom of a group.
     #[inline(always)]
-    pub(super) fn absolute(&self, data: &[u8], bit: u64, inside: &mut bool) -> [i32; 3] {
+    fn absolute(&self, data: &[u8], bit: u64, inside: &mut bool) -> [i32; 3] {
         let numbers = self.absolute.read(data, bit);
         *inside &= numbers[0] < self.absolute.sizes[0];
         if self.absolute.axes.is_some() {

@@ -41,7 +41,33 @@ pub(crate) struct Radix {
     simple: bool,
 }
 
+/// Numbers that doubles take apart.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wide {
+    /// As in [`Radix`].
+    pub(super) bits: u32,
+    pub(super) whole: u32,
+    pub(super) mask: u64,
+    pub(super) sizes: [u32; 3],
+    /// `1 / size` of y and z.
+    pub(super) inverses: [f64; 2],
+}
+
 impl Radix {
+    /// How doubles take these numbers apart; none where they are too wide for that.
+    pub(super) fn wide(&self) -> Option<Wide> {
+        let Radix { bits, whole, mask, sizes, .. } = *self;
+        // Two roundings move a quotient below 2^49 by less than a quarter.
+        let quotient_bits = bits - sizes[2].max(1).ilog2();
+        (self.simple && bits <= 52 && quotient_bits <= 49).then(|| Wide {
+            bits,
+            whole,
+            mask,
+            sizes,
+            inverses: [1.0 / f64::from(sizes[1]), 1.0 / f64::from(sizes[2])],
+        })
+    }
+
     /// The numbers that hold a frame's absolute coordinates.
     pub(crate) fn absolute(sizes: [u32; 3]) -> Radix {
         if sizes.iter().any(|&s| s > 0x00ff_ffff) {
@@ -72,14 +98,22 @@ impl Radix {
     /// The first coordinate is not below its size where the bytes are corrupt.
     #[inline(always)]
     pub(super) fn read(&self, data: &[u8], at: u64) -> [u32; 3] {
-        if self.simple {
-            let number = self.number(data, at);
-            let (rest, z) = divide_simply(number, self.sizes[2], self.reciprocals[1]);
-            let (x, y) = divide_simply(rest, self.sizes[1], self.reciprocals[0]);
-            [x as u32, y, z]
-        } else {
-            self.read_any(data, at)
-        }
+        if self.simple { self.read_simply(data, at) } else { self.read_any(data, at) }
+    }
+
+    /// Whether [`Radix::read_simply`] serves.
+    #[inline(always)]
+    pub(super) fn simple(&self) -> bool {
+        self.simple
+    }
+
+    /// As [`Radix::read`], for numbers of one load.
+    #[inline(always)]
+    pub(super) fn read_simply(&self, data: &[u8], at: u64) -> [u32; 3] {
+        let number = self.number(data, at);
+        let (rest, z) = divide_simply(number, self.sizes[2], self.reciprocals[1]);
+        let (x, y) = divide_simply(rest, self.sizes[1], self.reciprocals[0]);
+        [x as u32, y, z]
     }
 
     /// A number of up to [`ONE_LOAD_BITS`] bits.

@@ -128,7 +128,7 @@ pub(super) fn scan(
 /// What is done with a group does not delay the hop to the next: the processor overlaps them. No
 /// closure is called with the groups: it would not be compiled for the vector instructions of the
 /// function that hands it over.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Walk<'a> {
     data: &'a [u8],
     n_bits: u64,
@@ -140,7 +140,13 @@ pub(super) struct Walk<'a> {
     run: u8,
     small: u8,
     short: bool,
+    wrong_small: bool,
 }
+
+/// Tells the compiler not to fold both cases of a flag into one without a branch.
+#[cold]
+#[inline(never)]
+fn flagged() {}
 
 impl<'a> Walk<'a> {
     /// Begins at the first group.
@@ -164,6 +170,7 @@ impl<'a> Walk<'a> {
             run: 0,
             small: packed.small,
             short: false,
+            wrong_small: false,
         }
     }
 
@@ -185,14 +192,24 @@ impl<'a> Walk<'a> {
         }
         let flag_byte = (flag_at / 8) as usize;
         let pair = u16::from_be_bytes([data[flag_byte], data[flag_byte + 1]]) << (flag_at % 8);
-        let change = CHANGES[usize::from(pair >> 10 & 31)];
-        let flag = pair >> 15 == 1;
-        let run = if flag { change.run } else { self.run };
+        // Waters have no flag: what stands there leads to the next group without waiting for a table.
+        let (mut run, mut behind_flag, mut next_small) = (self.run, flag_at + 1, small);
+        if pair >> 15 == 1 {
+            flagged();
+            let change = CHANGES[usize::from(pair >> 10 & 31)];
+            run = change.run;
+            behind_flag = flag_at + 6;
+            next_small = small.wrapping_add_signed(change.small);
+            if !(FIRST_SMALL..=LAST_SMALL).contains(&next_small)
+                && atom + 1 + usize::from(run) < n_atoms
+            {
+                self.wrong_small = true;
+            }
+        }
         let end = atom + 1 + usize::from(run);
         if end > n_atoms {
             return Err(Fault::Overrun { atom });
         }
-        let behind_flag = flag_at + if flag { 6 } else { 1 };
         let next = behind_flag + u64::from(run) * u64::from(small);
         if next > n_bits {
             self.short = true;
@@ -201,9 +218,8 @@ impl<'a> Walk<'a> {
         // Absolute coordinates take at most 96 bits, so that a byte holds this.
         let run_at = (behind_flag - bit) as u8;
         let group = Group { bit, first: atom as u32, run, small, run_at };
-        (self.bit, self.atom, self.run) = (next, end, run);
-        self.small = small.wrapping_add_signed(if flag { change.small } else { 0 });
-        if !(FIRST_SMALL..=LAST_SMALL).contains(&self.small) && end < n_atoms {
+        (self.bit, self.atom, self.run, self.small) = (next, end, run, next_small);
+        if self.wrong_small {
             return Err(Fault::SmallIndex { found: i64::from(self.small) });
         }
         Ok(Some((group, end)))

@@ -38,9 +38,18 @@ impl Avx2 {
     }
 }
 
+/// Its bits and those of a smaller number do not meet.
+const TWO_TO_52: f64 = 4_503_599_627_370_496.0;
 /// Reverses the bytes of each word of 64 or 32 bits, in every 16 bytes.
 const REVERSE_64: [u8; 16] = [7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8];
 const REVERSE_32: [u8; 16] = [3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12];
+
+/// The last place from which eight bytes can be read.
+#[inline(always)]
+fn last_load(data: &[u8]) -> i32 {
+    assert!(data.len() >= 8, "eight bytes are loaded at once");
+    (data.len() - 8).min(i32::MAX as usize) as i32
+}
 
 #[inline(always)]
 fn sixteen_bytes(bytes: [u8; 16]) -> __m128i {
@@ -55,19 +64,40 @@ macro_rules! pairs {
     };
 }
 
-/// Writes four numbers of a row.
-///
-/// # Safety
-/// The row exists and has four numbers at `place`.
+/// Half of [`Lanes::columns`].
 #[inline(always)]
-unsafe fn put<const N: usize>(to: &mut [[f32; N]; LANES], lane: usize, place: usize, four: __m128) {
-    unsafe { _mm_storeu_ps(to.get_unchecked_mut(lane).as_mut_ptr().add(place), four) }
+fn eight_columns([a, b, c, d]: [__m256; 4]) -> [__m128; 8] {
+    unsafe {
+        let (ab, ab2) = (_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
+        let (cd, cd2) = (_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d));
+        // Each holds the columns k and k + 4.
+        let [p, q, r, s] = [
+            pairs!(_mm256_unpacklo_pd, _mm256_castps_pd, _mm256_castpd_ps, ab, cd),
+            pairs!(_mm256_unpackhi_pd, _mm256_castps_pd, _mm256_castpd_ps, ab, cd),
+            pairs!(_mm256_unpacklo_pd, _mm256_castps_pd, _mm256_castpd_ps, ab2, cd2),
+            pairs!(_mm256_unpackhi_pd, _mm256_castps_pd, _mm256_castpd_ps, ab2, cd2),
+        ];
+        [
+            _mm256_castps256_ps128(p),
+            _mm256_castps256_ps128(q),
+            _mm256_castps256_ps128(r),
+            _mm256_castps256_ps128(s),
+            _mm256_extractf128_ps::<1>(p),
+            _mm256_extractf128_ps::<1>(q),
+            _mm256_extractf128_ps::<1>(r),
+            _mm256_extractf128_ps::<1>(s),
+        ]
+    }
 }
 
 // SAFETY: see `Avx512::new`.
 unsafe impl Lanes for Avx512 {
     type I = __m512i;
     type F = __m512;
+    type W = [__m512i; 2];
+    type D = [__m512d; 2];
+    type Q = __m128;
+    const WIDE: bool = true;
 
     #[inline(always)]
     fn splat(self, value: i32) -> __m512i {
@@ -158,81 +188,169 @@ unsafe impl Lanes for Avx512 {
         unsafe { _mm512_div_ps(a, b) }
     }
     #[inline(always)]
-    unsafe fn stream(self, data: &[u8], at: __m512i) -> __m512i {
-        // SAFETY: the caller vouches for the eight bytes of every lane.
+    fn any_negative(self, a: __m512i) -> bool {
+        unsafe { _mm512_movepi32_mask(a) != 0 }
+    }
+    #[inline(always)]
+    fn stream(self, data: &[u8], at: __m512i) -> [__m512i; 2] {
+        let last = self.splat(last_load(data));
+        // SAFETY: no place is past the last one from which eight bytes can be read.
         unsafe {
-            let bytes = _mm512_srli_epi32::<3>(at);
+            let bytes = _mm512_min_epu32(_mm512_srli_epi32::<3>(at), last);
             let shift = _mm512_and_si512(at, _mm512_set1_epi32(7));
             let base = data.as_ptr().cast();
             let low = _mm512_i32gather_epi64::<1>(_mm512_castsi512_si256(bytes), base);
             let high = _mm512_i32gather_epi64::<1>(_mm512_extracti64x4_epi64::<1>(bytes), base);
-            let reverse = _mm512_broadcast_i32x4(sixteen_bytes(REVERSE_64));
+            let [low, high] = self.reversed([low, high]);
             let low_shift = _mm512_cvtepu32_epi64(_mm512_castsi512_si256(shift));
             let high_shift = _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64::<1>(shift));
-            let low = _mm512_sllv_epi64(_mm512_shuffle_epi8(low, reverse), low_shift);
-            let high = _mm512_sllv_epi64(_mm512_shuffle_epi8(high, reverse), high_shift);
-            let upper_halves =
-                _mm512_set_epi32(31, 29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
-            let words = _mm512_permutex2var_epi32(low, upper_halves, high);
+            [_mm512_sllv_epi64(low, low_shift), _mm512_sllv_epi64(high, high_shift)]
+        }
+    }
+    #[inline(always)]
+    fn upper_reversed(self, a: [__m512i; 2]) -> __m512i {
+        unsafe {
+            let upper = _mm512_set_epi32(31, 29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
+            let words = _mm512_permutex2var_epi32(a[0], upper, a[1]);
             _mm512_shuffle_epi8(words, _mm512_broadcast_i32x4(sixteen_bytes(REVERSE_32)))
         }
     }
     #[inline(always)]
-    fn store_columns<const N: usize>(
-        self,
-        [a, b, c, d]: [__m512; 4],
-        to: &mut [[f32; N]; LANES],
-        place: usize,
-    ) {
-        assert!(place + 4 <= N);
-        // SAFETY: a place of four numbers was checked to be in each row.
+    fn reversed(self, a: [__m512i; 2]) -> [__m512i; 2] {
+        unsafe {
+            let reverse = _mm512_broadcast_i32x4(sixteen_bytes(REVERSE_64));
+            [_mm512_shuffle_epi8(a[0], reverse), _mm512_shuffle_epi8(a[1], reverse)]
+        }
+    }
+    #[inline(always)]
+    fn shl_w(self, a: [__m512i; 2], by: u32) -> [__m512i; 2] {
+        unsafe {
+            let by = _mm_cvtsi32_si128(by as i32);
+            [_mm512_sll_epi64(a[0], by), _mm512_sll_epi64(a[1], by)]
+        }
+    }
+    #[inline(always)]
+    fn shr_w(self, a: [__m512i; 2], by: u32) -> [__m512i; 2] {
+        unsafe {
+            let by = _mm_cvtsi32_si128(by as i32);
+            [_mm512_srl_epi64(a[0], by), _mm512_srl_epi64(a[1], by)]
+        }
+    }
+    #[inline(always)]
+    fn and_w(self, a: [__m512i; 2], mask: u64) -> [__m512i; 2] {
+        unsafe {
+            let mask = _mm512_set1_epi64(mask as i64);
+            [_mm512_and_si512(a[0], mask), _mm512_and_si512(a[1], mask)]
+        }
+    }
+    #[inline(always)]
+    fn or_w(self, a: [__m512i; 2], b: [__m512i; 2]) -> [__m512i; 2] {
+        unsafe { [_mm512_or_si512(a[0], b[0]), _mm512_or_si512(a[1], b[1])] }
+    }
+    #[inline(always)]
+    fn lower(self, a: [__m512i; 2]) -> __m512i {
+        unsafe {
+            let lower = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+            _mm512_permutex2var_epi32(a[0], lower, a[1])
+        }
+    }
+    #[inline(always)]
+    fn double_w(self, a: [__m512i; 2]) -> [__m512d; 2] {
+        unsafe { [_mm512_cvtepu64_pd(a[0]), _mm512_cvtepu64_pd(a[1])] }
+    }
+    #[inline(always)]
+    fn double(self, a: __m512i) -> [__m512d; 2] {
+        unsafe {
+            [
+                _mm512_cvtepi32_pd(_mm512_castsi512_si256(a)),
+                _mm512_cvtepi32_pd(_mm512_extracti64x4_epi64::<1>(a)),
+            ]
+        }
+    }
+    #[inline(always)]
+    fn bits_d(self, a: [__m512d; 2]) -> [__m512i; 2] {
+        unsafe { [_mm512_castpd_si512(a[0]), _mm512_castpd_si512(a[1])] }
+    }
+    #[inline(always)]
+    fn mul_d(self, a: [__m512d; 2], b: f64) -> [__m512d; 2] {
+        unsafe {
+            let b = _mm512_set1_pd(b);
+            [_mm512_mul_pd(a[0], b), _mm512_mul_pd(a[1], b)]
+        }
+    }
+    #[inline(always)]
+    fn add_d(self, a: [__m512d; 2], b: f64) -> [__m512d; 2] {
+        unsafe {
+            let b = _mm512_set1_pd(b);
+            [_mm512_add_pd(a[0], b), _mm512_add_pd(a[1], b)]
+        }
+    }
+    #[inline(always)]
+    fn sum_d(self, a: [__m512d; 2], b: [__m512d; 2]) -> [__m512d; 2] {
+        unsafe { [_mm512_add_pd(a[0], b[0]), _mm512_add_pd(a[1], b[1])] }
+    }
+    #[inline(always)]
+    fn columns(self, [a, b, c, d]: [__m512; 4]) -> [__m128; LANES] {
         unsafe {
             let (ab, ab2) = (_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
             let (cd, cd2) = (_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d));
             // Each holds the columns k, k + 4, k + 8, k + 12.
-            let columns = [
+            let [p, q, r, s] = [
                 pairs!(_mm512_unpacklo_pd, _mm512_castps_pd, _mm512_castpd_ps, ab, cd),
                 pairs!(_mm512_unpackhi_pd, _mm512_castps_pd, _mm512_castpd_ps, ab, cd),
                 pairs!(_mm512_unpacklo_pd, _mm512_castps_pd, _mm512_castpd_ps, ab2, cd2),
                 pairs!(_mm512_unpackhi_pd, _mm512_castps_pd, _mm512_castpd_ps, ab2, cd2),
             ];
-            for k in 0..4 {
-                put(to, k, place, _mm512_extractf32x4_ps::<0>(columns[k]));
-                put(to, k + 4, place, _mm512_extractf32x4_ps::<1>(columns[k]));
-                put(to, k + 8, place, _mm512_extractf32x4_ps::<2>(columns[k]));
-                put(to, k + 12, place, _mm512_extractf32x4_ps::<3>(columns[k]));
-            }
+            [
+                _mm512_castps512_ps128(p),
+                _mm512_castps512_ps128(q),
+                _mm512_castps512_ps128(r),
+                _mm512_castps512_ps128(s),
+                _mm512_extractf32x4_ps::<1>(p),
+                _mm512_extractf32x4_ps::<1>(q),
+                _mm512_extractf32x4_ps::<1>(r),
+                _mm512_extractf32x4_ps::<1>(s),
+                _mm512_extractf32x4_ps::<2>(p),
+                _mm512_extractf32x4_ps::<2>(q),
+                _mm512_extractf32x4_ps::<2>(r),
+                _mm512_extractf32x4_ps::<2>(s),
+                _mm512_extractf32x4_ps::<3>(p),
+                _mm512_extractf32x4_ps::<3>(q),
+                _mm512_extractf32x4_ps::<3>(r),
+                _mm512_extractf32x4_ps::<3>(s),
+            ]
         }
     }
-}
-
-/// Four words of the stream from these bytes on, without their first `shift` bits.
-#[inline(always)]
-unsafe fn four_words(data: &[u8], bytes: __m128i, shift: __m128i) -> __m256 {
-    // SAFETY: the caller vouches for the eight bytes of every lane.
-    unsafe {
-        let words = _mm256_i32gather_epi64::<1>(data.as_ptr().cast(), bytes);
-        let reverse = _mm256_broadcastsi128_si256(sixteen_bytes(REVERSE_64));
-        let words = _mm256_shuffle_epi8(words, reverse);
-        _mm256_castsi256_ps(_mm256_sllv_epi64(words, _mm256_cvtepu32_epi64(shift)))
+    #[inline(always)]
+    fn store_q(self, four: __m128, to: &mut [f32; 4]) {
+        unsafe { _mm_storeu_ps(to.as_mut_ptr(), four) }
     }
 }
 
-/// Half of [`Lanes::stream`].
+/// Four words of the stream, from no place past `last`.
 #[inline(always)]
-unsafe fn eight_streams(data: &[u8], at: __m256i) -> __m256i {
-    // SAFETY: the caller vouches for the eight bytes of every lane.
+fn four_words(data: &[u8], at: __m128i, last: i32) -> __m256i {
+    // SAFETY: no place is past the last one from which eight bytes can be read.
     unsafe {
-        let bytes = _mm256_srli_epi32::<3>(at);
-        let shift = _mm256_and_si256(at, _mm256_set1_epi32(7));
-        let low = four_words(data, _mm256_castsi256_si128(bytes), _mm256_castsi256_si128(shift));
-        let (bytes, shift) =
-            (_mm256_extracti128_si256::<1>(bytes), _mm256_extracti128_si256::<1>(shift));
-        let high = four_words(data, bytes, shift);
-        // The upper halves of the eight words, in their order.
-        let mixed = _mm256_castps_si256(_mm256_shuffle_ps::<0b11_01_11_01>(low, high));
-        let words = _mm256_permute4x64_epi64::<0b11_01_10_00>(mixed);
-        _mm256_shuffle_epi8(words, _mm256_broadcastsi128_si256(sixteen_bytes(REVERSE_32)))
+        let bytes = _mm_min_epu32(_mm_srli_epi32::<3>(at), _mm_set1_epi32(last));
+        let shift = _mm256_cvtepu32_epi64(_mm_and_si128(at, _mm_set1_epi32(7)));
+        let words = _mm256_i32gather_epi64::<1>(data.as_ptr().cast(), bytes);
+        _mm256_sllv_epi64(reversed_256(words), shift)
+    }
+}
+
+#[inline(always)]
+fn reversed_256(a: __m256i) -> __m256i {
+    unsafe { _mm256_shuffle_epi8(a, _mm256_broadcastsi128_si256(sixteen_bytes(REVERSE_64))) }
+}
+
+/// The upper (`HALVES` 0b11_01_11_01) or lower (0b10_00_10_00) halves of eight words, in their order.
+#[inline(always)]
+fn halves<const HALVES: i32>(low: __m256i, high: __m256i) -> __m256i {
+    unsafe {
+        let (low, high) = (_mm256_castsi256_ps(low), _mm256_castsi256_ps(high));
+        let mixed = _mm256_castps_si256(_mm256_shuffle_ps::<HALVES>(low, high));
+        _mm256_permute4x64_epi64::<0b11_01_10_00>(mixed)
     }
 }
 
@@ -246,10 +364,28 @@ macro_rules! both {
     };
 }
 
+/// All quarters of a result of four registers; what stands behind the semicolon is the same for each.
+macro_rules! four {
+    ($f:ident($($arg:ident),+) $(; $same:expr)?) => {
+        unsafe {
+            [
+                $f($($arg[0]),+ $(, $same)?),
+                $f($($arg[1]),+ $(, $same)?),
+                $f($($arg[2]),+ $(, $same)?),
+                $f($($arg[3]),+ $(, $same)?),
+            ]
+        }
+    };
+}
+
 // SAFETY: see `Avx2::new`.
 unsafe impl Lanes for Avx2 {
     type I = Two;
     type F = TwoF;
+    type W = [__m256i; 4];
+    type D = [__m256d; 4];
+    type Q = __m128;
+    const WIDE: bool = false;
 
     #[inline(always)]
     fn splat(self, value: i32) -> Two {
@@ -349,36 +485,107 @@ unsafe impl Lanes for Avx2 {
         both!(_mm256_div_ps(a, b))
     }
     #[inline(always)]
-    unsafe fn stream(self, data: &[u8], at: Two) -> Two {
-        // SAFETY: the caller vouches for the eight bytes of every lane.
-        unsafe { [eight_streams(data, at[0]), eight_streams(data, at[1])] }
+    fn any_negative(self, a: Two) -> bool {
+        unsafe {
+            let any = _mm256_or_si256(a[0], a[1]);
+            _mm256_movemask_ps(_mm256_castsi256_ps(any)) != 0
+        }
     }
     #[inline(always)]
-    fn store_columns<const N: usize>(
-        self,
-        [a, b, c, d]: [TwoF; 4],
-        to: &mut [[f32; N]; LANES],
-        place: usize,
-    ) {
-        assert!(place + 4 <= N);
-        // SAFETY: a place of four numbers was checked to be in each row.
+    fn stream(self, data: &[u8], at: Two) -> [__m256i; 4] {
+        let last = last_load(data);
         unsafe {
-            for half in 0..2 {
-                let (a, b, c, d) = (a[half], b[half], c[half], d[half]);
-                let (ab, ab2) = (_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
-                let (cd, cd2) = (_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d));
-                // Each holds the columns k and k + 4 of this half.
-                let columns = [
-                    pairs!(_mm256_unpacklo_pd, _mm256_castps_pd, _mm256_castpd_ps, ab, cd),
-                    pairs!(_mm256_unpackhi_pd, _mm256_castps_pd, _mm256_castpd_ps, ab, cd),
-                    pairs!(_mm256_unpacklo_pd, _mm256_castps_pd, _mm256_castpd_ps, ab2, cd2),
-                    pairs!(_mm256_unpackhi_pd, _mm256_castps_pd, _mm256_castpd_ps, ab2, cd2),
-                ];
-                for k in 0..4 {
-                    put(to, 8 * half + k, place, _mm256_castps256_ps128(columns[k]));
-                    put(to, 8 * half + k + 4, place, _mm256_extractf128_ps::<1>(columns[k]));
-                }
-            }
+            [
+                four_words(data, _mm256_castsi256_si128(at[0]), last),
+                four_words(data, _mm256_extracti128_si256::<1>(at[0]), last),
+                four_words(data, _mm256_castsi256_si128(at[1]), last),
+                four_words(data, _mm256_extracti128_si256::<1>(at[1]), last),
+            ]
         }
+    }
+    #[inline(always)]
+    fn upper_reversed(self, a: [__m256i; 4]) -> Two {
+        unsafe {
+            let reverse = _mm256_broadcastsi128_si256(sixteen_bytes(REVERSE_32));
+            [
+                _mm256_shuffle_epi8(halves::<0b11_01_11_01>(a[0], a[1]), reverse),
+                _mm256_shuffle_epi8(halves::<0b11_01_11_01>(a[2], a[3]), reverse),
+            ]
+        }
+    }
+    #[inline(always)]
+    fn reversed(self, a: [__m256i; 4]) -> [__m256i; 4] {
+        [reversed_256(a[0]), reversed_256(a[1]), reversed_256(a[2]), reversed_256(a[3])]
+    }
+    #[inline(always)]
+    fn shl_w(self, a: [__m256i; 4], by: u32) -> [__m256i; 4] {
+        let by = unsafe { _mm_cvtsi32_si128(by as i32) };
+        four!(_mm256_sll_epi64(a); by)
+    }
+    #[inline(always)]
+    fn shr_w(self, a: [__m256i; 4], by: u32) -> [__m256i; 4] {
+        let by = unsafe { _mm_cvtsi32_si128(by as i32) };
+        four!(_mm256_srl_epi64(a); by)
+    }
+    #[inline(always)]
+    fn and_w(self, a: [__m256i; 4], mask: u64) -> [__m256i; 4] {
+        let mask = unsafe { _mm256_set1_epi64x(mask as i64) };
+        four!(_mm256_and_si256(a); mask)
+    }
+    #[inline(always)]
+    fn or_w(self, a: [__m256i; 4], b: [__m256i; 4]) -> [__m256i; 4] {
+        four!(_mm256_or_si256(a, b))
+    }
+    #[inline(always)]
+    fn lower(self, a: [__m256i; 4]) -> Two {
+        [halves::<0b10_00_10_00>(a[0], a[1]), halves::<0b10_00_10_00>(a[2], a[3])]
+    }
+    #[inline(always)]
+    fn double_w(self, a: [__m256i; 4]) -> [__m256d; 4] {
+        // The bits of 2^52 with the number in the lowest ones are 2^52 and the number.
+        let power = unsafe { _mm256_set1_pd(TWO_TO_52) };
+        let power_bits = unsafe { _mm256_castpd_si256(power) };
+        let with_power = four!(_mm256_or_si256(a); power_bits);
+        let with_power = four!(_mm256_castsi256_pd(with_power));
+        four!(_mm256_sub_pd(with_power); power)
+    }
+    #[inline(always)]
+    fn double(self, a: Two) -> [__m256d; 4] {
+        unsafe {
+            [
+                _mm256_cvtepi32_pd(_mm256_castsi256_si128(a[0])),
+                _mm256_cvtepi32_pd(_mm256_extracti128_si256::<1>(a[0])),
+                _mm256_cvtepi32_pd(_mm256_castsi256_si128(a[1])),
+                _mm256_cvtepi32_pd(_mm256_extracti128_si256::<1>(a[1])),
+            ]
+        }
+    }
+    #[inline(always)]
+    fn bits_d(self, a: [__m256d; 4]) -> [__m256i; 4] {
+        four!(_mm256_castpd_si256(a))
+    }
+    #[inline(always)]
+    fn mul_d(self, a: [__m256d; 4], b: f64) -> [__m256d; 4] {
+        let b = unsafe { _mm256_set1_pd(b) };
+        four!(_mm256_mul_pd(a); b)
+    }
+    #[inline(always)]
+    fn add_d(self, a: [__m256d; 4], b: f64) -> [__m256d; 4] {
+        let b = unsafe { _mm256_set1_pd(b) };
+        four!(_mm256_add_pd(a); b)
+    }
+    #[inline(always)]
+    fn sum_d(self, a: [__m256d; 4], b: [__m256d; 4]) -> [__m256d; 4] {
+        four!(_mm256_add_pd(a, b))
+    }
+    #[inline(always)]
+    fn columns(self, [a, b, c, d]: [TwoF; 4]) -> [__m128; LANES] {
+        let [p, q] =
+            [eight_columns([a[0], b[0], c[0], d[0]]), eight_columns([a[1], b[1], c[1], d[1]])];
+        unsafe { core::mem::transmute::<[[__m128; 8]; 2], [__m128; LANES]>([p, q]) }
+    }
+    #[inline(always)]
+    fn store_q(self, four: __m128, to: &mut [f32; 4]) {
+        unsafe { _mm_storeu_ps(to.as_mut_ptr(), four) }
     }
 }
