@@ -195,8 +195,13 @@ def _facts(opened: Trajectory) -> Iterator[tuple[str, str]]:
     yield "bytes a frame", f"{whole / opened.n_frames:.1f}"
     if reader.truncated_tail:
         yield "cut", f"{reader.truncated_tail} bytes of an unfinished frame at the end are left out"
-    where = "in memory only" if opened.index_path is None else str(opened.index_path)
-    yield "index", f"{opened.index_state}, {where}"
+    if opened.index_state == "computed":
+        yield "index", "none needed: frames are of equal size"
+    else:
+        where = "in memory only" if opened.index_path is None else str(opened.index_path)
+        yield "index", f"{opened.index_state}, {where}"
+    for remark in opened.remarks:
+        yield "note", remark
 
 
 def _time_step(times: NDArray[np.float64]) -> str:
@@ -257,7 +262,9 @@ def index(
                 progress=progress,
             )
         if not quiet:
-            where = opened.index_path or "in memory only: no folder could be written"
+            where: Path | str = opened.index_path or "in memory only: no folder could be written"
+            if opened.index_state == "computed":
+                where = "nothing to keep: frames are of equal size"
             click.echo(f"{file}: {opened.n_frames} frames, {opened.index_state}, {where}")
 
 

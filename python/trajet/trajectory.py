@@ -66,7 +66,7 @@ def open(
         A file that MDAnalysis reads (PSF, PDB, GRO, TPR, PRMTOP, …), or None for plain coordinates.
         It is read when atoms are first selected.
     *trajectories
-        The trajectory: an XTC file.
+        The trajectory: an XTC or DCD file.
     allow_truncated_tail
         Read the whole frames of a file that ends inside a frame (a simulation that still runs). The
         report of every analysis records it.
@@ -170,7 +170,7 @@ class Trajectory:
 
     @property
     def format(self) -> str:
-        """The file's format: "XTC"."""
+        """The file's format: "XTC", "DCD", …."""
         return self._reader.format
 
     @property
@@ -195,8 +195,13 @@ class Trajectory:
 
     @property
     def index_state(self) -> str:
-        """Where the index came from: "built", "loaded" or "extended"."""
+        """Where the index came from: "built", "loaded", "extended" or, by arithmetic, "computed"."""
         return self._reader.index_state
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What one should know of the file: a header that disagrees with what it holds, …."""
+        return tuple(self._reader.remarks)
 
     @property
     def index_path(self) -> Path | None:
@@ -373,6 +378,7 @@ class Trajectory:
                 "n_atoms": reader.n_atoms,
                 "n_frames": reader.n_frames,
                 "truncated_tail": reader.truncated_tail,
+                "remarks": reader.remarks,
             }
         ]
         if self._topology_at is not None and self._topology_at.is_file():

@@ -81,7 +81,7 @@ pub fn cell_from_vectors(vectors: &[f32; 9], scale: f64) -> [f64; 6] {
     if !(la > 0.0 && lb > 0.0 && lc > 0.0 && (la + lb + lc).is_finite()) {
         return [f64::NAN; 6];
     }
-    let angle = |d: f64| if d == 0.0 { 90.0 } else { d.clamp(-1.0, 1.0).acos().to_degrees() };
+    let angle = |d: f64| if d == 0.0 { 90.0 } else { libm::acos(d.clamp(-1.0, 1.0)).to_degrees() };
     [
         la * scale,
         lb * scale,

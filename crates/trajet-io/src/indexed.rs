@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::index::{Found, Mark, Stamp};
-use crate::reader::{OpenOptions, Opening};
+use crate::reader::{Field, OpenOptions, Opening};
 use crate::source::Source;
 use crate::{Error, Fault, FrameIndex, Frames};
 
@@ -66,6 +66,11 @@ impl Indexed {
         }
         let path = self.source.path().to_owned();
         Err(Error::Stale { path, frame, offset: self.index.offset(frame) })
+    }
+
+    /// The error for vectors that this format, or this file, does not have.
+    pub(crate) fn no_field(&self, format: &'static str, field: Field) -> Error {
+        Error::NoField { path: self.source.path().to_owned(), format, field: field.name() }
     }
 
     /// The error for a frame whose bytes contradict the format.

@@ -5,6 +5,7 @@
 
 mod atoms;
 mod block;
+pub mod dcd;
 mod error;
 mod frames;
 pub mod index;

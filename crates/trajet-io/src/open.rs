@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crate::reader::{OpenOptions, Opening, ParallelFor, Reader};
 use crate::source::Source;
-use crate::{Error, xtc};
+use crate::{Error, dcd, xtc};
 
 /// Opens a trajectory of any format that is known, by its first bytes.
 ///
@@ -29,14 +29,16 @@ pub fn open(
     if xtc::sniff(first) {
         return Ok(Arc::new(xtc::Reader::open(source, options, threads, opening)?));
     }
+    if dcd::sniff(first) {
+        return Ok(Arc::new(dcd::Reader::open(source, options, opening)?));
+    }
     Err(Error::UnknownFormat { path: path.to_owned(), looks_like: describe(first) })
 }
 
 /// What the first bytes of a file that cannot be read suggest.
 fn describe(first: &[u8]) -> String {
-    let known: [(&[u8], usize, &str); 7] = [
+    let known: [(&[u8], usize, &str); 6] = [
         (b"\x00\x00\x07\xc9", 0, "it begins like a TRR trajectory"),
-        (b"CORD", 4, "it begins like a DCD trajectory"),
         (b"CORD", 8, "it begins like a DCD trajectory with 64-bit markers"),
         (b"CDF", 0, "it begins like a NetCDF file"),
         (b"\x89HDF", 0, "it begins like an HDF5 file"),

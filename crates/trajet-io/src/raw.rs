@@ -2,7 +2,7 @@
 //!
 //! `f32` Å cannot give back what was stored; this can. Each format describes its own frames.
 
-use crate::xtc;
+use crate::{dcd, xtc};
 
 /// One frame as its format stores it.
 #[non_exhaustive]
@@ -10,6 +10,8 @@ use crate::xtc;
 pub enum Raw {
     /// GROMACS' compressed format.
     Xtc(xtc::Frame),
+    /// The format of CHARMM and NAMD.
+    Dcd(dcd::Frame),
 }
 
 impl Raw {
@@ -21,6 +23,7 @@ impl Raw {
     pub fn take(&self, atoms: &[usize]) -> Raw {
         match self {
             Raw::Xtc(frame) => Raw::Xtc(frame.take(atoms)),
+            Raw::Dcd(frame) => Raw::Dcd(frame.take(atoms)),
         }
     }
 
@@ -28,6 +31,7 @@ impl Raw {
     pub fn n_atoms(&self) -> usize {
         match self {
             Raw::Xtc(frame) => frame.n_atoms(),
+            Raw::Dcd(frame) => frame.n_atoms(),
         }
     }
 }

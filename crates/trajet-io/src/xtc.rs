@@ -130,8 +130,7 @@ impl reader::Reader for Reader {
         out: &mut [f32],
     ) -> Result<Said, Error> {
         if field != Field::Positions {
-            let path = self.file.source.path().to_owned();
-            return Err(Error::NoField { path, format: self.format(), field: field.name() });
+            return Err(self.file.no_field(self.format(), field));
         }
         let set = scratch.set;
         let (head, ()) = self.with_frame(frames, at, scratch, |head, bytes, at_hand, memory| {

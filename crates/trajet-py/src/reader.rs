@@ -79,6 +79,11 @@ impl Reader {
     }
 
     #[getter]
+    fn remarks(&self) -> Vec<String> {
+        self.inner.remarks()
+    }
+
+    #[getter]
     fn truncated_tail(&self) -> u64 {
         self.inner.truncated_tail()
     }

@@ -220,6 +220,7 @@ fn read_on(
 fn read_raw(reader: &dyn Reader) -> Frame {
     match reader.read_raw(0, &mut Scratch::default()).unwrap() {
         Raw::Xtc(frame) => frame,
+        other => panic!("{other:?}"),
     }
 }
 

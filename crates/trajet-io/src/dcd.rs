@@ -1,0 +1,395 @@
+//! DCD, the trajectory format of CHARMM, NAMD, X-PLOR and LAMMPS.
+//!
+//! Source: the description in CHARMM's documentation (dynamc.info, "CORD" files) and NAMD's user guide,
+//! and files of these programs. All frames but the first, which holds fixed atoms too, have one size,
+//! so that the number of frames follows from the size of the file. What the header says of it is often
+//! wrong, and is a remark only. Coordinates are stored by axis.
+
+mod frame;
+mod head;
+
+use std::time::Instant;
+
+use trajet_simd::multiversion;
+
+use crate::index::{Found, Stamp};
+use crate::indexed::Indexed;
+use crate::reader::{self, Field, OpenOptions, Opening, Said, Scratch, Wanted};
+use crate::source::{Meter, Source};
+use crate::{Atoms, Error, Fault, FrameIndex, Frames, IndexState, Raw};
+pub use frame::Frame;
+use head::{CELL_BYTES, Head, Layout, Order};
+
+/// Whether a file that begins with `first` may be a DCD trajectory.
+pub fn sniff(first: &[u8]) -> bool {
+    let magic = [*b"\x54\0\0\0CORD", *b"\0\0\0\x54CORD"];
+    // A file cut inside its first words is still told by what is left of it.
+    let n = first.len().min(8);
+    magic.iter().any(|m| m[..n] == first[..n])
+}
+
+/// An open DCD trajectory.
+#[derive(Debug)]
+pub struct Reader {
+    file: Indexed,
+    head: Head,
+    /// Where atoms are fixed: all positions of the first frame, and the place of each atom among those
+    /// that move.
+    fixed: Option<Fixed>,
+}
+
+#[derive(Debug)]
+struct Fixed {
+    first: Vec<f32>,
+    /// `u32::MAX` for a fixed atom.
+    place: Vec<u32>,
+}
+
+impl Reader {
+    /// Reads the header of an open file.
+    ///
+    /// # Errors
+    /// [`Error::Truncated`], [`Error::Corrupt`], [`Error::Io`].
+    pub fn open(
+        source: Source,
+        options: &OpenOptions,
+        mut opening: Opening,
+    ) -> Result<Reader, Error> {
+        let begin = Instant::now();
+        let meter = &mut opening.meter;
+        let head = Head::read(&source, meter)?;
+        let index = index_of(&source, &head, options.allow_truncated_tail)?;
+        let stamp = Stamp::of(&source, source.size(), meter)?;
+        let found = Found { index, stamp, state: IndexState::Computed, sidecar: None };
+        let mut reader = Reader {
+            file: Indexed::new(source, found, options, opening, begin),
+            head,
+            fixed: None,
+        };
+        if let Some(free) = &reader.head.free {
+            let mut place = vec![u32::MAX; reader.head.n_atoms];
+            for (k, &atom) in free.iter().enumerate() {
+                place[atom as usize] = k as u32;
+            }
+            let mut scratch = Scratch::default();
+            let mut first = vec![0.0; 3 * reader.head.n_atoms];
+            let (frames, atoms) = (Frames::all(1), Atoms::all(reader.head.n_atoms));
+            let wanted = Wanted::positions(&frames, &atoms);
+            reader::Reader::read_frame(&reader, &wanted, 0, &mut scratch, &mut first)?;
+            reader.file.opening.meter.add(&scratch.meter);
+            reader.fixed = Some(Fixed { first, place });
+        }
+        Ok(reader)
+    }
+
+    /// What the frame's own bytes say, and its coordinates at their places in `bytes`, which hold
+    /// the `spans` of the frame.
+    fn said(&self, frame: u64, cell: &[u8]) -> Said {
+        let head = &self.head;
+        // As other readers count, so that times are equal in every bit.
+        let first = head.first_step() as f64 / head.steps() as f64;
+        Said {
+            time: (frame as f64 + first) * head.time_step(),
+            step: head.first_step() + frame as i64 * head.steps(),
+            cell: if cell.is_empty() { [f64::NAN; 6] } else { head::cell(head.order, cell) },
+        }
+    }
+
+    /// Makes sure that the record before `at` (from the frame's begin) is of `length` bytes.
+    fn check_marker(
+        &self,
+        frame: u64,
+        bytes: &[u8],
+        at: usize,
+        length: usize,
+    ) -> Result<(), Error> {
+        let found = self.head.order.i32(bytes, at) as u32;
+        if found as usize == length {
+            return Ok(());
+        }
+        let words = format!("a record of {length} bytes is marked as one of {found}");
+        Err(self.file.corrupt(frame, Fault::Malformed(words)))
+    }
+
+    /// Checks the markers of all records of a frame that is here whole.
+    fn check_markers(&self, frame: u64, bytes: &[u8], layout: &Layout) -> Result<(), Error> {
+        if self.head.has_cell() {
+            self.check_marker(frame, bytes, 0, CELL_BYTES)?;
+            self.check_marker(frame, bytes, CELL_BYTES + 4, CELL_BYTES)?;
+        }
+        let length = 4 * layout.n_atoms;
+        let mut at = layout.axes[0] - 4;
+        while at + length + 8 <= layout.len as usize {
+            self.check_marker(frame, bytes, at, length)?;
+            self.check_marker(frame, bytes, at + 4 + length, length)?;
+            at += length + 8;
+        }
+        Ok(())
+    }
+
+    /// Reads a frame whole, together with those that are wanted next.
+    fn whole<'s>(
+        &self,
+        frames: &Frames,
+        at: usize,
+        layout: &Layout,
+        scratch: &'s mut Scratch,
+    ) -> Result<&'s [u8], Error> {
+        let file = &self.file;
+        let frame = frames.get(at);
+        let (offset, len) = file.place(frame);
+        let until = match scratch.window.holds(offset, len) {
+            true => offset + len as u64,
+            false => file.wanted_until(frames, at),
+        };
+        let Scratch { window, meter, .. } = scratch;
+        let bytes = window.bytes(&file.source, offset, len, until, file.request_size, meter)?;
+        self.check_markers(frame, bytes, layout)?;
+        Ok(bytes)
+    }
+
+    /// Reads of a frame its cell and of each axis the coordinates from the first wanted atom to the
+    /// last.
+    fn spans(
+        &self,
+        frame: u64,
+        layout: &Layout,
+        span: &std::ops::Range<usize>,
+        own: &mut Own,
+        meter: &mut Meter,
+    ) -> Result<(), Error> {
+        let offset = self.file.index.offset(frame);
+        own.front.resize(layout.axes[0], 0);
+        let front = 0..layout.axes[0];
+        let n = 4 * span.len();
+        own.bytes.resize(3 * n, 0);
+        let x = layout.axes[0] + 4 * span.start;
+        // Where the first wanted atom stands near the frame's begin one request serves both.
+        if 4 * span.start <= self.file.request_size / 4 {
+            own.joined.resize(x + n, 0);
+            self.file.source.read_at(offset, &mut own.joined, meter)?;
+            own.front.copy_from_slice(&own.joined[front]);
+            own.bytes[..n].copy_from_slice(&own.joined[x..]);
+        } else {
+            self.file.source.read_at(offset, &mut own.front, meter)?;
+            self.file.source.read_at(offset + x as u64, &mut own.bytes[..n], meter)?;
+        }
+        for axis in 1..3 {
+            let at = offset + (layout.axes[axis] + 4 * span.start) as u64;
+            self.file.source.read_at(at, &mut own.bytes[axis * n..(axis + 1) * n], meter)?;
+        }
+        if self.head.has_cell() {
+            self.check_marker(frame, &own.front, 0, CELL_BYTES)?;
+            self.check_marker(frame, &own.front, CELL_BYTES + 4, CELL_BYTES)?;
+        }
+        self.check_marker(frame, &own.front, layout.axes[0] - 4, 4 * layout.n_atoms)
+    }
+}
+
+/// What a worker keeps between frames.
+#[derive(Debug, Default)]
+struct Own {
+    front: Vec<u8>,
+    bytes: Vec<u8>,
+    joined: Vec<u8>,
+}
+
+/// The frames, by the size of the file.
+fn index_of(source: &Source, head: &Head, allow_cut: bool) -> Result<FrameIndex, Error> {
+    let (first, others) = (head.layout(true).len, head.layout(false).len);
+    let size = source.size();
+    let truncated = |frame: u64, offset: u64, needed: u64| {
+        let path = source.path().to_owned();
+        Error::Truncated { path, frame, offset, needed, left: size - offset }
+    };
+    if size - head.data_at < first {
+        return Err(truncated(0, head.data_at, first));
+    }
+    let behind_first = size - head.data_at - first;
+    let n_frames = 1 + behind_first / others;
+    if !behind_first.is_multiple_of(others) && !allow_cut {
+        return Err(truncated(n_frames, size - behind_first % others, others));
+    }
+    let mut index = FrameIndex::new(head.n_atoms);
+    let mut offset = head.data_at;
+    let (start, time_step) = (head.first_step() as f64 / head.steps() as f64, head.time_step());
+    for frame in 0..n_frames {
+        let end = offset + if frame == 0 { first } else { others };
+        let step = head.first_step() + frame as i64 * head.steps();
+        index.push(offset, end, (frame as f64 + start) * time_step, step);
+        offset = end;
+    }
+    Ok(index)
+}
+
+impl reader::Reader for Reader {
+    fn format(&self) -> &'static str {
+        "DCD"
+    }
+
+    fn file(&self) -> &Indexed {
+        &self.file
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let (claimed, held) = (self.head.n_frames(), self.file.index.n_frames());
+        match i64::from(claimed) == held as i64 {
+            true => Vec::new(),
+            false => vec![format!(
+                "the header says {claimed} frames, the file holds {held}: those that it holds count"
+            )],
+        }
+    }
+
+    fn read_frame(
+        &self,
+        &Wanted { frames, atoms, field }: &Wanted<'_>,
+        at: usize,
+        scratch: &mut Scratch,
+        out: &mut [f32],
+    ) -> Result<Said, Error> {
+        if field != Field::Positions {
+            return Err(self.file.no_field(self.format(), field));
+        }
+        let frame = frames.get(at);
+        let layout = self.head.layout(frame == 0);
+        let out = out.as_chunks_mut::<3>().0;
+        let span = match atoms.sorted() {
+            Some([first, .., last]) => *first as usize..*last as usize + 1,
+            Some([only]) => *only as usize..*only as usize + 1,
+            Some([]) => 0..0,
+            None => 0..self.head.n_atoms,
+        };
+        let set = scratch.set;
+        let order = self.head.order;
+        let spared = (layout.len as usize - layout.axes[0]).saturating_sub(12 * span.len());
+        let moving = self.fixed.as_ref().filter(|_| frame > 0);
+        let said;
+        if moving.is_none() && spared > self.file.request_size {
+            let mut own: Box<Own> = scratch.take_own();
+            self.spans(frame, &layout, &span, &mut own, &mut scratch.meter)?;
+            let begin = Instant::now();
+            let (x, rest) = own.bytes.split_at(4 * span.len());
+            let (y, z) = rest.split_at(4 * span.len());
+            let from = span.start as u32;
+            interleave(set, order, [x, y, z], atoms.sorted(), from, out);
+            said = self.said(frame, self.cell_of(&own.front));
+            scratch.meter.decode_ns += begin.elapsed().as_nanos() as u64;
+            scratch.meter.bytes_used += (layout.axes[0] + 12 * span.len()) as u64;
+            scratch.keep_own(own);
+        } else {
+            let bytes = self.whole(frames, at, &layout, scratch)?;
+            let begin = Instant::now();
+            let axes = layout.axes.map(|at| &bytes[at..at + 4 * layout.n_atoms]);
+            match moving {
+                None => interleave(set, order, axes, atoms.sorted(), 0, out),
+                Some(fixed) => fixed.fill(order, axes, atoms, out),
+            }
+            said = self.said(frame, self.cell_of(bytes));
+            scratch.meter.decode_ns += begin.elapsed().as_nanos() as u64;
+            scratch.meter.bytes_used += layout.len;
+        }
+        scratch.meter.frames += 1;
+        scratch.meter.atoms_decoded += out.len() as u64;
+        Ok(said)
+    }
+
+    fn read_raw(&self, frame: u64, scratch: &mut Scratch) -> Result<Raw, Error> {
+        let frames = Frames::Strided { first: frame, step: 1, count: 1 };
+        self.file.index.check(&frames, self.file.source.path())?;
+        let layout = self.head.layout(frame == 0);
+        let order = self.head.order;
+        let bytes = self.whole(&frames, 0, &layout, scratch)?;
+        let cell = self.cell_of(bytes);
+        let cell = (!cell.is_empty()).then(|| std::array::from_fn(|k| order.f64(cell, 8 * k)));
+        let record = 4 * layout.n_atoms + 8;
+        let n_axes = (layout.len as usize - (layout.axes[0] - 4)) / record;
+        let moving = self.fixed.as_ref().filter(|_| frame > 0);
+        let axis = |k: usize| {
+            let at = layout.axes[0] + record * k;
+            let value = |place: usize| order.f32(bytes, at + 4 * place);
+            let one = |atom: usize| match moving {
+                Some(fixed) if fixed.place[atom] == u32::MAX && k < 3 => fixed.first[3 * atom + k],
+                Some(fixed) if fixed.place[atom] == u32::MAX => 0.0,
+                Some(fixed) => value(fixed.place[atom] as usize),
+                None => value(atom),
+            };
+            (0..self.head.n_atoms).map(one).collect()
+        };
+        Ok(Raw::Dcd(Frame { cell, axes: (0..n_axes).map(axis).collect() }))
+    }
+}
+
+impl Reader {
+    /// The record of the unit cell at the front of a frame; empty where there is none.
+    fn cell_of<'a>(&self, front: &'a [u8]) -> &'a [u8] {
+        if self.head.has_cell() { &front[4..4 + CELL_BYTES] } else { &[] }
+    }
+}
+
+impl Fixed {
+    /// Fixed atoms from the first frame, the others from this one.
+    fn fill(&self, order: Order, axes: [&[u8]; 3], atoms: &Atoms, out: &mut [[f32; 3]]) {
+        for (k, position) in out.iter_mut().enumerate() {
+            let atom = atoms.sorted().map_or(k, |list| list[k] as usize);
+            *position = match self.place[atom] {
+                u32::MAX => [0, 1, 2].map(|axis| self.first[3 * atom + axis]),
+                place => axes.map(|axis| order.f32(axis, 4 * place as usize)),
+            };
+        }
+    }
+}
+
+multiversion! {
+    /// Brings the axes together. `axes` begin with atom `from`.
+    fn interleave(
+        order: Order,
+        axes: [&[u8]; 3],
+        wanted: Option<&[u32]>,
+        from: u32,
+        out: &mut [[f32; 3]],
+    ) = interleave_of
+}
+
+#[inline(always)]
+fn interleave_of(
+    order: Order,
+    axes: [&[u8]; 3],
+    wanted: Option<&[u32]>,
+    from: u32,
+    out: &mut [[f32; 3]],
+) {
+    match order {
+        Order::Little => gather(axes, wanted, from, out, f32::from_le_bytes),
+        Order::Big => gather(axes, wanted, from, out, f32::from_be_bytes),
+    }
+}
+
+#[inline(always)]
+fn gather(
+    axes: [&[u8]; 3],
+    wanted: Option<&[u32]>,
+    from: u32,
+    out: &mut [[f32; 3]],
+    float: impl Fn([u8; 4]) -> f32,
+) {
+    let [x, y, z] = axes.map(|axis| axis.as_chunks::<4>().0);
+    match wanted {
+        None => {
+            let n = out.len();
+            let (x, y, z) = (&x[..n], &y[..n], &z[..n]);
+            for i in 0..n {
+                out[i] = [float(x[i]), float(y[i]), float(z[i])];
+            }
+        }
+        Some(list) => {
+            for (position, &atom) in out.iter_mut().zip(list) {
+                let i = (atom - from) as usize;
+                *position = [float(x[i]), float(y[i]), float(z[i])];
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

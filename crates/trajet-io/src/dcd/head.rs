@@ -1,0 +1,291 @@
+//! The header of a DCD file: Fortran records that say what every frame looks like.
+//!
+//! Layout: a record of 84 bytes ("CORD" and 20 words: frames, first step, steps between frames, …,
+//! fixed atoms [9th], time step [10th, a float, or a double in X-PLOR's files], cell [11th], fourth
+//! dimension [12th], version [20th, zero in X-PLOR's files]), titles of 80 characters, the number of
+//! atoms, and where atoms are fixed the numbers of those that are not.
+
+use crate::source::{Meter, Source};
+use crate::{Error, Fault};
+
+/// ps in CHARMM's unit of time.
+const PS_PER_AKMA: f64 = 4.888_821e-2;
+/// Bytes of the record of the unit cell, without its markers.
+pub(super) const CELL_BYTES: usize = 48;
+
+/// The order of bytes in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    Little,
+    Big,
+}
+
+impl Order {
+    pub(super) fn i32(self, bytes: &[u8], at: usize) -> i32 {
+        let word = bytes[at..at + 4].try_into().expect("four bytes");
+        match self {
+            Order::Little => i32::from_le_bytes(word),
+            Order::Big => i32::from_be_bytes(word),
+        }
+    }
+
+    pub(super) fn f32(self, bytes: &[u8], at: usize) -> f32 {
+        f32::from_bits(self.i32(bytes, at) as u32)
+    }
+
+    pub(super) fn f64(self, bytes: &[u8], at: usize) -> f64 {
+        let word = bytes[at..at + 8].try_into().expect("eight bytes");
+        match self {
+            Order::Little => f64::from_le_bytes(word),
+            Order::Big => f64::from_be_bytes(word),
+        }
+    }
+}
+
+/// What the header says.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Head {
+    pub(super) order: Order,
+    /// The 20 words behind "CORD".
+    pub(super) control: [i32; 20],
+    /// What marks the record of the titles.
+    pub(super) titles_marker: i32,
+    /// Titles of 80 characters each.
+    pub(super) titles: Vec<u8>,
+    pub(super) n_atoms: usize,
+    /// The atoms that move, ascending; none where all do.
+    pub(super) free: Option<Vec<u32>>,
+    /// Where the first frame begins.
+    pub(super) data_at: u64,
+}
+
+/// Reads the records of the header one after the other.
+struct Records<'a> {
+    source: &'a Source,
+    meter: &'a mut Meter,
+    order: Order,
+    at: u64,
+}
+
+impl Records<'_> {
+    /// The next record, which must have `fits` bytes.
+    fn next(&mut self, what: &str, fits: impl Fn(u64) -> bool) -> Result<Vec<u8>, Error> {
+        let marker = self.bytes(4)?;
+        let length = u64::from(self.order.i32(&marker, 0) as u32);
+        if !fits(length) {
+            return Err(self.malformed(format!("the record of {what} has {length} bytes")));
+        }
+        let body = self.bytes(length)?;
+        let closing = self.bytes(4)?;
+        if closing != marker {
+            let found = self.order.i32(&closing, 0);
+            return Err(self.malformed(format!(
+                "the record of {what} begins as one of {length} bytes and ends as one of {found}"
+            )));
+        }
+        Ok(body)
+    }
+
+    /// The titles and the marker of their record. A writer in wide use marks three titles as a record
+    /// of two, so that their number is what counts.
+    fn titles(&mut self) -> Result<(i32, Vec<u8>), Error> {
+        let front = self.bytes(8)?;
+        let (marker, n) = (self.order.i32(&front, 0), self.order.i32(&front, 4));
+        let Ok(n) = u64::try_from(n) else {
+            return Err(self.malformed(format!("{n} titles are claimed")));
+        };
+        let titles = self.bytes(80 * n)?;
+        let closing = self.bytes(4)?;
+        if self.order.i32(&closing, 0) != marker {
+            return Err(self.malformed(format!(
+                "behind {n} titles no marker of {marker} bytes ends their record"
+            )));
+        }
+        Ok((marker, titles))
+    }
+
+    /// The next bytes; what is allocated is there.
+    fn bytes(&mut self, n: u64) -> Result<Vec<u8>, Error> {
+        let left = self.source.size() - self.at;
+        if n > left {
+            let path = self.source.path().to_owned();
+            let needed = self.at + n;
+            return Err(Error::Truncated {
+                path,
+                frame: 0,
+                offset: 0,
+                needed,
+                left: self.at + left,
+            });
+        }
+        let mut bytes = vec![0; n as usize];
+        self.source.read_at(self.at, &mut bytes, self.meter)?;
+        self.at += n;
+        Ok(bytes)
+    }
+
+    fn malformed(&self, words: String) -> Error {
+        malformed(self.source, words)
+    }
+}
+
+fn malformed(source: &Source, words: String) -> Error {
+    let path = source.path().to_owned();
+    Error::Corrupt { path, frame: 0, offset: 0, fault: Fault::Malformed(words) }
+}
+
+impl Head {
+    /// Reads and checks the header.
+    ///
+    /// # Errors
+    /// [`Error::Truncated`], [`Error::Corrupt`], [`Error::Io`].
+    pub(super) fn read(source: &Source, meter: &mut Meter) -> Result<Head, Error> {
+        let mut first = [0; 4];
+        let n = source.size().min(4) as usize;
+        source.read_at(0, &mut first[..n], meter)?;
+        let order = if first == 84i32.to_be_bytes() { Order::Big } else { Order::Little };
+        let mut records = Records { source, meter, order, at: 0 };
+        let main = records.next("the header", |n| n == 84)?;
+        let control = std::array::from_fn(|k| order.i32(&main, 4 + 4 * k));
+        let (titles_marker, titles) = records.titles()?;
+        let atoms = records.next("the number of atoms", |n| n == 4)?;
+        let n_atoms = order.i32(&atoms, 0);
+        if n_atoms <= 0 {
+            let fault = Fault::AtomCount { found: n_atoms };
+            return Err(Error::Corrupt {
+                path: source.path().to_owned(),
+                frame: 0,
+                offset: 0,
+                fault,
+            });
+        }
+        let n_fixed = control[8];
+        if !(0..n_atoms).contains(&n_fixed) {
+            return Err(records.malformed(format!("{n_fixed} of {n_atoms} atoms are fixed")));
+        }
+        let free = match n_fixed {
+            0 => None,
+            _ => {
+                let n_free = (n_atoms - n_fixed) as u64;
+                let list = records.next("the atoms that move", |n| n == 4 * n_free)?;
+                Some(free_atoms(order, &list, n_atoms).map_err(|words| malformed(source, words))?)
+            }
+        };
+        let data_at = records.at;
+        let n_atoms = n_atoms as usize;
+        Ok(Head { order, control, titles_marker, titles, n_atoms, free, data_at })
+    }
+
+    /// X-PLOR's files have a version of zero, and none of CHARMM's additions.
+    fn is_charmm(&self) -> bool {
+        self.control[19] != 0
+    }
+
+    pub(super) fn has_cell(&self) -> bool {
+        self.is_charmm() && self.control[10] != 0
+    }
+
+    fn has_fourth_dimension(&self) -> bool {
+        self.is_charmm() && self.control[11] != 0
+    }
+
+    /// Frames by the header, which programs that were ended have never filled in.
+    pub(super) fn n_frames(&self) -> i32 {
+        self.control[0]
+    }
+
+    /// Step of the first frame.
+    pub(super) fn first_step(&self) -> i64 {
+        i64::from(self.control[1])
+    }
+
+    /// Steps between frames, at least one.
+    pub(super) fn steps(&self) -> i64 {
+        i64::from(self.control[2]).max(1)
+    }
+
+    /// ps between frames.
+    pub(super) fn time_step(&self) -> f64 {
+        let delta = if self.is_charmm() {
+            f64::from(f32::from_bits(self.control[9] as u32))
+        } else {
+            let words = [self.control[9] as u32, self.control[10] as u32];
+            let (high, low) = match self.order {
+                Order::Little => (words[1], words[0]),
+                Order::Big => (words[0], words[1]),
+            };
+            f64::from_bits(u64::from(high) << 32 | u64::from(low))
+        };
+        delta * PS_PER_AKMA * self.steps() as f64
+    }
+
+    /// Atoms that a frame but the first holds.
+    fn n_moving(&self) -> usize {
+        self.free.as_ref().map_or(self.n_atoms, Vec::len)
+    }
+
+    /// Where the records of a frame lie; the first one holds fixed atoms too.
+    pub(super) fn layout(&self, first: bool) -> Layout {
+        let n_atoms = if first { self.n_atoms } else { self.n_moving() };
+        let cell = if self.has_cell() { CELL_BYTES + 8 } else { 0 };
+        let record = 4 * n_atoms + 8;
+        let axes = [0, 1, 2].map(|axis| cell + record * axis + 4);
+        let records = if self.has_fourth_dimension() { 4 } else { 3 };
+        Layout { n_atoms, axes, len: (cell + record * records) as u64 }
+    }
+}
+
+/// Where the coordinates of a frame are, from its begin.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Layout {
+    /// Coordinates of an axis.
+    pub(super) n_atoms: usize,
+    /// The first coordinate of each axis, behind the marker of its record.
+    pub(super) axes: [usize; 3],
+    /// Bytes of the whole frame.
+    pub(super) len: u64,
+}
+
+/// The list of atoms that move, counted from zero.
+fn free_atoms(order: Order, list: &[u8], n_atoms: i32) -> Result<Vec<u32>, String> {
+    let mut free = Vec::with_capacity(list.len() / 4);
+    for k in 0..list.len() / 4 {
+        let atom = order.i32(list, 4 * k);
+        let last = free.last().map_or(0, |&last: &u32| last as i32 + 1);
+        if !(last + 1..=n_atoms).contains(&atom) {
+            return Err(format!(
+                "atom {atom} of {n_atoms} stands out of order among those that move"
+            ));
+        }
+        free.push(atom as u32 - 1);
+    }
+    Ok(free)
+}
+
+/// a, b, c (Å), α, β, γ (degrees) of a record of six doubles; NaN where there is no cell.
+///
+/// The order is a, γ, b, β, α, c. Angles are degrees, or cosines (NAMD) where all three lie between
+/// -1 and 1. Negative lengths or impossible angles mean that CHARMM wrote the symmetric matrix of
+/// box vectors instead: xx, xy, yy, xz, yz, zz.
+pub(super) fn cell(order: Order, record: &[u8]) -> [f64; 6] {
+    let u: [f64; 6] = std::array::from_fn(|k| order.f64(record, 8 * k));
+    let lengths = [u[0], u[2], u[5]];
+    let mut angles = [u[4], u[3], u[1]];
+    if angles.iter().all(|angle| (-1.0..=1.0).contains(angle)) {
+        angles = angles.map(|cosine| 90.0 - libm::asin(cosine).to_degrees());
+    }
+    let possible =
+        lengths.iter().chain(&angles).all(|&v| v >= 0.0) && angles.iter().all(|&v| v <= 180.0);
+    let cell = if possible {
+        [lengths[0], lengths[1], lengths[2], angles[0], angles[1], angles[2]]
+    } else {
+        let [xx, xy, yy, xz, yz, zz] = u.map(|v| v as f32);
+        crate::cell_from_vectors(&[xx, xy, xz, xy, yy, yz, xz, yz, zz], 1.0)
+    };
+    // Programs write zeros, or angles alone, where there is no cell.
+    if cell.iter().all(|v| v.is_finite()) && cell[..3].iter().all(|&v| v > 0.0) {
+        cell
+    } else {
+        [f64::NAN; 6]
+    }
+}
