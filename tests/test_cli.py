@@ -356,7 +356,7 @@ def test_missing_and_folder(adk: Adk, tmp_path: Path) -> None:
 def test_bad_requests(adk: Adk, tmp_path: Path) -> None:
     """Selections, frames, references and topologies that do not fit: one line that says what."""
     small = xtc_bytes.write_xtc(tmp_path / "small.xtc", np.zeros((2, 12, 3)))
-    dcd = Path(shutil.copy(datafiles.DCD, tmp_path / "adk.dcd"))
+    crd = Path(shutil.copy(datafiles.CRD, tmp_path / "adk.crd"))
     missing = tmp_path / "no.pdb"
     garbage = tmp_path / "garbage.psf"
     garbage.write_text("PSF\n\nnothing of the kind\n")
@@ -377,7 +377,7 @@ def test_bad_requests(adk: Adk, tmp_path: Path) -> None:
         ((adk.xtc, adk.xtc, *alpha), ()),
         ((garbage, adk.xtc, *alpha), (str(garbage),)),
         ((foreign, adk.xtc, *alpha), (str(foreign),)),
-        ((adk.psf, dcd, *alpha), (str(dcd),)),
+        ((adk.psf, crd, *alpha), (str(crd), "text file")),
     ]
     for arguments, words in rows:
         complaint = fail("rmsd", *arguments, "-o", outputs / "r.npz")

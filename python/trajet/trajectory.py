@@ -195,7 +195,7 @@ class Trajectory:
 
     @property
     def index_state(self) -> str:
-        """Where the index came from: "built", "loaded", "extended" or, by arithmetic, "computed"."""
+        """How the index came to be: "built", "loaded", "extended" or, by arithmetic, "computed"."""
         return self._reader.index_state
 
     @property
