@@ -68,6 +68,7 @@ class Reader:
         frames: Frames,
         atoms_wanted: NDArray[np.int64] | None,
         out: NDArray[np.float32],
+        field: str,
     ) -> dict[str, Any]: ...
 
 class Plan: ...

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, mdanalysis
-from trajet._trajet import FrameError, Reader, SelectionError, StaleIndexError
+from trajet._trajet import FormatError, FrameError, Reader, SelectionError, StaleIndexError
 from trajet.pools.pool import Frames
 
 DEFAULT_REQUEST_SIZE = 256 * 1024
@@ -39,6 +39,10 @@ class Block:
         `(n_frames,)`, int64, frame numbers.
     cells
         `(n_frames, 6)`, float64: a, b, c (Å), α, β, γ (degrees); NaN where a frame has no cell.
+    velocities
+        As `positions`, Å/ps; None unless asked for; NaN in frames that have none.
+    forces
+        As `positions`, kJ/(mol Å); None unless asked for; NaN in frames that have none.
     """
 
     positions: NDArray[np.float32]
@@ -46,6 +50,8 @@ class Block:
     steps: NDArray[np.int64]
     frames: NDArray[np.int64]
     cells: NDArray[np.float64]
+    velocities: NDArray[np.float32] | None = None
+    forces: NDArray[np.float32] | None = None
 
 
 def open(
@@ -66,7 +72,7 @@ def open(
         A file that MDAnalysis reads (PSF, PDB, GRO, TPR, PRMTOP, …), or None for plain coordinates.
         It is read when atoms are first selected.
     *trajectories
-        The trajectory: an XTC or DCD file.
+        The trajectory: an XTC, TRR, DCD or Amber NetCDF file.
     allow_truncated_tail
         Read the whole frames of a file that ends inside a frame (a simulation that still runs). The
         report of every analysis records it.
@@ -267,8 +273,11 @@ class Trajectory:
         frames: FrameChoice = None,
         atoms: Sequence[int] | NDArray[Any] | None = None,
         out: NDArray[np.float32] | None = None,
+        *,
+        velocities: bool = False,
+        forces: bool = False,
     ) -> Block:
-        """Read positions.
+        """Read positions, and velocities and forces where asked for.
 
         Parameters
         ----------
@@ -278,14 +287,18 @@ class Trajectory:
         atoms
             Atom indices in any order; None for all.
         out
-            An array `(n_frames, n_atoms, 3)`, float32, C order, to write to instead of a new one.
+            An array `(n_frames, n_atoms, 3)`, float32, C order, to write positions to instead of a
+            new one.
+        velocities, forces
+            Whether to read these too. TRR and NCDF can hold them. Frames without are NaN, as are the
+            positions of TRR frames that have none.
 
         Raises
         ------
         FrameError, SelectionError
             If a frame or an atom is out of range.
         FormatError
-            If a frame is corrupt.
+            If a frame is corrupt, or none of the frames has the velocities or forces asked for.
         ValueError
             If `out` does not fit.
 
@@ -295,7 +308,7 @@ class Trajectory:
         (10, 2, 3)
         """
         indices = None if atoms is None else _indices(atoms, self.n_atoms)
-        return self.read_indices(frames, indices, out)
+        return self.read_indices(frames, indices, out, velocities=velocities, forces=forces)
 
     def blocks(
         self,
@@ -320,17 +333,37 @@ class Trajectory:
         frames: FrameChoice,
         indices: NDArray[np.int64] | None,
         out: NDArray[np.float32] | None,
+        *,
+        velocities: bool = False,
+        forces: bool = False,
     ) -> Block:
         """Read the atoms of checked `indices`; see `read`."""
+
+        def further(
+            reader: Reader, numbers: Frames, shape: tuple[int, int, int], field: str
+        ) -> NDArray[np.float32]:
+            values = np.empty(shape, np.float32)
+            counts = reader.read(numbers, indices, values, field)["counts"]
+            if counts["empty_frames"] == counts["frames"] > 0:
+                raise FormatError(
+                    f"{self.path}: none of the {shape[0]} frames has {field}: read positions only"
+                )
+            return values
 
         def attempt(reader: Reader) -> Block:
             numbers = resolve_frames(frames, reader.n_frames, self.path)
             n_atoms = reader.n_atoms if indices is None else len(indices)
             shape = (_count(numbers), n_atoms, 3)
             positions = np.empty(shape, np.float32) if out is None else _fitting(out, shape)
-            got = reader.read(numbers, indices, positions)
+            got = reader.read(numbers, indices, positions, "positions")
             return Block(
-                positions, got["times"], got["steps"], frame_numbers(numbers), got["cells"]
+                positions,
+                got["times"],
+                got["steps"],
+                frame_numbers(numbers),
+                got["cells"],
+                further(reader, numbers, shape, "velocities") if velocities else None,
+                further(reader, numbers, shape, "forces") if forces else None,
             )
 
         return self.fresh(attempt)
@@ -427,7 +460,14 @@ class Selection:
         """The atoms as an MDAnalysis AtomGroup."""
         return self.trajectory.universe.atoms[self.indices]
 
-    def read(self, frames: FrameChoice = None, out: NDArray[np.float32] | None = None) -> Block:
+    def read(
+        self,
+        frames: FrameChoice = None,
+        out: NDArray[np.float32] | None = None,
+        *,
+        velocities: bool = False,
+        forces: bool = False,
+    ) -> Block:
         """Read the positions of these atoms; only they are decoded. See `Trajectory.read`.
 
         Examples
@@ -435,7 +475,9 @@ class Selection:
         >>> traj.select("name CA").read(frames=slice(0, 100)).positions.shape
         (98, 214, 3)
         """
-        return self.trajectory.read_indices(frames, self.indices, out)
+        return self.trajectory.read_indices(
+            frames, self.indices, out, velocities=velocities, forces=forces
+        )
 
     def blocks(self, size: int, frames: FrameChoice = None) -> Iterator[Block]:
         """Read block by block, into the same memory. See `Trajectory.blocks`."""

@@ -75,6 +75,16 @@ impl Atoms {
         self.sorted.as_deref()
     }
 
+    /// The stretch of the frame from the first wanted atom to the last; empty where none is wanted.
+    pub fn span(&self) -> std::ops::Range<usize> {
+        match self.sorted() {
+            Some([first, .., last]) => *first as usize..*last as usize + 1,
+            Some([only]) => *only as usize..*only as usize + 1,
+            Some([]) => 0..0,
+            None => 0..self.n_total,
+        }
+    }
+
     /// How many distinct atoms are wanted.
     pub fn n_sorted(&self) -> usize {
         self.sorted.as_ref().map_or(self.n_total, Vec::len)
@@ -100,7 +110,7 @@ mod tests {
         let atoms = Atoms::listed(&[5, 2, 2], 10).unwrap();
         assert_eq!(atoms.sorted(), Some(&[2, 5][..]));
         assert_eq!(atoms.order(), Some(&[1, 0, 0][..]));
-        assert_eq!((atoms.len(), atoms.n_sorted()), (3, 2));
+        assert_eq!((atoms.len(), atoms.n_sorted(), atoms.span()), (3, 2, 2..6));
         assert_eq!(atoms.next_wanted(), [2, 2, 2, 5, 5, 5, NONE]);
     }
 
@@ -118,6 +128,7 @@ mod tests {
                 matches!(Atoms::listed(&[bad], 3), Err(Error::AtomOutOfRange { atom, .. }) if atom == bad)
             );
         }
-        assert!(Atoms::listed(&[], 3).unwrap().is_empty());
+        let none = Atoms::listed(&[], 3).unwrap();
+        assert!(none.is_empty() && none.span().is_empty());
     }
 }

@@ -73,8 +73,8 @@ impl Block {
 
 /// The cell lengths (in the vectors' unit times `scale`) and angles (degrees) of three box vectors,
 /// row by row. All NaN where a vector has no length, or where a number is not finite.
-pub fn cell_from_vectors(vectors: &[f32; 9], scale: f64) -> [f64; 6] {
-    let row = |i: usize| [0, 1, 2].map(|k| f64::from(vectors[3 * i + k]));
+pub fn cell_from_vectors(vectors: &[f64; 9], scale: f64) -> [f64; 6] {
+    let row = |i: usize| [0, 1, 2].map(|k| vectors[3 * i + k]);
     let dot = |u: [f64; 3], v: [f64; 3]| u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
     let (a, b, c) = (row(0), row(1), row(2));
     let (la, lb, lc) = (dot(a, a).sqrt(), dot(b, b).sqrt(), dot(c, c).sqrt());
@@ -98,8 +98,8 @@ mod tests {
 
     #[test]
     fn a_rhombic_dodecahedron_has_its_angles() {
-        let d = 8.0f32;
-        let h = (0.5f32).sqrt() * d;
+        let d = 8.0f64;
+        let h = (0.5f64).sqrt() * d;
         let cell = cell_from_vectors(&[d, 0.0, 0.0, 0.0, d, 0.0, d / 2.0, d / 2.0, h], 10.0);
         for (got, want) in cell.iter().zip([80.0, 80.0, 80.0, 60.0, 60.0, 90.0]) {
             assert!((got - want).abs() < 1e-5, "{cell:?}");
@@ -109,6 +109,6 @@ mod tests {
     #[test]
     fn no_box_is_nan_not_zero() {
         assert!(cell_from_vectors(&[0.0; 9], 10.0).iter().all(|v| v.is_nan()));
-        assert!(cell_from_vectors(&[f32::INFINITY; 9], 10.0).iter().all(|v| v.is_nan()));
+        assert!(cell_from_vectors(&[f64::INFINITY; 9], 10.0).iter().all(|v| v.is_nan()));
     }
 }

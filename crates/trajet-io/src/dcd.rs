@@ -135,16 +135,8 @@ impl Reader {
         layout: &Layout,
         scratch: &'s mut Scratch,
     ) -> Result<&'s [u8], Error> {
-        let file = &self.file;
-        let frame = frames.get(at);
-        let (offset, len) = file.place(frame);
-        let until = match scratch.window.holds(offset, len) {
-            true => offset + len as u64,
-            false => file.wanted_until(frames, at),
-        };
-        let Scratch { window, meter, .. } = scratch;
-        let bytes = window.bytes(&file.source, offset, len, until, file.request_size, meter)?;
-        self.check_markers(frame, bytes, layout)?;
+        let bytes = self.file.whole(frames, at, &mut scratch.window, &mut scratch.meter)?;
+        self.check_markers(frames.get(at), bytes, layout)?;
         Ok(bytes)
     }
 
@@ -254,12 +246,7 @@ impl reader::Reader for Reader {
         let frame = frames.get(at);
         let layout = self.head.layout(frame == 0);
         let out = out.as_chunks_mut::<3>().0;
-        let span = match atoms.sorted() {
-            Some([first, .., last]) => *first as usize..*last as usize + 1,
-            Some([only]) => *only as usize..*only as usize + 1,
-            Some([]) => 0..0,
-            None => 0..self.head.n_atoms,
-        };
+        let span = atoms.span();
         let set = scratch.set;
         let order = self.head.order;
         let spared = (layout.len as usize - layout.axes[0]).saturating_sub(12 * span.len());

@@ -118,7 +118,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// The first bytes are of no format that is read here.
-    #[error("{}: frame 0 at byte 0: of no format that is read ({looks_like}): XTC and DCD are, and the topology comes before the trajectory", path.display())]
+    #[error("{}: frame 0 at byte 0: of no format that is read ({looks_like}): XTC, TRR and DCD are, and the topology comes before the trajectory", path.display())]
     UnknownFormat {
         /// The file.
         path: PathBuf,

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::index::{Found, Mark, Stamp};
 use crate::reader::{Field, OpenOptions, Opening};
-use crate::source::Source;
+use crate::source::{Meter, Source, Window};
 use crate::{Error, Fault, FrameIndex, Frames};
 
 /// An open trajectory whose frames have been found.
@@ -53,6 +53,26 @@ impl Indexed {
             end = self.index.offset(frames.get(next) + 1);
         }
         end
+    }
+
+    /// The bytes of a whole frame, read together with those that are wanted next.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub(crate) fn whole<'w>(
+        &self,
+        frames: &Frames,
+        at: usize,
+        window: &'w mut Window,
+        meter: &mut Meter,
+    ) -> Result<&'w [u8], Error> {
+        let (offset, len) = self.place(frames.get(at));
+        let until = match window.holds(offset, len) {
+            true => offset + len as u64,
+            false => self.wanted_until(frames, at),
+        };
+        let bytes = window.bytes(&self.source, offset, len, until, self.request_size, meter)?;
+        Ok(&bytes[..len])
     }
 
     /// Makes sure that a frame is the one that the index saw; `mark` is what its header says now,

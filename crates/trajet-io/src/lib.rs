@@ -14,6 +14,7 @@ mod open;
 mod raw;
 pub mod reader;
 pub mod source;
+pub mod trr;
 mod walk;
 mod xdr;
 pub mod xtc;

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crate::reader::{OpenOptions, Opening, ParallelFor, Reader};
 use crate::source::Source;
-use crate::{Error, dcd, xtc};
+use crate::{Error, dcd, trr, xtc};
 
 /// Opens a trajectory of any format that is known, by its first bytes.
 ///
@@ -29,6 +29,9 @@ pub fn open(
     if xtc::sniff(first) {
         return Ok(Arc::new(xtc::Reader::open(source, options, threads, opening)?));
     }
+    if trr::sniff(first) {
+        return Ok(Arc::new(trr::Reader::open(source, options, threads, opening)?));
+    }
     if dcd::sniff(first) {
         return Ok(Arc::new(dcd::Reader::open(source, options, opening)?));
     }
@@ -37,8 +40,7 @@ pub fn open(
 
 /// What the first bytes of a file that cannot be read suggest.
 fn describe(first: &[u8]) -> String {
-    let known: [(&[u8], usize, &str); 6] = [
-        (b"\x00\x00\x07\xc9", 0, "it begins like a TRR trajectory"),
+    let known: [(&[u8], usize, &str); 5] = [
         (b"CORD", 8, "it begins like a DCD trajectory with 64-bit markers"),
         (b"CDF", 0, "it begins like a NetCDF file"),
         (b"\x89HDF", 0, "it begins like an HDF5 file"),

@@ -2,7 +2,7 @@
 //!
 //! `f32` Å cannot give back what was stored; this can. Each format describes its own frames.
 
-use crate::{dcd, xtc};
+use crate::{dcd, trr, xtc};
 
 /// One frame as its format stores it.
 #[non_exhaustive]
@@ -10,6 +10,8 @@ use crate::{dcd, xtc};
 pub enum Raw {
     /// GROMACS' compressed format.
     Xtc(xtc::Frame),
+    /// GROMACS' format of full precision.
+    Trr(trr::Frame),
     /// The format of CHARMM and NAMD.
     Dcd(dcd::Frame),
 }
@@ -23,6 +25,7 @@ impl Raw {
     pub fn take(&self, atoms: &[usize]) -> Raw {
         match self {
             Raw::Xtc(frame) => Raw::Xtc(frame.take(atoms)),
+            Raw::Trr(frame) => Raw::Trr(frame.take(atoms)),
             Raw::Dcd(frame) => Raw::Dcd(frame.take(atoms)),
         }
     }
@@ -31,6 +34,7 @@ impl Raw {
     pub fn n_atoms(&self) -> usize {
         match self {
             Raw::Xtc(frame) => frame.n_atoms(),
+            Raw::Trr(frame) => frame.n_atoms(),
             Raw::Dcd(frame) => frame.n_atoms(),
         }
     }

@@ -10,6 +10,11 @@ pub(crate) fn f32_at(bytes: &[u8], at: usize) -> f32 {
     f32::from_be_bytes(word(bytes, at))
 }
 
+/// The double at byte `at`.
+pub(crate) fn f64_at(bytes: &[u8], at: usize) -> f64 {
+    f64::from_bits(u64_at(bytes, at))
+}
+
 /// The unsigned hyper (two words, the higher first) at byte `at`.
 pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_be_bytes(bytes[at..at + 8].try_into().expect("a slice of eight"))

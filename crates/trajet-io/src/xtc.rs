@@ -137,7 +137,7 @@ impl reader::Reader for Reader {
             decode::angstroms(set, head, bytes, at_hand, atoms, memory, out).map(|done| (done, ()))
         })?;
         let Mark { time, step, .. } = head.mark();
-        let cell = cell_from_vectors(&head.vectors, f64::from(ANGSTROM_PER_NM));
+        let cell = cell_from_vectors(&head.vectors.map(f64::from), f64::from(ANGSTROM_PER_NM));
         Ok(Said { time, step, cell })
     }
 

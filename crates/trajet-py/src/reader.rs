@@ -7,7 +7,7 @@ use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray3};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use trajet_io::{FrameMeta, Meter, OpenOptions, Scratch, Wanted};
+use trajet_io::{Field, FrameMeta, Meter, OpenOptions, Scratch, Wanted};
 
 use crate::arrays::{PyFrames, atoms, cells};
 use crate::control::FromPython;
@@ -131,33 +131,40 @@ impl Reader {
         PyArray1::from_slice(py, self.inner.index().offsets())
     }
 
-    /// Fills `out` with positions and returns times, steps, cells and counts.
-    #[pyo3(signature = (frames, atoms_wanted, out))]
+    /// Fills `out` with "positions", "velocities" or "forces"; returns times, steps, cells and counts.
+    #[pyo3(signature = (frames, atoms_wanted, out, field))]
     fn read<'py>(
         &self,
         py: Python<'py>,
         frames: PyFrames<'py>,
         atoms_wanted: Option<PyReadonlyArray1<'py, i64>>,
         mut out: PyReadwriteArray3<'py, f32>,
+        field: &str,
     ) -> PyResult<Bound<'py, PyDict>> {
+        let field = match field {
+            "positions" => Field::Positions,
+            "velocities" => Field::Velocities,
+            "forces" => Field::Forces,
+            other => return Err(PyValueError::new_err(format!("frames have no {other}"))),
+        };
         let frames = frames.to_frames();
         let raised = |error: trajet_io::Error| from_io(py, &error);
         let wanted = atoms(atoms_wanted, self.inner.index().n_atoms()).map_err(raised)?;
-        let positions =
+        let vectors =
             out.as_slice_mut().map_err(|_| PyValueError::new_err("out is not C-contiguous"))?;
         let frame_len = wanted.len() * 3;
-        if positions.len() != frames.len() * frame_len {
+        if vectors.len() != frames.len() * frame_len {
             return Err(PyValueError::new_err("out has another size than frames x atoms x 3"));
         }
         let stride = ATOMS_BETWEEN_SIGNALS / self.inner.index().n_atoms();
         let stride = stride.clamp(1, FRAMES_BETWEEN_SIGNALS);
         let mut scratch = self.spare().pop().unwrap_or_default().renewed();
         let mut meta = FrameMeta::default();
-        let wanted = Wanted::positions(&frames, &wanted);
+        let wanted = Wanted { frames: &frames, atoms: &wanted, field };
         let mut at = 0;
         while at < frames.len() {
             let end = (at + stride).min(frames.len());
-            let here = &mut positions[at * frame_len..end * frame_len];
+            let here = &mut vectors[at * frame_len..end * frame_len];
             py.detach(|| self.inner.read_into(&wanted, at..end, &mut scratch, here, &mut meta))
                 .map_err(raised)?;
             py.check_signals()?;

@@ -279,7 +279,7 @@ pub(super) fn cell(order: Order, record: &[u8]) -> [f64; 6] {
     let cell = if possible {
         [lengths[0], lengths[1], lengths[2], angles[0], angles[1], angles[2]]
     } else {
-        let [xx, xy, yy, xz, yz, zz] = u.map(|v| v as f32);
+        let [xx, xy, yy, xz, yz, zz] = u;
         crate::cell_from_vectors(&[xx, xy, xz, xy, yy, yz, xz, yz, zz], 1.0)
     };
     // Programs write zeros, or angles alone, where there is no cell.

@@ -1,0 +1,304 @@
+//! TRR, the full-precision trajectory format of GROMACS.
+//!
+//! Source: the TRR page of the GROMACS reference manual, and files of mixed and double precision. A
+//! frame may lack positions, velocities, forces or the box; frames of one file may differ in that.
+
+mod frame;
+mod head;
+
+use std::ops::Range;
+use std::time::Instant;
+
+use trajet_simd::multiversion;
+
+use crate::indexed::Indexed;
+use crate::reader::{self, Field, OpenOptions, Opening, ParallelFor, Said, Scratch, Wanted};
+use crate::source::{Meter, Source};
+use crate::xdr::{f32_at, f64_at};
+use crate::{Error, Fault, Frames, Raw, cell_from_vectors, walk};
+pub use frame::{Frame, Reals};
+use head::{Head, MAGIC, MOST_FRONT_BYTES, Trr, real_at};
+
+const ANGSTROM_PER_NM: f64 = 10.0;
+
+/// Whether a file that begins with `first` may be a TRR trajectory.
+pub fn sniff(first: &[u8]) -> bool {
+    // A file cut inside its first word is still told by what is left of it.
+    let n = first.len().min(4);
+    MAGIC.to_be_bytes()[..n] == first[..n]
+}
+
+/// An open TRR trajectory.
+#[derive(Debug)]
+pub struct Reader {
+    file: Indexed,
+}
+
+impl Reader {
+    /// Indexes an open file, from its sidecar where that fits.
+    ///
+    /// # Errors
+    /// [`Error::Truncated`], [`Error::Corrupt`], [`Error::AtomCount`], [`Error::Io`].
+    pub fn open(
+        source: Source,
+        options: &OpenOptions,
+        threads: &dyn ParallelFor,
+        mut opening: Opening,
+    ) -> Result<Reader, Error> {
+        let begin = Instant::now();
+        let found = walk::frames_of::<Trr>(&source, options, threads, &mut opening.meter)?;
+        let file = Indexed::new(source, found, options, opening, begin);
+        // A count that no part of any frame bears out must not decide how much memory is asked for.
+        let n_atoms = file.index.n_atoms();
+        if 12 * n_atoms as u64 > file.source.size() {
+            let words = format!("the header claims {n_atoms} atoms, for which no frame has room");
+            return Err(file.corrupt(0, Fault::Malformed(words)));
+        }
+        Ok(Reader { file })
+    }
+
+    /// The header of a frame of which the first bytes are here.
+    fn head(&self, frame: u64, bytes: &[u8]) -> Result<Head, Error> {
+        let head = Head::parse(bytes).ok();
+        self.file.check(frame, head.as_ref().map(Head::mark).as_ref())?;
+        Ok(head.expect("checked just now"))
+    }
+
+    /// Reads a frame whole, together with those that are wanted next.
+    fn whole<'s>(
+        &self,
+        frames: &Frames,
+        at: usize,
+        scratch: &'s mut Scratch,
+    ) -> Result<(Head, &'s [u8]), Error> {
+        let bytes = self.file.whole(frames, at, &mut scratch.window, &mut scratch.meter)?;
+        Ok((self.head(frames.get(at), bytes)?, bytes))
+    }
+
+    /// Reads of a frame its front and the vectors of the atoms in `span`: in one request where that
+    /// stretch begins close behind the front and lies where the last frame's did.
+    fn span(
+        &self,
+        frame: u64,
+        field: Field,
+        span: &Range<usize>,
+        own: &mut Own,
+        meter: &mut Meter,
+    ) -> Result<Head, Error> {
+        let (offset, len) = self.file.place(frame);
+        let place = |head: &Head| {
+            let vector = 3 * head.real;
+            let all = head.vectors(field)?;
+            Some(all.start + vector * span.start..all.start + vector * span.end)
+        };
+        let guess = own.last.as_ref().and_then(place);
+        let near = guess.filter(|guess| guess.start <= self.file.request_size / 4);
+        let front = near.as_ref().map_or(MOST_FRONT_BYTES, |near| near.end).min(len);
+        own.front.resize(front, 0);
+        self.file.source.read_at(offset, &mut own.front, meter)?;
+        let head = self.head(frame, &own.front)?;
+        own.last = Some(head);
+        own.vectors.clear();
+        if let Some(place) = place(&head) {
+            if place.end <= front {
+                own.vectors.extend_from_slice(&own.front[place]);
+            } else {
+                own.vectors.resize(place.len(), 0);
+                self.file.source.read_at(offset + place.start as u64, &mut own.vectors, meter)?;
+            }
+        }
+        Ok(head)
+    }
+}
+
+/// What a worker keeps between frames.
+#[derive(Debug, Default)]
+struct Own {
+    last: Option<Head>,
+    front: Vec<u8>,
+    vectors: Vec<u8>,
+}
+
+/// What a frame says of itself; `front` is the frame up to the end of its box at least.
+fn said(head: &Head, front: &[u8]) -> Said {
+    let mut cell = [f64::NAN; 6];
+    if let Some(place) = head.part(0) {
+        let real = |k: usize| real_at(front, head.real, place.start + k * head.real);
+        cell = cell_from_vectors(&std::array::from_fn(real), ANGSTROM_PER_NM);
+    }
+    Said { time: head.time, step: i64::from(head.step), cell }
+}
+
+/// By what the stored numbers are multiplied.
+fn scale(field: Field) -> f32 {
+    match field {
+        Field::Positions | Field::Velocities => 10.0,
+        Field::Forces => 0.1,
+    }
+}
+
+impl reader::Reader for Reader {
+    fn format(&self) -> &'static str {
+        "TRR"
+    }
+
+    fn file(&self) -> &Indexed {
+        &self.file
+    }
+
+    fn read_frame(
+        &self,
+        &Wanted { frames, atoms, field }: &Wanted<'_>,
+        at: usize,
+        scratch: &mut Scratch,
+        out: &mut [f32],
+    ) -> Result<Said, Error> {
+        let frame = frames.get(at);
+        let len = self.file.place(frame).1;
+        let span = atoms.span();
+        let out = out.as_chunks_mut::<3>().0;
+        let set = scratch.set;
+        // What a frame of double precision needs, so that no header must be read to decide.
+        let needed = MOST_FRONT_BYTES + 24 * span.len();
+        let said = if len.saturating_sub(needed) > self.file.request_size {
+            let mut own: Box<Own> = scratch.take_own();
+            let head = self.span(frame, field, &span, &mut own, &mut scratch.meter)?;
+            let begin = Instant::now();
+            let there = head.vectors(field).map(|_| &own.vectors[..]);
+            let from = span.start as u32;
+            fill(set, head.real, there, atoms.sorted(), from, scale(field), out);
+            let said = said(&head, &own.front);
+            let used = own.front.len() + own.vectors.len();
+            count(&mut scratch.meter, begin, there.map(|_| out.len()), used);
+            scratch.keep_own(own);
+            said
+        } else {
+            let (head, bytes) = self.whole(frames, at, scratch)?;
+            let begin = Instant::now();
+            let there = head.vectors(field).map(|place| &bytes[place]);
+            fill(set, head.real, there, atoms.sorted(), 0, scale(field), out);
+            let (said, decoded) = (said(&head, bytes), there.map(|_| out.len()));
+            count(&mut scratch.meter, begin, decoded, len);
+            said
+        };
+        Ok(said)
+    }
+
+    fn read_raw(&self, frame: u64, scratch: &mut Scratch) -> Result<Raw, Error> {
+        let frames = Frames::Strided { first: frame, step: 1, count: 1 };
+        self.file.index.check(&frames, self.file.source.path())?;
+        let (head, bytes) = self.whole(&frames, 0, scratch)?;
+        let part = |k: usize| {
+            let bytes = &bytes[head.part(k)?];
+            let n = bytes.len() / head.real;
+            Some(if head.real == 4 {
+                Reals::Single((0..n).map(|i| f32_at(bytes, 4 * i)).collect())
+            } else {
+                Reals::Double((0..n).map(|i| f64_at(bytes, 8 * i)).collect())
+            })
+        };
+        let Head { n_atoms, real, step, time, lambda, .. } = head;
+        let [vectors, virial, pressure, positions, velocities, forces] =
+            [0, 1, 2, 3, 4, 5].map(part);
+        let double = real == 8;
+        Ok(Raw::Trr(Frame {
+            n_atoms,
+            double,
+            step,
+            time,
+            lambda,
+            vectors,
+            virial,
+            pressure,
+            positions,
+            velocities,
+            forces,
+        }))
+    }
+}
+
+/// Counts a frame of which so many atoms were decoded, none where it lacks what was wanted.
+fn count(meter: &mut Meter, begin: Instant, decoded: Option<usize>, used: usize) {
+    meter.decode_ns += begin.elapsed().as_nanos() as u64;
+    meter.bytes_used += used as u64;
+    meter.frames += 1;
+    match decoded {
+        Some(atoms) => meter.atoms_decoded += atoms as u64,
+        None => meter.empty_frames += 1,
+    }
+}
+
+/// Writes the wanted atoms' vectors; `bytes` begin with those of atom `from`, and are none where the
+/// frame lacks them.
+fn fill(
+    set: trajet_simd::InstructionSet,
+    real: usize,
+    bytes: Option<&[u8]>,
+    wanted: Option<&[u32]>,
+    from: u32,
+    scale: f32,
+    out: &mut [[f32; 3]],
+) {
+    match bytes {
+        None => out.fill([f32::NAN; 3]),
+        Some(bytes) if real == 4 => floats(set, bytes, wanted, from, scale, out),
+        Some(bytes) => doubles(set, bytes, wanted, from, scale, out),
+    }
+}
+
+multiversion! {
+    /// Floats: swapped and scaled.
+    fn floats(
+        bytes: &[u8],
+        wanted: Option<&[u32]>,
+        from: u32,
+        scale: f32,
+        out: &mut [[f32; 3]],
+    ) = floats_of
+}
+
+#[inline(always)]
+fn floats_of(bytes: &[u8], wanted: Option<&[u32]>, from: u32, scale: f32, out: &mut [[f32; 3]]) {
+    let words = bytes.as_chunks::<4>().0;
+    match wanted {
+        None => {
+            for (value, &word) in out.as_flattened_mut().iter_mut().zip(words) {
+                *value = f32::from_be_bytes(word) * scale;
+            }
+        }
+        Some(list) => {
+            let triples = words.as_chunks::<3>().0;
+            for (vector, &atom) in out.iter_mut().zip(list) {
+                *vector = triples[(atom - from) as usize].map(|w| f32::from_be_bytes(w) * scale);
+            }
+        }
+    }
+}
+
+multiversion! {
+    /// Doubles: rounded to floats before they are scaled, as other readers do.
+    fn doubles(
+        bytes: &[u8],
+        wanted: Option<&[u32]>,
+        from: u32,
+        scale: f32,
+        out: &mut [[f32; 3]],
+    ) = doubles_of
+}
+
+#[inline(always)]
+fn doubles_of(bytes: &[u8], wanted: Option<&[u32]>, from: u32, scale: f32, out: &mut [[f32; 3]]) {
+    let triples = bytes.as_chunks::<8>().0.as_chunks::<3>().0;
+    let one = |triple: &[[u8; 8]; 3]| triple.map(|word| f64::from_be_bytes(word) as f32 * scale);
+    match wanted {
+        None => out.iter_mut().zip(triples).for_each(|(vector, triple)| *vector = one(triple)),
+        Some(list) => {
+            for (vector, &atom) in out.iter_mut().zip(list) {
+                *vector = one(&triples[(atom - from) as usize]);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

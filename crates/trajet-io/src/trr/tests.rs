@@ -1,0 +1,219 @@
+//! Laws of the reader on files that a naive writer makes.
+
+use proptest::prelude::*;
+use trajet_simd::InstructionSet;
+
+use crate::trr::Reals;
+use crate::{
+    Atoms, Error, Field, FrameMeta, Frames, OpenOptions, Raw, Reader, Scratch, Serial, Wanted, open,
+};
+
+/// What is written.
+#[derive(Clone, Debug)]
+struct Drawn {
+    double: bool,
+    n_atoms: usize,
+    /// Of each frame which of box, virial, pressure, positions, velocities, forces it holds.
+    parts: Vec<[bool; 6]>,
+    seed: u32,
+}
+
+impl Drawn {
+    /// A number of some size that a float holds exactly.
+    fn value(&self, frame: usize, part: usize, k: usize) -> f64 {
+        let mixed = (frame * 1009 + part * 131 + k * 31 + self.seed as usize) as u32;
+        f64::from(f32::from_bits(0x3f00_0000 | mixed.wrapping_mul(2_654_435_761) >> 8))
+    }
+
+    /// Whether a frame holds a part: the box, where it holds nothing else.
+    fn holds(&self, frame: usize, part: usize) -> bool {
+        let parts = self.parts[frame];
+        parts[part] || part == 0 && !parts.iter().any(|&there| there)
+    }
+
+    fn real(&self, value: f64) -> Vec<u8> {
+        match self.double {
+            true => value.to_be_bytes().to_vec(),
+            false => (value as f32).to_be_bytes().to_vec(),
+        }
+    }
+
+    /// The file, and where its frames end.
+    fn write(&self) -> (Vec<u8>, Vec<usize>) {
+        let mut bytes = Vec::new();
+        let mut ends = Vec::new();
+        for frame in 0..self.parts.len() {
+            let words = |bytes: &mut Vec<u8>, words: &[i32]| {
+                words.iter().for_each(|w| bytes.extend(w.to_be_bytes()));
+            };
+            let n = |part: usize| if part < 3 { 9 } else { 3 * self.n_atoms };
+            let real = if self.double { 8 } else { 4 };
+            let size =
+                |part: usize| if self.holds(frame, part) { (n(part) * real) as i32 } else { 0 };
+            words(&mut bytes, &[1993, 13, 12]);
+            bytes.extend(b"GMX_trn_file");
+            words(&mut bytes, &[0, 0, size(0), size(1), size(2), 0, 0, size(3), size(4), size(5)]);
+            words(&mut bytes, &[self.n_atoms as i32, frame as i32 * 50, 0]);
+            bytes.extend(self.real(frame as f64 * 0.1));
+            bytes.extend(self.real(0.5));
+            for part in (0..6).filter(|&part| self.holds(frame, part)) {
+                for k in 0..n(part) {
+                    bytes.extend(self.real(self.value(frame, part, k)));
+                }
+            }
+            ends.push(bytes.len());
+        }
+        (bytes, ends)
+    }
+}
+
+fn drawn() -> impl Strategy<Value = Drawn> {
+    (any::<bool>(), 1usize..40, prop::collection::vec(any::<[bool; 6]>(), 1..7), any::<u32>())
+        .prop_map(|(double, n_atoms, mut parts, seed)| {
+            // A count that no frame bears out is refused.
+            parts[0][3] = true;
+            Drawn { double, n_atoms, parts, seed }
+        })
+}
+
+fn opened(bytes: &[u8], options: &OpenOptions) -> (tempfile::TempDir, Result<Opened, Error>) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.trr");
+    std::fs::write(&path, bytes).unwrap();
+    let reader = open(&path, &OpenOptions { sidecar: false, ..options.clone() }, &Serial);
+    (folder, reader.map(Opened))
+}
+
+struct Opened(std::sync::Arc<dyn Reader>);
+
+impl Opened {
+    fn read(&self, set: InstructionSet, field: Field, list: &[i64]) -> (Vec<f32>, Scratch) {
+        let atoms = Atoms::listed(list, self.0.index().n_atoms()).unwrap();
+        let frames = Frames::all(self.0.index().n_frames());
+        let mut out = vec![0.0; frames.len() * atoms.len() * 3];
+        let mut scratch = Scratch::on(set);
+        let wanted = Wanted { frames: &frames, atoms: &atoms, field };
+        let mut meta = FrameMeta::default();
+        self.0.read_into(&wanted, 0..frames.len(), &mut scratch, &mut out, &mut meta).unwrap();
+        (out, scratch)
+    }
+}
+
+const FIELDS: [(Field, f32); 3] =
+    [(Field::Positions, 10.0), (Field::Velocities, 10.0), (Field::Forces, 0.1)];
+
+proptest! {
+    #[test]
+    fn every_vector_comes_back_in_our_units(
+        drawn in drawn(),
+        list in prop::collection::vec(0i64..1000, 0..12),
+        request_size in prop::sample::select(vec![1usize, 300, 100_000]),
+    ) {
+        let list: Vec<i64> = list.iter().map(|a| a % drawn.n_atoms as i64).collect();
+        let options = OpenOptions { request_size, ..Default::default() };
+        let (_folder, reader) = opened(&drawn.write().0, &options);
+        let reader = reader.unwrap();
+        prop_assert_eq!(reader.0.index().steps()[drawn.parts.len() - 1], 50 * (drawn.parts.len() as i64 - 1));
+        for set in InstructionSet::available() {
+            for (k, (field, scale)) in FIELDS.into_iter().enumerate() {
+                let (got, scratch) = reader.read(set, field, &list);
+                let mut want = Vec::new();
+                let mut empty = 0;
+                for frame in 0..drawn.parts.len() {
+                    let there = drawn.holds(frame, 3 + k);
+                    empty += u64::from(!there);
+                    want.extend(list.iter().flat_map(|&atom| [0, 1, 2].map(|axis| match there {
+                        true => (drawn.value(frame, 3 + k, 3 * atom as usize + axis) as f32) * scale,
+                        false => f32::NAN,
+                    })));
+                }
+                prop_assert_eq!(bits(&got), bits(&want));
+                prop_assert_eq!(scratch.meter.empty_frames, empty);
+            }
+        }
+    }
+
+    #[test]
+    fn the_raw_frame_keeps_its_precision(drawn in drawn()) {
+        let (_folder, reader) = opened(&drawn.write().0, &OpenOptions::default());
+        let reader = reader.unwrap();
+        for frame in 0..drawn.parts.len() {
+            let raw = reader.0.read_raw(frame as u64, &mut Scratch::default()).unwrap();
+            let Raw::Trr(raw) = raw else { panic!("another format") };
+            let parts = [&raw.vectors, &raw.virial, &raw.pressure, &raw.positions, &raw.velocities, &raw.forces];
+            for (part, reals) in parts.into_iter().enumerate() {
+                let n = if part < 3 { 9 } else { 3 * drawn.n_atoms };
+                let values = || (0..n).map(|k| drawn.value(frame, part, k));
+                let want = drawn.holds(frame, part).then(|| match drawn.double {
+                    true => Reals::Double(values().collect()),
+                    false => Reals::Single(values().map(|v| v as f32).collect()),
+                });
+                prop_assert_eq!(reals, &want);
+            }
+            let taken = raw.take(&[0]);
+            prop_assert_eq!(taken.n_atoms(), 1);
+            prop_assert_eq!(taken.vectors, raw.vectors);
+        }
+    }
+
+    #[test]
+    fn a_cut_file_is_an_error_unless_its_whole_frames_are_enough(
+        drawn in drawn(),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let (bytes, ends) = drawn.write();
+        let at = cut.index(bytes.len() - 1) + 1;
+        let whole = ends.iter().filter(|&&end| end <= at).count();
+        let (_folder, strict) = opened(&bytes[..at], &OpenOptions::default());
+        prop_assert_eq!(strict.is_ok(), ends.contains(&at));
+        let allow = OpenOptions { allow_truncated_tail: true, ..Default::default() };
+        let (_folder, lax) = opened(&bytes[..at], &allow);
+        match lax {
+            Ok(lax) => prop_assert_eq!(lax.0.index().n_frames(), whole),
+            Err(error) => {
+                let cut = matches!(error, Error::Truncated { .. });
+                prop_assert!(cut, "{}", error);
+                prop_assert_eq!(whole, 0);
+            }
+        }
+    }
+
+    #[test]
+    fn damage_is_an_error_or_another_number_but_no_panic(
+        drawn in drawn(),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..5),
+    ) {
+        let mut bytes = drawn.write().0;
+        for (at, value) in damage {
+            let at = at.index(bytes.len());
+            bytes[at] = value;
+        }
+        let allow = OpenOptions { allow_truncated_tail: true, ..Default::default() };
+        let (_folder, reader) = opened(&bytes, &allow);
+        let Ok(Opened(reader)) = reader else { return Ok(()) };
+        prop_assert!(reader.index().n_atoms() * 12 <= bytes.len());
+        let (frames, atoms) = (Frames::all(reader.index().n_frames()), Atoms::all(reader.index().n_atoms()));
+        let mut out = vec![0.0; frames.len() * atoms.len() * 3];
+        for (field, _) in FIELDS {
+            let wanted = Wanted { frames: &frames, atoms: &atoms, field };
+            let _ = reader.read_into(&wanted, 0..frames.len(), &mut Scratch::default(), &mut out, &mut FrameMeta::default());
+        }
+        for frame in 0..frames.len() {
+            let _ = reader.read_raw(frame as u64, &mut Scratch::default());
+        }
+    }
+}
+
+/// Comparable where they are no numbers.
+fn bits(values: &[f32]) -> Vec<u32> {
+    values.iter().map(|v| if v.is_nan() { u32::MAX } else { v.to_bits() }).collect()
+}
+
+#[test]
+fn a_count_without_room_is_refused() {
+    let mut drawn = Drawn { double: false, n_atoms: 1000, parts: vec![[false; 6]], seed: 0 };
+    let refused = opened(&drawn.write().0, &OpenOptions::default()).1.map(drop).unwrap_err();
+    assert!(refused.to_string().contains("1000 atoms"), "{refused}");
+    drawn.parts.push([false, false, false, true, false, false]);
+    assert!(opened(&drawn.write().0, &OpenOptions::default()).1.is_ok());
+}
