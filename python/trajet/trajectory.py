@@ -290,8 +290,8 @@ class Trajectory:
             An array `(n_frames, n_atoms, 3)`, float32, C order, to write positions to instead of a
             new one.
         velocities, forces
-            Whether to read these too. TRR and NCDF can hold them. Frames without are NaN, as are the
-            positions of TRR frames that have none.
+            Whether to read these too. TRR and NCDF can hold them. Frames without are NaN, as are
+            the positions of TRR frames that have none.
 
         Raises
         ------
