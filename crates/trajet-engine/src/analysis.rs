@@ -18,6 +18,27 @@ pub struct Output {
     pub state: State,
 }
 
+/// Why an analysis or a transform cannot take a frame: it has no cell, no positions, ….
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refusal {
+    /// Its number in the trajectory.
+    pub frame: u64,
+    /// What is wrong, and what to do.
+    pub why: String,
+}
+
+/// Refuses the first frame with a position that is no number, which would spoil every fold.
+///
+/// # Errors
+/// [`Refusal`].
+pub(crate) fn check_finite(block: &Block) -> Result<(), Refusal> {
+    let spoiled = |&i: &usize| !block.frame(i).iter().all(|x| x.is_finite());
+    let Some(i) = (0..block.n_frames()).find(spoiled) else { return Ok(()) };
+    let why =
+        "a selected atom has no position there (not a number): leave this frame out".to_owned();
+    Err(Refusal { frame: block.meta.frames[i], why })
+}
+
 /// A function of frames.
 pub trait Analysis: Send + Sync {
     /// Numbers that each frame yields; 0 where frames are only folded.
@@ -27,7 +48,10 @@ pub trait Analysis: Send + Sync {
     fn empty(&self) -> State;
 
     /// Writes the block's rows (`[n_frames, row_width]`) and folds its frames into `state`.
-    fn absorb(&self, block: &Block, rows: &mut [f64], state: &mut State);
+    ///
+    /// # Errors
+    /// [`Refusal`] of the first frame that cannot be taken.
+    fn absorb(&self, block: &Block, rows: &mut [f64], state: &mut State) -> Result<(), Refusal>;
 
     /// The state of two neighbouring stretches of frames, `left` before `right`.
     fn merge(&self, left: State, right: State) -> State;

@@ -2,7 +2,7 @@
 
 use trajet_io::Block;
 
-use crate::analysis::{Analysis, State};
+use crate::analysis::{Analysis, Refusal, State, check_finite};
 
 /// Sums positions over frames. The state is the number of frames, then the sums `[n_atoms, 3]`.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +27,7 @@ impl Analysis for Average {
         vec![0.0; 1 + 3 * self.n_atoms]
     }
 
-    fn absorb(&self, block: &Block, _: &mut [f64], state: &mut State) {
+    fn absorb(&self, block: &Block, _: &mut [f64], state: &mut State) -> Result<(), Refusal> {
         let (count, sums) = state.split_at_mut(1);
         for i in 0..block.n_frames() {
             count[0] += 1.0;
@@ -35,6 +35,10 @@ impl Analysis for Average {
                 *sum += f64::from(x);
             }
         }
+        if !sums.iter().all(|sum| sum.is_finite()) {
+            check_finite(block)?;
+        }
+        Ok(())
     }
 
     fn merge(&self, mut left: State, right: State) -> State {

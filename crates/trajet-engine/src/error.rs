@@ -1,6 +1,7 @@
 //! What went wrong in a run: every task that failed, with its frames.
 
 use std::fmt;
+use std::path::PathBuf;
 
 /// Why a task failed.
 #[non_exhaustive]
@@ -9,6 +10,24 @@ pub enum TaskFault {
     /// Reading or decoding failed.
     #[error(transparent)]
     Input(#[from] trajet_io::Error),
+    /// A frame that the analysis cannot take.
+    #[error("{}: frame {frame}: {why}", path.display())]
+    Refused {
+        /// The trajectory.
+        path: PathBuf,
+        /// The frame.
+        frame: u64,
+        /// What is wrong, and what to do.
+        why: String,
+    },
+    /// The result does not fit into memory.
+    #[error("{needed} GiB are needed for {what}")]
+    Memory {
+        /// GiB, rounded up.
+        needed: u64,
+        /// Of what.
+        what: &'static str,
+    },
     /// The system lets this process start no thread.
     #[error("no thread could be started ({0}): ask for fewer, or raise the limit of processes")]
     NoThread(String),

@@ -7,7 +7,11 @@
 
 pub mod analysis;
 pub mod average;
+pub mod dihedrals;
+pub mod distances;
 mod error;
+pub mod moments;
+mod places;
 pub mod plan;
 pub mod report;
 pub mod rmsd;
@@ -16,6 +20,6 @@ pub mod schedule;
 pub mod transform;
 pub mod tree;
 
-pub use analysis::{Analysis, Output, Pass, State};
+pub use analysis::{Analysis, Output, Pass, Refusal, State};
 pub use error::{RunError, TaskError, TaskFault};
 pub use run::{Budget, Control, open, run};

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use trajet_io::{Atoms, Block, Error};
 use trajet_kernels::superpose::{Coordinates, Reference};
 
-use crate::analysis::{Analysis, Output, Pass, State};
+use crate::analysis::{Analysis, Output, Pass, Refusal, State};
 use crate::average::Average;
-use crate::transform::{Places, Superpose};
+use crate::places::{Places, together};
+use crate::transform::Superpose;
 
 /// How a frame is laid on the reference before distances are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,29 +54,11 @@ pub struct Request {
 /// # Panics
 /// If a group is empty or its reference or weights are of another length.
 pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
-    let wanted = || std::iter::once(&request.main).chain(&request.groups);
-    // A single selection is read as it is given; several share what they have in common.
-    let union: Vec<i64> = match &request.groups[..] {
-        [] => request.main.atoms.clone(),
-        _ => {
-            let mut all: Vec<i64> = wanted().flat_map(|g| &g.atoms).copied().collect();
-            all.sort_unstable();
-            all.dedup();
-            all
-        }
-    };
+    let wanted = std::iter::once(&request.main).chain(&request.groups);
+    let lists: Vec<&[i64]> = wanted.map(|group| &group.atoms[..]).collect();
+    let (union, places) = together(&lists);
     let atoms = Atoms::listed(&union, n_atoms)?;
-    let places = |group: &Group| match &request.groups[..] {
-        [] => Places::All,
-        _ => Places::Listed(
-            group
-                .atoms
-                .iter()
-                .map(|a| union.binary_search(a).expect("part of the union") as u32)
-                .collect(),
-        ),
-    };
-    let places: Arc<[Places]> = wanted().map(places).collect();
+    let places: Arc<[Places]> = places.into();
     let Request { main, groups, fit, average } = request;
     if !average {
         return Ok(Pass {
@@ -136,10 +119,10 @@ impl Analysis for Rmsd {
         State::new()
     }
 
-    fn absorb(&self, block: &Block, rows: &mut [f64], _: &mut State) {
+    fn absorb(&self, block: &Block, rows: &mut [f64], _: &mut State) -> Result<(), Refusal> {
         let mut gathered = Vec::new();
         let mut mobile = Coordinates::default();
-        let [main, groups @ ..] = &self.references[..] else { return };
+        let [main, groups @ ..] = &self.references[..] else { return Ok(()) };
         for (i, row) in rows.chunks_exact_mut(self.row_width()).enumerate() {
             mobile.set(self.places[0].gather(block.frame(i), &mut gathered));
             if self.fit == Fit::Superposition && groups.is_empty() {
@@ -157,6 +140,7 @@ impl Analysis for Rmsd {
                 row[k + 1] = group.rmsd_moved(&mobile, &motion);
             }
         }
+        Ok(())
     }
 
     fn merge(&self, left: State, _: State) -> State {

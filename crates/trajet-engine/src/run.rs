@@ -1,8 +1,8 @@
 //! Runs the passes of an analysis on threads. This room starts the only threads of the library.
 //!
-//! Memory is bounded by the workers: each owns one block, one window of file bytes and the rows of
-//! its task; beside them there are the result's rows and the states that wait for their sibling (at
-//! most a few for each task under way).
+//! Memory is bounded by the workers: each owns one block and one window of file bytes; beside them
+//! there are the result's rows, of which each task writes its own part, and the states that wait for
+//! their sibling (at most a few for each task under way).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use trajet_io::{Block, Frames, OpenOptions, ParallelFor, Reader, Scratch, Wanted};
 
-use crate::analysis::{Output, Pass, State};
+use crate::analysis::{Output, Pass, Refusal, State};
 use crate::error::{RunError, TaskError, TaskFault};
 use crate::plan::{Leaves, tasks};
 use crate::report::{RunReport, TaskReport, WorkerReport};
@@ -184,6 +184,8 @@ struct Shared<'a> {
     stop: Arc<AtomicBool>,
     frames_done: AtomicUsize,
     schedule: Mutex<Schedule>,
+    /// Where each task writes its rows: a part of the result.
+    rows: Vec<Mutex<&'a mut [f64]>>,
     collected: Mutex<Collected>,
     workers_left: Mutex<usize>,
     all_left: Condvar,
@@ -191,17 +193,13 @@ struct Shared<'a> {
 
 /// What the tasks of a pass have yielded.
 struct Collected {
-    rows: Vec<f64>,
     states: Merger<State>,
     tasks: Vec<TaskReport>,
     errors: Vec<TaskError>,
 }
 
-/// What a task yields.
-struct Yield {
-    rows: Vec<f64>,
-    states: Vec<(Node, State)>,
-}
+/// The states of the largest whole subtrees in a task.
+type Subtrees = Vec<(Node, State)>;
 
 fn run_pass(
     reader: &dyn Reader,
@@ -216,6 +214,7 @@ fn run_pass(
     let leaves = Leaves::new(frames.len(), pass.atoms.len());
     let tasks = tasks(&leaves, threads, budget.task_frames);
     let width = pass.analysis.row_width();
+    let mut rows = row_memory(frames.len(), width)?;
     let shared = Shared {
         reader,
         frames,
@@ -227,11 +226,11 @@ fn run_pass(
         frames_done: AtomicUsize::new(0),
         schedule: Mutex::new(Schedule::new(tasks.len())),
         collected: Mutex::new(Collected {
-            rows: vec![0.0; frames.len() * width],
             states: Merger::new(leaves.len()),
             tasks: Vec::with_capacity(tasks.len()),
             errors: Vec::new(),
         }),
+        rows: apart(&mut rows, &leaves, &tasks, width),
         tasks,
         workers_left: Mutex::new(threads),
         all_left: Condvar::new(),
@@ -253,7 +252,7 @@ fn run_pass(
         let total = before + frames.len();
         watch(&shared.workers_left, &shared.all_left, &done, total, control, &stop)
     });
-    let Collected { rows, states, tasks, mut errors } =
+    let Collected { states, tasks, mut errors } =
         shared.collected.into_inner().unwrap_or_else(PoisonError::into_inner);
     report.tasks.extend(tasks);
     errors.retain(|e| !matches!(e.fault, TaskFault::Input(trajet_io::Error::Interrupted)));
@@ -266,6 +265,43 @@ fn run_pass(
     }
     let state = states.into_whole().unwrap_or_else(|| pass.analysis.empty());
     Ok(Output { rows, row_width: width, state })
+}
+
+/// Room for the rows of a run.
+///
+/// # Errors
+/// [`TaskFault::Memory`] where the system has not got it.
+fn row_memory(n_frames: usize, width: usize) -> Result<Vec<f64>, RunError> {
+    // Asked for first: a refusal must not end the process.
+    let mut asked: Vec<f64> = Vec::new();
+    if n_frames.checked_mul(width).is_none_or(|n| asked.try_reserve_exact(n).is_err()) {
+        let needed = (n_frames as u64).saturating_mul(width as u64).div_ceil(1 << 27);
+        let fault = TaskFault::Memory { needed, what: "the numbers of all frames" };
+        return Err(RunError::Tasks(vec![TaskError {
+            task: 0,
+            first: 0,
+            frames: n_frames,
+            fault,
+        }]));
+    }
+    drop(asked);
+    Ok(vec![0.0; n_frames * width])
+}
+
+/// The rows of each task.
+fn apart<'r>(
+    mut rows: &'r mut [f64],
+    leaves: &Leaves,
+    tasks: &[std::ops::Range<usize>],
+    width: usize,
+) -> Vec<Mutex<&'r mut [f64]>> {
+    let mut parts = Vec::with_capacity(tasks.len());
+    for task in tasks {
+        let (part, rest) = rows.split_at_mut(leaves.frames_of(task).len() * width);
+        parts.push(Mutex::new(part));
+        rows = rest;
+    }
+    parts
 }
 
 /// A panic of a worker is caught and reported: a lock is never poisoned by one that matters.
@@ -328,14 +364,14 @@ impl Shared<'_> {
         scratch: &mut Scratch,
         block: &mut Block,
         t_comp: &mut f64,
-    ) -> Result<Yield, TaskFault> {
+    ) -> Result<Subtrees, TaskFault> {
         let Pass { atoms, transforms, analysis, .. } = self.pass;
         let leaves = self.tasks[task].clone();
         let task_frames = self.leaves.frames_of(&leaves);
         // The reader sees the task's frames and nothing beyond, so that it asks for no more.
         let frames = self.frames.slice(task_frames.clone());
         let width = analysis.row_width();
-        let mut rows = vec![0.0; frames.len() * width];
+        let mut rows = lock(&self.rows[task]);
         let mut states = Merger::new(self.leaves.len());
         for leaf in leaves {
             let all = self.leaves.frames(leaf);
@@ -345,24 +381,29 @@ impl Shared<'_> {
             let wanted = Wanted::positions(&frames, atoms);
             self.reader.read_into(&wanted, here.clone(), scratch, positions, meta)?;
             let computing = Instant::now();
-            transforms.iter().for_each(|transform| transform.apply(block));
             let mut state = analysis.empty();
-            analysis.absorb(block, &mut rows[here.start * width..here.end * width], &mut state);
+            let rows = &mut rows[here.start * width..here.end * width];
+            let absorbed = transforms
+                .iter()
+                .try_for_each(|transform| transform.apply(block))
+                .and_then(|()| analysis.absorb(block, rows, &mut state));
+            absorbed.map_err(|Refusal { frame, why }| {
+                let path = self.reader.source().path().to_owned();
+                TaskFault::Refused { path, frame, why }
+            })?;
             states.add(Node::leaf(leaf), state, |left, right| analysis.merge(left, right));
             *t_comp += computing.elapsed().as_secs_f64();
             self.frames_done.fetch_add(here.len(), Ordering::Relaxed);
         }
-        Ok(Yield { rows, states: states.into_subtrees() })
+        Ok(states.into_subtrees())
     }
 
-    /// Puts rows where they belong and merges states; keeps every error.
-    fn collect(&self, worker: usize, task: usize, begin: f64, result: Result<Yield, TaskFault>) {
+    /// Merges states; keeps every error.
+    fn collect(&self, worker: usize, task: usize, begin: f64, result: Result<Subtrees, TaskFault>) {
         let at = self.leaves.frames_of(&self.tasks[task]);
         let mut collected = lock(&self.collected);
         match result {
-            Ok(Yield { rows, states }) => {
-                let width = self.pass.analysis.row_width();
-                collected.rows[at.start * width..at.end * width].copy_from_slice(&rows);
+            Ok(states) => {
                 for (node, state) in states {
                     let analysis = &self.pass.analysis;
                     collected.states.add(node, state, |left, right| analysis.merge(left, right));

@@ -3,10 +3,16 @@
 use trajet_io::Block;
 use trajet_kernels::superpose::{Coordinates, Reference};
 
+use crate::analysis::Refusal;
+use crate::places::Places;
+
 /// Changes the positions of a block, frame by frame.
 pub trait Transform: Send + Sync {
     /// Changes all frames of the block.
-    fn apply(&self, block: &mut Block);
+    ///
+    /// # Errors
+    /// [`Refusal`] of the first frame that cannot be changed.
+    fn apply(&self, block: &mut Block) -> Result<(), Refusal>;
 }
 
 /// Moves each frame so that a part of its atoms lies best on a reference.
@@ -19,7 +25,7 @@ pub struct Superpose {
 }
 
 impl Transform for Superpose {
-    fn apply(&self, block: &mut Block) {
+    fn apply(&self, block: &mut Block) -> Result<(), Refusal> {
         let mut gathered = Vec::new();
         let mut mobile = Coordinates::default();
         for i in 0..block.n_frames() {
@@ -30,25 +36,6 @@ impl Transform for Superpose {
                 *position = motion.apply(position.map(f64::from)).map(|x| x as f32);
             }
         }
-    }
-}
-
-/// Some atoms of a block by their place in it.
-#[derive(Clone, Debug)]
-pub enum Places {
-    /// All of them, in their order.
-    All,
-    /// These.
-    Listed(Vec<u32>),
-}
-
-impl Places {
-    /// The positions (`[n, 3]`) of these atoms: of the frame itself, or gathered into `memory`.
-    pub fn gather<'a>(&self, frame: &'a [f32], memory: &'a mut Vec<f32>) -> &'a [f32] {
-        let Places::Listed(places) = self else { return frame };
-        let atoms = frame.as_chunks::<3>().0;
-        memory.clear();
-        memory.extend(places.iter().flat_map(|&p| atoms[p as usize]));
-        memory
+        Ok(())
     }
 }

@@ -4,7 +4,11 @@
 //! added in one fixed order, and a product is always rounded before it is added (no fused
 //! multiply-add). So every instruction set, thread and machine gets the same bits.
 
+pub mod cell;
+pub mod dihedral;
+pub mod distance;
 mod eigen;
 mod lanes;
+pub mod moments;
 pub mod reference;
 pub mod superpose;

@@ -66,6 +66,87 @@ pub fn rmsd_plain(mobile: &[f32], target: &[f32], weights: Option<&[f64]>, centr
     (squares.sum::<f64>() / w.iter().sum::<f64>()).sqrt()
 }
 
+/// The shortest image of a vector, found among all that a flat cell leaves room for.
+pub fn shortest(cell: [f64; 6], vector: Vector) -> Vector {
+    let [a, b, c, alpha, beta, gamma] = cell;
+    let (ca, cb, cg) = (cosine(alpha), cosine(beta), cosine(gamma));
+    let sg = (1.0 - cg * cg).sqrt();
+    let cy = (ca - cb * cg) / sg;
+    let rows = [
+        [a, 0.0, 0.0],
+        [b * cg, b * sg, 0.0],
+        [c * cb, c * cy, c * (1.0 - cb * cb - cy * cy).sqrt()],
+    ];
+    // A triangular basis: whole cells come off from the last axis on.
+    let mut start = vector;
+    for k in [2, 1, 0] {
+        let times = (start[k] / rows[k][k]).round();
+        start = [0, 1, 2].map(|x| start[x] - times * rows[k][x]);
+    }
+    // Cells that are flat have near images many cells away.
+    let longest = a.max(b).max(c) * 2.0;
+    let reach = [0, 1, 2].map(|k| (longest / rows[k][k]).ceil().min(40.0) as i64);
+    let mut least = [f64::INFINITY; 3];
+    for k in -reach[2]..=reach[2] {
+        for j in -reach[1]..=reach[1] {
+            // The best along the first axis is known.
+            let mut image =
+                [0, 1, 2].map(|x| start[x] + k as f64 * rows[2][x] + j as f64 * rows[1][x]);
+            image[0] -= (image[0] / a).round() * a;
+            if dot(image, image) < dot(least, least) {
+                least = image;
+            }
+        }
+    }
+    least
+}
+
+fn cosine(degrees: f64) -> f64 {
+    if degrees == 90.0 { 0.0 } else { degrees.to_radians().cos() }
+}
+
+/// Distances (Å) of every position of `a` to every one of `b`.
+pub fn distances(cell: Option<[f64; 6]>, a: &[f32], b: &[f32]) -> Vec<f64> {
+    let (a, b) = (points(a), points(b));
+    let between = |p: Vector, q: Vector| {
+        let d = [0, 1, 2].map(|k| q[k] - p[k]);
+        let d = cell.map_or(d, |cell| shortest(cell, d));
+        dot(d, d).sqrt()
+    };
+    a.iter().flat_map(|&p| b.iter().map(move |&q| between(p, q))).collect()
+}
+
+/// Mean and sum of squared deviations of each coordinate of frames (`[n_frames, width]`).
+pub fn moments(frames: &[f32], width: usize) -> (Vec<f64>, Vec<f64>) {
+    let column = |k: usize| frames.iter().skip(k).step_by(width).map(|&x| f64::from(x));
+    let n = (frames.len() / width) as f64;
+    let mean: Vec<f64> = (0..width).map(|k| column(k).sum::<f64>() / n).collect();
+    let squares = (0..width).map(|k| column(k).map(|x| (x - mean[k]).powi(2)).sum()).collect();
+    (mean, squares)
+}
+
+/// The dihedral angle (radians) of four points, by the angle between the outer bonds' parts across
+/// the middle one; none where such a part is nearly nothing.
+pub fn dihedral(cell: Option<[f64; 6]>, [p, q, r, s]: [Vector; 4]) -> Option<f64> {
+    let bond = |from: Vector, to: Vector| {
+        let d = [0, 1, 2].map(|k| to[k] - from[k]);
+        cell.map_or(d, |cell| shortest(cell, d))
+    };
+    let (a, b, c) = (bond(p, q), bond(q, r), bond(r, s));
+    let along = unit(b, [1.0, 0.0, 0.0]);
+    let across = |v: Vector| {
+        let part = dot(v, along);
+        [0, 1, 2].map(|k| v[k] - part * along[k])
+    };
+    let (u, v) = (across(a.map(|x| -x)), across(c));
+    if dot(u, u).min(dot(v, v)) < 1e-6 || dot(b, b) < 1e-6 {
+        return None;
+    }
+    let (u, v) = (unit(u, along), unit(v, along));
+    let angle = dot(u, v).clamp(-1.0, 1.0).acos();
+    Some(if dot(cross(u, v), along) < 0.0 { -angle } else { angle })
+}
+
 fn points(positions: &[f32]) -> Vec<Vector> {
     positions.chunks(3).map(|p| [0, 1, 2].map(|k| f64::from(p[k]))).collect()
 }

@@ -119,8 +119,9 @@ impl Analysis for Order {
     fn empty(&self) -> State {
         State::new()
     }
-    fn absorb(&self, block: &Block, _: &mut [f64], state: &mut State) {
+    fn absorb(&self, block: &Block, _: &mut [f64], state: &mut State) -> Result<(), Refusal> {
         state.extend(block.meta.frames.iter().map(|&f| f as f64));
+        Ok(())
     }
     fn merge(&self, mut left: State, right: State) -> State {
         left.extend(right);
@@ -198,8 +199,9 @@ impl Analysis for Broken {
     fn empty(&self) -> State {
         State::new()
     }
-    fn absorb(&self, block: &Block, _: &mut [f64], _: &mut State) {
+    fn absorb(&self, block: &Block, _: &mut [f64], _: &mut State) -> Result<(), Refusal> {
         assert!(!block.meta.frames.contains(&700), "frame 700 is not liked");
+        Ok(())
     }
     fn merge(&self, left: State, _: State) -> State {
         left
@@ -217,6 +219,68 @@ fn a_panic_is_an_error_of_its_task() {
     assert!(errors[0].to_string().contains("frame 700 is not liked"));
 }
 
+/// Refuses a frame.
+struct Choosy;
+
+impl Analysis for Choosy {
+    fn row_width(&self) -> usize {
+        1
+    }
+    fn empty(&self) -> State {
+        State::new()
+    }
+    fn absorb(&self, block: &Block, _: &mut [f64], _: &mut State) -> Result<(), Refusal> {
+        match block.meta.frames.contains(&700) {
+            true => Err(Refusal { frame: 700, why: "it has no cell".to_owned() }),
+            false => Ok(()),
+        }
+    }
+    fn merge(&self, left: State, _: State) -> State {
+        left
+    }
+}
+
+#[test]
+fn a_refused_frame_is_named() {
+    let made = made(1024);
+    let reader = opened(&made);
+    let control = &mut Quiet::default();
+    let result = run(&*reader, &Frames::all(1024), pass_of(Choosy), budget(2, Some(256)), control);
+    let Err(RunError::Tasks(errors)) = result else { panic!("no error") };
+    assert_eq!(
+        errors[0].to_string(),
+        format!("{}: frame 700: it has no cell", made.path.display())
+    );
+}
+
+/// Has rows that no machine has room for.
+struct Wide;
+
+impl Analysis for Wide {
+    fn row_width(&self) -> usize {
+        1 << 56
+    }
+    fn empty(&self) -> State {
+        State::new()
+    }
+    fn absorb(&self, _: &Block, _: &mut [f64], _: &mut State) -> Result<(), Refusal> {
+        Ok(())
+    }
+    fn merge(&self, left: State, _: State) -> State {
+        left
+    }
+}
+
+#[test]
+fn rows_without_room_are_an_error() {
+    let made = made(1024);
+    let reader = opened(&made);
+    let control = &mut Quiet::default();
+    let result = run(&*reader, &Frames::all(1024), pass_of(Wide), budget(2, None), control);
+    let Err(RunError::Tasks(errors)) = result else { panic!("no error") };
+    assert!(matches!(errors[0].fault, TaskFault::Memory { .. }));
+}
+
 /// Takes long enough for the caller to look.
 struct Slow;
 
@@ -227,8 +291,9 @@ impl Analysis for Slow {
     fn empty(&self) -> State {
         State::new()
     }
-    fn absorb(&self, _: &Block, _: &mut [f64], _: &mut State) {
+    fn absorb(&self, _: &Block, _: &mut [f64], _: &mut State) -> Result<(), Refusal> {
         std::thread::sleep(Duration::from_millis(150));
+        Ok(())
     }
     fn merge(&self, left: State, _: State) -> State {
         left

@@ -1,0 +1,74 @@
+//! Dihedral angles of any quadruples of atoms, or their cosines and sines.
+
+use trajet_io::{Atoms, Block, Error};
+use trajet_kernels::cell::Cell;
+use trajet_kernels::dihedral;
+use trajet_simd::InstructionSet;
+
+use crate::analysis::{Analysis, Pass, Refusal, State};
+use crate::places::together;
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Atoms by index in the trajectory.
+    pub quadruples: Vec<[i64; 4]>,
+    /// Whether a row holds cosine and sine of each angle instead of the angle in degrees.
+    pub features: bool,
+    /// Whether bonds are the shortest images where a frame has a cell.
+    pub periodic: bool,
+}
+
+/// The pass that answers a request on a trajectory of `n_atoms` atoms.
+///
+/// # Errors
+/// [`Error::AtomOutOfRange`].
+pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
+    let Request { quadruples, features, periodic } = request;
+    // Two lists, so that what is read is each atom once and not the list itself.
+    let (union, _) = together(&[quadruples.as_flattened(), &[]]);
+    let atoms = Atoms::listed(&union, n_atoms)?;
+    let place = |atom: i64| union.binary_search(&atom).expect("part of the union") as u32;
+    let quadruples = quadruples.iter().map(|four| four.map(place)).collect();
+    Ok(Pass {
+        atoms,
+        transforms: Vec::new(),
+        analysis: Box::new(Dihedrals { quadruples, features, periodic }),
+        then: None,
+    })
+}
+
+/// The analysis: one row a frame, no state.
+struct Dihedrals {
+    /// By place in the block.
+    quadruples: Vec<[u32; 4]>,
+    features: bool,
+    periodic: bool,
+}
+
+impl Analysis for Dihedrals {
+    fn row_width(&self) -> usize {
+        if self.features { 2 * self.quadruples.len() } else { self.quadruples.len() }
+    }
+
+    fn empty(&self) -> State {
+        State::new()
+    }
+
+    fn absorb(&self, block: &Block, rows: &mut [f64], _: &mut State) -> Result<(), Refusal> {
+        let set = InstructionSet::chosen();
+        for (i, row) in rows.chunks_exact_mut(self.row_width()).enumerate() {
+            let cell = if self.periodic { Cell::new(block.meta.cells[i]) } else { None };
+            let (cell, frame) = (cell.as_ref(), block.frame(i));
+            match self.features {
+                true => dihedral::cosines_and_sines(set, cell, frame, &self.quadruples, row),
+                false => dihedral::degrees(set, cell, frame, &self.quadruples, row),
+            }
+        }
+        Ok(())
+    }
+
+    fn merge(&self, left: State, _: State) -> State {
+        left
+    }
+}

@@ -1,0 +1,116 @@
+//! Distances of all pairs: of two selections, of one with itself, or of one with reference positions.
+
+use trajet_io::{Atoms, Block, Error};
+use trajet_kernels::cell::Cell;
+use trajet_kernels::distance::{Points, between, within};
+use trajet_simd::InstructionSet;
+
+use crate::analysis::{Analysis, Pass, Refusal, State};
+use crate::places::{Places, together};
+
+/// With what the atoms are paired.
+#[derive(Clone, Debug)]
+pub enum Partner {
+    /// Every pair among themselves, each once.
+    Themselves,
+    /// Atoms by index in the trajectory.
+    Atoms(Vec<i64>),
+    /// Fixed positions (`[n, 3]`, Å).
+    Positions(Vec<f32>),
+}
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Atoms by index in the trajectory.
+    pub atoms: Vec<i64>,
+    /// What they are paired with.
+    pub partner: Partner,
+    /// Whether the shortest images count where a frame has a cell.
+    pub periodic: bool,
+}
+
+/// The pass that answers a request on a trajectory of `n_atoms` atoms.
+///
+/// # Errors
+/// [`Error::AtomOutOfRange`].
+pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
+    let Request { atoms: wanted, partner, periodic } = request;
+    let mut lists = vec![&wanted[..]];
+    if let Partner::Atoms(others) = &partner {
+        lists.push(others);
+    }
+    let (union, places) = together(&lists);
+    let atoms = Atoms::listed(&union, n_atoms)?;
+    let mut places = places.into_iter();
+    let own = places.next().expect("the atoms' own");
+    let with = match partner {
+        Partner::Themselves => With::Themselves,
+        Partner::Atoms(others) => {
+            With::Atoms { places: places.next().expect("the others'"), n: others.len() }
+        }
+        Partner::Positions(positions) => {
+            let mut points = Points::default();
+            points.set(&positions);
+            With::Positions(points)
+        }
+    };
+    let analysis = Box::new(Distances { n: wanted.len(), own, with, periodic });
+    Ok(Pass { atoms, transforms: Vec::new(), analysis, then: None })
+}
+
+/// The analysis: one row a frame, no state.
+struct Distances {
+    n: usize,
+    own: Places,
+    with: With,
+    periodic: bool,
+}
+
+enum With {
+    Themselves,
+    Atoms { places: Places, n: usize },
+    Positions(Points),
+}
+
+impl Analysis for Distances {
+    fn row_width(&self) -> usize {
+        match &self.with {
+            With::Themselves => self.n * self.n.saturating_sub(1) / 2,
+            With::Atoms { n, .. } => self.n * n,
+            With::Positions(points) => self.n * points.len(),
+        }
+    }
+
+    fn empty(&self) -> State {
+        State::new()
+    }
+
+    fn absorb(&self, block: &Block, rows: &mut [f64], _: &mut State) -> Result<(), Refusal> {
+        let set = InstructionSet::chosen();
+        let width = self.row_width();
+        if width == 0 {
+            return Ok(());
+        }
+        let mut gathered = Vec::new();
+        let (mut a, mut b) = (Points::default(), Points::default());
+        for (i, row) in rows.chunks_exact_mut(width).enumerate() {
+            let cell = if self.periodic { Cell::new(block.meta.cells[i]) } else { None };
+            let cell = cell.as_ref();
+            a.set(self.own.gather(block.frame(i), &mut gathered));
+            match &self.with {
+                With::Themselves => within(set, cell, &a, row),
+                With::Positions(points) => between(set, cell, &a, points, row),
+                With::Atoms { places, .. } => {
+                    b.set(places.gather(block.frame(i), &mut gathered));
+                    between(set, cell, &a, &b, row);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn merge(&self, left: State, _: State) -> State {
+        left
+    }
+}

@@ -1,0 +1,110 @@
+//! Mean positions and their fluctuation: what RMSF is made of.
+
+use trajet_io::{Atoms, Block, Error};
+use trajet_kernels::moments;
+use trajet_kernels::superpose::Reference;
+use trajet_simd::InstructionSet;
+
+use crate::analysis::{Analysis, Output, Pass, Refusal, State, check_finite};
+use crate::average::Average;
+use crate::places::{Places, together};
+use crate::rmsd::Group;
+use crate::transform::Superpose;
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The atoms that fluctuate, by index in the trajectory.
+    pub atoms: Vec<i64>,
+    /// What each frame is superposed on first; none where positions are taken as they are.
+    pub align: Option<Group>,
+    /// Whether the frames are superposed on their average structure, which a first pass makes after
+    /// superposition on the reference.
+    pub average: bool,
+}
+
+/// The first pass that answers a request on a trajectory of `n_atoms` atoms. The state of the last one
+/// is that of [`trajet_kernels::moments`]: frames, mean positions, sums of squared deviations.
+///
+/// # Errors
+/// [`Error::AtomOutOfRange`].
+///
+/// # Panics
+/// If the reference or its weights are of another length than the atoms to superpose.
+pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
+    let Request { atoms: wanted, align, average } = request;
+    let mut lists = vec![&wanted[..]];
+    lists.extend(align.as_ref().map(|align| &align.atoms[..]));
+    let (union, places) = together(&lists);
+    let atoms = Atoms::listed(&union, n_atoms)?;
+    let analysis = Moments { n_atoms: wanted.len(), places: places[0].clone() };
+    let last = move |transforms, atoms| Pass {
+        atoms,
+        transforms,
+        analysis: Box::new(analysis),
+        then: None,
+    };
+    let Some(align) = align else { return Ok(last(Vec::new(), atoms)) };
+    let deciding = places[1].clone();
+    let superposed = move |positions: &[f32]| {
+        let reference = Reference::new(positions, align.weights.as_deref());
+        Box::new(Superpose { atoms: deciding.clone(), reference })
+    };
+    if !average {
+        return Ok(last(vec![superposed(&align.reference)], atoms));
+    }
+    let (n_read, read) = (atoms.len(), atoms.clone());
+    Ok(Pass {
+        atoms,
+        transforms: vec![superposed(&align.reference)],
+        analysis: Box::new(Average { n_atoms: n_read }),
+        then: Some(Box::new(move |output: Output| {
+            let mean = Average::positions(&output.state);
+            let mut memory = Vec::new();
+            let onto = superposed(places[1].gather(&mean, &mut memory));
+            last(vec![onto], read)
+        })),
+    })
+}
+
+/// The analysis: no rows, one state.
+struct Moments {
+    n_atoms: usize,
+    places: Places,
+}
+
+impl Analysis for Moments {
+    fn row_width(&self) -> usize {
+        0
+    }
+
+    fn empty(&self) -> State {
+        vec![0.0; 1 + 6 * self.n_atoms]
+    }
+
+    fn absorb(&self, block: &Block, _: &mut [f64], state: &mut State) -> Result<(), Refusal> {
+        let mut gathered = Vec::new();
+        let positions = match self.places {
+            Places::All => &block.positions[..block.n_frames() * block.n_atoms() * 3],
+            Places::Listed(_) => {
+                let mut frame = Vec::new();
+                for i in 0..block.n_frames() {
+                    gathered.extend_from_slice(self.places.gather(block.frame(i), &mut frame));
+                }
+                &gathered
+            }
+        };
+        let mut of_block = self.empty();
+        moments::of_frames(InstructionSet::chosen(), positions, &mut of_block);
+        if !of_block.iter().all(|value| value.is_finite()) {
+            check_finite(block)?;
+        }
+        moments::merge(InstructionSet::chosen(), state, &of_block);
+        Ok(())
+    }
+
+    fn merge(&self, mut left: State, right: State) -> State {
+        moments::merge(InstructionSet::chosen(), &mut left, &right);
+        left
+    }
+}

@@ -1,0 +1,113 @@
+//! Means and squared deviations of coordinates over frames, mergeable.
+//!
+//! Source: T. F. Chan, G. H. Golub and R. J. LeVeque, Am. Stat. 37, 242 (1983),
+//! doi:10.1080/00031305.1983.10483115.
+//!
+//! A state is flat: the number of frames, the mean of each coordinate, then of each the sum of squared
+//! deviations from its mean.
+
+use trajet_simd::multiversion;
+
+multiversion! {
+    /// The state of frames (`[n_frames, width]`), written over `state`.
+    ///
+    /// # Panics
+    /// If `state` has not `1 + 2 width` numbers, or `frames` are not of that width.
+    pub fn of_frames(frames: &[f32], state: &mut [f64]) = of_frames_of
+}
+
+#[inline(always)]
+fn of_frames_of(frames: &[f32], state: &mut [f64]) {
+    let width = (state.len() - 1) / 2;
+    let (count, rest) = state.split_at_mut(1);
+    let (mean, squares) = rest.split_at_mut(width);
+    mean.fill(0.0);
+    squares.fill(0.0);
+    count[0] = 0.0;
+    if width == 0 || frames.is_empty() {
+        return;
+    }
+    assert!(frames.len().is_multiple_of(width), "frames of {width} coordinates");
+    let squares = &mut squares[..width];
+    count[0] = (frames.len() / width) as f64;
+    for frame in frames.chunks_exact(width) {
+        for k in 0..width {
+            mean[k] += f64::from(frame[k]);
+        }
+    }
+    for sum in mean.iter_mut() {
+        *sum /= count[0];
+    }
+    for frame in frames.chunks_exact(width) {
+        for k in 0..width {
+            let deviation = f64::from(frame[k]) - mean[k];
+            squares[k] += deviation * deviation;
+        }
+    }
+}
+
+multiversion! {
+    /// Adds the frames of `right` to `left`.
+    ///
+    /// # Panics
+    /// If the states are of different widths.
+    pub fn merge(left: &mut [f64], right: &[f64]) = merge_of
+}
+
+#[inline(always)]
+fn merge_of(left: &mut [f64], right: &[f64]) {
+    assert_eq!(left.len(), right.len(), "states of the same width");
+    if right[0] == 0.0 {
+        return;
+    }
+    if left[0] == 0.0 {
+        left.copy_from_slice(right);
+        return;
+    }
+    let width = (left.len() - 1) / 2;
+    let (n_left, n_right) = (left[0], right[0]);
+    let n = n_left + n_right;
+    let (to_mean, to_squares) = (n_right / n, n_left * n_right / n);
+    left[0] = n;
+    let (mean, squares) = left[1..].split_at_mut(width);
+    let (right_mean, right_squares) = right[1..].split_at(width);
+    for k in 0..width {
+        let apart = right_mean[k] - mean[k];
+        mean[k] += apart * to_mean;
+        squares[k] += right_squares[k] + apart * apart * to_squares;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reference;
+    use proptest::prelude::*;
+    use trajet_simd::InstructionSet;
+
+    proptest! {
+        #[test]
+        fn any_split_merges_to_the_naive_moments(
+            width in 1usize..20,
+            rows in prop::collection::vec(prop::collection::vec(-100.0..100.0f32, 20), 1..40),
+            at in any::<prop::sample::Index>(),
+        ) {
+            let frames: Vec<f32> = rows.iter().flat_map(|row| row[..width].to_vec()).collect();
+            let at = at.index(rows.len() + 1) * width;
+            let (mean, squares) = reference::moments(&frames, width);
+            let mut first: Option<Vec<f64>> = None;
+            for set in InstructionSet::available() {
+                let (mut left, mut right) = (vec![0.0; 1 + 2 * width], vec![0.0; 1 + 2 * width]);
+                of_frames(set, &frames[..at], &mut left);
+                of_frames(set, &frames[at..], &mut right);
+                merge(set, &mut left, &right);
+                prop_assert_eq!(left[0], rows.len() as f64);
+                for k in 0..width {
+                    prop_assert!((left[1 + k] - mean[k]).abs() < 1e-10);
+                    prop_assert!((left[1 + width + k] - squares[k]).abs() < 1e-8 * (1.0 + squares[k]));
+                }
+                prop_assert_eq!(first.get_or_insert(left.clone()), &left);
+            }
+        }
+    }
+}
