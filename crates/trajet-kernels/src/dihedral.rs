@@ -155,8 +155,8 @@ mod tests {
         let mut angles = [0.0; 3];
         let set = InstructionSet::SCALAR;
         degrees(set, None, &positions, &quadruples, &mut angles);
-        // Seen along the middle bond, the last one is turned clockwise by a positive angle.
-        assert!((angles[0].abs() - 90.0).abs() < 1e-12, "{angles:?}");
+        // Seen along the middle bond, the last one is turned clockwise: a positive angle.
+        assert!((angles[0] - 90.0).abs() < 1e-12, "{angles:?}");
         assert_eq!(angles[1], 0.0);
         assert!(angles[2].is_nan());
     }

@@ -83,12 +83,14 @@ pub fn shortest(cell: [f64; 6], vector: Vector) -> Vector {
         let times = (start[k] / rows[k][k]).round();
         start = [0, 1, 2].map(|x| start[x] - times * rows[k][x]);
     }
-    // Cells that are flat have near images many cells away.
-    let longest = a.max(b).max(c) * 2.0;
-    let reach = [0, 1, 2].map(|k| (longest / rows[k][k]).ceil().min(40.0) as i64);
+    // Cells that are flat have near images many cells away, and moving along the third axis moves
+    // along the second.
+    let longest = a.max(b).max(c) * 1.5;
+    let third = (longest / rows[2][2]).ceil().min(40.0);
+    let reach = [third + (longest / rows[1][1]).ceil(), third].map(|n| n as i64);
     let mut least = [f64::INFINITY; 3];
-    for k in -reach[2]..=reach[2] {
-        for j in -reach[1]..=reach[1] {
+    for k in -reach[1]..=reach[1] {
+        for j in -reach[0]..=reach[0] {
             // The best along the first axis is known.
             let mut image =
                 [0, 1, 2].map(|x| start[x] + k as f64 * rows[2][x] + j as f64 * rows[1][x]);

@@ -3,7 +3,8 @@
 use std::io::ErrorKind;
 
 use pyo3::exceptions::{
-    PyFileNotFoundError, PyIsADirectoryError, PyKeyboardInterrupt, PyOSError, PyPermissionError,
+    PyFileNotFoundError, PyIsADirectoryError, PyKeyboardInterrupt, PyMemoryError, PyOSError,
+    PyPermissionError,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -33,12 +34,15 @@ class SelectionError(TrajetError, ValueError):
 class OutputError(TrajetError, OSError):
     '''An output that cannot be written.'''
 
+class AnalysisError(TrajetError, ValueError):
+    '''A frame that the analysis cannot take: it has no cell, or no positions.'''
+
 class TaskError(TrajetError, RuntimeError):
     '''A task failed through a defect of trajet.'''
 ";
 
 /// Names of the exceptions, all of which the package shows.
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 9] = [
     "TrajetError",
     "FormatError",
     "TruncatedError",
@@ -46,6 +50,7 @@ const NAMES: [&str; 8] = [
     "FrameError",
     "SelectionError",
     "OutputError",
+    "AnalysisError",
     "TaskError",
 ];
 
@@ -95,6 +100,8 @@ pub(crate) fn from_run(py: Python<'_>, error: &RunError) -> PyErr {
     let RunError::Tasks(tasks) = error else { return PyKeyboardInterrupt::new_err(()) };
     let one = |task: &TaskError| match &task.fault {
         TaskFault::Input(input) => from_io(py, input),
+        TaskFault::Refused { .. } => raised(py, "AnalysisError", task.to_string()),
+        TaskFault::Memory { .. } => PyMemoryError::new_err(task.to_string()),
         fault => raised(py, "TaskError", fault.to_string()),
     };
     let Some(first) = tasks.first() else { return raised(py, "TaskError", error.to_string()) };

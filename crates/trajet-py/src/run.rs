@@ -1,12 +1,12 @@
 //! Plans of analyses and their run on threads, seen from Python.
 
-use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use trajet_engine::report::{RunReport, Stages};
-use trajet_engine::rmsd::{Fit, Group, Request, plan};
-use trajet_engine::{Budget, Pass};
+use trajet_engine::rmsd::{Fit, Group};
+use trajet_engine::{Budget, Pass, dihedrals, distances, moments, rmsd};
 use trajet_io::Error;
 
 use crate::arrays::PyFrames;
@@ -20,9 +20,23 @@ pub(crate) struct Plan {
     request: Request,
 }
 
+/// What is asked for, of any analysis.
+#[derive(Clone)]
+enum Request {
+    Rmsd(rmsd::Request),
+    Moments(moments::Request),
+    Dihedrals(dihedrals::Request),
+    Distances(distances::Request),
+}
+
 impl Plan {
     fn first_pass(&self, n_atoms: usize) -> Result<Pass, Error> {
-        plan(self.request.clone(), n_atoms)
+        match self.request.clone() {
+            Request::Rmsd(request) => rmsd::plan(request, n_atoms),
+            Request::Moments(request) => moments::plan(request, n_atoms),
+            Request::Dihedrals(request) => dihedrals::plan(request, n_atoms),
+            Request::Distances(request) => distances::plan(request, n_atoms),
+        }
     }
 }
 
@@ -66,7 +80,67 @@ pub(crate) fn rmsd_plan(
         other => return Err(PyValueError::new_err(format!("no such fit: {other}"))),
     };
     let groups = groups.into_iter().map(group).collect::<PyResult<_>>()?;
-    Ok(Plan { request: Request { main: group(main)?, groups, fit, average } })
+    let request = rmsd::Request { main: group(main)?, groups, fit, average };
+    Ok(Plan { request: Request::Rmsd(request) })
+}
+
+/// A plan for means and fluctuations of the positions of `atoms` after superposition on `align`.
+#[pyfunction]
+#[pyo3(signature = (atoms, *, align, average))]
+pub(crate) fn moments_plan(
+    atoms: PyReadonlyArray1<'_, i64>,
+    align: Option<PyGroup<'_>>,
+    average: bool,
+) -> PyResult<Plan> {
+    let atoms = atoms.as_array().to_vec();
+    let align = align.map(group).transpose()?;
+    Ok(Plan { request: Request::Moments(moments::Request { atoms, align, average }) })
+}
+
+/// A plan for dihedral angles of `quadruples` of atoms, or their cosines and sines (`features`).
+#[pyfunction]
+#[pyo3(signature = (quadruples, *, features, periodic))]
+pub(crate) fn dihedrals_plan(
+    quadruples: PyReadonlyArray2<'_, i64>,
+    features: bool,
+    periodic: bool,
+) -> PyResult<Plan> {
+    let array = quadruples.as_array();
+    if array.ncols() != 4 || array.nrows() == 0 {
+        return Err(PyValueError::new_err("quadruples are an array of shape (n, 4)"));
+    }
+    let quadruples = array.rows().into_iter().map(|q| [q[0], q[1], q[2], q[3]]).collect();
+    let request = dihedrals::Request { quadruples, features, periodic };
+    Ok(Plan { request: Request::Dihedrals(request) })
+}
+
+/// With what atoms are paired: atoms, positions, or none for themselves.
+#[derive(FromPyObject)]
+pub(crate) enum PyPartner<'py> {
+    Atoms(PyReadonlyArray1<'py, i64>),
+    Positions(PyReadonlyArray2<'py, f32>),
+}
+
+/// A plan for the distances of `atoms` to `partner`: other atoms, fixed positions, or each other.
+#[pyfunction]
+#[pyo3(signature = (atoms, partner, *, periodic))]
+pub(crate) fn distances_plan(
+    atoms: PyReadonlyArray1<'_, i64>,
+    partner: Option<PyPartner<'_>>,
+    periodic: bool,
+) -> PyResult<Plan> {
+    let partner = match partner {
+        None => distances::Partner::Themselves,
+        Some(PyPartner::Atoms(atoms)) => distances::Partner::Atoms(atoms.as_array().to_vec()),
+        Some(PyPartner::Positions(array)) if array.as_array().ncols() == 3 => {
+            distances::Partner::Positions(array.as_array().iter().copied().collect())
+        }
+        Some(PyPartner::Positions(_)) => {
+            return Err(PyValueError::new_err("positions are an array of shape (n, 3)"));
+        }
+    };
+    let atoms = atoms.as_array().to_vec();
+    Ok(Plan { request: Request::Distances(distances::Request { atoms, partner, periodic }) })
 }
 
 /// Threads that this process may use, by its affinity and its control group.
@@ -75,7 +149,10 @@ pub(crate) fn available_threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Runs a plan on threads and returns rows and report.
+/// Rows, state, report.
+type Ran<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyDict>);
+
+/// Runs a plan on threads and returns rows, state and report.
 #[pyfunction]
 #[pyo3(signature = (reader, plan, frames, *, threads, task_frames, progress))]
 pub(crate) fn run<'py>(
@@ -86,7 +163,7 @@ pub(crate) fn run<'py>(
     threads: usize,
     task_frames: Option<usize>,
     progress: Option<Py<PyAny>>,
-) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
+) -> PyResult<Ran<'py>> {
     let frames = frames.to_frames();
     let inner = &*reader.inner;
     let raised = |error: Error| from_io(py, &error);
@@ -99,7 +176,7 @@ pub(crate) fn run<'py>(
     let (output, report) = result.map_err(|error| from_run(py, &error))?;
     let width = output.row_width;
     let rows = PyArray1::from_vec(py, output.rows).reshape([frames.len(), width])?;
-    Ok((rows.into_any(), report_dict(py, &report)?))
+    Ok((rows, PyArray1::from_vec(py, output.state), report_dict(py, &report)?))
 }
 
 fn stages_dict<'py>(py: Python<'py>, stages: &Stages) -> PyResult<Bound<'py, PyDict>> {

@@ -47,7 +47,7 @@ class LocalPool:
         frames: Frames,
         *,
         progress: Callable[[int, int], None] | None = None,
-    ) -> tuple[NDArray[np.float64], dict[str, Any]]:
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
         """Run a plan; see `trajet.pools.pool.Pool.run`."""
         return _trajet.run(
             reader,

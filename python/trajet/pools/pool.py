@@ -22,9 +22,9 @@ class Pool(Protocol):
         frames: Frames,
         *,
         progress: Callable[[int, int], None] | None = None,
-    ) -> tuple[NDArray[np.float64], dict[str, Any]]:
-        """Return rows, `(n_frames, width)` float64, and what the engine reports.
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
+        """Return rows, `(n_frames, width)` float64, the folded state, and what the engine reports.
 
-        The rows have the same bits on every pool, with any number of workers and any size of task.
+        Rows and state have the same bits on every pool, with any number of workers and any size of task.
         """
         ...
