@@ -16,6 +16,7 @@ import warnings
 
 from trajet._trajet import (
     DEBUG_BUILD,
+    AnalysisError,
     FormatError,
     FrameError,
     OutputError,
@@ -26,10 +27,10 @@ from trajet._trajet import (
     TruncatedError,
     __version__,
 )
-from trajet.analysis import rmsd
+from trajet.analysis import dihedrals, distances, rmsd, rmsf
 from trajet.pools.local import LocalPool
 from trajet.pools.pool import Pool
-from trajet.result import Report, Series
+from trajet.result import AtomValues, Dihedrals, Distances, Report, Series
 from trajet.trajectory import Block, Selection, Trajectory, open
 
 if DEBUG_BUILD:
@@ -40,7 +41,11 @@ if DEBUG_BUILD:
     )
 
 __all__ = [
+    "AnalysisError",
+    "AtomValues",
     "Block",
+    "Dihedrals",
+    "Distances",
     "FormatError",
     "FrameError",
     "LocalPool",
@@ -56,6 +61,9 @@ __all__ = [
     "TrajetError",
     "TruncatedError",
     "__version__",
+    "dihedrals",
+    "distances",
     "open",
     "rmsd",
+    "rmsf",
 ]

@@ -191,6 +191,41 @@ def masses(atoms: Any, where: str) -> NDArray[np.float64]:
     return values
 
 
+def residue_numbers(atoms: Any) -> NDArray[np.int64] | None:
+    """Return the residue number of each atom; None where residues have none."""
+    numbers = getattr(atoms, "resids", None)
+    return None if numbers is None else np.asarray(numbers, dtype=np.int64)
+
+
+def backbone_dihedrals(atoms: Any, label: str) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """Return names and atoms of φ and ψ of each residue of `atoms` that has both.
+
+    Raises
+    ------
+    SelectionError
+        If none has.
+    """
+    residues = atoms.residues
+    names: list[str] = []
+    fours: list[Any] = []
+    try:
+        with _quiet():
+            angles = zip(residues.phi_selections(), residues.psi_selections(), strict=True)
+            both = [(r, *found) for r, found in zip(residues, angles, strict=True) if all(found)]
+    except AttributeError as error:
+        raise SelectionError(f"φ and ψ need names of atoms and residues: {error}") from error
+    for residue, phi, psi in both:
+        name = f"{getattr(residue, 'resname', '')}{residue.resid}"
+        names += [f"phi {name}", f"psi {name}"]
+        fours += [phi.indices, psi.indices]
+    if not fours:
+        raise SelectionError(
+            f"selection {label!r}: none of its {len(residues)} residues has both φ and ψ: they need"
+            " the atoms N, CA and C, and neighbours in the sequence; other angles go by quadruples"
+        )
+    return tuple(names), np.asarray(fours, dtype=np.int64)
+
+
 def check_same_kind(mobile: Any, reference: Any, what: str) -> None:
     """Make sure that two groups of atoms can be compared one by one.
 

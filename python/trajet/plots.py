@@ -15,6 +15,7 @@ SMOOTHED_PART = 50
 SMOOTHED_FROM = 200
 PS_PER_NS = 1000.0
 MOST_BINS = 60
+RAMACHANDRAN_BINS = 90
 LEGEND_CHARACTERS = 100
 LONGEST_LABEL = 80
 
@@ -78,10 +79,8 @@ def series(
     left.set_ylim(bottom=0)
     right.set_xlabel("density")
     right.set_xticks([])
-    for axes in (left, right):
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(axis="y", color="0.9", linewidth=0.8)
-        axes.set_axisbelow(True)
+    _bare(left)
+    _bare(right)
     if len(labels) > 1:
         # Side by side where that fits below the axes, else one below the other.
         across = sum(len(_shortened(label)) + 8 for label in labels) <= LEGEND_CHARACTERS
@@ -89,6 +88,135 @@ def series(
         columns_of_legend = len(labels) if across else 1
         figure.legend(*handles, loc="outside lower center", ncols=columns_of_legend, frameon=False)
     return figure
+
+
+def angles(
+    values: NDArray[np.float64],
+    times: NDArray[np.float64],
+    frames: NDArray[np.int64],
+    *,
+    labels: tuple[str, ...],
+) -> "Figure":
+    """Draw angles (`(n_frames, n)`, degrees) against time.
+
+    As points: lines would cross the jump at 180 degrees.
+    """
+    from matplotlib.figure import Figure
+
+    x, x_label = _abscissa(times, frames)
+    figure = Figure(figsize=(8.0, 4.0), layout="constrained", dpi=150)
+    axes = figure.subplots()
+    size = max(1.0, min(12.0, 3000.0 / max(1, len(x))))
+    for column, label in enumerate(labels[: len(COLOURS)]):
+        axes.scatter(x, values[:, column], s=size, color=COLOURS[column], label=_shortened(label))
+    shown = f"the first {len(COLOURS)} of {len(labels)} " if len(labels) > len(COLOURS) else ""
+    axes.set_title(f"{shown}dihedral angles", loc="left", fontsize="medium")
+    axes.set_xlabel(x_label)
+    axes.set_ylabel("angle (degrees)")
+    axes.set_ylim(-180, 180)
+    axes.set_yticks(range(-180, 181, 60))
+    axes.margins(x=0.01)
+    _bare(axes)
+    figure.legend(loc="outside right upper", frameon=False)
+    return figure
+
+
+def ramachandran(phi: NDArray[np.float64], psi: NDArray[np.float64], *, title: str) -> "Figure":
+    """Draw how often φ and ψ (`(n_frames, n_residues)`, degrees) occur together."""
+    from matplotlib.colors import LogNorm
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5.4, 4.6), layout="constrained", dpi=150)
+    axes = figure.subplots()
+    seen = np.isfinite(phi) & np.isfinite(psi)
+    limits = ((-180.0, 180.0), (-180.0, 180.0))
+    counts, x, y = np.histogram2d(phi[seen], psi[seen], bins=RAMACHANDRAN_BINS, range=limits)
+    shown = np.ma.masked_equal(counts.T, 0)
+    norm = LogNorm(vmin=1, vmax=max(2.0, float(counts.max())))
+    mesh = axes.pcolormesh(x, y, shown, cmap="viridis", norm=norm, rasterized=True)
+    figure.colorbar(mesh, label="count")
+    axes.set_title(_shortened(title), loc="left", fontsize="medium")
+    axes.set_xlabel("φ (degrees)")
+    axes.set_ylabel("ψ (degrees)")
+    axes.set_aspect("equal")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_ticks(range(-180, 181, 60))
+    axes.axhline(0, color="0.8", linewidth=0.8, zorder=0)
+    axes.axvline(0, color="0.8", linewidth=0.8, zorder=0)
+    return figure
+
+
+def matrix(
+    values: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    *,
+    quantity: str,
+    axes: tuple[str, str],
+) -> "Figure":
+    """Draw a matrix of pairs (`(n_rows, n_columns)`) as an image, the first row at the bottom.
+
+    Parameters
+    ----------
+    rows, columns
+        The atoms, by index.
+    quantity
+        What the colours mean.
+    axes
+        What the atoms of the rows and of the columns are.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5.6, 4.6), layout="constrained", dpi=150)
+    drawn = figure.subplots()
+    image = drawn.imshow(
+        values, origin="lower", cmap="viridis", aspect="auto", interpolation="nearest"
+    )
+    figure.colorbar(image, label=quantity)
+    for axis, atoms, label in (
+        (drawn.yaxis, rows, axes[0]),
+        (drawn.xaxis, columns, axes[1]),
+    ):
+        places = np.unique(np.linspace(0, len(atoms) - 1, 5).astype(int))
+        axis.set_ticks(places, [str(atom) for atom in atoms[places]])
+        axis.set_label_text(f"atom ({_shortened(label)})")
+    return figure
+
+
+def profile(
+    values: NDArray[np.float64],
+    atoms: NDArray[np.int64],
+    residues: NDArray[np.int64] | None,
+    *,
+    quantity: str,
+    title: str,
+) -> "Figure":
+    """Draw a number an atom (`(n_atoms,)`).
+
+    Along residue numbers where each residue has one atom and numbers go up, else along the atoms.
+    """
+    from matplotlib.figure import Figure
+
+    along = residues is not None and len(residues) > 1 and bool((np.diff(residues) > 0).all())
+    x = residues if along and residues is not None else np.arange(len(atoms))
+    figure = Figure(figsize=(8.0, 4.0), layout="constrained", dpi=150)
+    axes = figure.subplots()
+    axes.plot(x, values, color=COLOURS[0], linewidth=1.2)
+    axes.fill_between(x, values, color=COLOURS[0], alpha=0.15, linewidth=0)
+    axes.set_xlabel("residue" if along else "atom of the selection")
+    axes.set_ylabel(quantity)
+    axes.set_title(_shortened(title), loc="left", fontsize="medium")
+    axes.margins(x=0)
+    axes.set_ylim(bottom=0)
+    _bare(axes)
+    return figure
+
+
+def _bare(axes: Any) -> None:
+    """Take away what frames a figure, and leave lines to read values by."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", color="0.9", linewidth=0.8)
+    axes.set_axisbelow(True)
 
 
 def _abscissa(

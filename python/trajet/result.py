@@ -4,7 +4,7 @@ import json
 import os
 import platform
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -145,9 +145,47 @@ def _cpu() -> str:
     return platform.processor() or platform.machine()
 
 
+class _Saved:
+    """Something that is saved as NPZ, with everything in it, or as CSV, with its numbers."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write NPZ, which `numpy.load` reads without pickle, or CSV with all digits.
+
+        Raises
+        ------
+        ValueError
+            If the name ends in neither `.npz` nor `.csv`.
+        OutputError
+            If it cannot be written.
+        """
+        path = Path(path)
+        output.check(path, (".npz", ".csv"))
+        if path.suffix.lower() == ".npz":
+            output.write(path, lambda file: np.savez(file, allow_pickle=False, **self._arrays()))
+        else:
+            output.write(path, self._write_csv)
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        raise NotImplementedError
+
+    def _header(self) -> list[str]:
+        raise NotImplementedError
+
+    def _rows(self) -> Iterable[Iterable[object]]:
+        raise NotImplementedError
+
+    def _write_csv(self, file: IO[bytes]) -> None:
+        _write_text(file, ",".join(self._header()) + "\n")
+        for row in self._rows():
+            _write_text(file, ",".join(map(repr, row)) + "\n")
+
+
 @dataclass(frozen=True)
-class Series:
+class Series(_Saved):
     """Numbers a frame.
+
+    NPZ files hold `values`, `times`, `frames`, `units` and `columns`; CSV files have the columns
+    frame, time_ps and one a series.
 
     Attributes
     ----------
@@ -192,45 +230,198 @@ class Series:
             title=f"{self.name} of {self.columns[0]}" if len(self.columns) == 1 else self.name,
         )
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the series as NPZ (`values`, `times`, `frames`, `units`, `columns`) or CSV.
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {
+            "values": self.values,
+            "times": self.times,
+            "frames": self.frames,
+            "units": np.array(self.units),
+            "columns": np.array(self.columns),
+        }
 
-        CSV has the columns frame, time_ps and one a series, with all digits.
+    def _names(self) -> list[str]:
+        """Return the name of each column of numbers in a CSV file."""
+        stem = f"{self.name.lower()}_{_ascii(self.units)}"
+        return [stem, *(f"{stem}_group{k}" for k in range(1, len(self.columns)))]
 
-        Raises
-        ------
-        ValueError
-            If the name ends in neither `.npz` nor `.csv`.
-        OutputError
-            If it cannot be written.
-        """
-        path = Path(path)
-        output.check(path, (".npz", ".csv"))
-        if path.suffix.lower() == ".npz":
-            output.write(path, self._write_npz)
-        else:
-            output.write(path, self._write_csv)
+    def _header(self) -> list[str]:
+        return ["frame", "time_ps", *self._names()]
 
-    def _write_npz(self, file: IO[bytes]) -> None:
-        np.savez(
-            file,
-            values=self.values,
-            times=self.times,
-            frames=self.frames,
-            units=np.array(self.units),
-            columns=np.array(self.columns),
+    def _rows(self) -> Iterable[Iterable[object]]:
+        rows = self.values.reshape(len(self.frames), -1)
+        for frame, time, row in zip(self.frames.tolist(), self.times.tolist(), rows, strict=True):
+            yield [frame, time, *row.tolist()]
+
+
+@dataclass(frozen=True)
+class Dihedrals(Series):
+    """Dihedral angles, or their cosines and sines, of each frame; saved as a `Series` is.
+
+    Attributes
+    ----------
+    atoms
+        `(n, 4)`, int64: the atoms of each angle.
+    backbone
+        Whether the angles are φ and ψ of residues, in turns.
+    features
+        Whether the values are cosines and sines, in turns.
+    """
+
+    atoms: NDArray[np.int64]
+    backbone: bool
+    features: bool
+
+    @property
+    def angles(self) -> NDArray[np.float64]:
+        """The angles, `(n_frames, n)`, degrees, also where the values are features."""
+        if not self.features:
+            return self.values
+        cosines, sines = self.values[:, ::2], self.values[:, 1::2]
+        return np.degrees(np.arctan2(sines, cosines))
+
+    def plot(self) -> "Figure":
+        """Draw φ against ψ of all residues and frames, or else each angle against time."""
+        if self.backbone:
+            angles = self.angles
+            title = f"φ and ψ of {angles.shape[1] // 2} residues, {len(self.frames)} frames"
+            return plots.ramachandran(angles[:, ::2], angles[:, 1::2], title=title)
+        labels = self.columns[::2] if self.features else self.columns
+        labels = tuple(label.removeprefix("cos ") for label in labels)
+        return plots.angles(self.angles, self.times, self.frames, labels=labels)
+
+    def _names(self) -> list[str]:
+        unit = "" if self.features else "_degrees"
+        return [name.replace(" ", "_") + unit for name in self.columns]
+
+
+@dataclass(frozen=True)
+class Distances(Series):
+    """Distances of pairs of atoms in each frame.
+
+    NPZ files hold `values`, `times`, `frames`, `units`, `columns`, `atoms` and `partners` (empty
+    for pairs among the atoms); CSV files have one column a pair, named by the atoms' indices.
+
+    Attributes
+    ----------
+    values
+        `(n_frames, n_atoms, n_partners)`, or `(n_frames, n_atoms (n_atoms - 1) / 2)` for the pairs
+        among the atoms; float64, Å.
+    atoms
+        `(n_atoms,)`, int64, indices in the trajectory.
+    partners
+        `(n_partners,)`, int64; None for pairs among the atoms.
+    to_reference
+        Whether the partners are where they are in the reference, not in the frame.
+    """
+
+    atoms: NDArray[np.int64]
+    partners: NDArray[np.int64] | None
+    to_reference: bool
+
+    def plot(self) -> "Figure":
+        """Draw each distance against time where there are few, else the matrix of their means."""
+        pairs = self.values.reshape(len(self.frames), -1)
+        if pairs.shape[1] <= len(plots.COLOURS):
+            names = tuple(name.removeprefix("distance_A_") for name in self._names())
+            return plots.series(
+                pairs,
+                self.times,
+                self.frames,
+                labels=names,
+                quantity=f"{self.name} ({self.units})",
+                title=" to ".join(self.columns),
+            )
+        return plots.matrix(
+            self._mean_matrix(),
+            self.atoms,
+            self.atoms if self.partners is None else self.partners,
+            quantity=f"mean {self.name} ({self.units})",
+            axes=(self.columns[0], self.columns[-1] + (" (reference)" * self.to_reference)),
         )
 
-    def _write_csv(self, file: IO[bytes]) -> None:
-        unit = {"Å": "A"}.get(self.units, self.units)
-        stem = f"{self.name.lower()}_{unit}"
-        names = [stem, *(f"{stem}_group{k}" for k in range(1, len(self.columns)))]
-        _write_text(file, ",".join(["frame", "time_ps", *names]) + "\n")
-        rows = self.values.reshape(len(self.frames), -1)
-        for frame, time, row in zip(
-            self.frames.tolist(), self.times.tolist(), rows.tolist(), strict=True
-        ):
-            _write_text(file, ",".join([str(frame), repr(time), *map(repr, row)]) + "\n")
+    def _mean_matrix(self) -> NDArray[np.float64]:
+        """Return the mean over frames, `(n_atoms, n_partners)`."""
+        mean: NDArray[np.float64] = self.values.mean(axis=0)
+        if self.partners is not None:
+            return mean
+        square = np.zeros((len(self.atoms),) * 2)
+        square[np.triu_indices(len(self.atoms), 1)] = mean
+        return square + square.T
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        partners = np.empty(0, np.int64) if self.partners is None else self.partners
+        return {**super()._arrays(), "atoms": self.atoms, "partners": partners}
+
+    def _names(self) -> list[str]:
+        atoms = self.atoms.tolist()
+        if self.partners is None:
+            pairs = [(i, j) for k, i in enumerate(atoms) for j in atoms[k + 1 :]]
+        else:
+            pairs = [(i, j) for i in atoms for j in self.partners.tolist()]
+        then = "ref" if self.to_reference else ""
+        return [f"distance_A_{i}-{then}{j}" for i, j in pairs]
+
+
+@dataclass(frozen=True)
+class AtomValues(_Saved):
+    """One number an atom.
+
+    NPZ files hold `values`, `atoms` and `units`; CSV files have the columns atom, resid (where
+    residues are numbered) and the values.
+
+    Attributes
+    ----------
+    values
+        `(n_atoms,)`, float64, `units`.
+    atoms
+        `(n_atoms,)`, int64, indices in the trajectory.
+    residues
+        `(n_atoms,)`, int64, residue numbers; None where there are none.
+    units
+        Of the values.
+    label
+        What the atoms are: the selection.
+    name
+        What was computed.
+    report
+        Where the time went.
+    """
+
+    values: NDArray[np.float64]
+    atoms: NDArray[np.int64]
+    residues: NDArray[np.int64] | None
+    units: str
+    label: str
+    name: str
+    report: Report = field(repr=False)
+
+    def plot(self) -> "Figure":
+        """Draw the values along the sequence of residues, or of atoms where they have none."""
+        return plots.profile(
+            self.values,
+            self.atoms,
+            self.residues,
+            quantity=f"{self.name} ({self.units})",
+            title=f"{self.name} of {self.label}",
+        )
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {"values": self.values, "atoms": self.atoms, "units": np.array(self.units)}
+
+    def _header(self) -> list[str]:
+        resid = [] if self.residues is None else ["resid"]
+        return ["atom", *resid, f"{self.name.lower()}_{_ascii(self.units)}"]
+
+    def _rows(self) -> Iterable[Iterable[object]]:
+        columns = [self.atoms, self.values]
+        if self.residues is not None:
+            columns.insert(1, self.residues)
+        return zip(*(column.tolist() for column in columns), strict=True)
+
+
+def _ascii(units: str) -> str:
+    """Return units as the header of a CSV file writes them."""
+    return {"Å": "A"}.get(units, units)
 
 
 def _write_text(file: IO[bytes], text: str) -> None:

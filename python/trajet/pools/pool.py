@@ -25,6 +25,7 @@ class Pool(Protocol):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
         """Return rows, `(n_frames, width)` float64, the folded state, and what the engine reports.
 
-        Rows and state have the same bits on every pool, with any number of workers and any size of task.
+        Rows and state have the same bits on every pool, with any number of workers and any size of
+        task.
         """
         ...

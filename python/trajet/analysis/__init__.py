@@ -1,0 +1,8 @@
+"""Analyses as functions: a selection in, a result out."""
+
+from trajet.analysis.dihedrals import dihedrals
+from trajet.analysis.distances import distances
+from trajet.analysis.rmsd import rmsd
+from trajet.analysis.rmsf import rmsf
+
+__all__ = ["dihedrals", "distances", "rmsd", "rmsf"]

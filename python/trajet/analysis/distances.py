@@ -1,0 +1,114 @@
+"""Distances of all pairs."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import _trajet
+from trajet.analysis.reference import (
+    Reference,
+    describe_reference,
+    is_average,
+    reference_positions,
+)
+from trajet.analysis.subject import Progress, describe, further_selection, main_selection, run
+from trajet.pools.pool import Pool
+from trajet.result import Distances
+from trajet.trajectory import FrameChoice, Selection
+
+
+def distances(
+    a: Selection | Any,
+    b: str | Selection | Any | None = None,
+    *,
+    reference: Reference | None = None,
+    pbc: bool = True,
+    frames: FrameChoice = None,
+    pool: Pool | None = None,
+    progress: Progress | None = None,
+) -> Distances:
+    """Compute the distances of all pairs of atoms, frame by frame.
+
+    Parameters
+    ----------
+    a
+        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
+    b
+        The other atoms of each pair: selection text, a Selection or an AtomGroup. None (and no
+        reference) for the pairs among `a`, each once.
+    reference
+        Instead of `b`: the positions that the atoms of `a` have there, as for `rmsd`. All pairs of
+        a position now and one there are taken.
+    pbc
+        Whether the distance is that between the nearest images, where a frame has a cell.
+    frames
+        A slice, frame numbers, or a mask; None for all.
+    pool
+        Where to compute; None for `LocalPool()`: all cores of this process.
+    progress
+        Called with frames done and in total.
+
+    Returns
+    -------
+    Distances
+        `values` in Å, float64: `(n_frames, n_a, n_b)`; with a reference `(n_frames, n_a, n_a)`, now
+        by then; among `a` alone `(n_frames, n_a (n_a - 1) / 2)`: the pairs 0-1, 0-2, …, 1-2, …, as
+        SciPy's `pdist` and MDAnalysis' `self_distance_array` order them.
+
+    Raises
+    ------
+    SelectionError
+        If atoms and reference do not fit each other.
+    MemoryError
+        If the distances of all frames do not fit into memory: choose fewer atoms or frames.
+    FrameError, FormatError
+        If a frame is out of range, or corrupt.
+
+    Examples
+    --------
+    >>> import trajet as tj
+    >>> traj = tj.open("adk.psf", "adk.xtc")
+    >>> tj.distances(traj.select("name CA"), "resname ARG and name CZ").values.shape
+    (98, 214, 13)
+    """
+    main = main_selection(a)
+    if b is not None and reference is not None:
+        raise ValueError("give other atoms (b) or a reference, not both")
+    if reference is not None and is_average(reference):
+        raise ValueError("the average structure is no reference for distances")
+    other = None if b is None else further_selection(b, main.trajectory)
+
+    def plan(_: NDArray[np.int64]) -> _trajet.Plan:
+        partner: NDArray[np.int64] | NDArray[np.float32] | None = None
+        if other is not None:
+            partner = other.indices
+        elif reference is not None:
+            partner = reference_positions(reference, main, [])[0]
+        return _trajet.distances_plan(main.indices, partner, periodic=pbc)
+
+    outcome = run(main.trajectory, frames, pool, progress, plan)
+    partners = None if other is None and reference is None else (other or main)
+    values = outcome.rows
+    if partners is not None:
+        values = values.reshape(len(outcome.frames), main.n_atoms, partners.n_atoms)
+    labels = [main.label] if other is None else [main.label, other.label]
+    parameters = {
+        "selections": labels,
+        "n_atoms": [main.n_atoms] if other is None else [main.n_atoms, other.n_atoms],
+        "reference": describe(reference),
+        "pbc": pbc,
+    }
+    inputs = [] if reference is None else describe_reference(reference)
+    return Distances(
+        values=values,
+        times=outcome.times,
+        frames=outcome.frames,
+        units="Å",
+        columns=tuple(labels),
+        name="distance",
+        report=outcome.report("distances", parameters, inputs),
+        atoms=main.indices,
+        partners=None if partners is None else partners.indices,
+        to_reference=reference is not None,
+    )

@@ -1,0 +1,136 @@
+"""What frames are compared with or laid on: reference positions and weights."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import mdanalysis
+from trajet._trajet import SelectionError
+from trajet.trajectory import Selection, describe_file
+
+# The frames whose average the reference is: they are superposed on the first of them.
+AVERAGE = "average"
+
+Weights: TypeAlias = str | Sequence[float] | NDArray[Any] | None
+# An MDAnalysis AtomGroup has no type that could stand here.
+Reference: TypeAlias = int | str | os.PathLike[str] | Selection | NDArray[Any] | Any
+
+
+def is_average(reference: Reference) -> bool:
+    """Tell whether the reference is the average structure."""
+    return isinstance(reference, str) and reference == AVERAGE
+
+
+def first_of(chosen: NDArray[np.int64]) -> int:
+    """Return the frame on which others are superposed before they are averaged.
+
+    Without a frame there is nothing to average, and any will do.
+    """
+    return int(next(iter(chosen), 0))
+
+
+def weights_of(weights: Weights, selection: Selection) -> NDArray[np.float64] | None:
+    """Return one weight an atom, or None for equal ones."""
+    if weights is None:
+        return None
+    if isinstance(weights, str):
+        if weights != "mass":
+            raise ValueError(f"weights are None, 'mass' or numbers, not {weights!r}")
+        where = selection.trajectory.topology or "the Universe"
+        return mdanalysis.masses(selection.atoms, str(where))
+    numbers = np.ascontiguousarray(weights, dtype=np.float64)
+    if numbers.shape != (selection.n_atoms,):
+        raise ValueError(f"{numbers.shape} weights do not fit {selection.n_atoms} atoms")
+    return numbers
+
+
+def reference_positions(
+    reference: Reference, main: Selection, groups: list[Selection]
+) -> list[NDArray[np.float32]]:
+    """Return the reference positions, `(n_atoms, 3)` Å, of the main selection and of each group."""
+    selections = [main, *groups]
+    if isinstance(reference, (int, np.integer)) and not isinstance(reference, bool):
+        return [_one_frame(item, int(reference)) for item in selections]
+    if isinstance(reference, (str, os.PathLike)):
+        structure = _Structure(mdanalysis.load(Path(reference)), str(reference))
+        return [structure.positions(item) for item in selections]
+    if isinstance(reference, Selection):
+        others = [reference]
+        for item in groups:
+            if item.text is None:
+                raise SelectionError("groups by index have no counterpart in another selection")
+            others.append(reference.trajectory.select(item.text))
+        for item, other in zip(selections, others, strict=True):
+            _check_same_kind(item, other)
+        return [_one_frame(other, 0) for other in others]
+    if mdanalysis.is_atomgroup(reference):
+        atoms: Any = reference
+        structure = _Structure(atoms.universe, "the reference's Universe")
+        first = structure.checked(main, atoms)
+        return [first, *(structure.positions(item) for item in groups)]
+    array = np.ascontiguousarray(reference, dtype=np.float32)
+    if groups:
+        raise ValueError("with groups, the reference must say where their atoms are too")
+    if array.shape != (main.n_atoms, 3):
+        raise SelectionError(
+            f"reference positions of shape {array.shape} do not fit {main.n_atoms} atoms:"
+            f" expected ({main.n_atoms}, 3)"
+        )
+    return [array]
+
+
+@dataclass(frozen=True)
+class _Structure:
+    """Another structure, in which selections are looked up."""
+
+    universe: Any
+    name: str
+
+    def positions(self, selection: Selection) -> NDArray[np.float32]:
+        """Return the positions of the same atoms there."""
+        if selection.text is not None:
+            atoms = mdanalysis.select(self.universe, selection.text, self.name)
+        elif len(self.universe.atoms) == selection.trajectory.n_atoms:
+            atoms = self.universe.atoms[selection.indices]
+        else:
+            raise SelectionError(
+                f"{self.name} has {len(self.universe.atoms)} atoms, the trajectory"
+                f" {selection.trajectory.n_atoms}: atoms chosen by index cannot be found in it;"
+                " use a selection string"
+            )
+        return self.checked(selection, atoms)
+
+    def checked(self, selection: Selection, atoms: Any) -> NDArray[np.float32]:
+        """Return the positions of `atoms`, which must be of the same kind."""
+        what = f"selection {selection.label!r} and reference {self.name}"
+        if selection.trajectory.has_topology:
+            mdanalysis.check_same_kind(selection.atoms, atoms, what)
+        elif len(atoms) != selection.n_atoms:
+            raise SelectionError(f"{what}: {selection.n_atoms} and {len(atoms)} atoms")
+        return mdanalysis.positions(atoms, self.name)
+
+
+def _one_frame(selection: Selection, frame: int) -> NDArray[np.float32]:
+    positions: NDArray[np.float32] = selection.read(frames=[frame]).positions[0]
+    return positions
+
+
+def _check_same_kind(mobile: Selection, reference: Selection) -> None:
+    """Make sure that two selections can be compared atom by atom."""
+    what = f"selection {mobile.label!r} and reference {reference.label!r}"
+    if mobile.trajectory.has_topology and reference.trajectory.has_topology:
+        mdanalysis.check_same_kind(mobile.atoms, reference.atoms, what)
+    elif mobile.n_atoms != reference.n_atoms:
+        raise SelectionError(f"{what}: {mobile.n_atoms} and {reference.n_atoms} atoms")
+
+
+def describe_reference(reference: Reference) -> list[dict[str, Any]]:
+    """Return what a report says of a structure file that is the reference."""
+    if isinstance(reference, (str, os.PathLike)) and reference != AVERAGE:
+        return [describe_file(Path(reference))]
+    return []

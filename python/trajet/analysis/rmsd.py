@@ -1,0 +1,150 @@
+"""RMSD against time."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import _trajet
+from trajet.analysis.reference import (
+    Reference,
+    Weights,
+    describe_reference,
+    first_of,
+    is_average,
+    reference_positions,
+    weights_of,
+)
+from trajet.analysis.subject import Progress, describe, further_selection, main_selection, run
+from trajet.pools.pool import Pool
+from trajet.result import Series
+from trajet.trajectory import FrameChoice, Selection
+
+
+def rmsd(
+    selection: Selection | Any,
+    *,
+    reference: Reference = 0,
+    groups: Sequence[str | Selection | Any] = (),
+    weights: Weights = None,
+    group_weights: str | None = None,
+    superposition: bool = True,
+    center: bool | None = None,
+    frames: FrameChoice = None,
+    pool: Pool | None = None,
+    progress: Progress | None = None,
+) -> Series:
+    """Compute the RMSD of atoms to a reference, frame by frame.
+
+    Parameters
+    ----------
+    selection
+        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
+    reference
+        What the frames are compared with: a frame number of the same trajectory; the path of a
+        structure file, in which the selections name the same atoms; an AtomGroup, as it is now; a
+        Selection (of its trajectory's frame 0); positions `(n_atoms, 3)` in Å; or `"average"`: the
+        average of the analysed frames after superposition on the first of them (two passes).
+    groups
+        Further selections of the same system, as text, Selections or AtomGroups. Each gives a
+        column: its RMSD after the superposition of `selection` (MDAnalysis' `groupselections`).
+        Beside an AtomGroup, text is evaluated as its Universe would now.
+    weights
+        None for equal weights, "mass", or one number an atom: for superposition and RMSD of
+        `selection`.
+    group_weights
+        None or "mass": for the RMSD of `groups`. None means equal weights, also where `weights` are
+        masses.
+    superposition
+        Whether each frame is rotated and shifted on the reference first.
+    center
+        Whether the centres are laid on each other where nothing is rotated. None: as
+        `superposition`.
+    frames
+        A slice, frame numbers, or a mask; None for all.
+    pool
+        Where to compute; None for `LocalPool()`: all cores of this process.
+    progress
+        Called with frames done and in total.
+
+    Returns
+    -------
+    Series
+        `values` `(n_frames,)`, or `(n_frames, 1 + n_groups)` with groups; float64, Å.
+
+    Raises
+    ------
+    SelectionError
+        If atoms and reference do not fit each other, or masses are asked for and missing.
+    FrameError
+        If a frame is out of range.
+    FormatError
+        If a frame is corrupt.
+
+    Notes
+    -----
+    Positions are taken as the file holds them: molecules that are broken over the box must be made
+    whole before (`gmx trjconv -pbc whole`).
+
+    Quaternion characteristic polynomial: D. L. Theobald, Acta Cryst. A 61, 478 (2005).
+
+    Examples
+    --------
+    >>> import trajet as tj
+    >>> traj = tj.open("adk.psf", "adk.xtc")
+    >>> core = "(resid 1:29 or resid 60:121 or resid 160:214) and name CA"
+    >>> result = tj.rmsd(traj.select(core), groups=["name CA"])
+    >>> result.values.shape
+    (98, 2)
+    """
+    main = main_selection(selection)
+    trajectory = main.trajectory
+    if isinstance(groups, str):
+        groups = (groups,)
+    others = [further_selection(group, trajectory) for group in groups]
+    fit = _fit(superposition=superposition, center=center)
+    average = is_average(reference)
+    if average and fit != "superposition":
+        raise ValueError("reference='average' needs the superposition that it averages after")
+
+    def plan(chosen: NDArray[np.int64]) -> _trajet.Plan:
+        targets = reference_positions(first_of(chosen) if average else reference, main, others)
+        return _trajet.rmsd_plan(
+            (main.indices, targets[0], weights_of(weights, main)),
+            [
+                (group.indices, target, weights_of(group_weights, group))
+                for group, target in zip(others, targets[1:], strict=True)
+            ],
+            fit=fit,
+            average=average,
+        )
+
+    outcome = run(trajectory, frames, pool, progress, plan)
+    columns = tuple(item.label for item in (main, *others))
+    parameters = {
+        "selections": list(columns),
+        "n_atoms": [item.n_atoms for item in (main, *others)],
+        "reference": describe(reference),
+        "weights": describe(weights),
+        "group_weights": group_weights,
+        "fit": fit,
+    }
+    return Series(
+        values=outcome.rows if others else outcome.rows[:, 0].copy(),
+        times=outcome.times,
+        frames=outcome.frames,
+        units="Å",
+        columns=columns,
+        name="RMSD",
+        report=outcome.report("rmsd", parameters, describe_reference(reference)),
+    )
+
+
+def _fit(*, superposition: bool, center: bool | None) -> str:
+    """Return how frames are laid on the reference."""
+    if superposition:
+        if center is False:
+            raise ValueError("a superposition shifts the centres too: center=False contradicts it")
+        return "superposition"
+    return "centre" if center else "none"

@@ -1,0 +1,118 @@
+"""RMSF: how much each atom fluctuates about its mean position."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import _trajet, mdanalysis
+from trajet.analysis.reference import (
+    Reference,
+    Weights,
+    describe_reference,
+    first_of,
+    is_average,
+    reference_positions,
+    weights_of,
+)
+from trajet.analysis.subject import Progress, describe, further_selection, main_selection, run
+from trajet.pools.pool import Pool
+from trajet.result import AtomValues
+from trajet.trajectory import FrameChoice, Selection
+
+
+def rmsf(
+    selection: Selection | Any,
+    *,
+    align: str | Selection | Any | None = None,
+    reference: Reference = 0,
+    weights: Weights = None,
+    frames: FrameChoice = None,
+    pool: Pool | None = None,
+    progress: Progress | None = None,
+) -> AtomValues:
+    """Compute the root mean square fluctuation of each atom about its mean position.
+
+    Parameters
+    ----------
+    selection
+        The atoms that fluctuate: a Selection, or an MDAnalysis AtomGroup of a file's coordinates.
+    align
+        The atoms whose superposition on the reference moves each frame first: selection text, a
+        Selection or an AtomGroup. None takes positions as they are written, as MDAnalysis' RMSF
+        does: then the file must be aligned already.
+    reference
+        With `align`: what frames are superposed on, as for `rmsd`; `"average"` is the average
+        structure after superposition on the first of the frames (two passes).
+    weights
+        With `align`: None for equal weights in the superposition, "mass", or one number an atom.
+    frames
+        A slice, frame numbers, or a mask; None for all.
+    pool
+        Where to compute; None for `LocalPool()`: all cores of this process.
+    progress
+        Called with frames done and in total.
+
+    Returns
+    -------
+    AtomValues
+        `values` `(n_atoms,)`, float64, Å: the square root of the mean over frames (not frames less
+        one) of the squared distance to the mean position.
+
+    Raises
+    ------
+    SelectionError
+        If atoms and reference do not fit each other, or masses are asked for and missing.
+    AnalysisError
+        If a frame has no positions: one such frame would spoil every mean.
+    FrameError, FormatError
+        If a frame is out of range, or corrupt.
+
+    Notes
+    -----
+    Moments are merged pairwise: T. F. Chan, G. H. Golub and R. J. LeVeque, Am. Stat. 37, 242
+    (1983).
+
+    Examples
+    --------
+    >>> import trajet as tj
+    >>> traj = tj.open("adk.psf", "adk.xtc")
+    >>> tj.rmsf(traj.select("name CA"), align="name CA", reference="average").values.shape
+    (214,)
+    """
+    main = main_selection(selection)
+    average = is_average(reference)
+    if align is None and not (isinstance(reference, int) and reference == 0 and weights is None):
+        raise ValueError("reference and weights go with align: nothing is superposed without it")
+    onto = None if align is None else further_selection(align, main.trajectory)
+
+    def plan(chosen: NDArray[np.int64]) -> _trajet.Plan:
+        group = None
+        if onto is not None:
+            here = first_of(chosen) if average else reference
+            target = reference_positions(here, onto, [])[0]
+            group = (onto.indices, target, weights_of(weights, onto))
+        return _trajet.moments_plan(main.indices, align=group, average=average)
+
+    outcome = run(main.trajectory, frames, pool, progress, plan)
+    count = outcome.state[0]
+    squares = outcome.state[1 + 3 * main.n_atoms :].reshape(-1, 3)
+    if not count:
+        squares, count = np.full_like(squares, np.nan), 1
+    parameters = {
+        "selections": [main.label],
+        "n_atoms": [main.n_atoms],
+        "align": None if onto is None else onto.label,
+        "reference": None if onto is None else describe(reference),
+        "weights": describe(weights),
+    }
+    inputs = [] if onto is None else describe_reference(reference)
+    return AtomValues(
+        values=np.sqrt((squares[:, 0] + squares[:, 1] + squares[:, 2]) / count),
+        atoms=main.indices,
+        residues=mdanalysis.residue_numbers(main.atoms) if main.trajectory.has_topology else None,
+        units="Å",
+        label=main.label,
+        name="RMSF",
+        report=outcome.report("rmsf", parameters, inputs),
+    )

@@ -1,0 +1,130 @@
+"""What every analysis is about: selections, frames, a run, and what the report says of it."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import mdanalysis
+from trajet._trajet import Plan, Reader, SelectionError
+from trajet.pools.local import LocalPool
+from trajet.pools.pool import Frames, Pool
+from trajet.result import Report, make_report
+from trajet.trajectory import (
+    FrameChoice,
+    Selection,
+    Trajectory,
+    frame_numbers,
+    from_atomgroup,
+    resolve_frames,
+)
+
+Progress: TypeAlias = Callable[[int, int], None]
+
+
+def main_selection(thing: Selection | Any) -> Selection:
+    """Return the main selection of an analysis."""
+    if isinstance(thing, Trajectory):
+        thing = Selection(thing, np.arange(thing.n_atoms, dtype=np.int64), "all")
+    elif mdanalysis.is_atomgroup(thing):
+        thing = from_atomgroup(thing)
+    if not isinstance(thing, Selection):
+        raise TypeError(
+            "the first argument must be a selection (trajectory.select(...)) or an MDAnalysis"
+            f" AtomGroup, not {type(thing).__name__}"
+        )
+    if thing.trajectory.topology is not None:
+        # Also where nothing is selected by name: the topology must be this trajectory's.
+        _ = thing.trajectory.universe
+    return thing
+
+
+def further_selection(thing: str | Selection | Any, trajectory: Trajectory) -> Selection:
+    """Return a further selection of the same system."""
+    if isinstance(thing, str):
+        return trajectory.select(thing)
+    if isinstance(thing, Selection):
+        if thing.trajectory is not trajectory:
+            raise SelectionError(f"{thing!r} is of another trajectory than the main selection")
+        return thing
+    if mdanalysis.is_atomgroup(thing):
+        if len(thing.universe.atoms) != trajectory.n_atoms:
+            raise SelectionError("a group is of another system than the main selection")
+        return trajectory.select(mdanalysis.fixed_indices(thing))
+    raise TypeError(f"a group is a selection string or a Selection, not {type(thing).__name__}")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run yields.
+
+    Attributes
+    ----------
+    rows
+        `(n_frames, width)`, float64.
+    state
+        The folded numbers, float64.
+    frames, times
+        `(n_frames,)`, frame numbers and ps.
+    run
+        What the engine reports.
+    """
+
+    trajectory: Trajectory
+    rows: NDArray[np.float64]
+    state: NDArray[np.float64]
+    frames: NDArray[np.int64]
+    times: NDArray[np.float64]
+    run: dict[str, Any]
+
+    def report(
+        self,
+        analysis: str,
+        parameters: dict[str, Any],
+        further_inputs: list[dict[str, Any]] | None = None,
+    ) -> Report:
+        """Return the report: what was asked for, of which files, and where the time went."""
+        asked = {
+            "analysis": analysis,
+            "parameters": {
+                "first_frame": int(self.frames[0]) if len(self.frames) else None,
+                "last_frame": int(self.frames[-1]) if len(self.frames) else None,
+                "n_frames": len(self.frames),
+                **parameters,
+            },
+            "inputs": [*self.trajectory.describe_inputs(), *(further_inputs or [])],
+        }
+        return make_report(self.trajectory.reader, self.run, asked)
+
+
+def run(
+    trajectory: Trajectory,
+    frames: FrameChoice,
+    pool: Pool | None,
+    progress: Progress | None,
+    make_plan: Callable[[NDArray[np.int64]], Plan],
+) -> Outcome:
+    """Run the plan that `make_plan` makes for the numbers of the chosen frames."""
+
+    def attempt(
+        reader: Reader,
+    ) -> tuple[Frames, NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
+        numbers = resolve_frames(frames, reader.n_frames, trajectory.path)
+        plan = make_plan(frame_numbers(numbers))
+        return numbers, *(pool or LocalPool()).run(reader, plan, numbers, progress=progress)
+
+    numbers, rows, state, report = trajectory.fresh(attempt)
+    chosen = frame_numbers(numbers)
+    return Outcome(trajectory, rows, state, chosen, trajectory.times[chosen], report)
+
+
+def describe(value: Any) -> Any:
+    """Return what a report says of an argument."""
+    if value is None or isinstance(value, (int, str)):
+        return value
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    return f"given as {type(value).__name__}"
