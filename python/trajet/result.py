@@ -6,6 +6,7 @@ import platform
 import socket
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -145,8 +146,17 @@ def _cpu() -> str:
     return platform.processor() or platform.machine()
 
 
-class _Saved:
-    """Something that is saved as NPZ, with everything in it, or as CSV, with its numbers."""
+class Result:
+    """What every analysis returns: numbers with their report, to be drawn and saved.
+
+    NPZ files hold everything, CSV files the numbers.
+    """
+
+    report: Report
+
+    def plot(self) -> "Figure":
+        """Return a matplotlib Figure."""
+        raise NotImplementedError
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write NPZ, which `numpy.load` reads without pickle, or CSV with all digits.
@@ -181,7 +191,7 @@ class _Saved:
 
 
 @dataclass(frozen=True)
-class Series(_Saved):
+class Series(Result):
     """Numbers a frame.
 
     NPZ files hold `values`, `times`, `frames`, `units` and `columns`; CSV files have the columns
@@ -322,12 +332,11 @@ class Distances(Series):
         """Draw each distance against time where there are few, else the matrix of their means."""
         pairs = self.values.reshape(len(self.frames), -1)
         if pairs.shape[1] <= len(plots.COLOURS):
-            names = tuple(name.removeprefix("distance_A_") for name in self._names())
             return plots.series(
                 pairs,
                 self.times,
                 self.frames,
-                labels=names,
+                labels=tuple(self.pair_names()),
                 quantity=f"{self.name} ({self.units})",
                 title=" to ".join(self.columns),
             )
@@ -352,18 +361,23 @@ class Distances(Series):
         partners = np.empty(0, np.int64) if self.partners is None else self.partners
         return {**super()._arrays(), "atoms": self.atoms, "partners": partners}
 
-    def _names(self) -> list[str]:
+    def pair_names(self, count: int | None = None) -> list[str]:
+        """Return the atoms of the first `count` pairs, or of all, as "17-203"."""
         atoms = self.atoms.tolist()
-        if self.partners is None:
-            pairs = [(i, j) for k, i in enumerate(atoms) for j in atoms[k + 1 :]]
-        else:
-            pairs = [(i, j) for i in atoms for j in self.partners.tolist()]
         then = "ref" if self.to_reference else ""
-        return [f"distance_A_{i}-{then}{j}" for i, j in pairs]
+        if self.partners is None:
+            pairs = ((i, j) for k, i in enumerate(atoms) for j in atoms[k + 1 :])
+        else:
+            partners = self.partners.tolist()
+            pairs = ((i, j) for i in atoms for j in partners)
+        return [f"{i}-{then}{j}" for i, j in islice(pairs, count)]
+
+    def _names(self) -> list[str]:
+        return [f"distance_A_{pair}" for pair in self.pair_names()]
 
 
 @dataclass(frozen=True)
-class AtomValues(_Saved):
+class AtomValues(Result):
     """One number an atom.
 
     NPZ files hold `values`, `atoms` and `units`; CSV files have the columns atom, resid (where
