@@ -350,9 +350,10 @@ impl Reading<'_> {
             None => None,
             Some(&Value::Float(f)) if f.is_finite() && f != 0.0 => Some(Scale::Float(f)),
             Some(&Value::Double(f)) if f.is_finite() && f != 0.0 => Some(Scale::Double(f)),
-            Some(found) => {
-                let words = format!("the scale_factor of {name} is not one number: {found:?}");
-                return Err(self.unsupported(words.chars().take(200).collect()));
+            Some(_) => {
+                let words =
+                    format!("the scale_factor of {name} is not one float or double but zero");
+                return Err(self.unsupported(words));
             }
         };
         if variable.attributes.get("add_offset").is_some() {

@@ -634,7 +634,7 @@ fn what_is_not_read_is_named() {
         (
             "scale_factor\0\0\0\x06\0\0\0\x01",
             "scale_factor\0\0\0\x05\0\0\0\x02",
-            "is not one number",
+            "is not one float or double",
         ),
     ] {
         let message = error_of(&changed(&bytes, old.as_bytes(), new.as_bytes()));
@@ -654,7 +654,9 @@ fn what_is_not_read_is_named() {
     for factor in [0.0, f64::NAN, f64::INFINITY] {
         let form = Form { double: false, scale: Some(Scale::Double(factor)) };
         let (bytes, _) = Drawn { coordinates: form, ..PLAIN }.write();
-        assert!(error_of(&bytes).contains("the scale_factor of coordinates is not one number"));
+        assert!(
+            error_of(&bytes).contains("the scale_factor of coordinates is not one float or double")
+        );
     }
 }
 
