@@ -100,7 +100,8 @@ impl Reader {
 
     /// What is needed of a record, in ascending order; neighbours with little between them are one.
     fn parts(&self, vectors: Range<usize>, parts: &mut Vec<Range<usize>>) {
-        let mut needed = self.beside().into_iter().chain([vectors]).collect::<Vec<_>>();
+        let [time, lengths, angles] = self.beside();
+        let mut needed = [time, lengths, angles, vectors];
         needed.sort_unstable_by_key(|part| part.start);
         parts.clear();
         for part in needed.into_iter().filter(|part| !part.is_empty()) {
