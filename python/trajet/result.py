@@ -433,6 +433,55 @@ class AtomValues(Result):
         return zip(*(column.tolist() for column in columns), strict=True)
 
 
+@dataclass(frozen=True)
+class RadialDistribution(Result):
+    """A radial distribution function.
+
+    NPZ files hold `r`, `g`, `counts` and `edges`; CSV files have the columns r_A, g and count.
+
+    Attributes
+    ----------
+    r
+        `(bins,)`, float64, centres of the bins, Å.
+    g
+        `(bins,)`, float64; 1 where atoms are as frequent as their mean density says.
+    counts
+        `(bins,)`, float64 of whole numbers: pairs in each bin, of all frames.
+    edges
+        `(bins + 1,)`, float64, Å.
+    labels
+        What the two groups of atoms are.
+    density
+        Mean number density of the second group, 1/Å³.
+    report
+        Where the time went.
+    """
+
+    r: NDArray[np.float64]
+    g: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    edges: NDArray[np.float64]
+    labels: tuple[str, str]
+    density: float
+    report: Report = field(repr=False)
+
+    def plot(self) -> "Figure":
+        """Draw g against the distance."""
+        same = self.labels[0] == self.labels[1]
+        what = self.labels[0] if same else " and ".join(self.labels)
+        return plots.radial(self.edges, self.g, title=f"RDF of {what}")
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {"r": self.r, "g": self.g, "counts": self.counts, "edges": self.edges}
+
+    def _header(self) -> list[str]:
+        return ["r_A", "g", "count"]
+
+    def _rows(self) -> Iterable[Iterable[object]]:
+        counts = self.counts.astype(np.int64)
+        return zip(self.r.tolist(), self.g.tolist(), counts.tolist(), strict=True)
+
+
 def _ascii(units: str) -> str:
     """Return units as the header of a CSV file writes them."""
     return {"Å": "A"}.get(units, units)
