@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use trajet_io::{Atoms, Block, Error};
 use trajet_kernels::cell::Cell;
 pub use trajet_kernels::pairs::Bins;
-use trajet_kernels::pairs::{Groups, PairCounter, block_labels};
+use trajet_kernels::pairs::{Groups, Misplaced, PairCounter, block_labels};
 
 use crate::analysis::{Analysis, Pass, Refusal, State};
 use crate::places::{Places, together};
@@ -72,6 +72,13 @@ impl Analysis for Rdf {
         let mut counts = vec![0; self.bins.count()];
         for i in 0..block.n_frames() {
             let refused = |why: &str| Refusal { frame: block.meta.frames[i], why: why.to_owned() };
+            let misplaced = |Misplaced { group, atom }| {
+                let which = ["first", "second"][group];
+                refused(&format!(
+                    "atom {atom} of the {which} selection has no position there, or one that is \
+                     millions of cells away: leave this frame out"
+                ))
+            };
             let cell = Cell::new(block.meta.cells[i]).ok_or_else(|| {
                 refused("it has no unit cell, whose volume an RDF needs: leave this frame out")
             })?;
@@ -80,9 +87,7 @@ impl Analysis for Rdf {
                 None => Groups::Same(a),
                 Some(places) => Groups::Two(a, places.gather(block.frame(i), &mut others)),
             };
-            counter.count(&cell, groups, labels, &self.bins, &mut counts).map_err(|_| {
-                refused("a selected atom has no position there, or one far outside: leave it out")
-            })?;
+            counter.count(&cell, groups, labels, &self.bins, &mut counts).map_err(misplaced)?;
             state[0] += 1.0;
             state[1] += cell.volume();
         }
