@@ -4,7 +4,8 @@ import builtins
 import contextlib
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -12,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import _trajet, mdanalysis
+from trajet import _trajet, h5md, mdanalysis
 from trajet._trajet import FormatError, FrameError, Reader, SelectionError, StaleIndexError
 from trajet.pools.pool import Frames
 
@@ -63,6 +64,8 @@ def open(
     rebuild_index: bool = False,
     threads: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    particles: str | None = None,
+    units: Mapping[str, str] | None = None,
 ) -> "Trajectory":
     """Open a trajectory.
 
@@ -72,7 +75,7 @@ def open(
         A file that MDAnalysis reads (PSF, PDB, GRO, TPR, PRMTOP, …), or None for plain coordinates.
         It is read when atoms are first selected.
     *trajectories
-        The trajectory: an XTC, TRR, DCD or Amber NetCDF file.
+        The trajectory: an XTC, TRR, DCD, Amber NetCDF, H5MD or mdtraj HDF5 file.
     allow_truncated_tail
         Read the whole frames of a file that ends inside a frame (a simulation that still runs). The
         report of every analysis records it.
@@ -87,6 +90,11 @@ def open(
         Threads that build an index of a large file; None for all cores.
     progress
         Called with bytes done and in total while an index is built.
+    particles
+        Which group of particles of an H5MD file, where there are several.
+    units
+        Units of an H5MD file that does not name them: {"position": "nm", "time": "ps"}, and "velocity"
+        and "force".
 
     Returns
     -------
@@ -100,6 +108,8 @@ def open(
         If the file ends inside a frame.
     FormatError
         If it is empty, of another format, corrupt, or its number of atoms changes.
+    MissingPackageError
+        If it is an HDF5 file and h5py is not installed.
 
     Examples
     --------
@@ -124,17 +134,43 @@ def open(
     if threads is not None and threads < 1:
         raise ValueError(f"threads must be at least 1, not {threads}")
     path = Path(trajectories[0])
-    reader = Reader(
+    if h5md.is_hdf5(path):
+        reader = _described(path, particles, units, allow_truncated_tail, request_size)
+    elif particles is not None or units is not None:
+        raise ValueError(f"{path}: is no HDF5 file: particles= and units= are for those")
+    else:
+        reader = Reader(
+            path,
+            allow_truncated_tail=allow_truncated_tail,
+            request_size=request_size,
+            sidecar=sidecar,
+            rebuild_index=rebuild_index,
+            cache=_cache_folder(),
+            threads=threads or _trajet.available_threads(),
+            progress=progress,
+        )
+    return Trajectory(path, None if topology is None else Path(topology), reader)
+
+
+def _described(
+    path: Path,
+    particles: str | None,
+    units: Mapping[str, str] | None,
+    allow_truncated_tail: bool,
+    request_size: int,
+) -> Reader:
+    """Return the reader of an HDF5 file."""
+    begin = time.perf_counter()
+    description = h5md.describe(
+        path, particles=particles, units=units, allow_truncated_tail=allow_truncated_tail
+    )
+    return Reader.described(
         path,
+        description,
         allow_truncated_tail=allow_truncated_tail,
         request_size=request_size,
-        sidecar=sidecar,
-        rebuild_index=rebuild_index,
-        cache=_cache_folder(),
-        threads=threads or _trajet.available_threads(),
-        progress=progress,
+        seconds=time.perf_counter() - begin,
     )
-    return Trajectory(path, None if topology is None else Path(topology), reader)
 
 
 def _cache_folder() -> Path | None:
@@ -176,7 +212,7 @@ class Trajectory:
 
     @property
     def format(self) -> str:
-        """The file's format: "XTC", "DCD", "NCDF", …."""
+        """The file's format: "XTC", "DCD", "H5MD", …."""
         return self._reader.format
 
     @property
@@ -245,6 +281,10 @@ class Trajectory:
         """Whether names and masses of atoms are to be had."""
         return self.topology is not None or self._universe is not None
 
+    def frame_numbers(self, frames: FrameChoice) -> NDArray[np.int64]:
+        """Return the numbers of frames, chosen as for `read`."""
+        return frame_numbers(resolve_frames(frames, self.n_frames, self.path))
+
     def select(self, selection: AtomChoice) -> "Selection":
         """Select atoms.
 
@@ -290,7 +330,7 @@ class Trajectory:
             An array `(n_frames, n_atoms, 3)`, float32, C order, to write positions to instead of a
             new one.
         velocities, forces
-            Whether to read these too. TRR and NCDF can hold them. Frames without are NaN, as are
+            Whether to read these too. TRR, NCDF and H5MD can hold them. Frames without are NaN, as are
             the positions of TRR frames that have none.
 
         Raises

@@ -8,6 +8,7 @@ mod block;
 pub mod dcd;
 mod error;
 mod frames;
+pub mod h5md;
 pub mod index;
 pub mod indexed;
 pub mod ncdf;
