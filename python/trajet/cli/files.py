@@ -16,7 +16,14 @@ from trajet.trajectory import Trajectory
 @click.command()
 @options.files
 @options.truncated
-def info(files: tuple[str, ...], allow_truncated_tail: bool) -> None:
+@options.particles
+@options.units
+def info(
+    files: tuple[str, ...],
+    allow_truncated_tail: bool,
+    particles: str | None,
+    units: dict[str, str] | None,
+) -> None:
     """Say what trajectories hold.
 
     The first look at a file builds its index and keeps it beside the file.
@@ -30,7 +37,12 @@ def info(files: tuple[str, ...], allow_truncated_tail: bool) -> None:
     for k, file in enumerate(files):
         with progress("indexing", "B") as show:
             opened = trajet.open(
-                None, file, allow_truncated_tail=allow_truncated_tail, progress=show
+                None,
+                file,
+                allow_truncated_tail=allow_truncated_tail,
+                progress=show,
+                particles=particles,
+                units=units,
             )
         if k:
             click.echo()
