@@ -4,6 +4,7 @@
 //! added in one fixed order, and a product is always rounded before it is added (no fused
 //! multiply-add). So every instruction set, thread and machine gets the same bits.
 
+pub mod cell;
 mod eigen;
 mod lanes;
 pub mod reference;

@@ -66,6 +66,51 @@ pub fn rmsd_plain(mobile: &[f32], target: &[f32], weights: Option<&[f64]>, centr
     (squares.sum::<f64>() / w.iter().sum::<f64>()).sqrt()
 }
 
+/// The square (Å²) of the shortest distance between images of two positions, with box vectors as
+/// [`crate::cell::Cell`] has them: every image that could be nearer than one that was found is looked at.
+pub fn distance_squared(vectors: &[Vector; 3], a: Vector, b: Vector) -> f64 {
+    let [[ax, _, _], [bx, by, _], [cx, cy, cz]] = *vectors;
+    let difference = [0, 1, 2].map(|k| a[k] - b[k]);
+    let shifted = |v: Vector, by: f64, along: Vector| [0, 1, 2].map(|k| v[k] - by * along[k]);
+    let mut found = difference;
+    for (k, along) in [(2, [cx, cy, cz]), (1, [bx, by, 0.0]), (0, [ax, 0.0, 0.0])] {
+        found = shifted(found, (found[k] / along[k]).round(), along);
+    }
+    let radius = dot(found, found).sqrt();
+    let mut shortest = dot(found, found);
+    // All whole numbers for which a coordinate stays within the radius, and one more on each side.
+    let wholes = |x: f64, step: f64| {
+        let (first, last) = ((x - radius) / step, (x + radius) / step);
+        (first.floor() as i64 - 1..=last.ceil() as i64 + 1).map(|n| n as f64)
+    };
+    for k in wholes(difference[2], cz) {
+        let plane = shifted(difference, k, [cx, cy, cz]);
+        for j in wholes(plane[1], by) {
+            let line = shifted(plane, j, [bx, by, 0.0]);
+            let point = shifted(line, (line[0] / ax).round(), [ax, 0.0, 0.0]);
+            shortest = shortest.min(dot(point, point));
+        }
+    }
+    shortest
+}
+
+/// The same with up to `n` shifts along each vector, whether that is enough or not.
+pub fn distance_squared_within(vectors: &[Vector; 3], a: Vector, b: Vector, n: i32) -> f64 {
+    let mut shortest = f64::INFINITY;
+    for (i, j, k) in
+        (-n..=n).flat_map(|i| (-n..=n).flat_map(move |j| (-n..=n).map(move |k| (i, j, k))))
+    {
+        let image = [0, 1, 2].map(|x| {
+            let shift = f64::from(i) * vectors[0][x]
+                + f64::from(j) * vectors[1][x]
+                + f64::from(k) * vectors[2][x];
+            a[x] - b[x] + shift
+        });
+        shortest = shortest.min(dot(image, image));
+    }
+    shortest
+}
+
 fn points(positions: &[f32]) -> Vec<Vector> {
     positions.chunks(3).map(|p| [0, 1, 2].map(|k| f64::from(p[k]))).collect()
 }
