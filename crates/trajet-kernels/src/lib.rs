@@ -7,5 +7,6 @@
 pub mod cell;
 mod eigen;
 mod lanes;
+pub mod pairs;
 pub mod reference;
 pub mod superpose;

@@ -111,6 +111,34 @@ pub fn distance_squared_within(vectors: &[Vector; 3], a: Vector, b: Vector, n: i
     shortest
 }
 
+/// The distances (Å) of all pairs of an atom of `a` and one of `b` (`[n, 3]`, Å) at their shortest
+/// images, but for pairs with the same label.
+///
+/// # Panics
+/// If there is not one label an atom.
+pub fn pair_distances(
+    vectors: &[Vector; 3],
+    a: &[f32],
+    b: &[f32],
+    labels: Option<[&[u32]; 2]>,
+) -> Vec<f64> {
+    let (a, b) = (points(a), points(b));
+    let excluded = |i: usize, j: usize| labels.is_some_and(|[la, lb]| la[i] == lb[j]);
+    let pairs = (0..a.len()).flat_map(|i| (0..b.len()).map(move |j| (i, j)));
+    pairs
+        .filter(|&(i, j)| !excluded(i, j))
+        .map(|(i, j)| distance_squared(vectors, a[i], b[j]).sqrt())
+        .collect()
+}
+
+/// How many values lie in each of the bins between `edges`, the last one closed on the right.
+pub fn histogram(values: &[f64], edges: &[f64]) -> Vec<u64> {
+    let last = edges.len() - 2;
+    let within =
+        |k: usize, v: f64| v >= edges[k] && (v < edges[k + 1] || (k == last && v == edges[k + 1]));
+    (0..=last).map(|k| values.iter().filter(|&&v| within(k, v)).count() as u64).collect()
+}
+
 fn points(positions: &[f32]) -> Vec<Vector> {
     positions.chunks(3).map(|p| [0, 1, 2].map(|k| f64::from(p[k]))).collect()
 }
