@@ -394,7 +394,6 @@ def test_selections_without_residues(systems: Systems) -> None:
         tj.dihedrals("protein")
 
 
-@pytest.mark.xfail(strict=True, reason="TypeError: 'int' object is not iterable, of MDAnalysis")
 @pytest.mark.parametrize(("name", "atom"), [("adk.xtc", 3340), ("solvated.xtc", 47680)])
 def test_no_residue_has_a_next_one(systems: Systems, name: str, atom: int) -> None:
     """The end of a chain, or of the system, has no ψ: SelectionError as for others."""

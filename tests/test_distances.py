@@ -382,7 +382,6 @@ def test_frames_without_positions(tmp_path: Path) -> None:
         assert result.report["frames"] == 9
 
 
-@pytest.mark.xfail(strict=True, reason="every distance is not-a-number, in silence")
 def test_reference_without_positions(tmp_path: Path) -> None:
     """A reference that is nowhere is an error that names the frame."""
     frames = list(np.random.default_rng(47).normal(0, 1, (5, 7, 3)))
@@ -517,7 +516,6 @@ def test_saved(
     assert sorted(p.name for p in tmp_path.iterdir()) == ["d.csv", "d.npz"]
 
 
-@pytest.mark.xfail(strict=True, reason="ValueError: cannot reshape array of size 0")
 def test_nothing_saved_and_drawn(systems: Systems, tmp_path: Path) -> None:
     """No frame was chosen: a CSV file with a header only, and an empty figure."""
     traj = systems["adk.xtc"].trajectory
@@ -627,7 +625,6 @@ def test_matrix_plot(systems: Systems, tmp_path: Path, kind: str) -> None:
     assert (tmp_path / "d.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.xfail(strict=True, reason="one frame without positions empties the whole matrix")
 def test_matrix_plot_of_frames_without_positions(tmp_path: Path) -> None:
     """The mean is over the frames that have positions."""
     frames = list(np.random.default_rng(49).normal(0, 1, (5, 9, 3)))

@@ -4,8 +4,10 @@ import json
 import os
 import platform
 import socket
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -145,8 +147,17 @@ def _cpu() -> str:
     return platform.processor() or platform.machine()
 
 
-class _Saved:
-    """Something that is saved as NPZ, with everything in it, or as CSV, with its numbers."""
+class Result:
+    """What every analysis returns: numbers with their report, to be drawn and saved.
+
+    NPZ files hold everything, CSV files the numbers.
+    """
+
+    report: Report
+
+    def plot(self) -> "Figure":
+        """Return a matplotlib Figure."""
+        raise NotImplementedError
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write NPZ, which `numpy.load` reads without pickle, or CSV with all digits.
@@ -181,7 +192,7 @@ class _Saved:
 
 
 @dataclass(frozen=True)
-class Series(_Saved):
+class Series(Result):
     """Numbers a frame.
 
     NPZ files hold `values`, `times`, `frames`, `units` and `columns`; CSV files have the columns
@@ -248,7 +259,7 @@ class Series(_Saved):
         return ["frame", "time_ps", *self._names()]
 
     def _rows(self) -> Iterable[Iterable[object]]:
-        rows = self.values.reshape(len(self.frames), -1)
+        rows = self.values.reshape(len(self.frames), int(np.prod(self.values.shape[1:])))
         for frame, time, row in zip(self.frames.tolist(), self.times.tolist(), rows, strict=True):
             yield [frame, time, *row.tolist()]
 
@@ -320,14 +331,13 @@ class Distances(Series):
 
     def plot(self) -> "Figure":
         """Draw each distance against time where there are few, else the matrix of their means."""
-        pairs = self.values.reshape(len(self.frames), -1)
+        pairs = self.values.reshape(len(self.frames), int(np.prod(self.values.shape[1:])))
         if pairs.shape[1] <= len(plots.COLOURS):
-            names = tuple(name.removeprefix("distance_A_") for name in self._names())
             return plots.series(
                 pairs,
                 self.times,
                 self.frames,
-                labels=names,
+                labels=tuple(self.pair_names()),
                 quantity=f"{self.name} ({self.units})",
                 title=" to ".join(self.columns),
             )
@@ -340,8 +350,11 @@ class Distances(Series):
         )
 
     def _mean_matrix(self) -> NDArray[np.float64]:
-        """Return the mean over frames, `(n_atoms, n_partners)`."""
-        mean: NDArray[np.float64] = self.values.mean(axis=0)
+        """Return the mean over the frames with positions, `(n_atoms, n_partners)`."""
+        with warnings.catch_warnings():
+            # Of no frame at all.
+            warnings.simplefilter("ignore", RuntimeWarning)
+            mean: NDArray[np.float64] = np.nanmean(self.values, axis=0)
         if self.partners is not None:
             return mean
         square = np.zeros((len(self.atoms),) * 2)
@@ -352,18 +365,23 @@ class Distances(Series):
         partners = np.empty(0, np.int64) if self.partners is None else self.partners
         return {**super()._arrays(), "atoms": self.atoms, "partners": partners}
 
-    def _names(self) -> list[str]:
+    def pair_names(self, count: int | None = None) -> list[str]:
+        """Return the atoms of the first `count` pairs, or of all, as "17-203"."""
         atoms = self.atoms.tolist()
-        if self.partners is None:
-            pairs = [(i, j) for k, i in enumerate(atoms) for j in atoms[k + 1 :]]
-        else:
-            pairs = [(i, j) for i in atoms for j in self.partners.tolist()]
         then = "ref" if self.to_reference else ""
-        return [f"distance_A_{i}-{then}{j}" for i, j in pairs]
+        if self.partners is None:
+            pairs = ((i, j) for k, i in enumerate(atoms) for j in atoms[k + 1 :])
+        else:
+            partners = self.partners.tolist()
+            pairs = ((i, j) for i in atoms for j in partners)
+        return [f"{i}-{then}{j}" for i, j in islice(pairs, count)]
+
+    def _names(self) -> list[str]:
+        return [f"distance_A_{pair}" for pair in self.pair_names()]
 
 
 @dataclass(frozen=True)
-class AtomValues(_Saved):
+class AtomValues(Result):
     """One number an atom.
 
     NPZ files hold `values`, `atoms` and `units`; CSV files have the columns atom, resid (where
@@ -417,6 +435,55 @@ class AtomValues(_Saved):
         if self.residues is not None:
             columns.insert(1, self.residues)
         return zip(*(column.tolist() for column in columns), strict=True)
+
+
+@dataclass(frozen=True)
+class RadialDistribution(Result):
+    """A radial distribution function.
+
+    NPZ files hold `r`, `g`, `counts` and `edges`; CSV files have the columns r_A, g and count.
+
+    Attributes
+    ----------
+    r
+        `(bins,)`, float64, centres of the bins, Å.
+    g
+        `(bins,)`, float64; 1 where atoms are as frequent as their mean density says.
+    counts
+        `(bins,)`, float64 of whole numbers: pairs in each bin, of all frames.
+    edges
+        `(bins + 1,)`, float64, Å.
+    labels
+        What the two groups of atoms are.
+    density
+        Mean number density of the second group, 1/Å³.
+    report
+        Where the time went.
+    """
+
+    r: NDArray[np.float64]
+    g: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    edges: NDArray[np.float64]
+    labels: tuple[str, str]
+    density: float
+    report: Report = field(repr=False)
+
+    def plot(self) -> "Figure":
+        """Draw g against the distance."""
+        same = self.labels[0] == self.labels[1]
+        what = self.labels[0] if same else " and ".join(self.labels)
+        return plots.radial(self.edges, self.g, title=f"RDF of {what}")
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {"r": self.r, "g": self.g, "counts": self.counts, "edges": self.edges}
+
+    def _header(self) -> list[str]:
+        return ["r_A", "g", "count"]
+
+    def _rows(self) -> Iterable[Iterable[object]]:
+        counts = self.counts.astype(np.int64)
+        return zip(self.r.tolist(), self.g.tolist(), counts.tolist(), strict=True)
 
 
 def _ascii(units: str) -> str:

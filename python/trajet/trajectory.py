@@ -176,7 +176,7 @@ class Trajectory:
 
     @property
     def format(self) -> str:
-        """The file's format: "XTC", "DCD", …."""
+        """The file's format: "XTC", "DCD", "NCDF", …."""
         return self._reader.format
 
     @property

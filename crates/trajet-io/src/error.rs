@@ -118,12 +118,22 @@ pub enum Error {
         path: PathBuf,
     },
     /// The first bytes are of no format that is read here.
-    #[error("{}: frame 0 at byte 0: of no format that is read ({looks_like}): XTC, TRR and DCD are, and the topology comes before the trajectory", path.display())]
+    #[error("{}: frame 0 at byte 0: of no format that is read ({looks_like}): XTC, TRR, DCD and NCDF (Amber's NetCDF 3) are, and the topology comes before the trajectory", path.display())]
     UnknownFormat {
         /// The file.
         path: PathBuf,
         /// What the first bytes suggest.
         looks_like: String,
+    },
+    /// The file is of a format that is read, but holds what is not.
+    #[error("{}: frame 0 at byte 0: {what}: {remedy}", path.display())]
+    Unsupported {
+        /// The file.
+        path: PathBuf,
+        /// What it holds, or lacks.
+        what: String,
+        /// What to do about it.
+        remedy: &'static str,
     },
     /// The file ends inside a frame.
     #[error(

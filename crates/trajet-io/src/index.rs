@@ -179,11 +179,23 @@ impl Stamp {
     /// # Errors
     /// As [`Source::read_at`].
     pub fn of(source: &Source, size: u64, meter: &mut Meter) -> Result<Stamp, Error> {
+        Stamp::with(source, size, |_, _| (), meter)
+    }
+
+    /// The same, of bytes that `change` has been shown, with the place of the first, and may change.
+    fn with(
+        source: &Source,
+        size: u64,
+        change: impl Fn(u64, &mut [u8]),
+        meter: &mut Meter,
+    ) -> Result<Stamp, Error> {
         let n = size.min(STAMP_BYTES);
         let mut digest = |offset| {
             let mut bytes = [0; STAMP_BYTES as usize];
-            source.read_at(offset, &mut bytes[..n as usize], meter)?;
-            Ok(xxh3_64(&bytes[..n as usize]))
+            let bytes = &mut bytes[..n as usize];
+            source.read_at(offset, bytes, meter)?;
+            change(offset, bytes);
+            Ok(xxh3_64(bytes))
         };
         Ok(Stamp { size, head: digest(0)?, tail: digest(size - n)? })
     }
@@ -220,6 +232,10 @@ pub(crate) trait Finder {
     /// [`Error::Io`].
     fn agrees(&self, index: &FrameIndex, meter: &mut Meter) -> Result<bool, Error>;
 
+    /// Gives `bytes`, which stand at byte `at`, back what they said when the file held only the frames
+    /// of `index`: for formats that count frames in a header.
+    fn rewind(&self, _index: &FrameIndex, _at: u64, _bytes: &mut [u8]) {}
+
     /// Makes the index, from `base` on where the file has only grown since.
     ///
     /// # Errors
@@ -247,9 +263,10 @@ pub(crate) fn find<F: Finder>(
                 let state = IndexState::Loaded;
                 return Ok(Found { index, stamp, state, sidecar: Some(path) });
             }
+            let rewind = |at, bytes: &mut [u8]| finder.rewind(&index, at, bytes);
             let grew = kept.size < stamp.size;
             if grew
-                && Stamp::of(source, kept.size, meter)? == kept
+                && Stamp::with(source, kept.size, rewind, meter)? == kept
                 && finder.agrees(&index, meter)?
             {
                 base = Some(index);

@@ -10,6 +10,7 @@ mod error;
 mod frames;
 pub mod index;
 pub mod indexed;
+pub mod ncdf;
 mod open;
 mod raw;
 pub mod reader;

@@ -6,13 +6,14 @@ use std::time::Instant;
 
 use crate::reader::{OpenOptions, Opening, ParallelFor, Reader};
 use crate::source::Source;
-use crate::{Error, dcd, trr, xtc};
+use crate::{Error, dcd, ncdf, trr, xtc};
 
 /// Opens a trajectory of any format that is known, by its first bytes.
 ///
 /// # Errors
 /// [`Error::Io`], [`Error::NotAFile`], [`Error::Empty`], [`Error::UnknownFormat`], and what the
-/// format's index finds: [`Error::Truncated`], [`Error::Corrupt`], [`Error::AtomCount`].
+/// format's index finds: [`Error::Truncated`], [`Error::Corrupt`], [`Error::AtomCount`],
+/// [`Error::Unsupported`].
 pub fn open(
     path: &Path,
     options: &OpenOptions,
@@ -35,15 +36,28 @@ pub fn open(
     if dcd::sniff(first) {
         return Ok(Arc::new(dcd::Reader::open(source, options, opening)?));
     }
+    if ncdf::sniff(first) {
+        return Ok(Arc::new(ncdf::Reader::open(source, options, threads, opening)?));
+    }
     Err(Error::UnknownFormat { path: path.to_owned(), looks_like: describe(first) })
 }
 
 /// What the first bytes of a file that cannot be read suggest.
 fn describe(first: &[u8]) -> String {
-    let known: [(&[u8], usize, &str); 5] = [
+    let known: [(&[u8], usize, &str); 6] = [
         (b"CORD", 8, "it begins like a DCD trajectory with 64-bit markers"),
-        (b"CDF", 0, "it begins like a NetCDF file"),
-        (b"\x89HDF", 0, "it begins like an HDF5 file"),
+        (
+            b"CDF\x05",
+            0,
+            "it is a NetCDF file with 64-bit data, CDF-5: convert it with nccopy -k nc6",
+        ),
+        (b"CDF", 0, "it begins like a NetCDF file of a version that is not known"),
+        (
+            b"\x89HDF",
+            0,
+            "it is NetCDF-4, which is HDF5, or another HDF5 file: convert NetCDF-4 with \
+             nccopy -k nc6 or cpptraj",
+        ),
         (b"\x1f\x8b", 0, "it is compressed with gzip: unpack it first"),
         (b"BZh", 0, "it is compressed with bzip2: unpack it first"),
     ];

@@ -2,7 +2,7 @@
 //!
 //! `f32` Å cannot give back what was stored; this can. Each format describes its own frames.
 
-use crate::{dcd, trr, xtc};
+use crate::{dcd, ncdf, trr, xtc};
 
 /// One frame as its format stores it.
 #[non_exhaustive]
@@ -14,6 +14,8 @@ pub enum Raw {
     Trr(trr::Frame),
     /// The format of CHARMM and NAMD.
     Dcd(dcd::Frame),
+    /// The NetCDF format of Amber.
+    Ncdf(Box<ncdf::Frame>),
 }
 
 impl Raw {
@@ -27,6 +29,7 @@ impl Raw {
             Raw::Xtc(frame) => Raw::Xtc(frame.take(atoms)),
             Raw::Trr(frame) => Raw::Trr(frame.take(atoms)),
             Raw::Dcd(frame) => Raw::Dcd(frame.take(atoms)),
+            Raw::Ncdf(frame) => Raw::Ncdf(Box::new(frame.take(atoms))),
         }
     }
 
@@ -36,6 +39,7 @@ impl Raw {
             Raw::Xtc(frame) => frame.n_atoms(),
             Raw::Trr(frame) => frame.n_atoms(),
             Raw::Dcd(frame) => frame.n_atoms(),
+            Raw::Ncdf(frame) => frame.n_atoms(),
         }
     }
 }

@@ -1,0 +1,461 @@
+//! NCDF, the NetCDF trajectory format of Amber.
+//!
+//! Source: "NetCDF Classic Format Specification" (Unidata) for the bytes and "AMBER NetCDF
+//! Trajectory/Restart Convention", version 1.0, revision C (J. Mongan, D. R. Roe) for their meaning.
+//! All variables that grow by frames are interleaved in records of one size, so that a frame is found
+//! by arithmetic; only its time is in the frame alone, and is what the index is for. Numbers are equal
+//! to those of MDAnalysis: a factor of double precision multiplies in double precision. Departures:
+//! offsets of 32 bits are read too, and units that are not given are those of the convention, with a
+//! remark.
+
+mod classic;
+mod frame;
+mod head;
+
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use trajet_simd::multiversion;
+
+use crate::index::{Finder, Found, Mark, Stamp, find};
+use crate::indexed::Indexed;
+use crate::reader::{self, Field, OpenOptions, Opening, ParallelFor, Said, Scratch, Wanted};
+use crate::source::{Meter, Source, Window};
+use crate::{Error, FrameIndex, Frames, IndexState, Raw};
+use classic::{MAGIC, RECORDS_AT};
+pub use frame::{Frame, Scale, Stored, Values};
+use head::{Head, Slab};
+
+/// kJ in a kcal.
+const KJ_PER_KCAL: f32 = 4.184;
+/// Records for a thread of its own fill at least so many bytes.
+const LEAST_PIECE: u64 = 16 << 20;
+/// Frames of a loaded index whose times are compared with the file before it is believed.
+const SAMPLES: u64 = 8;
+
+/// Whether a file that begins with `first` may be a NetCDF file of the classic formats.
+pub fn sniff(first: &[u8]) -> bool {
+    // A file cut inside its first word is still told by what is left of it.
+    let n = first.len().min(4);
+    MAGIC.iter().any(|m| m[..n] == first[..n])
+}
+
+/// An open trajectory of Amber.
+#[derive(Debug)]
+pub struct Reader {
+    file: Indexed,
+    head: Head,
+    remarks: Vec<String>,
+}
+
+impl Reader {
+    /// Reads the header of an open file, and the times of its frames where no sidecar has them.
+    ///
+    /// # Errors
+    /// [`Error::UnknownFormat`], [`Error::Unsupported`], [`Error::Truncated`], [`Error::Corrupt`],
+    /// [`Error::Io`], [`Error::Interrupted`].
+    pub fn open(
+        source: Source,
+        options: &OpenOptions,
+        threads: &dyn ParallelFor,
+        mut opening: Opening,
+    ) -> Result<Reader, Error> {
+        let begin = Instant::now();
+        let meter = &mut opening.meter;
+        let head = Head::read(&source, meter)?;
+        let (n_frames, remark) = head.count(&source, options.allow_truncated_tail)?;
+        let remarks = head.remarks.iter().cloned().chain(remark).collect();
+        let records = Records { source: &source, head: &head, n_frames, options, threads };
+        let found = match head.time {
+            Some(_) => records.found(meter)?,
+            None => {
+                let times = (0..n_frames).map(|frame| frame as f64);
+                let index = records.index(FrameIndex::new(head.n_atoms), times);
+                let stamp = Stamp::of(&source, source.size(), meter)?;
+                Found { index, stamp, state: IndexState::Computed, sidecar: None }
+            }
+        };
+        let file = Indexed::new(source, found, options, opening, begin);
+        Ok(Reader { file, head, remarks })
+    }
+
+    /// The variable that holds a field.
+    fn slab(&self, field: Field) -> Result<&Slab, Error> {
+        let slab = match field {
+            Field::Positions => Some(&self.head.coordinates),
+            Field::Velocities => self.head.velocities.as_ref(),
+            Field::Forces => self.head.forces.as_ref(),
+        };
+        slab.ok_or_else(|| self.file.no_field(reader::Reader::format(self), field))
+    }
+
+    /// What is needed of a record beside its vectors: time, lengths and angles of the cell.
+    fn beside(&self) -> [Range<usize>; 3] {
+        let bytes = |slab: Option<&Slab>| slab.map_or(0..0, Slab::bytes);
+        let cell = self.head.cell.as_ref();
+        [self.head.time.as_ref(), cell.map(|c| &c[0]), cell.map(|c| &c[1])].map(bytes)
+    }
+
+    /// What is needed of a record, in ascending order; neighbours with little between them are one.
+    fn parts(&self, vectors: Range<usize>, parts: &mut Vec<Range<usize>>) {
+        let [time, lengths, angles] = self.beside();
+        let mut needed = [time, lengths, angles, vectors];
+        needed.sort_unstable_by_key(|part| part.start);
+        parts.clear();
+        for part in needed.into_iter().filter(|part| !part.is_empty()) {
+            match parts.last_mut() {
+                Some(last) if part.start - last.end <= self.file.request_size / 4 => {
+                    last.end = part.end;
+                }
+                _ => parts.push(part),
+            }
+        }
+    }
+
+    /// What a frame says of itself, and its vectors, scaled.
+    fn decode(
+        &self,
+        record: &Record<'_>,
+        frame: u64,
+        &Wanted { atoms, field, .. }: &Wanted<'_>,
+        span: &Range<usize>,
+        set: trajet_simd::InstructionSet,
+        out: &mut [[f32; 3]],
+    ) -> Result<Said, Error> {
+        let slab = self.slab(field)?;
+        let [time, lengths, angles] = self.beside();
+        let time = match &self.head.time {
+            None => frame as f64,
+            Some(slab) => {
+                let time = slab.first(record.get(time));
+                let (step, len) = (frame as i64, self.head.record_len);
+                let mark = Mark { n_atoms: self.head.n_atoms, time, step, len };
+                self.file.check(frame, Some(&mark))?;
+                time
+            }
+        };
+        let cell = match &self.head.cell {
+            None => [f64::NAN; 6],
+            Some(slabs) => head::cell(slabs, record.get(lengths), record.get(angles)),
+        };
+        let vectors = record.get(slab.vectors(span));
+        let form = (slab.is_double, slab.factor());
+        scaled(set, vectors, form, atoms.sorted(), span.start as u32, out);
+        if field == Field::Forces {
+            out.as_flattened_mut().iter_mut().for_each(|force| *force *= KJ_PER_KCAL);
+        }
+        Ok(Said { time, step: frame as i64, cell })
+    }
+}
+
+/// What is at hand of a record.
+struct Record<'a> {
+    /// Ascending, from the record's begin.
+    parts: &'a [Range<usize>],
+    /// Their bytes, one after the other.
+    bytes: &'a [u8],
+}
+
+impl Record<'_> {
+    /// Bytes that lie in one of the parts.
+    fn get(&self, range: Range<usize>) -> &[u8] {
+        let mut before = 0;
+        for part in self.parts {
+            if part.start <= range.start && range.end <= part.end {
+                let at = before + range.start - part.start;
+                return &self.bytes[at..at + range.len()];
+            }
+            before += part.len();
+        }
+        assert!(range.is_empty(), "what is needed was asked for");
+        &[]
+    }
+}
+
+/// What a worker keeps between frames.
+#[derive(Debug, Default)]
+struct Own {
+    parts: Vec<Range<usize>>,
+    bytes: Vec<u8>,
+}
+
+impl reader::Reader for Reader {
+    fn format(&self) -> &'static str {
+        "NCDF"
+    }
+
+    fn file(&self) -> &Indexed {
+        &self.file
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.remarks.clone()
+    }
+
+    fn truncated_tail(&self) -> u64 {
+        let Indexed { source, index, .. } = &self.file;
+        // What stands behind all frames of the header was not cut.
+        match self.head.n_records {
+            Some(claimed) if claimed == index.n_frames() as u64 => 0,
+            _ => source.size() - index.end(),
+        }
+    }
+
+    fn read_frame(
+        &self,
+        wanted: &Wanted<'_>,
+        at: usize,
+        scratch: &mut Scratch,
+        out: &mut [f32],
+    ) -> Result<Said, Error> {
+        let slab = self.slab(wanted.field)?;
+        let frame = wanted.frames.get(at);
+        let out = out.as_chunks_mut::<3>().0;
+        let span = wanted.atoms.span();
+        let vectors = slab.vectors(&span);
+        let used = vectors.len() + self.beside().iter().map(Range::len).sum::<usize>();
+        let (set, record_len) = (scratch.set, self.head.record_len as usize);
+        let mut own: Box<Own> = scratch.take_own();
+        self.parts(vectors, &mut own.parts);
+        let len = own.parts.iter().map(Range::len).sum();
+        let begin;
+        let said;
+        if record_len - len > self.file.request_size {
+            own.bytes.resize(len, 0);
+            let mut rest = &mut own.bytes[..];
+            for part in &own.parts {
+                let (bytes, others) = rest.split_at_mut(part.len());
+                let offset = self.file.index.offset(frame) + part.start as u64;
+                self.file.source.read_at(offset, bytes, &mut scratch.meter)?;
+                rest = others;
+            }
+            begin = Instant::now();
+            let record = Record { parts: &own.parts, bytes: &own.bytes };
+            said = self.decode(&record, frame, wanted, &span, set, out)?;
+        } else {
+            let Scratch { window, meter, .. } = &mut *scratch;
+            let bytes = self.file.whole(wanted.frames, at, window, meter)?;
+            begin = Instant::now();
+            let all = 0..record_len;
+            let record = Record { parts: std::slice::from_ref(&all), bytes };
+            said = self.decode(&record, frame, wanted, &span, set, out)?;
+        }
+        scratch.meter.decode_ns += begin.elapsed().as_nanos() as u64;
+        scratch.meter.bytes_used += used as u64;
+        scratch.meter.frames += 1;
+        scratch.meter.atoms_decoded += out.len() as u64;
+        scratch.keep_own(own);
+        Ok(said)
+    }
+
+    fn read_raw(&self, frame: u64, scratch: &mut Scratch) -> Result<Raw, Error> {
+        let frames = Frames::Strided { first: frame, step: 1, count: 1 };
+        self.file.index.check(&frames, self.file.source.path())?;
+        let bytes = self.file.whole(&frames, 0, &mut scratch.window, &mut scratch.meter)?;
+        let stored = |slab: &Slab| Stored {
+            values: slab.values(&bytes[slab.bytes()]),
+            scale_factor: slab.scale_factor,
+        };
+        let Head { time, coordinates, velocities, forces, cell, .. } = &self.head;
+        Ok(Raw::Ncdf(Box::new(Frame {
+            time: time.as_ref().map(stored),
+            coordinates: stored(coordinates),
+            velocities: velocities.as_ref().map(stored),
+            forces: forces.as_ref().map(stored),
+            cell: cell.as_ref().map(|slabs| slabs.each_ref().map(stored)),
+        })))
+    }
+}
+
+/// The records of a file, whose times are to be found.
+struct Records<'a> {
+    source: &'a Source,
+    head: &'a Head,
+    n_frames: u64,
+    options: &'a OpenOptions,
+    threads: &'a dyn ParallelFor,
+}
+
+impl Finder for Records<'_> {
+    const FORMAT: [u8; 4] = *b"NCDF";
+    /// One atom in single precision.
+    const SHORTEST_FRAME: u64 = 12;
+
+    fn agrees(&self, index: &FrameIndex, meter: &mut Meter) -> Result<bool, Error> {
+        let n = index.n_frames() as u64;
+        let fits = index.n_atoms() == self.head.n_atoms
+            && n <= self.n_frames
+            && (0..=n).all(|frame| index.offset(frame) == self.head.offset(frame))
+            && (0..).zip(index.steps()).all(|(frame, &step)| step == frame);
+        if !fits {
+            return Ok(false);
+        }
+        let mut window = Window::default();
+        let last = n - 1;
+        for k in 0..=SAMPLES.min(last) {
+            let frame = last * k / SAMPLES.min(last).max(1);
+            let time = self.time(frame, &mut window, 0, 1, meter)?;
+            if time.to_bits() != index.times()[frame as usize].to_bits() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn rewind(&self, index: &FrameIndex, at: u64, bytes: &mut [u8]) {
+        if self.head.n_records.is_none() {
+            return;
+        }
+        let then = (index.n_frames() as u32).to_be_bytes();
+        for (place, byte) in (RECORDS_AT..).zip(then) {
+            if let Some(now) = place.checked_sub(at).and_then(|k| bytes.get_mut(k as usize)) {
+                *now = byte;
+            }
+        }
+    }
+
+    fn build(&self, base: Option<FrameIndex>, meter: &mut Meter) -> Result<FrameIndex, Error> {
+        let index = base.unwrap_or_else(|| FrameIndex::new(self.head.n_atoms));
+        let (first, n) = (index.n_frames() as u64, self.n_frames);
+        let pieces = (((n - first) * self.head.record_len) / LEAST_PIECE) as usize;
+        let pieces = self.threads.width().min(pieces).max(1);
+        let border = |k: usize| first + (n - first) * k as u64 / pieces as u64;
+        let read: Vec<_> =
+            (0..pieces).map(|_| Mutex::new((Ok(Vec::new()), Meter::default()))).collect();
+        self.threads.each(pieces, &|k| {
+            let mut counted = Meter::default();
+            let times = self.times(border(k)..border(k + 1), &mut counted);
+            *read[k].lock().expect("no other thread holds this piece") = (times, counted);
+        });
+        let mut times = Vec::with_capacity((n - first) as usize);
+        for piece in read {
+            let (found, counted) = piece.into_inner().expect("a panic would have ended the build");
+            meter.add(&counted);
+            times.extend(found?);
+        }
+        Ok(self.index(index, times))
+    }
+}
+
+impl Records<'_> {
+    /// The index, with the times from the file or its sidecar.
+    fn found(&self, meter: &mut Meter) -> Result<Found, Error> {
+        let found = find(self, self.source, self.options, meter)?;
+        if found.index.n_frames() as u64 == self.n_frames {
+            return Ok(found);
+        }
+        // A sidecar of this file has all of its frames.
+        let anew = OpenOptions { rebuild_index: true, ..self.options.clone() };
+        find(self, self.source, &anew, meter)
+    }
+
+    /// Adds the frames that follow.
+    fn index(&self, mut index: FrameIndex, times: impl IntoIterator<Item = f64>) -> FrameIndex {
+        for time in times {
+            let frame = index.n_frames() as u64;
+            index.push(self.head.offset(frame), self.head.offset(frame + 1), time, frame as i64);
+        }
+        index
+    }
+
+    /// The times of some frames.
+    fn times(&self, frames: Range<u64>, meter: &mut Meter) -> Result<Vec<f64>, Error> {
+        let record_len = self.head.record_len;
+        let watch = &self.options.watch;
+        // Short records are read through: a request for each would cost more.
+        let request = self.options.request_size;
+        let request = if record_len * 16 <= request as u64 { request } else { 1 };
+        let until = self.head.offset(frames.end);
+        let mut window = Window::default();
+        let mut times = Vec::with_capacity((frames.end - frames.start) as usize);
+        for frame in frames {
+            if watch.stop.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted);
+            }
+            times.push(self.time(frame, &mut window, until, request, meter)?);
+            watch.bytes.fetch_add(record_len, Ordering::Relaxed);
+        }
+        Ok(times)
+    }
+
+    /// The time of a frame, from a window that reads up to `until`.
+    fn time(
+        &self,
+        frame: u64,
+        window: &mut Window,
+        until: u64,
+        request: usize,
+        meter: &mut Meter,
+    ) -> Result<f64, Error> {
+        let Some(slab) = &self.head.time else { return Ok(frame as f64) };
+        let at = self.head.offset(frame) + slab.at as u64;
+        let bytes = window.bytes(self.source, at, slab.width(), until, request, meter)?;
+        Ok(slab.first(bytes))
+    }
+}
+
+multiversion! {
+    /// Turns stored vectors of atoms from `from` on into those that are wanted. `form` is whether
+    /// they are doubles, and their factor.
+    fn scaled(
+        stored: &[u8],
+        form: (bool, Option<Scale>),
+        wanted: Option<&[u32]>,
+        from: u32,
+        out: &mut [[f32; 3]],
+    ) = scaled_of
+}
+
+#[inline(always)]
+fn scaled_of(
+    stored: &[u8],
+    form: (bool, Option<Scale>),
+    wanted: Option<&[u32]>,
+    from: u32,
+    out: &mut [[f32; 3]],
+) {
+    let (float, double) = (f32::from_be_bytes, f64::from_be_bytes);
+    match form {
+        (false, None) => gather(stored, wanted, from, out, float),
+        (false, Some(Scale::Float(by))) => gather(stored, wanted, from, out, |w| float(w) * by),
+        (false, Some(Scale::Double(by))) => {
+            gather(stored, wanted, from, out, |w| (f64::from(float(w)) * by) as f32);
+        }
+        (true, None) => gather(stored, wanted, from, out, |w| double(w) as f32),
+        (true, Some(Scale::Float(by))) => {
+            gather(stored, wanted, from, out, |w| (double(w) * f64::from(by)) as f32);
+        }
+        (true, Some(Scale::Double(by))) => {
+            gather(stored, wanted, from, out, |w| (double(w) * by) as f32);
+        }
+    }
+}
+
+#[inline(always)]
+fn gather<const WIDTH: usize>(
+    stored: &[u8],
+    wanted: Option<&[u32]>,
+    from: u32,
+    out: &mut [[f32; 3]],
+    number: impl Fn([u8; WIDTH]) -> f32,
+) {
+    let words = stored.as_chunks::<WIDTH>().0;
+    match wanted {
+        None => {
+            for (value, &word) in out.as_flattened_mut().iter_mut().zip(words) {
+                *value = number(word);
+            }
+        }
+        Some(list) => {
+            let vectors = words.as_chunks::<3>().0;
+            for (vector, &atom) in out.iter_mut().zip(list) {
+                *vector = vectors[(atom - from) as usize].map(&number);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

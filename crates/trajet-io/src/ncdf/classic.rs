@@ -1,0 +1,327 @@
+//! The header of NetCDF's classic formats: the dimensions, attributes and variables of a file.
+//!
+//! Grammar, big endian: "CDF" and a byte, 1 where offsets have 32 bits and 2 where they have 64; the
+//! number of records, all bits set where nobody counted them; dimensions (name, length; zero for the
+//! one that grows by records); attributes (name, type, values); variables (name, dimensions,
+//! attributes, type, size, offset). A list is a tag and a count, and names and values are padded to
+//! four bytes. A record holds one slab of every variable whose first dimension grows, each padded to
+//! four bytes. (One variable of bytes or shorts alone is not padded: it cannot hold coordinates.)
+//!
+//! The size that stands beside a variable is not looked at: it has 32 bits, and follows from the rest.
+
+use crate::source::{Meter, Source, Window};
+use crate::{Error, Fault};
+
+/// The first bytes of the two formats.
+pub(super) const MAGIC: [[u8; 4]; 2] = [*b"CDF\x01", *b"CDF\x02"];
+/// Where the number of records stands.
+pub(super) const RECORDS_AT: u64 = 4;
+/// The number of records that nobody counted.
+const STREAMING: u32 = u32::MAX;
+/// Attributes that are kept; values of all others are passed over.
+const KEPT: [&str; 5] = ["Conventions", "ConventionVersion", "units", "scale_factor", "add_offset"];
+/// Bytes of the shortest dimension, attribute and variable.
+const LEAST: [u64; 3] = [8, 12, 28];
+/// The fewest and the most bytes of a request.
+const REQUEST: std::ops::RangeInclusive<u64> = 4096..=1 << 20;
+
+/// The type of a variable's values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Byte,
+    Char,
+    Short,
+    Int,
+    Float,
+    Double,
+}
+
+impl Kind {
+    const ALL: [Kind; 6] =
+        [Kind::Byte, Kind::Char, Kind::Short, Kind::Int, Kind::Float, Kind::Double];
+
+    /// Bytes of a value.
+    pub(super) fn size(self) -> u64 {
+        match self {
+            Kind::Byte | Kind::Char => 1,
+            Kind::Short => 2,
+            Kind::Int | Kind::Float => 4,
+            Kind::Double => 8,
+        }
+    }
+
+    /// The word that messages use.
+    pub(super) fn name(self) -> &'static str {
+        ["byte", "char", "short", "int", "float", "double"][self as usize]
+    }
+}
+
+/// What an attribute says.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Value {
+    /// Without the zeros behind it.
+    Text(String),
+    Float(f32),
+    Double(f64),
+    /// Several numbers, or integers.
+    Other,
+}
+
+/// The attributes that are kept, of the file or of a variable.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Attributes(Vec<(String, Value)>);
+
+impl Attributes {
+    pub(super) fn get(&self, name: &str) -> Option<&Value> {
+        self.0.iter().find(|(its, _)| its == name).map(|(_, value)| value)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Dimension {
+    pub(super) name: String,
+    /// Zero where it grows by records.
+    pub(super) length: u32,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Variable {
+    pub(super) name: String,
+    /// Places in the list of dimensions.
+    pub(super) dimensions: Vec<usize>,
+    pub(super) attributes: Attributes,
+    pub(super) kind: Kind,
+    /// Where its values begin in the file; those of the first record, where it has records.
+    pub(super) begin: u64,
+}
+
+/// What the header says.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Classic {
+    /// None where nobody counted them.
+    pub(super) n_records: Option<u64>,
+    pub(super) dimensions: Vec<Dimension>,
+    pub(super) attributes: Attributes,
+    /// Those that were asked for.
+    pub(super) variables: Vec<Variable>,
+    /// Where the first record begins.
+    pub(super) records_at: u64,
+    /// Bytes of a record; zero where no variable has records.
+    pub(super) record_len: u64,
+}
+
+impl Classic {
+    /// Reads the header and keeps the variables named in `wanted`.
+    ///
+    /// # Errors
+    /// [`Error::Truncated`], [`Error::Corrupt`], [`Error::Io`].
+    pub(super) fn read(
+        source: &Source,
+        wanted: &[&str],
+        meter: &mut Meter,
+    ) -> Result<Classic, Error> {
+        let mut cursor = Cursor { source, meter, window: Window::default(), at: 0 };
+        let magic = cursor.word()?.to_be_bytes();
+        let n_records = Some(cursor.word()?).filter(|&n| n != STREAMING).map(u64::from);
+        let dimensions = cursor.dimensions()?;
+        let attributes = cursor.attributes()?;
+        let mut variables: Vec<Variable> = Vec::new();
+        let mut slabs = Vec::new();
+        for _ in 0..cursor.list(11, LEAST[2])? {
+            let (variable, slab) = cursor.variable(&dimensions, magic == MAGIC[1])?;
+            slabs.extend(slab.map(|len| (variable.begin, len)));
+            if wanted.contains(&variable.name.as_str()) {
+                if variables.iter().any(|other| other.name == variable.name) {
+                    return Err(cursor.malformed(format!("two variables {}", variable.name)));
+                }
+                variables.push(variable);
+            }
+        }
+        slabs.sort_unstable();
+        let records_at = slabs.first().map_or(cursor.at, |&(begin, _)| begin);
+        let mut end = cursor.at;
+        let mut record_len = 0u64;
+        for &(begin, len) in &slabs {
+            if begin < end {
+                let words = format!("the values at byte {begin} begin before byte {end}");
+                return Err(cursor.malformed(words));
+            }
+            end = begin.saturating_add(len);
+            record_len = record_len.saturating_add(len);
+        }
+        if end > records_at.saturating_add(record_len) {
+            let words = format!("a record of {record_len} bytes goes from {records_at} to {end}");
+            return Err(cursor.malformed(words));
+        }
+        Ok(Classic { n_records, dimensions, attributes, variables, records_at, record_len })
+    }
+}
+
+/// A name or a value as messages show it, cut where it is long.
+pub(super) fn shown(text: &str) -> String {
+    format!("{:?}", text.chars().take(60).collect::<String>())
+}
+
+/// Reads the header from front to back. What is allocated is there.
+struct Cursor<'a> {
+    source: &'a Source,
+    meter: &'a mut Meter,
+    window: Window,
+    at: u64,
+}
+
+impl Cursor<'_> {
+    /// The next `n` bytes.
+    fn bytes(&mut self, n: u64) -> Result<&[u8], Error> {
+        let at = self.skip(n)?;
+        let (size, n) = (self.source.size(), n as usize);
+        // Headers that are long are read in longer and longer requests.
+        let request = (at / 2).clamp(*REQUEST.start(), *REQUEST.end()) as usize;
+        Ok(&self.window.bytes(self.source, at, n, size, request, self.meter)?[..n])
+    }
+
+    /// Passes over the next `n` bytes and says where they begin.
+    fn skip(&mut self, n: u64) -> Result<u64, Error> {
+        let (at, left) = (self.at, self.source.size() - self.at);
+        if n > left {
+            let path = self.source.path().to_owned();
+            let (needed, left) = (at.saturating_add(n), self.source.size());
+            return Err(Error::Truncated { path, frame: 0, offset: 0, needed, left });
+        }
+        self.at += n;
+        Ok(at)
+    }
+
+    fn word(&mut self) -> Result<u32, Error> {
+        let word = self.bytes(4)?.try_into().expect("four bytes");
+        Ok(u32::from_be_bytes(word))
+    }
+
+    /// A number that is not negative.
+    fn number(&mut self) -> Result<u32, Error> {
+        let number = self.word()?;
+        match i32::try_from(number) {
+            Ok(_) => Ok(number),
+            Err(_) => Err(self.malformed(format!("a count of {number} at byte {}", self.at - 4))),
+        }
+    }
+
+    /// The number of things that follow, of at least `least` bytes each.
+    fn count(&mut self, least: u64) -> Result<u32, Error> {
+        let n = self.number()?;
+        let at = self.at;
+        self.skip(u64::from(n) * least)?;
+        self.at = at;
+        Ok(n)
+    }
+
+    /// The length of a list that begins with `tag`.
+    fn list(&mut self, tag: u32, least: u64) -> Result<u32, Error> {
+        let (at, found) = (self.at, self.word()?);
+        let n = self.count(least)?;
+        if found != tag && (found, n) != (0, 0) {
+            let words = format!("a list begins with {found} at byte {at}, expected {tag}");
+            return Err(self.malformed(words));
+        }
+        Ok(n)
+    }
+
+    fn name(&mut self) -> Result<String, Error> {
+        let n = self.count(1)?;
+        let bytes = self.bytes(u64::from(n).next_multiple_of(4))?;
+        Ok(String::from_utf8_lossy(&bytes[..n as usize]).into_owned())
+    }
+
+    fn kind(&mut self) -> Result<Kind, Error> {
+        let code = self.word()?;
+        let place = (code as usize).wrapping_sub(1);
+        let unknown = || format!("a type of number {code} at byte {}", self.at - 4);
+        Kind::ALL.get(place).copied().ok_or_else(|| self.malformed(unknown()))
+    }
+
+    fn dimensions(&mut self) -> Result<Vec<Dimension>, Error> {
+        let mut dimensions: Vec<Dimension> = Vec::new();
+        for _ in 0..self.list(10, LEAST[0])? {
+            let dimension = Dimension { name: self.name()?, length: self.number()? };
+            if dimension.length == 0 && dimensions.iter().any(|other| other.length == 0) {
+                return Err(self.malformed("two dimensions grow".to_owned()));
+            }
+            dimensions.push(dimension);
+        }
+        Ok(dimensions)
+    }
+
+    fn attributes(&mut self) -> Result<Attributes, Error> {
+        let mut kept = Attributes::default();
+        for _ in 0..self.list(12, LEAST[1])? {
+            let name = self.name()?;
+            let kind = self.kind()?;
+            let n = u64::from(self.number()?);
+            let padded = (n * kind.size()).next_multiple_of(4);
+            if !KEPT.contains(&name.as_str()) {
+                self.skip(padded)?;
+                continue;
+            }
+            let bytes = self.bytes(padded)?;
+            let value = match (kind, n) {
+                (Kind::Char, _) => {
+                    let text = String::from_utf8_lossy(&bytes[..n as usize]);
+                    Value::Text(text.trim_end_matches('\0').to_owned())
+                }
+                (Kind::Float, 1) => {
+                    Value::Float(f32::from_be_bytes(bytes.try_into().expect("four bytes")))
+                }
+                (Kind::Double, 1) => {
+                    Value::Double(f64::from_be_bytes(bytes.try_into().expect("eight bytes")))
+                }
+                _ => Value::Other,
+            };
+            kept.0.push((name, value));
+        }
+        Ok(kept)
+    }
+
+    /// A variable, and where it has records the bytes of one.
+    fn variable(
+        &mut self,
+        all: &[Dimension],
+        wide: bool,
+    ) -> Result<(Variable, Option<u64>), Error> {
+        let name = self.name()?;
+        let mut dimensions = Vec::new();
+        let mut values = Some(1u64);
+        let mut has_records = false;
+        for k in 0..self.count(4)? {
+            let place = self.word()? as usize;
+            match all.get(place).map(|dimension| dimension.length) {
+                Some(0) if k == 0 => has_records = true,
+                Some(0) => {
+                    return Err(self.malformed(format!("{} grows in the middle", shown(&name))));
+                }
+                Some(length) => values = values.and_then(|n| n.checked_mul(u64::from(length))),
+                None => {
+                    let n = all.len();
+                    let words = format!("{} has dimension {place} of {n}", shown(&name));
+                    return Err(self.malformed(words));
+                }
+            }
+            dimensions.push(place);
+        }
+        let attributes = self.attributes()?;
+        let kind = self.kind()?;
+        self.word()?;
+        let high = if wide { self.word()? } else { 0 };
+        let begin = u64::from(high) << 32 | u64::from(self.word()?);
+        let Some(bytes) = values.and_then(|n| n.checked_mul(kind.size())?.checked_add(3)) else {
+            let words = format!("{} has more values than can be counted", shown(&name));
+            return Err(self.malformed(words));
+        };
+        let slab = has_records.then_some(bytes / 4 * 4);
+        Ok((Variable { name, dimensions, attributes, kind, begin }, slab))
+    }
+
+    fn malformed(&self, words: String) -> Error {
+        let path = self.source.path().to_owned();
+        Error::Corrupt { path, frame: 0, offset: 0, fault: Fault::Malformed(words) }
+    }
+}

@@ -1,0 +1,379 @@
+//! What the header means: Amber's convention for trajectories in NetCDF files, version 1.0.
+
+use std::ops::Range;
+
+use super::classic::{Attributes, Classic, Kind, Value, Variable, shown};
+use super::frame::{Scale, Values};
+use crate::Error;
+use crate::source::{Meter, Source};
+
+/// What NetCDF's libraries write where a program writes nothing; the same number in both precisions.
+const FILL: f64 = f64::from_bits(0x479e_0000_0000_0000);
+/// The version that is known.
+const VERSION: &str = "1.0";
+
+/// The variables that are read, and their units.
+const TIME: Named = Named("time", "picosecond");
+const COORDINATES: Named = Named("coordinates", "angstrom");
+const VELOCITIES: Named = Named("velocities", "angstrom/picosecond");
+const FORCES: Named = Named("forces", "kilocalorie/mole/angstrom");
+const CELL: [Named; 2] = [Named("cell_lengths", "angstrom"), Named("cell_angles", "degree")];
+
+/// A variable's name and the only unit in which it is read.
+#[derive(Clone, Copy)]
+struct Named(&'static str, &'static str);
+
+/// Where the values of a variable are in a record.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Slab {
+    /// Bytes before them.
+    pub(super) at: usize,
+    pub(super) n_values: usize,
+    pub(super) is_double: bool,
+    /// The attribute as it stands.
+    pub(super) scale_factor: Option<Scale>,
+}
+
+impl Slab {
+    /// Bytes of a value.
+    pub(super) fn width(&self) -> usize {
+        if self.is_double { 8 } else { 4 }
+    }
+
+    /// All values.
+    pub(super) fn bytes(&self) -> Range<usize> {
+        self.at..self.at + self.n_values * self.width()
+    }
+
+    /// The vectors of some atoms.
+    pub(super) fn vectors(&self, atoms: &Range<usize>) -> Range<usize> {
+        let each = 3 * self.width();
+        self.at + atoms.start * each..self.at + atoms.end * each
+    }
+
+    /// What values are multiplied with; none for a factor that is one but for its last digits.
+    pub(super) fn factor(&self) -> Option<Scale> {
+        self.scale_factor.filter(|&scale| {
+            let factor = match scale {
+                Scale::Float(factor) => f64::from(factor),
+                Scale::Double(factor) => factor,
+            };
+            (factor - 1.0).abs() > 1e-9 * factor.abs().max(1.0)
+        })
+    }
+
+    /// The values as they are stored.
+    pub(super) fn values(&self, bytes: &[u8]) -> Values {
+        if self.is_double {
+            Values::Double(
+                bytes.as_chunks().0.iter().map(|&word| f64::from_be_bytes(word)).collect(),
+            )
+        } else {
+            Values::Float(
+                bytes.as_chunks().0.iter().map(|&word| f32::from_be_bytes(word)).collect(),
+            )
+        }
+    }
+
+    /// The first value, scaled.
+    pub(super) fn first(&self, bytes: &[u8]) -> f64 {
+        self.times(bytes, self.factor())
+    }
+
+    /// The first value times `factor`, in the precision of the one that has more.
+    fn times(&self, bytes: &[u8], factor: Option<Scale>) -> f64 {
+        if self.is_double {
+            let value = f64::from_be_bytes(bytes[..8].try_into().expect("eight bytes"));
+            match factor {
+                None => value,
+                Some(Scale::Float(factor)) => value * f64::from(factor),
+                Some(Scale::Double(factor)) => value * factor,
+            }
+        } else {
+            let value = f32::from_be_bytes(bytes[..4].try_into().expect("four bytes"));
+            match factor {
+                None => f64::from(value),
+                Some(Scale::Float(factor)) => f64::from(value * factor),
+                Some(Scale::Double(factor)) => f64::from(value) * factor,
+            }
+        }
+    }
+
+    /// Three values, scaled; NaN where one was never written.
+    fn three(&self, bytes: &[u8]) -> [f64; 3] {
+        [0, 1, 2].map(|k| {
+            let bytes = &bytes[k * self.width()..];
+            if self.times(bytes, None) == FILL { f64::NAN } else { self.first(bytes) }
+        })
+    }
+}
+
+/// What the header says.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Head {
+    pub(super) n_atoms: usize,
+    /// Records by the header; none where nobody counted them.
+    pub(super) n_records: Option<u64>,
+    /// Where the first record begins.
+    pub(super) records_at: u64,
+    /// Bytes of a record.
+    pub(super) record_len: u64,
+    pub(super) time: Option<Slab>,
+    pub(super) coordinates: Slab,
+    pub(super) velocities: Option<Slab>,
+    pub(super) forces: Option<Slab>,
+    pub(super) cell: Option<[Slab; 2]>,
+    /// What a user should know.
+    pub(super) remarks: Vec<String>,
+}
+
+impl Head {
+    /// Reads and checks the header.
+    ///
+    /// # Errors
+    /// [`Error::UnknownFormat`] for a NetCDF file of another convention, [`Error::Unsupported`],
+    /// [`Error::Truncated`], [`Error::Corrupt`], [`Error::Io`].
+    pub(super) fn read(source: &Source, meter: &mut Meter) -> Result<Head, Error> {
+        let all = [TIME, COORDINATES, VELOCITIES, FORCES, CELL[0], CELL[1]];
+        let classic = Classic::read(source, &all.map(|Named(name, _)| name), meter)?;
+        let mut remarks = Vec::new();
+        remarks.extend(check_convention(source, &classic.attributes)?);
+        let mut reading = Reading { source, classic: &classic, without_units: Vec::new() };
+        let atoms = reading.atoms()?;
+        let vectors = [("atom", atoms), ("spatial", 3)];
+        let coordinates = reading.slab(COORDINATES, &vectors)?;
+        let Some(coordinates) = coordinates else {
+            return Err(reading.unsupported("there is no variable coordinates".to_owned()));
+        };
+        let time = reading.slab(TIME, &[])?;
+        if time.is_none() {
+            remarks.push(
+                "the file has no times: the number of each frame is taken as its time in ps"
+                    .to_owned(),
+            );
+        }
+        let lengths = reading.slab(CELL[0], &[("", 3)])?;
+        let cell = match lengths {
+            None => None,
+            Some(lengths) => match reading.slab(CELL[1], &[("", 3)])? {
+                Some(angles) => Some([lengths, angles]),
+                None => {
+                    let words = "there are cell_lengths without cell_angles".to_owned();
+                    return Err(reading.unsupported(words));
+                }
+            },
+        };
+        let velocities = reading.slab(VELOCITIES, &vectors)?;
+        let forces = reading.slab(FORCES, &vectors)?;
+        if !reading.without_units.is_empty() {
+            let names = reading.without_units.join(", ");
+            remarks
+                .push(format!("no units are given for {names}: taken as Amber's convention says"));
+        }
+        let Classic { n_records, records_at, record_len, .. } = classic;
+        Ok(Head {
+            n_atoms: atoms as usize,
+            n_records,
+            records_at,
+            record_len,
+            time,
+            coordinates,
+            velocities,
+            forces,
+            cell,
+            remarks,
+        })
+    }
+
+    /// The number of whole frames in a file, and a remark where the header says another.
+    ///
+    /// # Errors
+    /// [`Error::Truncated`], [`Error::Unsupported`] where there is no frame.
+    pub(super) fn count(
+        &self,
+        source: &Source,
+        allow_cut: bool,
+    ) -> Result<(u64, Option<String>), Error> {
+        let bytes = source.size().saturating_sub(self.records_at);
+        let (held, rest) = (bytes / self.record_len, bytes % self.record_len);
+        let cut = match self.n_records {
+            Some(claimed) => held < claimed,
+            None => rest > 0 || held == 0,
+        };
+        if cut && (held == 0 || !allow_cut) {
+            let offset = self.records_at + held * self.record_len;
+            return Err(Error::Truncated {
+                path: source.path().to_owned(),
+                frame: held,
+                offset,
+                needed: self.record_len,
+                left: source.size().saturating_sub(offset),
+            });
+        }
+        let n = self.n_records.map_or(held, |claimed| claimed.min(held));
+        let claims = format!("the header says {n} frames, the file holds bytes for {held}");
+        if n == 0 {
+            let path = source.path().to_owned();
+            let remedy = "let the program that writes it finish, or write the trajectory anew";
+            return Err(Error::Unsupported { path, what: claims, remedy });
+        }
+        let remark = match self.n_records {
+            Some(claimed) if claimed > held => Some(format!(
+                "the header says {claimed} frames, the file holds {held}: those that it holds count"
+            )),
+            Some(claimed) if claimed < held => {
+                Some(format!("{claims}: those that the header says count"))
+            }
+            Some(claimed) if rest > 0 => Some(format!(
+                "behind the {claimed} frames of the header the file has {rest} more bytes"
+            )),
+            _ => None,
+        };
+        Ok((n, remark))
+    }
+
+    /// Where a frame begins.
+    pub(super) fn offset(&self, frame: u64) -> u64 {
+        self.records_at + frame * self.record_len
+    }
+}
+
+/// a, b, c (Å), α, β, γ (degrees) of the two variables' bytes; NaN where there is no cell.
+pub(super) fn cell(slabs: &[Slab; 2], lengths: &[u8], angles: &[u8]) -> [f64; 6] {
+    let ([a, b, c], [alpha, beta, gamma]) = (slabs[0].three(lengths), slabs[1].three(angles));
+    let cell = [a, b, c, alpha, beta, gamma];
+    // Programs write zeros, or nothing, where there is no cell.
+    if cell.iter().all(|v| v.is_finite()) && cell[..3].iter().all(|&v| v > 0.0) {
+        cell
+    } else {
+        [f64::NAN; 6]
+    }
+}
+
+/// Makes sure that the file is a trajectory of Amber's convention; a remark where its version is not
+/// the one that is known.
+fn check_convention(source: &Source, attributes: &Attributes) -> Result<Option<String>, Error> {
+    let other = |looks_like| {
+        let path = source.path().to_owned();
+        Err(Error::UnknownFormat { path, looks_like })
+    };
+    let conventions = match attributes.get("Conventions") {
+        Some(Value::Text(text)) => text,
+        _ => return other("it is a NetCDF file that names no Conventions".to_owned()),
+    };
+    let named = |name| {
+        conventions.split(|c: char| c == ',' || c.is_whitespace()).any(|token| token == name)
+    };
+    if named("AMBERRESTART") {
+        return other("it is a NetCDF restart file of Amber: one set of coordinates".to_owned());
+    }
+    if !named("AMBER") {
+        let conventions = shown(conventions);
+        return other(format!("it is a NetCDF file with the Conventions {conventions}, not AMBER"));
+    }
+    match attributes.get("ConventionVersion") {
+        Some(Value::Text(version)) if version == VERSION => Ok(None),
+        Some(Value::Text(version)) => Ok(Some(format!(
+            "the file follows version {} of Amber's convention: read as version {VERSION}",
+            shown(version)
+        ))),
+        _ => other("it is a NetCDF file of Amber that names no ConventionVersion".to_owned()),
+    }
+}
+
+/// Finds the variables of the convention.
+struct Reading<'a> {
+    source: &'a Source,
+    classic: &'a Classic,
+    /// Variables that say no units.
+    without_units: Vec<&'static str>,
+}
+
+impl Reading<'_> {
+    fn variable(&self, name: &str) -> Option<&Variable> {
+        self.classic.variables.iter().find(|variable| variable.name == name)
+    }
+
+    /// The number of atoms: a dimension, as are the frames.
+    fn atoms(&self) -> Result<u32, Error> {
+        let length = |name: &str| {
+            let dimension = self.classic.dimensions.iter().find(|dimension| dimension.name == name);
+            let words = || self.unsupported(format!("there is no dimension {name}"));
+            dimension.map(|dimension| dimension.length).ok_or_else(words)
+        };
+        let (frames, atoms, axes) = (length("frame")?, length("atom")?, length("spatial")?);
+        if frames != 0 {
+            let words = format!("the dimension frame has the fixed length {frames}");
+            return Err(self.unsupported(words));
+        }
+        if atoms == 0 || axes != 3 {
+            let words = format!("{atoms} atoms of {axes} coordinates");
+            return Err(self.unsupported(words));
+        }
+        Ok(atoms)
+    }
+
+    /// A variable of a frame, then of `shape`: names and lengths of dimensions, where no name stands
+    /// for any. None where the file does not have it.
+    fn slab(
+        &mut self,
+        Named(name, unit): Named,
+        shape: &[(&str, u32)],
+    ) -> Result<Option<Slab>, Error> {
+        let Some(variable) = self.variable(name) else { return Ok(None) };
+        let found: Vec<_> =
+            variable.dimensions.iter().map(|&place| &self.classic.dimensions[place]).collect();
+        let expected = std::iter::once(&("frame", 0)).chain(shape);
+        let fits = found.len() == shape.len() + 1
+            && found.iter().zip(expected).all(|(dimension, &(name, length))| {
+                dimension.length == length && (name.is_empty() || dimension.name == name)
+            });
+        if !fits {
+            let names: Vec<_> = found.iter().take(8).map(|d| shown(&d.name)).collect();
+            let words = format!("{name} has the dimensions ({})", names.join(", "));
+            return Err(self.unsupported(words));
+        }
+        if !matches!(variable.kind, Kind::Float | Kind::Double) {
+            let words = format!("{name} is of type {}, not float or double", variable.kind.name());
+            return Err(self.unsupported(words));
+        }
+        let has_units = match variable.attributes.get("units") {
+            None => false,
+            Some(Value::Text(found)) if found == unit => true,
+            Some(Value::Text(found)) => {
+                let words = format!("{name} is in {}, not in {unit:?}", shown(found));
+                return Err(self.unsupported(words));
+            }
+            Some(_) => return Err(self.unsupported(format!("the units of {name} are no text"))),
+        };
+        let scale_factor = match variable.attributes.get("scale_factor") {
+            None => None,
+            Some(&Value::Float(f)) if f.is_finite() && f != 0.0 => Some(Scale::Float(f)),
+            Some(&Value::Double(f)) if f.is_finite() && f != 0.0 => Some(Scale::Double(f)),
+            Some(_) => {
+                let words =
+                    format!("the scale_factor of {name} is not one float or double but zero");
+                return Err(self.unsupported(words));
+            }
+        };
+        if variable.attributes.get("add_offset").is_some() {
+            let words = format!("{name} has an add_offset, which Amber's convention does not know");
+            return Err(self.unsupported(words));
+        }
+        let slab = Slab {
+            at: (variable.begin - self.classic.records_at) as usize,
+            n_values: shape.iter().map(|&(_, length)| length as usize).product(),
+            is_double: variable.kind == Kind::Double,
+            scale_factor,
+        };
+        if !has_units {
+            self.without_units.push(name);
+        }
+        Ok(Some(slab))
+    }
+
+    fn unsupported(&self, what: String) -> Error {
+        let path = self.source.path().to_owned();
+        Error::Unsupported { path, what, remedy: "write the trajectory anew with cpptraj" }
+    }
+}

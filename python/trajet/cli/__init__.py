@@ -1,0 +1,5 @@
+"""The command line: `trajet info | index | rmsd | rmsf | dihedrals | distances | rdf`."""
+
+from trajet.cli.entry import main
+
+__all__ = ["main"]

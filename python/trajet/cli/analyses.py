@@ -1,0 +1,421 @@
+"""The analyses as commands."""
+
+import re
+from typing import Any
+
+import click
+import numpy as np
+
+import trajet
+from trajet import plots
+from trajet.cli.options import Job, analysis
+from trajet.result import Dihedrals, Distances, Report, Series
+
+# Longer labels are cut in tables, more lines left out.
+_LABEL = 40
+_LINES = 12
+
+_select = click.option(
+    "--select", required=True, metavar="SELECTION", help="Atoms, in MDAnalysis' language."
+)
+_no_pbc = click.option(
+    "--no-pbc", is_flag=True, help="Take positions as they are, not the nearest images."
+)
+
+
+def _check_rmsd(*, no_superposition: bool, center: bool, **_: Any) -> None:
+    """Refuse what a superposition does anyway."""
+    if center and not no_superposition:
+        raise click.UsageError("--center goes with --no-superposition: a superposition centres too")
+
+
+def _reference(text: str) -> int | str:
+    """Return a frame number, or what else stands for a reference."""
+    return int(text) if re.fullmatch(r"-?\d+", text) else text
+
+
+@analysis(
+    click.option(
+        "--select", required=True, metavar="SELECTION", help="Atoms to superpose and to compare."
+    ),
+    click.option(
+        "--reference",
+        default="0",
+        show_default=True,
+        metavar="FRAME|FILE|average",
+        help="A frame of the trajectory, a structure file, or the average structure.",
+    ),
+    click.option(
+        "--group",
+        "groups",
+        multiple=True,
+        metavar="SELECTION",
+        help="Further atoms: their RMSD after the superposition of --select. May be repeated.",
+    ),
+    click.option(
+        "--weights", type=click.Choice(["mass"]), help="Weights of --select. Default: equal."
+    ),
+    click.option(
+        "--group-weights",
+        type=click.Choice(["mass"]),
+        help="Weights of the groups. Default: equal, also where --weights is mass.",
+    ),
+    click.option("--no-superposition", is_flag=True, help="Compare positions as they are."),
+    click.option("--center", is_flag=True, help="With --no-superposition: lay centre on centre."),
+    check=_check_rmsd,
+)
+def rmsd(
+    job: Job,
+    *,
+    select: str,
+    reference: str,
+    groups: tuple[str, ...],
+    weights: str | None,
+    group_weights: str | None,
+    no_superposition: bool,
+    center: bool,
+) -> None:
+    """RMSD of a selection against time, after optimal superposition.
+
+    TOPOLOGY is a file that MDAnalysis reads (PSF, PDB, GRO, TPR, …), TRAJECTORY an XTC, TRR, DCD or
+    Amber NetCDF file.
+    Positions are taken as they are written: make molecules whole first where they are broken
+    over the box (gmx trjconv -pbc whole). Selections are evaluated once, on frame 0.
+
+    \b
+    Examples:
+      trajet rmsd adk.psf adk.xtc --select "name CA"
+      trajet rmsd adk.psf adk.xtc --select "name CA" -o rmsd.csv --plot rmsd.png
+      trajet rmsd top.gro run.xtc --select "backbone and resid 1:29" --group "resname LIG" \\
+          --weights mass --reference crystal.pdb -o rmsd.npz --report report.json
+      trajet rmsd top.gro run.xtc --select "name CA" --begin 1000 --end 5000 --step 10
+    """
+    selection = job.trajectory.select(select)
+    with job.progress("rmsd") as show:
+        result = trajet.rmsd(
+            selection,
+            reference=_reference(reference),
+            groups=groups,
+            weights=weights,
+            group_weights=group_weights,
+            superposition=not no_superposition,
+            center=center or None,
+            frames=job.frames,
+            pool=job.pool,
+            progress=show,
+        )
+    job.finish(result, lambda: _series_table(result))
+
+
+def _check_rmsf(*, align: str | None, reference: str | None, weights: str | None, **_: Any) -> None:
+    """Refuse options of a superposition that does not take place."""
+    if align is None and (reference is not None or weights is not None):
+        raise click.UsageError("--reference and --weights go with --align")
+
+
+@analysis(
+    click.option(
+        "--select", required=True, metavar="SELECTION", help="Atoms whose fluctuation is wanted."
+    ),
+    click.option(
+        "--align",
+        metavar="SELECTION",
+        help="Atoms whose superposition moves each frame first. Default: frames as they are.",
+    ),
+    click.option(
+        "--reference",
+        metavar="FRAME|FILE|average",
+        help="What --align is superposed on: a frame (default: 0), a structure file, or the"
+        " average structure.",
+    ),
+    click.option(
+        "--weights", type=click.Choice(["mass"]), help="Weights of --align. Default: equal."
+    ),
+    check=_check_rmsf,
+)
+def rmsf(
+    job: Job, *, select: str, align: str | None, reference: str | None, weights: str | None
+) -> None:
+    """RMSF: how much each atom fluctuates about its mean position.
+
+    Without --align positions are taken as they are written: rotation of the whole molecule counts
+    as fluctuation unless the file is aligned already.
+
+    \b
+    Examples:
+      trajet rmsf adk.psf adk.xtc --select "name CA" --align "name CA" --reference average
+      trajet rmsf top.gro run.xtc --select "name CA" --align backbone -o rmsf.csv --plot rmsf.png
+    """
+    selection = job.trajectory.select(select)
+    with job.progress("rmsf") as show:
+        result = trajet.rmsf(
+            selection,
+            align=align,
+            reference=_reference(reference or "0"),
+            weights=weights,
+            frames=job.frames,
+            pool=job.pool,
+            progress=show,
+        )
+
+    def table() -> str:
+        rows: list[tuple[str, ...]] = [("selection", "atoms", "mean", "min", "max", "atom of max")]
+        values, most = result.values, int(np.argmax(result.values))
+        numbers = (f"{number:.3f}" for number in (values.mean(), values.min(), values.max()))
+        where = str(result.atoms[most])
+        if result.residues is not None:
+            where += f" (residue {result.residues[most]})"
+        rows.append((_cut(result.label), str(len(values)), *numbers, where))
+        return "\n".join([_head("RMSF (Å)", result.report), *_lines(rows)])
+
+    job.finish(result, table)
+
+
+def _quadruples(
+    _: click.Context, param: click.Parameter, values: tuple[str, ...]
+) -> list[list[int]] | None:
+    """Return four atom indices for each value."""
+    fours = []
+    for value in values:
+        four = value.replace(",", " ").split()
+        if len(four) != 4 or not all(atom.isdecimal() for atom in four):
+            raise click.BadParameter(f"{value!r}: write four atom indices: 4,6,8,14", param=param)
+        fours.append([int(atom) for atom in four])
+    return fours or None
+
+
+def _check_dihedrals(*, select: str | None, atoms: list[list[int]] | None, **_: Any) -> None:
+    """Want one of the two."""
+    if (select is None) == (atoms is None):
+        raise click.UsageError("choose residues (--select) or atoms (--atoms)")
+
+
+@analysis(
+    click.option("--select", metavar="SELECTION", help="Atoms whose residues' φ and ψ are wanted."),
+    click.option(
+        "--atoms",
+        multiple=True,
+        callback=_quadruples,
+        metavar="I,J,K,L",
+        help="Four atoms by index (from 0) instead. May be repeated.",
+    ),
+    click.option(
+        "--features", is_flag=True, help="Cosine and sine of each angle instead of degrees."
+    ),
+    _no_pbc,
+    check=_check_dihedrals,
+)
+def dihedrals(
+    job: Job, *, select: str | None, atoms: list[list[int]] | None, features: bool, no_pbc: bool
+) -> None:
+    """Dihedral angles against time: φ and ψ of residues, or of any four atoms.
+
+    \b
+    Examples:
+      trajet dihedrals adk.psf adk.xtc --select protein --plot ramachandran.png
+      trajet dihedrals adk.psf adk.xtc --select "resid 10:20" -o angles.csv
+      trajet dihedrals adk.psf adk.xtc --atoms 4,6,8,14 --atoms 6,8,14,16 -o angles.npz
+      trajet dihedrals adk.psf adk.xtc --select protein --features -o features.npz
+    """
+    subject = job.trajectory if select is None else job.trajectory.select(select)
+    with job.progress("dihedrals") as show:
+        result = trajet.dihedrals(
+            subject,
+            atoms,
+            features=features,
+            pbc=not no_pbc,
+            frames=job.frames,
+            pool=job.pool,
+            progress=show,
+        )
+    job.finish(result, lambda: _dihedral_table(result))
+
+
+@analysis(
+    _select,
+    click.option(
+        "--to",
+        metavar="SELECTION",
+        help="The other atoms of each pair. Default: the pairs among --select.",
+    ),
+    click.option(
+        "--reference",
+        metavar="FRAME|FILE",
+        help="Instead of --to: where the atoms of --select are in a frame or a structure file.",
+    ),
+    _no_pbc,
+    check=lambda *, to, reference, **_: _one_of_two(to, reference),
+)
+def distances(
+    job: Job, *, select: str, to: str | None, reference: str | None, no_pbc: bool
+) -> None:
+    """Distances of all pairs of atoms against time.
+
+    \b
+    Examples:
+      trajet distances adk.psf adk.xtc --select "resid 55 and name CA" --to "resid 169 and name CA"
+      trajet distances adk.psf adk.xtc --select "name CA" -o pairs.npz --plot matrix.png
+      trajet distances adk.psf adk.xtc --select "name CA" --reference 0 -o moved.npz
+    """
+    selection = job.trajectory.select(select)
+    with job.progress("distances") as show:
+        result = trajet.distances(
+            selection,
+            to,
+            reference=None if reference is None else _reference(reference),
+            pbc=not no_pbc,
+            frames=job.frames,
+            pool=job.pool,
+            progress=show,
+        )
+    job.finish(result, lambda: _distance_table(result))
+
+
+def _check_rdf(*, value_range: tuple[float, float], **_: Any) -> None:
+    """Want a range with some width."""
+    if not 0 <= value_range[0] < value_range[1]:
+        raise click.UsageError("--range goes from 0 or more up to a larger distance")
+
+
+@analysis(
+    _select,
+    click.option(
+        "--to", metavar="SELECTION", help="The other atoms of each pair. Default: the same atoms."
+    ),
+    click.option(
+        "--bins", type=click.IntRange(1, 10**6), default=75, show_default=True, metavar="N"
+    ),
+    click.option(
+        "--range",
+        "value_range",
+        type=float,
+        nargs=2,
+        default=(0.0, 15.0),
+        show_default=True,
+        metavar="FROM TO",
+        help="Distances, Å.",
+    ),
+    click.option(
+        "--exclusion-block",
+        type=click.IntRange(1),
+        nargs=2,
+        metavar="N M",
+        help="Leave out pairs of the first N atoms of --select and the first M of --to, and so on:"
+        " those of one molecule. 1 1 leaves out each atom's pair with itself.",
+    ),
+    check=_check_rdf,
+)
+def rdf(
+    job: Job,
+    *,
+    select: str,
+    to: str | None,
+    bins: int,
+    value_range: tuple[float, float],
+    exclusion_block: tuple[int, int] | None,
+) -> None:
+    """Radial distribution function of one or two groups of atoms.
+
+    Every frame needs a unit cell; cells of any shape will do. Distances are those of the nearest
+    images.
+
+    \b
+    Examples:
+      trajet rdf water.gro water.xtc --select "name OW" --exclusion-block 1 1 --plot rdf.png
+      trajet rdf top.gro run.xtc --select "resname NA" --to "name OW" --range 0 10 -o rdf.csv
+    """
+    selection = job.trajectory.select(select)
+    with job.progress("rdf") as show:
+        result = trajet.rdf(
+            selection,
+            to,
+            bins=bins,
+            range=value_range,
+            exclusion_block=exclusion_block,
+            frames=job.frames,
+            pool=job.pool,
+            progress=show,
+        )
+
+    def table() -> str:
+        rows: list[tuple[str, ...]] = [("groups", "pairs counted", "highest g", "at r (Å)")]
+        g = np.where(result.r > plots.SELF_PAIRS, result.g, -np.inf)
+        most = int(np.argmax(g))
+        groups = " - ".join(map(_cut, dict.fromkeys(result.labels)))
+        pairs = str(int(result.counts.sum()))
+        rows.append((groups, pairs, f"{result.g[most]:.3f}", f"{result.r[most]:.3f}"))
+        return "\n".join([_head("RDF", result.report), *_lines(rows)])
+
+    job.finish(result, table)
+
+
+def _one_of_two(to: str | None, reference: str | None) -> None:
+    """Refuse both."""
+    if to is not None and reference is not None:
+        raise click.UsageError("choose other atoms (--to) or a reference (--reference), not both")
+
+
+COMMANDS = (rmsd, rmsf, dihedrals, distances, rdf)
+
+
+def _series_table(result: Series) -> str:
+    """Return a line a series: mean, spread and extremes."""
+    rows: list[tuple[str, ...]] = [("selection", "mean", "std", "min", "max", "last")]
+    values = result.values.reshape(len(result.frames), -1)
+    for label, column in zip(result.columns, values.T, strict=True):
+        numbers = (column.mean(), column.std(), column.min(), column.max(), column[-1])
+        rows.append((_cut(label), *(f"{number:.3f}" for number in numbers)))
+    return "\n".join([_head(f"{result.name} ({result.units})", result.report), *_lines(rows)])
+
+
+def _dihedral_table(result: Dihedrals) -> str:
+    """Return a line an angle: its mean on the circle, and how far it spreads."""
+    names = result.columns[::2] if result.features else result.columns
+    rows: list[tuple[str, ...]] = [("angle", "mean", "std", "last")]
+    for name, column in zip(names[:_LINES], result.angles.T, strict=False):
+        centre = np.exp(1j * np.radians(column)).mean()
+        length = min(1.0, float(np.abs(centre)))
+        spread = np.degrees(np.sqrt(-2 * np.log(length))) if length > 0 else np.inf
+        numbers = (np.degrees(np.angle(centre)), spread, column[-1])
+        rows.append((name.removeprefix("cos "), *(f"{number:.1f}" for number in numbers)))
+    head = _head(f"{len(names)} dihedral angles (degrees, on the circle)", result.report)
+    return "\n".join([head, *_lines(rows), *_left_out(len(names))])
+
+
+def _distance_table(result: Distances) -> str:
+    """Return a line a pair."""
+    pairs = result.values.reshape(len(result.frames), -1)
+    rows: list[tuple[str, ...]] = [("pair of atoms", "mean", "std", "min", "max", "last")]
+    for name, column in zip(result.pair_names(_LINES), pairs.T, strict=False):
+        numbers = (column.mean(), column.std(), column.min(), column.max(), column[-1])
+        rows.append((name, *(f"{number:.3f}" for number in numbers)))
+    head = _head(f"{pairs.shape[1]} distances (Å)", result.report)
+    return "\n".join([head, *_lines(rows), *_left_out(pairs.shape[1])])
+
+
+def _left_out(count: int) -> list[str]:
+    """Say how many lines a table lacks."""
+    return [] if count <= _LINES else [f"… and {count - _LINES} more (-o FILE writes all)"]
+
+
+def _cut(label: str) -> str:
+    return label if len(label) <= _LABEL else label[: _LABEL - 1] + "…"
+
+
+def _head(what: str, report: Report) -> str:
+    """Return the first line of a table: what it shows, and how fast that came."""
+    head = f"{what} of {report['parameters']['n_frames']} frames"
+    seconds, threads = report["stages"]["t_total"], report["threads"]
+    if seconds > 0:
+        head += f" in {seconds:.3g} s on {threads} thread{'s' if threads > 1 else ''}"
+    return head
+
+
+def _lines(rows: list[tuple[str, ...]]) -> list[str]:
+    """Return rows as lines, the first column to the left, the others to the right."""
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    lines = []
+    for name, *cells in rows:
+        right = [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True)]
+        lines.append("  ".join([name.ljust(widths[0]), *right]))
+    return lines

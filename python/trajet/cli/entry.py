@@ -1,0 +1,68 @@
+"""What runs a command: exit codes and the one line that goes with them."""
+
+import os
+import sys
+from typing import NoReturn
+
+import click
+
+import trajet
+from trajet.cli import analyses, files
+from trajet.cli.group import commands
+
+for _command in (*files.COMMANDS, *analyses.COMMANDS):
+    commands.add_command(_command)
+
+# Shown by a shell for a process that Ctrl-C ended.
+INTERRUPTED = 130
+FAILED = 1
+
+
+def main() -> NoReturn:
+    """Run the command line and leave with its exit code."""
+    try:
+        commands.main(prog_name="trajet", standalone_mode=False)
+        sys.stdout.flush()
+        code = 0
+    except click.exceptions.Exit as request:
+        code = request.exit_code
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        print("trajet: interrupted", file=sys.stderr)
+        code = INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output has left; what Python still holds of it has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = FAILED
+    except (trajet.TrajetError, OSError, ValueError) as error:
+        print(f"trajet: {_one_line(error)}", file=sys.stderr)
+        code = FAILED
+    except SystemExit:
+        # Only the command line's own library leaves so: whoever read the output has left.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = FAILED
+    except MemoryError as error:
+        print(
+            f"trajet: not enough memory ({_one_line(error)}): choose fewer atoms or frames",
+            file=sys.stderr,
+        )
+        code = FAILED
+    except BaseException as error:
+        # A panic of the native module is no Exception.
+        if os.environ.get("TRAJET_DEBUG"):
+            raise
+        print(
+            f"trajet: internal error, please report it ({type(error).__name__}:"
+            f" {_one_line(error)}); TRAJET_DEBUG=1 shows where",
+            file=sys.stderr,
+        )
+        code = FAILED
+    sys.exit(code)
+
+
+def _one_line(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split())

@@ -1,0 +1,135 @@
+"""Commands on files: `trajet info | index`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+import trajet
+from trajet.cli import options
+from trajet.cli.options import progress
+from trajet.trajectory import Trajectory
+
+
+@click.command()
+@options.files
+@options.truncated
+def info(files: tuple[str, ...], allow_truncated_tail: bool) -> None:
+    """Say what trajectories hold.
+
+    The first look at a file builds its index and keeps it beside the file.
+
+    \b
+    Examples:
+      trajet info adk.xtc
+      trajet info run*/traj.xtc
+      trajet info --allow-truncated-tail still-running.xtc
+    """
+    for k, file in enumerate(files):
+        with progress("indexing", "B") as show:
+            opened = trajet.open(
+                None, file, allow_truncated_tail=allow_truncated_tail, progress=show
+            )
+        if k:
+            click.echo()
+        for name, value in _facts(opened):
+            click.echo(f"{name:<14}{value}")
+
+
+def _facts(opened: Trajectory) -> Iterator[tuple[str, str]]:
+    """Yield the lines of `info`."""
+    reader, times = opened.reader, opened.times
+    first = opened.read(frames=[0], atoms=[0])
+    yield "file", str(opened.path)
+    yield "format", opened.format
+    yield "atoms", str(opened.n_atoms)
+    yield "frames", str(opened.n_frames)
+    yield "time", f"{times[0]:.10g} to {times[-1]:.10g} ps"
+    yield "time step", _time_step(times)
+    cell = first.cells[0]
+    if np.isnan(cell).any():
+        yield "cell", "none"
+    else:
+        a, b, c, *angles = (f"{value:.7g}" for value in cell)
+        yield "cell", f"{a} x {b} x {c} Å, {' '.join(angles)} degrees (frame 0)"
+    yield "size", f"{reader.size} bytes ({_human(reader.size)})"
+    whole = reader.size - reader.truncated_tail
+    yield "bytes a frame", f"{whole / opened.n_frames:.1f}"
+    if reader.truncated_tail:
+        yield "cut", f"{reader.truncated_tail} bytes of an unfinished frame at the end are left out"
+    if opened.index_state == "computed":
+        yield "index", "none needed: frames are of equal size"
+    else:
+        where = "in memory only" if opened.index_path is None else str(opened.index_path)
+        yield "index", f"{opened.index_state}, {where}"
+    for remark in opened.remarks:
+        yield "note", remark
+
+
+def _time_step(times: NDArray[np.float64]) -> str:
+    """Say by how much time goes on from frame to frame."""
+    steps = np.diff(times)
+    if not len(steps):
+        return "one frame only"
+    middle = float(np.median(steps))
+    odd = int((np.abs(steps - middle) > _rounding(times) + 1e-6 * abs(middle)).sum())
+    uneven = f" (differs at {odd} of {len(steps)} frames)" if odd else ""
+    return f"{middle:.6g} ps{uneven}"
+
+
+def _rounding(times: NDArray[np.float64]) -> float:
+    """Return by how much times are uncertain: XTC keeps them as float32."""
+    return 4 * float(np.finfo(np.float32).eps) * float(np.abs(times).max())
+
+
+def _human(n_bytes: float) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if n_bytes < 1024:
+            return f"{n_bytes:.3g} {unit}"
+        n_bytes /= 1024
+    return f"{n_bytes:.3g} TiB"
+
+
+@click.command()
+@options.files
+@click.option("--force", is_flag=True, help="Build the index again even if there is one that fits.")
+@options.threads
+@options.truncated
+@options.quiet
+def index(
+    files: tuple[str, ...],
+    force: bool,
+    threads: int | None,
+    allow_truncated_tail: bool,
+    quiet: bool,
+) -> None:
+    """Build the index of trajectories ahead of time.
+
+    Other commands do so by themselves when they need it. The index lies in a hidden file beside the
+    trajectory, or in the cache folder where that cannot be written.
+
+    \b
+    Examples:
+      trajet index long.xtc
+      trajet index --force --threads 8 run*/traj.xtc
+    """
+    for file in files:
+        with progress("indexing", "B", quiet=quiet) as show:
+            opened = trajet.open(
+                None,
+                file,
+                allow_truncated_tail=allow_truncated_tail,
+                rebuild_index=force,
+                threads=threads,
+                progress=show,
+            )
+        if not quiet:
+            where: Path | str = opened.index_path or "in memory only: no folder could be written"
+            if opened.index_state == "computed":
+                where = "nothing to keep: frames are of equal size"
+            click.echo(f"{file}: {opened.n_frames} frames, {opened.index_state}, {where}")
+
+
+COMMANDS = (info, index)

@@ -1,0 +1,297 @@
+"""Options that several commands share, and what they stand for."""
+
+import contextlib
+import functools
+import re
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+import trajet
+from trajet import output
+from trajet.pools.local import LocalPool
+from trajet.result import Result
+from trajet.trajectory import DEFAULT_REQUEST_SIZE, Trajectory
+
+_LARGEST_REQUEST = 2**30
+_UNITS = {"": 1, "b": 1, "k": 2**10, "kib": 2**10, "m": 2**20, "mib": 2**20, "g": 2**30}
+
+
+class _Bytes(click.ParamType[int]):
+    """A number of bytes: 262144, 256KiB, 8MiB."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number of bytes."""
+        if isinstance(value, int):
+            return value
+        found = re.fullmatch(r"(\d+)\s*([a-z]*)", value.strip().lower())
+        unit = _UNITS.get(found[2]) if found else None
+        size = int(found[1]) * unit if found is not None and unit is not None else 0
+        if not 0 < size <= _LARGEST_REQUEST:
+            self.fail(
+                f"{value!r} is no size up to 1 GiB; write it as 262144, 256KiB or 8MiB", param, ctx
+            )
+        return size
+
+
+def _nonzero(_: click.Context, param: click.Parameter, value: int | None) -> int | None:
+    """Refuse a step that leads nowhere."""
+    if value == 0:
+        raise click.BadParameter("a step is not 0", param=param)
+    return value
+
+
+def _path(suffixes: tuple[str, ...]) -> Callable[..., Path | None]:
+    """Return a check of an output's path that runs before any work."""
+
+    def check(_: click.Context, param: click.Parameter, value: str | None) -> Path | None:
+        if value is None:
+            return None
+        path = Path(value)
+        try:
+            output.check(path, suffixes)
+        except trajet.OutputError:
+            raise
+        except ValueError as error:
+            raise click.BadParameter(str(error), param=param) from error
+        return path
+
+    return check
+
+
+files = click.argument("files", nargs=-1, required=True, metavar="FILE...")
+threads = click.option(
+    "--threads", type=click.IntRange(1, 1024), metavar="N", help="Threads. Default: all cores."
+)
+truncated = click.option(
+    "--allow-truncated-tail",
+    is_flag=True,
+    help="Read the whole frames of a file that ends inside a frame, as while a simulation runs.",
+)
+quiet = click.option("--quiet", "-q", is_flag=True, help="Print nothing.")
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the options that all analyses share ask for.
+
+    Attributes
+    ----------
+    trajectory
+        Open.
+    frames
+        The chosen ones.
+    pool
+        Where to run.
+    """
+
+    trajectory: Trajectory
+    frames: slice | NDArray[np.int64]
+    pool: LocalPool
+    outputs: dict[str, Path | None]
+    quiet: bool
+
+    @contextlib.contextmanager
+    def progress(self, what: str) -> Iterator[Callable[[int, int], None]]:
+        """Show how far the frames are."""
+        with progress(what, " frames", quiet=self.quiet) as show:
+            yield show
+
+    def finish(self, result: Result, table: Callable[[], str]) -> None:
+        """Write the files that were asked for, then print the table and their names."""
+        if (path := self.outputs["output"]) is not None:
+            result.save(path)
+        if (path := self.outputs["plot"]) is not None:
+            _save_figure(result, path)
+        if (path := self.outputs["report"]) is not None:
+            result.report.save(path)
+        # Whoever reads this may leave at any time: the files are there already.
+        if not self.quiet:
+            click.echo(table())
+            for path in (self.outputs[name] for name in ("plot", "report", "output")):
+                if path is not None:
+                    click.echo(path)
+
+
+_SHARED = (
+    click.argument("topology", metavar="TOPOLOGY"),
+    click.argument("trajectories", nargs=-1, required=True, metavar="TRAJECTORY..."),
+    click.option("--start", type=int, metavar="FRAME", help="First frame; negative from the end."),
+    click.option("--stop", type=int, metavar="FRAME", help="Frame to stop before."),
+    click.option(
+        "--step",
+        type=int,
+        metavar="N",
+        callback=_nonzero,
+        help="Take every N-th frame; may be negative.",
+    ),
+    click.option("--begin", type=float, metavar="PS", help="Take frames from this time on."),
+    click.option("--end", type=float, metavar="PS", help="Take frames up to this time."),
+    click.option(
+        "--pool",
+        type=click.Choice(["local"]),
+        default="local",
+        show_default=True,
+        help="Where to run.",
+    ),
+    threads,
+    click.option(
+        "--request-size",
+        type=_Bytes(),
+        default=DEFAULT_REQUEST_SIZE,
+        metavar="BYTES",
+        help="Bytes of a read request: 256KiB (default) for local disks, 8MiB for network ones.",
+    ),
+    truncated,
+    click.option(
+        "-o", "--output", callback=_path((".npz", ".csv")), metavar="FILE", help=".npz or .csv"
+    ),
+    click.option(
+        "--plot",
+        callback=_path((".png", ".pdf", ".svg")),
+        metavar="FILE",
+        help="A figure: .png, .pdf or .svg",
+    ),
+    click.option(
+        "--report", callback=_path((".json",)), metavar="FILE", help="Where the time went: .json"
+    ),
+    quiet,
+)
+
+
+def analysis(
+    *own: Callable[[Any], Any], check: Callable[..., None] | None = None
+) -> Callable[[Callable[..., None]], click.Command]:
+    """Make a command of a function that takes a `Job` and the values of its `own` options.
+
+    `check` gets the values of its own options before anything is opened, and raises `UsageError`
+    where they contradict each other.
+    """
+
+    def make(function: Callable[..., None]) -> click.Command:
+        @functools.wraps(function)
+        def command(
+            *,
+            topology: str,
+            trajectories: tuple[str, ...],
+            start: int | None,
+            stop: int | None,
+            step: int | None,
+            begin: float | None,
+            end: float | None,
+            pool: str,
+            threads: int | None,
+            request_size: int,
+            allow_truncated_tail: bool,
+            output: Path | None,
+            plot: Path | None,
+            report: Path | None,
+            quiet: bool,
+            **values: Any,
+        ) -> None:
+            if check is not None:
+                check(**values)
+            if (start is not None or stop is not None) and (begin is not None or end is not None):
+                raise click.UsageError(
+                    "choose frames (--start, --stop) or times (--begin, --end), not both"
+                )
+            if len(trajectories) > 1:
+                raise click.UsageError(
+                    f"{len(trajectories)} trajectory files were given: one is read so far;"
+                    " join the segments with 'gmx trjcat' first"
+                )
+            with progress("indexing", "B", quiet=quiet) as show:
+                opened = trajet.open(
+                    topology,
+                    trajectories[0],
+                    allow_truncated_tail=allow_truncated_tail,
+                    request_size=request_size,
+                    threads=threads,
+                    progress=show,
+                )
+            job = Job(
+                trajectory=opened,
+                frames=_frames(opened, start, stop, step, begin, end),
+                pool=LocalPool(threads=threads),
+                outputs={"output": output, "plot": plot, "report": report},
+                quiet=quiet,
+            )
+            function(job, **values)
+
+        for option in reversed((*_SHARED[:2], *own, *_SHARED[2:])):
+            option(command)
+        epilog = "The report's entries are described in docs/report.md."
+        return click.command(epilog=epilog)(command)
+
+    return make
+
+
+def _frames(
+    opened: Trajectory,
+    start: int | None,
+    stop: int | None,
+    step: int | None,
+    begin: float | None,
+    end: float | None,
+) -> slice | NDArray[np.int64]:
+    """Return the frames that the options choose."""
+    if begin is None and end is None:
+        if start is not None and not -opened.n_frames <= start < opened.n_frames:
+            raise trajet.FrameError(
+                f"{opened.path}: frame {start} is out of range: the trajectory has"
+                f" {opened.n_frames} frames, 0 to {opened.n_frames - 1}"
+            )
+        chosen = slice(start, stop, step)
+        if not range(*chosen.indices(opened.n_frames)):
+            raise trajet.FrameError(f"{opened.path}: --start, --stop and --step leave no frame")
+        return chosen
+    times = opened.times
+    first = -np.inf if begin is None else begin
+    last = np.inf if end is None else end
+    # Who asks for 1 ps means the frame whose time is 0.99999994 ps too.
+    slack = 2 * np.spacing(np.abs(times).astype(np.float32)).astype(np.float64)
+    inside = np.isfinite(times) & (times >= first - slack) & (times <= last + slack)
+    numbers = np.flatnonzero(inside).astype(np.int64)[:: step or 1]
+    if not len(numbers):
+        raise trajet.FrameError(
+            f"{opened.path}: no frame lies between {first} and {last} ps:"
+            f" times go from {times.min():.10g} to {times.max():.10g} ps"
+        )
+    return numbers
+
+
+def _save_figure(result: Result, path: Path) -> None:
+    figure = result.plot()
+    suffix = path.suffix.lower().removeprefix(".")
+    output.write(path, lambda file: figure.savefig(file, format=suffix))
+
+
+@contextlib.contextmanager
+def progress(what: str, unit: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar with rate and time left on a terminal; nothing where standard error is a pipe."""
+    from tqdm import tqdm
+
+    with tqdm(
+        total=0,
+        desc=what,
+        unit=unit,
+        unit_scale=True,
+        leave=False,
+        delay=0.3,
+        disable=True if quiet else None,
+        file=sys.stderr,
+    ) as bar:
+
+        def show(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+
+        yield show
