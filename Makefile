@@ -1,5 +1,6 @@
 # make demo   the main job on a real trajectory: a table, a plot, a CSV and a report
 # make test   every gate and test
+# make wheel  a wheel for any x86-64 Linux, tried in an environment without Rust
 # make bench  trajet beside MDAnalysis, mdtraj and molly, in one run
 # All of them install what they need into .venv and work again when called again.
 
@@ -9,7 +10,7 @@ BIN := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: demo test bench gates rust-tests fuzz python-tests tools clean
+.PHONY: demo test wheel bench gates rust-tests fuzz python-tests tools clean
 .DELETE_ON_ERROR:
 
 demo: .venv/.made-built
@@ -22,8 +23,8 @@ gates: .venv/.made-built .venv/.made-test-tools
 	cargo fmt --check
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
-	$(BIN)/ruff format --check python tests benches examples
-	$(BIN)/ruff check python tests benches examples
+	$(BIN)/ruff format --check python tests benches examples packaging
+	$(BIN)/ruff check python tests benches examples packaging
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
@@ -37,6 +38,13 @@ fuzz: tools
 
 python-tests: .venv/.made-built .venv/.made-test-tools
 	$(BIN)/python -m pytest
+
+# Zig links against the C library of 2014, so that the wheel runs wherever there is a later one.
+wheel: .venv/.made-built
+	$(BIN)/python -m pip install --quiet 'ziglang>=0.13'
+	rm -rf dist
+	$(BIN)/maturin build --release --locked --zig --compatibility manylinux2014 --out dist
+	$(BIN)/python packaging/check_wheel.py dist/*.whl
 
 bench: .venv/.made-built .venv/.made-bench-tools
 	$(BIN)/python benches/trajectories.py
@@ -74,4 +82,4 @@ tools:
 	@touch $@
 
 clean:
-	rm -rf .venv .make target demo-output benches/molly/target benches/data
+	rm -rf .venv .make dist target demo-output benches/molly/target benches/data

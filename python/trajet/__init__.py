@@ -27,10 +27,10 @@ from trajet._trajet import (
     TruncatedError,
     __version__,
 )
-from trajet.analysis import dihedrals, distances, rmsd, rmsf
+from trajet.analysis import dihedrals, distances, rdf, rmsd, rmsf
 from trajet.pools.local import LocalPool
 from trajet.pools.pool import Pool
-from trajet.result import AtomValues, Dihedrals, Distances, Report, Series
+from trajet.result import AtomValues, Dihedrals, Distances, RadialDistribution, Report, Series
 from trajet.trajectory import Block, Selection, Trajectory, open
 
 if DEBUG_BUILD:
@@ -51,6 +51,7 @@ __all__ = [
     "LocalPool",
     "OutputError",
     "Pool",
+    "RadialDistribution",
     "Report",
     "Selection",
     "SelectionError",
@@ -64,6 +65,7 @@ __all__ = [
     "dihedrals",
     "distances",
     "open",
+    "rdf",
     "rmsd",
     "rmsf",
 ]

@@ -86,6 +86,14 @@ def distances_plan(
     *,
     periodic: bool,
 ) -> Plan: ...
+def rdf_plan(
+    atoms: NDArray[np.int64],
+    others: NDArray[np.int64] | None,
+    *,
+    bins: int,
+    range: tuple[float, float],
+    exclusion_block: tuple[int, int] | None,
+) -> Plan: ...
 def available_threads() -> int: ...
 def run(
     reader: Reader,

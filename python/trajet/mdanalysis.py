@@ -227,6 +227,9 @@ def backbone_dihedrals(atoms: Any, label: str) -> tuple[tuple[str, ...], NDArray
             both = [(r, *found) for r, found in zip(residues, angles, strict=True) if all(found)]
     except AttributeError as error:
         raise SelectionError(f"φ and ψ need names of atoms and residues: {error}") from error
+    except TypeError:
+        # MDAnalysis' way to say that no residue has a neighbour.
+        both = []
     for residue, phi, psi in both:
         name = f"{getattr(residue, 'resname', '')}{residue.resid}"
         names += [f"phi {name}", f"psi {name}"]

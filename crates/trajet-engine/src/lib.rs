@@ -13,6 +13,7 @@ mod error;
 pub mod moments;
 mod places;
 pub mod plan;
+pub mod rdf;
 pub mod report;
 pub mod rmsd;
 pub mod run;

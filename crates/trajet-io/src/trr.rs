@@ -99,7 +99,9 @@ impl Reader {
         let head = self.head(frame, &own.front)?;
         own.last = Some(head);
         own.vectors.clear();
+        own.used = head.part(0).map_or(0, |place| place.end);
         if let Some(place) = place(&head) {
+            own.used += place.len();
             if place.end <= front {
                 own.vectors.extend_from_slice(&own.front[place]);
             } else {
@@ -117,6 +119,8 @@ struct Own {
     last: Option<Head>,
     front: Vec<u8>,
     vectors: Vec<u8>,
+    /// Bytes of the last frame that were looked at.
+    used: usize,
 }
 
 /// What a frame says of itself; `front` is the frame up to the end of its box at least.
@@ -168,7 +172,7 @@ impl reader::Reader for Reader {
             let from = span.start as u32;
             fill(set, head.real, there, atoms.sorted(), from, scale(field), out);
             let said = said(&head, &own.front);
-            let used = own.front.len() + own.vectors.len();
+            let used = own.used;
             count(&mut scratch.meter, begin, there.map(|_| out.len()), used);
             scratch.keep_own(own);
             said

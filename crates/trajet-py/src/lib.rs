@@ -26,6 +26,7 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::moments_plan, module)?)?;
     module.add_function(wrap_pyfunction!(run::dihedrals_plan, module)?)?;
     module.add_function(wrap_pyfunction!(run::distances_plan, module)?)?;
+    module.add_function(wrap_pyfunction!(run::rdf_plan, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(run::available_threads, module)?)?;
     Ok(())

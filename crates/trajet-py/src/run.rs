@@ -4,9 +4,10 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArra
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use trajet_engine::rdf::Bins;
 use trajet_engine::report::{RunReport, Stages};
 use trajet_engine::rmsd::{Fit, Group};
-use trajet_engine::{Budget, Pass, dihedrals, distances, moments, rmsd};
+use trajet_engine::{Budget, Pass, dihedrals, distances, moments, rdf, rmsd};
 use trajet_io::Error;
 
 use crate::arrays::PyFrames;
@@ -27,6 +28,7 @@ enum Request {
     Moments(moments::Request),
     Dihedrals(dihedrals::Request),
     Distances(distances::Request),
+    Rdf(rdf::Request),
 }
 
 impl Plan {
@@ -36,6 +38,7 @@ impl Plan {
             Request::Moments(request) => moments::plan(request, n_atoms),
             Request::Dihedrals(request) => dihedrals::plan(request, n_atoms),
             Request::Distances(request) => distances::plan(request, n_atoms),
+            Request::Rdf(request) => rdf::plan(request, n_atoms),
         }
     }
 }
@@ -141,6 +144,29 @@ pub(crate) fn distances_plan(
     };
     let atoms = atoms.as_array().to_vec();
     Ok(Plan { request: Request::Distances(distances::Request { atoms, partner, periodic }) })
+}
+
+/// A plan for the distances of pairs of `atoms` and `others` (none for themselves), by `bins`.
+#[pyfunction]
+#[pyo3(signature = (atoms, others, *, bins, range, exclusion_block))]
+pub(crate) fn rdf_plan(
+    atoms: PyReadonlyArray1<'_, i64>,
+    others: Option<PyReadonlyArray1<'_, i64>>,
+    bins: usize,
+    range: (f64, f64),
+    exclusion_block: Option<(usize, usize)>,
+) -> PyResult<Plan> {
+    let (first, last) = range;
+    let bins = Bins::new(bins, range).filter(|_| first >= 0.0).ok_or_else(|| {
+        PyValueError::new_err(format!("{bins} bins have no width between {first} and {last} Å"))
+    })?;
+    if exclusion_block.is_some_and(|(n, m)| n == 0 || m == 0) {
+        return Err(PyValueError::new_err("a block has at least one atom"));
+    }
+    let atoms = atoms.as_array().to_vec();
+    let others = others.map(|others| others.as_array().to_vec());
+    let request = rdf::Request { atoms, others, bins, exclusion_block };
+    Ok(Plan { request: Request::Rdf(request) })
 }
 
 /// Threads that this process may use, by its affinity and its control group.
