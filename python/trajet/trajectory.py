@@ -108,7 +108,8 @@ def open(
     TruncatedError
         If the file ends inside a frame.
     FormatError
-        If it is empty, of another format, corrupt, or its number of atoms changes.
+        If a file is empty, of another format or corrupt, or the number of atoms changes, in a file
+        or from one to the next.
 
     Examples
     --------

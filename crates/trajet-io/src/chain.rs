@@ -80,8 +80,7 @@ pub fn open(
     let sizes: Vec<u64> =
         paths.iter().map(|path| std::fs::metadata(path).map_or(0, |m| m.len())).collect();
     let all = sizes.iter().sum::<u64>().max(1);
-    let opened: Vec<Mutex<Option<Result<Arc<dyn Reader>, Error>>>> =
-        paths.iter().map(|_| Mutex::default()).collect();
+    let opened: Vec<Mutex<Option<Opened>>> = paths.iter().map(|_| Mutex::default()).collect();
     // What stands behind a file that cannot be opened is not looked at; what stands before it is, so
     // that the error is the same for any number of threads.
     let bad = AtomicUsize::new(usize::MAX);
@@ -104,6 +103,8 @@ pub fn open(
     }
     Chain::join(readers, options.continuous)
 }
+
+type Opened = Result<Arc<dyn Reader>, Error>;
 
 /// A part of the threads.
 struct Share<'a> {
@@ -150,8 +151,9 @@ impl Chain {
             }
         }
         let mut remarks = Vec::new();
+        let all = |reader: &Arc<dyn Reader>| 0..reader.index().n_frames();
         let mut kept: Vec<Vec<Range<usize>>> =
-            readers.iter().map(|reader| vec![0..reader.index().n_frames()]).collect();
+            readers.iter().map(|reader| std::iter::once(all(reader)).collect()).collect();
         if continuous {
             remarks.extend(in_order_of_times(&mut readers));
             kept = without_repeats(&readers);
