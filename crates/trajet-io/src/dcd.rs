@@ -62,7 +62,7 @@ impl Reader {
         let stamp = Stamp::of(&source, source.size(), meter)?;
         let found = Found { index, stamp, state: IndexState::Computed, sidecar: None };
         let mut reader = Reader {
-            file: Indexed::new(source, found, options, opening, begin),
+            file: Indexed::new(source, found, options, opening, begin)?,
             head,
             fixed: None,
         };

@@ -5,6 +5,7 @@
 
 mod atoms;
 mod block;
+pub mod chain;
 pub mod dcd;
 mod error;
 mod frames;
@@ -22,7 +23,8 @@ pub mod xtc;
 
 pub use atoms::Atoms;
 pub use block::{Block, FrameMeta, cell_from_vectors};
-pub use error::{Error, Fault};
+pub use chain::Chain;
+pub use error::{Error, Fault, of_chain};
 pub use frames::Frames;
 pub use index::{FrameIndex, IndexState};
 pub use open::open;

@@ -77,7 +77,7 @@ impl Reader {
                 Found { index, stamp, state: IndexState::Computed, sidecar: None }
             }
         };
-        let file = Indexed::new(source, found, options, opening, begin);
+        let file = Indexed::new(source, found, options, opening, begin)?;
         Ok(Reader { file, head, remarks })
     }
 

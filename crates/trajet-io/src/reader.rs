@@ -10,7 +10,7 @@ use trajet_simd::InstructionSet;
 
 use crate::index::Stamp;
 use crate::indexed::Indexed;
-use crate::source::{Source, Window};
+use crate::source::{Handles, Source, Window};
 use crate::{Atoms, Error, FrameIndex, FrameMeta, Frames, IndexState, Meter, Raw};
 
 /// Bytes of a request where nothing else is asked for. On local disks larger ones fall out of the
@@ -30,6 +30,11 @@ pub struct OpenOptions {
     pub rebuild_index: bool,
     /// The folder for sidecars of trajectories whose own folder cannot be written.
     pub cache: Option<PathBuf>,
+    /// Whether frames of a file that come again in a later one of the chain are left out.
+    pub continuous: bool,
+    /// Where files are held open together; with none, a file alone stays open as long as it is used, and
+    /// the files of a chain have handles of their own.
+    pub handles: Option<Arc<Handles>>,
     /// Shared with whoever wants to see how far the index is, or to stop it.
     pub watch: Arc<Watch>,
 }
@@ -51,6 +56,8 @@ impl Default for OpenOptions {
             sidecar: true,
             rebuild_index: false,
             cache: None,
+            continuous: false,
+            handles: None,
             watch: Arc::default(),
         }
     }
@@ -208,7 +215,7 @@ pub struct Said {
     pub cell: [f64; 6],
 }
 
-/// A trajectory that can be read at any frame by any number of threads at once: there is no cursor.
+/// A file that can be read at any frame by any number of threads at once: there is no cursor.
 pub trait Reader: Send + Sync {
     /// The format's name.
     fn format(&self) -> &'static str;
@@ -270,8 +277,8 @@ pub trait Reader: Send + Sync {
     /// order, in the units of [`Field`]) and adds what they say of themselves to `meta`.
     ///
     /// # Errors
-    /// [`Error::FrameOutOfRange`], [`Error::Stale`], [`Error::Corrupt`], [`Error::Io`],
-    /// [`Error::NoField`], [`Error::Interrupted`].
+    /// [`Error::FrameOutOfRange`], [`Error::Stale`], [`Error::Changed`], [`Error::Corrupt`],
+    /// [`Error::Io`], [`Error::NoField`], [`Error::Interrupted`].
     ///
     /// # Panics
     /// If `out` has another size, or the atoms were made for another number of atoms.

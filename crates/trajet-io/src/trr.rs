@@ -47,7 +47,7 @@ impl Reader {
     ) -> Result<Reader, Error> {
         let begin = Instant::now();
         let found = walk::frames_of::<Trr>(&source, options, threads, &mut opening.meter)?;
-        let file = Indexed::new(source, found, options, opening, begin);
+        let file = Indexed::new(source, found, options, opening, begin)?;
         // A count that no part of any frame bears out must not decide how much memory is asked for.
         let n_atoms = file.index.n_atoms();
         if 12 * n_atoms as u64 > file.source.size() {

@@ -51,7 +51,7 @@ impl Reader {
     ) -> Result<Reader, Error> {
         let begin = Instant::now();
         let found = walk::frames_of::<Xtc>(&source, options, threads, &mut opening.meter)?;
-        Ok(Reader { file: Indexed::new(source, found, options, opening, begin) })
+        Ok(Reader { file: Indexed::new(source, found, options, opening, begin)? })
     }
 
     /// Reads the bytes of one frame and hands them to `decode`: only its front where the last frame
@@ -73,7 +73,7 @@ impl Reader {
             if len > front && len - front > file.request_size / 4 { front } else { len };
         let Scratch { window, meter, .. } = &mut *scratch;
         let (head, value) = loop {
-            let until = if at_hand < len || window.holds(offset, len) {
+            let until = if at_hand < len || window.holds(&file.source, offset, len) {
                 offset + at_hand as u64
             } else {
                 file.wanted_until(frames, at)
