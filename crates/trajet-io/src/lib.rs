@@ -14,9 +14,11 @@ pub mod ncdf;
 mod open;
 mod raw;
 pub mod reader;
+mod snapshot;
 pub mod source;
 pub mod trr;
 mod walk;
+pub mod writer;
 mod xdr;
 pub mod xtc;
 
@@ -28,4 +30,6 @@ pub use index::{FrameIndex, IndexState};
 pub use open::open;
 pub use raw::Raw;
 pub use reader::{Field, OpenOptions, ParallelFor, Reader, Scratch, Serial, Wanted, Watch};
+pub use snapshot::Snapshot;
 pub use source::Meter;
+pub use writer::{Encoder, Format, Input, Patch, Plan, WriteOptions, Workspace};
