@@ -7,6 +7,7 @@
 
 mod frame;
 mod head;
+mod writer;
 
 use std::time::Instant;
 
@@ -19,6 +20,7 @@ use crate::source::{Meter, Source};
 use crate::{Atoms, Error, Fault, FrameIndex, Frames, IndexState, Raw};
 pub use frame::Frame;
 use head::{CELL_BYTES, Head, Layout, Order};
+pub use writer::Encoder;
 
 /// Whether a file that begins with `first` may be a DCD trajectory.
 pub fn sniff(first: &[u8]) -> bool {
@@ -91,7 +93,11 @@ impl Reader {
         Said {
             time: (frame as f64 + first) * head.time_step(),
             step: head.first_step() + frame as i64 * head.steps(),
-            cell: if cell.is_empty() { [f64::NAN; 6] } else { head::cell(head::record(head.order, cell)) },
+            cell: if cell.is_empty() {
+                [f64::NAN; 6]
+            } else {
+                head::cell(head::record(head.order, cell))
+            },
         }
     }
 

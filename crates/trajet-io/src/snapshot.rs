@@ -65,7 +65,7 @@ impl Raw {
 
     /// As [`Raw::snapshot`], into memory that is there.
     pub fn snapshot_into(&self, time: f64, step: i64, snapshot: &mut Snapshot) {
-        let mut fill = |field, memory: &mut Option<Vec<[f32; 3]>>| {
+        let fill = |field, memory: &mut Option<Vec<[f32; 3]>>| {
             let mut vectors = memory.take().unwrap_or_default();
             *memory = self.vectors_into(field, &mut vectors).then_some(vectors);
         };

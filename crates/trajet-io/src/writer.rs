@@ -238,6 +238,20 @@ pub trait Encoder: Send + Sync {
     }
 }
 
+/// Appends the bytes of all values.
+#[inline(always)]
+pub(crate) fn put<T: Copy, const N: usize>(
+    out: &mut Vec<u8>,
+    values: &[T],
+    bytes: impl Fn(T) -> [u8; N],
+) {
+    let at = out.len();
+    out.resize(at + N * values.len(), 0);
+    for (word, &value) in out[at..].as_chunks_mut().0.iter_mut().zip(values) {
+        *word = bytes(value);
+    }
+}
+
 /// The remedy where something is lost that the user may let go.
 const LET_GO: &str = "choose a format that can, or let it go with --allow-loss (allow_loss=True)";
 
@@ -298,7 +312,11 @@ impl Rules {
         }
         let lost = rules.lost(&plan.first);
         if !lost.is_empty() && rules.options.allow_loss {
-            rules.remarks.push(format!("{} is left out: {} cannot hold it", lost.join(", "), format.name()));
+            rules.remarks.push(format!(
+                "{} is left out: {} cannot hold it",
+                lost.join(", "),
+                format.name()
+            ));
         }
         Ok(rules)
     }
@@ -338,7 +356,9 @@ impl Rules {
                     .map(|field| field.name().to_owned()),
             );
         }
-        if let Input::Raw { raw, .. } = frame && !own {
+        if let Input::Raw { raw, .. } = frame
+            && !own
+        {
             lost.extend(raw.peculiar());
         }
         lost
@@ -400,7 +420,8 @@ impl Rules {
                 if v.iter().any(|&x| x != 0.0) {
                     self.lose(number, &[format!("the box {v:?} nm, which is not closed")])?;
                 }
-            } else if [v[1], v[2], v[5]] != [0.0; 3] || [v[0], v[4], v[8]].iter().any(|&x| x <= 0.0) {
+            } else if [v[1], v[2], v[5]] != [0.0; 3] || [v[0], v[4], v[8]].iter().any(|&x| x <= 0.0)
+            {
                 let turned = "the orientation of a box whose first vector is not along x and second \
                               not in the plane of x and y";
                 self.lose(number, &[turned.to_owned()])?;

@@ -9,7 +9,7 @@ use crate::source::{Meter, Source};
 use crate::{Error, Fault};
 
 /// ps in CHARMM's unit of time.
-const PS_PER_AKMA: f64 = 4.888_821e-2;
+pub(super) const PS_PER_AKMA: f64 = 4.888_821e-2;
 /// Bytes of the record of the unit cell, without its markers.
 pub(super) const CELL_BYTES: usize = 48;
 

@@ -153,7 +153,11 @@ impl Stored {
                 values.as_chunks::<3>().0.iter().map(|v| v.map(|x| Scale::float(factor, x) as f32)),
             ),
             Values::Double(values) => out.extend(
-                values.as_chunks::<3>().0.iter().map(|v| v.map(|x| Scale::double(factor, x) as f32)),
+                values
+                    .as_chunks::<3>()
+                    .0
+                    .iter()
+                    .map(|v| v.map(|x| Scale::double(factor, x) as f32)),
             ),
         }
     }

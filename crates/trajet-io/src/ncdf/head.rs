@@ -10,18 +10,19 @@ use crate::source::{Meter, Source};
 /// What NetCDF's libraries write where a program writes nothing; the same number in both precisions.
 const FILL: f64 = f64::from_bits(0x479e_0000_0000_0000);
 /// The version that is known.
-const VERSION: &str = "1.0";
+pub(super) const VERSION: &str = "1.0";
 
 /// The variables that are read, and their units.
-const TIME: Named = Named("time", "picosecond");
-const COORDINATES: Named = Named("coordinates", "angstrom");
-const VELOCITIES: Named = Named("velocities", "angstrom/picosecond");
-const FORCES: Named = Named("forces", "kilocalorie/mole/angstrom");
-const CELL: [Named; 2] = [Named("cell_lengths", "angstrom"), Named("cell_angles", "degree")];
+pub(super) const TIME: Named = Named("time", "picosecond");
+pub(super) const COORDINATES: Named = Named("coordinates", "angstrom");
+pub(super) const VELOCITIES: Named = Named("velocities", "angstrom/picosecond");
+pub(super) const FORCES: Named = Named("forces", "kilocalorie/mole/angstrom");
+pub(super) const CELL: [Named; 2] =
+    [Named("cell_lengths", "angstrom"), Named("cell_angles", "degree")];
 
 /// A variable's name and the only unit in which it is read.
 #[derive(Clone, Copy)]
-struct Named(&'static str, &'static str);
+pub(super) struct Named(pub(super) &'static str, pub(super) &'static str);
 
 /// Where the values of a variable are in a record.
 #[derive(Clone, Debug, PartialEq)]
@@ -234,7 +235,8 @@ pub(super) fn cell(slabs: &[Slab; 2], lengths: &[u8], angles: &[u8]) -> [f64; 6]
 
 /// The same of the values of a frame.
 pub(super) fn cell_of_stored([lengths, angles]: &[Stored; 2]) -> [f64; 6] {
-    let three = |stored: &Stored| [0, 1, 2].map(|k| unless_fill(stored.number(k, None), stored.at(k)));
+    let three =
+        |stored: &Stored| [0, 1, 2].map(|k| unless_fill(stored.number(k, None), stored.at(k)));
     cell_of(three(lengths), three(angles))
 }
 

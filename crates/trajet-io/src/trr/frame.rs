@@ -21,22 +21,22 @@ impl Reals {
         }
     }
 
-    /// How many there are.
-    pub(crate) fn len(&self) -> usize {
-        match self {
-            Reals::Single(values) => values.len(),
-            Reals::Double(values) => values.len(),
-        }
-    }
-
     /// Appends triples of all numbers, rounded to floats and scaled.
     pub(crate) fn triples_into(&self, by: f32, out: &mut Vec<[f32; 3]>) {
         match self {
             Reals::Single(values) => {
-                out.extend(values.as_chunks().0.iter().map(|triple: &[f32; 3]| triple.map(|x| x * by)));
+                out.extend(
+                    values.as_chunks().0.iter().map(|triple: &[f32; 3]| triple.map(|x| x * by)),
+                );
             }
             Reals::Double(values) => {
-                out.extend(values.as_chunks().0.iter().map(|triple: &[f64; 3]| triple.map(|x| x as f32 * by)));
+                out.extend(
+                    values
+                        .as_chunks()
+                        .0
+                        .iter()
+                        .map(|triple: &[f64; 3]| triple.map(|x| x as f32 * by)),
+                );
             }
         }
     }

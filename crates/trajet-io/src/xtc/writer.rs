@@ -129,10 +129,9 @@ impl Encoder {
         let (precision, per_nm) = scale.unwrap_or((0.0, 1.0));
         let (atom, axis, at) = (k / 3, AXES[k % 3], coordinates[k] / per_nm);
         let (what, remedy) = match at.is_finite() {
-            true => (
-                format!("atom {atom} with {axis} = {at} nm in steps of 1/{precision} nm"),
-                COARSER,
-            ),
+            true => {
+                (format!("atom {atom} with {axis} = {at} nm in steps of 1/{precision} nm"), COARSER)
+            }
             false => (format!("atom {atom} with {axis} = {at}"), "repair the positions first"),
         };
         Err(self.rules.cannot_hold(number, what, remedy))
