@@ -92,6 +92,24 @@ pub fn cell_from_vectors(vectors: &[f64; 9], scale: f64) -> [f64; 6] {
     ]
 }
 
+/// Box vectors row by row, in the unit of the lengths, of a cell (a, b, c, α, β, γ in degrees): the first
+/// along x, the second in the plane of x and y. None where no box has such angles and lengths.
+pub(crate) fn vectors_from_cell(cell: &[f64; 6]) -> Option<[f64; 9]> {
+    let [a, b, c, alpha, beta, gamma] = *cell;
+    let sound = [a, b, c].iter().all(|&v| v > 0.0 && v.is_finite())
+        && [alpha, beta, gamma].iter().all(|&v| v > 0.0 && v < 180.0);
+    if !sound {
+        return None;
+    }
+    let cosine = |v: f64| if v == 90.0 { 0.0 } else { libm::cos(v.to_radians()) };
+    let (cos_a, cos_b, cos_c) = (cosine(alpha), cosine(beta), cosine(gamma));
+    let sin_c = if gamma == 90.0 { 1.0 } else { libm::sin(gamma.to_radians()) };
+    let cy = c * (cos_a - cos_b * cos_c) / sin_c;
+    let (bx, cx) = (b * cos_c, c * cos_b);
+    let rest = c * c - cx * cx - cy * cy;
+    (rest > 0.0).then(|| [a, 0.0, 0.0, bx, b * sin_c, 0.0, cx, cy, rest.sqrt()])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

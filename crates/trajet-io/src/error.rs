@@ -262,6 +262,26 @@ pub enum Error {
         /// Which vectors were asked for.
         field: &'static str,
     },
+    /// An output's format has no place for something that it is to hold.
+    #[error("{}: frame {frame}: {format} cannot hold {what}: {remedy}", path.display())]
+    CannotHold {
+        /// The output.
+        path: PathBuf,
+        /// Its frame.
+        frame: u64,
+        /// Its format.
+        format: &'static str,
+        /// What would be lost, or wrong.
+        what: String,
+        /// What to do about it.
+        remedy: &'static str,
+    },
+    /// An output is there already.
+    #[error("{}: is there already: give another name, or replace it with --force (force=True)", path.display())]
+    Exists {
+        /// The output.
+        path: PathBuf,
+    },
     /// The caller asked to stop.
     #[error("interrupted")]
     Interrupted,

@@ -176,6 +176,9 @@ pub enum Field {
 }
 
 impl Field {
+    /// All kinds.
+    pub const ALL: [Field; 3] = [Field::Positions, Field::Velocities, Field::Forces];
+
     /// The word that messages use.
     pub fn name(self) -> &'static str {
         match self {

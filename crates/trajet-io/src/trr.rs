@@ -5,6 +5,7 @@
 
 mod frame;
 mod head;
+mod writer;
 
 use std::ops::Range;
 use std::time::Instant;
@@ -18,6 +19,7 @@ use crate::xdr::{f32_at, f64_at};
 use crate::{Error, Fault, Frames, Raw, cell_from_vectors, walk};
 pub use frame::{Frame, Reals};
 use head::{Head, MAGIC, MOST_FRONT_BYTES, Trr, real_at};
+pub use writer::Encoder;
 
 const ANGSTROM_PER_NM: f64 = 10.0;
 

@@ -7,10 +7,12 @@
 
 mod batch;
 mod decode;
+mod encode;
 mod frame;
 mod head;
 mod radix;
 mod scan;
+mod writer;
 
 use std::time::Instant;
 
@@ -23,6 +25,7 @@ use decode::{ANGSTROM_PER_NM, Decoded, Memory, Used};
 pub use frame::{Frame, Positions};
 use head::{Head, Xtc};
 pub use head::{MAGIC, MAGIC_LARGE, PLAIN_ATOMS};
+pub use writer::Encoder;
 
 /// Whether a file that begins with `first` may be an XTC trajectory.
 pub fn sniff(first: &[u8]) -> bool {
