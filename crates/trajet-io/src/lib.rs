@@ -9,6 +9,7 @@ pub mod chain;
 pub mod dcd;
 mod error;
 mod frames;
+pub mod h5md;
 pub mod index;
 pub mod indexed;
 pub mod ncdf;

@@ -106,6 +106,8 @@ pub struct Scratch {
     unordered: Vec<f32>,
     /// What the last format that read with this keeps between frames.
     own: Option<Box<dyn Any + Send>>,
+    /// The how manieth call this is: what a format keeps of the bytes belongs to one.
+    pub(crate) call: u64,
     /// What decoders may use.
     pub(crate) set: InstructionSet,
     /// What was asked of the storage and of the decoders.
@@ -126,6 +128,7 @@ impl Scratch {
             window: Window::default(),
             unordered: Vec::new(),
             own: None,
+            call: 0,
             set,
             meter: Meter::default(),
             stop: None,
@@ -142,6 +145,7 @@ impl Scratch {
     #[must_use]
     pub fn renewed(mut self) -> Self {
         self.window.forget();
+        self.call += 1;
         self.meter = Meter::default();
         self
     }

@@ -80,13 +80,14 @@ impl Raw {
         };
     }
 
-    /// The frame's format.
-    pub fn format(&self) -> Format {
+    /// The format of output that can hold the frame as it is; none where there is none.
+    pub fn format(&self) -> Option<Format> {
         match self {
-            Raw::Xtc(_) => Format::Xtc,
-            Raw::Trr(_) => Format::Trr,
-            Raw::Dcd(_) => Format::Dcd,
-            Raw::Ncdf(_) => Format::Ncdf,
+            Raw::Xtc(_) => Some(Format::Xtc),
+            Raw::Trr(_) => Some(Format::Trr),
+            Raw::Dcd(_) => Some(Format::Dcd),
+            Raw::Ncdf(_) => Some(Format::Ncdf),
+            Raw::H5md(_) => None,
         }
     }
 
@@ -96,6 +97,7 @@ impl Raw {
             Raw::Xtc(_) | Raw::Dcd(_) => field == Field::Positions,
             Raw::Trr(frame) => frame.reals(field).is_some(),
             Raw::Ncdf(frame) => frame.stored(field).is_some(),
+            Raw::H5md(frame) => frame.field(field).is_some(),
         }
     }
 
@@ -106,6 +108,7 @@ impl Raw {
             Raw::Trr(frame) => frame.cell(),
             Raw::Dcd(frame) => frame.cell(),
             Raw::Ncdf(frame) => frame.cell(),
+            Raw::H5md(frame) => frame.cell.unwrap_or([f64::NAN; 6]),
         }
     }
 
@@ -115,7 +118,7 @@ impl Raw {
             Raw::Xtc(frame) => Some(frame.vectors.map(f64::from)),
             Raw::Trr(frame) => frame.box_vectors(),
             Raw::Dcd(frame) => frame.box_vectors(),
-            Raw::Ncdf(_) => None,
+            Raw::Ncdf(_) | Raw::H5md(_) => None,
         }
     }
 
@@ -128,6 +131,7 @@ impl Raw {
             Raw::Xtc(_) | Raw::Dcd(_) => {}
             Raw::Trr(frame) => frame.vectors_into(field, out),
             Raw::Ncdf(frame) => frame.vectors_into(field, out),
+            Raw::H5md(frame) => frame.vectors_into(field, out),
         }
         self.holds(field)
     }
@@ -135,7 +139,7 @@ impl Raw {
     /// What only the frame's own format has a place for.
     pub(crate) fn peculiar(&self) -> Vec<String> {
         match self {
-            Raw::Xtc(_) | Raw::Ncdf(_) => Vec::new(),
+            Raw::Xtc(_) | Raw::Ncdf(_) | Raw::H5md(_) => Vec::new(),
             Raw::Trr(frame) => frame.peculiar(),
             Raw::Dcd(frame) if frame.axes.len() > 3 => vec!["a fourth dimension".to_owned()],
             Raw::Dcd(_) => Vec::new(),

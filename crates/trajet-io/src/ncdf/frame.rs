@@ -67,7 +67,7 @@ impl Values {
     }
 
     /// Of three values an atom those of `atoms`, in that order.
-    fn take(&self, atoms: &[usize]) -> Values {
+    pub(crate) fn take(&self, atoms: &[usize]) -> Values {
         fn of<T: Copy>(values: &[T], atoms: &[usize]) -> Vec<T> {
             let triples = values.as_chunks::<3>().0;
             atoms.iter().flat_map(|&atom| triples[atom]).collect()

@@ -87,7 +87,7 @@ impl Encoder {
             if !in_nm {
                 floats.as_flattened_mut().iter_mut().for_each(|x| *x /= ANGSTROM_PER_NM);
             }
-            self.check(number, floats.as_flattened(), |x| f64::from(x), None)?;
+            self.check(number, floats.as_flattened(), f64::from, None)?;
             return Ok(Form::Plain(floats));
         }
         let precision = self.precision(source);
