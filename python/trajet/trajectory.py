@@ -77,8 +77,9 @@ def open(
         It is read when atoms are first selected.
     *trajectories
         The trajectory: an XTC, TRR, DCD, Amber NetCDF, H5MD or mdtraj HDF5 file; or several files
-        of the same atoms, of any of these formats but the last two. Several files are one trajectory: frames are numbered through, in
-        the order in which the files are given; times and steps are those of the files.
+        of the same atoms, of any of these formats but the last two. Several files are one
+        trajectory: frames are numbered through, in the order in which the files are given; times
+        and steps are those of the files.
     continuous
         Whether frames that several files hold are read once, where a simulation was continued
         (`gmx mdrun -noappend`) or restarted. Files are put in the order of their first times; of
@@ -102,8 +103,8 @@ def open(
     particles
         Which group of particles of an H5MD file, where there are several.
     units
-        Units of an H5MD file that does not name them: {"position": "nm", "time": "ps"}, and "velocity"
-        and "force".
+        Units of an H5MD file that does not name them: {"position": "nm", "time": "ps"}, and
+        "velocity" and "force".
 
     Returns
     -------
@@ -317,7 +318,7 @@ class Trajectory:
 
     def frame_numbers(self, frames: FrameChoice) -> NDArray[np.int64]:
         """Return the numbers of frames, chosen as for `read`."""
-        return frame_numbers(resolve_frames(frames, self.n_frames, self.path))
+        return frame_numbers(resolve_frames(frames, self.n_frames, str(self.path)))
 
     def select(self, selection: AtomChoice) -> "Selection":
         """Select atoms.
@@ -364,8 +365,8 @@ class Trajectory:
             An array `(n_frames, n_atoms, 3)`, float32, C order, to write positions to instead of a
             new one.
         velocities, forces
-            Whether to read these too. TRR, NCDF and H5MD can hold them. Frames without are NaN, as are
-            the positions of TRR frames that have none.
+            Whether to read these too. TRR, NCDF and H5MD can hold them. Frames without are NaN, as
+            are the positions of TRR frames that have none.
 
         Raises
         ------
