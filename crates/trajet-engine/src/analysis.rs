@@ -56,7 +56,14 @@ pub(crate) fn cell_of(block: &Block, i: usize) -> Result<Option<Cell>, Refusal> 
             numbers.map(|number| number.to_string()).join(", ")
         )
     };
-    match Cell::new(numbers) {
+    let cell = match block.meta.turned[i] {
+        None => Cell::new(numbers),
+        Some(vectors) => {
+            let rows = vectors.as_chunks::<3>().0;
+            Cell::of_vectors([rows[0], rows[1], rows[2]])
+        }
+    };
+    match cell {
         Some(cell) => Ok(Some(cell)),
         None => Err(Refusal { frame: block.meta.frames[i], why: why() }),
     }

@@ -13,6 +13,7 @@ use std::time::Instant;
 
 use trajet_simd::multiversion;
 
+use crate::block::turned_vectors;
 use crate::index::{Found, Stamp};
 use crate::indexed::Indexed;
 use crate::reader::{self, Field, OpenOptions, Opening, Said, Scratch, Wanted};
@@ -90,14 +91,12 @@ impl Reader {
         let head = &self.head;
         // As other readers count, so that times are equal in every bit.
         let first = head.first_step() as f64 / head.steps() as f64;
+        let record = (!cell.is_empty()).then(|| head::record(head.order, cell));
         Said {
             time: (frame as f64 + first) * head.time_step(),
             step: head.first_step() + frame as i64 * head.steps(),
-            cell: if cell.is_empty() {
-                [f64::NAN; 6]
-            } else {
-                head::cell(head::record(head.order, cell))
-            },
+            cell: record.map_or([f64::NAN; 6], head::cell),
+            turned: record.and_then(head::matrix).and_then(|m| turned_vectors(&m, 1.0)),
         }
     }
 

@@ -118,7 +118,8 @@ impl Reader {
             cells => cells[frame as usize],
         };
         let index = &self.file.index;
-        Said { time: index.times()[frame as usize], step: index.steps()[frame as usize], cell }
+        let (time, step) = (index.times()[frame as usize], index.steps()[frame as usize]);
+        Said { time, step, cell, turned: None }
     }
 
     /// Where the bytes that should be asked for together with a piece end: past pieces of this and
@@ -420,7 +421,7 @@ impl reader::Reader for Reader {
     fn read_raw(&self, frame: u64, scratch: &mut Scratch) -> Result<Raw, Error> {
         let frames = Frames::Strided { first: frame, step: 1, count: 1 };
         self.file.index.check(&frames, self.file.source.path())?;
-        let Said { time, step, cell } = self.said(frame);
+        let Said { time, step, cell, .. } = self.said(frame);
         Ok(Raw::H5md(Box::new(Frame {
             time,
             step,

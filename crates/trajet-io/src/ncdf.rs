@@ -148,7 +148,7 @@ impl Reader {
         if field == Field::Forces {
             out.as_flattened_mut().iter_mut().for_each(|force| *force *= KJ_PER_KCAL);
         }
-        Ok(Said { time, step: frame as i64, cell })
+        Ok(Said { time, step: frame as i64, cell, turned: None })
     }
 }
 

@@ -220,6 +220,8 @@ pub struct Said {
     pub step: i64,
     /// a, b, c (Å), α, β, γ (degrees); NaN where the frame has none.
     pub cell: [f64; 6],
+    /// Box vectors (Å), where they are turned (as in [`FrameMeta`]).
+    pub turned: Option<[f64; 9]>,
 }
 
 /// A file that can be read at any frame by any number of threads at once: there is no cursor.
@@ -310,14 +312,14 @@ pub trait Reader: Send + Sync {
             scratch.check_stop()?;
             let out = &mut out[k * frame_len..(k + 1) * frame_len];
             let target = if atoms.order().is_some() { &mut unordered[..] } else { &mut out[..] };
-            let Said { time, step, cell } = self.read_frame(wanted, at, scratch, target)?;
+            let said = self.read_frame(wanted, at, scratch, target)?;
             if let Some(order) = atoms.order() {
                 let sorted = unordered.as_chunks::<3>().0;
                 for (position, &place) in out.as_chunks_mut::<3>().0.iter_mut().zip(order) {
                     *position = sorted[place as usize];
                 }
             }
-            meta.push(frames.get(at), time, step, cell);
+            meta.push(frames.get(at), said);
         }
         scratch.unordered = unordered;
         Ok(())

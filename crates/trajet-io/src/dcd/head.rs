@@ -278,7 +278,7 @@ pub(super) fn cell(u: [f64; 6]) -> [f64; 6] {
         Some(vectors) => crate::cell_from_vectors(&vectors, 1.0),
     };
     // Programs write zeros, or angles alone, where there is no cell.
-    if cell.iter().all(|v| v.is_finite()) && cell[..3].iter().all(|&v| v > 0.0) {
+    if cell.iter().all(|v| v.is_finite()) && cell[..3].iter().any(|&v| v > 0.0) {
         cell
     } else {
         [f64::NAN; 6]
