@@ -1,7 +1,7 @@
 # make demo   the main job on a real trajectory: a table, a plot, a CSV and a report
 # make test   every gate and test
 # make wheel  a wheel for any x86-64 Linux, tried in an environment without Rust
-# make bench  trajet beside MDAnalysis, mdtraj and molly, in one run
+# make bench  trajet beside its peers and its limits, in one run; QUICK=1: short files, no record
 # All of them install what they need into .venv and work again when called again.
 
 PYTHON ?= python3
@@ -90,10 +90,12 @@ wheel: .venv/.made-built
 	$(BIN)/maturin build --release --locked --zig --compatibility manylinux2014 --out dist
 	$(BIN)/python packaging/check_wheel.py dist/*.whl
 
+QUICK ?=
 bench: .venv/.made-built .venv/.made-bench-tools
 	$(BIN)/python benches/trajectories.py
-	cargo build --release --locked --manifest-path benches/molly/Cargo.toml
-	$(BIN)/python benches/readers.py
+	-cargo build --release --locked --manifest-path benches/molly/Cargo.toml
+	$(BIN)/python benches/compare.py $(if $(QUICK),--quick)
+	$(BIN)/python benches/stages.py $(if $(QUICK),--quick)
 
 # What must be there already, and what to do where it is not.
 tools:
