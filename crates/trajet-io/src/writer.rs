@@ -3,6 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use trajet_simd::InstructionSet;
+
 use crate::block::vectors_from_cell;
 use crate::{Error, Field, Raw, Snapshot};
 
@@ -164,11 +166,26 @@ pub struct Plan<'a> {
 }
 
 /// Memory that encoding uses again for every frame.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Workspace {
     pub(crate) triples: Vec<[i32; 3]>,
     pub(crate) floats: Vec<[f32; 3]>,
     pub(crate) bytes: Vec<u8>,
+    /// What encoders may use.
+    pub(crate) set: InstructionSet,
+}
+
+impl Default for Workspace {
+    fn default() -> Self {
+        Workspace::on(InstructionSet::chosen())
+    }
+}
+
+impl Workspace {
+    /// A workspace whose encoders use these vector instructions.
+    pub fn on(set: InstructionSet) -> Self {
+        Workspace { triples: Vec::new(), floats: Vec::new(), bytes: Vec::new(), set }
+    }
 }
 
 /// Bytes to be put into the front of a file when all frames are in it.
