@@ -329,11 +329,9 @@ impl Rules {
         }
         let lost = rules.lost(&plan.first);
         if !lost.is_empty() && rules.options.allow_loss {
-            rules.remarks.push(format!(
-                "{} is left out: {} cannot hold it",
-                lost.join(", "),
-                format.name()
-            ));
+            let words =
+                format!("left out, as {} cannot hold it: {}", format.name(), lost.join(", "));
+            rules.remarks.push(words);
         }
         Ok(rules)
     }
@@ -432,17 +430,15 @@ impl Rules {
     /// Lengths and angles of the cell, NaN where there is none, for a format that holds no vectors.
     pub(crate) fn cell(&self, number: u64, frame: &Input<'_>) -> Result<[f64; 6], Error> {
         let cell = frame.cell();
-        if let Some(v) = frame.box_vectors() {
-            if cell[0].is_nan() {
-                if v.iter().any(|&x| x != 0.0) {
-                    self.lose(number, &[format!("the box {v:?} nm, which is not closed")])?;
-                }
-            } else if [v[1], v[2], v[5]] != [0.0; 3] || [v[0], v[4], v[8]].iter().any(|&x| x <= 0.0)
-            {
-                let turned = "the orientation of a box whose first vector is not along x and second \
-                              not in the plane of x and y";
-                self.lose(number, &[turned.to_owned()])?;
+        let Some(v) = frame.box_vectors() else { return Ok(cell) };
+        if cell[0].is_nan() {
+            if v.iter().any(|&x| x != 0.0) {
+                self.lose(number, &[format!("a box of no volume, {v:?} nm")])?;
             }
+        } else if [v[1], v[2], v[5]] != [0.0; 3] || [v[0], v[4], v[8]].iter().any(|&x| x <= 0.0) {
+            let turned = "a box that is turned: its first vector is not along x, or its second not in \
+                          the plane of x and y";
+            self.lose(number, &[turned.to_owned()])?;
         }
         Ok(cell)
     }

@@ -169,9 +169,8 @@ fn groups_of(triples: &[[i32; 3]], extent: &Extent, memory: &mut Vec<u8>) -> usi
     while i < triples.len() {
         let rung = &ladder[place];
         let first = triples[i];
-        let grows = i > 0
-            && place + 1 < ladder.len()
-            && within(difference(first, previous), half_most);
+        let grows =
+            i > 0 && place + 1 < ladder.len() && within(difference(first, previous), half_most);
         // Whether there is a size to shrink to, and later whether the run would still fit it.
         let mut shrinks = !grows & (place > 0);
         let mut n = 0;
