@@ -5,7 +5,8 @@ use trajet_simd::InstructionSet;
 use super::encode::{extent, groups};
 use super::steps::Unit;
 use super::{Frame, MAGIC, MAGIC_LARGE, PLAIN_ATOMS, Positions};
-use crate::writer::{self, Format, Input, Plan, Rules, Workspace};
+use crate::rules::Rules;
+use crate::writer::{self, Format, Input, Plan, Workspace};
 use crate::{Error, Field, Raw, Snapshot};
 
 /// Steps per nm where neither the user nor the source says how many.
