@@ -1,7 +1,8 @@
 //! Bytes to coordinates and back. This crate knows no analysis and starts no thread.
 //!
 //! Coordinates leave it as `f32` Å ([`Block`]) or exactly as the format stores them ([`Raw`]).
-//! Every byte read passes through [`source::Source`] and is counted in a [`Meter`].
+//! Every byte read passes through [`source::Source`] and is counted in a [`Meter`]. Frames become bytes
+//! again in an [`Encoder`], and files in an [`Output`].
 
 mod atoms;
 mod block;
@@ -17,6 +18,7 @@ mod open;
 mod output;
 mod raw;
 pub mod reader;
+mod rules;
 mod snapshot;
 pub mod source;
 pub mod trr;

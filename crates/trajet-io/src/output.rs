@@ -162,3 +162,99 @@ fn sync_folder(path: &Path) {
         let _ = folder.sync_all();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let names = std::fs::read_dir(folder).unwrap();
+        names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn bytes_and_patches_arrive_under_the_name_at_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.dcd");
+        let mut output = Output::begin(&path, false).unwrap();
+        let large = vec![7; GATHERED + 1];
+        let pieces: [&[u8]; 5] = [b"head", b"", &large, b"frame", &large[1..]];
+        for bytes in pieces {
+            output.append(bytes).unwrap();
+        }
+        assert_eq!(output.len(), pieces.concat().len() as u64);
+        let before = names(folder.path());
+        assert!(before.len() == 1 && before[0].starts_with(".trajet-"), "{before:?}");
+        let patch = Patch { offset: 1, bytes: b"EA".to_vec() };
+        output.finish(&[patch]).unwrap();
+        assert_eq!(names(folder.path()), ["out.dcd"]);
+        let mut expected = pieces.concat();
+        expected[1..3].copy_from_slice(b"EA");
+        assert!(std::fs::read(&path).unwrap() == expected);
+    }
+
+    #[test]
+    fn what_is_dropped_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.xtc");
+        let mut output = Output::begin(&path, false).unwrap();
+        output.append(&vec![0; 2 * GATHERED]).unwrap();
+        drop(output);
+        assert_eq!(names(folder.path()), [""; 0]);
+    }
+
+    #[test]
+    fn a_file_that_is_there_is_replaced_by_force_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.xtc");
+        std::fs::write(&path, "old").unwrap();
+        assert!(matches!(Output::begin(&path, false), Err(Error::Exists { .. })));
+        let mut output = Output::begin(&path, true).unwrap();
+        output.append(b"new").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"old");
+        output.finish(&[]).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+        assert_eq!(names(folder.path()), ["out.xtc"]);
+    }
+
+    #[test]
+    fn a_file_that_somebody_else_made_meanwhile_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.xtc");
+        let mut output = Output::begin(&path, false).unwrap();
+        output.append(b"ours").unwrap();
+        std::fs::write(&path, "theirs").unwrap();
+        assert!(matches!(output.finish(&[]), Err(Error::Exists { .. })));
+        assert_eq!(std::fs::read(&path).unwrap(), b"theirs");
+        assert_eq!(names(folder.path()), ["out.xtc"]);
+    }
+
+    #[test]
+    fn folders_and_missing_folders_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        for force in [false, true] {
+            let refused = Output::begin(folder.path(), force);
+            assert!(matches!(refused, Err(Error::NotAFile { folder: true, .. })));
+            let nowhere = folder.path().join("no/out.xtc");
+            let refused = Output::begin(&nowhere, force).map(drop).unwrap_err().to_string();
+            assert!(refused.contains("cannot write it: No such file"), "{refused}");
+        }
+        assert_eq!(names(folder.path()), [""; 0]);
+    }
+
+    /// A device that is always full stands for a disk that is.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_disk_is_said_and_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.xtc");
+        for many in [10, 2 * GATHERED] {
+            let mut output = Output::begin(&path, false).unwrap();
+            output.file = Some(OpenOptions::new().write(true).open("/dev/full").unwrap());
+            let done = output.append(&vec![0; many]).and_then(|()| output.finish(&[]));
+            let said = done.unwrap_err().to_string();
+            assert!(said.contains("out.xtc: cannot write it: No space left on device"), "{said}");
+            assert_eq!(names(folder.path()), [""; 0]);
+        }
+    }
+}

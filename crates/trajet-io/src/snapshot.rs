@@ -2,7 +2,8 @@
 
 use crate::{Field, Format, Raw};
 
-/// A frame in our units. What it does not hold is none, or NaN.
+/// A frame in our units. What it does not hold is none, or NaN. [`Raw::left_out`] says what it has no
+/// place for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot {
     /// Atoms, also where no vectors are held.
@@ -136,11 +137,22 @@ impl Raw {
         self.holds(field)
     }
 
-    /// What only the frame's own format has a place for.
-    pub(crate) fn peculiar(&self) -> Vec<String> {
+    /// Whether all parts are of as many atoms as the frame says.
+    pub(crate) fn is_sound(&self) -> bool {
+        match self {
+            Raw::Xtc(_) => true,
+            Raw::Trr(frame) => frame.is_sound(),
+            Raw::Dcd(frame) => frame.is_sound(),
+            Raw::Ncdf(frame) => frame.is_sound(),
+            Raw::H5md(frame) => frame.is_sound(),
+        }
+    }
+
+    /// What only the frame's own format has a place for, and a snapshot not.
+    pub fn left_out(&self) -> Vec<String> {
         match self {
             Raw::Xtc(_) | Raw::Ncdf(_) | Raw::H5md(_) => Vec::new(),
-            Raw::Trr(frame) => frame.peculiar(),
+            Raw::Trr(frame) => frame.left_out(),
             Raw::Dcd(frame) if frame.axes.len() > 3 => vec!["a fourth dimension".to_owned()],
             Raw::Dcd(_) => Vec::new(),
         }

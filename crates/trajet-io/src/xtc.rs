@@ -12,6 +12,7 @@ mod frame;
 mod head;
 mod radix;
 mod scan;
+mod steps;
 mod writer;
 
 use std::time::Instant;

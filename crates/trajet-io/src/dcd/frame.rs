@@ -44,4 +44,10 @@ impl Frame {
         let [x, y, z, ..] = &self.axes[..] else { return };
         out.extend(x.iter().zip(y).zip(z).map(|((&x, &y), &z)| [x, y, z]));
     }
+
+    /// Whether there are three axes or four, and all are of equal length.
+    pub(crate) fn is_sound(&self) -> bool {
+        let n_atoms = self.n_atoms();
+        (3..=4).contains(&self.axes.len()) && self.axes.iter().all(|axis| axis.len() == n_atoms)
+    }
 }

@@ -5,7 +5,8 @@
 
 use super::frame::Frame;
 use super::head::PS_PER_AKMA;
-use crate::writer::{self, Format, Input, Patch, Plan, Rules, Workspace, put};
+use crate::rules::Rules;
+use crate::writer::{self, Format, Input, Patch, Plan, Workspace, put};
 use crate::{Error, Field, Raw};
 
 /// The version of CHARMM from which on files look like this.
@@ -42,7 +43,8 @@ impl Encoder {
         let late = plan.times.iter().enumerate().find(|&(k, &time)| !clock.agrees(k as u64, time));
         if let Some((k, &time)) = late {
             rules.lose(k as u64, &[irregular(&clock, k as u64, time)])?;
-            rules.remarks.push(irregular(&clock, k as u64, time));
+            let lost = irregular(&clock, k as u64, time);
+            rules.remarks.push(format!("lost, as DCD holds equal steps of time only: {lost}"));
         }
         let keeps = |(k, &step): (usize, &i64)| step == clock.step(k as u64);
         if !plan.steps.iter().enumerate().all(keeps) {

@@ -45,6 +45,12 @@ impl Frame {
         }
     }
 
+    /// Whether all parts are of as many atoms.
+    pub(crate) fn is_sound(&self) -> bool {
+        let parts = [&self.positions, &self.velocities, &self.forces];
+        parts.into_iter().flatten().all(|stored| stored.values.len() == 3 * self.n_atoms())
+    }
+
     /// What the frame holds of a kind.
     pub(crate) fn field(&self, field: Field) -> Option<&Stored> {
         match field {

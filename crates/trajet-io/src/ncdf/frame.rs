@@ -188,4 +188,15 @@ impl Frame {
     pub(crate) fn cell(&self) -> [f64; 6] {
         self.cell.as_ref().map_or([f64::NAN; 6], head::cell_of_stored)
     }
+
+    /// Whether all parts are as long as they must be.
+    pub(crate) fn is_sound(&self) -> bool {
+        let long = |stored: &Option<Stored>, n| stored.as_ref().is_none_or(|s| s.values.len() == n);
+        let n = 3 * self.n_atoms();
+        self.coordinates.values.len() == n
+            && long(&self.velocities, n)
+            && long(&self.forces, n)
+            && long(&self.time, 1)
+            && self.cell.iter().flatten().all(|stored| stored.values.len() == 3)
+    }
 }

@@ -4,7 +4,8 @@ use super::KJ_PER_KCAL;
 use super::classic::{MAGIC, RECORDS_AT, STREAMING};
 use super::frame::{Frame, Scale, Stored, Values};
 use super::head::{CELL, COORDINATES, FORCES, Named, TIME, VELOCITIES, VERSION};
-use crate::writer::{self, Format, Input, Patch, Plan, Rules, Workspace, put};
+use crate::rules::Rules;
+use crate::writer::{self, Format, Input, Patch, Plan, Workspace, put};
 use crate::{Error, Field, Raw};
 
 /// The dimensions, and their lengths where these are the same in all files.

@@ -21,6 +21,13 @@ impl Reals {
         }
     }
 
+    fn len(&self) -> usize {
+        match self {
+            Reals::Single(values) => values.len(),
+            Reals::Double(values) => values.len(),
+        }
+    }
+
     /// Appends triples of all numbers, rounded to floats and scaled.
     pub(crate) fn triples_into(&self, by: f32, out: &mut Vec<[f32; 3]>) {
         match self {
@@ -129,8 +136,18 @@ impl Frame {
         vectors.map_or([f64::NAN; 6], |vectors| cell_from_vectors(&vectors, ANGSTROM_PER_NM))
     }
 
+    /// Whether all parts are as long as they must be.
+    pub(crate) fn is_sound(&self) -> bool {
+        let long = |reals: &Option<Reals>, n| reals.as_ref().is_none_or(|reals| reals.len() == n);
+        let Frame { vectors, virial, pressure, positions, velocities, forces, .. } = self;
+        [vectors, virial, pressure].into_iter().all(|reals| long(reals, 9))
+            && [positions, velocities, forces]
+                .into_iter()
+                .all(|reals| long(reals, 3 * self.n_atoms))
+    }
+
     /// What no other format has a place for.
-    pub(crate) fn peculiar(&self) -> Vec<String> {
+    pub(crate) fn left_out(&self) -> Vec<String> {
         let lambda = (self.lambda != 0.0).then(|| format!("λ = {}", self.lambda));
         let virial = self.virial.as_ref().map(|_| "the virial".to_owned());
         let pressure = self.pressure.as_ref().map(|_| "the pressure".to_owned());

@@ -2,7 +2,8 @@
 
 use super::frame::{Frame, Reals};
 use super::head::{MAGIC, VERSION};
-use crate::writer::{self, Format, Input, Plan, Rules, Workspace, put};
+use crate::rules::Rules;
+use crate::writer::{self, Format, Input, Plan, Workspace, put};
 use crate::{Error, Field, Raw};
 
 /// Makes the frames of a TRR file.

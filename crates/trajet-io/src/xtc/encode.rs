@@ -13,6 +13,8 @@
 //! 4. Flag and five bits are written where the run has another length than the last one, or the size
 //!    changes.
 
+use trajet_simd::multiversion;
+
 use super::radix::{FIRST_SMALL, LAST_SMALL, Radix, SMALL_SIZES};
 
 /// Most atoms of a run.
@@ -23,6 +25,8 @@ const REACH: u8 = 8;
 const SPARE: usize = 24;
 /// Widest number that is stored in one piece.
 const ONE_STORE_BITS: u32 = 56;
+/// Most bits of a flag and what follows it.
+const FLAG_BITS: u32 = 6;
 /// No axis may span as many steps: other readers would take the numbers for something else.
 const MOST_STEPS: i64 = i32::MAX as i64 - 2;
 
@@ -36,25 +40,6 @@ pub(super) struct Extent {
 }
 
 impl Extent {
-    /// Looks at all atoms once.
-    pub(super) fn of(triples: &[[i32; 3]]) -> Extent {
-        let (mut min, mut max) = ([i32::MAX; 3], [i32::MIN; 3]);
-        for triple in triples {
-            for k in 0..3 {
-                min[k] = min[k].min(triple[k]);
-                max[k] = max[k].max(triple[k]);
-            }
-        }
-        let mut least = i32::MAX;
-        for (a, b) in triples.iter().zip(&triples[1..]) {
-            let [x, y, z] = [0, 1, 2].map(|k| b[k].wrapping_sub(a[k]).wrapping_abs());
-            least = least.min(x.wrapping_add(y).wrapping_add(z));
-        }
-        let fits = |&small: &u8| i64::from(size(small)) >= i64::from(least);
-        let small = (FIRST_SMALL..LAST_SMALL).find(fits).unwrap_or(LAST_SMALL);
-        Extent { min, max, small }
-    }
-
     /// The first axis that spans more than other readers can take.
     pub(super) fn too_wide(&self) -> Option<usize> {
         (0..3).find(|&k| i64::from(self.max[k]) - i64::from(self.min[k]) >= MOST_STEPS)
@@ -64,6 +49,57 @@ impl Extent {
     fn sizes(&self) -> [u32; 3] {
         [0, 1, 2].map(|k| (self.max[k].wrapping_sub(self.min[k]) as u32).wrapping_add(1))
     }
+}
+
+multiversion! {
+    /// Looks at all atoms once.
+    pub(super) fn extent(triples: &[[i32; 3]]) -> Extent = extent_of
+}
+
+/// Coordinates of eight atoms: whole vectors, which begin with the same axis.
+const PERIOD: usize = 24;
+
+#[inline(always)]
+fn extent_of(triples: &[[i32; 3]]) -> Extent {
+    let all = triples.as_flattened();
+    let (mut min, mut max) = ([i32::MAX; PERIOD], [i32::MIN; PERIOD]);
+    let mut least = [i32::MAX; PERIOD];
+    // A stretch looks at the two atoms behind it, too.
+    let mut at = 0;
+    while at + PERIOD + 5 <= all.len() {
+        let here: &[i32; PERIOD + 5] = all[at..at + PERIOD + 5].try_into().expect("so many");
+        let mut distance = [0; PERIOD + 2];
+        for k in 0..PERIOD + 2 {
+            distance[k] = here[k + 3].wrapping_sub(here[k]).wrapping_abs();
+        }
+        for k in 0..PERIOD {
+            min[k] = min[k].min(here[k]);
+            max[k] = max[k].max(here[k]);
+            let sum = distance[k].wrapping_add(distance[k + 1]).wrapping_add(distance[k + 2]);
+            // Only every third number begins an atom.
+            least[k] = least[k].min(if k % 3 == 0 { sum } else { i32::MAX });
+        }
+        at += PERIOD;
+    }
+    let rest = &triples[at / 3..];
+    for triple in rest {
+        for k in 0..3 {
+            min[k] = min[k].min(triple[k]);
+            max[k] = max[k].max(triple[k]);
+        }
+    }
+    for (a, b) in rest.iter().zip(&rest[1..]) {
+        let [x, y, z] = difference(*a, *b).map(i32::wrapping_abs);
+        least[0] = least[0].min(x.wrapping_add(y).wrapping_add(z));
+    }
+    for k in 3..PERIOD {
+        min[k % 3] = min[k % 3].min(min[k]);
+        max[k % 3] = max[k % 3].max(max[k]);
+        least[0] = least[0].min(least[k]);
+    }
+    let fits = |&small: &u8| i64::from(size(small)) >= i64::from(least[0]);
+    let small = (FIRST_SMALL..LAST_SMALL).find(fits).unwrap_or(LAST_SMALL);
+    Extent { min: [min[0], min[1], min[2]], max: [max[0], max[1], max[2]], small }
 }
 
 fn size(small: u8) -> u32 {
@@ -87,73 +123,68 @@ fn within(d: [i32; 3], limit: i32) -> bool {
     d[0].unsigned_abs() < limit && d[1].unsigned_abs() < limit && d[2].unsigned_abs() < limit
 }
 
-/// The small size while a frame is stored.
-struct Small {
-    index: u8,
-    least: u8,
-    most: u8,
-    /// Half of the sizes with these indices: of the one now, the next smaller, and the largest.
+/// One of the small sizes that a frame uses.
+struct Rung {
+    number: Number,
+    /// Half of the size.
     half: i32,
-    half_below: i32,
-    half_most: i32,
+    /// Square of half of the next smaller one; rounded as in 32 bits, where these do not hold it.
+    limit: i32,
 }
 
-impl Small {
-    fn new(first: u8) -> Self {
-        let most = LAST_SMALL.min(first + REACH);
-        let (least, half_most) = (most - REACH, half(most));
-        let mut small = Small { index: first, least, most, half: 0, half_below: 0, half_most };
-        small.step(0);
-        small
-    }
-
-    fn step(&mut self, change: i8) {
-        self.index = self.index.wrapping_add_signed(change);
-        self.half = half(self.index);
-        self.half_below = half(self.index - 1);
+impl Rung {
+    fn new(index: u8) -> Rung {
+        let number = Number::of(u32::from(index), [u64::from(size(index)); 3]);
+        let below = half(index - 1);
+        Rung { number, half: half(index), limit: below.wrapping_mul(below) }
     }
 }
 
-/// Stores the groups of all atoms at the front of `memory`; returns the bytes that they take.
-pub(super) fn groups(triples: &[[i32; 3]], extent: &Extent, memory: &mut Vec<u8>) -> usize {
-    let absolute = Radix::absolute(extent.sizes());
-    let mut small = Small::new(extent.small);
-    let mut radix = Number::small(small.index);
-    let absolute = Number::absolute(&absolute);
+multiversion! {
+    /// Stores the groups of all atoms at the front of `memory`; returns the bytes that they take.
+    pub(super) fn groups(
+        triples: &[[i32; 3]],
+        extent: &Extent,
+        memory: &mut Vec<u8>,
+    ) -> usize = groups_of
+}
+
+#[inline(always)]
+fn groups_of(triples: &[[i32; 3]], extent: &Extent, memory: &mut Vec<u8>) -> usize {
+    let absolute = Number::absolute(&Radix::absolute(extent.sizes()));
+    let most = LAST_SMALL.min(extent.small + REACH);
+    let least = most - REACH;
+    let ladder: [Rung; REACH as usize + 1] = std::array::from_fn(|k| Rung::new(least + k as u8));
+    let half_most = half(most);
     // An atom takes at most a group of its own; runs of one atom more need no more than that.
-    let widest = absolute.bits.max(u32::from(small.most)) as usize;
-    let most_bytes = triples.len() * (widest + 6) / 8 + SPARE;
+    let widest = absolute.bits.max(u32::from(most)) as usize;
+    let most_bytes = triples.len() * (widest + FLAG_BITS as usize) / 8 + SPARE;
     memory.resize(memory.len().max(most_bytes), 0);
     let mut bits = Bits { bytes: memory, at: 0, held: 0, used: 0 };
+    let mut place = usize::from(extent.small - least);
     let mut last_run = usize::MAX;
     let mut previous = [0; 3];
-    let mut i = 0;
     let mut run = [[0; 3]; LONGEST_RUN];
+    let mut i = 0;
     while i < triples.len() {
+        let rung = &ladder[place];
         let first = triples[i];
-        let near = i > 0 && within(difference(first, previous), small.half_most);
-        let mut change = match near && small.index < small.most {
-            true => 1,
-            false => -i8::from(small.index > small.least),
-        };
+        let grows =
+            i > 0 && place + 1 < ladder.len() && within(difference(first, previous), half_most);
+        // Whether there is a size to shrink to, and later whether the run would still fit it.
+        let mut shrinks = !grows & (place > 0);
         let mut n = 0;
         let mut stored = first;
-        let pair = triples.get(i + 1).map(|&second| (second, difference(first, second)));
-        match pair.filter(|&(_, d)| within(d, small.half)) {
-            None => {
-                change = change.max(0);
-                previous = first;
-                i += 1;
-            }
-            Some((second, mut d)) => {
+        previous = first;
+        i += 1;
+        if let Some(&second) = triples.get(i) {
+            let mut d = difference(first, second);
+            if within(d, rung.half) {
                 stored = second;
-                previous = first;
-                i += 2;
-                // Rounded as in 32 bits, where sizes are so large that squares are not held.
-                let limit = small.half_below.wrapping_mul(small.half_below);
+                i += 1;
                 loop {
-                    if change < 0 && square(d) >= limit {
-                        change = 0;
+                    if shrinks && square(d) >= rung.limit {
+                        shrinks = false;
                     }
                     run[n] = d;
                     n += 1;
@@ -161,7 +192,7 @@ pub(super) fn groups(triples: &[[i32; 3]], extent: &Extent, memory: &mut Vec<u8>
                         break;
                     }
                     d = difference(triples[i], previous);
-                    if !within(d, small.half) {
+                    if !within(d, rung.half) {
                         break;
                     }
                     previous = triples[i];
@@ -169,21 +200,15 @@ pub(super) fn groups(triples: &[[i32; 3]], extent: &Extent, memory: &mut Vec<u8>
                 }
             }
         }
-        let numbers = difference(stored, extent.min).map(|d| d as u32);
-        absolute.put(&mut bits, numbers);
-        if n != last_run || change != 0 {
-            last_run = n;
-            bits.put(32 | (3 * n as i32 + i32::from(change) + 1) as u64, 6);
-        } else {
-            bits.put(0, 1);
-        }
-        for d in &run[..n] {
-            radix.put(&mut bits, d.map(|d| d.wrapping_add(small.half) as u32));
-        }
-        if change != 0 {
-            small.step(change);
-            radix = Number::small(small.index);
-        }
+        shrinks &= n > 0;
+        let flag = match (n != last_run) | grows | shrinks {
+            true => (32 + 3 * n as u64 + 1 + u64::from(grows) - u64::from(shrinks), FLAG_BITS),
+            false => (0, 1),
+        };
+        last_run = n;
+        absolute.put(&mut bits, difference(stored, extent.min).map(|d| d as u32), flag);
+        rung.number.put_run(&mut bits, &run[..n], rung.half);
+        place = place + usize::from(grows) - usize::from(shrinks);
     }
     bits.end()
 }
@@ -209,25 +234,58 @@ impl Number {
         Number { axes: radix.axes, ..Number::of(radix.bits, radix.sizes.map(u64::from)) }
     }
 
-    fn small(index: u8) -> Self {
-        Number::of(u32::from(index), [u64::from(size(index)); 3])
-    }
-
     fn of(bits: u32, sizes: [u64; 3]) -> Self {
         let whole = (bits - 1) / 8 * 8;
         let top = if whole == 0 { 0 } else { u64::MAX << 64u32.saturating_sub(whole) };
         Number { bits, sizes, axes: None, whole, top }
     }
 
+    /// The number at the top of a word.
     #[inline(always)]
-    fn put(&self, to: &mut Bits<'_>, numbers: [u32; 3]) {
-        if self.bits > ONE_STORE_BITS || self.axes.is_some() {
-            return self.put_wide(to, numbers);
-        }
+    fn top(&self, numbers: [u32; 3]) -> u64 {
         let [x, y, z] = numbers.map(u64::from);
         let number = (x * self.sizes[1] + y) * self.sizes[2] + z;
-        let last = (number >> self.whole) << (64 - self.bits);
-        to.put_top(number.swap_bytes() & self.top | last, self.bits);
+        number.swap_bytes() & self.top | (number >> self.whole) << (64 - self.bits)
+    }
+
+    /// Appends absolute coordinates, and behind them the flag: its value and its bits.
+    #[inline(always)]
+    fn put(&self, to: &mut Bits<'_>, numbers: [u32; 3], flag: (u64, u32)) {
+        let (value, bits) = flag;
+        if self.bits + FLAG_BITS <= ONE_STORE_BITS && self.axes.is_none() {
+            return to
+                .put_top(self.top(numbers) | value << (64 - bits) >> self.bits, self.bits + bits);
+        }
+        self.put_one(to, numbers);
+        to.put(value, bits);
+    }
+
+    /// Appends a run of differences, each with half of the size added.
+    #[inline(always)]
+    fn put_run(&self, to: &mut Bits<'_>, run: &[[i32; 3]], half: i32) {
+        let numbers = |d: &[i32; 3]| d.map(|d| d.wrapping_add(half) as u32);
+        if 2 * self.bits <= ONE_STORE_BITS {
+            let (pairs, last) = run.as_chunks::<2>();
+            for [a, b] in pairs {
+                let both = self.top(numbers(a)) | self.top(numbers(b)) >> self.bits;
+                to.put_top(both, 2 * self.bits);
+            }
+            if let [d] = last {
+                to.put_top(self.top(numbers(d)), self.bits);
+            }
+            return;
+        }
+        for d in run {
+            self.put_one(to, numbers(d));
+        }
+    }
+
+    #[inline(always)]
+    fn put_one(&self, to: &mut Bits<'_>, numbers: [u32; 3]) {
+        match self.bits <= ONE_STORE_BITS && self.axes.is_none() {
+            true => to.put_top(self.top(numbers), self.bits),
+            false => self.put_wide(to, numbers),
+        }
     }
 
     #[cold]
@@ -239,13 +297,18 @@ impl Number {
             }
             return;
         }
+        // Up to 72 bits: whole bytes first, most of them in one piece.
         let [x, y, z] = numbers.map(u128::from);
-        let mut number = (x * u128::from(self.sizes[1]) + y) * u128::from(self.sizes[2]) + z;
-        for _ in 0..self.whole / 8 {
-            to.put((number & 0xff) as u64, 8);
-            number >>= 8;
+        let number = (x * u128::from(self.sizes[1]) + y) * u128::from(self.sizes[2]) + z;
+        to.put_top((number as u64).swap_bytes() >> 8 << 8, 56);
+        let mut rest = (number >> 56) as u64;
+        let mut left = self.bits - 56;
+        while left > 8 {
+            to.put(rest & 0xff, 8);
+            rest >>= 8;
+            left -= 8;
         }
-        to.put(number as u64, self.bits - self.whole);
+        to.put(rest, left);
     }
 }
 

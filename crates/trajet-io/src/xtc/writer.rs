@@ -1,9 +1,12 @@
 //! Frames to the bytes of an XTC file.
 
-use super::decode::ANGSTROM_PER_NM;
-use super::encode::{Extent, groups};
+use trajet_simd::InstructionSet;
+
+use super::encode::{extent, groups};
+use super::steps::Unit;
 use super::{Frame, MAGIC, MAGIC_LARGE, PLAIN_ATOMS, Positions};
-use crate::writer::{self, Format, Input, Plan, Rules, Workspace};
+use crate::rules::Rules;
+use crate::writer::{self, Format, Input, Plan, Workspace};
 use crate::{Error, Field, Raw, Snapshot};
 
 /// Steps per nm where neither the user nor the source says how many.
@@ -12,9 +15,6 @@ const PRECISION: f32 = 1000.0;
 const MOST_ATOMS: usize = 298_261_617;
 /// The remedy where numbers do not fit.
 const COARSER: &str = "choose a lower precision";
-/// Integer coordinates lie below that, and above its negative.
-const MOST_STEPS: f64 = 2_147_483_648.0;
-
 /// Makes the frames of an XTC file.
 #[derive(Debug)]
 pub struct Encoder {
@@ -49,13 +49,13 @@ impl Encoder {
         &self,
         number: u64,
         frame: &'a Input<'_>,
+        set: InstructionSet,
         floats: &'a mut Vec<[f32; 3]>,
         triples: &'a mut Vec<[i32; 3]>,
     ) -> Result<Form<'a>, Error> {
-        let n_atoms = frame.n_atoms();
-        let plain = n_atoms <= PLAIN_ATOMS;
+        let plain = frame.n_atoms() <= PLAIN_ATOMS;
         floats.clear();
-        let (source, in_nm) = match *frame {
+        let (source, unit) = match *frame {
             Input::Raw { raw: Raw::Xtc(frame), .. } => {
                 match &frame.positions {
                     &Positions::Integers { precision, ref triples }
@@ -66,75 +66,46 @@ impl Encoder {
                     Positions::Floats(positions) if plain => return Ok(Form::Plain(positions)),
                     _ => frame.nanometres(floats),
                 }
-                (frame.precision(), true)
+                (frame.precision(), Unit::Nanometre)
             }
             Input::Raw { raw: Raw::Trr(frame), .. } => {
                 if let Some(positions) = &frame.positions {
                     positions.triples_into(1.0, floats);
                 }
-                (None, true)
+                (None, Unit::Nanometre)
             }
             Input::Raw { raw, .. } => {
                 raw.vectors_into(Field::Positions, floats);
-                (None, false)
+                (None, Unit::Angstrom)
             }
             Input::Snapshot(Snapshot { precision, positions, .. }) => {
                 floats.extend_from_slice(positions.as_deref().unwrap_or_default());
-                (*precision, false)
+                (*precision, Unit::Angstrom)
             }
         };
+        let coordinates = floats.as_flattened_mut();
         if plain {
-            if !in_nm {
-                floats.as_flattened_mut().iter_mut().for_each(|x| *x /= ANGSTROM_PER_NM);
+            if let Some(k) = coordinates.iter().position(|x| !x.is_finite()) {
+                return Err(self.unfit(number, k, coordinates[k], PRECISION));
             }
-            self.check(number, floats.as_flattened(), f64::from, None)?;
+            coordinates.iter_mut().for_each(|x| *x = unit.nm(*x));
             return Ok(Form::Plain(floats));
         }
         let precision = self.precision(source);
-        triples.resize(n_atoms, [0; 3]);
-        let (from, to) = (floats.as_flattened(), triples.as_flattened_mut());
-        if in_nm {
-            // Rounded after each step, as GROMACS does.
-            let steps = |x: f32| {
-                let product = x * precision;
-                f64::from(product + 0.5f32.copysign(product))
-            };
-            if !to_steps(from, steps, to) {
-                self.check(number, from, steps, Some((precision, 1.0)))?;
-            }
-        } else {
-            let per_angstrom = f64::from(precision) / f64::from(ANGSTROM_PER_NM);
-            let steps = |x: f32| {
-                let product = f64::from(x) * per_angstrom;
-                product + 0.5f64.copysign(product)
-            };
-            if !to_steps(from, steps, to) {
-                self.check(number, from, steps, Some((precision, ANGSTROM_PER_NM)))?;
-            }
-        }
+        triples.resize(frame.n_atoms(), [0; 3]);
+        unit.steps(set, coordinates, precision, triples.as_flattened_mut())
+            .map_err(|k| self.unfit(number, k, unit.nm(coordinates[k]), precision))?;
         Ok(Form::Packed(precision, triples))
     }
 
-    /// The error for the first coordinate that is not finite, or not of `steps` that can be stored.
-    /// `scale` is precision and coordinates in a nm.
-    fn check(
-        &self,
-        number: u64,
-        coordinates: &[f32],
-        steps: impl Fn(f32) -> f64,
-        scale: Option<(f32, f32)>,
-    ) -> Result<(), Error> {
-        let fits = |x: f32| x.is_finite() && (scale.is_none() || steps(x).abs() < MOST_STEPS);
-        let Some(k) = coordinates.iter().position(|&x| !fits(x)) else { return Ok(()) };
-        let (precision, per_nm) = scale.unwrap_or((0.0, 1.0));
-        let (atom, axis, at) = (k / 3, AXES[k % 3], coordinates[k] / per_nm);
-        let (what, remedy) = match at.is_finite() {
-            true => {
-                (format!("atom {atom} with {axis} = {at} nm in steps of 1/{precision} nm"), COARSER)
-            }
-            false => (format!("atom {atom} with {axis} = {at}"), "repair the positions first"),
-        };
-        Err(self.rules.cannot_hold(number, what, remedy))
+    /// The error for coordinate `k`, at so many nm.
+    fn unfit(&self, number: u64, k: usize, at: f32, precision: f32) -> Error {
+        let mut what = format!("atom {} with {} = {at} nm", k / 3, AXES[k % 3]);
+        if !at.is_finite() {
+            return self.rules.cannot_hold(number, what, "repair the positions first");
+        }
+        what.push_str(&format!(" in steps of 1/{precision} nm"));
+        self.rules.cannot_hold(number, what, COARSER)
     }
 
     /// Appends compressed coordinates, from their precision on, to the frame that begins at `begin`.
@@ -144,10 +115,10 @@ impl Encoder {
         precision: f32,
         triples: &[[i32; 3]],
         begin: usize,
-        memory: &mut Vec<u8>,
+        (set, memory): (InstructionSet, &mut Vec<u8>),
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        let extent = Extent::of(triples);
+        let extent = extent(set, triples);
         if let Some(k) = extent.too_wide() {
             let (axis, from, to) = (AXES[k], extent.min[k], extent.max[k]);
             let what = format!("{axis} from {from} to {to} in steps of 1/{precision} nm");
@@ -156,7 +127,7 @@ impl Encoder {
         out.extend(precision.to_be_bytes());
         out.extend([extent.min, extent.max].as_flattened().iter().flat_map(|n| n.to_be_bytes()));
         out.extend(i32::from(extent.small).to_be_bytes());
-        let n_bytes = groups(triples, &extent, memory);
+        let n_bytes = groups(set, triples, &extent, memory);
         let magic = &mut out[begin..begin + 4];
         if triples.len() > MOST_ATOMS || i32::try_from(n_bytes).is_err() {
             magic.copy_from_slice(&MAGIC_LARGE.to_be_bytes());
@@ -171,19 +142,8 @@ impl Encoder {
     }
 }
 
+/// Names of the axes.
 const AXES: [&str; 3] = ["x", "y", "z"];
-
-/// Turns coordinates into steps; false where one is not finite or too large.
-#[inline(always)]
-fn to_steps(from: &[f32], steps: impl Fn(f32) -> f64, to: &mut [i32]) -> bool {
-    let mut fits = true;
-    for (n, &x) in to.iter_mut().zip(from) {
-        let value = steps(x);
-        fits &= value.abs() < MOST_STEPS;
-        *n = value as i32;
-    }
-    fits
-}
 
 impl writer::Encoder for Encoder {
     fn rules(&self) -> &Rules {
@@ -194,7 +154,7 @@ impl writer::Encoder for Encoder {
         &self,
         number: u64,
         frame: &Input<'_>,
-        Workspace { triples, floats, bytes, .. }: &mut Workspace,
+        Workspace { set, triples, floats, bytes }: &mut Workspace,
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
         let begin = out.len();
@@ -214,13 +174,13 @@ impl writer::Encoder for Encoder {
         out.extend(time.to_be_bytes());
         out.extend(vectors.iter().flat_map(|x| x.to_be_bytes()));
         out.extend(n_atoms.to_be_bytes());
-        match self.form(number, frame, floats, triples)? {
+        match self.form(number, frame, *set, floats, triples)? {
             Form::Plain(positions) => {
                 out.extend(positions.as_flattened().iter().flat_map(|x| x.to_be_bytes()));
                 Ok(())
             }
             Form::Packed(precision, triples) => {
-                self.pack(number, precision, triples, begin, bytes, out)
+                self.pack(number, precision, triples, begin, (*set, bytes), out)
             }
         }
     }
