@@ -128,7 +128,7 @@ impl Reader {
         &self,
         field: &layout::Field,
         wanted: &Wanted<'_>,
-        at: usize,
+        (at, row): (usize, u64),
         rest: (&[Part], &[Part]),
         piece: &Piece,
     ) -> u64 {
@@ -136,22 +136,23 @@ impl Reader {
         let (begin, mut end) = (piece.from, piece.from + piece.len as u64);
         let (later_parts, parts) = rest;
         let row_of_chunks = |row: u64| row / field.shape[0] as u64;
-        let here = field.row(wanted.frames.get(at)).map(row_of_chunks);
-        let following = (at + 1..wanted.frames.len()).take(LOOK_AHEAD);
-        let later_rows = following.filter_map(|k| field.row(wanted.frames.get(k)));
         // Of a packed chunk all frames are had at once.
         let packed = !piece.filters.are_none();
-        let later_rows = later_rows.filter(|&row| !packed || Some(row_of_chunks(row)) != here);
-        let this_row = field.row(wanted.frames.get(at));
-        let pieces = later_parts
-            .iter()
-            .filter_map(|part| this_row.map(|row| field.piece(row, part)))
+        let later_rows = (at + 1..wanted.frames.len())
+            .take(LOOK_AHEAD)
+            .filter_map(|k| field.row(wanted.frames.get(k)))
+            .filter(|&later| !packed || row_of_chunks(later) != row_of_chunks(row));
+        let pieces = (later_parts.iter().map(|part| field.piece(row, part)))
             .chain(later_rows.flat_map(|row| parts.iter().map(move |p| field.piece(row, p))));
         for Piece { from, len, .. } in pieces {
+            let its_end = from + len as u64;
+            if begin <= from && its_end <= end {
+                continue;
+            }
             if from < end || from - end > request / 4 || end - begin > 2 * request {
                 break;
             }
-            end = from + len as u64;
+            end = its_end;
         }
         end
     }
@@ -198,13 +199,18 @@ impl Reader {
             }
             let rest = (&own.parts[k + 1..], &own.parts[..]);
             let bytes = self.fetch(window, meter, &piece, || {
-                self.wanted_until(field, wanted, at, rest, &piece)
+                self.wanted_until(field, wanted, (at, row), rest, &piece)
             })?;
             let begin = Instant::now();
             meter.bytes_used += piece.len as u64;
-            if piece.filters.deflate {
+            if piece.filters.are_none() {
+                take(part, Numbers { bytes, plane, first });
+            } else {
                 let unpacked = own.kept.put(part.chunk, raw_len).and_then(|chunk| {
-                    own.unpacker.inflate(bytes, chunk)?;
+                    match piece.filters.deflate {
+                        true => own.unpacker.inflate(bytes, chunk)?,
+                        false => chunk.copy_from_slice(bytes),
+                    }
                     Ok(chunk)
                 });
                 let unpacked = unpacked.map_err(|why| {
@@ -212,8 +218,6 @@ impl Reader {
                     self.file.corrupt(frame, Fault::Malformed(words))
                 })?;
                 take(part, Numbers { bytes: unpacked, plane, first });
-            } else {
-                take(part, Numbers { bytes, plane, first });
             }
             meter.decode_ns += begin.elapsed().as_nanos() as u64;
         }

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from trajet.trajectory import AtomChoice, FrameChoice, Trajectory
 
 SUFFIXES = (".h5md", ".h5")
-# Bytes of a chunk, before it is packed. Smaller ones are more requests and packed less well; larger
+# Bytes of a chunk, before it is packed. Smaller ones are more requests and are packed less well; larger
 # ones are unpacked whole for a frame or a few atoms. docs/performance.md has the measurement.
-_CHUNK_BYTES = 2**20
+_CHUNK_BYTES = 2**18
 # Bytes that are packed at a time, at most.
 _BATCH_BYTES = 2**26
 _UNITS = {
@@ -62,7 +62,7 @@ def write(
         for none. Every program that reads H5MD reads both.
     chunk
         Frames and atoms of a chunk, the unit in which packed files are read; None for whole frames up
-        to 1 MiB, and parts of larger frames.
+        to 256 KiB, and parts of larger frames.
     threads
         Threads that pack chunks; None for all cores.
     author
@@ -143,7 +143,7 @@ def write(
 
 
 def default_chunk(n_atoms: int, n_frames: int) -> tuple[int, int]:
-    """Return frames and atoms of a chunk: whole frames up to 1 MiB, or equal parts of a larger one."""
+    """Return frames and atoms of a chunk: whole frames up to 256 KiB, or equal parts of a larger one."""
     frame = 12 * n_atoms
     if frame <= _CHUNK_BYTES:
         return min(n_frames, _CHUNK_BYTES // frame), n_atoms
