@@ -52,7 +52,7 @@ def series(
     """
     from matplotlib.figure import Figure
 
-    columns = values.reshape(len(times), -1)
+    columns = values.reshape(len(times), len(labels))
     x, x_label = _abscissa(times, frames)
     figure = Figure(figsize=(8.0, 4.0), layout="constrained", dpi=150)
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=(5, 1))

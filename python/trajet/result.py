@@ -4,6 +4,7 @@ import json
 import os
 import platform
 import socket
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
@@ -258,7 +259,7 @@ class Series(Result):
         return ["frame", "time_ps", *self._names()]
 
     def _rows(self) -> Iterable[Iterable[object]]:
-        rows = self.values.reshape(len(self.frames), -1)
+        rows = self.values.reshape(len(self.frames), int(np.prod(self.values.shape[1:])))
         for frame, time, row in zip(self.frames.tolist(), self.times.tolist(), rows, strict=True):
             yield [frame, time, *row.tolist()]
 
@@ -330,7 +331,7 @@ class Distances(Series):
 
     def plot(self) -> "Figure":
         """Draw each distance against time where there are few, else the matrix of their means."""
-        pairs = self.values.reshape(len(self.frames), -1)
+        pairs = self.values.reshape(len(self.frames), int(np.prod(self.values.shape[1:])))
         if pairs.shape[1] <= len(plots.COLOURS):
             return plots.series(
                 pairs,
@@ -349,8 +350,11 @@ class Distances(Series):
         )
 
     def _mean_matrix(self) -> NDArray[np.float64]:
-        """Return the mean over frames, `(n_atoms, n_partners)`."""
-        mean: NDArray[np.float64] = self.values.mean(axis=0)
+        """Return the mean over the frames with positions, `(n_atoms, n_partners)`."""
+        with warnings.catch_warnings():
+            # Of no frame at all.
+            warnings.simplefilter("ignore", RuntimeWarning)
+            mean: NDArray[np.float64] = np.nanmean(self.values, axis=0)
         if self.partners is not None:
             return mean
         square = np.zeros((len(self.atoms),) * 2)

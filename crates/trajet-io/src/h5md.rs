@@ -104,7 +104,7 @@ impl Reader {
         }
         let stamp = Stamp::of(&source, source.size(), &mut opening.meter)?;
         let found = Found { index, stamp, state: IndexState::Computed, sidecar: None };
-        let mut file = Indexed::new(source, found, options, opening, begin);
+        let mut file = Indexed::new(source, found, options, opening, begin)?;
         file.opening.index_ns += described_ns;
         let number = READERS.fetch_add(1, Ordering::Relaxed);
         Ok(Reader { file, layout, cells, fields, remarks, number })
@@ -118,7 +118,8 @@ impl Reader {
             cells => cells[frame as usize],
         };
         let index = &self.file.index;
-        Said { time: index.times()[frame as usize], step: index.steps()[frame as usize], cell }
+        let (time, step) = (index.times()[frame as usize], index.steps()[frame as usize]);
+        Said { time, step, cell, turned: None }
     }
 
     /// Where the bytes that should be asked for together with a piece end: past pieces of this and
@@ -232,7 +233,8 @@ impl Reader {
         until: impl FnOnce() -> u64,
     ) -> Result<&'w [u8], Error> {
         let &Piece { from, len, .. } = piece;
-        let until = if window.holds(from, len) { from + len as u64 } else { until() };
+        let until =
+            if window.holds(&self.file.source, from, len) { from + len as u64 } else { until() };
         let request = self.file.request_size;
         let bytes = window.bytes(&self.file.source, from, len, until, request, meter)?;
         Ok(&bytes[..len])
@@ -423,7 +425,7 @@ impl reader::Reader for Reader {
     fn read_raw(&self, frame: u64, scratch: &mut Scratch) -> Result<Raw, Error> {
         let frames = Frames::Strided { first: frame, step: 1, count: 1 };
         self.file.index.check(&frames, self.file.source.path())?;
-        let Said { time, step, cell } = self.said(frame);
+        let Said { time, step, cell, .. } = self.said(frame);
         Ok(Raw::H5md(Box::new(Frame {
             time,
             step,

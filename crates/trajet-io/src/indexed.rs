@@ -19,18 +19,25 @@ pub struct Indexed {
 
 impl Indexed {
     /// Puts together what opening yielded; `begin` is when the search for the index began.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
     pub(crate) fn new(
-        source: Source,
+        mut source: Source,
         found: Found,
         options: &OpenOptions,
         mut opening: Opening,
         begin: Instant,
-    ) -> Self {
+    ) -> Result<Self, Error> {
         let Found { index, stamp, state, sidecar } = found;
+        if let Some(handles) = &options.handles {
+            source.share(handles, stamp)?;
+        }
         opening.state = state;
         opening.sidecar = sidecar;
         opening.index_ns = begin.elapsed().as_nanos() as u64;
-        Indexed { source, index, stamp, opening, request_size: options.request_size.max(1) }
+        let request_size = options.request_size.max(1);
+        Ok(Indexed { source, index, stamp, opening, request_size })
     }
 
     /// Where a frame begins, and its bytes.
@@ -67,7 +74,7 @@ impl Indexed {
         meter: &mut Meter,
     ) -> Result<&'w [u8], Error> {
         let (offset, len) = self.place(frames.get(at));
-        let until = match window.holds(offset, len) {
+        let until = match window.holds(&self.source, offset, len) {
             true => offset + len as u64,
             false => self.wanted_until(frames, at),
         };

@@ -10,7 +10,7 @@ use trajet_simd::InstructionSet;
 
 use crate::index::Stamp;
 use crate::indexed::Indexed;
-use crate::source::{Source, Window};
+use crate::source::{Handles, Source, Window};
 use crate::{Atoms, Error, FrameIndex, FrameMeta, Frames, IndexState, Meter, Raw};
 
 /// Bytes of a request where nothing else is asked for. On local disks larger ones fall out of the
@@ -30,6 +30,11 @@ pub struct OpenOptions {
     pub rebuild_index: bool,
     /// The folder for sidecars of trajectories whose own folder cannot be written.
     pub cache: Option<PathBuf>,
+    /// Whether frames of a file that come again in a later one of the chain are left out.
+    pub continuous: bool,
+    /// Where files are held open together; with none, a file alone stays open as long as it is used, and
+    /// the files of a chain have handles of their own.
+    pub handles: Option<Arc<Handles>>,
     /// Shared with whoever wants to see how far the index is, or to stop it.
     pub watch: Arc<Watch>,
 }
@@ -51,6 +56,8 @@ impl Default for OpenOptions {
             sidecar: true,
             rebuild_index: false,
             cache: None,
+            continuous: false,
+            handles: None,
             watch: Arc::default(),
         }
     }
@@ -173,6 +180,9 @@ pub enum Field {
 }
 
 impl Field {
+    /// All kinds.
+    pub const ALL: [Field; 3] = [Field::Positions, Field::Velocities, Field::Forces];
+
     /// The word that messages use.
     pub fn name(self) -> &'static str {
         match self {
@@ -210,9 +220,11 @@ pub struct Said {
     pub step: i64,
     /// a, b, c (Å), α, β, γ (degrees); NaN where the frame has none.
     pub cell: [f64; 6],
+    /// Box vectors (Å), where they are turned (as in [`FrameMeta`]).
+    pub turned: Option<[f64; 9]>,
 }
 
-/// A trajectory that can be read at any frame by any number of threads at once: there is no cursor.
+/// A file that can be read at any frame by any number of threads at once: there is no cursor.
 pub trait Reader: Send + Sync {
     /// The format's name.
     fn format(&self) -> &'static str;
@@ -274,8 +286,8 @@ pub trait Reader: Send + Sync {
     /// order, in the units of [`Field`]) and adds what they say of themselves to `meta`.
     ///
     /// # Errors
-    /// [`Error::FrameOutOfRange`], [`Error::Stale`], [`Error::Corrupt`], [`Error::Io`],
-    /// [`Error::NoField`], [`Error::Interrupted`].
+    /// [`Error::FrameOutOfRange`], [`Error::Stale`], [`Error::Changed`], [`Error::Corrupt`],
+    /// [`Error::Io`], [`Error::NoField`], [`Error::Interrupted`].
     ///
     /// # Panics
     /// If `out` has another size, or the atoms were made for another number of atoms.
@@ -300,14 +312,14 @@ pub trait Reader: Send + Sync {
             scratch.check_stop()?;
             let out = &mut out[k * frame_len..(k + 1) * frame_len];
             let target = if atoms.order().is_some() { &mut unordered[..] } else { &mut out[..] };
-            let Said { time, step, cell } = self.read_frame(wanted, at, scratch, target)?;
+            let said = self.read_frame(wanted, at, scratch, target)?;
             if let Some(order) = atoms.order() {
                 let sorted = unordered.as_chunks::<3>().0;
                 for (position, &place) in out.as_chunks_mut::<3>().0.iter_mut().zip(order) {
                     *position = sorted[place as usize];
                 }
             }
-            meta.push(frames.get(at), time, step, cell);
+            meta.push(frames.get(at), said);
         }
         scratch.unordered = unordered;
         Ok(())

@@ -7,22 +7,27 @@
 
 mod batch;
 mod decode;
+mod encode;
 mod frame;
 mod head;
 mod radix;
 mod scan;
+mod steps;
+mod writer;
 
 use std::time::Instant;
 
+use crate::block::{cell_from_vectors, turned_vectors};
 use crate::index::Mark;
 use crate::indexed::Indexed;
 use crate::reader::{self, Field, OpenOptions, Opening, ParallelFor, Said, Scratch, Wanted};
 use crate::source::Source;
-use crate::{Atoms, Error, Fault, Frames, Raw, cell_from_vectors, walk};
+use crate::{Atoms, Error, Fault, Frames, Raw, walk};
 use decode::{ANGSTROM_PER_NM, Decoded, Memory, Used};
 pub use frame::{Frame, Positions};
 use head::{Head, Xtc};
 pub use head::{MAGIC, MAGIC_LARGE, PLAIN_ATOMS};
+pub use writer::Encoder;
 
 /// Whether a file that begins with `first` may be an XTC trajectory.
 pub fn sniff(first: &[u8]) -> bool {
@@ -51,7 +56,7 @@ impl Reader {
     ) -> Result<Reader, Error> {
         let begin = Instant::now();
         let found = walk::frames_of::<Xtc>(&source, options, threads, &mut opening.meter)?;
-        Ok(Reader { file: Indexed::new(source, found, options, opening, begin) })
+        Ok(Reader { file: Indexed::new(source, found, options, opening, begin)? })
     }
 
     /// Reads the bytes of one frame and hands them to `decode`: only its front where the last frame
@@ -73,7 +78,7 @@ impl Reader {
             if len > front && len - front > file.request_size / 4 { front } else { len };
         let Scratch { window, meter, .. } = &mut *scratch;
         let (head, value) = loop {
-            let until = if at_hand < len || window.holds(offset, len) {
+            let until = if at_hand < len || window.holds(&file.source, offset, len) {
                 offset + at_hand as u64
             } else {
                 file.wanted_until(frames, at)
@@ -137,8 +142,9 @@ impl reader::Reader for Reader {
             decode::angstroms(set, head, bytes, at_hand, atoms, memory, out).map(|done| (done, ()))
         })?;
         let Mark { time, step, .. } = head.mark();
-        let cell = cell_from_vectors(&head.vectors.map(f64::from), f64::from(ANGSTROM_PER_NM));
-        Ok(Said { time, step, cell })
+        let (vectors, scale) = (head.vectors.map(f64::from), f64::from(ANGSTROM_PER_NM));
+        let cell = cell_from_vectors(&vectors, scale);
+        Ok(Said { time, step, cell, turned: turned_vectors(&vectors, scale) })
     }
 
     fn read_raw(&self, frame: u64, scratch: &mut Scratch) -> Result<Raw, Error> {

@@ -191,10 +191,10 @@ pub(crate) fn run<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Ran<'py>> {
     let frames = frames.to_frames();
-    let inner = &*reader.inner;
+    let inner = &reader.inner;
     let raised = |error: Error| from_io(py, &error);
-    inner.index().check(&frames, inner.source().path()).map_err(raised)?;
-    let pass = plan.first_pass(inner.index().n_atoms()).map_err(raised)?;
+    inner.check(&frames).map_err(raised)?;
+    let pass = plan.first_pass(inner.n_atoms()).map_err(raised)?;
     let mut control = FromPython::new(progress);
     let budget = Budget { threads, task_frames };
     let result = py.detach(|| trajet_engine::run(inner, &frames, pass, budget, &mut control));

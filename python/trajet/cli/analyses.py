@@ -78,7 +78,8 @@ def rmsd(
     """RMSD of a selection against time, after optimal superposition.
 
     TOPOLOGY is a file that MDAnalysis reads (PSF, PDB, GRO, TPR, …), TRAJECTORY an XTC, TRR, DCD or
-    Amber NetCDF file.
+    Amber NetCDF file. Several files are one trajectory; those that a pattern names come in natural
+    order, part2 before part10.
     Positions are taken as they are written: make molecules whole first where they are broken
     over the box (gmx trjconv -pbc whole). Selections are evaluated once, on frame 0.
 
@@ -89,6 +90,7 @@ def rmsd(
       trajet rmsd top.gro run.xtc --select "backbone and resid 1:29" --group "resname LIG" \\
           --weights mass --reference crystal.pdb -o rmsd.npz --report report.json
       trajet rmsd top.gro run.xtc --select "name CA" --begin 1000 --end 5000 --step 10
+      trajet rmsd top.gro run.part*.xtc --continuous --select "name CA" -o rmsd.csv
     """
     selection = job.trajectory.select(select)
     with job.progress("rmsd") as show:

@@ -1,5 +1,6 @@
 //! A frame as an HDF5 file stores it.
 
+use crate::Field;
 use crate::ncdf::Values;
 
 /// What one frame holds of a series.
@@ -41,6 +42,34 @@ impl Frame {
             velocities: self.velocities.as_ref().map(of),
             forces: self.forces.as_ref().map(of),
             ..*self
+        }
+    }
+
+    /// Whether all parts are of as many atoms.
+    pub(crate) fn is_sound(&self) -> bool {
+        let parts = [&self.positions, &self.velocities, &self.forces];
+        parts.into_iter().flatten().all(|stored| stored.values.len() == 3 * self.n_atoms())
+    }
+
+    /// What the frame holds of a kind.
+    pub(crate) fn field(&self, field: Field) -> Option<&Stored> {
+        match field {
+            Field::Positions => self.positions.as_ref(),
+            Field::Velocities => self.velocities.as_ref(),
+            Field::Forces => self.forces.as_ref(),
+        }
+    }
+
+    /// Appends vectors of a kind in the units of [`Field`], with the bits that the reader gives.
+    pub(crate) fn vectors_into(&self, field: Field, out: &mut Vec<[f32; 3]>) {
+        let Some(Stored { values, factor }) = self.field(field) else { return };
+        match values {
+            Values::Float(values) => {
+                out.extend(values.as_chunks::<3>().0.iter().map(|v| v.map(|x| x * factor)));
+            }
+            Values::Double(values) => {
+                out.extend(values.as_chunks::<3>().0.iter().map(|v| v.map(|x| x as f32 * factor)));
+            }
         }
     }
 
