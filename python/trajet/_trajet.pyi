@@ -109,6 +109,21 @@ def cells_of_vectors(vectors: NDArray[np.float64], scale: float) -> NDArray[np.f
 def pack_chunks(
     vectors: NDArray[np.float32], chunk: tuple[int, int], *, level: int, threads: int
 ) -> list[tuple[int, int, int, bytes]]: ...
+def convert(
+    reader: Reader,
+    frames: Frames,
+    atoms_wanted: NDArray[np.int64] | None,
+    path: Path,
+    *,
+    precision: float | None,
+    double: bool | None,
+    velocities: bool,
+    forces: bool,
+    allow_loss: bool,
+    force: bool,
+    threads: int,
+    progress: Progress | None,
+) -> tuple[int, list[str], dict[str, Any]]: ...
 def available_threads() -> int: ...
 def run(
     reader: Reader,

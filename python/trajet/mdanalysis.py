@@ -204,6 +204,40 @@ def masses(atoms: Any, where: str) -> NDArray[np.float64]:
     return values
 
 
+def check_structure(path: Path) -> None:
+    """Make sure that MDAnalysis writes structures of this ending.
+
+    Raises
+    ------
+    ValueError
+        If it does not.
+    """
+    from MDAnalysis.core._get_readers import get_writer_for
+
+    try:
+        get_writer_for(str(path), multiframe=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{path}: MDAnalysis writes no structure with this ending: use .pdb or .gro"
+        ) from error
+
+
+def write_structure(
+    path: Path, atoms: Any, positions: NDArray[np.float32], cell: NDArray[np.float64]
+) -> None:
+    """Write atoms as MDAnalysis does for the ending of the path."""
+    with _quiet():
+        universe = atoms.universe
+        kept, box = universe.atoms.positions, universe.dimensions
+        try:
+            atoms.positions = positions
+            universe.dimensions = None if np.isnan(cell).any() else cell
+            atoms.write(str(path))
+        finally:
+            universe.atoms.positions = kept
+            universe.dimensions = box
+
+
 def residue_numbers(atoms: Any) -> NDArray[np.int64] | None:
     """Return the residue number of each atom; None where residues have none."""
     numbers = getattr(atoms, "resids", None)

@@ -19,6 +19,8 @@ use crate::report::{RunReport, TaskReport, WorkerReport};
 use crate::schedule::{Event, Instruction, Schedule};
 use crate::tree::{Merger, Node};
 
+pub mod convert;
+
 /// How often the calling thread looks for a stop and shows progress.
 const LOOK: Duration = Duration::from_millis(100);
 

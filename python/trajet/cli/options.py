@@ -285,7 +285,7 @@ def analysis(
                 )
             job = Job(
                 trajectory=opened,
-                frames=_frames(opened, start, stop, step, begin, end),
+                frames=choose_frames(opened, start, stop, step, begin, end),
                 pool=LocalPool(threads=threads),
                 outputs={"output": output, "plot": plot, "report": report},
                 quiet=quiet,
@@ -300,7 +300,7 @@ def analysis(
     return make
 
 
-def _frames(
+def choose_frames(
     opened: Trajectory,
     start: int | None,
     stop: int | None,

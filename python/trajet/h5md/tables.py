@@ -138,9 +138,7 @@ class _Look:
         where = group.name.strip("/")
         names = {"position": "positions", "velocity": "velocities", "force": "forces"}
         elements = {
-            name: element
-            for name in names
-            if (element := self._member(group, name)) is not None
+            name: element for name in names if (element := self._member(group, name)) is not None
         }
         for name, element in elements.items():
             if not hasattr(element, "keys") or self._member(element, "value") is None:
@@ -246,7 +244,9 @@ class _Look:
         found = group[name]
         info = h5py(self.path).h5o.get_info
         if info(found.id).fileno != info(group.id).fileno:
-            raise self._error(f"{group.name}/{name} stands in another file: join them with h5repack")
+            raise self._error(
+                f"{group.name}/{name} stands in another file: join them with h5repack"
+            )
         return found
 
     def _particles(self, file: Any) -> Any:
@@ -308,7 +308,9 @@ class _Look:
                 " 'h5repack -f SHUF -f GZIP=2 OLD NEW'"
             )
         if _SHUFFLE in codes and filters[0][2][:1] != (value.dtype.itemsize,):
-            raise self._error(f"{where} is shuffled by other than its numbers: repack it (h5repack)")
+            raise self._error(
+                f"{where} is shuffled by other than its numbers: repack it (h5repack)"
+            )
         table = array.array("Q")
 
         def row(chunk: Any, extend: Any = table.extend) -> None:
@@ -428,7 +430,9 @@ class _Look:
         self.remarks.append(f"of {rows} frames {n} have a {name}: {least} count")
         return least
 
-    def _factor(self, quantity: str, dataset: Any, attribute: str, usual: str | None = None) -> float:
+    def _factor(
+        self, quantity: str, dataset: Any, attribute: str, usual: str | None = None
+    ) -> float:
         """Return what makes Å, ps, … of the numbers of a dataset."""
         where = f"{self.path}: {dataset.name.strip('/')}"
         named = _text(dataset.attrs.get(attribute, "")) or None
