@@ -12,6 +12,9 @@
 //!    of its differences is as long as half of the next smaller size.
 //! 4. Flag and five bits are written where the run has another length than the last one, or the size
 //!    changes.
+//!
+//! Departure: the table is never left. GROMACS counts one entry more than it has, where atoms in a row
+//! are all more than five million steps apart; such frames are sound here, but not byte for byte its own.
 
 use trajet_simd::multiversion;
 
