@@ -1,7 +1,7 @@
 # make demo   the main job on a real trajectory: a table, a plot, a CSV and a report
 # make test   every gate and test
 # make wheel  a wheel for any x86-64 Linux, tried in an environment without Rust
-# make bench  trajet beside MDAnalysis, mdtraj and molly, in one run
+# make bench  trajet beside its peers and its limits, in one run; QUICK=1: short files, no record
 # All of them install what they need into .venv and work again when called again.
 
 PYTHON ?= python3
@@ -10,7 +10,7 @@ BIN := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: demo test wheel bench gates rust-tests fuzz python-tests tools clean
+.PHONY: demo test wheel bench gates rust-tests fuzz fuzz-again fuzz-corpus fuzz-tools python-tests tools clean
 .DELETE_ON_ERROR:
 
 demo: .venv/.made-built
@@ -19,9 +19,11 @@ demo: .venv/.made-built
 # The Python tests come last, so that their closing line ends the output.
 test: gates rust-tests fuzz python-tests
 
-gates: .venv/.made-built .venv/.made-test-tools
+gates: .venv/.made-built .venv/.made-test-tools fuzz-tools
 	cargo fmt --check
+	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
+	$(FUZZ_CARGO) clippy $(FUZZ_PACKAGE) --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
 	$(BIN)/ruff format --check python tests benches examples packaging
 	$(BIN)/ruff check python tests benches examples packaging
@@ -31,10 +33,52 @@ gates: .venv/.made-built .venv/.made-test-tools
 rust-tests: tools
 	cargo test --locked --workspace
 
-# Damaged, cut and random files through the parsers; FUZZ_CASES=1000000 for a long run.
+# Damaged, cut and random files through the parsers: property tests, then libFuzzer on each target, from
+# its corpus on. For a long run FUZZ_CASES=1000000 FUZZ_SECONDS=600, for a part FUZZ_TARGETS=xtc.
 FUZZ_CASES ?= 20000
-fuzz: tools
+FUZZ_SECONDS ?= 5
+FUZZ_TARGETS ?= xtc trr dcd ncdf sidecar
+fuzz: tools fuzz-tools
 	PROPTEST_CASES=$(FUZZ_CASES) cargo test --locked --release -p trajet-io --lib
+	$(FUZZ_CARGO) build $(FUZZ_PACKAGE)
+	@mkdir -p fuzz/artifacts; \
+	for target in $(FUZZ_TARGETS); do \
+		mkdir -p fuzz/found/$$target; log=fuzz/found/$$target.log; \
+		echo "fuzz: $$target for $(FUZZ_SECONDS) s, $$log"; \
+		$(FUZZ_CARGO) run $(FUZZ_PACKAGE) --bin $$target -- -max_total_time=$(FUZZ_SECONDS) $(FUZZ_OPTIONS) \
+			-artifact_prefix=fuzz/artifacts/$$target- fuzz/found/$$target fuzz/corpus/$$target >$$log 2>&1 || { \
+			tail -n 60 $$log; \
+			echo "fuzz: $$target failed; again: make fuzz-again CASE=$$(sed -n 's/.*Test unit written to //p' $$log)" >&2; \
+			exit 1; }; \
+		sed -n 's/^.*DONE */  /p; s/^Done /  /p' $$log; \
+	done
+
+# Coverage as cargo fuzz asks for it where there is no sanitizer: that much is in stable Rust.
+FUZZ_FLAGS := -Cpasses=sancov-module --cfg fuzzing $(addprefix -Cllvm-args=-sanitizer-coverage-,\
+	level=4 inline-8bit-counters pc-table trace-compares)
+FUZZ_CARGO := RUSTFLAGS="$(FUZZ_FLAGS)" cargo
+# Where the target is named, the flags are not those of build scripts.
+FUZZ_PACKAGE = --quiet --locked --release --manifest-path fuzz/Cargo.toml \
+	--target $(shell rustc -vV | sed -n 's/^host: //p')
+# Seconds that a case may last, bytes that an input may have.
+FUZZ_OPTIONS := -timeout=10 -max_len=4096
+
+# One input: what a failed run has kept.
+fuzz-again: tools fuzz-tools
+	$(FUZZ_CARGO) run $(FUZZ_PACKAGE) --bin $(firstword $(subst -, ,$(notdir $(CASE)))) -- $(FUZZ_OPTIONS) $(CASE)
+
+# Makes the corpus anew from itself, the seeds and what runs have found: one input for each edge.
+fuzz-corpus: tools fuzz-tools
+	$(FUZZ_CARGO) run $(FUZZ_PACKAGE) --bin seed -- fuzz/found/seeds
+	@for target in $(FUZZ_TARGETS); do \
+		rm -rf fuzz/found/merged; mkdir -p fuzz/found/merged fuzz/found/$$target fuzz/corpus/$$target; \
+		$(FUZZ_CARGO) run $(FUZZ_PACKAGE) --bin $$target -- -merge=1 -use_counters=0 $(FUZZ_OPTIONS) \
+			fuzz/found/merged fuzz/corpus/$$target fuzz/found/seeds/$$target fuzz/found/$$target || exit 1; \
+		rm -rf fuzz/corpus/$$target fuzz/found/$$target; mv fuzz/found/merged fuzz/corpus/$$target; \
+	done
+
+fuzz-tools:
+	@command -v $${CXX:-c++} >/dev/null || { echo "a C++ compiler is missing, with which libFuzzer is built: apt-get install g++" >&2; exit 1; }
 
 python-tests: .venv/.made-built .venv/.made-test-tools
 	$(BIN)/python -m pytest
@@ -46,10 +90,12 @@ wheel: .venv/.made-built
 	$(BIN)/maturin build --release --locked --zig --compatibility manylinux2014 --out dist
 	$(BIN)/python packaging/check_wheel.py dist/*.whl
 
+QUICK ?=
 bench: .venv/.made-built .venv/.made-bench-tools
 	$(BIN)/python benches/trajectories.py
-	cargo build --release --locked --manifest-path benches/molly/Cargo.toml
-	$(BIN)/python benches/readers.py
+	-cargo build --release --locked --manifest-path benches/molly/Cargo.toml
+	$(BIN)/python benches/compare.py $(if $(QUICK),--quick)
+	$(BIN)/python benches/stages.py $(if $(QUICK),--quick)
 
 # What must be there already, and what to do where it is not.
 tools:
@@ -83,3 +129,4 @@ tools:
 
 clean:
 	rm -rf .venv .make dist target demo-output benches/molly/target benches/data
+	rm -rf fuzz/target fuzz/found fuzz/artifacts

@@ -31,9 +31,20 @@ def cell_vectors(cell: np.ndarray) -> np.ndarray:
     return np.array([[a, 0, 0], [b * cos_gamma, b * sin_gamma, 0], [c * x, c * y, c * z]])
 
 
+def symmetric_vectors(cell: np.ndarray) -> np.ndarray:
+    """Return the vectors (rows, Å) whose matrix is symmetric, as CHARMM's are.
+
+    Its square holds the products of the vectors, which follow from lengths and angles.
+    """
+    products = cell_vectors(cell) @ cell_vectors(cell).T
+    values, directions = np.linalg.eigh(products)
+    return directions @ np.diag(np.sqrt(values)) @ directions.T
+
+
 def _images(cell: np.ndarray, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return vectors (n, 3) near the origin, and all that may be added to make one shorter."""
-    basis = cell_vectors(np.asarray(cell, np.float64))
+    cell = np.asarray(cell, np.float64)
+    basis = cell if cell.shape == (3, 3) else cell_vectors(cell)
     inverse = np.linalg.inv(basis)
     flat = np.asarray(vectors, np.float64).reshape(-1, 3)
     flat = flat - np.round(flat @ inverse) @ basis

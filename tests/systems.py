@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import MDAnalysis as mda
+import numpy as np
+import plain_geometry as plain
 import trajet as tj
 from golden_files import Adk
 from MDAnalysisTests import datafiles
@@ -32,6 +34,21 @@ class System:
     path: Path
     trajectory: tj.Trajectory
     universe: mda.Universe
+
+    def vectors(self, cell: np.ndarray) -> np.ndarray | None:
+        """Return the box vectors of a frame with this cell; none where it has none.
+
+        CHARMM wrote those of the skewed cell as a symmetric matrix. MDAnalysis turns them, and not
+        the atoms: its images in that file are others.
+        """
+        if np.isnan(cell).any():
+            return None
+        return (plain.symmetric_vectors if self.charmm else plain.cell_vectors)(cell)
+
+    @property
+    def charmm(self) -> bool:
+        """Whether box vectors are a symmetric matrix."""
+        return self.path.name == "skewed.dcd"
 
     def fresh(self) -> mda.Universe:
         """Load another Universe of the same files, for those who change it."""

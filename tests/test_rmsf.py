@@ -28,7 +28,7 @@ from systems import Systems
 
 SAME_SUMS = 1e-12
 SINGLE = 1e-5
-CORE = "name CA and (resid 1-29 or resid 60-121 or resid 160-214)"
+CORE = "backbone and (resid 1-29 or resid 60-121 or resid 160-214)"
 
 SELECTIONS = [
     ("adk.xtc", "name CA"),

@@ -4,7 +4,8 @@ import builtins
 import contextlib
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -12,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import _trajet, mdanalysis
+from trajet import _trajet, h5md, mdanalysis
 from trajet._trajet import FormatError, FrameError, Reader, SelectionError, StaleIndexError
 from trajet.pools.pool import Frames
 
@@ -64,6 +65,8 @@ def open(
     rebuild_index: bool = False,
     threads: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    particles: str | None = None,
+    units: Mapping[str, str] | None = None,
 ) -> "Trajectory":
     """Open a trajectory.
 
@@ -73,9 +76,10 @@ def open(
         A file that MDAnalysis reads (PSF, PDB, GRO, TPR, PRMTOP, …), or None for plain coordinates.
         It is read when atoms are first selected.
     *trajectories
-        The trajectory: an XTC, TRR, DCD or Amber NetCDF file, or several files of the same atoms,
-        of any of these formats. Several files are one trajectory: frames are numbered through, in
-        the order in which the files are given; times and steps are those of the files.
+        The trajectory: an XTC, TRR, DCD, Amber NetCDF, H5MD or mdtraj HDF5 file; or several files
+        of the same atoms, of any of these formats but the last two. Several files are one
+        trajectory: frames are numbered through, in the order in which the files are given; times
+        and steps are those of the files.
     continuous
         Whether frames that several files hold are read once, where a simulation was continued
         (`gmx mdrun -noappend`) or restarted. Files are put in the order of their first times; of
@@ -96,6 +100,11 @@ def open(
         Threads that build an index of a large file; None for all cores.
     progress
         Called with bytes done and in total while an index is built.
+    particles
+        Which group of particles of an H5MD file, where there are several.
+    units
+        Units of an H5MD file that does not name them: {"position": "nm", "time": "ps"}, and
+        "velocity" and "force".
 
     Returns
     -------
@@ -110,6 +119,8 @@ def open(
     FormatError
         If a file is empty, of another format or corrupt, or the number of atoms changes, in a file
         or from one to the next.
+    MissingPackageError
+        If it is an HDF5 file and h5py is not installed.
 
     Examples
     --------
@@ -128,18 +139,50 @@ def open(
 
     if threads is not None and threads < 1:
         raise ValueError(f"threads must be at least 1, not {threads}")
-    reader = Reader(
-        [Path(trajectory) for trajectory in trajectories],
-        continuous=continuous,
+    paths = [Path(trajectory) for trajectory in trajectories]
+    hdf5 = [path for path in paths if h5md.is_hdf5(path)]
+    if len(paths) > 1 and hdf5:
+        raise FormatError(
+            f"{hdf5[0]}: an HDF5 file is not read together with others yet: convert it first"
+        )
+    if hdf5:
+        reader = _described(paths[0], particles, units, allow_truncated_tail, request_size)
+    elif particles is not None or units is not None:
+        raise ValueError(f"{paths[0]}: is no HDF5 file: particles= and units= are for those")
+    else:
+        reader = Reader(
+            paths,
+            continuous=continuous,
+            allow_truncated_tail=allow_truncated_tail,
+            request_size=request_size,
+            sidecar=sidecar,
+            rebuild_index=rebuild_index,
+            cache=_cache_folder(),
+            threads=threads or _trajet.available_threads(),
+            progress=progress,
+        )
+    return Trajectory(None if topology is None else Path(topology), reader)
+
+
+def _described(
+    path: Path,
+    particles: str | None,
+    units: Mapping[str, str] | None,
+    allow_truncated_tail: bool,
+    request_size: int,
+) -> Reader:
+    """Return the reader of an HDF5 file."""
+    begin = time.perf_counter()
+    description = h5md.describe(
+        path, particles=particles, units=units, allow_truncated_tail=allow_truncated_tail
+    )
+    return Reader.described(
+        path,
+        description,
         allow_truncated_tail=allow_truncated_tail,
         request_size=request_size,
-        sidecar=sidecar,
-        rebuild_index=rebuild_index,
-        cache=_cache_folder(),
-        threads=threads or _trajet.available_threads(),
-        progress=progress,
+        seconds=time.perf_counter() - begin,
     )
-    return Trajectory(None if topology is None else Path(topology), reader)
 
 
 def _cache_folder() -> Path | None:
@@ -194,7 +237,7 @@ class Trajectory:
 
     @property
     def format(self) -> str:
-        """The file's format: "XTC", "DCD", "NCDF", …; of several files all: "XTC, TRR"."""
+        """The file's format: "XTC", "NCDF", "H5MD", …; of several files all: "XTC, TRR"."""
         return self._reader.format
 
     @property
@@ -273,6 +316,10 @@ class Trajectory:
         """Whether names and masses of atoms are to be had."""
         return self.topology is not None or self._universe is not None
 
+    def frame_numbers(self, frames: FrameChoice) -> NDArray[np.int64]:
+        """Return the numbers of frames, chosen as for `read`."""
+        return frame_numbers(resolve_frames(frames, self.n_frames, str(self.path)))
+
     def select(self, selection: AtomChoice) -> "Selection":
         """Select atoms.
 
@@ -318,8 +365,8 @@ class Trajectory:
             An array `(n_frames, n_atoms, 3)`, float32, C order, to write positions to instead of a
             new one.
         velocities, forces
-            Whether to read these too. TRR and NCDF can hold them. Frames without are NaN, as are
-            the positions of TRR frames that have none.
+            Whether to read these too. TRR, NCDF and H5MD can hold them. Frames without are NaN, as
+            are the positions of TRR frames that have none.
 
         Raises
         ------

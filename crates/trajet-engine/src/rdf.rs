@@ -3,11 +3,10 @@
 use std::sync::Mutex;
 
 use trajet_io::{Atoms, Block, Error};
-use trajet_kernels::cell::Cell;
 pub use trajet_kernels::pairs::Bins;
 use trajet_kernels::pairs::{Groups, Misplaced, PairCounter, block_labels};
 
-use crate::analysis::{Analysis, Pass, Refusal, State};
+use crate::analysis::{Analysis, Pass, Refusal, State, cell_of};
 use crate::places::{Places, together};
 
 /// What is asked for.
@@ -79,7 +78,7 @@ impl Analysis for Rdf {
                      millions of cells away: leave this frame out"
                 ))
             };
-            let cell = Cell::new(block.meta.cells[i]).ok_or_else(|| {
+            let cell = cell_of(block, i)?.ok_or_else(|| {
                 refused("it has no unit cell, whose volume an RDF needs: leave this frame out")
             })?;
             let a = self.places[0].gather(block.frame(i), &mut gathered);

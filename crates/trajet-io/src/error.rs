@@ -118,7 +118,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// The first bytes are of no format that is read here.
-    #[error("{}: frame 0 at byte 0: of no format that is read ({looks_like}): XTC, TRR, DCD and NCDF (Amber's NetCDF 3) are, and the topology comes before the trajectory", path.display())]
+    #[error("{}: frame 0 at byte 0: of no format that is read ({looks_like}): XTC, TRR, DCD, NCDF (Amber's NetCDF 3) and H5MD are, and the topology comes before the trajectory", path.display())]
     UnknownFormat {
         /// The file.
         path: PathBuf,
@@ -153,6 +153,21 @@ pub enum Error {
         needed: u64,
         /// Bytes from `offset` to the end of the file.
         left: u64,
+    },
+    /// The file has room for frames that were never written.
+    #[error(
+        "{}: frame {frame} was never written, although the file has room for {n_frames} frames: \
+         let the program that writes it end{}",
+        path.display(),
+        whole_frames(*frame)
+    )]
+    Unwritten {
+        /// The file.
+        path: PathBuf,
+        /// The first frame that is not there.
+        frame: u64,
+        /// Frames for which there is room.
+        n_frames: u64,
     },
     /// A frame has another number of atoms than the first.
     #[error(
@@ -261,6 +276,26 @@ pub enum Error {
         format: &'static str,
         /// Which vectors were asked for.
         field: &'static str,
+    },
+    /// An output's format has no place for something that it is to hold.
+    #[error("{}: frame {frame}: {format} cannot hold {what}: {remedy}", path.display())]
+    CannotHold {
+        /// The output.
+        path: PathBuf,
+        /// Its frame.
+        frame: u64,
+        /// Its format.
+        format: &'static str,
+        /// What would be lost, or wrong.
+        what: String,
+        /// What to do about it.
+        remedy: &'static str,
+    },
+    /// An output is there already.
+    #[error("{}: is there already: give another name, or replace it with --force (force=True)", path.display())]
+    Exists {
+        /// The output.
+        path: PathBuf,
     },
     /// The caller asked to stop.
     #[error("interrupted")]

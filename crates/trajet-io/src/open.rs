@@ -1,4 +1,5 @@
-//! The door: finds the format of a file by its first bytes. The only room that knows all formats.
+//! The door: finds the format of a file by its first bytes, and the encoder of an output by its format.
+//! The only room that knows all formats.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,6 +7,7 @@ use std::time::Instant;
 
 use crate::reader::{OpenOptions, Opening, ParallelFor, Reader};
 use crate::source::Source;
+use crate::writer::{Encoder, Format, Plan, Workspace};
 use crate::{Error, dcd, ncdf, trr, xtc};
 
 /// Opens a trajectory of any format that is known, by its first bytes.
@@ -40,6 +42,21 @@ pub fn open(
         return Ok(Arc::new(ncdf::Reader::open(source, options, threads, opening)?));
     }
     Err(Error::UnknownFormat { path: path.to_owned(), looks_like: describe(first) })
+}
+
+/// Makes the encoder of an output, and makes sure that it can hold the first frame.
+///
+/// # Errors
+/// [`Error::CannotHold`].
+pub fn encoder(format: Format, plan: &Plan<'_>) -> Result<Arc<dyn Encoder>, Error> {
+    let encoder: Arc<dyn Encoder> = match format {
+        Format::Xtc => Arc::new(xtc::Encoder::new(plan)?),
+        Format::Trr => Arc::new(trr::Encoder::new(plan)?),
+        Format::Dcd => Arc::new(dcd::Encoder::new(plan)?),
+        Format::Ncdf => Arc::new(ncdf::Encoder::new(plan)?),
+    };
+    encoder.encode(0, plan.first, &mut Workspace::default(), &mut Vec::new())?;
+    Ok(encoder)
 }
 
 /// What the first bytes of a file that cannot be read suggest.

@@ -106,6 +106,8 @@ pub struct Scratch {
     unordered: Vec<f32>,
     /// What the last format that read with this keeps between frames.
     own: Option<Box<dyn Any + Send>>,
+    /// The how manieth call this is: what a format keeps of the bytes belongs to one.
+    pub(crate) call: u64,
     /// What decoders may use.
     pub(crate) set: InstructionSet,
     /// What was asked of the storage and of the decoders.
@@ -126,6 +128,7 @@ impl Scratch {
             window: Window::default(),
             unordered: Vec::new(),
             own: None,
+            call: 0,
             set,
             meter: Meter::default(),
             stop: None,
@@ -142,6 +145,7 @@ impl Scratch {
     #[must_use]
     pub fn renewed(mut self) -> Self {
         self.window.forget();
+        self.call += 1;
         self.meter = Meter::default();
         self
     }
@@ -176,6 +180,9 @@ pub enum Field {
 }
 
 impl Field {
+    /// All kinds.
+    pub const ALL: [Field; 3] = [Field::Positions, Field::Velocities, Field::Forces];
+
     /// The word that messages use.
     pub fn name(self) -> &'static str {
         match self {
@@ -213,6 +220,8 @@ pub struct Said {
     pub step: i64,
     /// a, b, c (Å), α, β, γ (degrees); NaN where the frame has none.
     pub cell: [f64; 6],
+    /// Box vectors (Å), where they are turned (as in [`FrameMeta`]).
+    pub turned: Option<[f64; 9]>,
 }
 
 /// A file that can be read at any frame by any number of threads at once: there is no cursor.
@@ -303,14 +312,14 @@ pub trait Reader: Send + Sync {
             scratch.check_stop()?;
             let out = &mut out[k * frame_len..(k + 1) * frame_len];
             let target = if atoms.order().is_some() { &mut unordered[..] } else { &mut out[..] };
-            let Said { time, step, cell } = self.read_frame(wanted, at, scratch, target)?;
+            let said = self.read_frame(wanted, at, scratch, target)?;
             if let Some(order) = atoms.order() {
                 let sorted = unordered.as_chunks::<3>().0;
                 for (position, &place) in out.as_chunks_mut::<3>().0.iter_mut().zip(order) {
                     *position = sorted[place as usize];
                 }
             }
-            meta.push(frames.get(at), time, step, cell);
+            meta.push(frames.get(at), said);
         }
         scratch.unordered = unordered;
         Ok(())

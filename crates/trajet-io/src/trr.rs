@@ -5,19 +5,22 @@
 
 mod frame;
 mod head;
+mod writer;
 
 use std::ops::Range;
 use std::time::Instant;
 
 use trajet_simd::multiversion;
 
+use crate::block::{cell_from_vectors, turned_vectors};
 use crate::indexed::Indexed;
 use crate::reader::{self, Field, OpenOptions, Opening, ParallelFor, Said, Scratch, Wanted};
 use crate::source::{Meter, Source};
 use crate::xdr::{f32_at, f64_at};
-use crate::{Error, Fault, Frames, Raw, cell_from_vectors, walk};
+use crate::{Error, Fault, Frames, Raw, walk};
 pub use frame::{Frame, Reals};
 use head::{Head, MAGIC, MOST_FRONT_BYTES, Trr, real_at};
+pub use writer::Encoder;
 
 const ANGSTROM_PER_NM: f64 = 10.0;
 
@@ -125,12 +128,14 @@ struct Own {
 
 /// What a frame says of itself; `front` is the frame up to the end of its box at least.
 fn said(head: &Head, front: &[u8]) -> Said {
-    let mut cell = [f64::NAN; 6];
+    let (mut cell, mut turned) = ([f64::NAN; 6], None);
     if let Some(place) = head.part(0) {
         let real = |k: usize| real_at(front, head.real, place.start + k * head.real);
-        cell = cell_from_vectors(&std::array::from_fn(real), ANGSTROM_PER_NM);
+        let vectors = std::array::from_fn(real);
+        cell = cell_from_vectors(&vectors, ANGSTROM_PER_NM);
+        turned = turned_vectors(&vectors, ANGSTROM_PER_NM);
     }
-    Said { time: head.time, step: i64::from(head.step), cell }
+    Said { time: head.time, step: i64::from(head.step), cell, turned }
 }
 
 /// By what the stored numbers are multiplied.

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::index::{Finder, Found, Mark, find};
 use crate::reader::{OpenOptions, ParallelFor};
 use crate::source::{Meter, Source, Window};
-use crate::{Error, Fault, FrameIndex};
+use crate::{Error, Fault, FrameIndex, IndexState};
 
 /// A piece for a thread of its own is at least this large.
 const LEAST_PIECE: u64 = 16 << 20;
@@ -65,7 +65,11 @@ pub(crate) fn frames_of<H: Headed>(
     meter: &mut Meter,
 ) -> Result<Found, Error> {
     let walk = Walk::<H> { source, options, threads, format: PhantomData };
-    let found = find(&walk, source, options, meter)?;
+    let mut found = find(&walk, source, options, meter)?;
+    if found.state == IndexState::Loaded && !walk.ends_in_cut(&found.index, meter) {
+        let anew = OpenOptions { rebuild_index: true, ..options.clone() };
+        found = find(&walk, source, &anew, meter)?;
+    }
     if source.size() > found.index.end() && !options.allow_truncated_tail {
         return Err(walk.cut(&found.index, meter)?);
     }
@@ -94,6 +98,9 @@ impl<H: Headed> Finder for Walk<'_, H> {
     const SHORTEST_FRAME: u64 = H::SHORTEST_FRAME;
 
     fn agrees(&self, index: &FrameIndex, meter: &mut Meter) -> Result<bool, Error> {
+        if index.offset(0) != 0 {
+            return Ok(false);
+        }
         let mut window = Window::default();
         let last = index.n_frames() - 1;
         for k in 0..=SAMPLES.min(last) {
@@ -176,6 +183,16 @@ impl<H: Headed> Finder for Walk<'_, H> {
 }
 
 impl<H: Headed> Walk<'_, H> {
+    /// Whether there is no whole frame behind those of `index`.
+    fn ends_in_cut(&self, index: &FrameIndex, meter: &mut Meter) -> bool {
+        let (frame, offset) = (index.n_frames() as u64, index.end());
+        offset == self.source.size()
+            || matches!(
+                self.next(&mut Window::default(), offset, frame, index.n_atoms(), 1, meter),
+                Ok(Next::Cut { .. })
+            )
+    }
+
     /// The error for a file whose last frame is not whole.
     fn cut(&self, index: &FrameIndex, meter: &mut Meter) -> Result<Error, Error> {
         let (frame, offset) = (index.n_frames() as u64, index.end());

@@ -7,22 +7,27 @@
 
 mod batch;
 mod decode;
+mod encode;
 mod frame;
 mod head;
 mod radix;
 mod scan;
+mod steps;
+mod writer;
 
 use std::time::Instant;
 
+use crate::block::{cell_from_vectors, turned_vectors};
 use crate::index::Mark;
 use crate::indexed::Indexed;
 use crate::reader::{self, Field, OpenOptions, Opening, ParallelFor, Said, Scratch, Wanted};
 use crate::source::Source;
-use crate::{Atoms, Error, Fault, Frames, Raw, cell_from_vectors, walk};
+use crate::{Atoms, Error, Fault, Frames, Raw, walk};
 use decode::{ANGSTROM_PER_NM, Decoded, Memory, Used};
 pub use frame::{Frame, Positions};
 use head::{Head, Xtc};
 pub use head::{MAGIC, MAGIC_LARGE, PLAIN_ATOMS};
+pub use writer::Encoder;
 
 /// Whether a file that begins with `first` may be an XTC trajectory.
 pub fn sniff(first: &[u8]) -> bool {
@@ -137,8 +142,9 @@ impl reader::Reader for Reader {
             decode::angstroms(set, head, bytes, at_hand, atoms, memory, out).map(|done| (done, ()))
         })?;
         let Mark { time, step, .. } = head.mark();
-        let cell = cell_from_vectors(&head.vectors.map(f64::from), f64::from(ANGSTROM_PER_NM));
-        Ok(Said { time, step, cell })
+        let (vectors, scale) = (head.vectors.map(f64::from), f64::from(ANGSTROM_PER_NM));
+        let cell = cell_from_vectors(&vectors, scale);
+        Ok(Said { time, step, cell, turned: turned_vectors(&vectors, scale) })
     }
 
     fn read_raw(&self, frame: u64, scratch: &mut Scratch) -> Result<Raw, Error> {

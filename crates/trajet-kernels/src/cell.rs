@@ -61,12 +61,18 @@ impl Cell {
             true => c,
             false => (c * c - cx * cx - cy * cy).sqrt(),
         };
-        let vectors = [[a, 0.0, 0.0], [b * cos_gamma, b * sin_gamma, 0.0], [cx, cy, cz]];
+        Cell::of_vectors([[a, 0.0, 0.0], [b * cos_gamma, b * sin_gamma, 0.0], [cx, cy, cz]])
+    }
+
+    /// The cell of three vectors (Å), however they are turned. None where they lie in a plane, as far
+    /// as `f32` coordinates can tell, or where a number is not finite.
+    pub fn of_vectors(vectors: [Vector; 3]) -> Option<Self> {
         let given = Basis::new(vectors);
-        let volume = vectors[0][0] * vectors[1][1] * vectors[2][2];
+        let volume = dot(cross(vectors[0], vectors[1]), vectors[2]).abs();
+        let around: f64 = vectors.iter().map(|&v| square(v).sqrt()).sum();
         let thinnest = given.heights().into_iter().fold(f64::INFINITY, f64::min);
         // Written so that not-a-number is refused as well.
-        if !(volume > 0.0 && volume.is_finite() && thinnest >= FLATTEST * (a + b + c)) {
+        if !(volume > 0.0 && volume.is_finite() && thinnest >= FLATTEST * around) {
             return None;
         }
         let reduced = Basis::new(reduce(vectors)?);
@@ -77,7 +83,8 @@ impl Cell {
         Some(Cell { vectors, volume, reduced, images, surely_shortest })
     }
 
-    /// The box vectors, row by row: the first along x, the second in the plane of x and y.
+    /// The box vectors, row by row; made from lengths and angles, the first along x, the second in the
+    /// plane of x and y.
     pub fn vectors(&self) -> &[Vector; 3] {
         &self.vectors
     }
@@ -94,10 +101,7 @@ impl Cell {
 
     /// Coordinates along the box vectors, in their lengths.
     pub fn fractional(&self, position: Vector) -> Vector {
-        let [[ax, ..], [bx, by, _], [cx, cy, cz]] = self.vectors;
-        let c = position[2] / cz;
-        let b = (position[1] - c * cy) / by;
-        [(position[0] - b * bx - c * cx) / ax, b, c]
+        Basis::new(self.vectors).coordinates(position)
     }
 
     /// The image whose fractional coordinates are from 0 to 1, as far as rounding goes.
@@ -361,6 +365,20 @@ pub(crate) mod tests {
             ] {
                 prop_assert!((square - other).abs() < 1e-8 * (1.0 + square));
             }
+        }
+
+        #[test]
+        fn turned_vectors_have_the_same_distances(numbers in cells(), d in point(300.0)) {
+            let cell = Cell::new(numbers).unwrap();
+            // A rotation by thirds about the diagonal, and a reflection.
+            let turn = |[x, y, z]: Vector| [z, x, -y];
+            let turned = Cell::of_vectors(cell.vectors().map(turn)).unwrap();
+            let (square, other) = (
+                cell.distance_squared(d, [0.0; 3]),
+                turned.distance_squared(turn(d), [0.0; 3]),
+            );
+            prop_assert!((square - other).abs() < 1e-7 * (1.0 + square), "{} {}", square, other);
+            prop_assert!((turned.volume() / cell.volume() - 1.0).abs() < 1e-9);
         }
 
         #[test]

@@ -169,7 +169,7 @@ mod tests {
 
     /// Positions in the cell, around it and far away, some of them in the same place.
     fn positions(n: std::ops::Range<usize>) -> impl Strategy<Value = Vec<f32>> {
-        let x = || prop_oneof![4 => 0.0..60.0f32, 2 => -300.0..300.0f32, 1 => Just(5.0f32)];
+        let x = || prop_oneof![4 => 0.0..60.0f32, 2 => -300.0..300.0f32, 1 => Just(5.0f32), 1 => -1e-9..1e-9f32];
         prop::collection::vec([x(), x(), x()], n).prop_map(|points| points.concat())
     }
 
@@ -259,6 +259,30 @@ mod tests {
             let rest = counted(InstructionSet::default(), &cell, Groups::Two(&a[60..], &a), None, &bins);
             let sum: Vec<u64> = some.iter().zip(&rest).map(|(x, y)| x + y).collect();
             prop_assert_eq!(&same, &sum);
+        }
+
+        #[test]
+        fn the_distance_of_a_pair_does_not_depend_on_which_comes_first(
+            numbers in cells(), a in positions(2..30), b in positions(2..30)
+        ) {
+            // Bins so narrow that the last bits of the distance show.
+            let cell = Cell::new(numbers).unwrap();
+            let point = |p: &[f32]| [0, 1, 2].map(|k| f64::from(p[k]));
+            let distance = cell.distance_squared(point(&a), point(&b)).sqrt();
+            let Some(bins) = Bins::new(2000, (distance - 1e-11, distance + 1e-11)) else {
+                return Ok(());
+            };
+            let set = InstructionSet::default();
+            let counts = counted(set, &cell, Groups::Two(&a, &b), None, &bins);
+            prop_assert_eq!(&counts, &counted(set, &cell, Groups::Two(&b, &a), None, &bins));
+            if numbers[3..] == [90.0; 3] && a[..3].iter().chain(&b[..3]).all(|x| x.abs() < 60.0) {
+                prop_assert!(counts.iter().sum::<u64>() > 0, "found there");
+            }
+            let all = [&a[..], &b[..]].concat();
+            let counts = counted(set, &cell, Groups::Same(&all), None, &bins);
+            prop_assert_eq!(&counts, &counted(set, &cell, Groups::Two(&all, &all), None, &bins));
+            let turned = [&b[..], &a[..]].concat();
+            prop_assert_eq!(&counts, &counted(set, &cell, Groups::Same(&turned), None, &bins));
         }
 
         #[test]
@@ -453,16 +477,21 @@ mod tests {
         {
             let [alpha, beta, gamma] = angles;
             let cell = Cell::new([41.0, 42.0, 43.0, alpha, beta, gamma]).unwrap();
-            // Multiples of irrational numbers fill a box evenly, without order.
-            let part = |i: i32, root: f64| (f64::from(i) * root.sqrt()).fract() * 50.0;
-            let atom = |i: i32| [2.0, 3.0, 5.0].map(|root| part(i, root) as f32);
-            let atoms: Vec<f32> = (0..700).flat_map(atom).collect();
-            let distances = reference::pair_distances(cell.vectors(), &atoms, &atoms, None);
-            for reach in [4.0, 9.0, 14.0, 23.0] {
-                let bins = Bins::new(75, (0.0, reach)).unwrap();
-                let counts =
-                    counted(InstructionSet::default(), &cell, Groups::Same(&atoms), None, &bins);
-                check(&counts, &distances, &bins).unwrap();
+            // Multiples of irrational numbers fill a box evenly, without order. Three make a molecule.
+            let part = |i: i32, root: f64| (f64::from(i / 3) * root.sqrt()).fract() * 50.0;
+            let atom = |i: i32| [2.0, 3.0, 5.0].map(|root| part(i, root) as f32 + (i % 3) as f32);
+            let atoms: Vec<f32> = (0..450).flat_map(atom).collect();
+            let molecules = block_labels(450, 3);
+            for labels in [None, Some([&molecules[..], &molecules])] {
+                let distances = reference::pair_distances(cell.vectors(), &atoms, &atoms, labels);
+                for reach in [4.0, 9.0, 14.0, 23.0] {
+                    let bins = Bins::new(75, (0.0, reach)).unwrap();
+                    for groups in [Groups::Same(&atoms[..]), Groups::Two(&atoms, &atoms)] {
+                        let counts =
+                            counted(InstructionSet::default(), &cell, groups, labels, &bins);
+                        check(&counts, &distances, &bins).unwrap();
+                    }
+                }
             }
         }
     }

@@ -46,10 +46,13 @@ class AnalysisError(TrajetError, ValueError):
 
 class TaskError(TrajetError, RuntimeError):
     '''A task failed through a defect of trajet.'''
+
+class MissingPackageError(TrajetError, ImportError):
+    '''A package that only this needs is not installed.'''
 ";
 
 /// Names of the exceptions, all of which the package shows.
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 10] = [
     "TrajetError",
     "FormatError",
     "TruncatedError",
@@ -59,6 +62,7 @@ const NAMES: [&str; 9] = [
     "OutputError",
     "AnalysisError",
     "TaskError",
+    "MissingPackageError",
 ];
 
 /// Adds the exceptions to the native module.
@@ -93,7 +97,7 @@ pub(crate) fn from_io(py: Python<'_>, error: &Error) -> PyErr {
         }
         Error::NotAFile { folder: true, .. } => return PyIsADirectoryError::new_err(message),
         Error::NotAFile { .. } => return PyOSError::new_err(message),
-        Error::Truncated { .. } => "TruncatedError",
+        Error::Truncated { .. } | Error::Unwritten { .. } => "TruncatedError",
         Error::Stale { .. } | Error::Changed { .. } => "StaleIndexError",
         Error::FrameOutOfRange { .. } => "FrameError",
         Error::AtomOutOfRange { .. } => "SelectionError",

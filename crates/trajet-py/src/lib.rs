@@ -3,6 +3,7 @@
 mod arrays;
 mod control;
 mod error;
+mod h5md;
 mod reader;
 mod run;
 
@@ -28,6 +29,8 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::distances_plan, module)?)?;
     module.add_function(wrap_pyfunction!(run::rdf_plan, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
+    module.add_function(wrap_pyfunction!(h5md::cells_of_vectors, module)?)?;
+    module.add_function(wrap_pyfunction!(h5md::pack_chunks, module)?)?;
     module.add_function(wrap_pyfunction!(run::available_threads, module)?)?;
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! An open trajectory, seen from Python.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray3};
 use pyo3::exceptions::PyValueError;
@@ -12,6 +12,7 @@ use trajet_io::{Chain, Field, FrameMeta, Meter, OpenOptions, Scratch, Wanted};
 use crate::arrays::{PyFrames, atoms, cells};
 use crate::control::FromPython;
 use crate::error::from_io;
+use crate::h5md::PyDescription;
 
 /// Atoms read between two looks for Ctrl-C: some tens of milliseconds.
 const ATOMS_BETWEEN_SIGNALS: usize = 4_000_000;
@@ -58,6 +59,28 @@ impl Reader {
         let mut control = FromPython::new(progress);
         let opened = py.detach(|| trajet_engine::open(&paths, &options, threads, &mut control));
         control.check()?;
+        let inner = opened.map_err(|error| from_io(py, &error))?;
+        Ok(Reader { inner, spare: Mutex::default() })
+    }
+
+    /// The reader of an HDF5 file of which `description` tells; making that took `seconds`.
+    #[staticmethod]
+    #[pyo3(signature = (path, description, *, allow_truncated_tail, request_size, seconds))]
+    fn described(
+        py: Python<'_>,
+        path: PathBuf,
+        description: PyDescription<'_>,
+        allow_truncated_tail: bool,
+        request_size: usize,
+        seconds: f64,
+    ) -> PyResult<Self> {
+        let description = description.to_description()?;
+        let options = OpenOptions { allow_truncated_tail, request_size, ..OpenOptions::default() };
+        let described_ns = (seconds * 1e9) as u64;
+        let opened = py.detach(|| {
+            let reader = trajet_io::h5md::Reader::open(&path, description, &options, described_ns)?;
+            Chain::join(vec![Arc::new(reader)], false)
+        });
         let inner = opened.map_err(|error| from_io(py, &error))?;
         Ok(Reader { inner, spare: Mutex::default() })
     }

@@ -81,6 +81,8 @@ def reference_positions(
             f"reference positions of shape {array.shape} do not fit {main.n_atoms} atoms:"
             f" expected ({main.n_atoms}, 3)"
         )
+    if not np.isfinite(array).all():
+        raise ValueError("reference positions must be finite numbers")
     return [array]
 
 

@@ -99,7 +99,7 @@ def _facts(opened: Trajectory) -> Iterator[tuple[str, str]]:
     if reader.truncated_tail:
         yield "cut", f"{reader.truncated_tail} bytes of an unfinished frame at the end are left out"
     if opened.index_state == "computed":
-        yield "index", "none needed: frames are of equal size"
+        yield "index", "none needed: the format tells where frames are"
     else:
         where = "in memory only" if opened.index_path is None else str(opened.index_path)
         yield "index", f"{opened.index_state}, {where}"
@@ -167,7 +167,7 @@ def index(
         if not quiet:
             where: Path | str = opened.index_path or "in memory only: no folder could be written"
             if opened.index_state == "computed":
-                where = "nothing to keep: frames are of equal size"
+                where = "nothing to keep: the format tells where frames are"
             click.echo(f"{file}: {opened.n_frames} frames, {opened.index_state}, {where}")
 
 

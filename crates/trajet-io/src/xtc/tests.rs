@@ -9,9 +9,10 @@ use trajet_simd::InstructionSet;
 
 use super::radix::{FIRST_SMALL, LAST_SMALL, Radix, SMALL_SIZES};
 use super::{Frame, MAGIC, MAGIC_LARGE, Positions};
+use crate::index::Sidecar;
 use crate::{
-    Atoms, Error, Fault, FrameMeta, Frames, IndexState, OpenOptions, ParallelFor, Raw, Reader,
-    Scratch, Serial, Wanted, open,
+    Atoms, Error, Fault, FrameIndex, FrameMeta, Frames, IndexState, OpenOptions, ParallelFor, Raw,
+    Reader, Scratch, Serial, Wanted, open,
 };
 
 /// Bits, most significant first.
@@ -455,5 +456,39 @@ fn the_index_is_the_same_for_any_number_of_pieces() {
     for pieces in [2, 3, 5] {
         let reader = open(&file.path, &without_sidecar(), &Backwards(pieces)).unwrap();
         assert_eq!(reader.index(), serial.index());
+    }
+}
+
+#[test]
+fn a_kept_index_that_lacks_frames_at_either_end_is_built_anew() {
+    let whole = water_like(20);
+    for bytes in [&whole[..], &whole[..whole.len() - 4]] {
+        let file = on_disk(bytes);
+        let lax = OpenOptions { allow_truncated_tail: true, ..OpenOptions::default() };
+        let reader = open(&file.path, &lax, &Serial).unwrap();
+        let n = reader.index().n_frames();
+        for kept in [1..n, 0..n - 1, 0..3, 5..6] {
+            let mut index = FrameIndex::new(12);
+            for frame in kept {
+                let (begin, end) =
+                    (reader.index().offset(frame as u64), reader.index().offset(frame as u64 + 1));
+                index.push(
+                    begin,
+                    end,
+                    reader.index().times()[frame],
+                    reader.index().steps()[frame],
+                );
+            }
+            let sidecar = Sidecar::of(&file.path, *b"XTC ", None);
+            sidecar.save(reader.stamp(), &index).unwrap();
+            let again = open(&file.path, &lax, &Serial).unwrap();
+            assert_eq!((again.index(), again.opening().state), (reader.index(), IndexState::Built));
+            sidecar.save(reader.stamp(), &index).unwrap();
+            match open(&file.path, &OpenOptions::default(), &Serial) {
+                Ok(again) => assert_eq!(again.index(), reader.index()),
+                Err(Error::Truncated { frame: 19, .. }) => assert!(bytes.len() < whole.len()),
+                Err(other) => panic!("{other}"),
+            }
+        }
     }
 }

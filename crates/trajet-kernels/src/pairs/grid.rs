@@ -261,3 +261,45 @@ fn place_of(
     }
     placed
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cell::tests::cells;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn shortest_images_within_reach_are_in_neighbours(
+            numbers in cells(),
+            part in 0.05..1.5f64,
+            samples in prop::collection::vec((
+                [0.0..1.0f64, 0.0..1.0f64, 0.0..1.0f64],
+                [-1.0..1.0f64, -1.0..1.0f64, -1.0..1.0f64],
+                prop_oneof![Just(0.999_999), 0.0..1.0f64],
+            ), 100),
+        ) {
+            let cell = Cell::new(numbers).unwrap();
+            let reach = part * cell.volume().cbrt();
+            let grid = Grid::new(&cell, reach, 100_000);
+            let rows = grid.neighbours();
+            for (from, direction, length) in samples {
+                let from = combine(&grid.basis.vectors, from);
+                // From a point, a vector of the reach or of any length, as its shortest image.
+                let scale = reach * length / square(direction).sqrt().max(1e-9);
+                let difference = cell.shortest(direction.map(|x| x * scale));
+                let to = minus(from, difference.map(|x| -x));
+                let place = |point: Vector| {
+                    let f = grid.basis.coordinates(point);
+                    [0, 1, 2].map(|k| (f[k] * f64::from(grid.divisions[k])).floor() as i32)
+                };
+                let (from, to) = (place(from), place(to));
+                let offset = [0, 1, 2].map(|k| to[k] - from[k]);
+                let seen = |row: &Row| {
+                    row.along == offset[1..] && (row.first..=row.last).contains(&offset[0])
+                };
+                prop_assert!(rows.iter().any(seen), "{:?} of {:?}", offset, grid.divisions);
+            }
+        }
+    }
+}

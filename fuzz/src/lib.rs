@@ -1,0 +1,15 @@
+//! Fuzz targets of every parser: what they do with an input, and the first inputs.
+//!
+//! A target writes its input to a file, opens it in several ways and reads all that can be read. No
+//! input may panic, take more memory than its size allows, or last ten seconds; and what is read must
+//! not depend on the way: see [`trajectory`] and [`sidecar`]. CONTRIBUTING.md says how to run them.
+
+mod case;
+mod memory;
+mod reading;
+pub mod seeds;
+mod sidecar;
+mod stored;
+
+pub use case::{Format, trajectory};
+pub use sidecar::sidecar;

@@ -1,0 +1,130 @@
+//! All frames of a file, read in one way, and comparisons between two ways.
+
+use trajet_io::{Atoms, Error, Field, FrameMeta, Frames, Reader, Scratch, Wanted};
+use trajet_simd::InstructionSet;
+
+use crate::memory::Budget;
+
+/// Vectors of a case, over all frames, at most; later frames are not read. Of the harness' memory
+/// alone, and far above what the short inputs of a run hold.
+const MOST_VECTORS: usize = 1 << 17;
+
+/// How to read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way<'a> {
+    pub(crate) set: InstructionSet,
+    pub(crate) field: Field,
+    pub(crate) atoms: &'a Atoms,
+    pub(crate) backwards: bool,
+}
+
+/// One frame as it was read; what is no number is equal to what is no number.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Got {
+    /// `[n_atoms, 3]`.
+    pub(crate) vectors: Vec<u32>,
+    /// Time and cell.
+    pub(crate) numbers: [u64; 7],
+    pub(crate) step: i64,
+}
+
+/// What became of each frame, by its number.
+pub(crate) type Reading = Vec<Result<Got, Error>>;
+
+/// Comparable also where it is no number.
+pub(crate) fn bits(value: f32) -> u32 {
+    if value.is_nan() { u32::MAX } else { value.to_bits() }
+}
+
+fn wide_bits(value: f64) -> u64 {
+    if value.is_nan() { u64::MAX } else { value.to_bits() }
+}
+
+/// How many frames of a file are read.
+pub(crate) fn n_frames(reader: &dyn Reader) -> usize {
+    let index = reader.index();
+    index.n_frames().min((MOST_VECTORS / index.n_atoms()).max(1))
+}
+
+/// Reads frame by frame, with one scratch.
+pub(crate) fn read(reader: &dyn Reader, way: Way<'_>) -> Reading {
+    let mut budget = Budget::of(reader.source().size());
+    let n = n_frames(reader);
+    let frames = match way.backwards {
+        false => Frames::all(n),
+        true => Frames::Strided { first: n as u64 - 1, step: -1, count: n },
+    };
+    let Way { atoms, field, .. } = way;
+    let wanted = Wanted { frames: &frames, atoms, field };
+    let mut out = budget.ours(|| vec![0.0; atoms.len() * 3]);
+    let mut reading: Reading = budget.ours(|| Vec::with_capacity(n));
+    let mut scratch = Scratch::on(way.set);
+    for at in 0..n {
+        let mut meta = FrameMeta::default();
+        let result = budget
+            .theirs(|| reader.read_into(&wanted, at..at + 1, &mut scratch, &mut out, &mut meta));
+        budget.ours(|| reading.push(result.map(|()| got(&out, &meta))));
+        if reading[at].is_ok() {
+            assert_eq!(meta.frames, [frames.get(at)]);
+        }
+    }
+    if way.backwards {
+        reading.reverse();
+    }
+    reading
+}
+
+fn got(out: &[f32], meta: &FrameMeta) -> Got {
+    let [a, b, c, alpha, beta, gamma] = meta.cells[0].map(wide_bits);
+    Got {
+        vectors: out.iter().copied().map(bits).collect(),
+        numbers: [wide_bits(meta.times[0]), a, b, c, alpha, beta, gamma],
+        step: meta.steps[0],
+    }
+}
+
+/// The same values or the same errors.
+pub(crate) fn assert_same(a: &Reading, b: &Reading, what: &str) {
+    assert_eq!(a.len(), b.len(), "{what}: number of frames");
+    for (frame, pair) in a.iter().zip(b).enumerate() {
+        match pair {
+            (Ok(a), Ok(b)) => assert_eq!(a, b, "{what}: frame {frame}"),
+            (Err(a), Err(b)) => {
+                assert_eq!(a.to_string(), b.to_string(), "{what}: frame {frame}");
+            }
+            (a, b) => panic!("{what}: frame {frame}: {a:?} and {b:?}"),
+        }
+    }
+}
+
+/// Where all atoms were read, some of them can be read, with the same values.
+pub(crate) fn assert_part(whole: &Reading, part: &Reading, list: &[i64], what: &str) {
+    assert_eq!(whole.len(), part.len(), "{what}: number of frames");
+    for (frame, pair) in whole.iter().zip(part).enumerate() {
+        match pair {
+            (Ok(whole), Ok(part)) => {
+                let vectors = whole.vectors.as_chunks::<3>().0;
+                assert_eq!(part.vectors.len(), 3 * list.len(), "{what}: frame {frame}");
+                for (vector, &atom) in part.vectors.as_chunks::<3>().0.iter().zip(list) {
+                    let whole = vectors[atom as usize];
+                    assert_eq!(*vector, whole, "{what}: frame {frame}, atom {atom}");
+                }
+                assert_eq!((part.numbers, part.step), (whole.numbers, whole.step), "{what}");
+            }
+            (Ok(_), Err(error)) => panic!("{what}: frame {frame}: {error}"),
+            (Err(_), _) => {}
+        }
+    }
+}
+
+/// Where one way could read, so can the other, with the same values.
+pub(crate) fn assert_follows(first: &Reading, second: &Reading, what: &str) {
+    assert_eq!(first.len(), second.len(), "{what}: number of frames");
+    for (frame, pair) in first.iter().zip(second).enumerate() {
+        match pair {
+            (Ok(first), Ok(second)) => assert_eq!(first, second, "{what}: frame {frame}"),
+            (Ok(_), Err(error)) => panic!("{what}: frame {frame}: {error}"),
+            (Err(_), _) => {}
+        }
+    }
+}

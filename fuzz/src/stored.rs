@@ -1,0 +1,61 @@
+//! What a raw frame means in the units of the reader: the naive twin of the decoders.
+
+use trajet_io::ncdf::{Scale, Stored, Values};
+use trajet_io::trr::Reals;
+use trajet_io::xtc::Positions;
+use trajet_io::{Field, Raw};
+
+use crate::reading::bits;
+
+/// The bits of all vectors; none where the frame does not hold them.
+pub(crate) fn vectors(raw: &Raw, field: Field) -> Option<Vec<u32>> {
+    let floats: Vec<f32> = match (raw, field) {
+        (Raw::Xtc(frame), Field::Positions) => match &frame.positions {
+            Positions::Integers { precision, triples } => {
+                let inverse = 1.0 / precision;
+                triples.iter().flatten().map(|&n| (n as f32 * inverse) * 10.0).collect()
+            }
+            Positions::Floats(floats) => floats.iter().flatten().map(|nm| nm * 10.0).collect(),
+        },
+        (Raw::Trr(frame), field) => {
+            let (reals, scale) = match field {
+                Field::Positions => (&frame.positions, 10.0),
+                Field::Velocities => (&frame.velocities, 10.0),
+                Field::Forces => (&frame.forces, 0.1),
+            };
+            match reals.as_ref()? {
+                Reals::Single(values) => values.iter().map(|v| v * scale).collect(),
+                Reals::Double(values) => values.iter().map(|&v| v as f32 * scale).collect(),
+            }
+        }
+        (Raw::Dcd(frame), Field::Positions) => {
+            let n = frame.axes[0].len();
+            (0..n).flat_map(|atom| [0, 1, 2].map(|axis| frame.axes[axis][atom])).collect()
+        }
+        (Raw::Ncdf(frame), Field::Positions) => scaled(&frame.coordinates, 1.0),
+        (Raw::Ncdf(frame), Field::Velocities) => scaled(frame.velocities.as_ref()?, 1.0),
+        (Raw::Ncdf(frame), Field::Forces) => scaled(frame.forces.as_ref()?, 4.184),
+        _ => return None,
+    };
+    Some(floats.into_iter().map(bits).collect())
+}
+
+/// Values times their factor, in the precision of the one that has more, then times `unit`.
+fn scaled(stored: &Stored, unit: f32) -> Vec<f32> {
+    let (factor, is_double) = match stored.scale_factor {
+        None => (1.0, false),
+        Some(Scale::Float(factor)) => (f64::from(factor), false),
+        Some(Scale::Double(factor)) => (factor, true),
+    };
+    // A factor that is one but for its last digits is one.
+    let is_one = (factor - 1.0).abs() <= 1e-9 * factor.abs().max(1.0);
+    let (factor, is_double) = if is_one { (1.0, false) } else { (factor, is_double) };
+    let value = |value: f32| value * unit;
+    match &stored.values {
+        Values::Float(values) if is_double => {
+            values.iter().map(|&v| value((f64::from(v) * factor) as f32)).collect()
+        }
+        Values::Float(values) => values.iter().map(|v| value(v * factor as f32)).collect(),
+        Values::Double(values) => values.iter().map(|v| value((v * factor) as f32)).collect(),
+    }
+}
