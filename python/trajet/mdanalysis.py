@@ -162,6 +162,9 @@ def from_atomgroup(atoms: Any) -> FromAtomGroup:
     if not all(isinstance(name, (str, Path)) for name in names):
         raise SelectionError(_REFUSE + "its Universe does not read files by their names")
     topology = universe.filename
+    # A chain counts its own time through; that of the frame is the file's.
+    with _quiet():
+        time = float(trajectory.ts.time)
     return FromAtomGroup(
         paths=tuple(Path(str(name)) for name in names),
         topology=None if topology is None else Path(str(topology)),
@@ -170,8 +173,7 @@ def from_atomgroup(atoms: Any) -> FromAtomGroup:
         n_atoms=len(universe.atoms),
         n_frames=len(trajectory),
         frame=int(trajectory.frame),
-        # A chain counts its own time through; that of the frame is the file's.
-        time=float(trajectory.ts.time),
+        time=time,
         positions=np.asarray(atoms.positions, dtype=np.float32),
     )
 

@@ -71,8 +71,8 @@ impl ParallelFor for Threads {
     }
 }
 
-/// Opens the files of a trajectory on `threads` threads, while the calling thread shows progress (in bytes that the
-/// index covers) and looks for a stop.
+/// Opens the files of a trajectory on `threads` threads, while the calling thread shows progress (in
+/// bytes that the index covers) and looks for a stop.
 ///
 /// # Errors
 /// As [`trajet_io::chain::open`]; [`trajet_io::Error::Interrupted`] where `control` asked for it.
