@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -17,7 +18,15 @@ from trajet.trajectory import Trajectory
 @options.files
 @options.continuous
 @options.truncated
-def info(files: list[str], continuous: bool, allow_truncated_tail: bool) -> None:
+@options.particles
+@options.units
+def info(
+    files: list[str],
+    continuous: bool,
+    allow_truncated_tail: bool,
+    particles: str | None,
+    units: dict[str, str] | None,
+) -> None:
     """Say what trajectories hold.
 
     The first look at a file builds its index and keeps it beside the file. Several files of the
@@ -32,7 +41,9 @@ def info(files: list[str], continuous: bool, allow_truncated_tail: bool) -> None
     """
     n_atoms = set()
     for k, file in enumerate(files):
-        opened = _opened([file], allow_truncated_tail=allow_truncated_tail)
+        opened = _opened(
+            [file], allow_truncated_tail=allow_truncated_tail, particles=particles, units=units
+        )
         n_atoms.add(opened.n_atoms)
         if k:
             click.echo()
@@ -46,17 +57,9 @@ def info(files: list[str], continuous: bool, allow_truncated_tail: bool) -> None
         )
 
 
-def _opened(
-    files: list[str], *, continuous: bool = False, allow_truncated_tail: bool
-) -> Trajectory:
+def _opened(files: list[str], **how: Any) -> Trajectory:
     with progress("indexing", "B") as show:
-        return trajet.open(
-            None,
-            *files,
-            continuous=continuous,
-            allow_truncated_tail=allow_truncated_tail,
-            progress=show,
-        )
+        return trajet.open(None, *files, progress=show, **how)
 
 
 def _print(facts: Iterator[tuple[str, str]]) -> None:

@@ -71,6 +71,27 @@ def _path(suffixes: tuple[str, ...]) -> Callable[..., Path | None]:
     return check
 
 
+def _units(
+    _: click.Context, param: click.Parameter, value: tuple[str, ...]
+) -> dict[str, str] | None:
+    """Split QUANTITY=UNIT; that a quantity is known is checked where the file is opened."""
+    for one in value:
+        if "=" not in one:
+            raise click.BadParameter(f"{one!r} is not of the form position=nm", param=param)
+    return dict(one.split("=", 1) for one in value) or None
+
+
+particles = click.option(
+    "--particles", metavar="NAME", help="Group of particles of an H5MD file that has several."
+)
+units = click.option(
+    "--unit",
+    "units",
+    multiple=True,
+    callback=_units,
+    metavar="QUANTITY=UNIT",
+    help="Unit that an H5MD file does not name: position=nm, time=ps, velocity=…, force=….",
+)
 def in_order(given: tuple[str, ...]) -> list[str]:
     """Return the files that were given: patterns as the files that they match, parts in order.
 
@@ -220,6 +241,8 @@ _SHARED = (
         help="Bytes of a read request: 256KiB (default) for local disks, 8MiB for network ones.",
     ),
     truncated,
+    particles,
+    units,
     click.option(
         "-o", "--output", callback=_path((".npz", ".csv")), metavar="FILE", help=".npz or .csv"
     ),
@@ -261,6 +284,8 @@ def analysis(
             threads: int | None,
             request_size: int,
             allow_truncated_tail: bool,
+            particles: str | None,
+            units: dict[str, str] | None,
             output: Path | None,
             plot: Path | None,
             report: Path | None,
@@ -282,6 +307,8 @@ def analysis(
                     request_size=request_size,
                     threads=threads,
                     progress=show,
+                    particles=particles,
+                    units=units,
                 )
             job = Job(
                 trajectory=opened,

@@ -58,11 +58,17 @@ fn shuffled(raw: &[u8], width: usize) -> Vec<u8> {
 }
 
 fn deflated(raw: &[u8]) -> Vec<u8> {
-    let mut state = flate2::Compress::new(flate2::Compression::new(1), true);
-    let mut out = Vec::with_capacity(2 * raw.len() + 1000);
-    let finish = flate2::FlushCompress::Finish;
-    assert_eq!(state.compress_vec(raw, &mut out, finish).unwrap(), flate2::Status::StreamEnd);
-    out
+    thread_local! {
+        static STATE: std::cell::RefCell<flate2::Compress> =
+            flate2::Compress::new(flate2::Compression::new(1), true).into();
+    }
+    STATE.with_borrow_mut(|state| {
+        state.reset();
+        let mut out = Vec::with_capacity(2 * raw.len() + 1000);
+        let finish = flate2::FlushCompress::Finish;
+        assert_eq!(state.compress_vec(raw, &mut out, finish).unwrap(), flate2::Status::StreamEnd);
+        out
+    })
 }
 
 impl Drawn {
@@ -211,11 +217,11 @@ fn drawn() -> impl Strategy<Value = Drawn> {
     let place = prop_oneof![
         1 => Just(Place::Held),
         2 => Just(Place::Contiguous),
-        9 => ((1..6usize), (1..30usize), (1..=4usize), filters)
+        9 => ((1..6usize), (3..30usize), (1..=4usize), filters)
             .prop_map(|(f, a, x, filters)| Place::Chunked([f, a, x], filters)),
     ];
     let factor = prop_oneof![Just(1.0f32), Just(10.0), Just(0.01)];
-    (1..25usize, 1..14usize, forms(), factor, place, 0..1000u64).prop_map(
+    (1..25usize, 1..9usize, forms(), factor, place, 0..1000u64).prop_map(
         |(n_atoms, n_frames, form, factor, place, seed)| Drawn {
             n_atoms,
             n_frames,
@@ -232,6 +238,18 @@ fn chosen(n: usize, list: &[u16]) -> Vec<u64> {
     list.iter().map(|&k| u64::from(k) % n as u64).collect()
 }
 
+/// A frame as it stands in the file.
+fn stored(drawn: &Drawn, frame: usize) -> Stored {
+    let numbers = (0..drawn.n_atoms)
+        .flat_map(|atom| (0..3).map(move |axis| (atom, axis)))
+        .map(|(atom, axis)| value(drawn, frame, atom, axis));
+    let values = match drawn.form.double {
+        true => Values::Double(numbers.collect()),
+        false => Values::Float(numbers.map(|v| v as f32).collect()),
+    };
+    Stored { values, factor: drawn.factor }
+}
+
 proptest! {
     #[test]
     fn what_is_written_is_read(
@@ -244,7 +262,8 @@ proptest! {
         let options = OpenOptions { request_size, ..OpenOptions::default() };
         let reader = made.open_with(&options).unwrap();
         let atoms: Vec<i64> = chosen(drawn.n_atoms, &atoms).iter().map(|&a| a as i64).collect();
-        let listed = Frames::Listed(chosen(drawn.n_frames, &frames).into());
+        let frames = chosen(drawn.n_frames, &frames);
+        let listed = Frames::Listed(frames.as_slice().into());
         let wanted = Atoms::listed(&atoms, drawn.n_atoms).unwrap();
         let every: Vec<i64> = (0..drawn.n_atoms as i64).collect();
         let all = Atoms::all(drawn.n_atoms);
@@ -266,44 +285,20 @@ proptest! {
                 prop_assert_eq!(meta.steps[k], frames.get(k) as i64 * 10);
                 prop_assert_eq!(meta.cells[k][0], frames.get(k) as f64);
             }
-            prop_assert_eq!(got, expected);
-        }
-    }
-
-    #[test]
-    fn every_instruction_set_reads_the_same(drawn in drawn()) {
-        let made = Made::of(&drawn);
-        let reader = made.open().unwrap();
-        let (frames, atoms) = (Frames::all(drawn.n_frames), Atoms::all(drawn.n_atoms));
-        let expected = read_all(&reader).unwrap();
-        for set in InstructionSet::available() {
-            let mut scratch = Scratch::on(set);
-            let got = read(&reader, &frames, &atoms, Field::Positions, &mut scratch).unwrap().0;
             prop_assert_eq!(&got, &expected);
+            for set in InstructionSet::available() {
+                let scratch = &mut Scratch::on(set);
+                let (same, _) = read(&reader, &frames, atoms, Field::Positions, scratch).unwrap();
+                prop_assert_eq!(&same, &expected);
+            }
         }
-    }
-
-    #[test]
-    fn raw_frames_are_what_was_stored(drawn in drawn()) {
-        let made = Made::of(&drawn);
-        let reader = made.open().unwrap();
-        let mut scratch = Scratch::default();
-        for frame in 0..drawn.n_frames {
-            let Raw::H5md(raw) = reader.read_raw(frame as u64, &mut scratch).unwrap() else {
-                panic!("another format");
-            };
-            let numbers = (0..drawn.n_atoms)
-                .flat_map(|atom| (0..3).map(move |axis| (atom, axis)))
-                .map(|(atom, axis)| value(&drawn, frame, atom, axis));
-            let values = match drawn.form.double {
-                true => Values::Double(numbers.collect()),
-                false => Values::Float(numbers.map(|v| v as f32).collect()),
-            };
-            let stored = Stored { values, factor: drawn.factor };
-            prop_assert_eq!(raw.positions, Some(stored));
-            prop_assert_eq!((raw.time, raw.step), (frame as f64 * 0.5, 10 * frame as i64));
-            prop_assert_eq!((raw.velocities, raw.forces), (None, None));
-        }
+        let frame = frames[0] as usize % drawn.n_frames;
+        let Raw::H5md(raw) = reader.read_raw(frame as u64, &mut scratch).unwrap() else {
+            panic!("another format");
+        };
+        prop_assert_eq!(raw.positions, Some(stored(&drawn, frame)));
+        prop_assert_eq!((raw.time, raw.step), (frame as f64 * 0.5, 10 * frame as i64));
+        prop_assert_eq!((raw.velocities, raw.forces), (None, None));
     }
 
     #[test]
