@@ -92,6 +92,8 @@ units = click.option(
     metavar="QUANTITY=UNIT",
     help="Unit that an H5MD file does not name: position=nm, time=ps, velocity=…, force=….",
 )
+
+
 def in_order(given: tuple[str, ...]) -> list[str]:
     """Return the files that were given: patterns as the files that they match, parts in order.
 

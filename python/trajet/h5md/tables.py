@@ -81,8 +81,8 @@ def describe(
         if "Pande" in _text(file.attrs.get("conventions", "")):
             return look.mdtraj(file)
         raise FormatError(
-            f"{path}: an HDF5 file that holds neither H5MD (a group 'particles') nor a trajectory of"
-            " mdtraj: convert it with the program that wrote it"
+            f"{path}: an HDF5 file that holds neither H5MD (a group 'particles') nor a trajectory"
+            " of mdtraj: convert it with the program that wrote it"
         )
 
 
@@ -358,12 +358,12 @@ class _Look:
         return numbers.astype(np.int64)
 
     def _array(self, dataset: Any) -> NDArray[Any]:
-        """Read a dataset, if its numbers are in the file: a large one that is not would fill memory."""
+        """Read a dataset, if its numbers are in the file: one that is not could fill memory."""
         there = min(dataset.id.get_storage_size(), Path(self.path).stat().st_size)
         if dataset.nbytes > there * (_MOST_OF_A_BYTE if dataset.compression else 1):
             raise TruncatedError(
-                f"{self.path}: {dataset.name.strip('/')} was not written to its end: let the program"
-                " that writes it go on"
+                f"{self.path}: {dataset.name.strip('/')} was not written to its end: let the"
+                " program that writes it go on"
             )
         return np.asarray(dataset[()])
 
@@ -441,8 +441,8 @@ class _Look:
             by = known.factor(quantity, named, where)
             if given is not None and known.factor(quantity, given, where) != by:
                 raise _OptionError(
-                    f"{where} is in {named}, as the file says, not in {given}: leave units= (--unit)"
-                    f" for {quantity} out"
+                    f"{where} is in {named}, as the file says, not in {given}: leave units="
+                    f" (--unit) for {quantity} out"
                 )
             return by
         if given is not None:
@@ -512,8 +512,8 @@ class _Look:
             return None
         if not all((np.diff(steps) > 0).all() for steps in (rows.steps, frames.steps)):
             raise self._error(
-                f"{name} has other steps than the positions, and they do not ascend: it cannot be told"
-                " which belong together"
+                f"{name} has other steps than the positions, and they do not ascend: it cannot be"
+                " told which belong together"
             )
         at = np.minimum(np.searchsorted(rows.steps, frames.steps), rows.n - 1)
         there = rows.steps[at] == frames.steps
