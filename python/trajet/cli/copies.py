@@ -79,7 +79,7 @@ def convert(
 
     \b
     Examples:
-      trajet convert run.trr run.xtc
+      trajet convert run.trr run.xtc --no-velocities
       trajet convert part*.xtc all.xtc --continuous
       trajet convert run.xtc ca.xtc --topology top.gro --select "name CA" --topology-out ca.pdb
       trajet convert run.xtc every10.dcd --step 10
