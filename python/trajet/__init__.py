@@ -29,6 +29,7 @@ from trajet._trajet import (
     __version__,
 )
 from trajet.analysis import dihedrals, distances, rdf, rmsd, rmsf
+from trajet.conversion import Conversion, convert, split
 from trajet.pools.local import LocalPool
 from trajet.pools.pool import Pool
 from trajet.result import AtomValues, Dihedrals, Distances, RadialDistribution, Report, Series
@@ -45,6 +46,7 @@ __all__ = [
     "AnalysisError",
     "AtomValues",
     "Block",
+    "Conversion",
     "Dihedrals",
     "Distances",
     "FormatError",
@@ -64,10 +66,12 @@ __all__ = [
     "TrajetError",
     "TruncatedError",
     "__version__",
+    "convert",
     "dihedrals",
     "distances",
     "open",
     "rdf",
     "rmsd",
     "rmsf",
+    "split",
 ]

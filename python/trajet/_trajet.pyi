@@ -100,6 +100,21 @@ def rdf_plan(
 def pack_chunks(
     vectors: NDArray[np.float32], chunk: tuple[int, int], *, level: int, threads: int
 ) -> list[tuple[int, int, int, bytes]]: ...
+def convert(
+    reader: Reader,
+    frames: Frames,
+    atoms_wanted: NDArray[np.int64] | None,
+    path: Path,
+    *,
+    precision: float | None,
+    double: bool | None,
+    velocities: bool,
+    forces: bool,
+    allow_loss: bool,
+    force: bool,
+    threads: int,
+    progress: Progress | None,
+) -> tuple[int, list[str], dict[str, Any]]: ...
 def available_threads() -> int: ...
 def run(
     reader: Reader,

@@ -162,6 +162,9 @@ def from_atomgroup(atoms: Any) -> FromAtomGroup:
     if not all(isinstance(name, (str, Path)) for name in names):
         raise SelectionError(_REFUSE + "its Universe does not read files by their names")
     topology = universe.filename
+    # A chain counts its own time through; that of the frame is the file's.
+    with _quiet():
+        time = float(trajectory.ts.time)
     return FromAtomGroup(
         paths=tuple(Path(str(name)) for name in names),
         topology=None if topology is None else Path(str(topology)),
@@ -170,8 +173,7 @@ def from_atomgroup(atoms: Any) -> FromAtomGroup:
         n_atoms=len(universe.atoms),
         n_frames=len(trajectory),
         frame=int(trajectory.frame),
-        # A chain counts its own time through; that of the frame is the file's.
-        time=float(trajectory.ts.time),
+        time=time,
         positions=np.asarray(atoms.positions, dtype=np.float32),
     )
 
@@ -202,6 +204,40 @@ def masses(atoms: Any, where: str) -> NDArray[np.float64]:
             " weights as numbers"
         )
     return values
+
+
+def check_structure(path: Path) -> None:
+    """Make sure that MDAnalysis writes structures of this ending.
+
+    Raises
+    ------
+    ValueError
+        If it does not.
+    """
+    from MDAnalysis.core._get_readers import get_writer_for
+
+    try:
+        get_writer_for(str(path), multiframe=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{path}: MDAnalysis writes no structure with this ending: use .pdb or .gro"
+        ) from error
+
+
+def write_structure(
+    path: Path, atoms: Any, positions: NDArray[np.float32], cell: NDArray[np.float64]
+) -> None:
+    """Write atoms as MDAnalysis does for the ending of the path."""
+    with _quiet():
+        universe = atoms.universe
+        kept, box = universe.atoms.positions, universe.dimensions
+        try:
+            atoms.positions = positions
+            universe.dimensions = None if np.isnan(cell).any() else cell
+            atoms.write(str(path))
+        finally:
+            universe.atoms.positions = kept
+            universe.dimensions = box
 
 
 def residue_numbers(atoms: Any) -> NDArray[np.int64] | None:

@@ -58,7 +58,8 @@ def beside(path: Path) -> Iterator[Path]:
     OutputError
         If writing fails; then nothing is left behind.
     """
-    own = path.with_name(f".trajet-{os.getpid()}-{secrets.token_hex(6)}.tmp")
+    # Some writers go by the ending.
+    own = path.with_name(f".trajet-{os.getpid()}-{secrets.token_hex(6)}.tmp{path.suffix}")
     try:
         # As private as the user's mask says, like any file that a program makes.
         os.close(os.open(own, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))

@@ -19,6 +19,8 @@ use crate::report::{RunReport, TaskReport, WorkerReport};
 use crate::schedule::{Event, Instruction, Schedule};
 use crate::tree::{Merger, Node};
 
+pub mod convert;
+
 /// How often the calling thread looks for a stop and shows progress.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -69,8 +71,8 @@ impl ParallelFor for Threads {
     }
 }
 
-/// Opens the files of a trajectory on `threads` threads, while the calling thread shows progress (in bytes that the
-/// index covers) and looks for a stop.
+/// Opens the files of a trajectory on `threads` threads, while the calling thread shows progress (in
+/// bytes that the index covers) and looks for a stop.
 ///
 /// # Errors
 /// As [`trajet_io::chain::open`]; [`trajet_io::Error::Interrupted`] where `control` asked for it.

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::reader::{OpenOptions, Opening, ParallelFor, Reader, Scratch, Wanted};
 use crate::source::Handles;
-use crate::{Error, FrameIndex, FrameMeta, Frames, IndexState, Raw};
+use crate::{Atoms, Error, FrameIndex, FrameMeta, Frames, IndexState, Raw};
 
 /// Most files of a chain that are open at the same time, beside those that are read just then.
 pub const MOST_OPEN: usize = 64;
@@ -374,6 +374,22 @@ impl Chain {
         self.check(&Frames::Strided { first: frame, step: 1, count: 1 })?;
         let Place { segment, frame: within } = self.place(frame);
         let read = self.segments[segment].reader.read_raw(within, scratch);
+        read.map_err(|error| self.in_chain(error, frame))
+    }
+
+    /// Reads some atoms of one frame as its format stores them.
+    ///
+    /// # Errors
+    /// As [`Chain::read_into`].
+    pub fn read_raw_of(
+        &self,
+        frame: u64,
+        atoms: &Atoms,
+        scratch: &mut Scratch,
+    ) -> Result<Raw, Error> {
+        self.check(&Frames::Strided { first: frame, step: 1, count: 1 })?;
+        let Place { segment, frame: within } = self.place(frame);
+        let read = self.segments[segment].reader.read_raw_of(within, atoms, scratch);
         read.map_err(|error| self.in_chain(error, frame))
     }
 

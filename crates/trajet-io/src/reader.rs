@@ -262,6 +262,18 @@ pub trait Reader: Send + Sync {
     /// As [`Reader::read_into`].
     fn read_raw(&self, frame: u64, scratch: &mut Scratch) -> Result<Raw, Error>;
 
+    /// Reads some atoms of one frame, in their order, as the format stores them.
+    ///
+    /// # Errors
+    /// As [`Reader::read_into`].
+    fn read_raw_of(&self, frame: u64, atoms: &Atoms, scratch: &mut Scratch) -> Result<Raw, Error> {
+        let raw = self.read_raw(frame, scratch)?;
+        Ok(match atoms.listed_indices() {
+            Some(list) => raw.take(&list),
+            None => raw,
+        })
+    }
+
     /// The open file.
     fn source(&self) -> &Source {
         &self.file().source

@@ -148,23 +148,28 @@ impl reader::Reader for Reader {
     }
 
     fn read_raw(&self, frame: u64, scratch: &mut Scratch) -> Result<Raw, Error> {
+        self.read_raw_of(frame, &Atoms::all(self.file.index.n_atoms()), scratch)
+    }
+
+    fn read_raw_of(&self, frame: u64, atoms: &Atoms, scratch: &mut Scratch) -> Result<Raw, Error> {
         let frames = Frames::Strided { first: frame, step: 1, count: 1 };
         self.file.index.check(&frames, self.file.source.path())?;
-        let atoms = Atoms::all(self.file.index.n_atoms());
         let (head, positions) =
             self.with_frame(&frames, 0, scratch, |head, bytes, at_hand, memory| {
                 let Some(packed) = &head.packed else {
-                    let mut floats = vec![[0.0; 3]; head.n_atoms];
-                    let decoded = decode::plain(head, bytes, at_hand, &atoms, &mut floats, |nm| nm);
+                    let mut floats = vec![[0.0; 3]; atoms.n_sorted()];
+                    let decoded = decode::plain(head, bytes, at_hand, atoms, &mut floats, |nm| nm);
                     return Ok((decoded, Positions::Floats(floats)));
                 };
-                let mut triples = vec![[0; 3]; head.n_atoms];
+                let mut triples = vec![[0; 3]; atoms.n_sorted()];
                 let decoded =
-                    decode::integers(head, packed, bytes, at_hand, &atoms, memory, &mut triples)?;
+                    decode::integers(head, packed, bytes, at_hand, atoms, memory, &mut triples)?;
                 Ok((decoded, Positions::Integers { precision: packed.precision, triples }))
             })?;
         let Head { magic, step, time, vectors, .. } = head;
-        Ok(Raw::Xtc(Frame { magic, step, time, vectors, positions }))
+        let frame = Frame { magic, step, time, vectors, positions };
+        let order = |order: &[u32]| order.iter().map(|&place| place as usize).collect::<Vec<_>>();
+        Ok(Raw::Xtc(atoms.order().map(|o| frame.take(&order(o))).unwrap_or(frame)))
     }
 }
 

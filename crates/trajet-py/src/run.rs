@@ -213,7 +213,10 @@ fn stages_dict<'py>(py: Python<'py>, stages: &Stages) -> PyResult<Bound<'py, PyD
     Ok(dict)
 }
 
-fn report_dict<'py>(py: Python<'py>, report: &RunReport) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn report_dict<'py>(
+    py: Python<'py>,
+    report: &RunReport,
+) -> PyResult<Bound<'py, PyDict>> {
     let workers = PyList::empty(py);
     for (number, worker) in report.workers.iter().enumerate() {
         let dict = PyDict::new(py);

@@ -92,6 +92,8 @@ units = click.option(
     metavar="QUANTITY=UNIT",
     help="Unit that an H5MD file does not name: position=nm, time=ps, velocity=…, force=….",
 )
+
+
 def in_order(given: tuple[str, ...]) -> list[str]:
     """Return the files that were given: patterns as the files that they match, parts in order.
 
@@ -312,7 +314,7 @@ def analysis(
                 )
             job = Job(
                 trajectory=opened,
-                frames=_frames(opened, start, stop, step, begin, end),
+                frames=choose_frames(opened, start, stop, step, begin, end),
                 pool=LocalPool(threads=threads),
                 outputs={"output": output, "plot": plot, "report": report},
                 quiet=quiet,
@@ -327,7 +329,7 @@ def analysis(
     return make
 
 
-def _frames(
+def choose_frames(
     opened: Trajectory,
     start: int | None,
     stop: int | None,

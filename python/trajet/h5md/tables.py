@@ -141,9 +141,7 @@ class _Look:
         where = group.name.strip("/")
         names = {"position": "positions", "velocity": "velocities", "force": "forces"}
         elements = {
-            name: element
-            for name in names
-            if (element := self._member(group, name)) is not None
+            name: element for name in names if (element := self._member(group, name)) is not None
         }
         for name, element in elements.items():
             if not hasattr(element, "keys") or self._member(element, "value") is None:
@@ -249,7 +247,9 @@ class _Look:
         found = group[name]
         info = h5py(self.path).h5o.get_info
         if info(found.id).fileno != info(group.id).fileno:
-            raise self._error(f"{group.name}/{name} stands in another file: join them with h5repack")
+            raise self._error(
+                f"{group.name}/{name} stands in another file: join them with h5repack"
+            )
         return found
 
     def _particles(self, file: Any) -> Any:
@@ -311,7 +311,9 @@ class _Look:
                 " 'h5repack -f SHUF -f GZIP=2 OLD NEW'"
             )
         if _SHUFFLE in codes and filters[0][2][:1] != (value.dtype.itemsize,):
-            raise self._error(f"{where} is shuffled by other than its numbers: repack it (h5repack)")
+            raise self._error(
+                f"{where} is shuffled by other than its numbers: repack it (h5repack)"
+            )
         table = array.array("Q")
 
         def row(chunk: Any, extend: Any = table.extend) -> None:
@@ -359,12 +361,12 @@ class _Look:
         return numbers.astype(np.int64)
 
     def _array(self, dataset: Any) -> NDArray[Any]:
-        """Read a dataset, if its numbers are in the file: a large one that is not would fill memory."""
+        """Read a dataset, if its numbers are in the file: one that is not could fill memory."""
         there = min(dataset.id.get_storage_size(), Path(self.path).stat().st_size)
         if dataset.nbytes > there * (_MOST_OF_A_BYTE if dataset.compression else 1):
             raise TruncatedError(
-                f"{self.path}: {dataset.name.strip('/')} was not written to its end: let the program"
-                " that writes it go on"
+                f"{self.path}: {dataset.name.strip('/')} was not written to its end: let the"
+                " program that writes it go on"
             )
         return np.asarray(dataset[()])
 
@@ -431,7 +433,9 @@ class _Look:
         self.remarks.append(f"of {rows} frames {n} have a {name}: {least} count")
         return least
 
-    def _factor(self, quantity: str, dataset: Any, attribute: str, usual: str | None = None) -> float:
+    def _factor(
+        self, quantity: str, dataset: Any, attribute: str, usual: str | None = None
+    ) -> float:
         """Return what makes Å, ps, … of the numbers of a dataset."""
         where = f"{self.path}: {dataset.name.strip('/')}"
         named = _text(dataset.attrs.get(attribute, "")) or None
@@ -440,8 +444,8 @@ class _Look:
             by = known.factor(quantity, named, where)
             if given is not None and known.factor(quantity, given, where) != by:
                 raise _OptionError(
-                    f"{where} is in {named}, as the file says, not in {given}: leave units= (--unit)"
-                    f" for {quantity} out"
+                    f"{where} is in {named}, as the file says, not in {given}: leave units="
+                    f" (--unit) for {quantity} out"
                 )
             return by
         if given is not None:
@@ -510,8 +514,8 @@ class _Look:
             return None
         if not all((np.diff(steps) > 0).all() for steps in (rows.steps, frames.steps)):
             raise self._error(
-                f"{name} has other steps than the positions, and they do not ascend: it cannot be told"
-                " which belong together"
+                f"{name} has other steps than the positions, and they do not ascend: it cannot be"
+                " told which belong together"
             )
         at = np.minimum(np.searchsorted(rows.steps, frames.steps), rows.n - 1)
         there = rows.steps[at] == frames.steps

@@ -1,7 +1,7 @@
 """Units of HDF5 trajectories, as H5MD's module of units, MDAnalysis and mdtraj spell them.
 
-Each factor makes Å, ps, Å/ps or kJ/(mol Å). They are the numbers of MDAnalysis, so that products are
-equal in every bit, but for the newton, which follows the Avogadro constant of 2018.
+Each factor makes Å, ps, Å/ps or kJ/(mol Å). They are the numbers of MDAnalysis, so that products
+are equal in every bit, but for the newton, which follows the Avogadro constant of 2018.
 """
 
 from collections.abc import Mapping
@@ -68,7 +68,8 @@ def factor(quantity: str, unit: str, where: str) -> float:
         examples = {"time": "ps, fs, ns", "velocity": "nm ps-1", "force": "kJ mol-1 nm-1"}
         raise FormatError(
             f"{where}: the unit {unit!r} of {quantity} is not known"
-            f" ({examples.get(quantity, 'nm, Angstrom, pm')} are, among others): change the attribute"
+            f" ({examples.get(quantity, 'nm, Angstrom, pm')} are, among others): change the"
+            " attribute"
         )
     return found
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from trajet.trajectory import AtomChoice, FrameChoice, Trajectory
 
 SUFFIXES = (".h5md", ".h5")
-# Bytes of a chunk, before it is packed. Smaller ones are more requests and are packed less well; larger
-# ones are unpacked whole for a frame or a few atoms. docs/performance.md has the measurement.
+# Bytes of a chunk, before it is packed. Smaller ones are more requests and are packed less well;
+# larger ones are unpacked whole for a frame or a few atoms.
 _CHUNK_BYTES = 2**18
 # Bytes that are packed at a time, at most.
 _BATCH_BYTES = 2**26
@@ -48,7 +48,8 @@ def write(
     Parameters
     ----------
     path
-        Where it goes, with the ending .h5md or .h5; what stands there is replaced once all is written.
+        Where it goes, with the ending .h5md or .h5; what stands there is replaced once all is
+        written.
     trajectory
         An open trajectory.
     frames
@@ -58,11 +59,11 @@ def write(
     velocities, forces
         Whether to write these too. Frames without are left out of them.
     compression
-        1 (fast) to 9 (small): chunks are shuffled and compressed with gzip, which loses nothing; None
-        for none. Every program that reads H5MD reads both.
+        1 (fast) to 9 (small): chunks are shuffled and compressed with gzip, which loses nothing;
+        None for none. Every program that reads H5MD reads both.
     chunk
-        Frames and atoms of a chunk, the unit in which packed files are read; None for whole frames up
-        to 256 KiB, and parts of larger frames.
+        Frames and atoms of a chunk, the unit in which packed files are read; None for whole frames
+        up to 256 KiB, and parts of larger frames.
     threads
         Threads that pack chunks; None for all cores.
     author
@@ -143,7 +144,7 @@ def write(
 
 
 def default_chunk(n_atoms: int, n_frames: int) -> tuple[int, int]:
-    """Return frames and atoms of a chunk: whole frames up to 256 KiB, or equal parts of a larger one."""
+    """Return frames and atoms of a chunk: whole frames up to 256 KiB, or parts of a larger one."""
     frame = 12 * n_atoms
     if frame <= _CHUNK_BYTES:
         return min(n_frames, _CHUNK_BYTES // frame), n_atoms
@@ -164,7 +165,8 @@ class _Packing:
         """Refuse chunks of nothing, and such as HDF5 does not store."""
         if self.frames < 1 or self.atoms < 1 or 12 * self.frames * self.atoms >= 2**32:
             raise ValueError(
-                f"a chunk has frames and atoms and less than 4 GiB, not {self.frames} x {self.atoms}"
+                "a chunk has frames and atoms and less than 4 GiB, not"
+                f" {self.frames} x {self.atoms}"
             )
 
     def batch(self, n_atoms: int) -> int:
@@ -248,10 +250,9 @@ class _Series:
 
 def _there(values: NDArray[np.float32], n_empty: int) -> NDArray[np.bool_]:
     """Tell which frames are there: the others are all NaN, and counted."""
-    there = np.ones(len(values), np.bool_)
-    if n_empty:
-        there = ~np.isnan(values).all(axis=(1, 2))
-    return there
+    if not n_empty:
+        return np.ones(len(values), np.bool_)
+    return np.asarray(~np.isnan(values).all(axis=(1, 2)))
 
 
 def _head(file: Any, author: str) -> Any:
@@ -282,7 +283,7 @@ def _box(group: Any, cells: NDArray[np.float64]) -> None:
 
 
 def _vectors(cells: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the vectors of cells, `(n, 3, 3)`: the first along x, the second in the plane of x and y."""
+    """Return the vectors of cells, `(n, 3, 3)`: the first along x, the second in plane with y."""
     a, b, c, *angles = cells.T
     # Exact where nothing needs to be rounded.
     cos = [np.where(angle == 90, 0.0, np.cos(np.radians(angle))) for angle in angles]

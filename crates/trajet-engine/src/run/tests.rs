@@ -9,14 +9,14 @@ use trajet_io::{Atoms, OpenOptions};
 
 const ATOMS: usize = 7;
 
-struct Made {
+pub(super) struct Made {
     folder: tempfile::TempDir,
     path: PathBuf,
     positions: Vec<f32>,
 }
 
 /// An XTC file of seven atoms (stored as plain floats) that move about.
-fn made(n_frames: usize) -> Made {
+pub(super) fn made(n_frames: usize) -> Made {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("made.xtc");
     let (mut bytes, mut positions, mut state) = (Vec::new(), Vec::new(), 7u64);
@@ -36,16 +36,16 @@ fn made(n_frames: usize) -> Made {
     Made { folder, path, positions }
 }
 
-fn opened(made: &Made) -> Chain {
+pub(super) fn opened(made: &Made) -> Chain {
     let options = OpenOptions { sidecar: false, request_size: 4096, ..OpenOptions::default() };
     open(std::slice::from_ref(&made.path), &options, 2, &mut Quiet::default()).unwrap()
 }
 
 /// Never stops; counts what it is told.
 #[derive(Default)]
-struct Quiet {
+pub(super) struct Quiet {
     last: usize,
-    stop_at_once: bool,
+    pub(super) stop_at_once: bool,
 }
 
 impl Control for Quiet {

@@ -1,7 +1,8 @@
 //! The other way: integer coordinates to the chain of groups that [`super::scan`] describes.
 //!
 //! The format leaves open which atoms become a run and when the small size changes. The choices here
-//! are those of GROMACS, found from its files, so that a frame of its own comes back byte for byte:
+//! are those of F. van Hoesel's compression as GROMACS makes them, written from what is known of them and
+//! checked against its files, so that a frame of its own comes back byte for byte:
 //!
 //! 1. The first small size is the smallest one not below the least distance (the sum of the absolute
 //!    differences by axis) of two atoms in a row. It then stays within eight steps of the table.
@@ -12,6 +13,9 @@
 //!    of its differences is as long as half of the next smaller size.
 //! 4. Flag and five bits are written where the run has another length than the last one, or the size
 //!    changes.
+//!
+//! Departure: the table is never left. GROMACS counts one entry more than it has, where atoms in a row
+//! are all more than five million steps apart; such frames are sound here, but not byte for byte its own.
 
 use trajet_simd::multiversion;
 
