@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use trajet_io::{Chain, Field, FrameMeta, Meter, OpenOptions, Scratch, Wanted};
 
-use crate::arrays::{PyFrames, atoms, cells};
+use crate::arrays::{PyFrames, atoms, cells, turned};
 use crate::control::FromPython;
 use crate::error::from_io;
 use crate::h5md::PyDescription;
@@ -200,6 +200,7 @@ impl Reader {
         dict.set_item("times", PyArray1::from_vec(py, meta.times))?;
         dict.set_item("steps", PyArray1::from_vec(py, meta.steps))?;
         dict.set_item("cells", cells(py, &meta.cells)?)?;
+        dict.set_item("turned", turned(py, &meta.turned)?)?;
         dict.set_item("counts", counts(py, &scratch.meter)?)?;
         self.spare().push(scratch);
         Ok(dict)

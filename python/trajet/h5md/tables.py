@@ -430,7 +430,10 @@ class _Look:
                     else ""
                 )
             )
-        self.remarks.append(f"of {rows} frames {n} have a {name}: {least} count")
+        # Series that were written together were ended together.
+        remark = f"of {max(n, rows)} frames {least} were written to their end: these count"
+        if remark not in self.remarks:
+            self.remarks.append(remark)
         return least
 
     def _factor(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, output
-from trajet._trajet import FormatError
+from trajet._trajet import FormatError, OutputError
 from trajet.h5md.library import h5py
 
 if TYPE_CHECKING:
@@ -76,9 +76,9 @@ def write(
     MissingPackageError
         If h5py is not installed.
     OutputError
-        If the file cannot be written.
+        If the file cannot be written, or the steps of the frames go back, which H5MD forbids.
     ValueError
-        If an option means nothing, or the steps of the frames go back, which H5MD does not allow.
+        If an option means nothing.
     FormatError
         If a frame has no positions, or none has the velocities or forces asked for.
 
@@ -102,7 +102,7 @@ def write(
     if len(numbers) == 0:
         raise ValueError(f"{path}: there is no frame to write: choose some")
     if (np.diff(steps) < 0).any():
-        raise ValueError(
+        raise OutputError(
             f"{path}: the steps of the frames go back, which H5MD does not allow: choose frames in"
             " ascending order, or a run without its repeated part"
         )
@@ -116,7 +116,7 @@ def write(
     with output.beside(path) as own, module.File(own, "w") as file:
         group = _head(file, author)
         series = {name: _Series(group, name, n_atoms, packing) for name in fields}
-        cells = []
+        boxes = []
         for begin in range(0, len(numbers), size := packing.batch(n_atoms)):
             here = numbers[begin : begin + size]
             for name, one in series.items():
@@ -124,7 +124,7 @@ def write(
                 got = trajectory.reader.read(here, indices, values, name)
                 there = _there(values, got["counts"]["empty_frames"])
                 if name == "positions":
-                    cells.append(got["cells"])
+                    boxes.append(_vectors(got["cells"], got["turned"]))
                     if not there.all():
                         raise FormatError(
                             f"{trajectory.path}: frame {here[~there][0]} has no positions: choose"
@@ -140,7 +140,7 @@ def write(
                     " positions only"
                 )
             one.close(series["positions"])
-        _box(group, np.concatenate(cells))
+        _box(group, np.concatenate(boxes))
 
 
 def default_chunk(n_atoms: int, n_frames: int) -> tuple[int, int]:
@@ -266,15 +266,14 @@ def _head(file: Any, author: str) -> Any:
     return file.create_group("particles/trajectory")
 
 
-def _box(group: Any, cells: NDArray[np.float64]) -> None:
-    """Write the cells, one a frame; those of frames without are of no size."""
+def _box(group: Any, vectors: NDArray[np.float64]) -> None:
+    """Write box vectors, one box a frame; those of frames without are of no size."""
     box = group.create_group("box")
     box.attrs["dimension"] = 3
-    absent = np.isnan(cells).any(axis=1)
+    absent = np.isnan(vectors).any(axis=(1, 2))
     box.attrs["boundary"] = ["none" if absent.all() else "periodic"] * 3
     if absent.all():
         return
-    vectors = _vectors(cells)
     vectors[absent] = 0
     edges = box.create_group("edges")
     edges.create_dataset("value", data=vectors).attrs["unit"] = "Angstrom"
@@ -282,8 +281,11 @@ def _box(group: Any, cells: NDArray[np.float64]) -> None:
         edges[name] = group[f"position/{name}"]
 
 
-def _vectors(cells: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the vectors of cells, `(n, 3, 3)`: the first along x, the second in plane with y."""
+def _vectors(cells: NDArray[np.float64], turned: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Return box vectors, `(n, 3, 3)`: the first along x, the second in the plane of x and y.
+
+    Those that are `turned` are taken as they are; others are NaN there.
+    """
     a, b, c, *angles = cells.T
     # Exact where nothing needs to be rounded.
     cos = [np.where(angle == 90, 0.0, np.cos(np.radians(angle))) for angle in angles]
@@ -296,4 +298,8 @@ def _vectors(cells: NDArray[np.float64]) -> NDArray[np.float64]:
     vectors[:, 2, 1] = c * (cos[0] - cos[1] * cos[2]) / sin_gamma
     height = c**2 - vectors[:, 2, 0] ** 2 - vectors[:, 2, 1] ** 2
     vectors[:, 2, 2] = np.sqrt(np.maximum(height, 0))
+    vectors[np.isnan(cells).any(axis=1)] = np.nan
+    if turned is not None:
+        there = ~np.isnan(turned[:, 0])
+        vectors[there] = turned[there].reshape(-1, 3, 3)
     return vectors
