@@ -2,7 +2,7 @@
 //! written in their order by whichever thread has the next ones.
 //!
 //! Memory: each thread owns one window and one frame; encoded frames wait for those before them, at
-//! most [`AHEAD`] tasks a thread.
+//! most four tasks a thread.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
