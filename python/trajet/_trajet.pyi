@@ -46,17 +46,9 @@ class Reader:
         cache: Path | None,
         threads: int,
         progress: Progress | None,
+        # HDF5 files, as `trajet.h5md.describe` tells of them
+        described: dict[Path, dict[str, Any]],
     ) -> None: ...
-    @staticmethod
-    def described(
-        path: Path,
-        # As `trajet.h5md.describe` makes it.
-        description: dict[str, Any],
-        *,
-        allow_truncated_tail: bool,
-        request_size: int,
-        seconds: float,
-    ) -> Reader: ...
     @property
     def format(self) -> str: ...
     @property
@@ -105,7 +97,6 @@ def rdf_plan(
     range: tuple[float, float],
     exclusion_block: tuple[int, int] | None,
 ) -> Plan: ...
-def cells_of_vectors(vectors: NDArray[np.float64], scale: float) -> NDArray[np.float64]: ...
 def pack_chunks(
     vectors: NDArray[np.float32], chunk: tuple[int, int], *, level: int, threads: int
 ) -> list[tuple[int, int, int, bytes]]: ...

@@ -4,7 +4,6 @@ import builtins
 import contextlib
 import hashlib
 import os
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,9 +76,9 @@ def open(
         It is read when atoms are first selected.
     *trajectories
         The trajectory: an XTC, TRR, DCD, Amber NetCDF, H5MD or mdtraj HDF5 file; or several files
-        of the same atoms, of any of these formats but the last two. Several files are one
-        trajectory: frames are numbered through, in the order in which the files are given; times
-        and steps are those of the files.
+        of the same atoms, of any of these formats. Several files are one trajectory: frames are
+        numbered through, in the order in which the files are given; times and steps are those of
+        the files.
     continuous
         Whether frames that several files hold are read once, where a simulation was continued
         (`gmx mdrun -noappend`) or restarted. Files are put in the order of their first times; of
@@ -101,9 +100,9 @@ def open(
     progress
         Called with bytes done and in total while an index is built.
     particles
-        Which group of particles of an H5MD file, where there are several.
+        Which group of particles of H5MD files, where there are several.
     units
-        Units of an H5MD file that does not name them: {"position": "nm", "time": "ps"}, and
+        Units of H5MD files that do not name them: {"position": "nm", "time": "ps"}, and
         "velocity" and "force".
 
     Returns
@@ -141,48 +140,26 @@ def open(
         raise ValueError(f"threads must be at least 1, not {threads}")
     paths = [Path(trajectory) for trajectory in trajectories]
     hdf5 = [path for path in paths if h5md.is_hdf5(path)]
-    if len(paths) > 1 and hdf5:
-        raise FormatError(
-            f"{hdf5[0]}: an HDF5 file is not read together with others yet: convert it first"
-        )
-    if hdf5:
-        reader = _described(paths[0], particles, units, allow_truncated_tail, request_size)
-    elif particles is not None or units is not None:
+    if not hdf5 and (particles is not None or units is not None):
         raise ValueError(f"{paths[0]}: is no HDF5 file: particles= and units= are for those")
-    else:
-        reader = Reader(
-            paths,
-            continuous=continuous,
-            allow_truncated_tail=allow_truncated_tail,
-            request_size=request_size,
-            sidecar=sidecar,
-            rebuild_index=rebuild_index,
-            cache=_cache_folder(),
-            threads=threads or _trajet.available_threads(),
-            progress=progress,
-        )
-    return Trajectory(None if topology is None else Path(topology), reader)
-
-
-def _described(
-    path: Path,
-    particles: str | None,
-    units: Mapping[str, str] | None,
-    allow_truncated_tail: bool,
-    request_size: int,
-) -> Reader:
-    """Return the reader of an HDF5 file."""
-    begin = time.perf_counter()
-    description = h5md.describe(
-        path, particles=particles, units=units, allow_truncated_tail=allow_truncated_tail
-    )
-    return Reader.described(
-        path,
-        description,
+    reader = Reader(
+        paths,
+        continuous=continuous,
         allow_truncated_tail=allow_truncated_tail,
         request_size=request_size,
-        seconds=time.perf_counter() - begin,
+        sidecar=sidecar,
+        rebuild_index=rebuild_index,
+        cache=_cache_folder(),
+        threads=threads or _trajet.available_threads(),
+        progress=progress,
+        described={
+            path: h5md.describe(
+                path, particles=particles, units=units, allow_truncated_tail=allow_truncated_tail
+            )
+            for path in hdf5
+        },
     )
+    return Trajectory(None if topology is None else Path(topology), reader)
 
 
 def _cache_folder() -> Path | None:

@@ -15,10 +15,9 @@ mod layout;
 mod pack;
 mod unpack;
 
-use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use crate::block::turned_vectors;
 use crate::index::{Found, Stamp};
 use crate::indexed::Indexed;
 use crate::ncdf::Values;
@@ -26,7 +25,7 @@ use crate::reader::{self, Field, OpenOptions, Opening, Said, Scratch, Wanted};
 use crate::source::{Meter, Source, Window};
 use crate::{Error, Fault, FrameIndex, Frames, IndexState, Raw};
 pub use frame::{Frame, Stored};
-pub use layout::{Chunk, Description, Filters, Form, Layout, NO_ROW, Series, Storage};
+pub use layout::{Boxes, Chunk, Description, Filters, Form, Layout, NO_ROW, Series, Storage};
 use layout::{Part, Piece};
 pub use pack::{Packed, Packing, pack};
 use unpack::{Numbers, Unpacker, Want};
@@ -35,51 +34,49 @@ use unpack::{Numbers, Unpacker, Want};
 const MOST_KEPT: usize = 64 << 20;
 /// Frames that are looked at for chunks to be read together.
 const LOOK_AHEAD: usize = 1024;
+const MAGIC: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
 
-/// Tells readers apart in what workers keep.
-static READERS: AtomicU64 = AtomicU64::new(0);
+/// Whether a file that begins with `first` may be an HDF5 file.
+pub fn sniff(first: &[u8]) -> bool {
+    // A file cut inside its first bytes is still told by what is left of it.
+    let n = first.len().min(MAGIC.len());
+    MAGIC[..n] == first[..n]
+}
 
 /// An open HDF5 trajectory.
 #[derive(Debug)]
 pub struct Reader {
     file: Indexed,
     layout: Layout,
-    cells: Vec<[f64; 6]>,
+    boxes: Boxes,
     /// By [`Field`].
     fields: [Option<layout::Field>; 3],
     remarks: Vec<String>,
-    number: u64,
 }
 
 impl Reader {
-    /// Opens the file of which `description` tells; making that took `described_ns`.
+    /// Reads the open file of which `description` tells.
     ///
     /// # Errors
-    /// [`Error::Io`], [`Error::NotAFile`], [`Error::Empty`], [`Error::Corrupt`], [`Error::Truncated`],
-    /// [`Error::Unwritten`].
+    /// [`Error::Io`], [`Error::Corrupt`], [`Error::Truncated`], [`Error::Unwritten`].
     pub fn open(
-        path: &Path,
-        description: Description,
+        source: Source,
+        description: &Description,
         options: &OpenOptions,
-        described_ns: u64,
+        mut opening: Opening,
     ) -> Result<Reader, Error> {
-        let mut opening = Opening::default();
         let begin = Instant::now();
-        let source = Source::open(path, &mut opening.meter)?;
-        opening.open_ns = begin.elapsed().as_nanos() as u64;
-        let begin = Instant::now();
-        let Description { layout, n_atoms, mut times, mut steps, mut cells, remarks, .. } =
-            description;
-        let mut remarks = remarks;
-        let n_atoms = check_counts(&source, n_atoms, [times.len(), steps.len(), cells.len()])?;
-        let checked = |series: Option<Series>| {
+        let Description { layout, times, steps, boxes, remarks, .. } = description;
+        let (layout, mut times, mut steps) = (*layout, times.clone(), steps.clone());
+        let (mut boxes, mut remarks) = (boxes.clone(), remarks.clone());
+        let counts = [times.len(), steps.len(), boxes.len()];
+        let n_atoms = check_counts(&source, description.n_atoms, counts)?;
+        let Description { positions, velocities, forces, .. } = description;
+        let checked = |series: &Option<Series>| {
+            let series = series.as_ref();
             series.map(|s| layout::Field::new(s, n_atoms, times.len(), &source)).transpose()
         };
-        let fields = [
-            checked(description.positions)?,
-            checked(description.velocities)?,
-            checked(description.forces)?,
-        ];
+        let fields = [checked(positions)?, checked(velocities)?, checked(forces)?];
         let n_frames = times.len() as u64;
         let unwritten = fields
             .iter()
@@ -87,11 +84,12 @@ impl Reader {
             .filter_map(|field| field.first_unwritten(n_frames).map(|frame| (frame, field.rows)));
         if let Some((frame, n_frames)) = unwritten.min() {
             if frame == 0 || !options.allow_truncated_tail {
-                return Err(Error::Unwritten { path: path.to_owned(), frame, n_frames });
+                let path = source.path().to_owned();
+                return Err(Error::Unwritten { path, frame, n_frames });
             }
             times.truncate(frame as usize);
             steps.truncate(frame as usize);
-            cells.truncate((frame as usize).max(1));
+            boxes.truncate(frame as usize);
             remarks.push(format!("of {n_frames} frames {frame} were written: these count"));
         }
         let first = fields.iter().flatten().next().ok_or_else(|| {
@@ -105,21 +103,17 @@ impl Reader {
         let stamp = Stamp::of(&source, source.size(), &mut opening.meter)?;
         let found = Found { index, stamp, state: IndexState::Computed, sidecar: None };
         let mut file = Indexed::new(source, found, options, opening, begin)?;
-        file.opening.index_ns += described_ns;
-        let number = READERS.fetch_add(1, Ordering::Relaxed);
-        Ok(Reader { file, layout, cells, fields, remarks, number })
+        file.opening.index_ns += description.ns;
+        Ok(Reader { file, layout, boxes, fields, remarks })
     }
 
     /// What the tables say of a frame.
     fn said(&self, frame: u64) -> Said {
-        let cell = match self.cells.as_slice() {
-            [] => [f64::NAN; 6],
-            [fixed] => *fixed,
-            cells => cells[frame as usize],
-        };
         let index = &self.file.index;
         let (time, step) = (index.times()[frame as usize], index.steps()[frame as usize]);
-        Said { time, step, cell, turned: None }
+        let cell = self.boxes.cell(frame);
+        let vectors = self.boxes.vectors(frame);
+        Said { time, step, cell, turned: vectors.and_then(|v| turned_vectors(v, 1.0)) }
     }
 
     /// Where the bytes that should be asked for together with a piece end: past pieces of this and
@@ -169,7 +163,7 @@ impl Reader {
     ) -> Result<(), Error> {
         let frame = wanted.frames.get(at);
         let Some(row) = field.row(frame) else { return Ok(()) };
-        let key = (self.number, scratch.call, wanted.field);
+        let key = (self.file.source.number(), scratch.call, wanted.field);
         if own.key.is_none_or(|(number, call, _)| (number, call) != (key.0, key.1)) {
             // Chunks stand where the tables said when the file was opened.
             if !self.file.stamp.head_stands(&self.file.source, &mut scratch.meter)? {
@@ -347,16 +341,16 @@ fn corrupt(source: &Source, words: String) -> Error {
     Error::Corrupt { path, frame: 0, offset: 0, fault: Fault::Malformed(words) }
 }
 
-/// Makes sure that numbers of atoms, times, steps and cells fit each other; returns that of atoms.
+/// Makes sure that numbers of atoms, times, steps and boxes fit each other; returns that of atoms.
 fn check_counts(
     source: &Source,
     n_atoms: u64,
-    [times, steps, cells]: [usize; 3],
+    [times, steps, boxes]: [usize; 3],
 ) -> Result<usize, Error> {
     let n = u32::try_from(n_atoms).ok().filter(|&n| n > 0 && n < u32::MAX);
     let n = n.ok_or_else(|| corrupt(source, format!("{n_atoms} atoms are told of")))?;
-    if times == 0 || steps != times || !(cells <= 1 || cells == times) {
-        let words = format!("{times} times, {steps} steps and {cells} cells are told of");
+    if times == 0 || steps != times || !(boxes <= 1 || boxes == times) {
+        let words = format!("{times} times, {steps} steps and {boxes} cells are told of");
         return Err(corrupt(source, words));
     }
     Ok(n as usize)
@@ -430,6 +424,7 @@ impl reader::Reader for Reader {
             time,
             step,
             cell: (!cell[0].is_nan()).then_some(cell),
+            vectors: self.boxes.vectors(frame).copied().filter(|_| !cell[0].is_nan()),
             positions: self.stored(Field::Positions, frame, scratch)?,
             velocities: self.stored(Field::Velocities, frame, scratch)?,
             forces: self.stored(Field::Forces, frame, scratch)?,

@@ -8,7 +8,7 @@ use std::time::Instant;
 use crate::reader::{OpenOptions, Opening, ParallelFor, Reader};
 use crate::source::Source;
 use crate::writer::{Encoder, Format, Plan, Workspace};
-use crate::{Error, dcd, ncdf, trr, xtc};
+use crate::{Error, dcd, h5md, ncdf, trr, xtc};
 
 /// Opens a trajectory of any format that is known, by its first bytes.
 ///
@@ -41,6 +41,11 @@ pub fn open(
     if ncdf::sniff(first) {
         return Ok(Arc::new(ncdf::Reader::open(source, options, threads, opening)?));
     }
+    if h5md::sniff(first)
+        && let Some(description) = options.described.get(path)
+    {
+        return Ok(Arc::new(h5md::Reader::open(source, description, options, opening)?));
+    }
     Err(Error::UnknownFormat { path: path.to_owned(), looks_like: describe(first) })
 }
 
@@ -72,8 +77,8 @@ fn describe(first: &[u8]) -> String {
         (
             b"\x89HDF",
             0,
-            "it is NetCDF-4, which is HDF5, or another HDF5 file: convert NetCDF-4 with \
-             nccopy -k nc6 or cpptraj",
+            "it is an HDF5 file of whose tables nothing was told: open it from Python; NetCDF-4, \
+             which is HDF5, is converted with nccopy -k nc6 or cpptraj",
         ),
         (b"\x1f\x8b", 0, "it is compressed with gzip: unpack it first"),
         (b"BZh", 0, "it is compressed with bzip2: unpack it first"),

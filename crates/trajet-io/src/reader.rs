@@ -1,6 +1,7 @@
 //! What every format's reader can do.
 
 use std::any::Any;
+use std::collections::HashMap;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use trajet_simd::InstructionSet;
 
+use crate::h5md::Description;
 use crate::index::Stamp;
 use crate::indexed::Indexed;
 use crate::source::{Handles, Source, Window};
@@ -35,6 +37,8 @@ pub struct OpenOptions {
     /// Where files are held open together; with none, a file alone stays open as long as it is used, and
     /// the files of a chain have handles of their own.
     pub handles: Option<Arc<Handles>>,
+    /// What is told of HDF5 files, by their paths.
+    pub described: Arc<HashMap<PathBuf, Description>>,
     /// Shared with whoever wants to see how far the index is, or to stop it.
     pub watch: Arc<Watch>,
 }
@@ -58,6 +62,7 @@ impl Default for OpenOptions {
             cache: None,
             continuous: false,
             handles: None,
+            described: Arc::default(),
             watch: Arc::default(),
         }
     }

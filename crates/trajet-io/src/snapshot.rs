@@ -119,7 +119,8 @@ impl Raw {
             Raw::Xtc(frame) => Some(frame.vectors.map(f64::from)),
             Raw::Trr(frame) => frame.box_vectors(),
             Raw::Dcd(frame) => frame.box_vectors(),
-            Raw::Ncdf(_) | Raw::H5md(_) => None,
+            Raw::Ncdf(_) => None,
+            Raw::H5md(frame) => frame.vectors.map(|v| v.map(|x| x / 10.0)),
         }
     }
 

@@ -175,6 +175,11 @@ impl Source {
         &self.path
     }
 
+    /// Tells it from every other source of this process.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
     /// Bytes in the file when it was opened.
     pub fn size(&self) -> u64 {
         self.size

@@ -1,16 +1,14 @@
 //! What Python tells of HDF5 files, and chunks that it writes to them.
 
-use numpy::{PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};
+use numpy::ndarray::{ArrayView1, ArrayView2};
+use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use trajet_engine::run::Threads;
-use trajet_io::cell_from_vectors;
 use trajet_io::h5md::{
-    Chunk, Description, Filters, Form, Layout, NO_ROW, Packing, Series, Storage, pack,
+    Boxes, Chunk, Description, Filters, Form, Layout, NO_ROW, Packing, Series, Storage, pack,
 };
-
-use crate::arrays::cells;
 
 /// A dataset. See `_trajet.pyi`.
 #[derive(FromPyObject)]
@@ -50,11 +48,12 @@ pub(crate) struct PyDescription<'py> {
     n_atoms: u64,
     times: PyReadonlyArray1<'py, f64>,
     steps: PyReadonlyArray1<'py, i64>,
-    cells: PyReadonlyArray2<'py, f64>,
+    boxes: PyReadonlyArray2<'py, f64>,
     positions: Option<PySeries<'py>>,
     velocities: Option<PySeries<'py>>,
     forces: Option<PySeries<'py>>,
     remarks: Vec<String>,
+    seconds: f64,
 }
 
 impl PyDescription<'_> {
@@ -64,11 +63,12 @@ impl PyDescription<'_> {
             "MDTRAJ" => Layout::Mdtraj,
             other => return Err(PyValueError::new_err(format!("no such layout: {other}"))),
         };
-        let cells = self.cells.as_array();
-        if cells.ncols() != 6 {
-            return Err(PyValueError::new_err("a cell has six numbers"));
-        }
-        let cell = |k: usize| std::array::from_fn(|i| cells[[k, i]]);
+        let boxes = self.boxes.as_array();
+        let boxes = match boxes.ncols() {
+            6 => Boxes::Cells(rows(&boxes)),
+            9 => Boxes::Vectors(rows(&boxes)),
+            n => return Err(PyValueError::new_err(format!("a box of {n} numbers"))),
+        };
         let series =
             |series: &Option<PySeries<'_>>| series.as_ref().map(PySeries::to_series).transpose();
         Ok(Description {
@@ -76,13 +76,18 @@ impl PyDescription<'_> {
             n_atoms: self.n_atoms,
             times: self.times.as_array().to_vec(),
             steps: self.steps.as_array().to_vec(),
-            cells: (0..cells.nrows()).map(cell).collect(),
+            boxes,
             positions: series(&self.positions)?,
             velocities: series(&self.velocities)?,
             forces: series(&self.forces)?,
             remarks: self.remarks.clone(),
+            ns: (self.seconds * 1e9) as u64,
         })
     }
+}
+
+fn rows<const N: usize>(array: &ArrayView2<'_, f64>) -> Vec<[f64; N]> {
+    (0..array.nrows()).map(|k| std::array::from_fn(|i| array[[k, i]])).collect()
 }
 
 impl PySeries<'_> {
@@ -95,7 +100,7 @@ impl PySeries<'_> {
                 if table.ncols() != 6 {
                     return Err(PyValueError::new_err("a chunk has six numbers"));
                 }
-                let chunk = |row: numpy::ndarray::ArrayView1<'_, u64>| Chunk {
+                let chunk = |row: ArrayView1<'_, u64>| Chunk {
                     at: [row[0], row[1], row[2]],
                     offset: row[3],
                     size: row[4],
@@ -118,21 +123,6 @@ impl PySeries<'_> {
             storage,
         })
     }
-}
-
-/// The cells that box vectors span, once multiplied with `scale`.
-#[pyfunction]
-pub(crate) fn cells_of_vectors<'py>(
-    py: Python<'py>,
-    vectors: PyReadonlyArray2<'py, f64>,
-    scale: f64,
-) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let vectors = vectors.as_array();
-    if vectors.ncols() != 9 {
-        return Err(PyValueError::new_err("a box has three vectors"));
-    }
-    let cell = |k: usize| cell_from_vectors(&std::array::from_fn(|i| vectors[[k, i]]), scale);
-    cells(py, &(0..vectors.nrows()).map(cell).collect::<Vec<_>>())
 }
 
 /// First frame, first atom, skipped filters and bytes of a chunk.

@@ -1,5 +1,6 @@
 //! An open trajectory, seen from Python.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -30,7 +31,7 @@ pub(crate) struct Reader {
 #[pymethods]
 impl Reader {
     #[new]
-    #[pyo3(signature = (paths, *, continuous, allow_truncated_tail, request_size, sidecar, rebuild_index, cache, threads, progress))]
+    #[pyo3(signature = (paths, *, continuous, allow_truncated_tail, request_size, sidecar, rebuild_index, cache, threads, progress, described))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -43,11 +44,14 @@ impl Reader {
         cache: Option<PathBuf>,
         threads: usize,
         progress: Option<Py<PyAny>>,
+        described: HashMap<PathBuf, PyDescription<'_>>,
     ) -> PyResult<Self> {
         if paths.is_empty() {
             return Err(PyValueError::new_err("a trajectory has at least one file"));
         }
+        let described = described.into_iter().map(|(path, d)| Ok((path, d.to_description()?)));
         let options = OpenOptions {
+            described: Arc::new(described.collect::<PyResult<_>>()?),
             allow_truncated_tail,
             request_size,
             sidecar,
@@ -59,28 +63,6 @@ impl Reader {
         let mut control = FromPython::new(progress);
         let opened = py.detach(|| trajet_engine::open(&paths, &options, threads, &mut control));
         control.check()?;
-        let inner = opened.map_err(|error| from_io(py, &error))?;
-        Ok(Reader { inner, spare: Mutex::default() })
-    }
-
-    /// The reader of an HDF5 file of which `description` tells; making that took `seconds`.
-    #[staticmethod]
-    #[pyo3(signature = (path, description, *, allow_truncated_tail, request_size, seconds))]
-    fn described(
-        py: Python<'_>,
-        path: PathBuf,
-        description: PyDescription<'_>,
-        allow_truncated_tail: bool,
-        request_size: usize,
-        seconds: f64,
-    ) -> PyResult<Self> {
-        let description = description.to_description()?;
-        let options = OpenOptions { allow_truncated_tail, request_size, ..OpenOptions::default() };
-        let described_ns = (seconds * 1e9) as u64;
-        let opened = py.detach(|| {
-            let reader = trajet_io::h5md::Reader::open(&path, description, &options, described_ns)?;
-            Chain::join(vec![Arc::new(reader)], false)
-        });
         let inner = opened.map_err(|error| from_io(py, &error))?;
         Ok(Reader { inner, spare: Mutex::default() })
     }

@@ -2,6 +2,7 @@
 
 import array
 import contextlib
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import _trajet
 from trajet._trajet import FormatError, TrajetError, TruncatedError
 from trajet.h5md import units as known
 from trajet.h5md.library import h5py
@@ -69,21 +69,24 @@ def describe(
     ValueError
         If `particles` or `units` do not fit the file.
     """
+    begin = time.perf_counter()
     known.check_named(units or {})
     look = _Look(str(path), particles, dict(units or {}), allow_truncated_tail)
     with _opened(path) as file:
         if file.get("particles", getclass=True) is not None:
-            return look.h5md(file)
-        if "AMBER" in _text(file.attrs.get("Conventions", "")) or "_NCProperties" in file.attrs:
+            found = look.h5md(file)
+        elif "AMBER" in _text(file.attrs.get("Conventions", "")) or "_NCProperties" in file.attrs:
             raise FormatError(
                 f"{path}: it is NetCDF-4, which is HDF5: convert it with nccopy -k nc6 or cpptraj"
             )
-        if "Pande" in _text(file.attrs.get("conventions", "")):
-            return look.mdtraj(file)
-        raise FormatError(
-            f"{path}: an HDF5 file that holds neither H5MD (a group 'particles') nor a trajectory"
-            " of mdtraj: convert it with the program that wrote it"
-        )
+        elif "Pande" in _text(file.attrs.get("conventions", "")):
+            found = look.mdtraj(file)
+        else:
+            raise FormatError(
+                f"{path}: an HDF5 file that holds neither H5MD (a group 'particles') nor a"
+                " trajectory of mdtraj: convert it with the program that wrote it"
+            )
+    return {**found, "seconds": time.perf_counter() - begin}
 
 
 @contextlib.contextmanager
@@ -159,7 +162,7 @@ class _Look:
                     " groups of different atoms are not read"
                 )
         factors = {name: self._factor(name, value, "unit") for name, value in values.items()}
-        cells = self._box(group, frames, factors.get("position"))
+        boxes = self._box(group, frames, factors.get("position"))
         self._check_identities(group, frames.n)
         series = {}
         for name, value in values.items():
@@ -171,7 +174,7 @@ class _Look:
                 "factor": factors[name],
                 "storage": storages[name],
             }
-        return self._description("H5MD", n_atoms, frames, cells, series)
+        return self._description("H5MD", n_atoms, frames, boxes, series)
 
     def mdtraj(self, file: Any) -> dict[str, Any]:
         """Describe a file of mdtraj."""
@@ -216,7 +219,7 @@ class _Look:
         return self._description("MDTRAJ", coordinates.shape[1], frames, cells, series)
 
     def _description(
-        self, layout: str, n_atoms: int, frames: _Rows, cells: _Float, series: dict[str, Any]
+        self, layout: str, n_atoms: int, frames: _Rows, boxes: _Float, series: dict[str, Any]
     ) -> dict[str, Any]:
         numbers = np.arange(frames.n)
         if frames.times is None:
@@ -226,7 +229,7 @@ class _Look:
             "n_atoms": n_atoms,
             "times": numbers.astype(np.float64) if frames.times is None else frames.times,
             "steps": numbers.astype(np.int64) if frames.steps is None else frames.steps,
-            "cells": np.ascontiguousarray(cells, dtype=np.float64),
+            "boxes": np.ascontiguousarray(boxes, dtype=np.float64),
             "positions": None,
             "velocities": None,
             "forces": None,
@@ -458,8 +461,8 @@ class _Look:
         )
 
     def _box(self, group: Any, frames: _Rows, position: float | None) -> _Float:
-        """Return no cell, one, or one a frame."""
-        none = np.empty((0, 6))
+        """Return the vectors of no box, of one, or of one a frame, Å."""
+        none = np.empty((0, 9))
         box = self._member(group, "box")
         if box is None:
             return none
@@ -489,17 +492,16 @@ class _Look:
         vectors = self._numbers(value)
         if len(shape) == (1 if fixed else 2):
             vectors = vectors[..., None] * np.eye(3)
-        vectors = np.ascontiguousarray(vectors.reshape(-1, 9))
-        cells = _trajet.cells_of_vectors(vectors, position)
+        vectors = vectors.reshape(-1, 9) * position
         if fixed:
-            return cells
+            return vectors
         step = self._member(edges, "step")
-        steps = None if step is None else self._steps(step, len(cells))
-        rows = _Rows(len(cells), steps, None)
+        steps = None if step is None else self._steps(step, len(vectors))
+        rows = _Rows(len(vectors), steps, None)
         chosen = self._match("box", rows, frames)
         if chosen is None:
-            return cells[: frames.n]
-        return np.where((chosen >= 0)[:, None], cells[chosen], np.nan)
+            return vectors[: frames.n]
+        return np.where((chosen >= 0)[:, None], vectors[chosen], np.nan)
 
     def _match(self, name: str, rows: _Rows, frames: _Rows) -> _Int | None:
         """Return the row of each frame, -1 where there is none; None where they are the same."""

@@ -21,6 +21,8 @@ pub struct Frame {
     pub step: i64,
     /// a, b, c (Å), α, β, γ (degrees).
     pub cell: Option<[f64; 6]>,
+    /// Box vectors row by row (Å), where the file has some.
+    pub vectors: Option<[f64; 9]>,
     /// Positions.
     pub positions: Option<Stored>,
     /// Velocities.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::source::Source;
-use crate::{Atoms, Error, Fault};
+use crate::{Atoms, Error, Fault, cell_from_vectors};
 
 /// The row of a frame that a series does not have.
 pub const NO_ROW: u64 = u64::MAX;
@@ -33,8 +33,8 @@ pub struct Description {
     pub times: Vec<f64>,
     /// Of each frame.
     pub steps: Vec<i64>,
-    /// As in [`crate::FrameMeta`]: none, one for all frames, or one a frame.
-    pub cells: Vec<[f64; 6]>,
+    /// None, one for all frames, or one a frame.
+    pub boxes: Boxes,
     /// Positions.
     pub positions: Option<Series>,
     /// Velocities.
@@ -43,6 +43,67 @@ pub struct Description {
     pub forces: Option<Series>,
     /// What a user should know.
     pub remarks: Vec<String>,
+    /// Nanoseconds that it took to look at the tables.
+    pub ns: u64,
+}
+
+/// Boxes, one or one a frame.
+#[derive(Clone, Debug)]
+pub enum Boxes {
+    /// Lengths and angles, as in [`crate::FrameMeta`].
+    Cells(Vec<[f64; 6]>),
+    /// Vectors row by row, Å.
+    Vectors(Vec<[f64; 9]>),
+}
+
+impl Default for Boxes {
+    /// None.
+    fn default() -> Self {
+        Boxes::Cells(Vec::new())
+    }
+}
+
+impl Boxes {
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Boxes::Cells(cells) => cells.len(),
+            Boxes::Vectors(vectors) => vectors.len(),
+        }
+    }
+
+    /// Leaves the boxes of the first frames, or the one of all.
+    pub(super) fn truncate(&mut self, n: usize) {
+        match self {
+            Boxes::Cells(cells) => cells.truncate(n.max(1)),
+            Boxes::Vectors(vectors) => vectors.truncate(n.max(1)),
+        }
+    }
+
+    /// Lengths and angles; NaN where a frame has no box.
+    pub(super) fn cell(&self, frame: u64) -> [f64; 6] {
+        match self {
+            Boxes::Cells(cells) => of(cells, frame).copied().unwrap_or([f64::NAN; 6]),
+            Boxes::Vectors(vectors) => {
+                of(vectors, frame).map_or([f64::NAN; 6], |v| cell_from_vectors(v, 1.0))
+            }
+        }
+    }
+
+    /// Vectors, where there are some.
+    pub(super) fn vectors(&self, frame: u64) -> Option<&[f64; 9]> {
+        match self {
+            Boxes::Cells(_) => None,
+            Boxes::Vectors(vectors) => of(vectors, frame),
+        }
+    }
+}
+
+/// That of a frame, or the one of all.
+fn of<T>(boxes: &[T], frame: u64) -> Option<&T> {
+    match boxes {
+        [fixed] => Some(fixed),
+        boxes => boxes.get(frame as usize),
+    }
 }
 
 /// A dataset of `[rows, n_atoms, 3]` floating-point numbers.
@@ -190,7 +251,7 @@ impl Field {
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Truncated`].
     pub(super) fn new(
-        series: Series,
+        series: &Series,
         n_atoms: usize,
         n_frames: usize,
         source: &Source,
@@ -201,22 +262,22 @@ impl Field {
             offset: 0,
             fault: Fault::Malformed(words),
         };
-        let Series { rows, row_of, form, factor, storage } = series;
+        let &Series { rows, ref row_of, form, factor, ref storage } = series;
         check_rows(rows, row_of.as_deref(), n_frames).map_err(corrupt)?;
         let row_len = 3 * n_atoms as u64 * form.width() as u64;
         let all = rows.checked_mul(row_len).ok_or_else(|| corrupt(too_many(rows)))?;
         let (shape, place, whole_rows) = match storage {
             Storage::Held(bytes) if bytes.len() as u64 == all => {
-                ([1, n_atoms, 3], Place::Held(bytes), rows)
+                ([1, n_atoms, 3], Place::Held(bytes.clone()), rows)
             }
             Storage::Held(bytes) => {
                 return Err(corrupt(format!("{} bytes are there of {all}", bytes.len())));
             }
-            Storage::Contiguous(offset) => {
+            &Storage::Contiguous(offset) => {
                 check_inside(source, 0, offset, all)?;
                 ([1, n_atoms, 3], Place::Contiguous(offset), rows)
             }
-            Storage::Chunked { shape, filters, chunks } => {
+            &Storage::Chunked { shape, filters, ref chunks } => {
                 let sizes = shape_of(shape, form).map_err(corrupt)?;
                 let raw = sizes.iter().product::<usize>() as u64 * form.width() as u64;
                 let (chunks, whole) =
@@ -235,6 +296,7 @@ impl Field {
             }
         };
         let across = [n_atoms.div_ceil(shape[1]), 3usize.div_ceil(shape[2])];
+        let row_of = row_of.clone();
         Ok(Field { row_of, form, factor, n_atoms, shape, across, place, rows, whole_rows })
     }
 
@@ -393,11 +455,11 @@ type Placed = (u64, u64, u64, u32);
 
 /// Row, offset, size and skipped filters of the chunks in C order, up to the first row of chunks that
 /// is not whole, and the number of rows that they hold.
-fn in_order(chunks: Vec<Chunk>, extent: [u64; 3], shape: [u64; 3]) -> Said<(Vec<Placed>, u64)> {
+fn in_order(chunks: &[Chunk], extent: [u64; 3], shape: [u64; 3]) -> Said<(Vec<Placed>, u64)> {
     let across = [extent[1].div_ceil(shape[1]), extent[2].div_ceil(shape[2])];
     let of_a_row = across[0].checked_mul(across[1]).ok_or_else(|| too_many(extent[0]))?;
     let mut placed = Vec::with_capacity(chunks.len());
-    for Chunk { at, offset, size, skipped } in chunks {
+    for &Chunk { at, offset, size, skipped } in chunks {
         let fits = (0..3).all(|k| at[k] < extent[k] && at[k].is_multiple_of(shape[k]));
         let column = (at[1] / shape[1]) * across[1] + at[2] / shape[2];
         let number = (at[0] / shape[0]).checked_mul(of_a_row).and_then(|n| n.checked_add(column));

@@ -139,7 +139,7 @@ impl Drawn {
             n_atoms: self.n_atoms as u64,
             times: frames.clone().map(|k| k as f64 * 0.5).collect(),
             steps: frames.clone().map(|k| 10 * k as i64).collect(),
-            cells: frames.map(|k| [k as f64, 2.0, 3.0, 90.0, 80.0, 70.0]).collect(),
+            boxes: Boxes::Cells(frames.map(|k| [k as f64, 2.0, 3.0, 90.0, 80.0, 70.0]).collect()),
             positions: Some(positions),
             ..Description::default()
         }
@@ -163,6 +163,10 @@ impl Made {
     fn new(file: &[u8], description: Description) -> Made {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("made.h5md");
+        let mut file = file.to_vec();
+        for (byte, &magic) in file.iter_mut().zip(&MAGIC) {
+            *byte = magic;
+        }
         std::fs::write(&path, file).unwrap();
         Made { _folder: folder, path, description }
     }
@@ -172,11 +176,13 @@ impl Made {
         Made::new(&file, description)
     }
 
-    fn open_with(&self, options: &OpenOptions) -> Result<Reader, Error> {
-        Reader::open(&self.path, self.description.clone(), options, 5)
+    fn open_with(&self, options: &OpenOptions) -> Result<std::sync::Arc<dyn crate::Reader>, Error> {
+        let described = (self.path.clone(), self.description.clone());
+        let described = std::sync::Arc::new([described].into());
+        crate::open(&self.path, &OpenOptions { described, ..options.clone() }, &Serial)
     }
 
-    fn open(&self) -> Result<Reader, Error> {
+    fn open(&self) -> Result<std::sync::Arc<dyn crate::Reader>, Error> {
         self.open_with(&OpenOptions::default())
     }
 
@@ -188,7 +194,7 @@ impl Made {
 }
 
 fn read(
-    reader: &Reader,
+    reader: &dyn crate::Reader,
     frames: &Frames,
     atoms: &Atoms,
     field: Field,
@@ -201,7 +207,7 @@ fn read(
     Ok((out, meta))
 }
 
-fn read_all(reader: &Reader) -> Result<Vec<f32>, Error> {
+fn read_all(reader: &dyn crate::Reader) -> Result<Vec<f32>, Error> {
     let index = reader.index();
     let (frames, atoms) = (Frames::all(index.n_frames()), Atoms::all(index.n_atoms()));
     Ok(read(reader, &frames, &atoms, Field::Positions, &mut Scratch::default())?.0)
@@ -274,7 +280,7 @@ proptest! {
             (listed, &wanted, &atoms),
         ] {
             let (got, meta) =
-                read(&reader, &frames, atoms, Field::Positions, &mut scratch).unwrap();
+                read(&*reader, &frames, atoms, Field::Positions, &mut scratch).unwrap();
             let mut expected = Vec::new();
             for k in 0..frames.len() {
                 for &atom in list {
@@ -288,7 +294,7 @@ proptest! {
             prop_assert_eq!(&got, &expected);
             for set in InstructionSet::available() {
                 let scratch = &mut Scratch::on(set);
-                let (same, _) = read(&reader, &frames, atoms, Field::Positions, scratch).unwrap();
+                let (same, _) = read(&*reader, &frames, atoms, Field::Positions, scratch).unwrap();
                 prop_assert_eq!(&same, &expected);
             }
         }
@@ -331,7 +337,7 @@ proptest! {
             rows: n_frames as u64, row_of: None, form: LITTLE, factor: 1.0, storage,
         };
         let made = Made::new(&file, drawn.description(series));
-        let read = read_all(&made.open().unwrap()).unwrap();
+        let read = read_all(&*made.open().unwrap()).unwrap();
         prop_assert_eq!(read, vectors.into_flattened());
     }
 
@@ -381,7 +387,7 @@ proptest! {
         let options = OpenOptions { allow_truncated_tail: number % 2 == 0, ..Default::default() };
         let read = made.open_with(&options).and_then(|reader| {
             let _ = reader.read_raw(0, &mut Scratch::default());
-            read_all(&reader)
+            read_all(&*reader)
         });
         match read {
             Ok(numbers) => prop_assert!(numbers.len() <= 3 * drawn.n_atoms * drawn.n_frames),
@@ -414,14 +420,14 @@ fn a_chunk_is_read_and_unpacked_once_for_neighbouring_frames() {
     let options = OpenOptions { request_size: 1, ..OpenOptions::default() };
     let reader = made.open_with(&options).unwrap();
     let frames = Frames::all(10);
-    read(&reader, &frames, &Atoms::all(100), Field::Positions, &mut scratch).unwrap();
+    read(&*reader, &frames, &Atoms::all(100), Field::Positions, &mut scratch).unwrap();
     // The head is compared once a call.
     assert_eq!(scratch.meter.bytes_read, sizes + 4096);
     assert_eq!(scratch.meter.requests, 9 + 1);
     assert_eq!(scratch.meter.frames, 10);
     // Another call keeps nothing.
     let mut scratch = scratch.renewed();
-    read(&reader, &frames, &Atoms::all(100), Field::Positions, &mut scratch).unwrap();
+    read(&*reader, &frames, &Atoms::all(100), Field::Positions, &mut scratch).unwrap();
     assert_eq!(scratch.meter.bytes_read, sizes + 4096);
 }
 
@@ -435,7 +441,7 @@ fn only_chunks_with_wanted_atoms_and_frames_are_read() {
     let reader = made.open_with(&options).unwrap();
     let atoms = Atoms::listed(&[99, 3], 100).unwrap();
     let frames = Frames::Listed([5, 6].into());
-    let got = read(&reader, &frames, &atoms, Field::Positions, &mut scratch).unwrap().0;
+    let got = read(&*reader, &frames, &atoms, Field::Positions, &mut scratch).unwrap().0;
     assert_eq!(got[0], read_as(&packed(), 5, 99, 0));
     assert_eq!((scratch.meter.requests, scratch.meter.bytes_read), (3, sizes + 4096));
 }
@@ -445,7 +451,7 @@ fn neighbouring_chunks_share_requests() {
     let reader = Made::of(&packed()).open().map(|reader| {
         let mut scratch = Scratch::default();
         let all = Atoms::all(100);
-        read(&reader, &Frames::all(10), &all, Field::Positions, &mut scratch).unwrap();
+        read(&*reader, &Frames::all(10), &all, Field::Positions, &mut scratch).unwrap();
         scratch.meter.requests
     });
     assert_eq!(reader.unwrap(), 2);
@@ -459,7 +465,7 @@ fn of_a_contiguous_frame_only_the_wanted_stretch_is_read() {
     let reader = made.open_with(&options).unwrap();
     let atoms = Atoms::listed(&[10, 19], 5000).unwrap();
     let mut scratch = Scratch::default();
-    read(&reader, &Frames::all(10), &atoms, Field::Positions, &mut scratch).unwrap();
+    read(&*reader, &Frames::all(10), &atoms, Field::Positions, &mut scratch).unwrap();
     assert_eq!((scratch.meter.requests, scratch.meter.bytes_read), (11, 4096 + 10 * 120));
 }
 
@@ -487,7 +493,7 @@ fn velocities_belong_to_their_own_rows() {
     let reader = Made::new(&file, description).open().map(|reader| {
         let mut scratch = Scratch::default();
         let (frames, atoms) = (Frames::all(10), Atoms::all(100));
-        let read = |field, scratch: &mut Scratch| read(&reader, &frames, &atoms, field, scratch);
+        let read = |field, scratch: &mut Scratch| read(&*reader, &frames, &atoms, field, scratch);
         let got = read(Field::Velocities, &mut scratch).unwrap().0;
         for (k, frame) in got.chunks(300).enumerate() {
             match k % 4 {
@@ -513,7 +519,7 @@ fn a_file_without_positions_has_frames_of_nan() {
     let (file, mut description) = drawn.made();
     description.velocities = description.positions.take();
     let reader = Made::new(&file, description).open().map(|reader| {
-        assert!(read_all(&reader).unwrap().iter().all(|v| v.is_nan()));
+        assert!(read_all(&*reader).unwrap().iter().all(|v| v.is_nan()));
         let Raw::H5md(raw) = reader.read_raw(2, &mut Scratch::default()).unwrap() else { panic!() };
         assert_eq!((raw.n_atoms(), raw.positions), (100, None));
     });
@@ -530,7 +536,7 @@ fn frames_that_were_never_written_are_an_error() {
     let reader = made.open_with(&options).unwrap();
     assert_eq!((reader.index().n_frames(), reader.truncated_tail()), (8, 0));
     assert_eq!(reader.remarks(), ["of 10 frames 8 were written: these count"]);
-    assert_eq!(read_all(&reader).unwrap()[7 * 300], read_as(&packed(), 7, 0, 0));
+    assert_eq!(read_all(&*reader).unwrap()[7 * 300], read_as(&packed(), 7, 0, 0));
     chunks_of(&mut made).retain(|chunk| chunk.at[0] != 0);
     assert!(matches!(made.open_with(&options), Err(Error::Unwritten { frame: 0, .. })));
 }
@@ -576,7 +582,7 @@ fn chunks_of_other_sizes_than_told_are_errors() {
         description.positions.as_mut().unwrap().storage =
             Storage::Chunked { shape: [1, 40, 3], filters: GZIP, chunks: vec![chunk] };
         let made = Made::new(&file, description);
-        let error = read_all(&made.open().unwrap()).unwrap_err().to_string();
+        let error = read_all(&*made.open().unwrap()).unwrap_err().to_string();
         assert!(error.contains(words) && error.contains("frame 0"), "{error}");
     }
     let (mut file, description) = drawn.made();
@@ -586,7 +592,7 @@ fn chunks_of_other_sizes_than_told_are_errors() {
     let end = (chunks[0].offset + chunks[0].size) as usize;
     file[end - 2] ^= 1;
     let made = Made::new(&file, description);
-    let error = read_all(&made.open().unwrap()).unwrap_err().to_string();
+    let error = read_all(&*made.open().unwrap()).unwrap_err().to_string();
     assert!(error.contains("damaged"), "the checksum is compared: {error}");
 }
 
@@ -601,7 +607,7 @@ fn counts_that_do_not_fit_are_refused() {
         assert!(refused(&|d| d.n_atoms = n_atoms).contains("atoms are told of"));
     }
     assert!(refused(&|d| d.steps.truncate(3)).contains("3 steps"));
-    assert!(refused(&|d| d.cells.truncate(3)).contains("3 cells"));
+    assert!(refused(&|d| d.boxes.truncate(3)).contains("3 cells"));
     assert!(refused(&|d| (d.times, d.steps) = (vec![], vec![])).contains("0 times"));
     assert!(refused(&|d| d.positions = None).contains("neither"));
     assert!(refused(&|d| d.positions.as_mut().unwrap().rows = 9).contains("9 are there"));
@@ -624,17 +630,39 @@ fn counts_that_do_not_fit_are_refused() {
 #[test]
 fn one_cell_serves_all_frames_and_none_is_nan() {
     let (file, mut description) = packed().made();
-    description.cells.truncate(1);
-    description.cells[0] = [1.0, 2.0, 3.0, 90.0, 90.0, 90.0];
+    description.boxes = Boxes::Cells(vec![[1.0, 2.0, 3.0, 90.0, 90.0, 90.0]]);
     let cells = |description: &Description| {
         let made = Made::new(&file, description.clone());
         let reader = made.open().unwrap();
         let (frames, atoms) = (Frames::all(10), Atoms::listed(&[1], 100).unwrap());
-        read(&reader, &frames, &atoms, Field::Positions, &mut Scratch::default()).unwrap().1.cells
+        read(&*reader, &frames, &atoms, Field::Positions, &mut Scratch::default()).unwrap().1.cells
     };
     assert!(cells(&description).iter().all(|cell| cell[2] == 3.0));
-    description.cells.clear();
+    description.boxes = Boxes::default();
     assert!(cells(&description).iter().all(|cell| cell[2].is_nan()));
+}
+
+#[test]
+fn turned_vectors_are_kept() {
+    let (file, mut description) = packed().made();
+    let turned = [0.0, 2.0, 0.0, 3.0, 0.0, 0.0, 0.0, 0.0, 4.0];
+    let usual = [2.0, 0.0, 0.0, 1.0, 3.0, 0.0, 0.0, 0.0, 4.0];
+    let mut boxes = vec![usual; 10];
+    (boxes[3], boxes[4]) = (turned, [0.0; 9]);
+    description.boxes = Boxes::Vectors(boxes);
+    let made = Made::new(&file, description);
+    let reader = made.open().unwrap();
+    let (frames, atoms) = (Frames::all(10), Atoms::listed(&[1], 100).unwrap());
+    let mut scratch = Scratch::default();
+    let meta = read(&*reader, &frames, &atoms, Field::Positions, &mut scratch).unwrap().1;
+    assert_eq!(meta.cells[3], [2.0, 3.0, 4.0, 90.0, 90.0, 90.0]);
+    assert!(meta.cells[4].iter().all(|v| v.is_nan()));
+    let expected: Vec<_> = (0..10).map(|k| (k == 3).then_some(turned)).collect();
+    assert_eq!(meta.turned, expected);
+    for (frame, vectors) in [(0, Some(usual)), (3, Some(turned)), (4, None)] {
+        let Raw::H5md(raw) = reader.read_raw(frame, &mut scratch).unwrap() else { panic!() };
+        assert_eq!((raw.vectors, raw.cell.is_some()), (vectors, vectors.is_some()));
+    }
 }
 
 fn overwrite(path: &Path, at: usize, byte: u8) {
@@ -649,9 +677,9 @@ fn tables_that_changed_since_are_an_error() {
     let reader = made.open().unwrap();
     let mut scratch = Scratch::default();
     let (frames, atoms) = (Frames::all(10), Atoms::all(100));
-    read(&reader, &frames, &atoms, Field::Positions, &mut scratch).unwrap();
+    read(&*reader, &frames, &atoms, Field::Positions, &mut scratch).unwrap();
     overwrite(&made.path, 10, 1);
-    let error = read(&reader, &frames, &atoms, Field::Positions, &mut scratch.renewed());
+    let error = read(&*reader, &frames, &atoms, Field::Positions, &mut scratch.renewed());
     assert!(matches!(error, Err(Error::Stale { frame: 0, .. })));
 }
 
@@ -660,15 +688,17 @@ fn a_file_that_became_shorter_is_an_error() {
     let made = Made::of(&Drawn { place: Place::Contiguous, ..packed() });
     let reader = made.open().unwrap();
     std::fs::OpenOptions::new().write(true).open(&made.path).unwrap().set_len(6000).unwrap();
-    assert!(matches!(read_all(&reader), Err(Error::Io { .. })));
+    assert!(matches!(read_all(&*reader), Err(Error::Io { .. })));
     assert!(made.refusal().contains("cut inside frame"));
 }
 
 #[test]
 fn the_opening_is_counted() {
-    let reader = Made::of(&packed()).open().unwrap();
+    let (file, mut description) = packed().made();
+    description.ns = 1 << 60;
+    let reader = Made::new(&file, description).open().unwrap();
     let opening = reader.opening();
-    assert_eq!((opening.meter.opens, opening.meter.requests), (1, 2));
-    assert!(opening.index_ns >= 5 && reader.format() == "H5MD");
+    assert_eq!((opening.meter.opens, opening.meter.requests), (1, 3));
+    assert!(opening.index_ns >= 1 << 60 && reader.format() == "H5MD");
     assert_eq!(opening.state, IndexState::Computed);
 }
