@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::reader::{OpenOptions, Opening, ParallelFor, Reader, Scratch, Wanted};
 use crate::source::Handles;
-use crate::{Atoms, Error, FrameIndex, FrameMeta, Frames, IndexState, Raw};
+use crate::{Atoms, Error, Format, FrameIndex, FrameMeta, Frames, IndexState, Raw};
 
 /// Most files of a chain that are open at the same time, beside those that are read just then.
 pub const MOST_OPEN: usize = 64;
@@ -375,6 +375,31 @@ impl Chain {
         let Place { segment, frame: within } = self.place(frame);
         let read = self.segments[segment].reader.read_raw(within, scratch);
         read.map_err(|error| self.in_chain(error, frame))
+    }
+
+    /// Appends the bytes of neighbouring frames as they stand in one file of a format; false, and
+    /// nothing is appended, where they stand in several, in another format, or not for themselves.
+    ///
+    /// # Errors
+    /// As [`Chain::read_into`].
+    ///
+    /// # Panics
+    /// If there is no frame, or no such one.
+    pub fn copy_frames(
+        &self,
+        frames: Range<u64>,
+        format: Format,
+        scratch: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, Error> {
+        let run = self.run_of(frames.start);
+        let reader = &self.segments[run.segment].reader;
+        if frames.end > run.frames.end || reader.format() != format.name() {
+            return Ok(false);
+        }
+        let within = run.within(frames.start)..run.within(frames.end - 1) + 1;
+        let copied = reader.copy_frames(within, scratch, out);
+        copied.map_err(|error| self.in_chain(error, frames.start))
     }
 
     /// Reads some atoms of one frame as its format stores them.

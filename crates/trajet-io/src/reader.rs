@@ -262,6 +262,20 @@ pub trait Reader: Send + Sync {
     /// As [`Reader::read_into`].
     fn read_raw(&self, frame: u64, scratch: &mut Scratch) -> Result<Raw, Error>;
 
+    /// Appends the bytes of neighbouring frames as they stand in the file, where each frame stands for
+    /// itself and the file has nothing beside them; false, and nothing is appended, in other formats.
+    ///
+    /// # Errors
+    /// As [`Reader::read_into`].
+    fn copy_frames(
+        &self,
+        _frames: Range<u64>,
+        _scratch: &mut Scratch,
+        _out: &mut Vec<u8>,
+    ) -> Result<bool, Error> {
+        Ok(false)
+    }
+
     /// Reads some atoms of one frame, in their order, as the format stores them.
     ///
     /// # Errors

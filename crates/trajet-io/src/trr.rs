@@ -193,6 +193,17 @@ impl reader::Reader for Reader {
         Ok(said)
     }
 
+    fn copy_frames(
+        &self,
+        frames: Range<u64>,
+        scratch: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, Error> {
+        let mark = |bytes: &[u8]| Head::parse(bytes).ok().as_ref().map(Head::mark);
+        self.file.copy(frames, &mut scratch.meter, out, mark)?;
+        Ok(true)
+    }
+
     fn read_raw(&self, frame: u64, scratch: &mut Scratch) -> Result<Raw, Error> {
         let frames = Frames::Strided { first: frame, step: 1, count: 1 };
         self.file.index.check(&frames, self.file.source.path())?;

@@ -66,6 +66,7 @@ pub(crate) fn frames_of<H: Headed>(
 ) -> Result<Found, Error> {
     let walk = Walk::<H> { source, options, threads, format: PhantomData };
     let mut found = find(&walk, source, options, meter)?;
+    // A kept index of this file has all of its frames.
     if found.state == IndexState::Loaded && !walk.ends_in_cut(&found.index, meter) {
         let anew = OpenOptions { rebuild_index: true, ..options.clone() };
         found = find(&walk, source, &anew, meter)?;

@@ -15,6 +15,7 @@ mod scan;
 mod steps;
 mod writer;
 
+use std::ops::Range;
 use std::time::Instant;
 
 use crate::block::{cell_from_vectors, turned_vectors};
@@ -145,6 +146,17 @@ impl reader::Reader for Reader {
         let (vectors, scale) = (head.vectors.map(f64::from), f64::from(ANGSTROM_PER_NM));
         let cell = cell_from_vectors(&vectors, scale);
         Ok(Said { time, step, cell, turned: turned_vectors(&vectors, scale) })
+    }
+
+    fn copy_frames(
+        &self,
+        frames: Range<u64>,
+        scratch: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, Error> {
+        let mark = |bytes: &[u8]| Head::parse(bytes).ok().as_ref().map(Head::mark);
+        self.file.copy(frames, &mut scratch.meter, out, mark)?;
+        Ok(true)
     }
 
     fn read_raw(&self, frame: u64, scratch: &mut Scratch) -> Result<Raw, Error> {

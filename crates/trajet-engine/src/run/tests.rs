@@ -11,7 +11,7 @@ const ATOMS: usize = 7;
 
 pub(super) struct Made {
     folder: tempfile::TempDir,
-    path: PathBuf,
+    pub(super) path: PathBuf,
     positions: Vec<f32>,
 }
 

@@ -72,3 +72,27 @@ fn a_stop_leaves_nothing_behind() {
     assert!(matches!(convert(&chain, &request, 2, &mut control), Err(RunError::Interrupted)));
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
+
+#[test]
+fn whole_frames_are_copied_without_decoding() {
+    let made = made(700);
+    let chain = opened(&made);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("c.xtc");
+    let frames = Frames::Strided { first: 100, step: 1, count: 500 };
+    let (atoms, options) = (Atoms::all(7), WriteOptions::default());
+    let request = Request {
+        frames: &frames,
+        atoms: &atoms,
+        path: &path,
+        format: Format::Xtc,
+        options: &options,
+        force: false,
+    };
+    let done = convert(&chain, &request, 2, &mut Quiet::default()).unwrap();
+    let source = std::fs::read(&made.path).unwrap();
+    let frame = source.len() / 700;
+    assert!(std::fs::read(&path).unwrap() == source[100 * frame..600 * frame]);
+    let decoded: u64 = done.report.workers.iter().map(|w| w.meter.atoms_decoded).sum();
+    assert_eq!(decoded, 0);
+}
