@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
 
 use libfuzzer_sys::Corpus;
-use trajet_io::{Atoms, Error, Field, OpenOptions, Reader, Scratch, Serial, dcd, ncdf, trr, xtc};
+use trajet_io::{
+    Atoms, Error, Field, OpenOptions, ParallelFor, Reader, Scratch, dcd, ncdf, trr, xtc,
+};
 use trajet_simd::InstructionSet;
 
 use crate::memory::{self, Budget};
@@ -28,20 +30,24 @@ impl Format {
     /// The format that the door takes an input for.
     fn of(input: &[u8]) -> Option<Format> {
         let first = &input[..input.len().min(16)];
-        let doors: [(fn(&[u8]) -> bool, Format); 4] = [
-            (xtc::sniff, Format::Xtc),
-            (trr::sniff, Format::Trr),
-            (dcd::sniff, Format::Dcd),
-            (ncdf::sniff, Format::Ncdf),
-        ];
-        doors.into_iter().find(|(sniff, _)| sniff(first)).map(|(_, format)| format)
+        Some(match first {
+            _ if xtc::sniff(first) => Format::Xtc,
+            _ if trr::sniff(first) => Format::Trr,
+            _ if dcd::sniff(first) => Format::Dcd,
+            _ if ncdf::sniff(first) => Format::Ncdf,
+            _ => return None,
+        })
     }
 }
+
+/// Bytes that are searched at a time for the frame with which a piece begins.
+const SEARCHED: usize = 256 << 10;
 
 const FIELDS: [Field; 3] = [Field::Positions, Field::Velocities, Field::Forces];
 
 /// Reads an input in all ways, which must agree:
 ///
+/// - the index is the same for any number of pieces;
 /// - all sets of vector instructions give the same bits or the same error;
 /// - some atoms, read from the last frame to the first, are those atoms of the whole frame;
 /// - the raw frame, converted, is the frame;
@@ -60,7 +66,13 @@ pub fn trajectory(format: Format, input: &[u8]) -> Corpus {
     let lax = OpenOptions { allow_truncated_tail: true, ..without_sidecar() };
     let request_size = [1, 64, 300, 4096][input.len() / 8 % 4];
     let other = OpenOptions { request_size, ..lax.clone() };
-    let lax = match (open(file.path(), &strict), open(file.path(), &lax)) {
+    let pieces = [2, 3, 7][input.len() / 4 % 3];
+    let opened = [strict, lax].map(|options| {
+        let opened = open(file.path(), &options, 1);
+        check_openings(&opened, &open(file.path(), &options, pieces));
+        opened
+    });
+    let lax = match opened.into() {
         (Err(_), Err(_)) => return Corpus::Keep,
         (Err(Error::Truncated { .. }), Ok(lax)) => lax,
         (Err(error), Ok(_)) => panic!("does not open strictly, and not for a cut: {error}"),
@@ -73,7 +85,7 @@ pub fn trajectory(format: Format, input: &[u8]) -> Corpus {
         }
     };
     check_index(&*lax, input.len());
-    let other = open(file.path(), &other).expect("requests of the common size are enough");
+    let other = open(file.path(), &other, 1).expect("requests of the common size are enough");
     check_indices(&*lax, &*other);
     let list = selection(lax.index().n_atoms(), input.len());
     for field in FIELDS {
@@ -122,11 +134,27 @@ pub(crate) fn without_sidecar() -> OpenOptions {
     OpenOptions { sidecar: false, ..OpenOptions::default() }
 }
 
-/// Opens, and does what else is done with a file that opens or does not.
-pub(crate) fn open(path: &Path, options: &OpenOptions) -> Result<Arc<dyn Reader>, Error> {
+/// Pieces of work one after the other, the last first.
+struct Pieces(usize);
+
+impl ParallelFor for Pieces {
+    fn width(&self) -> usize {
+        self.0
+    }
+    fn each(&self, n: usize, work: &(dyn Fn(usize) + Sync)) {
+        (0..n).rev().for_each(work);
+    }
+}
+
+pub(crate) type Opened = Result<Arc<dyn Reader>, Error>;
+
+/// Opens, with the index built in so many pieces, and does what else is done with a file that opens or
+/// does not.
+pub(crate) fn open(path: &Path, options: &OpenOptions, pieces: usize) -> Opened {
     let size = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
-    Budget::of(size).theirs(|| {
-        let opened = trajet_io::open(path, options, &Serial);
+    let searched = if pieces > 1 { SEARCHED } else { 0 };
+    Budget::of(size).and(searched).theirs(|| {
+        let opened = trajet_io::open(path, options, &Pieces(pieces));
         match &opened {
             Ok(reader) => assert!(reader.remarks().iter().all(|remark| !remark.contains('\n'))),
             Err(error) => {
@@ -141,13 +169,14 @@ pub(crate) fn open(path: &Path, options: &OpenOptions) -> Result<Arc<dyn Reader>
 /// Atoms that are wanted, in some order, perhaps repeated.
 fn selection(n_atoms: usize, input: usize) -> Vec<i64> {
     let n = n_atoms as i64;
-    match input % 6 {
+    match input % 7 {
         0 => vec![0],
         1 => vec![n - 1, 0, n - 1],
         2 => (0..n).step_by(3).collect(),
         3 => (0..n).filter(|&atom| atom != n / 2).collect(),
         4 => (n / 3..n / 2 + 1).collect(),
-        _ => (0..n).rev().collect(),
+        5 => (0..n).rev().collect(),
+        _ => Vec::new(),
     }
 }
 
@@ -159,6 +188,14 @@ fn check_index(reader: &dyn Reader, input: usize) {
     let n = index.n_frames() as u64;
     assert!((0..n).all(|frame| index.offset(frame) < index.offset(frame + 1)));
     assert!(index.end() <= input as u64 && reader.truncated_tail() <= input as u64);
+}
+
+fn check_openings(a: &Opened, b: &Opened) {
+    match (a, b) {
+        (Ok(a), Ok(b)) => check_indices(&**a, &**b),
+        (Err(a), Err(b)) => assert_eq!(a.to_string(), b.to_string()),
+        (a, b) => panic!("{:?} and {:?}", a.as_ref().err(), b.as_ref().err()),
+    }
 }
 
 fn check_indices(a: &dyn Reader, b: &dyn Reader) {

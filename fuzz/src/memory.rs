@@ -28,6 +28,12 @@ impl Budget {
         Budget { ours: MEMORY.allocated(), most: EACH * input as usize + FIXED }
     }
 
+    /// The same and so many bytes more.
+    pub(crate) fn and(mut self, bytes: usize) -> Budget {
+        self.most += bytes;
+        self
+    }
+
     /// Runs code under test; where it asks for too much, the process ends at that request with
     /// "memory allocation of … bytes failed".
     pub(crate) fn theirs<T>(&self, work: impl FnOnce() -> T) -> T {
