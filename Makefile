@@ -1,6 +1,7 @@
 # make demo   the main job on a real trajectory: a table, a plot, a CSV and a report
 # make test   every gate and test
-# make bench  trajet beside MDAnalysis, mdtraj and molly, in one run
+# make wheel  a wheel for any x86-64 Linux, tried in an environment without Rust
+# make bench  trajet beside its peers and its limits, in one run; QUICK=1: short files, no record
 # All of them install what they need into .venv and work again when called again.
 
 PYTHON ?= python3
@@ -9,7 +10,7 @@ BIN := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: demo test bench gates rust-tests fuzz fuzz-again fuzz-corpus fuzz-tools python-tests tools clean
+.PHONY: demo test wheel bench gates rust-tests fuzz fuzz-again fuzz-corpus fuzz-tools python-tests tools clean
 .DELETE_ON_ERROR:
 
 demo: .venv/.made-built
@@ -24,8 +25,8 @@ gates: .venv/.made-built .venv/.made-test-tools fuzz-tools
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
 	$(FUZZ_CARGO) clippy $(FUZZ_PACKAGE) --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
-	$(BIN)/ruff format --check python tests benches examples
-	$(BIN)/ruff check python tests benches examples
+	$(BIN)/ruff format --check python tests benches examples packaging
+	$(BIN)/ruff check python tests benches examples packaging
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
@@ -34,7 +35,7 @@ rust-tests: tools
 
 # Damaged, cut and random files through the parsers: property tests, then libFuzzer on each target, from
 # seeds and corpus on. For a long run FUZZ_CASES=1000000 FUZZ_SECONDS=600, for a part FUZZ_TARGETS=xtc.
-FUZZ_CASES ?= 20000
+FUZZ_CASES ?= 2000
 FUZZ_SECONDS ?= 5
 FUZZ_TARGETS ?= xtc trr dcd ncdf sidecar
 fuzz: tools fuzz-tools
@@ -83,10 +84,19 @@ fuzz-tools:
 python-tests: .venv/.made-built .venv/.made-test-tools
 	$(BIN)/python -m pytest
 
+# Zig links against the C library of 2014, so that the wheel runs wherever there is a later one.
+wheel: .venv/.made-built
+	$(BIN)/python -m pip install --quiet 'ziglang>=0.13'
+	rm -rf dist
+	$(BIN)/maturin build --release --locked --zig --compatibility manylinux2014 --out dist
+	$(BIN)/python packaging/check_wheel.py dist/*.whl
+
+QUICK ?=
 bench: .venv/.made-built .venv/.made-bench-tools
 	$(BIN)/python benches/trajectories.py
-	cargo build --release --locked --manifest-path benches/molly/Cargo.toml
-	$(BIN)/python benches/readers.py
+	-cargo build --release --locked --manifest-path benches/molly/Cargo.toml
+	$(BIN)/python benches/compare.py $(if $(QUICK),--quick)
+	$(BIN)/python benches/stages.py $(if $(QUICK),--quick)
 
 # What must be there already, and what to do where it is not.
 tools:
@@ -119,4 +129,5 @@ tools:
 	@touch $@
 
 clean:
-	rm -rf .venv .make target demo-output benches/molly/target benches/data fuzz/target fuzz/found fuzz/artifacts
+	rm -rf .venv .make dist target demo-output benches/molly/target benches/data
+	rm -rf fuzz/target fuzz/found fuzz/artifacts

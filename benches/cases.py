@@ -1,11 +1,10 @@
-"""The cases that are timed, and what MDAnalysis finds in them: the truth for every other tool."""
+"""The cases that are timed: what is read or computed of which file, and how fast it must be."""
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,41 +12,56 @@ from numpy.typing import NDArray
 BYTES_PER_ATOM = 12
 LONGEST_BLOCK = 500
 
+# How closely values must agree with MDAnalysis'. It superposes and measures in doubles, but takes
+# dihedrals and pair distances from products of single precision; others read nm, not Å.
+TOLERANCES = {"rmsd": 1e-3, "rmsf": 1e-3, "dihedrals": 1e-3, "distances": 1e-3}
+# Range in Å.
+RDF_BINS, RDF_RANGE = 75, (0.0, 15.0)
+
 
 class MismatchError(Exception):
-    """A tool did not read what MDAnalysis reads: there is nothing to time."""
+    """A tool did not read or compute what MDAnalysis does: there is nothing to time."""
 
 
 class MissingError(Exception):
-    """A tool is not installed or not built."""
+    """A tool is not installed or not built, or does not do this yet."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """What is read of which file and, with `rmsd`, fitted on frame 0.
+    """What is read of which file, and what is computed of it.
 
-    `target` is how many times as fast as MDAnalysis trajet has to be with `target_threads`.
+    `task` is "read", or the analysis: "rmsd" (on frame 0), "rmsf", "dihedrals", "distances", "rdf";
+    an analysis takes the first `n_frames` frames, or all. `targets` says how many times as fast as
+    each tool trajet has to be with `target_threads`.
     """
 
     name: str
     topology: Path
     trajectory: Path
     selection: str | None
-    target: float
-    rmsd: bool = False
+    task: str = "read"
+    targets: Mapping[str, float] = field(default_factory=dict)
     target_threads: int = 1
+    n_frames: int | None = None
+    longest_rounds: int | None = None
 
 
 @dataclass(frozen=True)
 class Truth:
-    """What MDAnalysis reads: `positions` of `frames`, float32, (n_frames, n_selected, 3), Å."""
+    """What MDAnalysis reads: `positions` of `frames`, float32, (n_frames, n_selected, 3), Å.
+
+    `values` is what its analysis yields of the first `n_frames` frames, as `peers` describes; and
+    `quadruples` are the dihedrals' atoms.
+    """
 
     n_frames: int
     n_atoms: int
     indices: NDArray[np.int64]
     frames: list[int]
     positions: NDArray[np.float32]
-    rmsd: NDArray[np.float64] | None
+    values: NDArray[np.float64] | None
+    quadruples: NDArray[np.int64] | None
 
     @property
     def whole(self) -> bool:
@@ -70,47 +84,56 @@ def expect(holds: bool, tool: str, what: str) -> None:
         raise MismatchError(f"{tool}: {what} differ from MDAnalysis'")
 
 
-def all_cases(folder: Path, *, quick: bool) -> list[Case]:
-    """Return the cases on the files that `trajectories.py` made in `folder`."""
-    adk = (folder / "adk.psf", folder / ("adk10.xtc" if quick else "adk100.xtc"))
-    solvated = (folder / "adk_oplsaa.gro", folder / f"solvated{'5' if quick else ''}.xtc")
+def expect_values(values: NDArray[np.float64], case: Case, truth: Truth, tool: str) -> None:
+    """Raise `MismatchError` unless values of the case's analysis are those of MDAnalysis."""
+    assert truth.values is not None
+    expect(values.shape == truth.values.shape, tool, "numbers of values")
+    if case.task == "rdf":
+        # A pair that lies within rounding of a bin's edge may be counted beside it, in both orders.
+        apart = np.abs(values - truth.values)
+        expect(bool((apart <= 2 + 1e-4 * truth.values).all()), tool, "numbers of pairs")
+        return
+    close = np.allclose(values, truth.values, rtol=0, atol=TOLERANCES[case.task])
+    expect(close, tool, f"values of {case.task}")
+
+
+def all_cases(folder: Path, isa: str, *, quick: bool) -> list[Case]:
+    """Return the cases on the files that `trajectories.py` made in `folder`.
+
+    `isa` is the instruction set that trajet uses: more is asked of wider ones.
+    """
+    psf, gro = folder / "adk.psf", folder / "adk_oplsaa.gro"
+    adk = (psf, folder / ("adk10.xtc" if quick else "adk100.xtc"))
+    solvated = (gro, folder / f"solvated{'5' if quick else ''}.xtc")
+    plain = "adk5" if quick else "adk25"
+    trr, dcd, ncdf = ((psf, folder / f"{plain}.{suffix}") for suffix in ("trr", "dcd", "nc"))
+    calpha, oxygens = "name CA", "resname SOL and name OW"
+    whole = {
+        "avx512": {"MDAnalysis": 6.0, "mdtraj": 5.0, "molly": 2.5},
+        "avx2": {"MDAnalysis": 4.0},
+    }.get(isa, {"MDAnalysis": 3.5})
+
+    def times(target: float) -> dict[str, float]:
+        return {"MDAnalysis": target}
+
     return [
-        Case("adk-all", *adk, None, 3.5),
-        Case("adk-calpha", *adk, "name CA", 9.0),
-        Case("solvated-all", *solvated, None, 3.5),
-        Case("solvated-protein", *solvated, "protein", 20.0),
-        Case("adk-rmsd", *adk, "name CA", 20.0, rmsd=True, target_threads=2),
+        Case("adk-all", *adk, None, targets=whole),
+        Case("adk-calpha", *adk, calpha, targets=times(10)),
+        Case("solvated-all", *solvated, None, targets=whole),
+        Case("solvated-protein", *solvated, "protein", targets=times(25)),
+        Case("trr-all", *trr, None, targets=times(10)),
+        Case("trr-calpha", *trr, calpha, targets=times(10)),
+        Case("dcd-all", *dcd, None, targets=times(6)),
+        Case("dcd-calpha", *dcd, calpha, targets=times(6)),
+        Case("ncdf-all", *ncdf, None, targets=times(1)),
+        Case("ncdf-calpha", *ncdf, calpha, targets=times(1)),
+        Case("adk-rmsd", *adk, calpha, "rmsd", times(25), target_threads=2),
+        Case("adk-rmsf", *adk, calpha, "rmsf", times(3)),
+        Case("adk-dihedrals", *adk, "protein", "dihedrals", times(8)),
+        Case("adk-distances", *adk, calpha, "distances", n_frames=500),
+        Case(
+            *("solvated-rdf", *solvated, oxygens, "rdf", times(50)),
+            n_frames=1 if quick else 2,
+            longest_rounds=1 if quick else 3,
+        ),
     ]
-
-
-def open_universe(case: Case) -> Any:
-    """Open the case with MDAnalysis; its offsets are built and stored here, outside any clock."""
-    import MDAnalysis
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # no cell in ADK's frames, no elements in the PSF
-        return MDAnalysis.Universe(str(case.topology), str(case.trajectory))
-
-
-def open_rmsd(case: Case) -> Any:
-    """Return MDAnalysis' RMSD analysis of the case on frame 0, not run yet."""
-    from MDAnalysis.analysis import rms
-
-    return rms.RMSD(open_universe(case), select=case.selection or "all")
-
-
-def find_truth(case: Case) -> Truth:
-    """Read the first, middle and last frame with MDAnalysis, and its RMSD where it is wanted."""
-    universe = open_universe(case)
-    chosen = universe.atoms if case.selection is None else universe.select_atoms(case.selection)
-    n_frames = len(universe.trajectory)
-    frames = [0, n_frames // 2, n_frames - 1]
-    positions = [universe.trajectory[frame].positions[chosen.indices] for frame in frames]
-    return Truth(
-        n_frames=n_frames,
-        n_atoms=len(universe.atoms),
-        indices=chosen.indices.astype(np.int64),
-        frames=frames,
-        positions=np.stack(positions).astype(np.float32),
-        rmsd=open_rmsd(case).run().results.rmsd[:, 2] if case.rmsd else None,
-    )

@@ -11,22 +11,37 @@ from pathlib import Path
 
 # Widest first; the words are those of /proc/cpuinfo and the names those of trajet's reports.
 INSTRUCTION_SETS = (("avx512f", "avx512"), ("avx2", "avx2"), ("asimd", "neon"), ("sse2", "sse2"))
+# What trajet, or a peer, looks for before it uses a set.
+VECTOR_FLAGS = re.compile(r"sse|ssse3|avx|fma|f16c|bmi|abm|movbe|popcnt|asimd|sve")
 NOISE = re.compile(r"\((r|tm)\)|@.*$|\b(cpu|processor|\d+-core)\b", re.IGNORECASE)
+# What a run itself writes: the source is the same with it and without.
+WRITTEN = (":(exclude,top)benches/record", ":(exclude,top)docs/performance.md")
 
 
 @dataclass(frozen=True)
 class Machine:
-    """The processor: model as the system names it, cores that it has, widest instruction set."""
+    """The processor: model as the system names it, cores that it has, widest instruction set.
+
+    `flags` are those of the processor's features that vector code asks for.
+    """
 
     cpu: str
     cores: int
     isa: str
+    flags: tuple[str, ...]
 
     @property
     def slug(self) -> str:
         """Name of its folder under `record/`, such as `amd-epyc-2c`."""
         words = re.sub(r"[^a-z0-9]+", "-", NOISE.sub(" ", self.cpu).lower()).strip("-")
         return f"{words or 'unknown'}-{self.cores}c"
+
+    def describe(self) -> str:
+        """Return what `machine.txt` in its folder says."""
+        return (
+            f"cpu: {self.cpu}\ncores: {self.cores}\nisa: {self.isa}\n"
+            f"flags: {' '.join(self.flags)}\n"
+        )
 
 
 def this_machine() -> Machine:
@@ -40,19 +55,29 @@ def this_machine() -> Machine:
     cpu = fields.get("model name") or platform.processor() or platform.machine()
     flags = f"{fields.get('flags', '')} {fields.get('features', '')}".split()
     isa = next((name for flag, name in INSTRUCTION_SETS if flag in flags), "unknown")
-    return Machine(cpu=cpu, cores=os.cpu_count() or 1, isa=isa)
+    vector = tuple(sorted(flag for flag in set(flags) if VECTOR_FLAGS.match(flag)))
+    return Machine(cpu=cpu, cores=os.cpu_count() or 1, isa=isa, flags=vector)
 
 
 def this_commit() -> str:
     """Return the short commit of the source, `-dirty` where tracked files differ from it."""
-    folder = Path(__file__).resolve().parent
     try:
-        return subprocess.run(
-            ["git", "describe", "--always", "--dirty", "--exclude", "*"],
-            cwd=folder,
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout.strip()
+        commit = _git("rev-parse", "--short", "HEAD").strip()
+        return commit + ("-dirty" if _git("diff", "HEAD", "--name-only", *WRITTEN) else "")
     except (OSError, subprocess.CalledProcessError):
         return "none"
+
+
+def _git(*arguments: str) -> str:
+    """Return what git says in the folder of the source."""
+    folder = Path(__file__).resolve().parent.parent
+    command = ["git", *arguments]
+    done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+def describe_load() -> str:
+    """Return how busy the machine is: figures taken beside other programs are no figures."""
+    busy = os.getloadavg()[0]
+    warning = "; OTHER PROGRAMS RUN: wait for a calm machine" if busy > 0.7 else ""
+    return f"load {busy:.2f}{warning}"

@@ -7,8 +7,11 @@ alone on the next call (`--force` makes it anew).
   frames of 3,341 atoms, protein only.
 - `solvated.xtc`: the bytes of `adk_oplsaa.xtc` repeated 50 times: 500 frames of 47,681 atoms,
   3,341 of protein first, then water and ions.
-- `adk10.xtc`, `solvated5.xtc`: the same, shorter, for `readers.py --quick`.
-- `adk.psf`, `adk_oplsaa.gro`: their topologies.
+- `adk25.trr`, `adk25.dcd`, `adk25.nc`: `adk_dims.dcd` written as TRR, DCD and NCDF by MDAnalysis,
+  25 times: 2,450 frames, 98 MB each.
+- `adk10.xtc`, `adk5.*`, `solvated5.xtc`: the same, shorter, for `--quick`.
+- `adk.psf`, `adk_oplsaa.gro`: their topologies; `adk0.gro`: the first frame of `adk.xtc`,
+  on the same grid.
 """
 
 from __future__ import annotations
@@ -60,8 +63,10 @@ def copy(source: Path) -> Callable[[Path], None]:
     return write
 
 
-def as_xtc(topology: Path, trajectory: Path) -> Callable[[Path], None]:
-    """Return a writer of `trajectory`, all atoms and frames, as XTC by MDAnalysis."""
+def convert(
+    topology: Path, trajectory: Path, form: str, *, times: int = 1, n_frames: int | None = None
+) -> Callable[[Path], None]:
+    """Return a writer of `trajectory` by MDAnalysis: its first `n_frames` frames, `times` times."""
 
     def write(target: Path) -> None:
         import MDAnalysis
@@ -69,9 +74,10 @@ def as_xtc(topology: Path, trajectory: Path) -> Callable[[Path], None]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # adk_dims.dcd has no cell, the PSF no elements
             universe: Any = MDAnalysis.Universe(str(topology), str(trajectory))
-            with MDAnalysis.Writer(str(target), universe.atoms.n_atoms, format="XTC") as writer:
-                for _ in universe.trajectory:
-                    writer.write(universe.atoms)
+            with MDAnalysis.Writer(str(target), universe.atoms.n_atoms, format=form) as writer:
+                for _ in range(times):
+                    for _ in universe.trajectory[:n_frames]:
+                        writer.write(universe.atoms)
 
     return write
 
@@ -97,9 +103,13 @@ def main() -> int:
     once = folder / "adk.xtc"
     make(folder / "adk.psf", copy(psf), force=force)
     make(folder / "adk_oplsaa.gro", copy(gro), force=force)
-    make(once, as_xtc(psf, dcd), force=force)
+    make(once, convert(psf, dcd, "XTC"), force=force)
+    make(folder / "adk0.gro", convert(psf, once, "GRO", n_frames=1), force=force)
     make(folder / "adk10.xtc", repeat(once, 10), force=force)
     make(folder / "adk100.xtc", repeat(once, 100), force=force)
+    for suffix, form in (("trr", "TRR"), ("dcd", "DCD"), ("nc", "NCDF")):
+        make(folder / f"adk5.{suffix}", convert(psf, dcd, form, times=5), force=force)
+        make(folder / f"adk25.{suffix}", convert(psf, dcd, form, times=25), force=force)
     make(folder / "solvated5.xtc", repeat(solvated, 5), force=force)
     make(folder / "solvated.xtc", repeat(solvated, 50), force=force)
     return 0

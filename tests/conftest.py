@@ -10,6 +10,7 @@ import MDAnalysis as mda
 import pytest
 from golden_files import XTC_FILES, Adk, Golden, Truth, read_with_mdanalysis
 from MDAnalysisTests import datafiles
+from systems import Systems
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -73,6 +74,20 @@ def adk_xtc(adk: Adk) -> Path:
 def adk_truth(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> Truth:
     """MDAnalysis' reading of `adk`."""
     return read_with_mdanalysis(adk.xtc, tmp_path_factory.mktemp("adk-truth"))
+
+
+@pytest.fixture(scope="session")
+def long_adk(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> Adk:
+    """`adk` ten times over: 980 frames, so that leaves and tasks have several; for reading only."""
+    xtc = tmp_path_factory.mktemp("long") / "long.xtc"
+    xtc.write_bytes(adk.xtc.read_bytes() * 10)
+    return Adk(adk.psf, xtc)
+
+
+@pytest.fixture(scope="session")
+def systems(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> Systems:
+    """Systems with and without cells, in trajet and in MDAnalysis, for reading only."""
+    return Systems(adk, tmp_path_factory.mktemp("systems"))
 
 
 @pytest.fixture

@@ -1,41 +1,114 @@
-"""The XTC files that MDAnalysisTests ships, and MDAnalysis' reading of them as the truth."""
+"""The trajectories that MDAnalysisTests ships, and MDAnalysis' reading of them as the truth."""
 
 import hashlib
 import shutil
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import MDAnalysisTests
 import numpy as np
+import trajet as tj
+from MDAnalysis.coordinates.DCD import DCDReader
+from MDAnalysis.coordinates.TRJ import NCDFReader
+from MDAnalysis.coordinates.TRR import TRRReader
 from MDAnalysis.coordinates.XTC import XTCReader
 
 DATA = Path(MDAnalysisTests.__file__).parent / "data"
 
-
-def _distinct_xtc() -> dict[str, Path]:
-    """Every XTC file of the package, once per content."""
-    found: dict[str, Path] = {}
-    seen = set()
-    for path in sorted(DATA.rglob("*.xtc")):
-        digest = hashlib.sha256(path.read_bytes()).digest()
-        if digest not in seen:
-            seen.add(digest)
-            assert path.name not in found, f"two different files are called {path.name}"
-            found[path.name] = path
-    return found
+# Files that MDAnalysis does not read, and why.
+UNREAD = {"empty.dcd": "it has no bytes"}
 
 
-XTC_FILES = _distinct_xtc()
+@dataclass(frozen=True)
+class Format:
+    """A format: its files, and how MDAnalysis reads them."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    # Opens a file.
+    reader: Callable[[str], Any]
+    # The step of the frame that a reader stands at.
+    step: Callable[[Any], int]
+    # What MDAnalysis' cells are off by, beside their rounding to float32: where box vectors are
+    # stored, it computes lengths and angles of them in single precision.
+    cells_off: float
+    # Whether frames are found by a search, whose result a sidecar keeps.
+    searched: bool
+    # Whether the header has the number of frames, and a file with fewer is a cut one.
+    counted: bool
+
+    def files(self) -> dict[str, Path]:
+        """Every file of the package, once per content."""
+        found: dict[str, Path] = {}
+        seen = set()
+        for path in sorted(p for suffix in self.suffixes for p in DATA.rglob(f"*{suffix}")):
+            digest = hashlib.sha256(path.read_bytes()).digest()
+            if digest not in seen:
+                seen.add(digest)
+                assert path.name not in found, f"two different files are called {path.name}"
+                found[path.name] = path
+        return found
+
+
+def _stored_step(reader: Any) -> int:
+    return reader.ts.data["step"]
+
+
+def _dcd_step(reader: Any) -> int:
+    header = reader._file.header  # what stands in ts.data is the number of the next frame
+    return header["istart"] + reader.ts.frame * header["nsavc"]
+
+
+def _xtc(path: str) -> Any:
+    return XTCReader(path, refresh_offsets=True)
+
+
+def _trr(path: str) -> Any:
+    return TRRReader(path, refresh_offsets=True)
+
+
+def _ncdf(path: str) -> Any:
+    return NCDFReader(path, mmap=False)
+
+
+def _frame(reader: Any) -> int:
+    return reader.ts.frame
+
+
+FORMATS = {
+    format.name: format
+    for format in (
+        Format("XTC", (".xtc",), _xtc, _stored_step, 1e-5, searched=True, counted=False),
+        Format("TRR", (".trr",), _trr, _stored_step, 1e-5, searched=True, counted=False),
+        Format("DCD", (".dcd",), DCDReader, _dcd_step, 0.0, searched=False, counted=False),
+        # The format has no steps.
+        Format("NCDF", (".nc", ".ncdf"), _ncdf, _frame, 0.0, searched=True, counted=True),
+    )
+}
+XTC_FILES = FORMATS["XTC"].files()
+
+
+def format_of(path: Path) -> Format:
+    """Tell the format by the suffix."""
+    return next(format for format in FORMATS.values() if path.suffix in format.suffixes)
 
 
 @dataclass(frozen=True)
 class Truth:
-    """What MDAnalysis reads from a file: Å, ps, degrees."""
+    """What MDAnalysis reads from a file: Å, ps, degrees, kJ/(mol Å)."""
 
+    # NaN in frames without.
     positions: np.ndarray
     times: np.ndarray
     steps: np.ndarray
     cells: np.ndarray
+    # None where no frame has them, NaN in frames without.
+    velocities: np.ndarray | None = None
+    forces: np.ndarray | None = None
+    cells_off: float = 1e-5
 
     @property
     def n_frames(self) -> int:
@@ -56,6 +129,11 @@ class Golden:
     source: Path
     truth: Truth
 
+    @property
+    def format(self) -> Format:
+        """Its format."""
+        return format_of(self.source)
+
     def copy(self, folder: Path) -> Path:
         """Make a fresh copy to open."""
         return Path(shutil.copy(self.source, folder / self.name))
@@ -72,19 +150,76 @@ class Adk:
 def read_with_mdanalysis(path: Path, folder: Path) -> Truth:
     """Read every frame with MDAnalysis, from a copy in `folder` (it writes offsets beside it)."""
     copy = Path(shutil.copy(path, folder / f"for-mdanalysis-{path.name}"))
-    positions, times, steps, cells = [], [], [], []
-    reader = XTCReader(str(copy), refresh_offsets=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return _read(format_of(path), str(copy))
+        finally:
+            copy.unlink()
+
+
+def _read(format: Format, path: str) -> Truth:
+    positions, velocities, forces, times, steps, cells = [], [], [], [], [], []
+    reader = format.reader(path)
+    missing = np.full((reader.n_atoms, 3), np.nan, np.float32)
     try:
         for ts in reader:
-            positions.append(ts.positions.copy())
+            positions.append(ts.positions.copy() if ts.has_positions else missing)
+            velocities.append(ts.velocities.copy() if ts.has_velocities else missing)
+            forces.append(ts.forces.copy() if ts.has_forces else missing)
             times.append(ts.time)
-            steps.append(ts.data["step"])
+            steps.append(format.step(reader))
             cells.append(np.full(6, np.nan) if ts.dimensions is None else ts.dimensions.copy())
     finally:
         reader.close()
+
+    def further(frames: list[np.ndarray]) -> np.ndarray | None:
+        return None if all(f is missing for f in frames) else np.array(frames, np.float32)
+
     return Truth(
         np.array(positions, np.float32),
         np.array(times, np.float64),
         np.array(steps, np.int64),
         np.array(cells, np.float64),
+        further(velocities),
+        further(forces),
+        format.cells_off,
     )
+
+
+def same_bits(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two arrays of floats agree in shape and every bit; what is no number is alike."""
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    words = f"u{one.dtype.itemsize}"
+    bits = [np.ascontiguousarray(array).view(words) for array in (one, other)]
+    return bool(np.all((bits[0] == bits[1]) | (np.isnan(one) & np.isnan(other))))
+
+
+def assert_same(block: "tj.Block", truth: Truth, frames: np.ndarray, atoms: np.ndarray) -> None:
+    """Compare a block with these frames and atoms of the truth: shapes, types, order, values."""
+    assert block.positions.dtype == np.float32
+    assert block.positions.flags.c_contiguous
+    assert same_bits(block.positions, truth.positions[frames][:, atoms])
+    assert same_bits(block.times, truth.times[frames])
+    assert block.steps.dtype == np.int64
+    assert np.array_equal(block.steps, truth.steps[frames])
+    assert block.frames.dtype == np.int64
+    assert np.array_equal(block.frames, frames)
+    for name in ("velocities", "forces"):
+        found = getattr(block, name)
+        if found is not None:
+            assert found.flags.c_contiguous
+            assert same_bits(found, getattr(truth, name)[frames][:, atoms])
+    assert block.cells.dtype == np.float64
+    cells = truth.cells[frames]
+    assert block.cells.shape == cells.shape
+    assert np.array_equal(np.isnan(block.cells), np.isnan(cells))
+    # One unit in the last place of a float32.
+    near = {"rtol": 2**-23, "atol": truth.cells_off, "equal_nan": True}
+    assert np.allclose(block.cells, cells, **near)
+
+
+def all_of(truth: Truth) -> tuple[np.ndarray, np.ndarray]:
+    """Every frame, every atom."""
+    return np.arange(truth.n_frames), np.arange(truth.n_atoms)

@@ -1,156 +1,13 @@
-"""Damage: a cut file is never a short file, and no damage makes anything worse than an error."""
+"""Damage to XTC files, and reports of cut ones; what holds for every format is in test_formats."""
 
-import json
-import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import trajet as tj
 import xtc_bytes
+from damage import outcomes_of_damage, word
 from golden_files import XTC_FILES, Golden
-
-N_CUTS = 200
-
-# Runs in a process of its own under a limit on address space: a crash, a hang of memory or an
-# exception that is no TrajetError ends it with a status other than 0.
-DAMAGE = """
-import json, resource, sys
-resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
-import numpy as np
-import trajet as tj
-
-def peak():
-    with open("/proc/self/status") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
-
-path, cases = sys.argv[1], json.load(open(sys.argv[2]))
-data = open(path, "rb").read()
-tj.open(None, path, sidecar=False).read()
-before = peak()
-outcomes = []
-for case in cases:
-    damaged = bytearray(data)
-    for position, value in case:
-        damaged[position] = value
-    with open(path, "wb") as file:
-        file.write(damaged)
-    try:
-        traj = tj.open(None, path, sidecar=False)
-        block = traj.read()
-    except tj.TrajetError as error:
-        assert "\\n" not in str(error), str(error)
-        assert path in str(error), str(error)
-        outcomes.append(type(error).__name__)
-    else:
-        assert block.positions.shape == (traj.n_frames, traj.n_atoms, 3)
-        assert block.positions.dtype == np.float32
-        assert block.times.shape == block.steps.shape == block.frames.shape == (traj.n_frames,)
-        assert block.cells.shape == (traj.n_frames, 6)
-        outcomes.append("read")
-json.dump({"outcomes": outcomes, "grown_kib": peak() - before}, sys.stdout)
-"""
-
-
-def outcomes_of_damage(path: Path, cases: list[list[tuple[int, int]]]) -> list[str]:
-    """Open and read the file with each set of (position, byte) replaced, in a process."""
-    script = path.with_suffix(".json")
-    script.write_text(json.dumps(cases))
-    done = subprocess.run(
-        [sys.executable, "-c", DAMAGE, str(path), str(script)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stderr == ""
-    report = json.loads(done.stdout)
-    assert report["grown_kib"] < 64 * 1024
-    assert len(report["outcomes"]) == len(cases)
-    return report["outcomes"]
-
-
-def word(position: int, value: int) -> list[tuple[int, int]]:
-    """Split a 32-bit big-endian word into single bytes to replace."""
-    return [(position + k, (value >> (24 - 8 * k)) & 0xFF) for k in range(4)]
-
-
-def numbers(message: str) -> set[int]:
-    """All whole numbers of a message."""
-    return {int(digits) for digits in re.findall(r"\d+", message)}
-
-
-def cuts_of(golden: Golden) -> tuple[list[int], list[int]]:
-    """Frame boundaries of a file, and byte positions at which to cut it, longest first."""
-    data = golden.source.read_bytes()
-    starts = [frame.start for frame in xtc_bytes.walk(data)]
-    rng = np.random.default_rng(len(data))
-    positions = set(rng.choice(len(data), size=N_CUTS, replace=False).tolist())
-    for start in starts:
-        for near in (0, 1, 3, 4, 8, 52, 56, 57, 91, 92, 93):
-            positions |= {start + near, start - near}
-    return starts, sorted((p for p in positions if 0 <= p < len(data)), reverse=True)
-
-
-def test_cut_anywhere(golden: Golden, golden_xtc: Path) -> None:
-    """A cut inside a frame is an error with path, frame and byte; between frames it is none."""
-    truth = golden.truth
-    starts, positions = cuts_of(golden)
-    refused = read = 0
-    for cut in positions:
-        with golden_xtc.open("r+b") as file:
-            file.truncate(cut)
-        frame = sum(start <= cut for start in starts) - 1
-        if cut in starts and cut > 0:
-            traj = tj.open(None, golden_xtc, sidecar=False)
-            assert traj.n_frames == frame
-            block = traj.read()
-            assert np.array_equal(block.positions, truth.positions[:frame])
-            assert np.array_equal(block.times, truth.times[:frame])
-            assert np.array_equal(traj.times, truth.times[:frame])
-            read += 1
-            continue
-        with pytest.raises(tj.FormatError) as caught:
-            tj.open(None, golden_xtc, sidecar=False)
-        refused += 1
-        message = str(caught.value)
-        assert "\n" not in message
-        assert str(golden_xtc) in message
-        if cut == 0:
-            assert not isinstance(caught.value, tj.TruncatedError)
-            continue
-        if cut >= 4:
-            assert isinstance(caught.value, tj.TruncatedError)
-        message = message.replace(str(golden_xtc), "")
-        assert re.search(rf"\bframe {frame}\b", message)
-        assert numbers(message) & {starts[frame], cut}
-    assert read == len(starts) - 1
-    assert refused == len(positions) - read
-    assert refused >= N_CUTS
-
-
-def test_cut_with_leave(golden: Golden, golden_xtc: Path) -> None:
-    """allow_truncated_tail reads the whole frames, and the report says how much was left."""
-    truth = golden.truth
-    starts, positions = cuts_of(golden)
-    for cut in positions:
-        with golden_xtc.open("r+b") as file:
-            file.truncate(cut)
-        frame = sum(start <= cut for start in starts) - 1
-        if frame == 0:
-            with pytest.raises(tj.FormatError, match=re.escape(str(golden_xtc))):
-                tj.open(None, golden_xtc, sidecar=False, allow_truncated_tail=True)
-            continue
-        traj = tj.open(None, golden_xtc, sidecar=False, allow_truncated_tail=True)
-        assert traj.n_frames == frame
-        assert np.array_equal(traj.times, truth.times[:frame])
-        last = traj.read(frames=[-1])
-        assert np.array_equal(last.positions, truth.positions[frame - 1 : frame])
-        with pytest.raises(tj.FrameError):
-            traj.read(frames=[frame])
 
 
 def test_report_records_the_tail(golden: Golden, golden_xtc: Path) -> None:
@@ -166,12 +23,6 @@ def test_report_records_the_tail(golden: Golden, golden_xtc: Path) -> None:
         assert result.report["frames"] == len(frames) - 1
 
 
-def test_leave_is_not_needed_for_a_whole_file(golden: Golden, golden_xtc: Path) -> None:
-    """allow_truncated_tail changes nothing where nothing is cut."""
-    traj = tj.open(None, golden_xtc, allow_truncated_tail=True)
-    assert np.array_equal(traj.read().positions, golden.truth.positions)
-
-
 def test_leave_does_not_cover_other_damage(golden: Golden, golden_xtc: Path) -> None:
     """allow_truncated_tail is for an unfinished last frame, not for rubbish in a file."""
     data = golden_xtc.read_bytes()
@@ -182,15 +33,6 @@ def test_leave_does_not_cover_other_damage(golden: Golden, golden_xtc: Path) -> 
     golden_xtc.write_bytes(data + b"rubbish at the end of a file, longer than a frame header" * 4)
     with pytest.raises(tj.FormatError, match=f"frame {len(frames)}"):
         tj.open(None, golden_xtc, sidecar=False, allow_truncated_tail=True)
-
-
-def test_file_cut_after_opening(golden: Golden, golden_xtc: Path) -> None:
-    """A file that shrinks under an open trajectory gives an error, not zeros and not a crash."""
-    traj = tj.open(None, golden_xtc)
-    with golden_xtc.open("r+b") as file:
-        file.truncate(xtc_bytes.walk(golden.source.read_bytes())[-1].end - 5)
-    with pytest.raises((tj.TrajetError, OSError), match=re.escape(str(golden_xtc))):
-        traj.read(frames=[-1])
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import trajet as tj
 import xtc_bytes
-from golden_files import XTC_FILES, Adk, Golden, Truth, read_with_mdanalysis
+from golden_files import XTC_FILES, Adk, Truth, read_with_mdanalysis
 
 
 def sidecar_of(xtc: Path) -> Path:
@@ -48,20 +48,6 @@ def made(tmp_path: Path) -> Path:
 def made_truth(made: Path, tmp_path: Path) -> Truth:
     """MDAnalysis' reading of `made`."""
     return read_with_mdanalysis(made, tmp_path)
-
-
-def test_written_then_loaded(golden: Golden, golden_xtc: Path) -> None:
-    """The first opening writes the sidecar, the second uses it, both read the same."""
-    built = tj.open(None, golden_xtc)
-    assert built.index_state == "built"
-    assert built.index_path == sidecar_of(golden_xtc)
-    assert names_in(golden_xtc.parent) == {golden_xtc.name, sidecar_of(golden_xtc).name}
-    assert_reads(built, golden.truth)
-    loaded = tj.open(None, golden_xtc)
-    assert loaded.index_state == "loaded"
-    assert loaded.index_path == sidecar_of(golden_xtc)
-    assert_reads(loaded, golden.truth)
-    assert names_in(golden_xtc.parent) == {golden_xtc.name, sidecar_of(golden_xtc).name}
 
 
 def test_relative_path(
@@ -103,28 +89,6 @@ def test_sidecar_travels_with_its_file(made: Path, made_truth: Truth, tmp_path: 
     traj = tj.open(None, copy / made.name)
     assert traj.index_state == "loaded"
     assert_reads(traj, made_truth)
-
-
-def test_file_that_grew(golden: Golden, golden_xtc: Path) -> None:
-    """Frames appended to a file are added to its index, one opening after the other."""
-    data = golden_xtc.read_bytes()
-    starts = [frame.start for frame in xtc_bytes.walk(data)]
-    steps = sorted({1, 2, len(starts) // 2, len(starts) - 1})
-    golden_xtc.write_bytes(data[: starts[steps[0]]])
-    assert tj.open(None, golden_xtc).index_state == "built"
-    for frames in [*steps[1:], len(starts)]:
-        end = starts[frames] if frames < len(starts) else len(data)
-        with golden_xtc.open("ab") as file:
-            file.write(data[golden_xtc.stat().st_size : end])
-        traj = tj.open(None, golden_xtc)
-        assert traj.index_state == "extended"
-        assert traj.n_frames == frames
-        assert np.array_equal(traj.times, golden.truth.times[:frames])
-        assert np.array_equal(traj.read().positions, golden.truth.positions[:frames])
-        again = tj.open(None, golden_xtc)
-        assert again.index_state == "loaded"
-        assert again.n_frames == frames
-    assert_reads(tj.open(None, golden_xtc), golden.truth)
 
 
 def test_file_that_grew_by_half_a_frame(made: Path, made_truth: Truth) -> None:

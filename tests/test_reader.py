@@ -1,4 +1,4 @@
-"""Reading: what trajet returns is what MDAnalysis returns, bit for bit."""
+"""Reading, beside what test_formats.py asks of every format: arguments, errors, and made XTC."""
 
 import os
 import re
@@ -9,36 +9,11 @@ import numpy as np
 import pytest
 import trajet as tj
 import xtc_bytes
-from golden_files import Adk, Golden, Truth, read_with_mdanalysis
+from golden_files import Adk, Truth, all_of, assert_same, read_with_mdanalysis
 from made_coordinates import MADE, Made
 from MDAnalysis.lib.formats.libmdaxdr import XTCFile
 
 TRICLINIC = np.array([[3.1, 0, 0], [0.4, 2.9, 0], [-0.7, 0.9, 3.3]], np.float32)
-
-
-def assert_same(block: "tj.Block", truth: Truth, frames: np.ndarray, atoms: np.ndarray) -> None:
-    """Compare a block with these frames and atoms of the truth: shapes, types, order, values."""
-    expected = truth.positions[frames][:, atoms]
-    assert block.positions.dtype == np.float32
-    assert block.positions.shape == expected.shape
-    assert block.positions.flags.c_contiguous
-    assert np.array_equal(block.positions, expected)
-    assert block.times.dtype == np.float64
-    assert np.array_equal(block.times, truth.times[frames])
-    assert block.steps.dtype == np.int64
-    assert np.array_equal(block.steps, truth.steps[frames])
-    assert block.frames.dtype == np.int64
-    assert np.array_equal(block.frames, frames)
-    assert block.cells.dtype == np.float64
-    assert block.cells.shape == (len(frames), 6)
-    assert np.array_equal(np.isnan(block.cells), np.isnan(truth.cells[frames]))
-    # MDAnalysis rounds its cells to float32: one unit in the last place on top of 1e-5.
-    assert np.allclose(block.cells, truth.cells[frames], rtol=2**-23, atol=1e-5, equal_nan=True)
-
-
-def all_of(truth: Truth) -> tuple[np.ndarray, np.ndarray]:
-    """Every frame, every atom."""
-    return np.arange(truth.n_frames), np.arange(truth.n_atoms)
 
 
 def test_walker_agrees_with_libmdaxdr(golden_xtc: Path) -> None:
@@ -46,85 +21,6 @@ def test_walker_agrees_with_libmdaxdr(golden_xtc: Path) -> None:
     starts = [frame.start for frame in xtc_bytes.walk(golden_xtc.read_bytes())]
     with XTCFile(str(golden_xtc)) as file:
         assert starts == file.offsets.tolist()
-
-
-def test_properties(golden: Golden, golden_xtc: Path) -> None:
-    """An open trajectory knows its size, times, steps and origin."""
-    traj = tj.open(None, golden_xtc)
-    assert traj.n_frames == golden.truth.n_frames
-    assert traj.n_atoms == golden.truth.n_atoms
-    assert traj.format == "XTC"
-    assert Path(traj.path) == golden_xtc
-    assert traj.times.dtype == np.float64
-    assert np.array_equal(traj.times, golden.truth.times)
-    assert traj.steps.dtype == np.int64
-    assert np.array_equal(traj.steps, golden.truth.steps)
-
-
-def test_all_frames_all_atoms(golden: Golden, golden_xtc: Path) -> None:
-    """read() is the whole trajectory."""
-    frames, atoms = all_of(golden.truth)
-    assert_same(tj.open(None, golden_xtc).read(), golden.truth, frames, atoms)
-    assert_same(tj.open(None, str(golden_xtc)).read(), golden.truth, frames, atoms)
-
-
-def test_selected_atoms(golden: Golden, golden_xtc: Path) -> None:
-    """Any atoms, in any order, any number of times, come back as they were asked for."""
-    traj = tj.open(None, golden_xtc)
-    n = traj.n_atoms
-    frames = np.arange(traj.n_frames)
-    rng = np.random.default_rng(7)
-    some = rng.choice(n, size=max(1, n // 3), replace=False)
-    choices = {
-        "first": np.array([0]),
-        "last": np.array([n - 1]),
-        "prefix": np.arange(max(1, n // 10)),
-        "sorted": np.sort(some),
-        "unsorted": some,
-        "backwards": np.arange(n)[::-1],
-        "repeats": rng.integers(0, n, size=2 * min(n, 500) + 1),
-        "strided": np.arange(0, n, 3),
-        "few": np.sort(rng.choice(n, size=min(n, 5), replace=False)),
-    }
-    for atoms in choices.values():
-        assert_same(traj.read(atoms=atoms), golden.truth, frames, atoms)
-        selection = traj.select(atoms.tolist())
-        assert np.array_equal(selection.indices, atoms)
-        assert_same(selection.read(), golden.truth, frames, atoms)
-
-
-def test_frames(golden: Golden, golden_xtc: Path) -> None:
-    """Slices and lists of frames mean what they mean in Python."""
-    traj = tj.open(None, golden_xtc)
-    n = traj.n_frames
-    atoms = np.arange(traj.n_atoms)
-    rng = np.random.default_rng(8)
-    slices = [
-        slice(None),
-        slice(1, None),
-        slice(None, None, 2),
-        slice(None, None, -1),
-        slice(-2, None),
-        slice(None, -1, 3),
-        slice(n, None, -2),
-        slice(0, 10 * n),
-        slice(-10 * n, 2),
-    ]
-    for frames in slices:
-        expected = np.arange(n)[frames]
-        assert_same(traj.read(frames=frames), golden.truth, expected, atoms)
-    lists = [
-        [0],
-        [-1],
-        [n - 1, 0],
-        rng.permutation(n).tolist(),
-        rng.integers(-n, n, size=n + 3).tolist(),
-    ]
-    for frames in lists:
-        expected = np.arange(n)[frames]
-        assert_same(traj.read(frames=frames), golden.truth, expected, atoms)
-        assert_same(traj.read(frames=np.array(frames)), golden.truth, expected, atoms)
-        assert_same(traj.read(frames=tuple(frames)), golden.truth, expected, atoms)
 
 
 def test_frames_and_atoms_together(adk: Adk, adk_truth: Truth) -> None:
@@ -135,45 +31,6 @@ def test_frames_and_atoms_together(adk: Adk, adk_truth: Truth) -> None:
         frames = rng.integers(0, traj.n_frames, size=rng.integers(1, 12))
         atoms = rng.integers(0, traj.n_atoms, size=rng.integers(1, 400))
         assert_same(traj.read(frames=frames, atoms=atoms), adk_truth, frames, atoms)
-
-
-def test_frame_out_of_range(golden: Golden, golden_xtc: Path) -> None:
-    """A frame that is not there is an IndexError that names it and the range."""
-    traj = tj.open(None, golden_xtc)
-    n = golden.truth.n_frames
-    for frames in ([n], [0, n], [-n - 1], [10**12]):
-        with pytest.raises(tj.FrameError) as caught:
-            traj.read(frames=frames)
-        assert isinstance(caught.value, IndexError)
-        assert str(frames[-1]) in str(caught.value)
-        assert str(n) in str(caught.value)
-        assert "\n" not in str(caught.value)
-
-
-def test_atom_out_of_range(golden: Golden, golden_xtc: Path) -> None:
-    """An atom that is not there is a SelectionError, wherever it is asked for."""
-    traj = tj.open(None, golden_xtc)
-    n = golden.truth.n_atoms
-    for atoms in ([n], [0, n], [10**12]):
-        with pytest.raises(tj.SelectionError, match=re.escape(str(n))):
-            traj.select(atoms)
-        with pytest.raises(tj.SelectionError, match=re.escape(str(n))):
-            traj.read(atoms=atoms)
-
-
-def test_out_is_filled_and_returned(golden: Golden, golden_xtc: Path) -> None:
-    """`out` is the array that receives the positions."""
-    traj = tj.open(None, golden_xtc)
-    truth = golden.truth
-    out = np.full(truth.positions.shape, np.nan, np.float32)
-    block = traj.read(out=out)
-    assert block.positions is out
-    assert np.array_equal(out, truth.positions)
-    atoms = np.arange(truth.n_atoms)[::-2]
-    out = np.full((1, len(atoms), 3), np.nan, np.float32)
-    block = traj.select(atoms).read(frames=[-1], out=out)
-    assert block.positions is out
-    assert np.array_equal(out, truth.positions[-1:][:, atoms])
 
 
 def test_out_is_validated(adk: Adk, adk_truth: Truth) -> None:
@@ -200,26 +57,6 @@ def test_out_is_validated(adk: Adk, adk_truth: Truth) -> None:
     out = np.zeros(shape, np.float32)
     traj.read(frames=slice(0, 4), out=out)
     assert np.array_equal(out, adk_truth.positions[:4])
-
-
-def test_blocks_together_are_read(golden: Golden, golden_xtc: Path) -> None:
-    """Blocks of any size, put together, are what read() returns."""
-    traj = tj.open(None, golden_xtc)
-    n = traj.n_frames
-    selection = traj.select(np.arange(traj.n_atoms)[::-3])
-    for size in (1, 2, 3, n - 1, n, n + 1, 500):
-        for of, frames in ((traj, None), (selection, slice(None, None, -1)), (selection, [0, -1])):
-            whole = of.read(frames=frames)
-            parts = [
-                (b.positions.copy(), b.times.copy(), b.steps.copy(), b.frames.copy())
-                for b in of.blocks(size, frames=frames)
-            ]
-            lengths = [len(part[0]) for part in parts]
-            total = len(whole.frames)
-            assert lengths == [min(size, total - k) for k in range(0, total, size)]
-            names = ("positions", "times", "steps", "frames")
-            for k, name in enumerate(names):
-                assert np.array_equal(np.concatenate([p[k] for p in parts]), getattr(whole, name))
 
 
 def test_blocks_use_their_buffer_again(adk: Adk) -> None:

@@ -25,6 +25,7 @@ NAMES = {
     "atoms_decoded",
     "r_comp_io",
     "inputs",
+    "remarks",
     "versions",
     "cpu",
     "instruction_set",

@@ -19,6 +19,7 @@ from trajet._trajet import (
     AnalysisError,
     FormatError,
     FrameError,
+    MissingPackageError,
     OutputError,
     SelectionError,
     StaleIndexError,
@@ -27,10 +28,11 @@ from trajet._trajet import (
     TruncatedError,
     __version__,
 )
-from trajet.analysis import dihedrals, distances, rmsd, rmsf
+from trajet.analysis import dihedrals, distances, rdf, rmsd, rmsf
+from trajet.conversion import Conversion, convert, split
 from trajet.pools.local import LocalPool
 from trajet.pools.pool import Pool
-from trajet.result import AtomValues, Dihedrals, Distances, Report, Series
+from trajet.result import AtomValues, Dihedrals, Distances, RadialDistribution, Report, Series
 from trajet.trajectory import Block, Selection, Trajectory, open
 
 if DEBUG_BUILD:
@@ -44,13 +46,16 @@ __all__ = [
     "AnalysisError",
     "AtomValues",
     "Block",
+    "Conversion",
     "Dihedrals",
     "Distances",
     "FormatError",
     "FrameError",
     "LocalPool",
+    "MissingPackageError",
     "OutputError",
     "Pool",
+    "RadialDistribution",
     "Report",
     "Selection",
     "SelectionError",
@@ -61,9 +66,12 @@ __all__ = [
     "TrajetError",
     "TruncatedError",
     "__version__",
+    "convert",
     "dihedrals",
     "distances",
     "open",
+    "rdf",
     "rmsd",
     "rmsf",
+    "split",
 ]

@@ -25,7 +25,7 @@ _REFUSE = "this AtomGroup cannot serve as a selection: "
 class FromAtomGroup:
     """What an AtomGroup says of its files and of the frame at which its Universe stands."""
 
-    path: Path
+    paths: tuple[Path, ...]
     topology: Path | None
     indices: NDArray[np.int64]
     universe: Any
@@ -139,35 +139,50 @@ def from_atomgroup(atoms: Any) -> FromAtomGroup:
     trajectory = getattr(universe, "trajectory", None)
     if trajectory is None:
         raise SelectionError(_REFUSE + "its Universe has no trajectory")
-    if trajectory.transformations:
+    # A chain of files has a reader for each.
+    readers = getattr(trajectory, "readers", None)
+    if any(one.transformations for one in (trajectory, *(readers or ()))):
         raise SelectionError(
             _REFUSE
             + "its Universe has transformations, so that its coordinates are not the file's;"
             " write the transformed trajectory to a file first"
         )
-    name = trajectory.filename
-    if "Memory" in type(trajectory).__name__ or name is None:
+    names = [trajectory.filename] if readers is None else list(trajectory.filenames)
+    in_memory = any("Memory" in type(one).__name__ for one in (trajectory, *(readers or ())))
+    if in_memory or any(name is None for name in names):
         raise SelectionError(
             _REFUSE + "its Universe is in memory, so that its coordinates are not a file's;"
             " load it from the file (in_memory=False)"
         )
-    # A chain names the file that it happens to stand in.
-    if hasattr(trajectory, "readers") or not isinstance(name, (str, Path)):
+    if readers is not None and _is_continuous(trajectory):
         raise SelectionError(
-            _REFUSE + "its Universe reads several files as one; one file is read so far"
+            _REFUSE + "its Universe chooses frames of several files (continuous=True); give the"
+            " files to trajet.open(..., continuous=True) and select there"
         )
+    if not all(isinstance(name, (str, Path)) for name in names):
+        raise SelectionError(_REFUSE + "its Universe does not read files by their names")
     topology = universe.filename
+    # A chain counts its own time through; that of the frame is the file's.
+    with _quiet():
+        time = float(trajectory.ts.time)
     return FromAtomGroup(
-        path=Path(name),
+        paths=tuple(Path(str(name)) for name in names),
         topology=None if topology is None else Path(str(topology)),
         indices=indices,
         universe=universe,
         n_atoms=len(universe.atoms),
         n_frames=len(trajectory),
         frame=int(trajectory.frame),
-        time=float(trajectory.time),
+        time=time,
         positions=np.asarray(atoms.positions, dtype=np.float32),
     )
+
+
+def _is_continuous(trajectory: Any) -> bool:
+    """Tell whether a chain leaves out or orders frames by their times."""
+    if getattr(trajectory, "_kwargs", {}).get("continuous"):
+        return True
+    return int(trajectory.n_frames) != sum(int(one.n_frames) for one in trajectory.readers)
 
 
 def masses(atoms: Any, where: str) -> NDArray[np.float64]:
@@ -189,6 +204,40 @@ def masses(atoms: Any, where: str) -> NDArray[np.float64]:
             " weights as numbers"
         )
     return values
+
+
+def check_structure(path: Path) -> None:
+    """Make sure that MDAnalysis writes structures of this ending.
+
+    Raises
+    ------
+    ValueError
+        If it does not.
+    """
+    from MDAnalysis.core._get_readers import get_writer_for
+
+    try:
+        get_writer_for(str(path), multiframe=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{path}: MDAnalysis writes no structure with this ending: use .pdb or .gro"
+        ) from error
+
+
+def write_structure(
+    path: Path, atoms: Any, positions: NDArray[np.float32], cell: NDArray[np.float64]
+) -> None:
+    """Write atoms as MDAnalysis does for the ending of the path."""
+    with _quiet():
+        universe = atoms.universe
+        kept, box = universe.atoms.positions, universe.dimensions
+        try:
+            atoms.positions = positions
+            universe.dimensions = None if np.isnan(cell).any() else cell
+            atoms.write(str(path))
+        finally:
+            universe.atoms.positions = kept
+            universe.dimensions = box
 
 
 def residue_numbers(atoms: Any) -> NDArray[np.int64] | None:
@@ -214,6 +263,9 @@ def backbone_dihedrals(atoms: Any, label: str) -> tuple[tuple[str, ...], NDArray
             both = [(r, *found) for r, found in zip(residues, angles, strict=True) if all(found)]
     except AttributeError as error:
         raise SelectionError(f"φ and ψ need names of atoms and residues: {error}") from error
+    except TypeError:
+        # MDAnalysis' way to say that no residue has a neighbour.
+        both = []
     for residue, phi, psi in both:
         name = f"{getattr(residue, 'resname', '')}{residue.resid}"
         names += [f"phi {name}", f"psi {name}"]

@@ -4,7 +4,7 @@ import contextlib
 import os
 import secrets
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -44,6 +44,37 @@ def check(path: Path, suffixes: tuple[str, ...]) -> None:
         ) from error
 
 
+@contextlib.contextmanager
+def beside(path: Path) -> Iterator[Path]:
+    """Give a path of its own to write a file to, which becomes `path` once it is whole.
+
+    Parameters
+    ----------
+    path
+        Where the output goes; what stands there is replaced.
+
+    Raises
+    ------
+    OutputError
+        If writing fails; then nothing is left behind.
+    """
+    # Some writers go by the ending.
+    own = path.with_name(f".trajet-{os.getpid()}-{secrets.token_hex(6)}.tmp{path.suffix}")
+    try:
+        # As private as the user's mask says, like any file that a program makes.
+        os.close(os.open(own, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        yield own
+        with own.open("rb") as file:
+            os.fsync(file.fileno())
+        os.replace(own, path)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            own.unlink()
+        if isinstance(error, OSError) and not isinstance(error, OutputError):
+            raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
+        raise
+
+
 def write(path: Path, writer: Callable[[IO[bytes]], None]) -> None:
     """Write a file beside `path` and rename it, so that `path` is never half a file.
 
@@ -59,18 +90,5 @@ def write(path: Path, writer: Callable[[IO[bytes]], None]) -> None:
     OutputError
         If writing fails; then nothing is left behind.
     """
-    beside = path.with_name(f".trajet-{os.getpid()}-{secrets.token_hex(6)}.tmp")
-    try:
-        # As private as the user's mask says, like any file that a program makes.
-        number = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        with os.fdopen(number, "wb") as file:
-            writer(file)
-            file.flush()
-            os.fsync(number)
-        os.replace(beside, path)
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            beside.unlink()
-        if isinstance(error, OSError):
-            raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
-        raise
+    with beside(path) as own, own.open("wb") as file:
+        writer(file)

@@ -16,6 +16,8 @@ SMOOTHED_FROM = 200
 PS_PER_NS = 1000.0
 MOST_BINS = 60
 RAMACHANDRAN_BINS = 90
+# Å; no two atoms are as close as this.
+SELF_PAIRS = 0.3
 LEGEND_CHARACTERS = 100
 LONGEST_LABEL = 80
 
@@ -50,7 +52,7 @@ def series(
     """
     from matplotlib.figure import Figure
 
-    columns = values.reshape(len(times), -1)
+    columns = values.reshape(len(times), len(labels))
     x, x_label = _abscissa(times, frames)
     figure = Figure(figsize=(8.0, 4.0), layout="constrained", dpi=150)
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=(5, 1))
@@ -180,6 +182,27 @@ def matrix(
         places = np.unique(np.linspace(0, len(atoms) - 1, 5).astype(int))
         axis.set_ticks(places, [str(atom) for atom in atoms[places]])
         axis.set_label_text(f"atom ({_shortened(label)})")
+    return figure
+
+
+def radial(edges: NDArray[np.float64], g: NDArray[np.float64], *, title: str) -> "Figure":
+    """Draw g(r) (`(bins,)`) over the `edges` (`(bins + 1,)`, Å)."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 4.0), layout="constrained", dpi=150)
+    axes = figure.subplots()
+    r = (edges[:-1] + edges[1:]) / 2
+    axes.axhline(1, color="0.6", linewidth=0.8, linestyle="--")
+    axes.plot(r, g, color=COLOURS[0], linewidth=1.5)
+    axes.set_xlabel("r (Å)")
+    axes.set_ylabel("g(r)")
+    axes.set_title(_shortened(title), loc="left", fontsize="medium")
+    axes.set_xlim(edges[0], edges[-1])
+    # An atom's pair with itself would hide all others.
+    beyond = g[r > SELF_PAIRS]
+    if beyond.size and np.isfinite(beyond).any():
+        axes.set_ylim(0, 1.08 * max(1.0, float(np.nanmax(beyond))))
+    _bare(axes)
     return figure
 
 

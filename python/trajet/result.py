@@ -4,6 +4,7 @@ import json
 import os
 import platform
 import socket
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
@@ -258,7 +259,7 @@ class Series(Result):
         return ["frame", "time_ps", *self._names()]
 
     def _rows(self) -> Iterable[Iterable[object]]:
-        rows = self.values.reshape(len(self.frames), -1)
+        rows = self.values.reshape(len(self.frames), int(np.prod(self.values.shape[1:])))
         for frame, time, row in zip(self.frames.tolist(), self.times.tolist(), rows, strict=True):
             yield [frame, time, *row.tolist()]
 
@@ -330,7 +331,7 @@ class Distances(Series):
 
     def plot(self) -> "Figure":
         """Draw each distance against time where there are few, else the matrix of their means."""
-        pairs = self.values.reshape(len(self.frames), -1)
+        pairs = self.values.reshape(len(self.frames), int(np.prod(self.values.shape[1:])))
         if pairs.shape[1] <= len(plots.COLOURS):
             return plots.series(
                 pairs,
@@ -349,8 +350,11 @@ class Distances(Series):
         )
 
     def _mean_matrix(self) -> NDArray[np.float64]:
-        """Return the mean over frames, `(n_atoms, n_partners)`."""
-        mean: NDArray[np.float64] = self.values.mean(axis=0)
+        """Return the mean over the frames with positions, `(n_atoms, n_partners)`."""
+        with warnings.catch_warnings():
+            # Of no frame at all.
+            warnings.simplefilter("ignore", RuntimeWarning)
+            mean: NDArray[np.float64] = np.nanmean(self.values, axis=0)
         if self.partners is not None:
             return mean
         square = np.zeros((len(self.atoms),) * 2)
@@ -431,6 +435,55 @@ class AtomValues(Result):
         if self.residues is not None:
             columns.insert(1, self.residues)
         return zip(*(column.tolist() for column in columns), strict=True)
+
+
+@dataclass(frozen=True)
+class RadialDistribution(Result):
+    """A radial distribution function.
+
+    NPZ files hold `r`, `g`, `counts` and `edges`; CSV files have the columns r_A, g and count.
+
+    Attributes
+    ----------
+    r
+        `(bins,)`, float64, centres of the bins, Å.
+    g
+        `(bins,)`, float64; 1 where atoms are as frequent as their mean density says.
+    counts
+        `(bins,)`, float64 of whole numbers: pairs in each bin, of all frames.
+    edges
+        `(bins + 1,)`, float64, Å.
+    labels
+        What the two groups of atoms are.
+    density
+        Mean number density of the second group, 1/Å³.
+    report
+        Where the time went.
+    """
+
+    r: NDArray[np.float64]
+    g: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    edges: NDArray[np.float64]
+    labels: tuple[str, str]
+    density: float
+    report: Report = field(repr=False)
+
+    def plot(self) -> "Figure":
+        """Draw g against the distance."""
+        same = self.labels[0] == self.labels[1]
+        what = self.labels[0] if same else " and ".join(self.labels)
+        return plots.radial(self.edges, self.g, title=f"RDF of {what}")
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {"r": self.r, "g": self.g, "counts": self.counts, "edges": self.edges}
+
+    def _header(self) -> list[str]:
+        return ["r_A", "g", "count"]
+
+    def _rows(self) -> Iterable[Iterable[object]]:
+        counts = self.counts.astype(np.int64)
+        return zip(self.r.tolist(), self.g.tolist(), counts.tolist(), strict=True)
 
 
 def _ascii(units: str) -> str:

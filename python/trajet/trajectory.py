@@ -4,7 +4,7 @@ import builtins
 import contextlib
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import _trajet, mdanalysis
+from trajet import _trajet, h5md, mdanalysis
 from trajet._trajet import FormatError, FrameError, Reader, SelectionError, StaleIndexError
 from trajet.pools.pool import Frames
 
@@ -57,12 +57,15 @@ class Block:
 def open(
     topology: str | os.PathLike[str] | None,
     *trajectories: str | os.PathLike[str],
+    continuous: bool = False,
     allow_truncated_tail: bool = False,
     request_size: int = DEFAULT_REQUEST_SIZE,
     sidecar: bool = True,
     rebuild_index: bool = False,
     threads: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    particles: str | None = None,
+    units: Mapping[str, str] | None = None,
 ) -> "Trajectory":
     """Open a trajectory.
 
@@ -72,9 +75,18 @@ def open(
         A file that MDAnalysis reads (PSF, PDB, GRO, TPR, PRMTOP, …), or None for plain coordinates.
         It is read when atoms are first selected.
     *trajectories
-        The trajectory: an XTC, TRR, DCD or Amber NetCDF file.
+        The trajectory: an XTC, TRR, DCD, Amber NetCDF, H5MD or mdtraj HDF5 file; or several files
+        of the same atoms, of any of these formats. Several files are one trajectory: frames are
+        numbered through, in the order in which the files are given; times and steps are those of
+        the files.
+    continuous
+        Whether frames that several files hold are read once, where a simulation was continued
+        (`gmx mdrun -noappend`) or restarted. Files are put in the order of their first times; of
+        frames from the first time of a later file on, those of the later file are kept. `remarks`
+        say how many frames were dropped. Otherwise all frames are kept, and `remarks` say where
+        times overlap.
     allow_truncated_tail
-        Read the whole frames of a file that ends inside a frame (a simulation that still runs). The
+        Read the whole frames of files that end inside a frame (a simulation that still runs). The
         report of every analysis records it.
     request_size
         Bytes of a read request. Larger ones (8 MiB) suit parallel and network file systems.
@@ -87,6 +99,11 @@ def open(
         Threads that build an index of a large file; None for all cores.
     progress
         Called with bytes done and in total while an index is built.
+    particles
+        Which group of particles of H5MD files, where there are several.
+    units
+        Units of H5MD files that do not name them: {"position": "nm", "time": "ps"}, and
+        "velocity" and "force".
 
     Returns
     -------
@@ -99,7 +116,10 @@ def open(
     TruncatedError
         If the file ends inside a frame.
     FormatError
-        If it is empty, of another format, corrupt, or its number of atoms changes.
+        If a file is empty, of another format or corrupt, or the number of atoms changes, in a file
+        or from one to the next.
+    MissingPackageError
+        If it is an HDF5 file and h5py is not installed.
 
     Examples
     --------
@@ -113,19 +133,18 @@ def open(
             "give the topology first, then the trajectory: open('top.psf', 'traj.xtc');"
             " None stands for no topology"
         )
-    if len(trajectories) > 1:
-        raise TypeError(
-            f"{len(trajectories)} trajectory files were given: one is read so far;"
-            " join the segments with 'gmx trjcat' first"
-        )
     if request_size < 1:
         raise ValueError(f"request_size must be at least 1 byte, not {request_size}")
 
     if threads is not None and threads < 1:
         raise ValueError(f"threads must be at least 1, not {threads}")
-    path = Path(trajectories[0])
+    paths = [Path(trajectory) for trajectory in trajectories]
+    hdf5 = [path for path in paths if h5md.is_hdf5(path)]
+    if not hdf5 and (particles is not None or units is not None):
+        raise ValueError(f"{paths[0]}: is no HDF5 file: particles= and units= are for those")
     reader = Reader(
-        path,
+        paths,
+        continuous=continuous,
         allow_truncated_tail=allow_truncated_tail,
         request_size=request_size,
         sidecar=sidecar,
@@ -133,8 +152,14 @@ def open(
         cache=_cache_folder(),
         threads=threads or _trajet.available_threads(),
         progress=progress,
+        described={
+            path: h5md.describe(
+                path, particles=particles, units=units, allow_truncated_tail=allow_truncated_tail
+            )
+            for path in hdf5
+        },
     )
-    return Trajectory(path, None if topology is None else Path(topology), reader)
+    return Trajectory(None if topology is None else Path(topology), reader)
 
 
 def _cache_folder() -> Path | None:
@@ -148,17 +173,18 @@ def _cache_folder() -> Path | None:
 
 
 class Trajectory:
-    """An open trajectory, readable at any frame. Made by `trajet.open`."""
+    """An open trajectory, readable at any frame. Made by `trajet.open`.
 
-    def __init__(
-        self,
-        path: Path,
-        topology: Path | None,
-        reader: Reader,
-        *,
-        universe: Any = None,
-    ) -> None:
-        self.path = path
+    Attributes
+    ----------
+    paths
+        Its files, in the order of their frames.
+    topology
+        The topology; None where there is none.
+    """
+
+    def __init__(self, topology: Path | None, reader: Reader, *, universe: Any = None) -> None:
+        self.paths: tuple[Path, ...] = tuple(segment["path"] for segment in reader.segments())
         self.topology = topology
         # The topology is read later, perhaps after a change of folder.
         self._topology_at = None if topology is None else topology.absolute()
@@ -167,7 +193,19 @@ class Trajectory:
 
     def __repr__(self) -> str:
         """Return path and size."""
-        return f"<Trajectory {self.path}: {self.n_frames} frames of {self.n_atoms} atoms>"
+        return f"<Trajectory {self.label}: {self.n_frames} frames of {self.n_atoms} atoms>"
+
+    @property
+    def path(self) -> Path:
+        """The file; the first one where there are several."""
+        return self.paths[0]
+
+    @property
+    def label(self) -> str:
+        """What messages call it: the file, and how many there are."""
+        if len(self.paths) == 1:
+            return str(self.path)
+        return f"{self.path} … ({len(self.paths)} files)"
 
     @property
     def reader(self) -> Reader:
@@ -176,7 +214,7 @@ class Trajectory:
 
     @property
     def format(self) -> str:
-        """The file's format: "XTC", "DCD", "NCDF", …."""
+        """The file's format: "XTC", "NCDF", "H5MD", …; of several files all: "XTC, TRR"."""
         return self._reader.format
 
     @property
@@ -201,18 +239,28 @@ class Trajectory:
 
     @property
     def index_state(self) -> str:
-        """How the index came to be: "built", "loaded", "extended" or, by arithmetic, "computed"."""
+        """How the index came to be: "built", "loaded", "extended" or, by arithmetic, "computed".
+
+        Of several files that of the one that took most work.
+        """
         return self._reader.index_state
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What one should know of the file: a header that disagrees with what it holds, …."""
+        """What one should know of the files: headers that disagree with what they hold, ….
+
+        Also what became of frames at the seams of several files.
+        """
         return tuple(self._reader.remarks)
 
     @property
     def index_path(self) -> Path | None:
-        """The file that keeps the index; None where it lives in memory only."""
-        return self._reader.index_path
+        """The file that keeps the index; None where it lives in memory only.
+
+        Where there are several files, that of the first.
+        """
+        path: Path | None = self._reader.segments()[0]["index_path"]
+        return path
 
     @property
     def universe(self) -> Any:
@@ -226,7 +274,7 @@ class Trajectory:
         if self._universe is None:
             if self.topology is None:
                 raise SelectionError(
-                    f"{self.path} was opened without a topology: give one to open(), or select"
+                    f"{self.label} was opened without a topology: give one to open(), or select"
                     " atoms by their indices"
                 )
             universe = mdanalysis.load(self._topology_at or self.topology)
@@ -244,6 +292,10 @@ class Trajectory:
     def has_topology(self) -> bool:
         """Whether names and masses of atoms are to be had."""
         return self.topology is not None or self._universe is not None
+
+    def frame_numbers(self, frames: FrameChoice) -> NDArray[np.int64]:
+        """Return the numbers of frames, chosen as for `read`."""
+        return frame_numbers(resolve_frames(frames, self.n_frames, str(self.path)))
 
     def select(self, selection: AtomChoice) -> "Selection":
         """Select atoms.
@@ -264,7 +316,7 @@ class Trajectory:
         <Selection 'name CA': 214 of 3341 atoms>
         """
         if isinstance(selection, str):
-            atoms = mdanalysis.select(self.universe, selection, str(self.topology or self.path))
+            atoms = mdanalysis.select(self.universe, selection, str(self.topology or self.label))
             return Selection(self, np.asarray(atoms.indices, dtype=np.int64), selection)
         return Selection(self, _indices(selection, self.n_atoms), None)
 
@@ -290,8 +342,8 @@ class Trajectory:
             An array `(n_frames, n_atoms, 3)`, float32, C order, to write positions to instead of a
             new one.
         velocities, forces
-            Whether to read these too. TRR and NCDF can hold them. Frames without are NaN, as are
-            the positions of TRR frames that have none.
+            Whether to read these too. TRR, NCDF and H5MD can hold them. Frames without are NaN, as
+            are the positions of TRR frames that have none.
 
         Raises
         ------
@@ -346,12 +398,12 @@ class Trajectory:
             counts = reader.read(numbers, indices, values, field)["counts"]
             if counts["empty_frames"] == counts["frames"] > 0:
                 raise FormatError(
-                    f"{self.path}: none of the {shape[0]} frames has {field}: read positions only"
+                    f"{self.label}: none of the {shape[0]} frames has {field}: read positions only"
                 )
             return values
 
         def attempt(reader: Reader) -> Block:
-            numbers = resolve_frames(frames, reader.n_frames, self.path)
+            numbers = resolve_frames(frames, reader.n_frames, self.label)
             n_atoms = reader.n_atoms if indices is None else len(indices)
             shape = (_count(numbers), n_atoms, 3)
             positions = np.empty(shape, np.float32) if out is None else _fitting(out, shape)
@@ -374,7 +426,7 @@ class Trajectory:
         """Go over the atoms of checked `indices`; see `blocks`."""
         if size < 1:
             raise ValueError(f"a block has at least 1 frame, not {size}")
-        numbers = frame_numbers(resolve_frames(frames, self.n_frames, self.path))
+        numbers = frame_numbers(resolve_frames(frames, self.n_frames, self.label))
         n_atoms = self.n_atoms if indices is None else len(indices)
         buffer = np.empty((min(size, len(numbers)), n_atoms, 3), np.float32)
 
@@ -393,27 +445,19 @@ class Trajectory:
         """
         try:
             return attempt(self._reader)
-        except StaleIndexError:
-            if self.index_path is not None:
-                with contextlib.suppress(OSError):
-                    self.index_path.unlink()
+        except StaleIndexError as error:
+            for segment in self._reader.segments():
+                if segment["path"] == error.path and segment["index_path"] is not None:
+                    with contextlib.suppress(OSError):
+                        segment["index_path"].unlink()
             raise
 
     def describe_inputs(self) -> list[dict[str, Any]]:
         """Return what a report says of the files."""
-        reader = self._reader
-        inputs: list[dict[str, Any]] = [
-            {
-                "path": str(self.path),
-                "format": reader.format,
-                "size": reader.size,
-                "digest": reader.digest,
-                "n_atoms": reader.n_atoms,
-                "n_frames": reader.n_frames,
-                "truncated_tail": reader.truncated_tail,
-                "remarks": reader.remarks,
-            }
-        ]
+        inputs: list[dict[str, Any]] = []
+        for segment in self._reader.segments():
+            del segment["index_path"]
+            inputs.append({**segment, "path": str(segment["path"])})
         if self._topology_at is not None and self._topology_at.is_file():
             inputs.append({**describe_file(self._topology_at), "path": str(self.topology)})
         return inputs
@@ -494,7 +538,7 @@ def describe_file(path: Path) -> dict[str, Any]:
 def from_atomgroup(atoms: Any) -> Selection:
     """Return the selection that an AtomGroup stands for, on its own Universe's file."""
     said = mdanalysis.from_atomgroup(atoms)
-    opened = open(said.topology, said.path)
+    opened = open(said.topology, *said.paths)
     same_size = (opened.n_atoms, opened.n_frames) == (said.n_atoms, said.n_frames)
     if same_size:
         now = opened.read_indices([said.frame], said.indices, None)
@@ -502,8 +546,11 @@ def from_atomgroup(atoms: Any) -> Selection:
             now.positions[0], said.positions, equal_nan=True
         )
     if not same_size:
+        where = str(said.paths[0].absolute())
+        if len(said.paths) > 1:
+            where += f" … ({len(said.paths)} files)"
         raise SelectionError(
-            f"this AtomGroup cannot serve as a selection: {said.path.absolute()} holds other"
+            f"this AtomGroup cannot serve as a selection: {where} holds other"
             " coordinates or times than its Universe (were positions or units changed, a time"
             " offset given, or did the file or the working folder change since it was loaded?)"
         )
@@ -512,7 +559,7 @@ def from_atomgroup(atoms: Any) -> Selection:
     return Selection(opened, said.indices, None)
 
 
-def resolve_frames(frames: FrameChoice, n_frames: int, path: Path) -> Frames:
+def resolve_frames(frames: FrameChoice, n_frames: int, label: str) -> Frames:
     """Return frame numbers as the native module takes them.
 
     Raises
@@ -528,14 +575,14 @@ def resolve_frames(frames: FrameChoice, n_frames: int, path: Path) -> Frames:
     numbers = np.atleast_1d(np.asarray(frames))
     if numbers.dtype == np.bool_:
         if numbers.shape != (n_frames,):
-            raise FrameError(f"{path}: a mask of {numbers.shape} does not fit {n_frames} frames")
+            raise FrameError(f"{label}: a mask of {numbers.shape} does not fit {n_frames} frames")
         return np.flatnonzero(numbers).astype(np.int64)
     if numbers.ndim != 1 or not (np.issubdtype(numbers.dtype, np.integer) or numbers.size == 0):
         raise TypeError("frames must be a slice, whole numbers in a row, a mask, or None")
     wrong = numbers[(numbers < -n_frames) | (numbers >= n_frames)]
     if wrong.size:
         raise FrameError(
-            f"{path}: frame {wrong[0]} is out of range: the trajectory has {n_frames} frames,"
+            f"{label}: frame {wrong[0]} is out of range: the trajectory has {n_frames} frames,"
             f" 0 to {n_frames - 1}"
         )
     return np.where(numbers < 0, numbers + n_frames, numbers).astype(np.int64)

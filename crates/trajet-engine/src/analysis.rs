@@ -1,6 +1,7 @@
 //! What an analysis is: rows, a mergeable state, or both, and perhaps another pass after it.
 
 use trajet_io::{Atoms, Block};
+use trajet_kernels::cell::Cell;
 
 use crate::transform::Transform;
 
@@ -37,6 +38,35 @@ pub(crate) fn check_finite(block: &Block) -> Result<(), Refusal> {
     let why =
         "a selected atom has no position there (not a number): leave this frame out".to_owned();
     Err(Refusal { frame: block.meta.frames[i], why })
+}
+
+/// The unit cell of the `i`-th frame of a block; none where it has none.
+///
+/// # Errors
+/// [`Refusal`] of a cell without a volume: to take positions as they are would hide that.
+pub(crate) fn cell_of(block: &Block, i: usize) -> Result<Option<Cell>, Refusal> {
+    let numbers = block.meta.cells[i];
+    if numbers.iter().all(|number| number.is_nan()) {
+        return Ok(None);
+    }
+    let why = || {
+        format!(
+            "its unit cell ({}) has no volume: leave this frame out, or take positions as they are \
+             (pbc=False, --no-pbc)",
+            numbers.map(|number| number.to_string()).join(", ")
+        )
+    };
+    let cell = match block.meta.turned[i] {
+        None => Cell::new(numbers),
+        Some(vectors) => {
+            let rows = vectors.as_chunks::<3>().0;
+            Cell::of_vectors([rows[0], rows[1], rows[2]])
+        }
+    };
+    match cell {
+        Some(cell) => Ok(Some(cell)),
+        None => Err(Refusal { frame: block.meta.frames[i], why: why() }),
+    }
 }
 
 /// A function of frames.

@@ -1,11 +1,10 @@
 //! Dihedral angles of any quadruples of atoms, or their cosines and sines.
 
 use trajet_io::{Atoms, Block, Error};
-use trajet_kernels::cell::Cell;
 use trajet_kernels::dihedral;
 use trajet_simd::InstructionSet;
 
-use crate::analysis::{Analysis, Pass, Refusal, State};
+use crate::analysis::{Analysis, Pass, Refusal, State, cell_of};
 use crate::places::together;
 
 /// What is asked for.
@@ -58,7 +57,7 @@ impl Analysis for Dihedrals {
     fn absorb(&self, block: &Block, rows: &mut [f64], _: &mut State) -> Result<(), Refusal> {
         let set = InstructionSet::chosen();
         for (i, row) in rows.chunks_exact_mut(self.row_width()).enumerate() {
-            let cell = if self.periodic { Cell::new(block.meta.cells[i]) } else { None };
+            let cell = if self.periodic { cell_of(block, i)? } else { None };
             let (cell, frame) = (cell.as_ref(), block.frame(i));
             match self.features {
                 true => dihedral::cosines_and_sines(set, cell, frame, &self.quadruples, row),

@@ -1,11 +1,10 @@
 //! Distances of all pairs: of two selections, of one with itself, or of one with reference positions.
 
 use trajet_io::{Atoms, Block, Error};
-use trajet_kernels::cell::Cell;
 use trajet_kernels::distance::{Points, between, within};
 use trajet_simd::InstructionSet;
 
-use crate::analysis::{Analysis, Pass, Refusal, State};
+use crate::analysis::{Analysis, Pass, Refusal, State, cell_of};
 use crate::places::{Places, together};
 
 /// With what the atoms are paired.
@@ -95,7 +94,7 @@ impl Analysis for Distances {
         let mut gathered = Vec::new();
         let (mut a, mut b) = (Points::default(), Points::default());
         for (i, row) in rows.chunks_exact_mut(width).enumerate() {
-            let cell = if self.periodic { Cell::new(block.meta.cells[i]) } else { None };
+            let cell = if self.periodic { cell_of(block, i)? } else { None };
             let cell = cell.as_ref();
             a.set(self.own.gather(block.frame(i), &mut gathered));
             match &self.with {

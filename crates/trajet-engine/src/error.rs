@@ -11,12 +11,18 @@ pub enum TaskFault {
     #[error(transparent)]
     Input(#[from] trajet_io::Error),
     /// A frame that the analysis cannot take.
-    #[error("{}: frame {frame}: {why}", path.display())]
+    #[error(
+        "{}: frame {frame}: {why}{}",
+        path.display(),
+        chained.map_or_else(String::new, |chained| trajet_io::of_chain(*frame, chained))
+    )]
     Refused {
-        /// The trajectory.
+        /// The file.
         path: PathBuf,
-        /// The frame.
+        /// The frame's number in it.
         frame: u64,
+        /// Its number in the chain, where there are several files.
+        chained: Option<u64>,
         /// What is wrong, and what to do.
         why: String,
     },

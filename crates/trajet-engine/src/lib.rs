@@ -13,6 +13,7 @@ mod error;
 pub mod moments;
 mod places;
 pub mod plan;
+pub mod rdf;
 pub mod report;
 pub mod rmsd;
 pub mod run;
@@ -22,4 +23,5 @@ pub mod tree;
 
 pub use analysis::{Analysis, Output, Pass, Refusal, State};
 pub use error::{RunError, TaskError, TaskFault};
+pub use run::convert::{Converted, convert};
 pub use run::{Budget, Control, open, run};

@@ -5,7 +5,7 @@ use trajet_io::Meter;
 /// Seconds by stage. The names are the same in reports, tables and documentation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stages {
-    /// Opening files.
+    /// Opening files again that were closed to make room for others.
     pub t_open: f64,
     /// Loading, checking or building the index.
     pub t_index: f64,

@@ -5,12 +5,12 @@
 //! their sibling (at most a few for each task under way).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use trajet_io::{Block, Frames, OpenOptions, ParallelFor, Reader, Scratch, Wanted};
+use trajet_io::{Block, Chain, Frames, OpenOptions, ParallelFor, Scratch, Wanted};
 
 use crate::analysis::{Output, Pass, Refusal, State};
 use crate::error::{RunError, TaskError, TaskFault};
@@ -18,6 +18,8 @@ use crate::plan::{Leaves, tasks};
 use crate::report::{RunReport, TaskReport, WorkerReport};
 use crate::schedule::{Event, Instruction, Schedule};
 use crate::tree::{Merger, Node};
+
+pub mod convert;
 
 /// How often the calling thread looks for a stop and shows progress.
 const LOOK: Duration = Duration::from_millis(100);
@@ -69,24 +71,25 @@ impl ParallelFor for Threads {
     }
 }
 
-/// Opens a trajectory on `threads` threads, while the calling thread shows progress (in bytes that the
-/// index covers) and looks for a stop.
+/// Opens the files of a trajectory on `threads` threads, while the calling thread shows progress (in
+/// bytes that the index covers) and looks for a stop.
 ///
 /// # Errors
-/// As [`trajet_io::open`]; [`trajet_io::Error::Interrupted`] where `control` asked for it.
+/// As [`trajet_io::chain::open`]; [`trajet_io::Error::Interrupted`] where `control` asked for it.
 pub fn open(
-    path: &Path,
+    paths: &[PathBuf],
     options: &OpenOptions,
     threads: usize,
     control: &mut dyn Control,
-) -> Result<Arc<dyn Reader>, trajet_io::Error> {
+) -> Result<Chain, trajet_io::Error> {
     let (left, all_left) = (Mutex::new(1), Condvar::new());
     std::thread::scope(|scope| {
         let opening = scope.spawn(|| {
             let _leaving = Leaving { left: &left, all_left: &all_left };
-            trajet_io::open(path, options, &Threads(threads))
+            trajet_io::chain::open(paths, options, &Threads(threads))
         });
-        let size = std::fs::metadata(path).map_or(0, |m| m.len() as usize);
+        let size = |path| std::fs::metadata(path).map_or(0, |m| m.len() as usize);
+        let size = paths.iter().map(size).sum();
         let bytes = || options.watch.bytes.load(Ordering::Relaxed) as usize;
         let stop = || options.watch.stop.store(true, Ordering::Relaxed);
         watch(&left, &all_left, &bytes, size, control, &stop);
@@ -147,7 +150,7 @@ fn watch(
 /// # Errors
 /// [`RunError::Tasks`] with every task that failed, or [`RunError::Interrupted`].
 pub fn run(
-    reader: &dyn Reader,
+    chain: &Chain,
     frames: &Frames,
     pass: Pass,
     budget: Budget,
@@ -163,7 +166,7 @@ pub fn run(
     let mut output = Output::default();
     while let Some(mut pass) = next {
         let then = pass.then.take();
-        output = run_pass(reader, frames, &pass, budget, begin, &mut report, control)?;
+        output = run_pass(chain, frames, &pass, budget, begin, &mut report, control)?;
         report.passes += 1;
         next = then.map(|then| then(std::mem::take(&mut output)));
     }
@@ -174,7 +177,7 @@ pub fn run(
 
 /// What the workers of a pass share.
 struct Shared<'a> {
-    reader: &'a dyn Reader,
+    chain: &'a Chain,
     frames: &'a Frames,
     pass: &'a Pass,
     leaves: Leaves,
@@ -202,7 +205,7 @@ struct Collected {
 type Subtrees = Vec<(Node, State)>;
 
 fn run_pass(
-    reader: &dyn Reader,
+    chain: &Chain,
     frames: &Frames,
     pass: &Pass,
     budget: Budget,
@@ -216,7 +219,7 @@ fn run_pass(
     let width = pass.analysis.row_width();
     let mut rows = row_memory(frames.len(), width)?;
     let shared = Shared {
-        reader,
+        chain,
         frames,
         pass,
         leaves,
@@ -351,6 +354,7 @@ impl Shared<'_> {
             report.tasks += 1;
         }
         report.meter.add(&scratch.meter);
+        stages.t_open = report.meter.open_ns as f64 / 1e9;
         stages.t_read = report.meter.read_ns as f64 / 1e9;
         stages.t_decode = report.meter.decode_ns as f64 / 1e9;
         let total = stages.t_total + begin.elapsed().as_secs_f64();
@@ -379,7 +383,7 @@ impl Shared<'_> {
             block.reset(here.len(), atoms.len());
             let Block { positions, meta, .. } = &mut *block;
             let wanted = Wanted::positions(&frames, atoms);
-            self.reader.read_into(&wanted, here.clone(), scratch, positions, meta)?;
+            self.chain.read_into(&wanted, here.clone(), scratch, positions, meta)?;
             let computing = Instant::now();
             let mut state = analysis.empty();
             let rows = &mut rows[here.start * width..here.end * width];
@@ -388,8 +392,10 @@ impl Shared<'_> {
                 .try_for_each(|transform| transform.apply(block))
                 .and_then(|()| analysis.absorb(block, rows, &mut state));
             absorbed.map_err(|Refusal { frame, why }| {
-                let path = self.reader.source().path().to_owned();
-                TaskFault::Refused { path, frame, why }
+                let path = self.chain.path_of(frame).to_owned();
+                let within = self.chain.place(frame).frame;
+                let chained = (self.chain.segments().len() > 1).then_some(frame);
+                TaskFault::Refused { path, frame: within, chained, why }
             })?;
             states.add(Node::leaf(leaf), state, |left, right| analysis.merge(left, right));
             *t_comp += computing.elapsed().as_secs_f64();

@@ -85,6 +85,15 @@ impl Atoms {
         }
     }
 
+    /// The atoms in the caller's order; none where they are all, ascending.
+    pub fn listed_indices(&self) -> Option<Vec<usize>> {
+        let sorted = |place: usize| self.sorted().map_or(place, |list| list[place] as usize);
+        match self.order() {
+            Some(order) => Some(order.iter().map(|&place| sorted(place as usize)).collect()),
+            None => self.sorted().map(|list| list.iter().map(|&atom| atom as usize).collect()),
+        }
+    }
+
     /// How many distinct atoms are wanted.
     pub fn n_sorted(&self) -> usize {
         self.sorted.as_ref().map_or(self.n_total, Vec::len)

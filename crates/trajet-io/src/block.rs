@@ -1,5 +1,7 @@
 //! The first exit: coordinates of the wanted atoms of several frames, in Å.
 
+use crate::reader::Said;
+
 /// What a frame says of itself beside its positions.
 #[derive(Clone, Debug, Default)]
 pub struct FrameMeta {
@@ -11,6 +13,10 @@ pub struct FrameMeta {
     pub steps: Vec<i64>,
     /// Unit cells: a, b, c in Å and α, β, γ in degrees; NaN where the frame has none.
     pub cells: Vec<[f64; 6]>,
+    /// Box vectors (Å, row by row) of frames in which these are turned: the cell says how long they are
+    /// and how they stand to each other, but not that the first lies along x and the second in the
+    /// plane of x and y. None where they do, and where there is no cell.
+    pub turned: Vec<Option<[f64; 9]>>,
 }
 
 impl FrameMeta {
@@ -20,14 +26,16 @@ impl FrameMeta {
         self.times.clear();
         self.steps.clear();
         self.cells.clear();
+        self.turned.clear();
     }
 
     /// Adds one frame.
-    pub fn push(&mut self, frame: u64, time: f64, step: i64, cell: [f64; 6]) {
+    pub fn push(&mut self, frame: u64, said: Said) {
         self.frames.push(frame);
-        self.times.push(time);
-        self.steps.push(step);
-        self.cells.push(cell);
+        self.times.push(said.time);
+        self.steps.push(said.step);
+        self.cells.push(said.cell);
+        self.turned.push(said.turned);
     }
 }
 
@@ -72,16 +80,18 @@ impl Block {
 }
 
 /// The cell lengths (in the vectors' unit times `scale`) and angles (degrees) of three box vectors,
-/// row by row. All NaN where a vector has no length, or where a number is not finite.
+/// row by row. All NaN where no vector has a length, or where a number is not finite.
 pub fn cell_from_vectors(vectors: &[f64; 9], scale: f64) -> [f64; 6] {
     let row = |i: usize| [0, 1, 2].map(|k| vectors[3 * i + k]);
     let dot = |u: [f64; 3], v: [f64; 3]| u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
     let (a, b, c) = (row(0), row(1), row(2));
     let (la, lb, lc) = (dot(a, a).sqrt(), dot(b, b).sqrt(), dot(c, c).sqrt());
-    if !(la > 0.0 && lb > 0.0 && lc > 0.0 && (la + lb + lc).is_finite()) {
+    if !(la + lb + lc > 0.0 && (la + lb + lc).is_finite()) {
         return [f64::NAN; 6];
     }
-    let angle = |d: f64| if d == 0.0 { 90.0 } else { libm::acos(d.clamp(-1.0, 1.0)).to_degrees() };
+    // Of a vector without a length too: then there are lengths, but no volume.
+    let right = |d: f64| d == 0.0 || d.is_nan();
+    let angle = |d: f64| if right(d) { 90.0 } else { libm::acos(d.clamp(-1.0, 1.0)).to_degrees() };
     [
         la * scale,
         lb * scale,
@@ -90,6 +100,33 @@ pub fn cell_from_vectors(vectors: &[f64; 9], scale: f64) -> [f64; 6] {
         angle(dot(a, c) / (la * lc)),
         angle(dot(a, b) / (la * lb)),
     ]
+}
+
+/// The vectors times `scale`, where lengths and angles alone do not say how they stand: see
+/// [`FrameMeta::turned`].
+pub(crate) fn turned_vectors(vectors: &[f64; 9], scale: f64) -> Option<[f64; 9]> {
+    let [ax, ay, az, _, by, bz, _, _, cz] = *vectors;
+    let usual = [ay, az, bz] == [0.0; 3] && ax >= 0.0 && by >= 0.0 && cz >= 0.0;
+    let finite = vectors.iter().all(|x| x.is_finite());
+    (finite && !usual).then(|| vectors.map(|x| x * scale))
+}
+
+/// Box vectors row by row, in the unit of the lengths, of a cell (a, b, c, α, β, γ in degrees): the first
+/// along x, the second in the plane of x and y. None where no box has such angles and lengths.
+pub(crate) fn vectors_from_cell(cell: &[f64; 6]) -> Option<[f64; 9]> {
+    let [a, b, c, alpha, beta, gamma] = *cell;
+    let sound = [a, b, c].iter().all(|&v| v > 0.0 && v.is_finite())
+        && [alpha, beta, gamma].iter().all(|&v| v > 0.0 && v < 180.0);
+    if !sound {
+        return None;
+    }
+    let cosine = |v: f64| if v == 90.0 { 0.0 } else { libm::cos(v.to_radians()) };
+    let (cos_a, cos_b, cos_c) = (cosine(alpha), cosine(beta), cosine(gamma));
+    let sin_c = if gamma == 90.0 { 1.0 } else { libm::sin(gamma.to_radians()) };
+    let cy = c * (cos_a - cos_b * cos_c) / sin_c;
+    let (bx, cx) = (b * cos_c, c * cos_b);
+    let rest = c * c - cx * cx - cy * cy;
+    (rest > 0.0).then(|| [a, 0.0, 0.0, bx, b * sin_c, 0.0, cx, cy, rest.sqrt()])
 }
 
 #[cfg(test)]
@@ -110,5 +147,15 @@ mod tests {
     fn no_box_is_nan_not_zero() {
         assert!(cell_from_vectors(&[0.0; 9], 10.0).iter().all(|v| v.is_nan()));
         assert!(cell_from_vectors(&[f64::INFINITY; 9], 10.0).iter().all(|v| v.is_nan()));
+        // A vector is missing: lengths, but no volume.
+        let flat = cell_from_vectors(&[3.0, 0.0, 0.0, 0.0, 4.0, 0.0, 0.0, 0.0, 0.0], 10.0);
+        assert_eq!(flat, [30.0, 40.0, 0.0, 90.0, 90.0, 90.0]);
+    }
+
+    #[test]
+    fn vectors_that_are_turned_are_kept() {
+        assert_eq!(turned_vectors(&[3.0, 0.0, 0.0, 1.0, 3.0, 0.0, 1.0, 1.0, 3.0], 10.0), None);
+        let turned = [0.0, 0.0, 3.0, 3.0, 0.0, 1.0, 0.0, 3.0, 1.0];
+        assert_eq!(turned_vectors(&turned, 10.0), Some(turned.map(|x| x * 10.0)));
     }
 }

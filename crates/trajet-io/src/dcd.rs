@@ -7,11 +7,13 @@
 
 mod frame;
 mod head;
+mod writer;
 
 use std::time::Instant;
 
 use trajet_simd::multiversion;
 
+use crate::block::turned_vectors;
 use crate::index::{Found, Stamp};
 use crate::indexed::Indexed;
 use crate::reader::{self, Field, OpenOptions, Opening, Said, Scratch, Wanted};
@@ -19,6 +21,7 @@ use crate::source::{Meter, Source};
 use crate::{Atoms, Error, Fault, FrameIndex, Frames, IndexState, Raw};
 pub use frame::Frame;
 use head::{CELL_BYTES, Head, Layout, Order};
+pub use writer::Encoder;
 
 /// Whether a file that begins with `first` may be a DCD trajectory.
 pub fn sniff(first: &[u8]) -> bool {
@@ -62,7 +65,7 @@ impl Reader {
         let stamp = Stamp::of(&source, source.size(), meter)?;
         let found = Found { index, stamp, state: IndexState::Computed, sidecar: None };
         let mut reader = Reader {
-            file: Indexed::new(source, found, options, opening, begin),
+            file: Indexed::new(source, found, options, opening, begin)?,
             head,
             fixed: None,
         };
@@ -88,10 +91,12 @@ impl Reader {
         let head = &self.head;
         // As other readers count, so that times are equal in every bit.
         let first = head.first_step() as f64 / head.steps() as f64;
+        let record = (!cell.is_empty()).then(|| head::record(head.order, cell));
         Said {
             time: (frame as f64 + first) * head.time_step(),
             step: head.first_step() + frame as i64 * head.steps(),
-            cell: if cell.is_empty() { [f64::NAN; 6] } else { head::cell(head.order, cell) },
+            cell: record.map_or([f64::NAN; 6], head::cell),
+            turned: record.and_then(head::matrix).and_then(|m| turned_vectors(&m, 1.0)),
         }
     }
 
@@ -288,7 +293,7 @@ impl reader::Reader for Reader {
         let order = self.head.order;
         let bytes = self.whole(&frames, 0, &layout, scratch)?;
         let cell = self.cell_of(bytes);
-        let cell = (!cell.is_empty()).then(|| std::array::from_fn(|k| order.f64(cell, 8 * k)));
+        let cell = (!cell.is_empty()).then(|| head::record(order, cell));
         let record = 4 * layout.n_atoms + 8;
         let n_axes = (layout.len as usize - (layout.axes[0] - 4)) / record;
         let moving = self.fixed.as_ref().filter(|_| frame > 0);

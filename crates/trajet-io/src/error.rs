@@ -1,7 +1,7 @@
 //! What can go wrong between a path and its coordinates, with path, frame and byte offset.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What is wrong with the bytes of one frame.
 #[non_exhaustive]
@@ -118,7 +118,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// The first bytes are of no format that is read here.
-    #[error("{}: frame 0 at byte 0: of no format that is read ({looks_like}): XTC, TRR, DCD and NCDF (Amber's NetCDF 3) are, and the topology comes before the trajectory", path.display())]
+    #[error("{}: frame 0 at byte 0: of no format that is read ({looks_like}): XTC, TRR, DCD, NCDF (Amber's NetCDF 3) and H5MD are, and the topology comes before the trajectory", path.display())]
     UnknownFormat {
         /// The file.
         path: PathBuf,
@@ -153,6 +153,21 @@ pub enum Error {
         needed: u64,
         /// Bytes from `offset` to the end of the file.
         left: u64,
+    },
+    /// The file has room for frames that were never written.
+    #[error(
+        "{}: frame {frame} was never written, although the file has room for {n_frames} frames: \
+         let the program that writes it end{}",
+        path.display(),
+        whole_frames(*frame)
+    )]
+    Unwritten {
+        /// The file.
+        path: PathBuf,
+        /// The first frame that is not there.
+        frame: u64,
+        /// Frames for which there is room.
+        n_frames: u64,
     },
     /// A frame has another number of atoms than the first.
     #[error(
@@ -198,6 +213,42 @@ pub enum Error {
         /// Where the index puts it.
         offset: u64,
     },
+    /// A file that was closed meanwhile is another one when it is opened again.
+    #[error(
+        "{}: the file has changed since it was opened first; open it again (or run the command \
+         again) to index it anew",
+        path.display()
+    )]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file of a chain has another number of atoms than the first one.
+    #[error(
+        "{}: {found} atoms, but {} has {expected}: files that are one trajectory hold the same atoms",
+        path.display(),
+        first.display()
+    )]
+    ChainAtoms {
+        /// The file.
+        path: PathBuf,
+        /// Its atoms.
+        found: usize,
+        /// The first file of the chain.
+        first: PathBuf,
+        /// Its atoms.
+        expected: usize,
+    },
+    /// Something is wrong with a frame of a file that is one of several.
+    #[error("{error}{}", of_chain(*frame, *chained))]
+    InChain {
+        /// What is wrong, in terms of the file.
+        error: Box<Error>,
+        /// The frame's number in its file.
+        frame: u64,
+        /// Its number in the chain.
+        chained: u64,
+    },
     /// A frame number past the end was asked for.
     #[error("{}: frame {frame} is out of range: the trajectory has {n_frames} frames, 0 to {}", path.display(), n_frames.saturating_sub(1))]
     FrameOutOfRange {
@@ -226,9 +277,52 @@ pub enum Error {
         /// Which vectors were asked for.
         field: &'static str,
     },
+    /// An output's format has no place for something that it is to hold.
+    #[error("{}: frame {frame}: {format} cannot hold {what}: {remedy}", path.display())]
+    CannotHold {
+        /// The output.
+        path: PathBuf,
+        /// Its frame.
+        frame: u64,
+        /// Its format.
+        format: &'static str,
+        /// What would be lost, or wrong.
+        what: String,
+        /// What to do about it.
+        remedy: &'static str,
+    },
+    /// An output is there already.
+    #[error("{}: is there already: give another name, or replace it with --force (force=True)", path.display())]
+    Exists {
+        /// The output.
+        path: PathBuf,
+    },
     /// The caller asked to stop.
     #[error("interrupted")]
     Interrupted,
+}
+
+impl Error {
+    /// What is wrong, in terms of one file.
+    pub fn root(&self) -> &Error {
+        match self {
+            Error::InChain { error, .. } => error.root(),
+            other => other,
+        }
+    }
+
+    /// The file whose index is of no use any more, since the file has changed.
+    pub fn changed(&self) -> Option<&Path> {
+        match self.root() {
+            Error::Changed { path } | Error::Stale { path, .. } => Some(path),
+            _ => None,
+        }
+    }
+}
+
+/// Which frame of a chain a frame of one of its files is, for the end of a message.
+pub fn of_chain(frame: u64, chained: u64) -> String {
+    format!(" (frame {frame} of this file is frame {chained} of the chain)")
 }
 
 /// What can still be done with a file whose frames before `frame` are whole.

@@ -200,6 +200,17 @@ impl Stamp {
         Ok(Stamp { size, head: digest(0)?, tail: digest(size - n)? })
     }
 
+    /// Whether the head of the file is still the one that was stamped.
+    ///
+    /// # Errors
+    /// As [`Source::read_at`].
+    pub(crate) fn head_stands(&self, source: &Source, meter: &mut Meter) -> Result<bool, Error> {
+        let mut bytes = [0; STAMP_BYTES as usize];
+        let bytes = &mut bytes[..self.size.min(STAMP_BYTES) as usize];
+        source.read_at(0, bytes, meter)?;
+        Ok(xxh3_64(bytes) == self.head)
+    }
+
     /// The digest that reports name, as hexadecimal digits: of size, head and tail.
     pub fn digest(&self) -> String {
         let mut bytes = [0; 24];

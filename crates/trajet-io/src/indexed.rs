@@ -1,5 +1,6 @@
 //! An open file with its index: what the readers of all formats stand on.
 
+use std::ops::Range;
 use std::time::Instant;
 
 use crate::index::{Found, Mark, Stamp};
@@ -19,18 +20,25 @@ pub struct Indexed {
 
 impl Indexed {
     /// Puts together what opening yielded; `begin` is when the search for the index began.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
     pub(crate) fn new(
-        source: Source,
+        mut source: Source,
         found: Found,
         options: &OpenOptions,
         mut opening: Opening,
         begin: Instant,
-    ) -> Self {
+    ) -> Result<Self, Error> {
         let Found { index, stamp, state, sidecar } = found;
+        if let Some(handles) = &options.handles {
+            source.share(handles, stamp)?;
+        }
         opening.state = state;
         opening.sidecar = sidecar;
         opening.index_ns = begin.elapsed().as_nanos() as u64;
-        Indexed { source, index, stamp, opening, request_size: options.request_size.max(1) }
+        let request_size = options.request_size.max(1);
+        Ok(Indexed { source, index, stamp, opening, request_size })
     }
 
     /// Where a frame begins, and its bytes.
@@ -67,12 +75,42 @@ impl Indexed {
         meter: &mut Meter,
     ) -> Result<&'w [u8], Error> {
         let (offset, len) = self.place(frames.get(at));
-        let until = match window.holds(offset, len) {
+        let until = match window.holds(&self.source, offset, len) {
             true => offset + len as u64,
             false => self.wanted_until(frames, at),
         };
         let bytes = window.bytes(&self.source, offset, len, until, self.request_size, meter)?;
         Ok(&bytes[..len])
+    }
+
+    /// Appends the bytes of neighbouring frames, each of which begins with the header that the index saw;
+    /// `mark` reads it.
+    ///
+    /// # Errors
+    /// [`Error::Io`], [`Error::Stale`].
+    pub(crate) fn copy(
+        &self,
+        frames: Range<u64>,
+        meter: &mut Meter,
+        out: &mut Vec<u8>,
+        mark: impl Fn(&[u8]) -> Option<Mark>,
+    ) -> Result<(), Error> {
+        let (begin, end) = (self.index.offset(frames.start), self.index.offset(frames.end));
+        let old = out.len();
+        out.resize(old + (end - begin) as usize, 0);
+        let mut from = begin;
+        for piece in out[old..].chunks_mut(self.request_size) {
+            self.source.read_at(from, piece, meter)?;
+            from += piece.len() as u64;
+        }
+        for frame in frames {
+            let (offset, len) = self.place(frame);
+            let at = old + (offset - begin) as usize;
+            self.check(frame, mark(&out[at..at + len]).as_ref())?;
+            meter.frames += 1;
+            meter.bytes_used += len as u64;
+        }
+        Ok(())
     }
 
     /// Makes sure that a frame is the one that the index saw; `mark` is what its header says now,

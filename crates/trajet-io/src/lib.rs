@@ -1,31 +1,42 @@
 //! Bytes to coordinates and back. This crate knows no analysis and starts no thread.
 //!
 //! Coordinates leave it as `f32` Å ([`Block`]) or exactly as the format stores them ([`Raw`]).
-//! Every byte read passes through [`source::Source`] and is counted in a [`Meter`].
+//! Every byte read passes through [`source::Source`] and is counted in a [`Meter`]. Frames become bytes
+//! again in an [`Encoder`], and files in an [`Output`].
 
 mod atoms;
 mod block;
+pub mod chain;
 pub mod dcd;
 mod error;
 mod frames;
+pub mod h5md;
 pub mod index;
 pub mod indexed;
 pub mod ncdf;
 mod open;
+mod output;
 mod raw;
 pub mod reader;
+mod rules;
+mod snapshot;
 pub mod source;
 pub mod trr;
 mod walk;
+pub mod writer;
 mod xdr;
 pub mod xtc;
 
 pub use atoms::Atoms;
 pub use block::{Block, FrameMeta, cell_from_vectors};
-pub use error::{Error, Fault};
+pub use chain::Chain;
+pub use error::{Error, Fault, of_chain};
 pub use frames::Frames;
 pub use index::{FrameIndex, IndexState};
-pub use open::open;
+pub use open::{encoder, open};
+pub use output::Output;
 pub use raw::Raw;
 pub use reader::{Field, OpenOptions, ParallelFor, Reader, Scratch, Serial, Wanted, Watch};
+pub use snapshot::Snapshot;
 pub use source::Meter;
+pub use writer::{Encoder, Format, Input, Patch, Plan, Workspace, WriteOptions};

@@ -11,6 +11,7 @@
 mod classic;
 mod frame;
 mod head;
+mod writer;
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -29,6 +30,7 @@ use crate::{Error, FrameIndex, Frames, IndexState, Raw};
 use classic::{MAGIC, RECORDS_AT};
 pub use frame::{Frame, Scale, Stored, Values};
 use head::{Head, Slab};
+pub use writer::Encoder;
 
 /// kJ in a kcal.
 const KJ_PER_KCAL: f32 = 4.184;
@@ -77,7 +79,7 @@ impl Reader {
                 Found { index, stamp, state: IndexState::Computed, sidecar: None }
             }
         };
-        let file = Indexed::new(source, found, options, opening, begin);
+        let file = Indexed::new(source, found, options, opening, begin)?;
         Ok(Reader { file, head, remarks })
     }
 
@@ -146,7 +148,7 @@ impl Reader {
         if field == Field::Forces {
             out.as_flattened_mut().iter_mut().for_each(|force| *force *= KJ_PER_KCAL);
         }
-        Ok(Said { time, step: frame as i64, cell })
+        Ok(Said { time, step: frame as i64, cell, turned: None })
     }
 }
 

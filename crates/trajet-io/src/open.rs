@@ -1,4 +1,5 @@
-//! The door: finds the format of a file by its first bytes. The only room that knows all formats.
+//! The door: finds the format of a file by its first bytes, and the encoder of an output by its format.
+//! The only room that knows all formats.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,7 +7,8 @@ use std::time::Instant;
 
 use crate::reader::{OpenOptions, Opening, ParallelFor, Reader};
 use crate::source::Source;
-use crate::{Error, dcd, ncdf, trr, xtc};
+use crate::writer::{Encoder, Format, Plan, Workspace};
+use crate::{Error, dcd, h5md, ncdf, trr, xtc};
 
 /// Opens a trajectory of any format that is known, by its first bytes.
 ///
@@ -39,7 +41,27 @@ pub fn open(
     if ncdf::sniff(first) {
         return Ok(Arc::new(ncdf::Reader::open(source, options, threads, opening)?));
     }
+    if h5md::sniff(first)
+        && let Some(description) = options.described.get(path)
+    {
+        return Ok(Arc::new(h5md::Reader::open(source, description, options, opening)?));
+    }
     Err(Error::UnknownFormat { path: path.to_owned(), looks_like: describe(first) })
+}
+
+/// Makes the encoder of an output, and makes sure that it can hold the first frame.
+///
+/// # Errors
+/// [`Error::CannotHold`].
+pub fn encoder(format: Format, plan: &Plan<'_>) -> Result<Arc<dyn Encoder>, Error> {
+    let encoder: Arc<dyn Encoder> = match format {
+        Format::Xtc => Arc::new(xtc::Encoder::new(plan)?),
+        Format::Trr => Arc::new(trr::Encoder::new(plan)?),
+        Format::Dcd => Arc::new(dcd::Encoder::new(plan)?),
+        Format::Ncdf => Arc::new(ncdf::Encoder::new(plan)?),
+    };
+    encoder.encode(0, plan.first, &mut Workspace::default(), &mut Vec::new())?;
+    Ok(encoder)
 }
 
 /// What the first bytes of a file that cannot be read suggest.
@@ -55,8 +77,8 @@ fn describe(first: &[u8]) -> String {
         (
             b"\x89HDF",
             0,
-            "it is NetCDF-4, which is HDF5, or another HDF5 file: convert NetCDF-4 with \
-             nccopy -k nc6 or cpptraj",
+            "it is an HDF5 file of whose tables nothing was told: open it from Python; NetCDF-4, \
+             which is HDF5, is converted with nccopy -k nc6 or cpptraj",
         ),
         (b"\x1f\x8b", 0, "it is compressed with gzip: unpack it first"),
         (b"BZh", 0, "it is compressed with bzip2: unpack it first"),

@@ -2,7 +2,7 @@
 //!
 //! `f32` Å cannot give back what was stored; this can. Each format describes its own frames.
 
-use crate::{dcd, ncdf, trr, xtc};
+use crate::{dcd, h5md, ncdf, trr, xtc};
 
 /// One frame as its format stores it.
 #[non_exhaustive]
@@ -16,6 +16,8 @@ pub enum Raw {
     Dcd(dcd::Frame),
     /// The NetCDF format of Amber.
     Ncdf(Box<ncdf::Frame>),
+    /// H5MD, and mdtraj's layout of HDF5.
+    H5md(Box<h5md::Frame>),
 }
 
 impl Raw {
@@ -30,6 +32,7 @@ impl Raw {
             Raw::Trr(frame) => Raw::Trr(frame.take(atoms)),
             Raw::Dcd(frame) => Raw::Dcd(frame.take(atoms)),
             Raw::Ncdf(frame) => Raw::Ncdf(Box::new(frame.take(atoms))),
+            Raw::H5md(frame) => Raw::H5md(Box::new(frame.take(atoms))),
         }
     }
 
@@ -40,6 +43,7 @@ impl Raw {
             Raw::Trr(frame) => frame.n_atoms(),
             Raw::Dcd(frame) => frame.n_atoms(),
             Raw::Ncdf(frame) => frame.n_atoms(),
+            Raw::H5md(frame) => frame.n_atoms(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What every format's reader can do.
 
 use std::any::Any;
+use std::collections::HashMap;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,9 +9,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use trajet_simd::InstructionSet;
 
+use crate::h5md::Description;
 use crate::index::Stamp;
 use crate::indexed::Indexed;
-use crate::source::{Source, Window};
+use crate::source::{Handles, Source, Window};
 use crate::{Atoms, Error, FrameIndex, FrameMeta, Frames, IndexState, Meter, Raw};
 
 /// Bytes of a request where nothing else is asked for. On local disks larger ones fall out of the
@@ -33,6 +35,13 @@ pub struct OpenOptions {
     pub rebuild_index: bool,
     /// The folder for sidecars of trajectories whose own folder cannot be written.
     pub cache: Option<PathBuf>,
+    /// Whether frames of a file that come again in a later one of the chain are left out.
+    pub continuous: bool,
+    /// Where files are held open together; with none, a file alone stays open as long as it is used, and
+    /// the files of a chain have handles of their own.
+    pub handles: Option<Arc<Handles>>,
+    /// What is told of HDF5 files, by their paths.
+    pub described: Arc<HashMap<PathBuf, Description>>,
     /// Shared with whoever wants to see how far the index is, or to stop it.
     pub watch: Arc<Watch>,
 }
@@ -54,6 +63,9 @@ impl Default for OpenOptions {
             sidecar: true,
             rebuild_index: false,
             cache: None,
+            continuous: false,
+            handles: None,
+            described: Arc::default(),
             watch: Arc::default(),
         }
     }
@@ -102,6 +114,8 @@ pub struct Scratch {
     unordered: Vec<f32>,
     /// What the last format that read with this keeps between frames.
     own: Option<Box<dyn Any + Send>>,
+    /// The how manieth call this is: what a format keeps of the bytes belongs to one.
+    pub(crate) call: u64,
     /// What decoders may use.
     pub(crate) set: InstructionSet,
     /// What was asked of the storage and of the decoders.
@@ -122,6 +136,7 @@ impl Scratch {
             window: Window::default(),
             unordered: Vec::new(),
             own: None,
+            call: 0,
             set,
             meter: Meter::default(),
             stop: None,
@@ -138,6 +153,7 @@ impl Scratch {
     #[must_use]
     pub fn renewed(mut self) -> Self {
         self.window.forget();
+        self.call += 1;
         self.meter = Meter::default();
         self
     }
@@ -172,6 +188,9 @@ pub enum Field {
 }
 
 impl Field {
+    /// All kinds.
+    pub const ALL: [Field; 3] = [Field::Positions, Field::Velocities, Field::Forces];
+
     /// The word that messages use.
     pub fn name(self) -> &'static str {
         match self {
@@ -209,9 +228,11 @@ pub struct Said {
     pub step: i64,
     /// a, b, c (Å), α, β, γ (degrees); NaN where the frame has none.
     pub cell: [f64; 6],
+    /// Box vectors (Å), where they are turned (as in [`FrameMeta`]).
+    pub turned: Option<[f64; 9]>,
 }
 
-/// A trajectory that can be read at any frame by any number of threads at once: there is no cursor.
+/// A file that can be read at any frame by any number of threads at once: there is no cursor.
 pub trait Reader: Send + Sync {
     /// The format's name.
     fn format(&self) -> &'static str;
@@ -244,6 +265,32 @@ pub trait Reader: Send + Sync {
     /// As [`Reader::read_into`].
     fn read_raw(&self, frame: u64, scratch: &mut Scratch) -> Result<Raw, Error>;
 
+    /// Appends the bytes of neighbouring frames as they stand in the file, where each frame stands for
+    /// itself and the file has nothing beside them; false, and nothing is appended, in other formats.
+    ///
+    /// # Errors
+    /// As [`Reader::read_into`].
+    fn copy_frames(
+        &self,
+        _frames: Range<u64>,
+        _scratch: &mut Scratch,
+        _out: &mut Vec<u8>,
+    ) -> Result<bool, Error> {
+        Ok(false)
+    }
+
+    /// Reads some atoms of one frame, in their order, as the format stores them.
+    ///
+    /// # Errors
+    /// As [`Reader::read_into`].
+    fn read_raw_of(&self, frame: u64, atoms: &Atoms, scratch: &mut Scratch) -> Result<Raw, Error> {
+        let raw = self.read_raw(frame, scratch)?;
+        Ok(match atoms.listed_indices() {
+            Some(list) => raw.take(&list),
+            None => raw,
+        })
+    }
+
     /// The open file.
     fn source(&self) -> &Source {
         &self.file().source
@@ -273,8 +320,8 @@ pub trait Reader: Send + Sync {
     /// order, in the units of [`Field`]) and adds what they say of themselves to `meta`.
     ///
     /// # Errors
-    /// [`Error::FrameOutOfRange`], [`Error::Stale`], [`Error::Corrupt`], [`Error::Io`],
-    /// [`Error::NoField`], [`Error::Interrupted`].
+    /// [`Error::FrameOutOfRange`], [`Error::Stale`], [`Error::Changed`], [`Error::Corrupt`],
+    /// [`Error::Io`], [`Error::NoField`], [`Error::Interrupted`].
     ///
     /// # Panics
     /// If `out` has another size, or the atoms were made for another number of atoms.
@@ -299,14 +346,14 @@ pub trait Reader: Send + Sync {
             scratch.check_stop()?;
             let out = &mut out[k * frame_len..(k + 1) * frame_len];
             let target = if atoms.order().is_some() { &mut unordered[..] } else { &mut out[..] };
-            let Said { time, step, cell } = self.read_frame(wanted, at, scratch, target)?;
+            let said = self.read_frame(wanted, at, scratch, target)?;
             if let Some(order) = atoms.order() {
                 let sorted = unordered.as_chunks::<3>().0;
                 for (position, &place) in out.as_chunks_mut::<3>().0.iter_mut().zip(order) {
                     *position = sorted[place as usize];
                 }
             }
-            meta.push(frames.get(at), time, step, cell);
+            meta.push(frames.get(at), said);
         }
         scratch.unordered = unordered;
         Ok(())

@@ -1,12 +1,17 @@
 //! Where bytes come from. Every read passes here and is counted.
 //!
 //! Reads are positional, so that threads share one open file. There is no memory map: a file cut by
-//! somebody else would then kill the process.
+//! somebody else would then kill the process. Of many files that are open together no more than a
+//! bounded number is ([`Handles`]); one that was closed is opened again when it is read.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use crate::Error;
+use crate::index::Stamp;
 
 /// Readable bytes that every slice given to a decoder has behind its end (their value is not used).
 pub const SLACK: usize = 16;
@@ -28,6 +33,8 @@ pub struct Meter {
     pub empty_frames: u64,
     /// Atoms whose coordinates were decoded.
     pub atoms_decoded: u64,
+    /// Nanoseconds spent in opening files again.
+    pub open_ns: u64,
     /// Nanoseconds spent in read requests.
     pub read_ns: u64,
     /// Nanoseconds spent in decoding.
@@ -44,8 +51,54 @@ impl Meter {
         self.frames += other.frames;
         self.empty_frames += other.empty_frames;
         self.atoms_decoded += other.atoms_decoded;
+        self.open_ns += other.open_ns;
         self.read_ns += other.read_ns;
         self.decode_ns += other.decode_ns;
+    }
+}
+
+/// Files that are held open together: when there are too many, the one that was read least recently is
+/// closed. Whoever reads it just then keeps it a little longer.
+#[derive(Debug)]
+pub struct Handles {
+    most: usize,
+    /// By the numbers of their sources, least recently used first.
+    open: Mutex<Vec<(u64, Arc<File>)>>,
+}
+
+impl Handles {
+    /// Room for `most` files, at least one.
+    pub fn new(most: usize) -> Self {
+        Handles { most: most.max(1), open: Mutex::default() }
+    }
+
+    /// How many files are open.
+    pub fn n_open(&self) -> usize {
+        self.with(|open| open.len())
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut Vec<(u64, Arc<File>)>) -> T) -> T {
+        work(&mut self.open.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn get(&self, number: u64) -> Option<Arc<File>> {
+        self.with(|open| {
+            let at = open.iter().rposition(|held| held.0 == number)?;
+            open[at..].rotate_left(1);
+            open.last().map(|held| Arc::clone(&held.1))
+        })
+    }
+
+    fn put(&self, number: u64, file: Arc<File>) {
+        let closed = self.with(|open| {
+            // Two threads may have missed the same file at once.
+            if open.iter().all(|held| held.0 != number) {
+                open.push((number, file));
+            }
+            (open.len() > self.most).then(|| open.remove(0))
+        });
+        // Closing may take its time: not under the lock.
+        drop(closed);
     }
 }
 
@@ -53,8 +106,24 @@ impl Meter {
 #[derive(Debug)]
 pub struct Source {
     path: PathBuf,
-    file: File,
+    /// Tells it from every other source of this process.
+    number: u64,
     size: u64,
+    hold: Hold,
+}
+
+#[derive(Debug)]
+enum Hold {
+    /// Open as long as the source lives.
+    Always(File),
+    /// Open while there is room among others.
+    Shared {
+        handles: Arc<Handles>,
+        /// What the file must be when it is opened again.
+        stamp: Stamp,
+        /// The path does not depend on the working folder.
+        absolute: PathBuf,
+    },
 }
 
 impl Source {
@@ -63,6 +132,7 @@ impl Source {
     /// # Errors
     /// [`Error::Io`] as the operating system says, [`Error::NotAFile`], [`Error::Empty`].
     pub fn open(path: &Path, meter: &mut Meter) -> Result<Self, Error> {
+        static NUMBER: AtomicU64 = AtomicU64::new(1);
         let io = |doing| {
             let path = path.to_owned();
             move |source| Error::Io { path, doing, source }
@@ -78,12 +148,36 @@ impl Source {
         if metadata.len() == 0 {
             return Err(Error::Empty { path: path.to_owned() });
         }
-        Ok(Source { path: path.to_owned(), file, size: metadata.len() })
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        Ok(Source { path: path.to_owned(), number, size: metadata.len(), hold: Hold::Always(file) })
+    }
+
+    /// From now on the file is open only while there is room for it among `handles`. When it is
+    /// opened again its first [`Source::size`] bytes must have this `stamp`.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where there is no working folder any more.
+    pub(crate) fn share(&mut self, handles: &Arc<Handles>, stamp: Stamp) -> Result<(), Error> {
+        let absolute = std::path::absolute(&self.path).map_err(|source| Error::Io {
+            path: self.path.clone(),
+            doing: "find its folder",
+            source,
+        })?;
+        let shared = Hold::Shared { handles: Arc::clone(handles), stamp, absolute };
+        if let Hold::Always(file) = std::mem::replace(&mut self.hold, shared) {
+            handles.put(self.number, Arc::new(file));
+        }
+        Ok(())
     }
 
     /// The path that was opened.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Tells it from every other source of this process.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
     }
 
     /// Bytes in the file when it was opened.
@@ -94,10 +188,22 @@ impl Source {
     /// Fills `buffer` from byte `offset` on, in one request.
     ///
     /// # Errors
-    /// [`Error::Io`], also where the file has become shorter than it was.
+    /// [`Error::Io`], also where the file has become shorter than it was; [`Error::Changed`] where it
+    /// had to be opened again and is another one.
     pub fn read_at(&self, offset: u64, buffer: &mut [u8], meter: &mut Meter) -> Result<(), Error> {
-        let begin = std::time::Instant::now();
-        let result = read_exact_at(&self.file, buffer, offset);
+        let shared;
+        let file = match &self.hold {
+            Hold::Always(file) => file,
+            Hold::Shared { handles, stamp, absolute } => {
+                shared = match handles.get(self.number) {
+                    Some(file) => file,
+                    None => self.open_again(handles, stamp, absolute, meter)?,
+                };
+                &*shared
+            }
+        };
+        let begin = Instant::now();
+        let result = read_exact_at(file, buffer, offset);
         meter.read_ns += begin.elapsed().as_nanos() as u64;
         meter.requests += 1;
         meter.bytes_read += buffer.len() as u64;
@@ -106,6 +212,35 @@ impl Source {
             doing: "read it (did it become shorter?)",
             source,
         })
+    }
+
+    /// Opens the file again, which must be what it was. It may have grown.
+    fn open_again(
+        &self,
+        handles: &Handles,
+        stamp: &Stamp,
+        absolute: &Path,
+        meter: &mut Meter,
+    ) -> Result<Arc<File>, Error> {
+        let changed = || Error::Changed { path: self.path.clone() };
+        let (begin, reading) = (Instant::now(), meter.read_ns);
+        let now = match Source::open(absolute, meter) {
+            Err(Error::Io { doing, source, .. }) => {
+                return Err(Error::Io { path: self.path.clone(), doing, source });
+            }
+            other => other.map_err(|_| changed())?,
+        };
+        let same = now.size >= self.size && Stamp::of(&now, self.size, meter)? == *stamp;
+        let Hold::Always(file) = now.hold else { unreachable!("opened just now") };
+        if !same {
+            return Err(changed());
+        }
+        let file = Arc::new(file);
+        handles.put(self.number, Arc::clone(&file));
+        // What was read meanwhile is counted as reading.
+        let taken = begin.elapsed().as_nanos() as u64;
+        meter.open_ns += taken.saturating_sub(meter.read_ns - reading);
+        Ok(file)
     }
 }
 
@@ -134,14 +269,17 @@ fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> std::io
 #[derive(Debug, Default)]
 pub struct Window {
     buffer: Vec<u8>,
+    /// The source that the bytes are of.
+    of: u64,
     start: u64,
     len: usize,
 }
 
 impl Window {
-    /// Whether the bytes `from..from + len` are here.
-    pub fn holds(&self, from: u64, len: usize) -> bool {
-        self.start <= from && from + len as u64 <= self.start + self.len as u64
+    /// Whether the bytes `from..from + len` of `source` are here.
+    pub fn holds(&self, source: &Source, from: u64, len: usize) -> bool {
+        let end = self.start + self.len as u64;
+        self.of == source.number && self.start <= from && from + len as u64 <= end
     }
 
     /// Forgets the bytes and keeps the memory.
@@ -166,8 +304,11 @@ impl Window {
         meter: &mut Meter,
     ) -> Result<&[u8], Error> {
         let end = from + len as u64;
+        if self.of != source.number {
+            (self.of, self.len) = (source.number, 0);
+        }
         let held = self.start..self.start + self.len as u64;
-        if !self.holds(from, len) {
+        if !self.holds(source, from, len) {
             // What is held of the wanted bytes moves to the front; the rest is one request.
             let keep = if held.contains(&from) { (held.end - from) as usize } else { 0 };
             let begin = from + keep as u64;
@@ -212,6 +353,39 @@ mod tests {
             assert!((0..10).all(|k| got[k] == ((from as usize + k) % 251) as u8));
         }
         assert_eq!((meter.requests, meter.bytes_read), (4, 1000));
+    }
+
+    #[test]
+    fn bytes_of_another_file_are_not_taken_for_these() {
+        let (folder, source) = file_of(1000);
+        let path = folder.path().join("other");
+        std::fs::write(&path, [255; 1000]).unwrap();
+        let mut meter = Meter::default();
+        let other = Source::open(&path, &mut meter).unwrap();
+        let mut window = Window::default();
+        for from in [0, 100, 90] {
+            assert!(!window.holds(&source, from, 10));
+            let bytes = window.bytes(&source, from, 10, 1000, 256, &mut meter).unwrap();
+            assert_eq!(bytes[0], (from % 251) as u8);
+            assert!(window.holds(&source, from, 10) && !window.holds(&other, from, 10));
+            let bytes = window.bytes(&other, from, 10, 1000, 256, &mut meter).unwrap();
+            assert_eq!(bytes[..10], [255; 10]);
+        }
+    }
+
+    #[test]
+    fn the_file_that_was_read_longest_ago_is_closed() {
+        let (_folder, source) = file_of(10);
+        let Hold::Always(file) = &source.hold else { unreachable!() };
+        let handles = Handles::new(3);
+        let put = |number| handles.put(number, Arc::new(file.try_clone().unwrap()));
+        (1..=3).for_each(put);
+        assert!(handles.get(1).is_some());
+        put(1);
+        assert_eq!(handles.n_open(), 3);
+        put(4);
+        let open = [1, 2, 3, 4].map(|number| handles.get(number).is_some());
+        assert_eq!((open, handles.n_open()), ([true, false, true, true], 3));
     }
 
     #[test]

@@ -5,19 +5,22 @@
 
 mod frame;
 mod head;
+mod writer;
 
 use std::ops::Range;
 use std::time::Instant;
 
 use trajet_simd::multiversion;
 
+use crate::block::{cell_from_vectors, turned_vectors};
 use crate::indexed::Indexed;
 use crate::reader::{self, Field, OpenOptions, Opening, ParallelFor, Said, Scratch, Wanted};
 use crate::source::{Meter, Source};
 use crate::xdr::{f32_at, f64_at};
-use crate::{Error, Fault, Frames, Raw, cell_from_vectors, walk};
+use crate::{Error, Fault, Frames, Raw, walk};
 pub use frame::{Frame, Reals};
 use head::{Head, MAGIC, MOST_FRONT_BYTES, Trr, real_at};
+pub use writer::Encoder;
 
 const ANGSTROM_PER_NM: f64 = 10.0;
 
@@ -47,7 +50,7 @@ impl Reader {
     ) -> Result<Reader, Error> {
         let begin = Instant::now();
         let found = walk::frames_of::<Trr>(&source, options, threads, &mut opening.meter)?;
-        let file = Indexed::new(source, found, options, opening, begin);
+        let file = Indexed::new(source, found, options, opening, begin)?;
         // A count that no part of any frame bears out must not decide how much memory is asked for.
         let n_atoms = file.index.n_atoms();
         if 12 * n_atoms as u64 > file.source.size() {
@@ -99,7 +102,9 @@ impl Reader {
         let head = self.head(frame, &own.front)?;
         own.last = Some(head);
         own.vectors.clear();
+        own.used = head.part(0).map_or(0, |place| place.end);
         if let Some(place) = place(&head) {
+            own.used += place.len();
             if place.end <= front {
                 own.vectors.extend_from_slice(&own.front[place]);
             } else {
@@ -117,16 +122,20 @@ struct Own {
     last: Option<Head>,
     front: Vec<u8>,
     vectors: Vec<u8>,
+    /// Bytes of the last frame that were looked at.
+    used: usize,
 }
 
 /// What a frame says of itself; `front` is the frame up to the end of its box at least.
 fn said(head: &Head, front: &[u8]) -> Said {
-    let mut cell = [f64::NAN; 6];
+    let (mut cell, mut turned) = ([f64::NAN; 6], None);
     if let Some(place) = head.part(0) {
         let real = |k: usize| real_at(front, head.real, place.start + k * head.real);
-        cell = cell_from_vectors(&std::array::from_fn(real), ANGSTROM_PER_NM);
+        let vectors = std::array::from_fn(real);
+        cell = cell_from_vectors(&vectors, ANGSTROM_PER_NM);
+        turned = turned_vectors(&vectors, ANGSTROM_PER_NM);
     }
-    Said { time: head.time, step: i64::from(head.step), cell }
+    Said { time: head.time, step: i64::from(head.step), cell, turned }
 }
 
 /// By what the stored numbers are multiplied.
@@ -168,7 +177,7 @@ impl reader::Reader for Reader {
             let from = span.start as u32;
             fill(set, head.real, there, atoms.sorted(), from, scale(field), out);
             let said = said(&head, &own.front);
-            let used = own.front.len() + own.vectors.len();
+            let used = own.used;
             count(&mut scratch.meter, begin, there.map(|_| out.len()), used);
             scratch.keep_own(own);
             said
@@ -182,6 +191,17 @@ impl reader::Reader for Reader {
             said
         };
         Ok(said)
+    }
+
+    fn copy_frames(
+        &self,
+        frames: Range<u64>,
+        scratch: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, Error> {
+        let mark = |bytes: &[u8]| Head::parse(bytes).ok().as_ref().map(Head::mark);
+        self.file.copy(frames, &mut scratch.meter, out, mark)?;
+        Ok(true)
     }
 
     fn read_raw(&self, frame: u64, scratch: &mut Scratch) -> Result<Raw, Error> {

@@ -7,22 +7,28 @@
 
 mod batch;
 mod decode;
+mod encode;
 mod frame;
 mod head;
 mod radix;
 mod scan;
+mod steps;
+mod writer;
 
+use std::ops::Range;
 use std::time::Instant;
 
+use crate::block::{cell_from_vectors, turned_vectors};
 use crate::index::Mark;
 use crate::indexed::Indexed;
 use crate::reader::{self, Field, OpenOptions, Opening, ParallelFor, Said, Scratch, Wanted};
 use crate::source::Source;
-use crate::{Atoms, Error, Fault, Frames, Raw, cell_from_vectors, walk};
+use crate::{Atoms, Error, Fault, Frames, Raw, walk};
 use decode::{ANGSTROM_PER_NM, Decoded, Memory, Used};
 pub use frame::{Frame, Positions};
 use head::{Head, Xtc};
 pub use head::{MAGIC, MAGIC_LARGE, PLAIN_ATOMS};
+pub use writer::Encoder;
 
 /// Whether a file that begins with `first` may be an XTC trajectory.
 pub fn sniff(first: &[u8]) -> bool {
@@ -51,7 +57,7 @@ impl Reader {
     ) -> Result<Reader, Error> {
         let begin = Instant::now();
         let found = walk::frames_of::<Xtc>(&source, options, threads, &mut opening.meter)?;
-        Ok(Reader { file: Indexed::new(source, found, options, opening, begin) })
+        Ok(Reader { file: Indexed::new(source, found, options, opening, begin)? })
     }
 
     /// Reads the bytes of one frame and hands them to `decode`: only its front where the last frame
@@ -73,7 +79,7 @@ impl Reader {
             if len > front && len - front > file.request_size / 4 { front } else { len };
         let Scratch { window, meter, .. } = &mut *scratch;
         let (head, value) = loop {
-            let until = if at_hand < len || window.holds(offset, len) {
+            let until = if at_hand < len || window.holds(&file.source, offset, len) {
                 offset + at_hand as u64
             } else {
                 file.wanted_until(frames, at)
@@ -137,28 +143,45 @@ impl reader::Reader for Reader {
             decode::angstroms(set, head, bytes, at_hand, atoms, memory, out).map(|done| (done, ()))
         })?;
         let Mark { time, step, .. } = head.mark();
-        let cell = cell_from_vectors(&head.vectors.map(f64::from), f64::from(ANGSTROM_PER_NM));
-        Ok(Said { time, step, cell })
+        let (vectors, scale) = (head.vectors.map(f64::from), f64::from(ANGSTROM_PER_NM));
+        let cell = cell_from_vectors(&vectors, scale);
+        Ok(Said { time, step, cell, turned: turned_vectors(&vectors, scale) })
+    }
+
+    fn copy_frames(
+        &self,
+        frames: Range<u64>,
+        scratch: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, Error> {
+        let mark = |bytes: &[u8]| Head::parse(bytes).ok().as_ref().map(Head::mark);
+        self.file.copy(frames, &mut scratch.meter, out, mark)?;
+        Ok(true)
     }
 
     fn read_raw(&self, frame: u64, scratch: &mut Scratch) -> Result<Raw, Error> {
+        self.read_raw_of(frame, &Atoms::all(self.file.index.n_atoms()), scratch)
+    }
+
+    fn read_raw_of(&self, frame: u64, atoms: &Atoms, scratch: &mut Scratch) -> Result<Raw, Error> {
         let frames = Frames::Strided { first: frame, step: 1, count: 1 };
         self.file.index.check(&frames, self.file.source.path())?;
-        let atoms = Atoms::all(self.file.index.n_atoms());
         let (head, positions) =
             self.with_frame(&frames, 0, scratch, |head, bytes, at_hand, memory| {
                 let Some(packed) = &head.packed else {
-                    let mut floats = vec![[0.0; 3]; head.n_atoms];
-                    let decoded = decode::plain(head, bytes, at_hand, &atoms, &mut floats, |nm| nm);
+                    let mut floats = vec![[0.0; 3]; atoms.n_sorted()];
+                    let decoded = decode::plain(head, bytes, at_hand, atoms, &mut floats, |nm| nm);
                     return Ok((decoded, Positions::Floats(floats)));
                 };
-                let mut triples = vec![[0; 3]; head.n_atoms];
+                let mut triples = vec![[0; 3]; atoms.n_sorted()];
                 let decoded =
-                    decode::integers(head, packed, bytes, at_hand, &atoms, memory, &mut triples)?;
+                    decode::integers(head, packed, bytes, at_hand, atoms, memory, &mut triples)?;
                 Ok((decoded, Positions::Integers { precision: packed.precision, triples }))
             })?;
         let Head { magic, step, time, vectors, .. } = head;
-        Ok(Raw::Xtc(Frame { magic, step, time, vectors, positions }))
+        let frame = Frame { magic, step, time, vectors, positions };
+        let order = |order: &[u32]| order.iter().map(|&place| place as usize).collect::<Vec<_>>();
+        Ok(Raw::Xtc(atoms.order().map(|o| frame.take(&order(o))).unwrap_or(frame)))
     }
 }
 

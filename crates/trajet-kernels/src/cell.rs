@@ -1,65 +1,92 @@
-//! Unit cells of every shape, and the shortest of all images of a vector.
+//! The periodic cell: box vectors, fractional coordinates, shortest images.
 //!
-//! The lattice's basis is reduced once (Minkowski: no vector gets shorter by adding the others, each
-//! at most once; in three dimensions these conditions are enough). A vector is moved into the
-//! parallelepiped around the origin by rounding its fractional coordinates; the shortest image then
-//! differs from it by at most one of each basis vector. Source: P. Q. Nguyen and D. Stehlé, ACM Trans.
-//! Algorithms 5, 46 (2009), doi:10.1145/1597036.1597050.
+//! Sources: I. Semaev, Lecture Notes in Computer Science 2146, 181 (2001), doi:10.1007/3-540-44670-2_13,
+//! and P. Q. Nguyen and D. Stehlé, ACM Trans. Algorithms 5, 46 (2009), doi:10.1145/1597036.1597050 (the
+//! reduction of three vectors). Departures:
+//!
+//! 1. A reduction in floating point stops where a vector would get shorter by rounding alone. So
+//!    nothing is taken from theorems on reduced bases: what a shortest image can be follows from the
+//!    vectors that came out, whatever they are. The reduction only keeps the list short.
+//!
+//! **Which images are looked at.** Let `v1, v2, v3` be the vectors after the reduction. A difference is
+//! first brought to `d`, whose coordinates `f` along them are within ±1/2. Let `e = d - L` be the
+//! shortest image.
+//!
+//! - As `e ± v_k` are not shorter, `|e · v_k| ≤ v_k²/2`. With the Gram matrix `G`, the coordinates of
+//!   `e` are `G⁻¹ (e · v)`, so that `|f_m(e)| ≤ b_m = Σ_k |G⁻¹_mk| v_k²/2`. So `|L_m| ≤ 1/2 + b_m`.
+//! - `L` is dropped where some other `M` is as good for all `d`: `|d - L|² - |d - M|²` is
+//!   `L² - M² - 2 d·(L - M)`, which is nowhere negative if `L² - M² ≥ Σ_k |v_k · (L - M)|`.
+//!
+//! In an orthorhombic cell nothing but `L = 0` is left, in any other at most the 26 neighbours.
 
-use crate::superpose::Vector;
+/// Three coordinates.
+pub type Vector = [f64; 3];
 
-/// Each step shortens a vector; the steps of the most skewed cell that still has a volume are fewer.
-const MOST_STEPS: usize = 1000;
+/// Steps of the reduction; each but the last shortens a vector, so that far fewer do.
+const MAX_STEPS: usize = 256;
+/// A vector that is shorter by less than this part is as long.
+const SHORTER: f64 = 1e-10;
+/// A cell that is flatter than this is none: `f32` does not tell on which side of it an atom is.
+const FLATTEST: f64 = 1.0 / (1 << 26) as f64;
+/// Of a reduced basis, the coordinates of a shortest image are smaller than this.
+const MAX_COORDINATE: f64 = 4.0;
 
-/// A unit cell.
-#[derive(Clone, Debug, PartialEq)]
+/// A periodic cell.
+#[derive(Clone, Debug)]
 pub struct Cell {
-    /// Reduced basis vectors.
-    basis: [Vector; 3],
-    /// Rows that turn a vector into its coordinates in the basis.
-    inverse: [Vector; 3],
-    /// The sums of basis vectors, each taken -1, 0 or 1 times, but none of them.
-    neighbours: [Vector; 26],
-    /// A vector up to this square is its own shortest image.
-    surely_shortest: f64,
-    rectangular: bool,
+    vectors: [Vector; 3],
     volume: f64,
+    reduced: Basis,
+    /// What is left to subtract from a difference whose reduced coordinates are within ±1/2.
+    images: Vec<Vector>,
+    /// A vector whose square is up to this is its own shortest image.
+    surely_shortest: f64,
 }
 
 impl Cell {
-    /// The cell of lengths a, b, c (Å) and angles α, β, γ (degrees); none where these describe no
-    /// volume, or are no numbers.
-    pub fn new([a, b, c, alpha, beta, gamma]: [f64; 6]) -> Option<Cell> {
-        let rectangular = [alpha, beta, gamma] == [90.0; 3];
-        let cosine = |angle: f64| if angle == 90.0 { 0.0 } else { libm::cos(angle.to_radians()) };
-        let [ca, cb, cg] = [alpha, beta, gamma].map(cosine);
-        let sg = if gamma == 90.0 { 1.0 } else { libm::sin(gamma.to_radians()) };
-        let cy = (ca - cb * cg) / sg;
-        let cz = (1.0 - cb * cb - cy * cy).sqrt();
-        let given = [[a, 0.0, 0.0], [b * cg, b * sg, 0.0], [c * cb, c * cy, c * cz]];
-        let lengths = [a, b, c].iter().all(|&length| length > 0.0 && length.is_finite());
-        let angles = [alpha, beta, gamma].iter().all(|&angle| angle > 0.0 && angle < 180.0);
-        if !(lengths && angles && cz > 0.0) {
+    /// The cell of the lengths `a, b, c` (Å) and the angles `alpha, beta, gamma` (degrees). None where
+    /// a number is not finite, a length is not positive, an angle is not between 0 and 180, or the
+    /// three vectors lie in a plane, as far as `f32` coordinates can tell.
+    pub fn new(lengths_and_angles: [f64; 6]) -> Option<Self> {
+        let [a, b, c, alpha, beta, gamma] = lengths_and_angles;
+        let lengths_valid = [a, b, c].iter().all(|&l| l > 0.0 && l.is_finite());
+        let angles_valid = [alpha, beta, gamma].iter().all(|&angle| angle > 0.0 && angle < 180.0);
+        if !(lengths_valid && angles_valid) {
             return None;
         }
-        let basis = if rectangular { given } else { reduced(given) };
-        let [u, v, w] = basis;
-        let signed = dot(u, cross(v, w));
-        let volume = signed.abs();
-        if !(volume > 0.0 && volume.is_finite()) {
+        let (cos_alpha, cos_beta) = (sine_and_cosine(alpha).1, sine_and_cosine(beta).1);
+        let (sin_gamma, cos_gamma) = sine_and_cosine(gamma);
+        let (cx, cy) = (c * cos_beta, c * (cos_alpha - cos_beta * cos_gamma) / sin_gamma);
+        let cz = match cx == 0.0 && cy == 0.0 {
+            true => c,
+            false => (c * c - cx * cx - cy * cy).sqrt(),
+        };
+        Cell::of_vectors([[a, 0.0, 0.0], [b * cos_gamma, b * sin_gamma, 0.0], [cx, cy, cz]])
+    }
+
+    /// The cell of three vectors (Å), however they are turned. None where they lie in a plane, as far
+    /// as `f32` coordinates can tell, or where a number is not finite.
+    pub fn of_vectors(vectors: [Vector; 3]) -> Option<Self> {
+        let given = Basis::new(vectors);
+        let volume = dot(cross(vectors[0], vectors[1]), vectors[2]).abs();
+        let around: f64 = vectors.iter().map(|&v| square(v).sqrt()).sum();
+        let thinnest = given.heights().into_iter().fold(f64::INFINITY, f64::min);
+        // Written so that not-a-number is refused as well.
+        if !(volume > 0.0 && volume.is_finite() && thinnest >= FLATTEST * around) {
             return None;
         }
-        let inverse = [cross(v, w), cross(w, u), cross(u, v)].map(|row| row.map(|x| x / signed));
-        // The distance between opposite faces is the inverse length of a row.
-        let height = inverse.iter().map(|&row| 1.0 / dot(row, row).sqrt()).fold(f64::MAX, f64::min);
-        let mut neighbours = [[0.0; 3]; 26];
-        let all = (0..27).filter(|&k| k != 13);
-        for (neighbour, k) in neighbours.iter_mut().zip(all) {
-            let times = [k / 9 - 1, k / 3 % 3 - 1, k % 3 - 1].map(f64::from);
-            *neighbour = combined(&basis, times);
-        }
-        let surely_shortest = (height / 2.0) * (height / 2.0);
-        Some(Cell { basis, inverse, neighbours, surely_shortest, rectangular, volume })
+        let reduced = Basis::new(reduce(vectors)?);
+        let images = images(&reduced)?;
+        // No vector of the lattice is shorter than the distance of two faces.
+        let height = reduced.heights().into_iter().fold(f64::INFINITY, f64::min);
+        let surely_shortest = square([height / 2.0, 0.0, 0.0]);
+        Some(Cell { vectors, volume, reduced, images, surely_shortest })
+    }
+
+    /// The box vectors, row by row; made from lengths and angles, the first along x, the second in the
+    /// plane of x and y.
+    pub fn vectors(&self) -> &[Vector; 3] {
+        &self.vectors
     }
 
     /// Å³.
@@ -67,115 +94,204 @@ impl Cell {
         self.volume
     }
 
-    /// The shortest of all images of a vector.
-    pub fn shortest(&self, vector: Vector) -> Vector {
-        let mut best = self.centred(vector);
-        let mut square = dot(best, best);
-        if self.rectangular || square <= self.surely_shortest {
-            return best;
-        }
-        let centred = best;
-        for neighbour in &self.neighbours {
-            let image = [0, 1, 2].map(|k| centred[k] + neighbour[k]);
-            let other = dot(image, image);
-            if other < square {
-                (best, square) = (image, other);
-            }
-        }
-        best
+    /// The distance of each pair of opposite faces (Å): the one that the first vector crosses, and so on.
+    pub fn heights(&self) -> [f64; 3] {
+        Basis::new(self.vectors).heights()
     }
 
-    /// Whether a vector is surely its own shortest image.
+    /// Coordinates along the box vectors, in their lengths.
+    pub fn fractional(&self, position: Vector) -> Vector {
+        Basis::new(self.vectors).coordinates(position)
+    }
+
+    /// The image whose fractional coordinates are from 0 to 1, as far as rounding goes.
+    pub fn wrap(&self, position: Vector) -> Vector {
+        let whole = self.fractional(position).map(f64::floor);
+        minus(position, combine(&self.vectors, whole))
+    }
+
+    /// The shortest of all images of a difference of two positions. Differences of more than about
+    /// 2⁴⁰ cells have no digits left for it.
+    #[inline]
+    pub fn shortest(&self, difference: Vector) -> Vector {
+        let coordinates = self.reduced.coordinates(difference);
+        let whole = coordinates.map(f64::round_ties_even);
+        let near = minus(difference, combine(&self.reduced.vectors, whole));
+        let mut best = (dot(near, near), near);
+        for &image in &self.images {
+            let other = minus(near, image);
+            let square = dot(other, other);
+            if square < best.0 {
+                best = (square, other);
+            }
+        }
+        best.1
+    }
+
+    /// The square (Å²) of the shortest distance between any images of two positions.
+    #[inline]
+    pub fn distance_squared(&self, a: Vector, b: Vector) -> f64 {
+        let shortest = self.shortest(minus(a, b));
+        dot(shortest, shortest)
+    }
+
+    /// Whether a difference of this square is surely its own shortest image.
     #[inline(always)]
     pub(crate) fn is_surely_shortest(&self, square: f64) -> bool {
         square <= self.surely_shortest
     }
 
-    /// The image of a vector in the parallelepiped around the origin.
+    /// Squares of the shortest images of differences, given by axis: [`Cell::shortest`] for vectors of
+    /// the processor.
     #[inline(always)]
-    pub(crate) fn centred(&self, vector: Vector) -> Vector {
-        if self.rectangular {
-            return [0, 1, 2].map(|k| {
-                let times = (vector[k] * self.inverse[k][k]).round_ties_even();
-                vector[k] - times * self.basis[k][k]
-            });
+    pub(crate) fn squares<const N: usize>(&self, differences: &[[f64; N]; 3]) -> [f64; N] {
+        let mut near = [[0.0; N]; 3];
+        let mut squares = [0.0; N];
+        for lane in 0..N {
+            let d = [0, 1, 2].map(|axis| differences[axis][lane]);
+            let whole = self.reduced.coordinates(d).map(f64::round_ties_even);
+            let d = minus(d, combine(&self.reduced.vectors, whole));
+            (near[0][lane], near[1][lane], near[2][lane]) = (d[0], d[1], d[2]);
+            squares[lane] = square(d);
         }
-        let times = self.inverse.map(|row| dot(row, vector).round_ties_even());
-        let shift = combined(&self.basis, times);
-        [0, 1, 2].map(|k| vector[k] - shift[k])
-    }
-
-    /// Squares of the shortest images of eight vectors, given by axis.
-    #[inline(always)]
-    pub(crate) fn squares(&self, vectors: [[f64; 8]; 3]) -> [f64; 8] {
-        let mut centred = [[0.0; 8]; 3];
-        let mut squares = [0.0; 8];
-        for lane in 0..8 {
-            let v = self.centred([vectors[0][lane], vectors[1][lane], vectors[2][lane]]);
-            (centred[0][lane], centred[1][lane], centred[2][lane]) = (v[0], v[1], v[2]);
-            squares[lane] = dot(v, v);
-        }
-        if self.rectangular || squares.iter().all(|&square| self.is_surely_shortest(square)) {
+        if squares.iter().all(|&square| self.is_surely_shortest(square)) {
             return squares;
         }
-        for n in &self.neighbours {
-            for lane in 0..8 {
-                let image =
-                    [centred[0][lane] + n[0], centred[1][lane] + n[1], centred[2][lane] + n[2]];
-                let square = dot(image, image);
-                squares[lane] = if square < squares[lane] { square } else { squares[lane] };
+        for &image in &self.images {
+            for lane in 0..N {
+                let other = square(minus([0, 1, 2].map(|axis| near[axis][lane]), image));
+                squares[lane] = if other < squares[lane] { other } else { squares[lane] };
             }
         }
         squares
     }
-}
 
-/// A basis of the same lattice whose vectors are as short as they can be.
-fn reduced(mut basis: [Vector; 3]) -> [Vector; 3] {
-    for _ in 0..MOST_STEPS {
-        let mut changed = false;
-        for i in 0..3 {
-            let (j, k) = ((i + 1) % 3, (i + 2) % 3);
-            // Whole multiples first: a skewed cell is far from its reduced form.
-            for other in [j, k] {
-                let times = (dot(basis[i], basis[other]) / dot(basis[other], basis[other])).round();
-                let shorter = [0, 1, 2].map(|x| basis[i][x] - times * basis[other][x]);
-                changed |= replace_if_shorter(&mut basis[i], shorter);
-            }
-            for (s, t) in [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)] {
-                let shorter = [0, 1, 2].map(|x| basis[i][x] + s * basis[j][x] + t * basis[k][x]);
-                changed |= replace_if_shorter(&mut basis[i], shorter);
-            }
-        }
-        if !changed {
-            break;
-        }
+    /// Short vectors of the same lattice, the shortest first.
+    pub(crate) fn reduced(&self) -> &[Vector; 3] {
+        &self.reduced.vectors
     }
-    basis
 }
 
-/// Takes the other vector where it is shorter by more than rounding.
-fn replace_if_shorter(vector: &mut Vector, other: Vector) -> bool {
-    let shorter = dot(other, other) < dot(*vector, *vector) * (1.0 - 1e-12);
-    if shorter {
-        *vector = other;
+/// Three vectors and their reciprocals, whose products with the others are zero and with their own one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Basis {
+    pub(crate) vectors: [Vector; 3],
+    pub(crate) reciprocal: [Vector; 3],
+}
+
+impl Basis {
+    pub(crate) fn new(vectors: [Vector; 3]) -> Self {
+        let [a, b, c] = vectors;
+        let volume = dot(cross(a, b), c);
+        let reciprocal = [cross(b, c), cross(c, a), cross(a, b)].map(|v| v.map(|x| x / volume));
+        Basis { vectors, reciprocal }
     }
-    shorter
+
+    #[inline(always)]
+    pub(crate) fn coordinates(&self, v: Vector) -> Vector {
+        self.reciprocal.map(|r| dot(r, v))
+    }
+
+    pub(crate) fn heights(&self) -> [f64; 3] {
+        self.reciprocal.map(|r| 1.0 / dot(r, r).sqrt())
+    }
+
+    /// Bounds of the coordinates of all vectors that are not longer than any of their images.
+    pub(crate) fn bounds_of_shortest(&self) -> [f64; 3] {
+        self.reciprocal.map(|r| {
+            let term = |k: usize| dot(r, self.reciprocal[k]).abs() * square(self.vectors[k]) / 2.0;
+            term(0) + term(1) + term(2)
+        })
+    }
+}
+
+/// Sine and cosine of degrees.
+fn sine_and_cosine(degrees: f64) -> (f64, f64) {
+    match degrees == 90.0 {
+        true => (1.0, 0.0),
+        false => libm::sincos(degrees.to_radians()),
+    }
+}
+
+/// Short vectors of the lattice of `vectors`, the shortest first; none if there is no end of it.
+fn reduce(mut vectors: [Vector; 3]) -> Option<[Vector; 3]> {
+    for _ in 0..MAX_STEPS {
+        vectors.sort_by(|a, b| square(*a).total_cmp(&square(*b)));
+        let [a, b, c] = vectors;
+        let along = dot(a, b) / square(a);
+        let shorter = minus(b, a.map(|x| x * along.round_ties_even()));
+        if is_shorter(shorter, b) {
+            vectors[1] = shorter;
+            continue;
+        }
+        // The lattice point of `a` and `b` next to the foot of `c`: a corner of the parallelogram
+        // around it, as these two are reduced.
+        let (ab, ac, bc) = (dot(a, b), dot(a, c), dot(b, c));
+        let determinant = square(a) * square(b) - ab * ab;
+        let i = ((ac * square(b) - bc * ab) / determinant).floor();
+        let j = ((bc * square(a) - ac * ab) / determinant).floor();
+        let corners = [[i, j], [i + 1.0, j], [i, j + 1.0], [i + 1.0, j + 1.0]];
+        let rest = corners.map(|[i, j]| [0, 1, 2].map(|k| c[k] - i * a[k] - j * b[k]));
+        let shortest =
+            rest.into_iter().fold(c, |best, v| if is_shorter(v, best) { v } else { best });
+        if shortest == c {
+            return Some(vectors);
+        }
+        vectors[2] = shortest;
+    }
+    None
+}
+
+fn is_shorter(a: Vector, b: Vector) -> bool {
+    square(a) < square(b) * (1.0 - SHORTER)
+}
+
+/// The images that can be the shortest, beside that which is there; see the top of this room.
+fn images(basis: &Basis) -> Option<Vec<Vector>> {
+    let bounds = basis.bounds_of_shortest();
+    // Not-a-number is refused as well.
+    if !bounds.iter().all(|&b| b < MAX_COORDINATE) {
+        return None;
+    }
+    let [a, b, c] = bounds.map(|bound| (0.5 + bound).floor() as i32);
+    let candidates: Vec<Vector> = (-a..=a)
+        .flat_map(|i| (-b..=b).flat_map(move |j| (-c..=c).map(move |k| [i, j, k])))
+        .map(|whole| combine(&basis.vectors, whole.map(f64::from)))
+        .collect();
+    let as_good = |image: Vector, other: Vector| {
+        let difference = minus(image, other);
+        let most: f64 = basis.vectors.iter().map(|&v| dot(v, difference).abs()).sum();
+        difference != [0.0; 3] && square(image) - square(other) >= most
+    };
+    let wanted =
+        |image: Vector| square(image) > 0.0 && !candidates.iter().any(|&m| as_good(image, m));
+    Some(candidates.iter().copied().filter(|&image| wanted(image)).collect())
 }
 
 #[inline(always)]
-fn combined(basis: &[Vector; 3], times: Vector) -> Vector {
-    [0, 1, 2].map(|x| times[0] * basis[0][x] + times[1] * basis[1][x] + times[2] * basis[2][x])
+pub(crate) fn dot(a: Vector, b: Vector) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
 #[inline(always)]
-fn dot(u: Vector, v: Vector) -> f64 {
-    u[0] * v[0] + u[1] * v[1] + u[2] * v[2]
+pub(crate) fn square(a: Vector) -> f64 {
+    dot(a, a)
 }
 
 #[inline(always)]
-fn cross(u: Vector, v: Vector) -> Vector {
-    [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
+pub(crate) fn minus(a: Vector, b: Vector) -> Vector {
+    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
+}
+
+/// `Σ whole_k v_k`.
+#[inline(always)]
+pub(crate) fn combine(vectors: &[Vector; 3], whole: Vector) -> Vector {
+    let [a, b, c] = vectors;
+    [0, 1, 2].map(|k| whole[0] * a[k] + whole[1] * b[k] + whole[2] * c[k])
+}
+
+fn cross(a: Vector, b: Vector) -> Vector {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
 #[cfg(test)]
@@ -184,58 +300,199 @@ pub(crate) mod tests {
     use crate::reference;
     use proptest::prelude::*;
 
-    /// Cells of every shape, also very skewed ones.
+    /// Cells of all shapes, from cubes to needles and sheets.
     pub(crate) fn cells() -> impl Strategy<Value = [f64; 6]> {
-        let length = || 10.0..60.0f64;
-        let angle = || prop_oneof![3 => 30.0..150.0f64, 1 => Just(90.0), 1 => 20.0..160.0f64];
-        prop_oneof![
-            (length(), length(), length(), angle(), angle(), angle())
-                .prop_map(|(a, b, c, x, y, z)| [a, b, c, x, y, z]),
-            (length(), length(), length()).prop_map(|(a, b, c)| [a, b, c, 90.0, 90.0, 90.0]),
-            length().prop_map(|a| [a, a, a, 60.0, 60.0, 90.0]),
-            length().prop_map(|a| [a, a, a, 70.528_779, 109.471_221, 70.528_779]),
-        ]
-        // The naive twin looks through as many cells as the flattest of these needs.
-        .prop_filter("has a volume", |&[a, b, c, x, y, z]| {
-            Cell::new([a, b, c, x, y, z]).is_some_and(|cell| cell.volume() > 0.1 * a * b * c)
-        })
+        let length = prop_oneof![10.0..60.0f64, 1.0..200.0f64];
+        let angle =
+            prop_oneof![3 => Just(90.0), 2 => Just(60.0), 3 => 50.0..130.0f64, 3 => 2.0..178.0f64];
+        ([length.clone(), length.clone(), length], [angle.clone(), angle.clone(), angle])
+            .prop_map(|([a, b, c], [alpha, beta, gamma])| [a, b, c, alpha, beta, gamma])
+            .prop_filter("three vectors in a plane", |&numbers| Cell::new(numbers).is_some())
+    }
+
+    fn point(size: f64) -> impl Strategy<Value = Vector> {
+        let x = move || -size..size;
+        [x(), x(), x()]
+    }
+
+    fn lattice_coordinates(cell: &Cell, v: Vector) -> Vector {
+        cell.fractional(v).map(|f| f - f.round())
     }
 
     proptest! {
         #[test]
-        fn the_shortest_image_is_the_shortest_of_many(
-            lengths in cells(),
-            vector in prop::array::uniform3(-300.0..300.0f64),
+        fn the_distance_is_that_of_the_naive_twin(
+            numbers in cells(), a in point(300.0), b in point(300.0)
         ) {
-            let cell = Cell::new(lengths).unwrap();
-            let got = cell.shortest(vector);
-            let nearest = reference::shortest(lengths, vector);
-            let want = dot(nearest, nearest).sqrt();
-            prop_assert!((dot(got, got).sqrt() - want).abs() < 1e-7, "{:?} {:?}", got, nearest);
-            let eight = vector.map(|x| [x; 8]);
-            let squares = cell.squares(eight);
-            prop_assert!((squares[5].sqrt() - want).abs() < 1e-7);
+            let cell = Cell::new(numbers).unwrap();
+            let naive = reference::distance_squared(cell.vectors(), a, b);
+            let square = cell.distance_squared(a, b);
+            prop_assert!((square - naive).abs() < 1e-8 * (1.0 + naive), "{} {}", square, naive);
+            let eight = minus(a, b).map(|x| [x; 8]);
+            prop_assert_eq!(cell.squares(&eight), [square; 8]);
+        }
+
+        #[test]
+        fn the_twin_is_the_plain_search_where_that_goes_far_enough(
+            lengths in [20.0..40.0f64, 20.0..40.0f64, 20.0..40.0f64],
+            angles in [50.0..100.0f64, 50.0..100.0f64, 50.0..100.0f64],
+            a in point(20.0),
+            b in point(20.0),
+        ) {
+            let ([x, y, z], [alpha, beta, gamma]) = (lengths, angles);
+            let Some(cell) = Cell::new([x, y, z, alpha, beta, gamma]) else { return Ok(()) };
+            let plain = reference::distance_squared_within(cell.vectors(), a, b, 6);
+            let naive = reference::distance_squared(cell.vectors(), a, b);
+            prop_assert!((plain - naive).abs() < 1e-9, "{} {}", plain, naive);
+        }
+
+        #[test]
+        fn the_shortest_image_is_an_image(numbers in cells(), d in point(1000.0)) {
+            let cell = Cell::new(numbers).unwrap();
+            let change = lattice_coordinates(&cell, minus(d, cell.shortest(d)));
+            prop_assert!(change.iter().all(|f| f.abs() < 1e-8), "{:?}", change);
+        }
+
+        #[test]
+        fn distances_are_those_of_wrapped_positions_and_symmetric(
+            numbers in cells(), a in point(300.0), b in point(300.0)
+        ) {
+            let cell = Cell::new(numbers).unwrap();
+            let square = cell.distance_squared(a, b);
+            for other in [
+                cell.distance_squared(b, a),
+                cell.distance_squared(cell.wrap(a), cell.wrap(b)),
+            ] {
+                prop_assert!((square - other).abs() < 1e-8 * (1.0 + square));
+            }
+        }
+
+        #[test]
+        fn turned_vectors_have_the_same_distances(numbers in cells(), d in point(300.0)) {
+            let cell = Cell::new(numbers).unwrap();
+            // A rotation by thirds about the diagonal, and a reflection.
+            let turn = |[x, y, z]: Vector| [z, x, -y];
+            let turned = Cell::of_vectors(cell.vectors().map(turn)).unwrap();
+            let (square, other) = (
+                cell.distance_squared(d, [0.0; 3]),
+                turned.distance_squared(turn(d), [0.0; 3]),
+            );
+            prop_assert!((square - other).abs() < 1e-7 * (1.0 + square), "{} {}", square, other);
+            prop_assert!((turned.volume() / cell.volume() - 1.0).abs() < 1e-9);
+        }
+
+        #[test]
+        fn wrapped_positions_are_images_inside(numbers in cells(), a in point(1000.0)) {
+            let cell = Cell::new(numbers).unwrap();
+            let wrapped = cell.wrap(a);
+            let f = cell.fractional(wrapped);
+            prop_assert!(f.iter().all(|f| (-1e-9..1.0 + 1e-9).contains(f)), "{:?}", f);
+            let change = lattice_coordinates(&cell, minus(a, wrapped));
+            prop_assert!(change.iter().all(|f| f.abs() < 1e-8), "{:?}", change);
+        }
+
+        #[test]
+        fn reduced_vectors_span_the_same_lattice(numbers in cells()) {
+            let cell = Cell::new(numbers).unwrap();
+            for &v in cell.reduced() {
+                let f = lattice_coordinates(&cell, v);
+                prop_assert!(f.iter().all(|f| f.abs() < 1e-7), "{:?}", f);
+            }
+            let [a, b, c] = *cell.reduced();
+            let volume = dot(cross(a, b), c).abs();
+            prop_assert!((volume / cell.volume() - 1.0).abs() < 1e-7);
+            prop_assert!(square(a) <= square(b) && square(b) <= square(c));
+        }
+
+        #[test]
+        fn no_more_than_the_neighbours_are_looked_at(numbers in cells()) {
+            let cell = Cell::new(numbers).unwrap();
+            prop_assert!(cell.images.len() <= 26);
+            for &image in &cell.images {
+                let whole = cell.reduced.coordinates(image);
+                prop_assert!(whole.iter().all(|f| f.abs() < 1.5), "{:?}", whole);
+            }
+        }
+
+        #[test]
+        fn any_numbers_make_a_cell_or_none(numbers in any::<[f64; 6]>()) {
+            if let Some(cell) = Cell::new(numbers) {
+                prop_assert!(cell.volume() > 0.0);
+            }
+        }
+
+        #[test]
+        fn heights_times_areas_are_the_volume(numbers in cells()) {
+            let cell = Cell::new(numbers).unwrap();
+            let [a, b, c] = *cell.vectors();
+            let areas = [cross(b, c), cross(c, a), cross(a, b)].map(|v| square(v).sqrt());
+            for (height, area) in cell.heights().iter().zip(areas) {
+                prop_assert!((height * area / cell.volume() - 1.0).abs() < 1e-9);
+            }
         }
     }
 
     #[test]
-    fn a_cube() {
-        let cell = Cell::new([10.0, 10.0, 10.0, 90.0, 90.0, 90.0]).unwrap();
-        assert_eq!(cell.volume(), 1000.0);
-        assert_eq!(cell.shortest([9.0, -16.0, 3.0]), [-1.0, 4.0, 3.0]);
-        assert!(cell.shortest([1e30, 0.0, 0.0])[0].is_finite());
+    fn right_angles_give_exact_zeros() {
+        let cell = Cell::new([10.1, 20.2, 30.3, 90.0, 90.0, 90.0]).unwrap();
+        assert_eq!(*cell.vectors(), [[10.1, 0.0, 0.0], [0.0, 20.2, 0.0], [0.0, 0.0, 30.3]]);
+        assert!(cell.images.is_empty(), "rounding alone finds the shortest image");
+        assert_eq!(cell.volume(), 10.1 * 20.2 * 30.3);
+        let prism = Cell::new([10.0, 10.0, 30.0, 90.0, 90.0, 120.0]).unwrap();
+        assert_eq!(prism.vectors()[2], [0.0, 0.0, 30.0]);
     }
 
     #[test]
-    fn what_describes_no_volume_is_no_cell() {
-        for wrong in [
-            [0.0, 1.0, 1.0, 90.0, 90.0, 90.0],
-            [f64::NAN; 6],
-            [1.0, 1.0, 1.0, 0.0, 90.0, 90.0],
-            [1.0, 1.0, 1.0, 170.0, 90.0, 60.0],
-            [1.0, 1.0, f64::INFINITY, 90.0, 90.0, 90.0],
+    fn the_rhombic_dodecahedron_is_known() {
+        let cell = Cell::new([80.0, 80.0, 80.0, 60.0, 60.0, 90.0]).unwrap();
+        let half_root = 80.0 * 0.5f64.sqrt();
+        let expected = [[80.0, 0.0, 0.0], [0.0, 80.0, 0.0], [40.0, 40.0, half_root]];
+        for (v, e) in cell.vectors().iter().zip(expected) {
+            assert!(minus(*v, e).iter().all(|x| x.abs() < 1e-12), "{v:?}");
+        }
+        assert!((cell.volume() - 80f64.powi(3) * 0.5f64.sqrt()).abs() < 1e-6);
+        // Neighbours of the same kind in twelve directions, all at 80 Å.
+        for neighbour in [[80.0, 0.0, 0.0], [40.0, 40.0, half_root], [40.0, -40.0, half_root]] {
+            let beyond = neighbour.map(|x| x * 0.6);
+            let square = cell.distance_squared([0.0; 3], beyond);
+            assert!((square.sqrt() - 32.0).abs() < 1e-9, "{neighbour:?}");
+        }
+    }
+
+    #[test]
+    fn a_needle_has_its_shortest_images() {
+        // Half of the second vector: the 27 neighbours along the given vectors find 10.3 Å.
+        let cell = Cell::new([10.0, 40.0, 90.0, 90.0, 90.0, 10.0]).unwrap();
+        let half = cell.vectors()[1].map(|x| x / 2.0);
+        let plain = reference::distance_squared_within(cell.vectors(), [0.0; 3], half, 1);
+        assert!((plain.sqrt() - 10.299364).abs() < 1e-6);
+        assert!((cell.distance_squared([0.0; 3], half).sqrt() - 3.486230).abs() < 1e-6);
+    }
+
+    #[test]
+    fn what_is_no_cell_is_refused() {
+        let good = [50.0, 50.0, 50.0, 90.0, 90.0, 90.0];
+        assert!(Cell::new(good).is_some());
+        for (place, value) in [
+            (0, 0.0),
+            (1, -1.0),
+            (2, f64::NAN),
+            (0, f64::INFINITY),
+            (3, 0.0),
+            (4, 180.0),
+            (5, f64::NAN),
+            (5, -90.0),
+            (4, f64::INFINITY),
+            (0, 1e-12),
+            (2, 1e300),
         ] {
-            assert_eq!(Cell::new(wrong), None, "{wrong:?}");
+            let mut bad = good;
+            bad[place] = value;
+            assert!(Cell::new(bad).is_none(), "{bad:?}");
         }
+        // Two angles that do not reach around the third, and three that are all around.
+        assert!(Cell::new([50.0, 50.0, 50.0, 40.0, 40.0, 90.0]).is_none());
+        assert!(Cell::new([50.0, 50.0, 50.0, 120.0, 120.0, 120.0]).is_none());
+        assert!(Cell::new([0.0; 6]).is_none());
     }
 }

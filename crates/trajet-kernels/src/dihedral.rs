@@ -122,6 +122,7 @@ mod tests {
             four in prop::collection::vec(prop::array::uniform4(0usize..1000), 0..30),
         ) {
             let cell = lengths.map(|lengths| Cell::new(lengths).unwrap());
+            let vectors = cell.as_ref().map(Cell::vectors);
             let quadruples: Vec<[u32; 4]> =
                 four.iter().map(|four| four.map(|a| (a % atoms.len()) as u32)).collect();
             let positions = atoms.as_flattened();
@@ -133,7 +134,7 @@ mod tests {
                 degrees(set, cell.as_ref(), positions, &quadruples, &mut angles);
                 for (k, quadruple) in quadruples.iter().enumerate() {
                     let points = quadruple.map(|atom| atoms[atom as usize].map(f64::from));
-                    let Some(want) = reference::dihedral(lengths, points) else { continue };
+                    let Some(want) = reference::dihedral(vectors, points) else { continue };
                     let (cosine, sine) = (pairs[2 * k], pairs[2 * k + 1]);
                     prop_assert!((cosine - want.cos()).abs() < 1e-6, "{} {}", cosine, want.cos());
                     prop_assert!((sine - want.sin()).abs() < 1e-6);

@@ -2,8 +2,7 @@
 
 use trajet_simd::{InstructionSet, multiversion};
 
-use crate::cell::Cell;
-use crate::superpose::Vector;
+use crate::cell::{Cell, Vector};
 
 /// Positions apart by axis, in `f64`.
 #[derive(Clone, Debug, Default)]
@@ -89,7 +88,7 @@ fn from_one_of(cell: Option<&Cell>, from: Vector, axes: [&[f64]; 3], out: &mut [
             vectors[1][lane] = y[begin + lane] - from[1];
             vectors[2][lane] = z[begin + lane] - from[2];
         }
-        let squares = cell.squares(vectors);
+        let squares = cell.squares(&vectors);
         for lane in 0..here {
             out[begin + lane] = squares[lane].sqrt();
         }
@@ -118,8 +117,9 @@ mod tests {
             let (mut p, mut q) = (Points::default(), Points::default());
             p.set(&a);
             q.set(&b);
-            let want = reference::distances(lengths, &a, &b);
-            let all = reference::distances(lengths, &a, &a);
+            let vectors = cell.as_ref().map(Cell::vectors);
+            let want = reference::distances(vectors, &a, &b);
+            let all = reference::distances(vectors, &a, &a);
             let pairs: Vec<f64> = (0..p.len())
                 .flat_map(|i| (i + 1..p.len()).map(move |j| (i, j)))
                 .map(|(i, j)| all[i * p.len() + j])

@@ -10,5 +10,6 @@ pub mod distance;
 mod eigen;
 mod lanes;
 pub mod moments;
+pub mod pairs;
 pub mod reference;
 pub mod superpose;

@@ -66,54 +66,92 @@ pub fn rmsd_plain(mobile: &[f32], target: &[f32], weights: Option<&[f64]>, centr
     (squares.sum::<f64>() / w.iter().sum::<f64>()).sqrt()
 }
 
-/// The shortest image of a vector, found among all that a flat cell leaves room for.
-pub fn shortest(cell: [f64; 6], vector: Vector) -> Vector {
-    let [a, b, c, alpha, beta, gamma] = cell;
-    let (ca, cb, cg) = (cosine(alpha), cosine(beta), cosine(gamma));
-    let sg = (1.0 - cg * cg).sqrt();
-    let cy = (ca - cb * cg) / sg;
-    let rows = [
-        [a, 0.0, 0.0],
-        [b * cg, b * sg, 0.0],
-        [c * cb, c * cy, c * (1.0 - cb * cb - cy * cy).sqrt()],
-    ];
-    // A triangular basis: whole cells come off from the last axis on.
-    let mut start = vector;
-    for k in [2, 1, 0] {
-        let times = (start[k] / rows[k][k]).round();
-        start = [0, 1, 2].map(|x| start[x] - times * rows[k][x]);
+/// The square (Å²) of the shortest distance between images of two positions, with box vectors as
+/// [`crate::cell::Cell`] has them: every image that could be nearer than one that was found is looked at.
+pub fn distance_squared(vectors: &[Vector; 3], a: Vector, b: Vector) -> f64 {
+    let shortest = nearest(vectors, [0, 1, 2].map(|k| a[k] - b[k]));
+    dot(shortest, shortest)
+}
+
+/// The shortest image of a difference.
+fn nearest(vectors: &[Vector; 3], difference: Vector) -> Vector {
+    let [[ax, _, _], [bx, by, _], [cx, cy, cz]] = *vectors;
+    let shifted = |v: Vector, by: f64, along: Vector| [0, 1, 2].map(|k| v[k] - by * along[k]);
+    let mut found = difference;
+    for (k, along) in [(2, [cx, cy, cz]), (1, [bx, by, 0.0]), (0, [ax, 0.0, 0.0])] {
+        found = shifted(found, (found[k] / along[k]).round(), along);
     }
-    // Cells that are flat have near images many cells away, and moving along the third axis moves
-    // along the second.
-    let longest = a.max(b).max(c) * 1.5;
-    let third = (longest / rows[2][2]).ceil().min(40.0);
-    let reach = [third + (longest / rows[1][1]).ceil(), third].map(|n| n as i64);
-    let mut least = [f64::INFINITY; 3];
-    for k in -reach[1]..=reach[1] {
-        for j in -reach[0]..=reach[0] {
-            // The best along the first axis is known.
-            let mut image =
-                [0, 1, 2].map(|x| start[x] + k as f64 * rows[2][x] + j as f64 * rows[1][x]);
-            image[0] -= (image[0] / a).round() * a;
-            if dot(image, image) < dot(least, least) {
-                least = image;
+    let radius = dot(found, found).sqrt();
+    let mut shortest = found;
+    // All whole numbers for which a coordinate stays within the radius, and one more on each side.
+    let wholes = |x: f64, step: f64| {
+        let (first, last) = ((x - radius) / step, (x + radius) / step);
+        (first.floor() as i64 - 1..=last.ceil() as i64 + 1).map(|n| n as f64)
+    };
+    for k in wholes(difference[2], cz) {
+        let plane = shifted(difference, k, [cx, cy, cz]);
+        for j in wholes(plane[1], by) {
+            let line = shifted(plane, j, [bx, by, 0.0]);
+            let point = shifted(line, (line[0] / ax).round(), [ax, 0.0, 0.0]);
+            if dot(point, point) < dot(shortest, shortest) {
+                shortest = point;
             }
         }
     }
-    least
+    shortest
 }
 
-fn cosine(degrees: f64) -> f64 {
-    if degrees == 90.0 { 0.0 } else { degrees.to_radians().cos() }
+/// The same with up to `n` shifts along each vector, whether that is enough or not.
+pub fn distance_squared_within(vectors: &[Vector; 3], a: Vector, b: Vector, n: i32) -> f64 {
+    let mut shortest = f64::INFINITY;
+    for (i, j, k) in
+        (-n..=n).flat_map(|i| (-n..=n).flat_map(move |j| (-n..=n).map(move |k| (i, j, k))))
+    {
+        let image = [0, 1, 2].map(|x| {
+            let shift = f64::from(i) * vectors[0][x]
+                + f64::from(j) * vectors[1][x]
+                + f64::from(k) * vectors[2][x];
+            a[x] - b[x] + shift
+        });
+        shortest = shortest.min(dot(image, image));
+    }
+    shortest
+}
+
+/// The distances (Å) of all pairs of an atom of `a` and one of `b` (`[n, 3]`, Å) at their shortest
+/// images, but for pairs with the same label.
+///
+/// # Panics
+/// If there is not one label an atom.
+pub fn pair_distances(
+    vectors: &[Vector; 3],
+    a: &[f32],
+    b: &[f32],
+    labels: Option<[&[u32]; 2]>,
+) -> Vec<f64> {
+    let (a, b) = (points(a), points(b));
+    let excluded = |i: usize, j: usize| labels.is_some_and(|[la, lb]| la[i] == lb[j]);
+    let pairs = (0..a.len()).flat_map(|i| (0..b.len()).map(move |j| (i, j)));
+    pairs
+        .filter(|&(i, j)| !excluded(i, j))
+        .map(|(i, j)| distance_squared(vectors, a[i], b[j]).sqrt())
+        .collect()
+}
+
+/// How many values lie in each of the bins between `edges`, the last one closed on the right.
+pub fn histogram(values: &[f64], edges: &[f64]) -> Vec<u64> {
+    let last = edges.len() - 2;
+    let within =
+        |k: usize, v: f64| v >= edges[k] && (v < edges[k + 1] || (k == last && v == edges[k + 1]));
+    (0..=last).map(|k| values.iter().filter(|&&v| within(k, v)).count() as u64).collect()
 }
 
 /// Distances (Å) of every position of `a` to every one of `b`.
-pub fn distances(cell: Option<[f64; 6]>, a: &[f32], b: &[f32]) -> Vec<f64> {
+pub fn distances(vectors: Option<&[Vector; 3]>, a: &[f32], b: &[f32]) -> Vec<f64> {
     let (a, b) = (points(a), points(b));
     let between = |p: Vector, q: Vector| {
         let d = [0, 1, 2].map(|k| q[k] - p[k]);
-        let d = cell.map_or(d, |cell| shortest(cell, d));
-        dot(d, d).sqrt()
+        vectors.map_or(dot(d, d), |vectors| distance_squared(vectors, p, q)).sqrt()
     };
     a.iter().flat_map(|&p| b.iter().map(move |&q| between(p, q))).collect()
 }
@@ -129,10 +167,10 @@ pub fn moments(frames: &[f32], width: usize) -> (Vec<f64>, Vec<f64>) {
 
 /// The dihedral angle (radians) of four points, by the angle between the outer bonds' parts across
 /// the middle one; none where such a part is nearly nothing.
-pub fn dihedral(cell: Option<[f64; 6]>, [p, q, r, s]: [Vector; 4]) -> Option<f64> {
+pub fn dihedral(vectors: Option<&[Vector; 3]>, [p, q, r, s]: [Vector; 4]) -> Option<f64> {
     let bond = |from: Vector, to: Vector| {
         let d = [0, 1, 2].map(|k| to[k] - from[k]);
-        cell.map_or(d, |cell| shortest(cell, d))
+        vectors.map_or(d, |vectors| nearest(vectors, d))
     };
     let (a, b, c) = (bond(p, q), bond(q, r), bond(r, s));
     let along = unit(b, [1.0, 0.0, 0.0]);

@@ -17,8 +17,7 @@ use trajet_simd::{InstructionSet, multiversion};
 use crate::eigen::jacobi;
 use crate::lanes;
 
-/// Three coordinates.
-pub type Vector = [f64; 3];
+pub use crate::cell::Vector;
 
 /// Part of the RMSD that the iteration's rounding error may reach.
 const TOLERANCE: f64 = 1e-9;

@@ -23,7 +23,14 @@ class TruncatedError(FormatError):
     '''A file ends inside a frame.'''
 
 class StaleIndexError(FormatError):
-    '''A frame does not begin where the index says: the file has changed.'''
+    '''A frame does not begin where the index says: the file has changed.
+
+    Attributes
+    ----------
+    path
+        The file, as a Path.
+    '''
+    path = None
 
 class FrameError(TrajetError, IndexError):
     '''A frame out of range was asked for.'''
@@ -39,10 +46,13 @@ class AnalysisError(TrajetError, ValueError):
 
 class TaskError(TrajetError, RuntimeError):
     '''A task failed through a defect of trajet.'''
+
+class MissingPackageError(TrajetError, ImportError):
+    '''A package that only this needs is not installed.'''
 ";
 
 /// Names of the exceptions, all of which the package shows.
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 10] = [
     "TrajetError",
     "FormatError",
     "TruncatedError",
@@ -52,6 +62,7 @@ const NAMES: [&str; 9] = [
     "OutputError",
     "AnalysisError",
     "TaskError",
+    "MissingPackageError",
 ];
 
 /// Adds the exceptions to the native module.
@@ -75,7 +86,7 @@ fn raised(py: Python<'_>, name: &str, message: String) -> PyErr {
 /// The exception for an error of reading.
 pub(crate) fn from_io(py: Python<'_>, error: &Error) -> PyErr {
     let message = error.to_string();
-    let name = match error {
+    let name = match error.root() {
         Error::Interrupted => return PyKeyboardInterrupt::new_err(()),
         Error::Io { source, .. } => {
             return match source.kind() {
@@ -86,13 +97,19 @@ pub(crate) fn from_io(py: Python<'_>, error: &Error) -> PyErr {
         }
         Error::NotAFile { folder: true, .. } => return PyIsADirectoryError::new_err(message),
         Error::NotAFile { .. } => return PyOSError::new_err(message),
-        Error::Truncated { .. } => "TruncatedError",
-        Error::Stale { .. } => "StaleIndexError",
+        Error::Truncated { .. } | Error::Unwritten { .. } => "TruncatedError",
+        Error::Stale { .. } | Error::Changed { .. } => "StaleIndexError",
+        Error::CannotHold { .. } | Error::Exists { .. } => "OutputError",
         Error::FrameOutOfRange { .. } => "FrameError",
         Error::AtomOutOfRange { .. } => "SelectionError",
         _ => "FormatError",
     };
-    raised(py, name, message)
+    let exception = raised(py, name, message);
+    if let Some(path) = error.changed() {
+        // Without it the error says the same.
+        let _ = exception.value(py).setattr("path", path);
+    }
+    exception
 }
 
 /// The exception for the first task that failed; the others are notes on it.

@@ -2,7 +2,9 @@
 
 mod arrays;
 mod control;
+mod convert;
 mod error;
+mod h5md;
 mod reader;
 mod run;
 
@@ -26,7 +28,10 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::moments_plan, module)?)?;
     module.add_function(wrap_pyfunction!(run::dihedrals_plan, module)?)?;
     module.add_function(wrap_pyfunction!(run::distances_plan, module)?)?;
+    module.add_function(wrap_pyfunction!(run::rdf_plan, module)?)?;
+    module.add_function(wrap_pyfunction!(convert::convert, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
+    module.add_function(wrap_pyfunction!(h5md::pack_chunks, module)?)?;
     module.add_function(wrap_pyfunction!(run::available_threads, module)?)?;
     Ok(())
 }

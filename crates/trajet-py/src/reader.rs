@@ -1,17 +1,19 @@
 //! An open trajectory, seen from Python.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray3};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
-use trajet_io::{Field, FrameMeta, Meter, OpenOptions, Scratch, Wanted};
+use pyo3::types::{PyDict, PyList};
+use trajet_io::{Chain, Field, FrameMeta, Meter, OpenOptions, Scratch, Wanted};
 
-use crate::arrays::{PyFrames, atoms, cells};
+use crate::arrays::{PyFrames, atoms, cells, turned};
 use crate::control::FromPython;
 use crate::error::from_io;
+use crate::h5md::PyDescription;
 
 /// Atoms read between two looks for Ctrl-C: some tens of milliseconds.
 const ATOMS_BETWEEN_SIGNALS: usize = 4_000_000;
@@ -21,7 +23,7 @@ const FRAMES_BETWEEN_SIGNALS: usize = 20_000;
 /// An open trajectory. See `_trajet.pyi`.
 #[pyclass(frozen, module = "trajet._trajet")]
 pub(crate) struct Reader {
-    pub(crate) inner: Arc<dyn trajet_io::Reader>,
+    pub(crate) inner: Chain,
     /// Memory of reads that have ended, for the next ones; one for each read at the same time.
     spare: Mutex<Vec<Scratch>>,
 }
@@ -29,11 +31,12 @@ pub(crate) struct Reader {
 #[pymethods]
 impl Reader {
     #[new]
-    #[pyo3(signature = (path, *, allow_truncated_tail, request_size, sidecar, rebuild_index, cache, threads, progress))]
+    #[pyo3(signature = (paths, *, continuous, allow_truncated_tail, request_size, sidecar, rebuild_index, cache, threads, progress, described))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
-        path: PathBuf,
+        paths: Vec<PathBuf>,
+        continuous: bool,
         allow_truncated_tail: bool,
         request_size: usize,
         sidecar: bool,
@@ -41,46 +44,58 @@ impl Reader {
         cache: Option<PathBuf>,
         threads: usize,
         progress: Option<Py<PyAny>>,
+        described: HashMap<PathBuf, PyDescription<'_>>,
     ) -> PyResult<Self> {
-        let watch = Arc::default();
+        if paths.is_empty() {
+            return Err(PyValueError::new_err("a trajectory has at least one file"));
+        }
+        let described = described.into_iter().map(|(path, d)| Ok((path, d.to_description()?)));
         let options = OpenOptions {
+            described: Arc::new(described.collect::<PyResult<_>>()?),
             allow_truncated_tail,
             request_size,
             sidecar,
             rebuild_index,
             cache,
-            watch,
+            continuous,
+            ..OpenOptions::default()
         };
         let mut control = FromPython::new(progress);
-        let opened = py.detach(|| trajet_engine::open(&path, &options, threads, &mut control));
+        let opened = py.detach(|| trajet_engine::open(&paths, &options, threads, &mut control));
         control.check()?;
         let inner = opened.map_err(|error| from_io(py, &error))?;
         Ok(Reader { inner, spare: Mutex::default() })
     }
 
     #[getter]
-    fn format(&self) -> &'static str {
+    fn format(&self) -> String {
         self.inner.format()
     }
 
     #[getter]
     fn n_frames(&self) -> usize {
-        self.inner.index().n_frames()
+        self.inner.n_frames()
     }
 
     #[getter]
     fn n_atoms(&self) -> usize {
-        self.inner.index().n_atoms()
+        self.inner.n_atoms()
     }
 
     #[getter]
     fn size(&self) -> u64 {
-        self.inner.source().size()
+        self.inner.size()
     }
 
     #[getter]
     fn remarks(&self) -> Vec<String> {
         self.inner.remarks()
+    }
+
+    /// Of these the ones on how files follow one another.
+    #[getter]
+    fn chain_remarks(&self) -> Vec<String> {
+        self.inner.chain_remarks().to_vec()
     }
 
     #[getter]
@@ -89,18 +104,29 @@ impl Reader {
     }
 
     #[getter]
-    fn digest(&self) -> String {
-        self.inner.stamp().digest()
-    }
-
-    #[getter]
     fn index_state(&self) -> &'static str {
         self.inner.opening().state.name()
     }
 
-    #[getter]
-    fn index_path(&self) -> Option<PathBuf> {
-        self.inner.opening().sidecar.clone()
+    /// What is known of each file, in the order of their frames.
+    fn segments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for segment in self.inner.segments() {
+            let reader = &segment.reader;
+            let dict = PyDict::new(py);
+            dict.set_item("path", reader.source().path())?;
+            dict.set_item("format", reader.format())?;
+            dict.set_item("size", reader.source().size())?;
+            dict.set_item("digest", reader.stamp().digest())?;
+            dict.set_item("n_atoms", reader.index().n_atoms())?;
+            dict.set_item("n_frames", reader.index().n_frames())?;
+            dict.set_item("dropped_frames", segment.dropped)?;
+            dict.set_item("truncated_tail", reader.truncated_tail())?;
+            dict.set_item("remarks", reader.remarks())?;
+            dict.set_item("index_path", reader.opening().sidecar.as_deref())?;
+            list.append(dict)?;
+        }
+        Ok(list)
     }
 
     /// What opening cost, as a dictionary.
@@ -118,17 +144,17 @@ impl Reader {
 
     /// Times of all frames, ps.
     fn times<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        PyArray1::from_slice(py, self.inner.index().times())
+        PyArray1::from_slice(py, &self.inner.times())
     }
 
     /// Integration steps of all frames.
     fn steps<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        PyArray1::from_slice(py, self.inner.index().steps())
+        PyArray1::from_slice(py, &self.inner.steps())
     }
 
-    /// Where each frame begins, bytes.
+    /// Where each frame begins in its file, bytes.
     fn offsets<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
-        PyArray1::from_slice(py, self.inner.index().offsets())
+        PyArray1::from_slice(py, &self.inner.offsets())
     }
 
     /// Fills `out` with "positions", "velocities" or "forces"; returns times, steps, cells and counts.
@@ -149,14 +175,14 @@ impl Reader {
         };
         let frames = frames.to_frames();
         let raised = |error: trajet_io::Error| from_io(py, &error);
-        let wanted = atoms(atoms_wanted, self.inner.index().n_atoms()).map_err(raised)?;
+        let wanted = atoms(atoms_wanted, self.inner.n_atoms()).map_err(raised)?;
         let vectors =
             out.as_slice_mut().map_err(|_| PyValueError::new_err("out is not C-contiguous"))?;
         let frame_len = wanted.len() * 3;
         if vectors.len() != frames.len() * frame_len {
             return Err(PyValueError::new_err("out has another size than frames x atoms x 3"));
         }
-        let stride = ATOMS_BETWEEN_SIGNALS / self.inner.index().n_atoms();
+        let stride = ATOMS_BETWEEN_SIGNALS / self.inner.n_atoms();
         let stride = stride.clamp(1, FRAMES_BETWEEN_SIGNALS);
         let mut scratch = self.spare().pop().unwrap_or_default().renewed();
         let mut meta = FrameMeta::default();
@@ -174,6 +200,7 @@ impl Reader {
         dict.set_item("times", PyArray1::from_vec(py, meta.times))?;
         dict.set_item("steps", PyArray1::from_vec(py, meta.steps))?;
         dict.set_item("cells", cells(py, &meta.cells)?)?;
+        dict.set_item("turned", turned(py, &meta.turned)?)?;
         dict.set_item("counts", counts(py, &scratch.meter)?)?;
         self.spare().push(scratch);
         Ok(dict)

@@ -4,9 +4,10 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArra
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use trajet_engine::rdf::Bins;
 use trajet_engine::report::{RunReport, Stages};
 use trajet_engine::rmsd::{Fit, Group};
-use trajet_engine::{Budget, Pass, dihedrals, distances, moments, rmsd};
+use trajet_engine::{Budget, Pass, dihedrals, distances, moments, rdf, rmsd};
 use trajet_io::Error;
 
 use crate::arrays::PyFrames;
@@ -27,6 +28,7 @@ enum Request {
     Moments(moments::Request),
     Dihedrals(dihedrals::Request),
     Distances(distances::Request),
+    Rdf(rdf::Request),
 }
 
 impl Plan {
@@ -36,6 +38,7 @@ impl Plan {
             Request::Moments(request) => moments::plan(request, n_atoms),
             Request::Dihedrals(request) => dihedrals::plan(request, n_atoms),
             Request::Distances(request) => distances::plan(request, n_atoms),
+            Request::Rdf(request) => rdf::plan(request, n_atoms),
         }
     }
 }
@@ -143,6 +146,29 @@ pub(crate) fn distances_plan(
     Ok(Plan { request: Request::Distances(distances::Request { atoms, partner, periodic }) })
 }
 
+/// A plan for the distances of pairs of `atoms` and `others` (none for themselves), by `bins`.
+#[pyfunction]
+#[pyo3(signature = (atoms, others, *, bins, range, exclusion_block))]
+pub(crate) fn rdf_plan(
+    atoms: PyReadonlyArray1<'_, i64>,
+    others: Option<PyReadonlyArray1<'_, i64>>,
+    bins: usize,
+    range: (f64, f64),
+    exclusion_block: Option<(usize, usize)>,
+) -> PyResult<Plan> {
+    let (first, last) = range;
+    let bins = Bins::new(bins, range).filter(|_| first >= 0.0).ok_or_else(|| {
+        PyValueError::new_err(format!("{bins} bins have no width between {first} and {last} Å"))
+    })?;
+    if exclusion_block.is_some_and(|(n, m)| n == 0 || m == 0) {
+        return Err(PyValueError::new_err("a block has at least one atom"));
+    }
+    let atoms = atoms.as_array().to_vec();
+    let others = others.map(|others| others.as_array().to_vec());
+    let request = rdf::Request { atoms, others, bins, exclusion_block };
+    Ok(Plan { request: Request::Rdf(request) })
+}
+
 /// Threads that this process may use, by its affinity and its control group.
 #[pyfunction]
 pub(crate) fn available_threads() -> usize {
@@ -165,10 +191,10 @@ pub(crate) fn run<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Ran<'py>> {
     let frames = frames.to_frames();
-    let inner = &*reader.inner;
+    let inner = &reader.inner;
     let raised = |error: Error| from_io(py, &error);
-    inner.index().check(&frames, inner.source().path()).map_err(raised)?;
-    let pass = plan.first_pass(inner.index().n_atoms()).map_err(raised)?;
+    inner.check(&frames).map_err(raised)?;
+    let pass = plan.first_pass(inner.n_atoms()).map_err(raised)?;
     let mut control = FromPython::new(progress);
     let budget = Budget { threads, task_frames };
     let result = py.detach(|| trajet_engine::run(inner, &frames, pass, budget, &mut control));
@@ -187,7 +213,10 @@ fn stages_dict<'py>(py: Python<'py>, stages: &Stages) -> PyResult<Bound<'py, PyD
     Ok(dict)
 }
 
-fn report_dict<'py>(py: Python<'py>, report: &RunReport) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn report_dict<'py>(
+    py: Python<'py>,
+    report: &RunReport,
+) -> PyResult<Bound<'py, PyDict>> {
     let workers = PyList::empty(py);
     for (number, worker) in report.workers.iter().enumerate() {
         let dict = PyDict::new(py);

@@ -2,7 +2,8 @@
 
 from trajet.analysis.dihedrals import dihedrals
 from trajet.analysis.distances import distances
+from trajet.analysis.rdf import rdf
 from trajet.analysis.rmsd import rmsd
 from trajet.analysis.rmsf import rmsf
 
-__all__ = ["dihedrals", "distances", "rmsd", "rmsf"]
+__all__ = ["dihedrals", "distances", "rdf", "rmsd", "rmsf"]

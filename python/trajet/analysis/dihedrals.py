@@ -115,7 +115,11 @@ def _checked(quadruples: Sequence[Sequence[int]] | NDArray[Any], n_atoms: int) -
     TypeError
         If they are no whole numbers in rows of four.
     """
-    fours = np.asarray(quadruples)
+    try:
+        fours = np.asarray(quadruples)
+    except ValueError:
+        # Rows of different lengths make no array.
+        fours = np.empty(1)
     if fours.size == 0:
         raise SelectionError("no quadruple of atoms was given")
     if fours.ndim != 2 or fours.shape[1] != 4 or not np.issubdtype(fours.dtype, np.integer):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import mdanalysis
-from trajet._trajet import SelectionError
+from trajet._trajet import AnalysisError, SelectionError
 from trajet.trajectory import Selection, describe_file
 
 # The frames whose average the reference is: they are superposed on the first of them.
@@ -81,6 +81,8 @@ def reference_positions(
             f"reference positions of shape {array.shape} do not fit {main.n_atoms} atoms:"
             f" expected ({main.n_atoms}, 3)"
         )
+    if not np.isfinite(array).all():
+        raise ValueError("reference positions must be finite numbers")
     return [array]
 
 
@@ -116,7 +118,13 @@ class _Structure:
 
 
 def _one_frame(selection: Selection, frame: int) -> NDArray[np.float32]:
-    positions: NDArray[np.float32] = selection.read(frames=[frame]).positions[0]
+    block = selection.read(frames=[frame])
+    positions: NDArray[np.float32] = block.positions[0]
+    if not np.isfinite(positions).all():
+        raise AnalysisError(
+            f"{selection.trajectory.path}: frame {block.frames[0]}: a selected atom has no position"
+            " there (not a number): choose another frame as reference"
+        )
     return positions
 
 

@@ -82,7 +82,8 @@ def rmsf(
     """
     main = main_selection(selection)
     average = is_average(reference)
-    if align is None and not (isinstance(reference, int) and reference == 0 and weights is None):
+    unasked = isinstance(reference, (int, np.integer)) and reference == 0 and weights is None
+    if align is None and not unasked:
         raise ValueError("reference and weights go with align: nothing is superposed without it")
     onto = None if align is None else further_selection(align, main.trajectory)
 

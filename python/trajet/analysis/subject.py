@@ -96,6 +96,7 @@ class Outcome:
                 **parameters,
             },
             "inputs": [*self.trajectory.describe_inputs(), *(further_inputs or [])],
+            "remarks": list(self.trajectory.remarks),
         }
         return make_report(self.trajectory.reader, self.run, asked)
 
@@ -112,7 +113,7 @@ def run(
     def attempt(
         reader: Reader,
     ) -> tuple[Frames, NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
-        numbers = resolve_frames(frames, reader.n_frames, trajectory.path)
+        numbers = resolve_frames(frames, reader.n_frames, trajectory.label)
         plan = make_plan(frame_numbers(numbers))
         return numbers, *(pool or LocalPool()).run(reader, plan, numbers, progress=progress)
 

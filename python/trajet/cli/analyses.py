@@ -7,6 +7,7 @@ import click
 import numpy as np
 
 import trajet
+from trajet import plots
 from trajet.cli.options import Job, analysis
 from trajet.result import Dihedrals, Distances, Report, Series
 
@@ -77,7 +78,8 @@ def rmsd(
     """RMSD of a selection against time, after optimal superposition.
 
     TOPOLOGY is a file that MDAnalysis reads (PSF, PDB, GRO, TPR, …), TRAJECTORY an XTC, TRR, DCD or
-    Amber NetCDF file.
+    Amber NetCDF file. Several files are one trajectory; those that a pattern names come in natural
+    order, part2 before part10.
     Positions are taken as they are written: make molecules whole first where they are broken
     over the box (gmx trjconv -pbc whole). Selections are evaluated once, on frame 0.
 
@@ -88,6 +90,7 @@ def rmsd(
       trajet rmsd top.gro run.xtc --select "backbone and resid 1:29" --group "resname LIG" \\
           --weights mass --reference crystal.pdb -o rmsd.npz --report report.json
       trajet rmsd top.gro run.xtc --select "name CA" --begin 1000 --end 5000 --step 10
+      trajet rmsd top.gro run.part*.xtc --continuous --select "name CA" -o rmsd.csv
     """
     selection = job.trajectory.select(select)
     with job.progress("rmsd") as show:
@@ -270,13 +273,91 @@ def distances(
     job.finish(result, lambda: _distance_table(result))
 
 
+def _check_rdf(*, value_range: tuple[float, float], **_: Any) -> None:
+    """Want a range with some width."""
+    if not 0 <= value_range[0] < value_range[1]:
+        raise click.UsageError("--range goes from 0 or more up to a larger distance")
+
+
+@analysis(
+    _select,
+    click.option(
+        "--to", metavar="SELECTION", help="The other atoms of each pair. Default: the same atoms."
+    ),
+    click.option(
+        "--bins", type=click.IntRange(1, 10**6), default=75, show_default=True, metavar="N"
+    ),
+    click.option(
+        "--range",
+        "value_range",
+        type=float,
+        nargs=2,
+        default=(0.0, 15.0),
+        show_default=True,
+        metavar="FROM TO",
+        help="Distances, Å.",
+    ),
+    click.option(
+        "--exclusion-block",
+        type=click.IntRange(1),
+        nargs=2,
+        metavar="N M",
+        help="Leave out pairs of the first N atoms of --select and the first M of --to, and so on:"
+        " those of one molecule. 1 1 leaves out each atom's pair with itself.",
+    ),
+    check=_check_rdf,
+)
+def rdf(
+    job: Job,
+    *,
+    select: str,
+    to: str | None,
+    bins: int,
+    value_range: tuple[float, float],
+    exclusion_block: tuple[int, int] | None,
+) -> None:
+    """Radial distribution function of one or two groups of atoms.
+
+    Every frame needs a unit cell; cells of any shape will do. Distances are those of the nearest
+    images.
+
+    \b
+    Examples:
+      trajet rdf water.gro water.xtc --select "name OW" --exclusion-block 1 1 --plot rdf.png
+      trajet rdf top.gro run.xtc --select "resname NA" --to "name OW" --range 0 10 -o rdf.csv
+    """
+    selection = job.trajectory.select(select)
+    with job.progress("rdf") as show:
+        result = trajet.rdf(
+            selection,
+            to,
+            bins=bins,
+            range=value_range,
+            exclusion_block=exclusion_block,
+            frames=job.frames,
+            pool=job.pool,
+            progress=show,
+        )
+
+    def table() -> str:
+        rows: list[tuple[str, ...]] = [("groups", "pairs counted", "highest g", "at r (Å)")]
+        g = np.where(result.r > plots.SELF_PAIRS, result.g, -np.inf)
+        most = int(np.argmax(g))
+        groups = " - ".join(map(_cut, dict.fromkeys(result.labels)))
+        pairs = str(int(result.counts.sum()))
+        rows.append((groups, pairs, f"{result.g[most]:.3f}", f"{result.r[most]:.3f}"))
+        return "\n".join([_head("RDF", result.report), *_lines(rows)])
+
+    job.finish(result, table)
+
+
 def _one_of_two(to: str | None, reference: str | None) -> None:
     """Refuse both."""
     if to is not None and reference is not None:
         raise click.UsageError("choose other atoms (--to) or a reference (--reference), not both")
 
 
-COMMANDS = (rmsd, rmsf, dihedrals, distances)
+COMMANDS = (rmsd, rmsf, dihedrals, distances, rdf)
 
 
 def _series_table(result: Series) -> str:

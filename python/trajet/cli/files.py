@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -15,27 +16,68 @@ from trajet.trajectory import Trajectory
 
 @click.command()
 @options.files
+@options.continuous
 @options.truncated
-def info(files: tuple[str, ...], allow_truncated_tail: bool) -> None:
+@options.particles
+@options.units
+def info(
+    files: list[str],
+    continuous: bool,
+    allow_truncated_tail: bool,
+    particles: str | None,
+    units: dict[str, str] | None,
+) -> None:
     """Say what trajectories hold.
 
-    The first look at a file builds its index and keeps it beside the file.
+    The first look at a file builds its index and keeps it beside the file. Several files of the
+    same atoms are then described together, as the one trajectory that other commands take them for.
 
     \b
     Examples:
       trajet info adk.xtc
       trajet info run*/traj.xtc
+      trajet info --continuous 'run.part*.xtc'
       trajet info --allow-truncated-tail still-running.xtc
     """
+    n_atoms = set()
     for k, file in enumerate(files):
-        with progress("indexing", "B") as show:
-            opened = trajet.open(
-                None, file, allow_truncated_tail=allow_truncated_tail, progress=show
-            )
+        opened = _opened(
+            [file], allow_truncated_tail=allow_truncated_tail, particles=particles, units=units
+        )
+        n_atoms.add(opened.n_atoms)
         if k:
             click.echo()
-        for name, value in _facts(opened):
-            click.echo(f"{name:<14}{value}")
+        _print(_facts(opened))
+    if len(files) > 1 and len(n_atoms) == 1:
+        click.echo()
+        _print(
+            _facts_together(
+                _opened(files, continuous=continuous, allow_truncated_tail=allow_truncated_tail)
+            )
+        )
+
+
+def _opened(files: list[str], **how: Any) -> Trajectory:
+    with progress("indexing", "B") as show:
+        return trajet.open(None, *files, progress=show, **how)
+
+
+def _print(facts: Iterator[tuple[str, str]]) -> None:
+    for name, value in facts:
+        click.echo(f"{name:<14}{value}")
+
+
+def _facts_together(opened: Trajectory) -> Iterator[tuple[str, str]]:
+    """Yield the lines of `info` on several files as one trajectory."""
+    times = opened.times
+    yield "together", f"{len(opened.paths)} files"
+    yield "frames", str(opened.n_frames)
+    yield "time", f"{times[0]:.10g} to {times[-1]:.10g} ps"
+    yield "time step", _time_step(times)
+    yield "size", f"{opened.reader.size} bytes ({_human(opened.reader.size)})"
+    # What is to be said of each file has been said.
+    for remark in opened.reader.chain_remarks:
+        yield "note", remark
 
 
 def _facts(opened: Trajectory) -> Iterator[tuple[str, str]]:
@@ -60,7 +102,7 @@ def _facts(opened: Trajectory) -> Iterator[tuple[str, str]]:
     if reader.truncated_tail:
         yield "cut", f"{reader.truncated_tail} bytes of an unfinished frame at the end are left out"
     if opened.index_state == "computed":
-        yield "index", "none needed: frames are of equal size"
+        yield "index", "none needed: the format tells where frames are"
     else:
         where = "in memory only" if opened.index_path is None else str(opened.index_path)
         yield "index", f"{opened.index_state}, {where}"
@@ -99,7 +141,7 @@ def _human(n_bytes: float) -> str:
 @options.truncated
 @options.quiet
 def index(
-    files: tuple[str, ...],
+    files: list[str],
     force: bool,
     threads: int | None,
     allow_truncated_tail: bool,
@@ -128,7 +170,7 @@ def index(
         if not quiet:
             where: Path | str = opened.index_path or "in memory only: no folder could be written"
             if opened.index_state == "computed":
-                where = "nothing to keep: frames are of equal size"
+                where = "nothing to keep: the format tells where frames are"
             click.echo(f"{file}: {opened.n_frames} frames, {opened.index_state}, {where}")
 
 

@@ -2,6 +2,8 @@
 
 import contextlib
 import functools
+import glob
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -20,6 +22,8 @@ from trajet.result import Result
 from trajet.trajectory import DEFAULT_REQUEST_SIZE, Trajectory
 
 _LARGEST_REQUEST = 2**30
+_MOST_NOTES = 5
+_REORDERED = "trajet.reordered"
 _UNITS = {"": 1, "b": 1, "k": 2**10, "kib": 2**10, "m": 2**20, "mib": 2**20, "g": 2**30}
 
 
@@ -67,7 +71,81 @@ def _path(suffixes: tuple[str, ...]) -> Callable[..., Path | None]:
     return check
 
 
-files = click.argument("files", nargs=-1, required=True, metavar="FILE...")
+def _units(
+    _: click.Context, param: click.Parameter, value: tuple[str, ...]
+) -> dict[str, str] | None:
+    """Split QUANTITY=UNIT; that a quantity is known is checked where the file is opened."""
+    for one in value:
+        if "=" not in one:
+            raise click.BadParameter(f"{one!r} is not of the form position=nm", param=param)
+    return dict(one.split("=", 1) for one in value) or None
+
+
+particles = click.option(
+    "--particles", metavar="NAME", help="Group of particles of an H5MD file that has several."
+)
+units = click.option(
+    "--unit",
+    "units",
+    multiple=True,
+    callback=_units,
+    metavar="QUANTITY=UNIT",
+    help="Unit that an H5MD file does not name: position=nm, time=ps, velocity=…, force=….",
+)
+
+
+def in_order(given: tuple[str, ...]) -> list[str]:
+    """Return the files that were given: patterns as the files that they match, parts in order.
+
+    What a pattern matches comes in natural order: part2 before part10. So do arguments in the order
+    of their letters: the shell puts them so where it expands a pattern.
+
+    Raises
+    ------
+    FileNotFoundError
+        If nothing matches a pattern.
+    """
+    if len(given) > 1 and list(given) in (sorted(given), sorted(given, key=_as_words)):
+        given = tuple(sorted(given, key=_natural))
+    paths = []
+    for name in given:
+        if not re.search(r"[*?\[]", name) or os.path.lexists(name):
+            paths.append(name)
+            continue
+        found = sorted(glob.glob(name), key=_natural)
+        if not found:
+            raise FileNotFoundError(f"{name}: no file matches this pattern")
+        paths += found
+    return paths
+
+
+def _natural(name: str) -> tuple[list[tuple[int, int]], str]:
+    """Return a key that counts numbers by their value."""
+    parts = re.findall(r"[0-9]+|[^0-9]", name)
+    digit = ord("0")
+    key = [(digit, int(part)) if part[0] in "0123456789" else (ord(part), 0) for part in parts]
+    return key, name
+
+
+def _as_words(name: str) -> tuple[str, str]:
+    """Return the key by which shells sort in many languages: letters and digits alone, first."""
+    return re.sub(r"[\W_]", "", name).casefold(), name
+
+
+def _files(ctx: click.Context, _: click.Parameter, given: tuple[str, ...]) -> list[str]:
+    paths = in_order(given)
+    # Whoever wrote the names in this order without a pattern must be told.
+    ctx.meta[_REORDERED] = set(paths) == set(given) and paths != list(given)
+    return paths
+
+
+files = click.argument("files", nargs=-1, required=True, metavar="FILE...", callback=_files)
+continuous = click.option(
+    "--continuous",
+    is_flag=True,
+    help="Read frames that several files hold once: put files in the order of their first times,"
+    " and from the first time of a later file on keep the frames of the later file.",
+)
 threads = click.option(
     "--threads", type=click.IntRange(1, 1024), metavar="N", help="Threads. Default: all cores."
 )
@@ -116,14 +194,28 @@ class Job:
         # Whoever reads this may leave at any time: the files are there already.
         if not self.quiet:
             click.echo(table())
+            for line in notes(self.trajectory):
+                click.echo(line)
             for path in (self.outputs[name] for name in ("plot", "report", "output")):
                 if path is not None:
                     click.echo(path)
 
 
+def notes(opened: Trajectory) -> list[str]:
+    """Return what one should know of the files, as lines."""
+    lines = [f"note: {remark}" for remark in opened.remarks[:_MOST_NOTES]]
+    if click.get_current_context().meta.get(_REORDERED):
+        lines.insert(0, f"note: files are read in the order of their numbers, {opened.path} first")
+    more = len(opened.remarks) - _MOST_NOTES
+    return lines if more <= 0 else [*lines, f"… and {more} more notes (the report has all)"]
+
+
 _SHARED = (
     click.argument("topology", metavar="TOPOLOGY"),
-    click.argument("trajectories", nargs=-1, required=True, metavar="TRAJECTORY..."),
+    click.argument(
+        "trajectories", nargs=-1, required=True, metavar="TRAJECTORY...", callback=_files
+    ),
+    continuous,
     click.option("--start", type=int, metavar="FRAME", help="First frame; negative from the end."),
     click.option("--stop", type=int, metavar="FRAME", help="Frame to stop before."),
     click.option(
@@ -151,6 +243,8 @@ _SHARED = (
         help="Bytes of a read request: 256KiB (default) for local disks, 8MiB for network ones.",
     ),
     truncated,
+    particles,
+    units,
     click.option(
         "-o", "--output", callback=_path((".npz", ".csv")), metavar="FILE", help=".npz or .csv"
     ),
@@ -181,7 +275,8 @@ def analysis(
         def command(
             *,
             topology: str,
-            trajectories: tuple[str, ...],
+            trajectories: list[str],
+            continuous: bool,
             start: int | None,
             stop: int | None,
             step: int | None,
@@ -191,6 +286,8 @@ def analysis(
             threads: int | None,
             request_size: int,
             allow_truncated_tail: bool,
+            particles: str | None,
+            units: dict[str, str] | None,
             output: Path | None,
             plot: Path | None,
             report: Path | None,
@@ -203,23 +300,21 @@ def analysis(
                 raise click.UsageError(
                     "choose frames (--start, --stop) or times (--begin, --end), not both"
                 )
-            if len(trajectories) > 1:
-                raise click.UsageError(
-                    f"{len(trajectories)} trajectory files were given: one is read so far;"
-                    " join the segments with 'gmx trjcat' first"
-                )
             with progress("indexing", "B", quiet=quiet) as show:
                 opened = trajet.open(
                     topology,
-                    trajectories[0],
+                    *trajectories,
+                    continuous=continuous,
                     allow_truncated_tail=allow_truncated_tail,
                     request_size=request_size,
                     threads=threads,
                     progress=show,
+                    particles=particles,
+                    units=units,
                 )
             job = Job(
                 trajectory=opened,
-                frames=_frames(opened, start, stop, step, begin, end),
+                frames=choose_frames(opened, start, stop, step, begin, end),
                 pool=LocalPool(threads=threads),
                 outputs={"output": output, "plot": plot, "report": report},
                 quiet=quiet,
@@ -234,7 +329,7 @@ def analysis(
     return make
 
 
-def _frames(
+def choose_frames(
     opened: Trajectory,
     start: int | None,
     stop: int | None,
@@ -246,12 +341,12 @@ def _frames(
     if begin is None and end is None:
         if start is not None and not -opened.n_frames <= start < opened.n_frames:
             raise trajet.FrameError(
-                f"{opened.path}: frame {start} is out of range: the trajectory has"
+                f"{opened.label}: frame {start} is out of range: the trajectory has"
                 f" {opened.n_frames} frames, 0 to {opened.n_frames - 1}"
             )
         chosen = slice(start, stop, step)
         if not range(*chosen.indices(opened.n_frames)):
-            raise trajet.FrameError(f"{opened.path}: --start, --stop and --step leave no frame")
+            raise trajet.FrameError(f"{opened.label}: --start, --stop and --step leave no frame")
         return chosen
     times = opened.times
     first = -np.inf if begin is None else begin
@@ -262,7 +357,7 @@ def _frames(
     numbers = np.flatnonzero(inside).astype(np.int64)[:: step or 1]
     if not len(numbers):
         raise trajet.FrameError(
-            f"{opened.path}: no frame lies between {first} and {last} ps:"
+            f"{opened.label}: no frame lies between {first} and {last} ps:"
             f" times go from {times.min():.10g} to {times.max():.10g} ps"
         )
     return numbers

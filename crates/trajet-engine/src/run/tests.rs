@@ -9,14 +9,14 @@ use trajet_io::{Atoms, OpenOptions};
 
 const ATOMS: usize = 7;
 
-struct Made {
+pub(super) struct Made {
     folder: tempfile::TempDir,
-    path: PathBuf,
+    pub(super) path: PathBuf,
     positions: Vec<f32>,
 }
 
 /// An XTC file of seven atoms (stored as plain floats) that move about.
-fn made(n_frames: usize) -> Made {
+pub(super) fn made(n_frames: usize) -> Made {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("made.xtc");
     let (mut bytes, mut positions, mut state) = (Vec::new(), Vec::new(), 7u64);
@@ -36,16 +36,16 @@ fn made(n_frames: usize) -> Made {
     Made { folder, path, positions }
 }
 
-fn opened(made: &Made) -> Arc<dyn Reader> {
+pub(super) fn opened(made: &Made) -> Chain {
     let options = OpenOptions { sidecar: false, request_size: 4096, ..OpenOptions::default() };
-    open(&made.path, &options, 2, &mut Quiet::default()).unwrap()
+    open(std::slice::from_ref(&made.path), &options, 2, &mut Quiet::default()).unwrap()
 }
 
 /// Never stops; counts what it is told.
 #[derive(Default)]
-struct Quiet {
+pub(super) struct Quiet {
     last: usize,
-    stop_at_once: bool,
+    pub(super) stop_at_once: bool,
 }
 
 impl Control for Quiet {
@@ -82,7 +82,7 @@ fn request(made: &Made, average: bool) -> Request {
 #[test]
 fn rows_have_the_same_bits_for_any_threads_and_tasks() {
     let made = made(1500);
-    let reader = opened(&made);
+    let chain = opened(&made);
     for average in [false, true] {
         for frames in [
             Frames::all(1500),
@@ -93,7 +93,7 @@ fn rows_have_the_same_bits_for_any_threads_and_tasks() {
                 let pass = plan(request(&made, average), ATOMS).unwrap();
                 let control = &mut Quiet::default();
                 let (output, report) =
-                    run(&*reader, &frames, pass, budget(threads, task_frames), control).unwrap();
+                    run(&chain, &frames, pass, budget(threads, task_frames), control).unwrap();
                 assert_eq!(report.passes, 1 + usize::from(average));
                 assert_eq!(control.last, frames.len() * report.passes);
                 assert_eq!(output.rows.len(), frames.len() * 3);
@@ -137,11 +137,11 @@ fn pass_of(analysis: impl Analysis + 'static) -> Pass {
 #[test]
 fn states_are_merged_in_the_order_of_frames() {
     let made = made(2000);
-    let reader = opened(&made);
+    let chain = opened(&made);
     for n in [0, 1, 255, 256, 257, 2000] {
         let frames = Frames::all(n);
         let control = &mut Quiet::default();
-        let run = run(&*reader, &frames, pass_of(Order), budget(3, Some(1)), control);
+        let run = run(&chain, &frames, pass_of(Order), budget(3, Some(1)), control);
         assert_eq!(run.unwrap().0.state, (0..n).map(|f| f as f64).collect::<Vec<_>>());
     }
 }
@@ -149,17 +149,17 @@ fn states_are_merged_in_the_order_of_frames() {
 #[test]
 fn counts_add_up() {
     let made = made(2000);
-    let reader = opened(&made);
+    let chain = opened(&made);
     let pass = plan(request(&made, false), ATOMS).unwrap();
     let frames = Frames::all(2000);
-    let (_, report) = run(&*reader, &frames, pass, budget(2, None), &mut Quiet::default()).unwrap();
+    let (_, report) = run(&chain, &frames, pass, budget(2, None), &mut Quiet::default()).unwrap();
     let total = |f: &dyn Fn(&WorkerReport) -> u64| report.workers.iter().map(f).sum::<u64>();
     assert_eq!(total(&|w| w.meter.frames), 2000);
     assert_eq!(total(&|w| w.meter.opens), 0, "workers share the file that is open");
     assert_eq!(total(&|w| w.tasks as u64), report.tasks.len() as u64);
     assert_eq!(report.tasks.iter().map(|t| t.frames).sum::<usize>(), 2000);
     let (requests, bytes) = (total(&|w| w.meter.requests), total(&|w| w.meter.bytes_read));
-    assert_eq!(bytes, reader.source().size());
+    assert_eq!(bytes, chain.size());
     assert!(requests <= bytes / 4096 + 2 * report.tasks.len() as u64);
     for worker in &report.workers {
         let parts: f64 = worker.stages.named()[..10].iter().map(|(_, t)| t).sum();
@@ -170,7 +170,7 @@ fn counts_add_up() {
 #[test]
 fn every_failing_task_is_named() {
     let made = made(1024);
-    let reader = opened(&made);
+    let chain = opened(&made);
     // The file changes under the reader: from frame 300 on no frame begins where it did.
     let mut bytes = std::fs::read(&made.path).unwrap();
     let frame_bytes = bytes.len() / 1024;
@@ -178,7 +178,7 @@ fn every_failing_task_is_named() {
     std::fs::write(&made.path, bytes).unwrap();
     let pass = plan(request(&made, false), ATOMS).unwrap();
     let control = &mut Quiet::default();
-    let result = run(&*reader, &Frames::all(1024), pass, budget(2, Some(256)), control);
+    let result = run(&chain, &Frames::all(1024), pass, budget(2, Some(256)), control);
     let Err(RunError::Tasks(errors)) = result else { panic!("no error") };
     assert!(!errors.is_empty());
     assert_eq!((errors[0].task, errors[0].first, errors[0].frames), (1, 256, 256));
@@ -211,9 +211,9 @@ impl Analysis for Broken {
 #[test]
 fn a_panic_is_an_error_of_its_task() {
     let made = made(1024);
-    let reader = opened(&made);
+    let chain = opened(&made);
     let control = &mut Quiet::default();
-    let result = run(&*reader, &Frames::all(1024), pass_of(Broken), budget(2, Some(256)), control);
+    let result = run(&chain, &Frames::all(1024), pass_of(Broken), budget(2, Some(256)), control);
     let Err(RunError::Tasks(errors)) = result else { panic!("no error") };
     assert_eq!(errors.len(), 1);
     assert!(errors[0].to_string().contains("frame 700 is not liked"));
@@ -243,9 +243,9 @@ impl Analysis for Choosy {
 #[test]
 fn a_refused_frame_is_named() {
     let made = made(1024);
-    let reader = opened(&made);
+    let chain = opened(&made);
     let control = &mut Quiet::default();
-    let result = run(&*reader, &Frames::all(1024), pass_of(Choosy), budget(2, Some(256)), control);
+    let result = run(&chain, &Frames::all(1024), pass_of(Choosy), budget(2, Some(256)), control);
     let Err(RunError::Tasks(errors)) = result else { panic!("no error") };
     assert_eq!(
         errors[0].to_string(),
@@ -274,9 +274,9 @@ impl Analysis for Wide {
 #[test]
 fn rows_without_room_are_an_error() {
     let made = made(1024);
-    let reader = opened(&made);
+    let chain = opened(&made);
     let control = &mut Quiet::default();
-    let result = run(&*reader, &Frames::all(1024), pass_of(Wide), budget(2, None), control);
+    let result = run(&chain, &Frames::all(1024), pass_of(Wide), budget(2, None), control);
     let Err(RunError::Tasks(errors)) = result else { panic!("no error") };
     assert!(matches!(errors[0].fault, TaskFault::Memory { .. }));
 }
@@ -303,10 +303,10 @@ impl Analysis for Slow {
 #[test]
 fn a_stop_ends_the_run_early() {
     let made = made(256 * 100);
-    let reader = opened(&made);
+    let chain = opened(&made);
     let frames = Frames::all(256 * 100);
     let mut control = Quiet { stop_at_once: true, ..Quiet::default() };
-    let result = run(&*reader, &frames, pass_of(Slow), budget(2, Some(256)), &mut control);
+    let result = run(&chain, &frames, pass_of(Slow), budget(2, Some(256)), &mut control);
     assert!(matches!(result, Err(RunError::Interrupted)));
     assert!(control.last < 256 * 100 / 2);
 }

@@ -1,5 +1,7 @@
 //! A frame as DCD stores it.
 
+use super::head;
+
 /// A frame as the file stores it. Fixed atoms are in it like all others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
@@ -23,5 +25,29 @@ impl Frame {
     /// Atoms in the frame.
     pub fn n_atoms(&self) -> usize {
         self.axes.first().map_or(0, Vec::len)
+    }
+}
+
+/// A frame as it is read.
+impl Frame {
+    pub(crate) fn cell(&self) -> [f64; 6] {
+        self.cell.map_or([f64::NAN; 6], head::cell)
+    }
+
+    /// Box vectors row by row, nm, where the frame has CHARMM's matrix.
+    pub(crate) fn box_vectors(&self) -> Option<[f64; 9]> {
+        Some(head::matrix(self.cell?)?.map(|x| x / 10.0))
+    }
+
+    /// Appends the positions, Å.
+    pub(crate) fn positions(&self, out: &mut Vec<[f32; 3]>) {
+        let [x, y, z, ..] = &self.axes[..] else { return };
+        out.extend(x.iter().zip(y).zip(z).map(|((&x, &y), &z)| [x, y, z]));
+    }
+
+    /// Whether there are three axes or four, and all are of equal length.
+    pub(crate) fn is_sound(&self) -> bool {
+        let n_atoms = self.n_atoms();
+        (3..=4).contains(&self.axes.len()) && self.axes.iter().all(|axis| axis.len() == n_atoms)
     }
 }

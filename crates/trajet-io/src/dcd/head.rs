@@ -9,7 +9,7 @@ use crate::source::{Meter, Source};
 use crate::{Error, Fault};
 
 /// ps in CHARMM's unit of time.
-const PS_PER_AKMA: f64 = 4.888_821e-2;
+pub(super) const PS_PER_AKMA: f64 = 4.888_821e-2;
 /// Bytes of the record of the unit cell, without its markers.
 pub(super) const CELL_BYTES: usize = 48;
 
@@ -262,30 +262,41 @@ fn free_atoms(order: Order, list: &[u8], n_atoms: i32) -> Result<Vec<u32>, Strin
     Ok(free)
 }
 
+/// The record of six doubles.
+pub(super) fn record(order: Order, bytes: &[u8]) -> [f64; 6] {
+    std::array::from_fn(|k| order.f64(bytes, 8 * k))
+}
+
 /// a, b, c (Å), α, β, γ (degrees) of a record of six doubles; NaN where there is no cell.
 ///
 /// The order is a, γ, b, β, α, c. Angles are degrees, or cosines (NAMD) where all three lie between
 /// -1 and 1. Negative lengths or impossible angles mean that CHARMM wrote the symmetric matrix of
 /// box vectors instead: xx, xy, yy, xz, yz, zz.
-pub(super) fn cell(order: Order, record: &[u8]) -> [f64; 6] {
-    let u: [f64; 6] = std::array::from_fn(|k| order.f64(record, 8 * k));
-    let lengths = [u[0], u[2], u[5]];
-    let mut angles = [u[4], u[3], u[1]];
-    if angles.iter().all(|angle| (-1.0..=1.0).contains(angle)) {
-        angles = angles.map(|cosine| 90.0 - libm::asin(cosine).to_degrees());
-    }
-    let possible =
-        lengths.iter().chain(&angles).all(|&v| v >= 0.0) && angles.iter().all(|&v| v <= 180.0);
-    let cell = if possible {
-        [lengths[0], lengths[1], lengths[2], angles[0], angles[1], angles[2]]
-    } else {
-        let [xx, xy, yy, xz, yz, zz] = u;
-        crate::cell_from_vectors(&[xx, xy, xz, xy, yy, yz, xz, yz, zz], 1.0)
+pub(super) fn cell(u: [f64; 6]) -> [f64; 6] {
+    let cell = match matrix(u) {
+        None => lengths_and_angles(u),
+        Some(vectors) => crate::cell_from_vectors(&vectors, 1.0),
     };
     // Programs write zeros, or angles alone, where there is no cell.
-    if cell.iter().all(|v| v.is_finite()) && cell[..3].iter().all(|&v| v > 0.0) {
+    if cell.iter().all(|v| v.is_finite()) && cell[..3].iter().any(|&v| v > 0.0) {
         cell
     } else {
         [f64::NAN; 6]
     }
+}
+
+fn lengths_and_angles(u: [f64; 6]) -> [f64; 6] {
+    let mut angles = [u[4], u[3], u[1]];
+    if angles.iter().all(|angle| (-1.0..=1.0).contains(angle)) {
+        angles = angles.map(|cosine| 90.0 - libm::asin(cosine).to_degrees());
+    }
+    [u[0], u[2], u[5], angles[0], angles[1], angles[2]]
+}
+
+/// The box vectors row by row (Å), where the record is CHARMM's matrix.
+pub(super) fn matrix(u: [f64; 6]) -> Option<[f64; 9]> {
+    let cell = lengths_and_angles(u);
+    let possible = cell.iter().all(|&v| v >= 0.0) && cell[3..].iter().all(|&v| v <= 180.0);
+    let [xx, xy, yy, xz, yz, zz] = u;
+    (!possible).then_some([xx, xy, xz, xy, yy, yz, xz, yz, zz])
 }

@@ -17,7 +17,7 @@ pub(super) const MAGIC: [[u8; 4]; 2] = [*b"CDF\x01", *b"CDF\x02"];
 /// Where the number of records stands.
 pub(super) const RECORDS_AT: u64 = 4;
 /// The number of records that nobody counted.
-const STREAMING: u32 = u32::MAX;
+pub(super) const STREAMING: u32 = u32::MAX;
 /// Attributes that are kept; values of all others are passed over.
 const KEPT: [&str; 5] = ["Conventions", "ConventionVersion", "units", "scale_factor", "add_offset"];
 /// Bytes of the shortest dimension, attribute and variable.

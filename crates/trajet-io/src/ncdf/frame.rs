@@ -1,5 +1,8 @@
 //! A frame as Amber's NetCDF files store it.
 
+use super::{KJ_PER_KCAL, head};
+use crate::Field;
+
 /// What stored values are to be multiplied with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scale {
@@ -7,6 +10,37 @@ pub enum Scale {
     Float(f32),
     /// The attribute is a double.
     Double(f64),
+}
+
+impl Scale {
+    /// Whether the factor is another than one, in more than its last digits.
+    pub(super) fn matters(self) -> bool {
+        let factor = match self {
+            Scale::Float(factor) => f64::from(factor),
+            Scale::Double(factor) => factor,
+        };
+        (factor - 1.0).abs() > 1e-9 * factor.abs().max(1.0)
+    }
+
+    /// A float times the factor, in the precision of the one that has more.
+    #[inline(always)]
+    pub(super) fn float(factor: Option<Scale>, value: f32) -> f64 {
+        match factor {
+            None => f64::from(value),
+            Some(Scale::Float(factor)) => f64::from(value * factor),
+            Some(Scale::Double(factor)) => f64::from(value) * factor,
+        }
+    }
+
+    /// A double times the factor.
+    #[inline(always)]
+    pub(super) fn double(factor: Option<Scale>, value: f64) -> f64 {
+        match factor {
+            None => value,
+            Some(Scale::Float(factor)) => value * f64::from(factor),
+            Some(Scale::Double(factor)) => value * factor,
+        }
+    }
 }
 
 /// Values in their stored precision.
@@ -33,7 +67,7 @@ impl Values {
     }
 
     /// Of three values an atom those of `atoms`, in that order.
-    fn take(&self, atoms: &[usize]) -> Values {
+    pub(crate) fn take(&self, atoms: &[usize]) -> Values {
         fn of<T: Copy>(values: &[T], atoms: &[usize]) -> Vec<T> {
             let triples = values.as_chunks::<3>().0;
             atoms.iter().flat_map(|&atom| triples[atom]).collect()
@@ -89,5 +123,80 @@ impl Frame {
     /// Atoms in the frame.
     pub fn n_atoms(&self) -> usize {
         self.coordinates.values.len() / 3
+    }
+}
+
+impl Stored {
+    /// The factor, where it is not one.
+    fn factor(&self) -> Option<Scale> {
+        self.scale_factor.filter(|scale| scale.matters())
+    }
+
+    /// Value `k` times `factor`.
+    pub(super) fn number(&self, k: usize, factor: Option<Scale>) -> f64 {
+        match &self.values {
+            Values::Float(values) => Scale::float(factor, values[k]),
+            Values::Double(values) => Scale::double(factor, values[k]),
+        }
+    }
+
+    /// Value `k`, scaled.
+    pub(super) fn at(&self, k: usize) -> f64 {
+        self.number(k, self.factor())
+    }
+
+    /// Appends all vectors, scaled.
+    fn vectors_into(&self, out: &mut Vec<[f32; 3]>) {
+        let factor = self.factor();
+        match &self.values {
+            Values::Float(values) => out.extend(
+                values.as_chunks::<3>().0.iter().map(|v| v.map(|x| Scale::float(factor, x) as f32)),
+            ),
+            Values::Double(values) => out.extend(
+                values
+                    .as_chunks::<3>()
+                    .0
+                    .iter()
+                    .map(|v| v.map(|x| Scale::double(factor, x) as f32)),
+            ),
+        }
+    }
+}
+
+/// A frame as it is read, in our units.
+impl Frame {
+    /// The values of one kind.
+    pub(crate) fn stored(&self, field: Field) -> Option<&Stored> {
+        match field {
+            Field::Positions => Some(&self.coordinates),
+            Field::Velocities => self.velocities.as_ref(),
+            Field::Forces => self.forces.as_ref(),
+        }
+    }
+
+    /// Appends the vectors of one kind in our units.
+    pub(crate) fn vectors_into(&self, field: Field, out: &mut Vec<[f32; 3]>) {
+        let first = out.len();
+        if let Some(stored) = self.stored(field) {
+            stored.vectors_into(out);
+        }
+        if field == Field::Forces {
+            out[first..].as_flattened_mut().iter_mut().for_each(|force| *force *= KJ_PER_KCAL);
+        }
+    }
+
+    pub(crate) fn cell(&self) -> [f64; 6] {
+        self.cell.as_ref().map_or([f64::NAN; 6], head::cell_of_stored)
+    }
+
+    /// Whether all parts are as long as they must be.
+    pub(crate) fn is_sound(&self) -> bool {
+        let long = |stored: &Option<Stored>, n| stored.as_ref().is_none_or(|s| s.values.len() == n);
+        let n = 3 * self.n_atoms();
+        self.coordinates.values.len() == n
+            && long(&self.velocities, n)
+            && long(&self.forces, n)
+            && long(&self.time, 1)
+            && self.cell.iter().flatten().all(|stored| stored.values.len() == 3)
     }
 }

@@ -3,25 +3,26 @@
 use std::ops::Range;
 
 use super::classic::{Attributes, Classic, Kind, Value, Variable, shown};
-use super::frame::{Scale, Values};
+use super::frame::{Scale, Stored, Values};
 use crate::Error;
 use crate::source::{Meter, Source};
 
 /// What NetCDF's libraries write where a program writes nothing; the same number in both precisions.
 const FILL: f64 = f64::from_bits(0x479e_0000_0000_0000);
 /// The version that is known.
-const VERSION: &str = "1.0";
+pub(super) const VERSION: &str = "1.0";
 
 /// The variables that are read, and their units.
-const TIME: Named = Named("time", "picosecond");
-const COORDINATES: Named = Named("coordinates", "angstrom");
-const VELOCITIES: Named = Named("velocities", "angstrom/picosecond");
-const FORCES: Named = Named("forces", "kilocalorie/mole/angstrom");
-const CELL: [Named; 2] = [Named("cell_lengths", "angstrom"), Named("cell_angles", "degree")];
+pub(super) const TIME: Named = Named("time", "picosecond");
+pub(super) const COORDINATES: Named = Named("coordinates", "angstrom");
+pub(super) const VELOCITIES: Named = Named("velocities", "angstrom/picosecond");
+pub(super) const FORCES: Named = Named("forces", "kilocalorie/mole/angstrom");
+pub(super) const CELL: [Named; 2] =
+    [Named("cell_lengths", "angstrom"), Named("cell_angles", "degree")];
 
 /// A variable's name and the only unit in which it is read.
 #[derive(Clone, Copy)]
-struct Named(&'static str, &'static str);
+pub(super) struct Named(pub(super) &'static str, pub(super) &'static str);
 
 /// Where the values of a variable are in a record.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,13 +54,7 @@ impl Slab {
 
     /// What values are multiplied with; none for a factor that is one but for its last digits.
     pub(super) fn factor(&self) -> Option<Scale> {
-        self.scale_factor.filter(|&scale| {
-            let factor = match scale {
-                Scale::Float(factor) => f64::from(factor),
-                Scale::Double(factor) => factor,
-            };
-            (factor - 1.0).abs() > 1e-9 * factor.abs().max(1.0)
-        })
+        self.scale_factor.filter(|scale| scale.matters())
     }
 
     /// The values as they are stored.
@@ -80,22 +75,12 @@ impl Slab {
         self.times(bytes, self.factor())
     }
 
-    /// The first value times `factor`, in the precision of the one that has more.
+    /// The first value times `factor`.
     fn times(&self, bytes: &[u8], factor: Option<Scale>) -> f64 {
         if self.is_double {
-            let value = f64::from_be_bytes(bytes[..8].try_into().expect("eight bytes"));
-            match factor {
-                None => value,
-                Some(Scale::Float(factor)) => value * f64::from(factor),
-                Some(Scale::Double(factor)) => value * factor,
-            }
+            Scale::double(factor, f64::from_be_bytes(bytes[..8].try_into().expect("eight bytes")))
         } else {
-            let value = f32::from_be_bytes(bytes[..4].try_into().expect("four bytes"));
-            match factor {
-                None => f64::from(value),
-                Some(Scale::Float(factor)) => f64::from(value * factor),
-                Some(Scale::Double(factor)) => f64::from(value) * factor,
-            }
+            Scale::float(factor, f32::from_be_bytes(bytes[..4].try_into().expect("four bytes")))
         }
     }
 
@@ -103,9 +88,14 @@ impl Slab {
     fn three(&self, bytes: &[u8]) -> [f64; 3] {
         [0, 1, 2].map(|k| {
             let bytes = &bytes[k * self.width()..];
-            if self.times(bytes, None) == FILL { f64::NAN } else { self.first(bytes) }
+            unless_fill(self.times(bytes, None), self.first(bytes))
         })
     }
+}
+
+/// A scaled value; NaN where what is stored was never written.
+fn unless_fill(stored: f64, scaled: f64) -> f64 {
+    if stored == FILL { f64::NAN } else { scaled }
 }
 
 /// What the header says.
@@ -240,7 +230,17 @@ impl Head {
 
 /// a, b, c (Å), α, β, γ (degrees) of the two variables' bytes; NaN where there is no cell.
 pub(super) fn cell(slabs: &[Slab; 2], lengths: &[u8], angles: &[u8]) -> [f64; 6] {
-    let ([a, b, c], [alpha, beta, gamma]) = (slabs[0].three(lengths), slabs[1].three(angles));
+    cell_of(slabs[0].three(lengths), slabs[1].three(angles))
+}
+
+/// The same of the values of a frame.
+pub(super) fn cell_of_stored([lengths, angles]: &[Stored; 2]) -> [f64; 6] {
+    let three =
+        |stored: &Stored| [0, 1, 2].map(|k| unless_fill(stored.number(k, None), stored.at(k)));
+    cell_of(three(lengths), three(angles))
+}
+
+fn cell_of([a, b, c]: [f64; 3], [alpha, beta, gamma]: [f64; 3]) -> [f64; 6] {
     let cell = [a, b, c, alpha, beta, gamma];
     // Programs write zeros, or nothing, where there is no cell.
     if cell.iter().all(|v| v.is_finite()) && cell[..3].iter().all(|&v| v > 0.0) {

@@ -1,5 +1,8 @@
 //! A frame as TRR stores it.
 
+use super::{ANGSTROM_PER_NM, scale};
+use crate::{Field, cell_from_vectors};
+
 /// Numbers in the precision in which they are stored.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reals {
@@ -15,6 +18,33 @@ impl Reals {
         match self {
             Reals::Single(values) => Reals::Single(triples(values, atoms)),
             Reals::Double(values) => Reals::Double(triples(values, atoms)),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Reals::Single(values) => values.len(),
+            Reals::Double(values) => values.len(),
+        }
+    }
+
+    /// Appends triples of all numbers, rounded to floats and scaled.
+    pub(crate) fn triples_into(&self, by: f32, out: &mut Vec<[f32; 3]>) {
+        match self {
+            Reals::Single(values) => {
+                out.extend(
+                    values.as_chunks().0.iter().map(|triple: &[f32; 3]| triple.map(|x| x * by)),
+                );
+            }
+            Reals::Double(values) => {
+                out.extend(
+                    values
+                        .as_chunks()
+                        .0
+                        .iter()
+                        .map(|triple: &[f64; 3]| triple.map(|x| x as f32 * by)),
+                );
+            }
         }
     }
 }
@@ -73,5 +103,54 @@ impl Frame {
     /// Atoms in the frame.
     pub fn n_atoms(&self) -> usize {
         self.n_atoms
+    }
+}
+
+/// A frame as it is read, in our units.
+impl Frame {
+    /// The numbers of one kind.
+    pub(crate) fn reals(&self, field: Field) -> Option<&Reals> {
+        match field {
+            Field::Positions => self.positions.as_ref(),
+            Field::Velocities => self.velocities.as_ref(),
+            Field::Forces => self.forces.as_ref(),
+        }
+    }
+
+    /// Appends the vectors of one kind in our units.
+    pub(crate) fn vectors_into(&self, field: Field, out: &mut Vec<[f32; 3]>) {
+        if let Some(reals) = self.reals(field) {
+            reals.triples_into(scale(field), out);
+        }
+    }
+
+    pub(crate) fn box_vectors(&self) -> Option<[f64; 9]> {
+        Some(match self.vectors.as_ref()? {
+            Reals::Single(values) => std::array::from_fn(|k| f64::from(values[k])),
+            Reals::Double(values) => std::array::from_fn(|k| values[k]),
+        })
+    }
+
+    pub(crate) fn cell(&self) -> [f64; 6] {
+        let vectors = self.box_vectors();
+        vectors.map_or([f64::NAN; 6], |vectors| cell_from_vectors(&vectors, ANGSTROM_PER_NM))
+    }
+
+    /// Whether all parts are as long as they must be.
+    pub(crate) fn is_sound(&self) -> bool {
+        let long = |reals: &Option<Reals>, n| reals.as_ref().is_none_or(|reals| reals.len() == n);
+        let Frame { vectors, virial, pressure, positions, velocities, forces, .. } = self;
+        [vectors, virial, pressure].into_iter().all(|reals| long(reals, 9))
+            && [positions, velocities, forces]
+                .into_iter()
+                .all(|reals| long(reals, 3 * self.n_atoms))
+    }
+
+    /// What no other format has a place for.
+    pub(crate) fn left_out(&self) -> Vec<String> {
+        let lambda = (self.lambda != 0.0).then(|| format!("λ = {}", self.lambda));
+        let virial = self.virial.as_ref().map(|_| "the virial".to_owned());
+        let pressure = self.pressure.as_ref().map(|_| "the pressure".to_owned());
+        [lambda, virial, pressure].into_iter().flatten().collect()
     }
 }

@@ -12,7 +12,8 @@ use crate::xdr::{f32_at, f64_at, i32_at};
 
 /// Magic number of a frame.
 pub(super) const MAGIC: i32 = 1993;
-const VERSION: &[u8; 12] = b"GMX_trn_file";
+/// The name of the format.
+pub(super) const VERSION: &[u8; 12] = b"GMX_trn_file";
 /// Bytes before time and λ.
 const WORDS_BYTES: usize = 76;
 /// Bytes of a header whose reals are doubles.

@@ -19,6 +19,8 @@ const LARGEST_SMALL: u8 = 31;
 pub(super) const ROW: usize = (3 * GROUP_ATOMS).next_multiple_of(16);
 /// Sixteens of groups that the walk is ahead of the decoding.
 const AHEAD: usize = 8;
+/// Bits between the first and the last of sixteen groups.
+const FARTHEST: u64 = 1 << 30;
 /// Added to a float below 2^22 it leaves the nearest integer in the lowest bits.
 const TO_NEAREST: f32 = 12_582_912.0;
 
@@ -161,6 +163,10 @@ fn decode<V: Lanes>(
     }
     let most = runs.iter().fold(0, |most, &run| most.max(run)) as usize;
     let base = (groups.bit[0] / 8) as usize;
+    // Groups of a few wanted atoms may lie farther apart than a lane's 32 bits reach.
+    if groups.bit[LANES - 1] - groups.bit[0] > FARTHEST {
+        return None;
+    }
     let data = &data[base..];
     let bits = groups.bit.map(|bit| bit.wrapping_sub(8 * base as u64));
     let at = v.load(&bits.map(|bit| bit as i32));

@@ -1,5 +1,8 @@
 //! A frame as XTC stores it.
 
+use super::decode::ANGSTROM_PER_NM;
+use crate::cell_from_vectors;
+
 /// Positions in the form in which a frame holds them.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Positions {
@@ -54,5 +57,38 @@ impl Frame {
             Positions::Integers { triples, .. } => triples.len(),
             Positions::Floats(triples) => triples.len(),
         }
+    }
+}
+
+/// A frame as it is read: in Å, and its cell.
+impl Frame {
+    /// Steps per nm; none where positions are plain floats.
+    pub fn precision(&self) -> Option<f32> {
+        match self.positions {
+            Positions::Integers { precision, .. } => Some(precision),
+            Positions::Floats(_) => None,
+        }
+    }
+
+    pub(crate) fn cell(&self) -> [f64; 6] {
+        cell_from_vectors(&self.vectors.map(f64::from), f64::from(ANGSTROM_PER_NM))
+    }
+
+    /// Appends the positions in nm, as GROMACS computes them.
+    pub(crate) fn nanometres(&self, out: &mut Vec<[f32; 3]>) {
+        match &self.positions {
+            Positions::Integers { precision, triples } => {
+                let inverse = 1.0 / precision;
+                out.extend(triples.iter().map(|triple| triple.map(|n| n as f32 * inverse)));
+            }
+            Positions::Floats(triples) => out.extend_from_slice(triples),
+        }
+    }
+
+    /// Appends the positions in Å.
+    pub(crate) fn angstroms(&self, out: &mut Vec<[f32; 3]>) {
+        let first = out.len();
+        self.nanometres(out);
+        out[first..].as_flattened_mut().iter_mut().for_each(|x| *x *= ANGSTROM_PER_NM);
     }
 }

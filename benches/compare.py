@@ -1,9 +1,10 @@
-"""Time trajet beside MDAnalysis, mdtraj and molly: same files, same run, interleaved rounds.
+"""Time trajet beside MDAnalysis, mdtraj, molly, gmx and cpptraj: same files, same run, in turns.
 
 Run `trajectories.py` first. Every case is verified (all tools read the positions that MDAnalysis
-reads) before anything is timed; then the tools take turns, A B C A B C ..., and the best and the
-median of each are kept. The clock runs around the loop over the frames only. What is compared,
-and how to read the CSV that this appends to, is in README.md.
+reads, or compute its values) before anything is timed; then the tools take turns, A B C A B C ...,
+and the best and the median of each are kept. The clock runs around the loop over the frames, or the
+call of the analysis, only. What is compared, and how to read the CSV that this appends to, is in
+README.md.
 """
 
 from __future__ import annotations
@@ -17,9 +18,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
-from cases import Case, MismatchError, MissingError, Truth, all_cases, find_truth
-from machine import Machine, this_commit, this_machine
+from cases import Case, MismatchError, MissingError, Truth, all_cases
+from machine import Machine, describe_load, this_commit, this_machine
+from page import PAGE, digits, write_section
 from peers import TOOLS, Contestant
+from peers.mdanalysis import find_truth
+from peers.trajet import instruction_set
 
 HERE = Path(__file__).resolve().parent
 COLUMNS = (
@@ -55,6 +59,27 @@ class Source:
     machine: Machine
 
 
+@dataclass(frozen=True)
+class Verdict:
+    """A target, and the ratio that was reached: median of the rounds' ratios, and of the bests."""
+
+    case: Case
+    tool: str
+    target: float
+    reached: float | None
+    best: float | None
+
+    def __str__(self) -> str:
+        """Return the verdict in words."""
+        wanted = f"target: {self.target:g} times {self.tool}"
+        if self.case.target_threads > 1:
+            wanted += f" with {self.case.target_threads} threads"
+        if self.reached is None:
+            return f"{wanted}; not measured"
+        word = "reached" if self.reached >= self.target else "NOT REACHED"
+        return f"{wanted}; {self.reached:.1f} ({self.best:.1f} by the bests), {word}"
+
+
 def warm(path: Path) -> None:
     """Read a file once, so that it lies in the page cache."""
     with path.open("rb") as stream:
@@ -67,13 +92,14 @@ def prepare(case: Case, truth: Truth, tools: list[str], missing: set[str]) -> li
     contestants = []
     for tool in tools:
         try:
-            contestants += TOOLS[tool](case, truth)
+            ready = TOOLS[tool](case, truth)
+            for contestant in ready:
+                contestant.verify()
+            contestants += ready
         except MissingError as error:
-            if tool not in missing:
+            if str(error) not in missing:
                 print(f"skipped: {error}")
-            missing.add(tool)
-    for contestant in contestants:
-        contestant.verify()
+            missing.add(str(error))
     return contestants
 
 
@@ -108,24 +134,25 @@ def ratio(theirs: Timing, ours: Timing) -> float:
     return median(a / b for a, b in zip(theirs.seconds, ours.seconds, strict=True))
 
 
-def verdict(case: Case, timings: list[Timing]) -> str:
-    """Say how trajet compares with MDAnalysis, beside the target."""
-    wanted = f"target: {case.target:g} times MDAnalysis"
-    if case.target_threads > 1:
-        wanted += f" with {case.target_threads} threads"
+def judge(case: Case, timings: list[Timing]) -> list[Verdict]:
+    """Say how trajet compares with each tool that a target names."""
+    verdicts = []
     ours = find(timings, "trajet", case.target_threads)
-    theirs = find(timings, "MDAnalysis", 1)
-    if ours is None or theirs is None:
-        return f"{wanted}; not measured"
-    reached = ratio(theirs, ours)
-    return f"{wanted}; {reached:.1f}, {'reached' if reached >= case.target else 'NOT REACHED'}"
+    for tool, target in case.targets.items():
+        theirs = find(timings, tool, 1)
+        if ours is None or theirs is None:
+            verdicts.append(Verdict(case, tool, target, None, None))
+        else:
+            best = theirs.best / ours.best
+            verdicts.append(Verdict(case, tool, target, ratio(theirs, ours), best))
+    return verdicts
 
 
 def show(case: Case, truth: Truth, timings: list[Timing]) -> None:
     """Print the table of one case."""
-    what = "RMSD of" if case.rmsd else "read"
     atoms = f"{len(truth.indices):,} of {truth.n_atoms:,} atoms"
-    print(f"\n{case.name}: {what} {atoms}, {truth.n_frames:,} frames of {case.trajectory.name}")
+    frames = f"{truth.n_frames:,} frames of {case.trajectory.name}"
+    print(f"\n{case.name}: {case.task} {atoms}, {frames}")
     head = ("tool", "threads", "best us/frame", "median us/frame", "best ns/atom", "x trajet")
     print("  {:<20}{:>8}{:>15}{:>17}{:>14}{:>10}".format(*head))
     ours = find(timings, "trajet", case.target_threads)
@@ -141,7 +168,8 @@ def show(case: Case, truth: Truth, timings: list[Timing]) -> None:
     for timing in timings:
         if timing.contestant.note:
             print(f"  {timing.contestant.note}")
-    print(f"  {verdict(case, timings)}")
+    for verdict in judge(case, timings):
+        print(f"  {verdict}")
 
 
 def append(path: Path, rows: list[tuple[str, ...]]) -> None:
@@ -175,21 +203,62 @@ def as_row(case: Case, truth: Truth, timing: Timing, source: Source) -> tuple[st
     )
 
 
+def as_lines(case: Case, truth: Truth, timings: list[Timing]) -> list[str]:
+    """Return the lines of one case in docs/performance.md, one for each number of threads."""
+    lines = []
+    peers = [find(timings, tool, 1) for tool in TOOLS if tool != "trajet"]
+    for ours in (timing for timing in timings if timing.contestant.tool == "trajet"):
+        threads = ours.contestant.threads
+        cells = ["" if t is None else digits(t.best / truth.n_frames * 1e6) for t in (*peers, ours)]
+        theirs = find(timings, "MDAnalysis", 1)
+        cells.append("" if theirs is None else f"{ratio(theirs, ours):.1f}")
+        target = case.targets.get("MDAnalysis") if threads == case.target_threads else None
+        cells.append("" if target is None else f"{target:g}")
+        name = f"{case.name}, {threads} threads" if threads > 1 else case.name
+        lines.append(f"| `{name}` | " + " | ".join(cells) + " |")
+    return lines
+
+
+def as_table(lines: list[str], source: Source, isa: str, rounds: int) -> list[str]:
+    """Return what docs/performance.md says of a whole run."""
+    machine = source.machine
+    head = ("case", *TOOLS, "MDAnalysis / trajet", "target")
+    return [
+        f"{machine.cpu}, {machine.cores} cores, {source.stamp[:10]}, {source.commit}; trajet with"
+        f" {isa}; best of {rounds} rounds.",
+        "",
+        f"| {' | '.join(head)} |",
+        "|---" * len(head) + "|",
+        *lines,
+    ]
+
+
 def parse() -> argparse.Namespace:
     """Read the command line."""
-    names = [case.name for case in all_cases(HERE, quick=False)]
+    names = [case.name for case in all_cases(HERE, "", quick=False)]
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, default=HERE / "data", help="folder of the files")
     parser.add_argument("--record", type=Path, default=HERE / "record", help="folder of the CSVs")
-    parser.add_argument("--no-record", action="store_true", help="append nothing")
+    parser.add_argument("--no-record", action="store_true", help="append and write nothing")
     parser.add_argument("--rounds", type=int, default=5, help="rounds of each case (default 5)")
     parser.add_argument("--quick", action="store_true", help="short files, nothing is recorded")
     parser.add_argument("--tools", nargs="+", choices=list(TOOLS), default=list(TOOLS))
     parser.add_argument("--cases", nargs="+", choices=names, default=names)
     arguments = parser.parse_args()
+    arguments.whole = (arguments.cases, arguments.tools) == (names, list(TOOLS))
     if arguments.rounds < 1:
         parser.error("--rounds must be at least 1")
     return arguments
+
+
+def take(
+    case: Case, arguments: argparse.Namespace, missing: set[str]
+) -> tuple[Truth, list[Timing]]:
+    """Verify and time one case."""
+    rounds = min(arguments.rounds, case.longest_rounds or arguments.rounds)
+    warm(case.trajectory)
+    truth = find_truth(case)
+    return truth, take_rounds(prepare(case, truth, arguments.tools, missing), rounds)
 
 
 def main() -> int:
@@ -198,30 +267,50 @@ def main() -> int:
     machine = this_machine()
     now = datetime.now(UTC)
     source = Source(f"{now:%Y-%m-%dT%H:%M:%SZ}", this_commit(), machine)
+    isa = chosen_instruction_set(machine)
     print(f"{machine.cpu}, {machine.cores} cores, {machine.isa}; commit {source.commit}")
+    print(f"trajet uses {isa}; {describe_load()}")
     rows: list[tuple[str, ...]] = []
+    verdicts: list[Verdict] = []
+    lines: list[str] = []
     missing: set[str] = set()
-    for case in all_cases(arguments.data, quick=arguments.quick):
+    for case in all_cases(arguments.data, isa, quick=arguments.quick):
         if case.name not in arguments.cases:
             continue
         for path in (case.topology, case.trajectory):
             if not path.exists():
-                print(f"readers: {path} is missing; trajectories.py makes it", file=sys.stderr)
+                print(f"compare: {path} is missing; trajectories.py makes it", file=sys.stderr)
                 return 1
-        warm(case.trajectory)
         try:
-            truth = find_truth(case)
-            timings = take_rounds(prepare(case, truth, arguments.tools, missing), arguments.rounds)
+            truth, timings = take(case, arguments, missing)
         except MismatchError as error:
-            print(f"readers: {case.name}: {error}", file=sys.stderr)
+            print(f"compare: {case.name}: {error}", file=sys.stderr)
             return 1
         show(case, truth, timings)
         rows += [as_row(case, truth, timing, source) for timing in timings]
+        verdicts += judge(case, timings)
+        lines += as_lines(case, truth, timings)
+    print("\nAll targets, one thread unless said otherwise:")
+    for verdict in verdicts:
+        print(f"  {verdict.case.name:<18}{verdict}")
+    print(f"at the end: {describe_load()}")
     if rows and not (arguments.quick or arguments.no_record):
-        record = arguments.record / machine.slug / f"{now:%Y-%m-%d}.csv"
-        append(record, rows)
-        print(f"\nrecorded in {record}")
+        folder = arguments.record / machine.slug
+        append(folder / f"{now:%Y-%m-%d}.csv", rows)
+        (folder / "machine.txt").write_text(machine.describe())
+        print(f"recorded in {folder}")
+        if arguments.whole:
+            write_section(PAGE, "peers", as_table(lines, source, isa, arguments.rounds))
+            print(f"written to {PAGE}")
     return 0
+
+
+def chosen_instruction_set(machine: Machine) -> str:
+    """Return the instruction set that trajet uses; the machine's where there is no trajet."""
+    try:
+        return instruction_set()
+    except MissingError:
+        return machine.isa
 
 
 if __name__ == "__main__":

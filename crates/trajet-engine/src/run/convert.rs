@@ -1,0 +1,285 @@
+//! Copies frames to an output of any format: read, decoded and encoded by many threads at once, and
+//! written in their order by whichever thread has the next ones.
+//!
+//! Memory: each thread owns one window and one frame; encoded frames wait for those before them, at
+//! most four tasks a thread.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Instant;
+
+use trajet_io::{
+    Atoms, Chain, Encoder, Error, Format, Frames, Input, Output, Plan, Scratch, Workspace,
+    WriteOptions, encoder,
+};
+
+use super::{Control, LOOK, Leaving, MOST_THREADS, lock, message, watch};
+use crate::error::{RunError, TaskError, TaskFault};
+use crate::report::{RunReport, WorkerReport};
+
+/// Bytes of coordinates that a task should have.
+const TASK_BYTES: usize = 1 << 20;
+/// Most frames of a task.
+const TASK_FRAMES: usize = 64;
+/// Tasks of a thread that may be encoded and wait.
+const AHEAD: usize = 4;
+
+/// What is copied, and where to.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The frames, in the order in which they are written.
+    pub frames: &'a Frames,
+    /// The atoms of each.
+    pub atoms: &'a Atoms,
+    /// The output.
+    pub path: &'a Path,
+    /// Its format.
+    pub format: Format,
+    /// What is asked of it.
+    pub options: &'a WriteOptions,
+    /// Whether to replace what stands there.
+    pub force: bool,
+}
+
+/// What was written.
+#[derive(Clone, Debug)]
+pub struct Converted {
+    /// Bytes.
+    pub bytes: u64,
+    /// What a user should know: what was left out because that was allowed.
+    pub remarks: Vec<String>,
+    /// Where the time went; encoding counts as computing, writing as merging.
+    pub report: RunReport,
+}
+
+/// Copies frames to an output, which has its name only when it is whole.
+///
+/// # Errors
+/// [`RunError::Tasks`] with the first frames that failed, or [`RunError::Interrupted`]; then there is
+/// no output, and what stood there before still does.
+pub fn convert(
+    chain: &Chain,
+    request: &Request<'_>,
+    threads: usize,
+    control: &mut dyn Control,
+) -> Result<Converted, RunError> {
+    let begin = Instant::now();
+    let Request { frames, atoms, path, options, .. } = *request;
+    let failed = |error: Error| {
+        let fault = TaskFault::Input(error);
+        RunError::Tasks(vec![TaskError { task: 0, first: 0, frames: frames.len(), fault }])
+    };
+    chain.check(frames).map_err(failed)?;
+    let mut output = Output::begin(path, request.force).map_err(failed)?;
+    let (times, steps) = (chain.times(), chain.steps());
+    let number = |k: usize| frames.get(k) as usize;
+    let times: Vec<f64> = (0..frames.len()).map(|k| times[number(k)]).collect();
+    let steps: Vec<i64> = (0..frames.len()).map(|k| steps[number(k)]).collect();
+    if frames.is_empty() {
+        return Err(failed(Error::Empty { path: path.to_owned() }));
+    }
+    let raw = chain.read_raw_of(frames.get(0), atoms, &mut Scratch::default()).map_err(failed)?;
+    let first = Input::Raw { raw: &raw, time: times[0], step: steps[0] };
+    let plan = Plan { path, first, times: &times, steps: &steps, options };
+    let encoder = encoder(request.format, &plan).map_err(failed)?;
+    output.append(&encoder.head()).map_err(failed)?;
+    let per_task = (TASK_BYTES / (12 * atoms.len().max(1))).clamp(1, TASK_FRAMES);
+    let task = |begin: usize| begin..(begin + per_task).min(frames.len());
+    let tasks: Vec<_> = (0..frames.len()).step_by(per_task).map(task).collect();
+    let threads = threads.min(tasks.len()).clamp(1, MOST_THREADS);
+    let mut report =
+        RunReport { workers: vec![WorkerReport::default(); threads], ..Default::default() };
+    let line = Line {
+        chain,
+        request,
+        encoder: &*encoder,
+        times: &times,
+        steps: &steps,
+        ahead: AHEAD * threads,
+        tasks,
+        stop: Arc::default(),
+        next: AtomicUsize::new(0),
+        frames_done: AtomicUsize::new(0),
+        order: Mutex::new(Order { output, next: 0, waiting: BTreeMap::new(), errors: Vec::new() }),
+        moved: Condvar::new(),
+        workers_left: Mutex::new(threads),
+        all_left: Condvar::new(),
+    };
+    let interrupted = std::thread::scope(|scope| {
+        let line = &line;
+        for (number, worker) in report.workers.iter_mut().enumerate() {
+            let work = move || line.work(worker);
+            if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, work) {
+                drop(Leaving { left: &line.workers_left, all_left: &line.all_left });
+                if number == 0 {
+                    line.fail(0, TaskFault::NoThread(error.to_string()));
+                }
+            }
+        }
+        let done = || line.frames_done.load(Ordering::Relaxed);
+        let stop = || line.stop.store(true, Ordering::Relaxed);
+        watch(&line.workers_left, &line.all_left, &done, frames.len(), control, &stop)
+    });
+    let Order { output, errors, .. } =
+        line.order.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if interrupted {
+        return Err(RunError::Interrupted);
+    }
+    if !errors.is_empty() {
+        let mut errors = errors;
+        errors.retain(|e| !matches!(e.fault, TaskFault::Input(Error::Interrupted)));
+        errors.sort_by_key(|e| e.task);
+        return Err(RunError::Tasks(errors));
+    }
+    let bytes = output.len();
+    output.finish(&encoder.patches(frames.len() as u64)).map_err(failed)?;
+    report.passes = 1;
+    report.wall = begin.elapsed().as_secs_f64();
+    Ok(Converted { bytes, remarks: encoder.remarks().to_vec(), report })
+}
+
+/// What the workers share.
+struct Line<'a> {
+    chain: &'a Chain,
+    request: &'a Request<'a>,
+    encoder: &'a dyn Encoder,
+    times: &'a [f64],
+    steps: &'a [i64],
+    tasks: Vec<Range<usize>>,
+    /// How many tasks may be begun before the oldest one is written.
+    ahead: usize,
+    stop: Arc<AtomicBool>,
+    next: AtomicUsize,
+    frames_done: AtomicUsize,
+    order: Mutex<Order>,
+    /// A task was written.
+    moved: Condvar,
+    workers_left: Mutex<usize>,
+    all_left: Condvar,
+}
+
+/// The output, and what waits for its turn.
+struct Order {
+    output: Output,
+    /// The task whose bytes come next.
+    next: usize,
+    waiting: BTreeMap<usize, Vec<u8>>,
+    errors: Vec<TaskError>,
+}
+
+impl Line<'_> {
+    /// A worker's life.
+    fn work(&self, report: &mut WorkerReport) {
+        let _leaving = Leaving { left: &self.workers_left, all_left: &self.all_left };
+        let begin = Instant::now();
+        let mut scratch = Scratch::stopped_by(Arc::clone(&self.stop));
+        let mut workspace = Workspace::default();
+        loop {
+            let task = self.next.fetch_add(1, Ordering::Relaxed);
+            if task >= self.tasks.len() || !self.wait_for_room(task, report) {
+                break;
+            }
+            let encoded = catch_unwind(AssertUnwindSafe(|| {
+                self.encode(task, &mut scratch, &mut workspace, &mut report.stages.t_comp)
+            }));
+            let encoded =
+                encoded.unwrap_or_else(|panic| Err(TaskFault::Panicked(message(&*panic))));
+            let writing = Instant::now();
+            let written = encoded.and_then(|bytes| Ok(self.write(task, bytes)?));
+            report.stages.t_merge += writing.elapsed().as_secs_f64();
+            report.tasks += 1;
+            if let Err(fault) = written {
+                self.fail(task, fault);
+                break;
+            }
+        }
+        report.meter.add(&scratch.meter);
+        let stages = &mut report.stages;
+        stages.t_read = report.meter.read_ns as f64 / 1e9;
+        stages.t_decode = report.meter.decode_ns as f64 / 1e9;
+        stages.close(begin.elapsed().as_secs_f64());
+    }
+
+    /// Waits until the task is not too far ahead of what is written; false where all is to end.
+    fn wait_for_room(&self, task: usize, report: &mut WorkerReport) -> bool {
+        let waiting = Instant::now();
+        let mut order = lock(&self.order);
+        while task >= order.next + self.ahead && !self.stop.load(Ordering::Relaxed) {
+            let held = self.moved.wait_timeout(order, LOOK);
+            order = held.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        report.stages.t_wait += waiting.elapsed().as_secs_f64();
+        !self.stop.load(Ordering::Relaxed)
+    }
+
+    /// The bytes of a task's frames.
+    fn encode(
+        &self,
+        task: usize,
+        scratch: &mut Scratch,
+        workspace: &mut Workspace,
+        t_comp: &mut f64,
+    ) -> Result<Vec<u8>, TaskFault> {
+        let Request { frames, atoms, format, .. } = *self.request;
+        let mut bytes = Vec::new();
+        if let Some(numbers) = self.neighbours(task)
+            && self.chain.copy_frames(numbers, format, scratch, &mut bytes)?
+        {
+            self.frames_done.fetch_add(self.tasks[task].len(), Ordering::Relaxed);
+            return Ok(bytes);
+        }
+        for k in self.tasks[task].clone() {
+            let raw = self.chain.read_raw_of(frames.get(k), atoms, scratch)?;
+            let encoding = Instant::now();
+            let input = Input::Raw { raw: &raw, time: self.times[k], step: self.steps[k] };
+            self.encoder.encode(k as u64, input, workspace, &mut bytes)?;
+            *t_comp += encoding.elapsed().as_secs_f64();
+            self.frames_done.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(bytes)
+    }
+
+    /// The numbers of a task's frames, where they are neighbours of which nothing is to change.
+    fn neighbours(&self, task: usize) -> Option<Range<u64>> {
+        let Request { frames, atoms, options, .. } = *self.request;
+        let WriteOptions { precision, double, velocities, forces, .. } = *options;
+        let whole = atoms.listed_indices().is_none();
+        if !(whole && precision.is_none() && double.is_none() && velocities && forces) {
+            return None;
+        }
+        let Range { start, end } = self.tasks[task].clone();
+        let first = frames.get(start);
+        let ascending = (start..end).all(|k| frames.get(k) == first + (k - start) as u64);
+        ascending.then(|| first..first + (end - start) as u64)
+    }
+
+    /// Writes a task's bytes, and those that waited for it, or lets them wait.
+    fn write(&self, task: usize, bytes: Vec<u8>) -> Result<(), Error> {
+        let mut order = lock(&self.order);
+        order.waiting.insert(task, bytes);
+        loop {
+            let next = order.next;
+            let Some(bytes) = order.waiting.remove(&next) else { break };
+            order.output.append(&bytes)?;
+            order.next += 1;
+        }
+        self.moved.notify_all();
+        Ok(())
+    }
+
+    /// Keeps an error and ends all.
+    fn fail(&self, task: usize, fault: TaskFault) {
+        let range = self.tasks[task].clone();
+        let (first, frames) = (range.start, range.len());
+        lock(&self.order).errors.push(TaskError { task, first, frames, fault });
+        self.stop.store(true, Ordering::Relaxed);
+        self.moved.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! The laws of a copy: whole or not there, the same bytes for any threads.
+
+use super::super::tests::{Quiet, made, opened};
+use super::*;
+use trajet_io::Field;
+
+fn copied(threads: usize, format: Format, name: &str) -> (tempfile::TempDir, Vec<u8>) {
+    let made = made(700);
+    let chain = opened(&made);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    let frames = Frames::Strided { first: 699, step: -3, count: 200 };
+    let atoms = Atoms::listed(&[5, 0, 3], 7).unwrap();
+    let options = WriteOptions::default();
+    let request = Request {
+        frames: &frames,
+        atoms: &atoms,
+        path: &path,
+        format,
+        options: &options,
+        force: false,
+    };
+    let done = convert(&chain, &request, threads, &mut Quiet::default()).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    assert_eq!(done.bytes, bytes.len() as u64);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
+    let again = convert(&chain, &request, threads, &mut Quiet::default());
+    let Err(RunError::Tasks(errors)) = again else { panic!("an output that is there") };
+    assert!(matches!(errors[0].fault, TaskFault::Input(Error::Exists { .. })));
+    (folder, bytes)
+}
+
+#[test]
+fn any_number_of_threads_writes_the_same_bytes() {
+    for (format, name) in [
+        (Format::Xtc, "c.xtc"),
+        (Format::Trr, "c.trr"),
+        (Format::Dcd, "c.dcd"),
+        (Format::Ncdf, "c.nc"),
+    ] {
+        let (folder, serial) = copied(1, format, name);
+        for threads in [2, 7] {
+            assert!(copied(threads, format, name).1 == serial, "{name} {threads}");
+        }
+        let options = trajet_io::OpenOptions { sidecar: false, ..Default::default() };
+        let copy = crate::open(&[folder.path().join(name)], &options, 1, &mut Quiet::default());
+        let copy = copy.unwrap();
+        assert_eq!((copy.n_frames(), copy.n_atoms()), (200, 3));
+        let raw = copy.read_raw(1, &mut Scratch::default()).unwrap();
+        assert!(raw.holds(Field::Positions));
+    }
+}
+
+#[test]
+fn a_stop_leaves_nothing_behind() {
+    let made = made(20_000);
+    let chain = opened(&made);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("c.xtc");
+    let (frames, atoms) = (Frames::all(20_000), Atoms::all(7));
+    let options = WriteOptions::default();
+    let request = Request {
+        frames: &frames,
+        atoms: &atoms,
+        path: &path,
+        format: Format::Xtc,
+        options: &options,
+        force: false,
+    };
+    let mut control = Quiet::default();
+    control.stop_at_once = true;
+    assert!(matches!(convert(&chain, &request, 2, &mut control), Err(RunError::Interrupted)));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn whole_frames_are_copied_without_decoding() {
+    let made = made(700);
+    let chain = opened(&made);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("c.xtc");
+    let frames = Frames::Strided { first: 100, step: 1, count: 500 };
+    let (atoms, options) = (Atoms::all(7), WriteOptions::default());
+    let request = Request {
+        frames: &frames,
+        atoms: &atoms,
+        path: &path,
+        format: Format::Xtc,
+        options: &options,
+        force: false,
+    };
+    let done = convert(&chain, &request, 2, &mut Quiet::default()).unwrap();
+    let source = std::fs::read(&made.path).unwrap();
+    let frame = source.len() / 700;
+    assert!(std::fs::read(&path).unwrap() == source[100 * frame..600 * frame]);
+    let decoded: u64 = done.report.workers.iter().map(|w| w.meter.atoms_decoded).sum();
+    assert_eq!(decoded, 0);
+}

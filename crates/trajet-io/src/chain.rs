@@ -1,0 +1,619 @@
+//! Files that are one trajectory. Frames are numbered through; times and steps are those of the files.
+//!
+//! A chain is read as the file would be that holds the same frames one after the other. A file alone
+//! is a chain too. Frames that files repeat where one goes on after another are kept unless the chain
+//! is to be continuous: then files are put in the order of their first times, and of frames from the
+//! first time of a later file on those of the later file are kept, as by gmx trjcat and MDAnalysis'
+//! ChainReader (departure: several formats, gaps and single frames are taken, and times are compared
+//! as closely as single precision tells them apart).
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::reader::{OpenOptions, Opening, ParallelFor, Reader, Scratch, Wanted};
+use crate::source::Handles;
+use crate::{Atoms, Error, Format, FrameIndex, FrameMeta, Frames, IndexState, Raw};
+
+/// Most files of a chain that are open at the same time, beside those that are read just then.
+pub const MOST_OPEN: usize = 64;
+/// Wanted frames of a list, behind those that are read now, that a file's reader is shown.
+const AHEAD: usize = 1024;
+/// Most files that a remark names.
+const MOST_NAMED: usize = 5;
+
+/// A trajectory of one or several files.
+pub struct Chain {
+    segments: Vec<Segment>,
+    runs: Vec<Run>,
+    n_frames: u64,
+    remarks: Vec<String>,
+}
+
+/// A file of a chain.
+pub struct Segment {
+    /// Reads it.
+    pub reader: Arc<dyn Reader>,
+    /// Frames of it that the chain leaves out, because a later file repeats them.
+    pub dropped: usize,
+}
+
+/// Neighbouring frames of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Run {
+    /// Their numbers in the chain.
+    frames: Range<u64>,
+    /// Their file.
+    segment: usize,
+    /// The number in the file of the first of them.
+    first: u64,
+}
+
+/// Where a frame of a chain is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Which file.
+    pub segment: usize,
+    /// The frame's number in it.
+    pub frame: u64,
+}
+
+/// Opens files that are one trajectory, several at a time, with more threads for larger ones.
+///
+/// # Errors
+/// As [`crate::open`], of the first file in order that has one; [`Error::ChainAtoms`].
+///
+/// # Panics
+/// If there is no path.
+pub fn open(
+    paths: &[PathBuf],
+    options: &OpenOptions,
+    threads: &dyn ParallelFor,
+) -> Result<Chain, Error> {
+    if let [path] = paths {
+        return Ok(Chain::from(crate::open(path, options, threads)?));
+    }
+    let handles = options.handles.clone().unwrap_or_else(|| Arc::new(Handles::new(MOST_OPEN)));
+    let options = OpenOptions { handles: Some(handles), ..options.clone() };
+    let sizes: Vec<u64> =
+        paths.iter().map(|path| std::fs::metadata(path).map_or(0, |m| m.len())).collect();
+    let all = sizes.iter().sum::<u64>().max(1);
+    let opened: Vec<Mutex<Option<Opened>>> = paths.iter().map(|_| Mutex::default()).collect();
+    // What stands behind a file that cannot be opened is not looked at; what stands before it is, so
+    // that the error is the same for any number of threads.
+    let bad = AtomicUsize::new(usize::MAX);
+    threads.each(paths.len(), &|k| {
+        if k > bad.load(Ordering::Relaxed) || options.watch.stop.load(Ordering::Relaxed) {
+            return;
+        }
+        let share = threads.width() as f64 * (sizes[k] as f64 / all as f64);
+        let share = Share { threads, width: (share.ceil() as usize).max(1) };
+        let reader = crate::open(&paths[k], &options, &share);
+        if reader.is_err() {
+            bad.fetch_min(k, Ordering::Relaxed);
+        }
+        *opened[k].lock().unwrap_or_else(PoisonError::into_inner) = Some(reader);
+    });
+    let mut readers = Vec::with_capacity(paths.len());
+    for one in opened {
+        let one = one.into_inner().unwrap_or_else(PoisonError::into_inner);
+        readers.push(one.unwrap_or(Err(Error::Interrupted))?);
+    }
+    Chain::join(readers, options.continuous)
+}
+
+type Opened = Result<Arc<dyn Reader>, Error>;
+
+/// A part of the threads.
+struct Share<'a> {
+    threads: &'a dyn ParallelFor,
+    width: usize,
+}
+
+impl ParallelFor for Share<'_> {
+    fn width(&self) -> usize {
+        self.width
+    }
+    fn each(&self, n: usize, work: &(dyn Fn(usize) + Sync)) {
+        self.threads.each(n, work);
+    }
+}
+
+impl From<Arc<dyn Reader>> for Chain {
+    /// The chain of one file.
+    fn from(reader: Arc<dyn Reader>) -> Self {
+        let n_frames = reader.index().n_frames() as u64;
+        let runs = vec![Run { frames: 0..n_frames, segment: 0, first: 0 }];
+        let segments = vec![Segment { reader, dropped: 0 }];
+        Chain { segments, runs, n_frames, remarks: Vec::new() }
+    }
+}
+
+impl Chain {
+    /// Files as one trajectory.
+    ///
+    /// # Errors
+    /// [`Error::ChainAtoms`].
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn join(mut readers: Vec<Arc<dyn Reader>>, continuous: bool) -> Result<Chain, Error> {
+        let first = &readers[0];
+        let expected = first.index().n_atoms();
+        for reader in &readers[1..] {
+            let found = reader.index().n_atoms();
+            if found != expected {
+                let (path, first) = (reader.source().path(), first.source().path());
+                let (path, first) = (path.to_owned(), first.to_owned());
+                return Err(Error::ChainAtoms { path, found, first, expected });
+            }
+        }
+        let mut remarks = Vec::new();
+        let all = |reader: &Arc<dyn Reader>| 0..reader.index().n_frames();
+        let mut kept: Vec<Vec<Range<usize>>> =
+            readers.iter().map(|reader| std::iter::once(all(reader)).collect()).collect();
+        if continuous {
+            remarks.extend(in_order_of_times(&mut readers));
+            kept = without_repeats(&readers);
+            remarks.extend(dropped_remarks(&readers, &kept));
+        } else {
+            remarks.extend(seam_remark(&readers));
+        }
+        let (mut segments, mut runs, mut n_frames) = (Vec::new(), Vec::new(), 0);
+        for (segment, (reader, kept)) in readers.into_iter().zip(kept).enumerate() {
+            let dropped = reader.index().n_frames() - n_kept(&kept);
+            for run in kept {
+                let frames = n_frames..n_frames + run.len() as u64;
+                n_frames = frames.end;
+                runs.push(Run { frames, segment, first: run.start as u64 });
+            }
+            segments.push(Segment { reader, dropped });
+        }
+        Ok(Chain { segments, runs, n_frames, remarks })
+    }
+
+    /// The files, in the order of their frames.
+    pub fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
+
+    /// The first file.
+    pub fn path(&self) -> &Path {
+        self.segments[0].reader.source().path()
+    }
+
+    /// The format, or those of the files.
+    pub fn format(&self) -> String {
+        let mut names: Vec<&str> = Vec::new();
+        for segment in &self.segments {
+            let name = segment.reader.format();
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names.join(", ")
+    }
+
+    /// Atoms of every frame.
+    pub fn n_atoms(&self) -> usize {
+        self.segments[0].reader.index().n_atoms()
+    }
+
+    /// Frames of all files, without those that are left out.
+    pub fn n_frames(&self) -> usize {
+        self.n_frames as usize
+    }
+
+    /// Time of each frame, ps.
+    pub fn times(&self) -> Cow<'_, [f64]> {
+        self.gather(FrameIndex::times)
+    }
+
+    /// Integration step of each frame.
+    pub fn steps(&self) -> Cow<'_, [i64]> {
+        self.gather(FrameIndex::steps)
+    }
+
+    /// Where each frame begins in its file.
+    pub fn offsets(&self) -> Cow<'_, [u64]> {
+        self.gather(FrameIndex::offsets)
+    }
+
+    fn gather<T: Clone>(&self, of: impl Fn(&FrameIndex) -> &[T]) -> Cow<'_, [T]> {
+        if let [only] = &self.segments[..] {
+            return Cow::Borrowed(of(only.reader.index()));
+        }
+        let mut all = Vec::with_capacity(self.n_frames());
+        for run in &self.runs {
+            let first = run.first as usize;
+            let len = (run.frames.end - run.frames.start) as usize;
+            let index = self.segments[run.segment].reader.index();
+            all.extend_from_slice(&of(index)[first..first + len]);
+        }
+        Cow::Owned(all)
+    }
+
+    /// Bytes of all files.
+    pub fn size(&self) -> u64 {
+        self.segments.iter().map(|segment| segment.reader.source().size()).sum()
+    }
+
+    /// Bytes of unfinished frames that were left out because that was allowed.
+    pub fn truncated_tail(&self) -> u64 {
+        self.segments.iter().map(|segment| segment.reader.truncated_tail()).sum()
+    }
+
+    /// What opening cost, over all files; the sidecar is that of the first one.
+    pub fn opening(&self) -> Opening {
+        let mut all = self.segments[0].reader.opening().clone();
+        for segment in &self.segments[1..] {
+            let one = segment.reader.opening();
+            all.state = all.state.max(one.state);
+            all.meter.add(&one.meter);
+            all.open_ns += one.open_ns;
+            all.index_ns += one.index_ns;
+        }
+        all
+    }
+
+    /// What a user should know of how the files follow one another.
+    pub fn chain_remarks(&self) -> &[String] {
+        &self.remarks
+    }
+
+    /// What a user should know: of the chain, then of each file.
+    pub fn remarks(&self) -> Vec<String> {
+        let mut remarks = self.remarks.clone();
+        for segment in &self.segments {
+            let reader = &segment.reader;
+            if self.segments.len() == 1 {
+                remarks.extend(reader.remarks());
+                continue;
+            }
+            let path = reader.source().path().display();
+            match reader.truncated_tail() {
+                0 => (),
+                n => remarks.push(format!(
+                    "{path}: {n} bytes of an unfinished frame at the end are left out"
+                )),
+            }
+            remarks.extend(reader.remarks().iter().map(|remark| format!("{path}: {remark}")));
+        }
+        remarks
+    }
+
+    /// Where a frame is kept.
+    ///
+    /// # Panics
+    /// If there is no such frame.
+    pub fn place(&self, frame: u64) -> Place {
+        let run = self.run_of(frame);
+        Place { segment: run.segment, frame: run.within(frame) }
+    }
+
+    /// The file that holds a frame.
+    ///
+    /// # Panics
+    /// If there is no such frame.
+    pub fn path_of(&self, frame: u64) -> &Path {
+        self.segments[self.place(frame).segment].reader.source().path()
+    }
+
+    fn run_of(&self, frame: u64) -> &Run {
+        &self.runs[self.runs.partition_point(|run| run.frames.end <= frame)]
+    }
+
+    /// Checks that every wanted frame exists.
+    ///
+    /// # Errors
+    /// [`Error::FrameOutOfRange`] with the largest frame asked for.
+    pub fn check(&self, frames: &Frames) -> Result<(), Error> {
+        match frames.largest() {
+            Some(frame) if frame >= self.n_frames => Err(Error::FrameOutOfRange {
+                path: self.path().to_owned(),
+                frame: frame as i64,
+                n_frames: self.n_frames,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads frames as [`Reader::read_into`] does.
+    ///
+    /// # Errors
+    /// As that; where there are several files, as [`Error::InChain`].
+    ///
+    /// # Panics
+    /// As that.
+    pub fn read_into(
+        &self,
+        wanted: &Wanted<'_>,
+        positions: Range<usize>,
+        scratch: &mut Scratch,
+        out: &mut [f32],
+        meta: &mut FrameMeta,
+    ) -> Result<(), Error> {
+        if let [only] = &self.segments[..] {
+            return only.reader.read_into(wanted, positions, scratch, out, meta);
+        }
+        let Wanted { frames, atoms, field } = *wanted;
+        let frame_len = atoms.len() * 3;
+        assert_eq!(out.len(), positions.len() * frame_len, "size of the output");
+        self.check(frames)?;
+        let mut rest = out;
+        let mut at = positions.start;
+        while at < positions.end {
+            let run = self.run_of(frames.get(at));
+            let stretch = run.stretch(frames, at, positions.end);
+            let here = at..positions.end.min(at + stretch.len());
+            let (out, others) = rest.split_at_mut(here.len() * frame_len);
+            let before = meta.frames.len();
+            let wanted = Wanted { frames: &stretch, atoms, field };
+            let reader = &self.segments[run.segment].reader;
+            let read = reader.read_into(&wanted, 0..here.len(), scratch, out, meta);
+            for (number, position) in meta.frames[before..].iter_mut().zip(here.clone()) {
+                *number = frames.get(position);
+            }
+            if let Err(error) = read {
+                let failed = here.start + (meta.frames.len() - before);
+                return Err(self.in_chain(error, frames.get(failed.min(here.end - 1))));
+            }
+            rest = others;
+            at = here.end;
+        }
+        Ok(())
+    }
+
+    /// Reads one frame as its format stores it.
+    ///
+    /// # Errors
+    /// As [`Chain::read_into`].
+    pub fn read_raw(&self, frame: u64, scratch: &mut Scratch) -> Result<Raw, Error> {
+        self.check(&Frames::Strided { first: frame, step: 1, count: 1 })?;
+        let Place { segment, frame: within } = self.place(frame);
+        let read = self.segments[segment].reader.read_raw(within, scratch);
+        read.map_err(|error| self.in_chain(error, frame))
+    }
+
+    /// Appends the bytes of neighbouring frames as they stand in one file of a format; false, and
+    /// nothing is appended, where they stand in several, in another format, or not for themselves.
+    ///
+    /// # Errors
+    /// As [`Chain::read_into`].
+    ///
+    /// # Panics
+    /// If there is no frame, or no such one.
+    pub fn copy_frames(
+        &self,
+        frames: Range<u64>,
+        format: Format,
+        scratch: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, Error> {
+        let run = self.run_of(frames.start);
+        let reader = &self.segments[run.segment].reader;
+        if frames.end > run.frames.end || reader.format() != format.name() {
+            return Ok(false);
+        }
+        let within = run.within(frames.start)..run.within(frames.end - 1) + 1;
+        let copied = reader.copy_frames(within, scratch, out);
+        copied.map_err(|error| self.in_chain(error, frames.start))
+    }
+
+    /// Reads some atoms of one frame as its format stores them.
+    ///
+    /// # Errors
+    /// As [`Chain::read_into`].
+    pub fn read_raw_of(
+        &self,
+        frame: u64,
+        atoms: &Atoms,
+        scratch: &mut Scratch,
+    ) -> Result<Raw, Error> {
+        self.check(&Frames::Strided { first: frame, step: 1, count: 1 })?;
+        let Place { segment, frame: within } = self.place(frame);
+        let read = self.segments[segment].reader.read_raw_of(within, atoms, scratch);
+        read.map_err(|error| self.in_chain(error, frame))
+    }
+
+    /// The error of a file, in terms of the chain where there are several.
+    fn in_chain(&self, error: Error, chained: u64) -> Error {
+        if self.segments.len() == 1 || matches!(error, Error::Interrupted) {
+            return error;
+        }
+        Error::InChain { error: Box::new(error), frame: self.place(chained).frame, chained }
+    }
+}
+
+impl Run {
+    /// The number in its file of a frame of the chain.
+    fn within(&self, frame: u64) -> u64 {
+        frame - self.frames.start + self.first
+    }
+
+    /// The wanted frames from position `at` on, as far as they lie in this run, by their numbers in
+    /// the file. Of a list that goes on behind `end` only as much as helps to read ahead.
+    fn stretch(&self, frames: &Frames, at: usize, end: usize) -> Frames {
+        match frames {
+            Frames::Strided { step, count, .. } => {
+                let frame = frames.get(at);
+                let room = match *step {
+                    0 => u64::MAX,
+                    up @ 1.. => (self.frames.end - 1 - frame) / up.unsigned_abs() + 1,
+                    down => (frame - self.frames.start) / down.unsigned_abs() + 1,
+                };
+                let count = room.min((count - at) as u64) as usize;
+                Frames::Strided { first: self.within(frame), step: *step, count }
+            }
+            Frames::Listed(list) => {
+                let here = |&&frame: &&u64| self.frames.contains(&frame);
+                let needed = list[at..end].iter().take_while(here).count();
+                let mut len = needed;
+                if at + needed == end {
+                    // Nobody reads ahead over a step back.
+                    let ahead = list[end - 1..].windows(2).take_while(|pair| pair[0] < pair[1]);
+                    let ahead = ahead.map(|pair| &pair[1]).take_while(here);
+                    len += ahead.take(AHEAD).count();
+                }
+                list[at..at + len]
+                    .iter()
+                    .map(|&frame| self.within(frame))
+                    .collect::<Vec<_>>()
+                    .into()
+            }
+        }
+    }
+}
+
+impl From<Vec<u64>> for Frames {
+    fn from(list: Vec<u64>) -> Self {
+        Frames::Listed(list.into())
+    }
+}
+
+fn n_kept(kept: &[Range<usize>]) -> usize {
+    kept.iter().map(Range::len).sum()
+}
+
+fn name(reader: &Arc<dyn Reader>) -> String {
+    reader.source().path().display().to_string()
+}
+
+/// How far apart times around `time` may be and still be the same: two roundings to single precision.
+fn slack(time: f64) -> f64 {
+    2.0 * f64::from(f32::EPSILON) * time.abs()
+}
+
+/// Whether frame `k` was written at `limit` or later, where times may be rounded to single precision.
+/// Frames that are closer together than that are told apart by half of what lies between them.
+fn is_from(times: &[f64], k: usize, limit: f64) -> bool {
+    let gap = |a: usize, b: usize| times.get(b).map_or(f64::INFINITY, |t| (t - times[a]).abs());
+    let half_a_step = gap(k.saturating_sub(1), k.max(1)) / 2.0;
+    times[k] >= limit - slack(limit).min(half_a_step)
+}
+
+/// Puts files in the order of their first times; says so where that is another one.
+fn in_order_of_times(readers: &mut [Arc<dyn Reader>]) -> Option<String> {
+    let first = |reader: &Arc<dyn Reader>| reader.index().times()[0];
+    if readers.is_sorted_by(|a, b| first(a).total_cmp(&first(b)).is_le()) {
+        return None;
+    }
+    readers.sort_by(|a, b| first(a).total_cmp(&first(b)));
+    let names: Vec<String> = readers.iter().take(MOST_NAMED).map(name).collect();
+    let more = if readers.len() > MOST_NAMED { ", …" } else { "" };
+    Some(format!("files are in the order of their first times: {}{more}", names.join(", ")))
+}
+
+/// The frames of each file that no later one repeats.
+fn without_repeats(readers: &[Arc<dyn Reader>]) -> Vec<Vec<Range<usize>>> {
+    let mut limit = f64::INFINITY;
+    let mut kept: Vec<_> = readers
+        .iter()
+        .rev()
+        .map(|reader| {
+            let times = reader.index().times();
+            let mut runs: Vec<Range<usize>> = Vec::new();
+            for k in (0..times.len()).filter(|&k| !is_from(times, k, limit)) {
+                match runs.last_mut() {
+                    Some(run) if run.end == k => run.end += 1,
+                    _ => runs.push(k..k + 1),
+                }
+            }
+            limit = limit.min(times[0]);
+            runs
+        })
+        .collect();
+    kept.reverse();
+    kept
+}
+
+/// How many frames are left out, and what else is lost with them.
+fn dropped_remarks(readers: &[Arc<dyn Reader>], kept: &[Vec<Range<usize>>]) -> Vec<String> {
+    let dropped = |k: usize| readers[k].index().n_frames() - n_kept(&kept[k]);
+    let all: usize = (0..readers.len()).map(dropped).sum();
+    let seams = (0..readers.len()).filter(|&k| dropped(k) > 0).count();
+    let mut remarks = vec![format!(
+        "{all} frames were dropped at {seams} of {} seams: later files have their times again",
+        readers.len() - 1
+    )];
+    // Where a later file ended before the one that it replaces, nothing stands for what is dropped.
+    let spans: Vec<Option<(f64, f64)>> = readers
+        .iter()
+        .zip(kept)
+        .map(|(reader, kept)| {
+            let times = reader.index().times();
+            Some((times[kept.first()?.start], times[kept.last()?.end - 1]))
+        })
+        .collect();
+    let covered = |later: &[Option<(f64, f64)>], t: f64| {
+        later.iter().flatten().any(|&(a, b)| t >= a - slack(a) && t <= b + slack(b))
+    };
+    let mut lost = 0;
+    for (k, (reader, kept)) in readers.iter().zip(kept).enumerate() {
+        let times = reader.index().times();
+        let mut is_kept = vec![false; times.len()];
+        kept.iter().for_each(|run| is_kept[run.clone()].fill(true));
+        let dropped = times.iter().zip(&is_kept).filter(|(_, is_kept)| !**is_kept);
+        lost += dropped.filter(|(t, _)| !covered(&spans[k + 1..], **t)).count();
+    }
+    if lost > 0 {
+        remarks.push(format!(
+            "{lost} of the dropped frames lie where the later files have none: no other frame stands \
+             for them"
+        ));
+    }
+    for (reader, _) in readers.iter().zip(kept).filter(|(_, kept)| kept.is_empty()) {
+        remarks.push(format!(
+            "{}: none of its {} frames is kept: later files have their times",
+            name(reader),
+            reader.index().n_frames()
+        ));
+    }
+    remarks
+}
+
+/// Says where a file does not go on in time where the one before it ended.
+fn seam_remark(readers: &[Arc<dyn Reader>]) -> Option<String> {
+    let back = |pair: &&[Arc<dyn Reader>]| {
+        let (times, next) = (pair[0].index().times(), pair[1].index().times());
+        is_from(times, times.len() - 1, next[0])
+    };
+    let seams: Vec<_> = readers.windows(2).filter(back).collect();
+    let [a, b] = seams.first()? else { unreachable!("windows of two") };
+    // As short as single precision has them: 55.999996, not 55.999996185302734.
+    let last = a.index().times()[a.index().n_frames() - 1] as f32;
+    Some(format!(
+        "times overlap or step back at {} of {} seams, first from {last} ps ({}) to {} ps ({}): all \
+         frames are kept; --continuous (continuous=True) drops those that a later file repeats",
+        seams.len(),
+        readers.len() - 1,
+        name(a),
+        b.index().times()[0] as f32,
+        name(b)
+    ))
+}
+
+impl IndexState {
+    /// How much work the index of several files was: that of the one that took most.
+    fn max(self, other: IndexState) -> IndexState {
+        let work = |state| match state {
+            IndexState::Computed => 0,
+            IndexState::Loaded => 1,
+            IndexState::Extended => 2,
+            IndexState::Built => 3,
+        };
+        if work(self) >= work(other) { self } else { other }
+    }
+}
+
+impl std::fmt::Debug for Chain {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let paths = self.segments.iter().map(|segment| segment.reader.source().path());
+        f.debug_list().entries(paths).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,227 @@
+//! Frames to the bytes of a DCD file: little endian, as CHARMM writes them since version 24.
+//!
+//! The format holds no times, but a step of time, the first step and the steps between frames. Readers
+//! compute the time of frame `k` as `(k + first / steps) * steps * time step`.
+
+use super::frame::Frame;
+use super::head::PS_PER_AKMA;
+use crate::rules::Rules;
+use crate::writer::{self, Format, Input, Patch, Plan, Workspace, put};
+use crate::{Error, Field, Raw};
+
+/// The version of CHARMM from which on files look like this.
+const VERSION: i32 = 24;
+/// The one title, of 80 characters.
+const TITLE: &str = "Created by trajet";
+/// Where the numbers of frames and of steps stand.
+const COUNTS_AT: [u64; 2] = [8, 20];
+/// More atoms would need records of 2 GiB.
+const MOST_ATOMS: usize = (i32::MAX / 4) as usize;
+
+/// Makes the head and the frames of a DCD file.
+#[derive(Debug)]
+pub struct Encoder {
+    rules: Rules,
+    clock: Clock,
+    n_frames: u64,
+    has_cell: bool,
+    has_fourth: bool,
+}
+
+impl Encoder {
+    /// Makes sure that the times and the first frame can be held.
+    ///
+    /// # Errors
+    /// [`Error::CannotHold`].
+    pub fn new(plan: &Plan<'_>) -> Result<Encoder, Error> {
+        let mut rules = Rules::new(Format::Dcd, plan, Some(&[Field::Positions]))?;
+        if rules.n_atoms > MOST_ATOMS {
+            let what = format!("{} atoms", rules.n_atoms);
+            return Err(rules.cannot_hold(0, what, "choose fewer atoms"));
+        }
+        let clock = Clock::of(plan.times, plan.steps);
+        let late = plan.times.iter().enumerate().find(|&(k, &time)| !clock.agrees(k as u64, time));
+        if let Some((k, &time)) = late {
+            rules.lose(k as u64, &[irregular(&clock, k as u64, time)])?;
+            let lost = irregular(&clock, k as u64, time);
+            rules.remarks.push(format!("lost, as DCD holds equal steps of time only: {lost}"));
+        }
+        let keeps = |(k, &step): (usize, &i64)| step == clock.step(k as u64);
+        if !plan.steps.iter().enumerate().all(keeps) {
+            rules.remarks.push("DCD keeps the times, but not the numbers of the steps".to_owned());
+        }
+        let (has_cell, has_fourth) = match plan.first {
+            Input::Raw { raw: Raw::Dcd(frame), .. } => (frame.cell.is_some(), frame.axes.len() > 3),
+            _ => (!rules.cell(0, &plan.first)?[0].is_nan(), false),
+        };
+        let n_frames = plan.times.len() as u64;
+        Ok(Encoder { rules, clock, n_frames, has_cell, has_fourth })
+    }
+
+    /// Frames and steps, as the head counts them.
+    fn counts(&self, n_frames: u64) -> [i32; 2] {
+        let word = |n: u64| i32::try_from(n).unwrap_or(i32::MAX);
+        [word(n_frames), word(n_frames.saturating_mul(self.clock.steps as u64))]
+    }
+
+    /// The six numbers of the record of the cell.
+    fn cell(&self, number: u64, frame: &Input<'_>) -> Result<[f64; 6], Error> {
+        if let Input::Raw { raw: Raw::Dcd(Frame { cell: Some(cell), .. }), .. } = *frame {
+            return Ok(*cell);
+        }
+        let [a, b, c, alpha, beta, gamma] = self.rules.cell(number, frame)?;
+        if a.is_nan() {
+            return Ok([0.0; 6]);
+        }
+        // Cosines of right angles: these alone are the same to all programs.
+        if [alpha, beta, gamma] == [90.0; 3] {
+            return Ok([a, 0.0, b, 0.0, 0.0, c]);
+        }
+        Ok([a, gamma, b, beta, alpha, c])
+    }
+}
+
+/// What would be lost of a time.
+fn irregular(clock: &Clock, frame: u64, time: f64) -> String {
+    let due = clock.time(frame);
+    format!("the time {time} ps of frame {frame}, where equal steps of time lead to {due} ps")
+}
+
+impl writer::Encoder for Encoder {
+    fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    fn head(&self) -> Vec<u8> {
+        let Clock { first, steps, delta, .. } = self.clock;
+        let mut control = [0; 20];
+        let [n_frames, n_steps] = self.counts(self.n_frames);
+        control[..4].copy_from_slice(&[n_frames, first, steps, n_steps]);
+        control[9] = delta.to_bits() as i32;
+        control[10] = i32::from(self.has_cell);
+        control[11] = i32::from(self.has_fourth);
+        control[19] = VERSION;
+        let mut main = b"CORD".to_vec();
+        put(&mut main, &control, i32::to_le_bytes);
+        let mut titles = 1i32.to_le_bytes().to_vec();
+        titles.extend(format!("{TITLE:80}").bytes());
+        let mut head = Vec::new();
+        for record in [&main, &titles, &(self.rules.n_atoms as i32).to_le_bytes().to_vec()] {
+            framed(&mut head, record.len(), |head| head.extend(record));
+        }
+        head
+    }
+
+    fn frame(
+        &self,
+        number: u64,
+        input: &Input<'_>,
+        Workspace { floats, .. }: &mut Workspace,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        if !self.clock.agrees(number, input.time()) {
+            self.rules.lose(number, &[irregular(&self.clock, number, input.time())])?;
+        }
+        let cell = self.cell(number, input)?;
+        if self.has_cell {
+            framed(out, 48, |out| put(out, &cell, f64::to_le_bytes));
+        } else if cell[0] != 0.0 {
+            self.rules.lose(number, &["a cell, where its first frame has none".to_owned()])?;
+        }
+        let n_axes = if self.has_fourth { 4 } else { 3 };
+        if let Input::Raw { raw: Raw::Dcd(Frame { axes, .. }), .. } = *input {
+            if axes.len() != n_axes {
+                let what = format!("{} dimensions, where its first frame has {n_axes}", axes.len());
+                return Err(self.rules.cannot_hold(number, what, "write a file of its own"));
+            }
+            for axis in axes {
+                framed(out, 4 * axis.len(), |out| put(out, axis, f32::to_le_bytes));
+            }
+            return Ok(());
+        }
+        let positions = input.vectors(Field::Positions, floats).unwrap_or_default();
+        for axis in 0..3 {
+            framed(out, 4 * positions.len(), |out| put(out, positions, |p| p[axis].to_le_bytes()));
+        }
+        if self.has_fourth {
+            framed(out, 4 * positions.len(), |out| put(out, positions, |_| [0; 4]));
+        }
+        Ok(())
+    }
+
+    fn patches(&self, n_frames: u64) -> Vec<Patch> {
+        let counts = self.counts(n_frames);
+        let patch =
+            |k: usize| Patch { offset: COUNTS_AT[k], bytes: counts[k].to_le_bytes().into() };
+        vec![patch(0), patch(1)]
+    }
+}
+
+/// Appends a record between its two markers.
+fn framed(out: &mut Vec<u8>, length: usize, body: impl FnOnce(&mut Vec<u8>)) {
+    let marker = (length as u32).to_le_bytes();
+    out.extend(marker);
+    body(out);
+    out.extend(marker);
+}
+
+/// What the head says of time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Clock {
+    /// Step of the first frame.
+    first: i32,
+    /// Steps between frames, at least one.
+    steps: i32,
+    /// Time of a step, in CHARMM's unit.
+    delta: f32,
+}
+
+impl Clock {
+    /// What comes closest to these times, and to these steps where that costs no time.
+    fn of(times: &[f64], steps: &[i64]) -> Clock {
+        let begin = times.first().copied().unwrap_or(0.0);
+        let n = times.len();
+        let first_step = steps.first().copied().unwrap_or(0);
+        // Of one frame alone the time since step 0 is the only measure.
+        let (apart, between) = match n {
+            0 | 1 if first_step > 0 => (first_step, begin),
+            0 | 1 if begin != 0.0 => (1, begin),
+            0 | 1 => (1, 1.0),
+            _ => (steps[1] - first_step, (times[n - 1] - begin) / (n - 1) as f64),
+        };
+        let as_stepped = Clock::new(first_step, apart, between);
+        // Frames, not steps, are counted where steps and times do not begin together.
+        let as_counted = Clock::new((begin / between).round() as i64, 1, between);
+        let fitting = [as_stepped, as_counted].into_iter().flatten();
+        let all = |clock: &Clock| (0..).zip(times).all(|(k, &time)| clock.agrees(k, time));
+        let begun_anew = Clock { first: 0, steps: 1, delta: (between / PS_PER_AKMA) as f32 };
+        fitting.clone().find(all).unwrap_or(begun_anew)
+    }
+
+    fn new(first: i64, steps: i64, between: f64) -> Option<Clock> {
+        let (first, steps) = (i32::try_from(first).ok()?, i32::try_from(steps).ok()?);
+        let delta = (between / f64::from(steps) / PS_PER_AKMA) as f32;
+        (steps > 0 && delta.is_finite()).then_some(Clock { first, steps, delta })
+    }
+
+    /// The time that readers compute, ps.
+    fn time(&self, frame: u64) -> f64 {
+        let first = f64::from(self.first) / f64::from(self.steps);
+        (frame as f64 + first) * self.between()
+    }
+
+    /// ps between frames.
+    fn between(&self) -> f64 {
+        f64::from(self.delta) * PS_PER_AKMA * f64::from(self.steps)
+    }
+
+    fn step(&self, frame: u64) -> i64 {
+        i64::from(self.first) + frame as i64 * i64::from(self.steps)
+    }
+
+    /// Whether a time is the one that readers compute, as exactly as floats tell times.
+    fn agrees(&self, frame: u64, time: f64) -> bool {
+        let allowed = 1e-6 * time.abs() + 1e-3 * self.between().abs();
+        (self.time(frame) - time).abs() <= allowed
+    }
+}

@@ -1,0 +1,436 @@
+//! H5MD, the HDF5 layout for molecular data, and that of mdtraj.
+//!
+//! Source: P. de Buyl, P. H. Colberg, F. Höfling, "H5MD: A structured, efficient, and portable file
+//! format for molecular data", Comput. Phys. Commun. 185, 1546 (2014), and its specification 1.1; the
+//! "MDTraj HDF5 format specification" 1.1. HDF5's own library looks at the tables of a file, outside of
+//! this crate, and tells here where the numbers stand ([`Description`]); they are read, unpacked and
+//! converted here, because that library lets one thread in at a time. Numbers are equal to those of
+//! MDAnalysis: doubles are rounded to floats, then multiplied. Departures:
+//!
+//! 1. Chunks that were never written are an error, where HDF5 yields its filling (zero).
+//! 2. Velocities and forces belong to the positions of the same step; where there are none, they are NaN.
+
+mod frame;
+mod layout;
+mod pack;
+mod unpack;
+
+use std::time::Instant;
+
+use crate::block::turned_vectors;
+use crate::index::{Found, Stamp};
+use crate::indexed::Indexed;
+use crate::ncdf::Values;
+use crate::reader::{self, Field, OpenOptions, Opening, Said, Scratch, Wanted};
+use crate::source::{Meter, Source, Window};
+use crate::{Error, Fault, FrameIndex, Frames, IndexState, Raw};
+pub use frame::{Frame, Stored};
+pub use layout::{Boxes, Chunk, Description, Filters, Form, Layout, NO_ROW, Series, Storage};
+use layout::{Part, Piece};
+pub use pack::{Packed, Packing, pack};
+use unpack::{Numbers, Unpacker, Want};
+
+/// Unpacked bytes that a worker keeps of one row of chunks; chunks beyond that are unpacked again.
+const MOST_KEPT: usize = 64 << 20;
+/// Frames that are looked at for chunks to be read together.
+const LOOK_AHEAD: usize = 1024;
+const MAGIC: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
+
+/// Whether a file that begins with `first` may be an HDF5 file.
+pub fn sniff(first: &[u8]) -> bool {
+    // A file cut inside its first bytes is still told by what is left of it.
+    let n = first.len().min(MAGIC.len());
+    MAGIC[..n] == first[..n]
+}
+
+/// An open HDF5 trajectory.
+#[derive(Debug)]
+pub struct Reader {
+    file: Indexed,
+    layout: Layout,
+    boxes: Boxes,
+    /// By [`Field`].
+    fields: [Option<layout::Field>; 3],
+    remarks: Vec<String>,
+}
+
+impl Reader {
+    /// Reads the open file of which `description` tells.
+    ///
+    /// # Errors
+    /// [`Error::Io`], [`Error::Corrupt`], [`Error::Truncated`], [`Error::Unwritten`].
+    pub fn open(
+        source: Source,
+        description: &Description,
+        options: &OpenOptions,
+        mut opening: Opening,
+    ) -> Result<Reader, Error> {
+        let begin = Instant::now();
+        let Description { layout, times, steps, boxes, remarks, .. } = description;
+        let (layout, mut times, mut steps) = (*layout, times.clone(), steps.clone());
+        let (mut boxes, mut remarks) = (boxes.clone(), remarks.clone());
+        let counts = [times.len(), steps.len(), boxes.len()];
+        let n_atoms = check_counts(&source, description.n_atoms, counts)?;
+        let Description { positions, velocities, forces, .. } = description;
+        let checked = |series: &Option<Series>| {
+            let series = series.as_ref();
+            series.map(|s| layout::Field::new(s, n_atoms, times.len(), &source)).transpose()
+        };
+        let fields = [checked(positions)?, checked(velocities)?, checked(forces)?];
+        let n_frames = times.len() as u64;
+        let unwritten = fields
+            .iter()
+            .flatten()
+            .filter_map(|field| field.first_unwritten(n_frames).map(|frame| (frame, field.rows)));
+        if let Some((frame, n_frames)) = unwritten.min() {
+            if frame == 0 || !options.allow_truncated_tail {
+                let path = source.path().to_owned();
+                return Err(Error::Unwritten { path, frame, n_frames });
+            }
+            times.truncate(frame as usize);
+            steps.truncate(frame as usize);
+            boxes.truncate(frame as usize);
+            remarks.push(format!("of {n_frames} frames {frame} were written: these count"));
+        }
+        let first = fields.iter().flatten().next().ok_or_else(|| {
+            corrupt(&source, "neither positions, velocities nor forces are told of".to_owned())
+        })?;
+        let mut index = FrameIndex::new(n_atoms);
+        for (frame, (&time, &step)) in times.iter().zip(&steps).enumerate() {
+            let (offset, end) = first.extent(frame as u64);
+            index.push(offset, end, time, step);
+        }
+        let stamp = Stamp::of(&source, source.size(), &mut opening.meter)?;
+        let found = Found { index, stamp, state: IndexState::Computed, sidecar: None };
+        let mut file = Indexed::new(source, found, options, opening, begin)?;
+        file.opening.index_ns += description.ns;
+        Ok(Reader { file, layout, boxes, fields, remarks })
+    }
+
+    /// What the tables say of a frame.
+    fn said(&self, frame: u64) -> Said {
+        let index = &self.file.index;
+        let (time, step) = (index.times()[frame as usize], index.steps()[frame as usize]);
+        let cell = self.boxes.cell(frame);
+        let vectors = self.boxes.vectors(frame);
+        Said { time, step, cell, turned: vectors.and_then(|v| turned_vectors(v, 1.0)) }
+    }
+
+    /// Where the bytes that should be asked for together with a piece end: past pieces of this and
+    /// following frames, over gaps of up to a quarter of a request.
+    fn wanted_until(
+        &self,
+        field: &layout::Field,
+        wanted: &Wanted<'_>,
+        (at, row): (usize, u64),
+        rest: (&[Part], &[Part]),
+        piece: &Piece,
+    ) -> u64 {
+        let request = self.file.request_size as u64;
+        let (begin, mut end) = (piece.from, piece.from + piece.len as u64);
+        let (later_parts, parts) = rest;
+        let row_of_chunks = |row: u64| row / field.shape[0] as u64;
+        // Of a packed chunk all frames are had at once.
+        let packed = !piece.filters.are_none();
+        let later_rows = (at + 1..wanted.frames.len())
+            .take(LOOK_AHEAD)
+            .filter_map(|k| field.row(wanted.frames.get(k)))
+            .filter(|&later| !packed || row_of_chunks(later) != row_of_chunks(row));
+        let pieces = (later_parts.iter().map(|part| field.piece(row, part)))
+            .chain(later_rows.flat_map(|row| parts.iter().map(move |p| field.piece(row, p))));
+        for Piece { from, len, .. } in pieces {
+            let its_end = from + len as u64;
+            if begin <= from && its_end <= end {
+                continue;
+            }
+            if from < end || from - end > request / 4 || end - begin > 2 * request {
+                break;
+            }
+            end = its_end;
+        }
+        end
+    }
+
+    /// Calls `take` with the numbers of each wanted part of a frame.
+    fn parts(
+        &self,
+        field: &layout::Field,
+        wanted: &Wanted<'_>,
+        at: usize,
+        scratch: &mut Scratch,
+        own: &mut Own,
+        take: &mut dyn FnMut(&Part, Numbers<'_>),
+    ) -> Result<(), Error> {
+        let frame = wanted.frames.get(at);
+        let Some(row) = field.row(frame) else { return Ok(()) };
+        let key = (self.file.source.number(), scratch.call, wanted.field);
+        if own.key.is_none_or(|(number, call, _)| (number, call) != (key.0, key.1)) {
+            // Chunks stand where the tables said when the file was opened.
+            if !self.file.stamp.head_stands(&self.file.source, &mut scratch.meter)? {
+                return self.file.check(frame, None);
+            }
+        }
+        let row_of_chunks = row / field.shape[0] as u64;
+        if own.key != Some(key) || own.row_of_chunks != row_of_chunks {
+            own.kept.clear(field.chunks_of_a_row());
+        }
+        (own.key, own.row_of_chunks) = (Some(key), row_of_chunks);
+        field.parts(wanted.atoms, &mut own.parts);
+        let Scratch { window, meter, .. } = scratch;
+        let raw_len = field.numbers_of_a_chunk() * field.form.width();
+        for (k, part) in own.parts.iter().enumerate() {
+            let piece = field.piece(row, part);
+            let plane = if piece.filters.shuffle { field.numbers_of_a_chunk() } else { 0 };
+            let first = piece.first;
+            if let Some(held) = field.held() {
+                let bytes = &held[piece.from as usize..][..piece.len];
+                take(part, Numbers { bytes, plane, first });
+                continue;
+            }
+            if let Some(bytes) = own.kept.get(part.chunk) {
+                take(part, Numbers { bytes, plane, first });
+                continue;
+            }
+            let rest = (&own.parts[k + 1..], &own.parts[..]);
+            let bytes = self.fetch(window, meter, &piece, || {
+                self.wanted_until(field, wanted, (at, row), rest, &piece)
+            })?;
+            let begin = Instant::now();
+            meter.bytes_used += piece.len as u64;
+            if piece.filters.are_none() {
+                take(part, Numbers { bytes, plane, first });
+            } else {
+                let unpacked = own.kept.put(part.chunk, raw_len).and_then(|chunk| {
+                    match piece.filters.deflate {
+                        true => own.unpacker.inflate(bytes, chunk)?,
+                        false => chunk.copy_from_slice(bytes),
+                    }
+                    Ok(chunk)
+                });
+                let unpacked = unpacked.map_err(|why| {
+                    let words = format!("a chunk at byte {}: {why}", piece.from);
+                    self.file.corrupt(frame, Fault::Malformed(words))
+                })?;
+                take(part, Numbers { bytes: unpacked, plane, first });
+            }
+            meter.decode_ns += begin.elapsed().as_nanos() as u64;
+        }
+        Ok(())
+    }
+
+    /// The bytes of a piece.
+    fn fetch<'w>(
+        &self,
+        window: &'w mut Window,
+        meter: &mut Meter,
+        piece: &Piece,
+        until: impl FnOnce() -> u64,
+    ) -> Result<&'w [u8], Error> {
+        let &Piece { from, len, .. } = piece;
+        let until =
+            if window.holds(&self.file.source, from, len) { from + len as u64 } else { until() };
+        let request = self.file.request_size;
+        let bytes = window.bytes(&self.file.source, from, len, until, request, meter)?;
+        Ok(&bytes[..len])
+    }
+
+    /// All values of a frame as they are stored.
+    fn stored(
+        &self,
+        which: Field,
+        frame: u64,
+        scratch: &mut Scratch,
+    ) -> Result<Option<Stored>, Error> {
+        let Some(field) = &self.fields[which as usize] else { return Ok(None) };
+        if field.row(frame).is_none() {
+            return Ok(None);
+        }
+        let n_atoms = self.file.index.n_atoms();
+        let frames = Frames::Strided { first: frame, step: 1, count: 1 };
+        let atoms = crate::Atoms::all(n_atoms);
+        let wanted = Wanted { frames: &frames, atoms: &atoms, field: which };
+        let mut own: Box<Own> = scratch.take_own();
+        let form = field.form;
+        let mut floats = vec![[0.0f32; 3]; if form.double { 0 } else { n_atoms }];
+        let mut doubles = vec![[0.0f64; 3]; if form.double { n_atoms } else { 0 }];
+        self.parts(field, &wanted, 0, scratch, &mut own, &mut |part, numbers| {
+            let want = Want::of(part, None, field.shape[2]);
+            let places = part.places.clone();
+            match form.double {
+                true => unpack::doubles(form, numbers, want, &mut doubles[places]),
+                false => unpack::floats(form, numbers, want, &mut floats[places]),
+            }
+        })?;
+        scratch.keep_own(own);
+        let values = match form.double {
+            true => Values::Double(doubles.into_flattened()),
+            false => Values::Float(floats.into_flattened()),
+        };
+        Ok(Some(Stored { values, factor: field.factor }))
+    }
+}
+
+/// What a worker keeps between frames.
+#[derive(Debug, Default)]
+struct Own {
+    /// Reader, call and series to which it belongs.
+    key: Option<(u64, u64, Field)>,
+    row_of_chunks: u64,
+    parts: Vec<Part>,
+    kept: Kept,
+    unpacker: Unpacker,
+}
+
+/// Unpacked chunks of one row of chunks.
+#[derive(Debug, Default)]
+struct Kept {
+    /// One for each chunk of the row, empty where it is not unpacked.
+    chunks: Vec<Vec<u8>>,
+    filled: Vec<usize>,
+    bytes: usize,
+    /// Memory for further chunks, the last of which is for one that is not kept.
+    spare: Vec<Vec<u8>>,
+    passing: Vec<u8>,
+}
+
+impl Kept {
+    /// Forgets all chunks and keeps the memory.
+    fn clear(&mut self, n_chunks: usize) {
+        for k in self.filled.drain(..) {
+            self.spare.push(std::mem::take(&mut self.chunks[k]));
+        }
+        self.chunks.resize(n_chunks, Vec::new());
+        self.bytes = 0;
+    }
+
+    fn get(&self, chunk: usize) -> Option<&[u8]> {
+        Some(self.chunks[chunk].as_slice()).filter(|bytes| !bytes.is_empty())
+    }
+
+    /// Room for a chunk of `len` bytes, which is kept where there is not too much already.
+    fn put(&mut self, chunk: usize, len: usize) -> Result<&mut [u8], String> {
+        let keep = self.filled.is_empty() || self.bytes + len <= MOST_KEPT;
+        let mut room = match keep {
+            true => self.spare.pop().unwrap_or_default(),
+            false => std::mem::take(&mut self.passing),
+        };
+        if room.capacity() < len && room.try_reserve_exact(len - room.len()).is_err() {
+            return Err(format!("there is no memory for its {len} bytes"));
+        }
+        room.resize(len, 0);
+        if !keep {
+            self.passing = room;
+            return Ok(&mut self.passing);
+        }
+        self.bytes += len;
+        self.filled.push(chunk);
+        self.chunks[chunk] = room;
+        Ok(&mut self.chunks[chunk])
+    }
+
+    /// Forgets a chunk that could not be unpacked.
+    fn drop_last(&mut self) {
+        if let Some(k) = self.filled.pop() {
+            self.chunks[k].clear();
+        }
+    }
+}
+
+fn corrupt(source: &Source, words: String) -> Error {
+    let path = source.path().to_owned();
+    Error::Corrupt { path, frame: 0, offset: 0, fault: Fault::Malformed(words) }
+}
+
+/// Makes sure that numbers of atoms, times, steps and boxes fit each other; returns that of atoms.
+fn check_counts(
+    source: &Source,
+    n_atoms: u64,
+    [times, steps, boxes]: [usize; 3],
+) -> Result<usize, Error> {
+    let n = u32::try_from(n_atoms).ok().filter(|&n| n > 0 && n < u32::MAX);
+    let n = n.ok_or_else(|| corrupt(source, format!("{n_atoms} atoms are told of")))?;
+    if times == 0 || steps != times || !(boxes <= 1 || boxes == times) {
+        let words = format!("{times} times, {steps} steps and {boxes} cells are told of");
+        return Err(corrupt(source, words));
+    }
+    Ok(n as usize)
+}
+
+impl reader::Reader for Reader {
+    fn format(&self) -> &'static str {
+        match self.layout {
+            Layout::H5md => "H5MD",
+            Layout::Mdtraj => "MDTRAJ",
+        }
+    }
+
+    fn file(&self) -> &Indexed {
+        &self.file
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.remarks.clone()
+    }
+
+    fn truncated_tail(&self) -> u64 {
+        // Tables stand behind the frames. Frames that were never written are a remark.
+        0
+    }
+
+    fn read_frame(
+        &self,
+        wanted: &Wanted<'_>,
+        at: usize,
+        scratch: &mut Scratch,
+        out: &mut [f32],
+    ) -> Result<Said, Error> {
+        let frame = wanted.frames.get(at);
+        scratch.meter.frames += 1;
+        let Some(field) = &self.fields[wanted.field as usize] else {
+            if wanted.field != Field::Positions {
+                return Err(self.file.no_field(reader::Reader::format(self), wanted.field));
+            }
+            scratch.meter.empty_frames += 1;
+            out.fill(f32::NAN);
+            return Ok(self.said(frame));
+        };
+        if field.row(frame).is_none() {
+            scratch.meter.empty_frames += 1;
+            out.fill(f32::NAN);
+            return Ok(self.said(frame));
+        }
+        let out = out.as_chunks_mut::<3>().0;
+        let set = scratch.set;
+        let mut own: Box<Own> = scratch.take_own();
+        let read = self.parts(field, wanted, at, scratch, &mut own, &mut |part, numbers| {
+            let want = Want::of(part, wanted.atoms.sorted(), field.shape[2]);
+            let form = (field.form, field.factor);
+            unpack::scaled(set, form, numbers, want, &mut out[part.places.clone()]);
+        });
+        if read.is_err() {
+            own.kept.drop_last();
+        }
+        scratch.keep_own(own);
+        read?;
+        scratch.meter.atoms_decoded += out.len() as u64;
+        Ok(self.said(frame))
+    }
+
+    fn read_raw(&self, frame: u64, scratch: &mut Scratch) -> Result<Raw, Error> {
+        let frames = Frames::Strided { first: frame, step: 1, count: 1 };
+        self.file.index.check(&frames, self.file.source.path())?;
+        let Said { time, step, cell, .. } = self.said(frame);
+        Ok(Raw::H5md(Box::new(Frame {
+            time,
+            step,
+            cell: (!cell[0].is_nan()).then_some(cell),
+            vectors: self.boxes.vectors(frame).copied().filter(|_| !cell[0].is_nan()),
+            positions: self.stored(Field::Positions, frame, scratch)?,
+            velocities: self.stored(Field::Velocities, frame, scratch)?,
+            forces: self.stored(Field::Forces, frame, scratch)?,
+        })))
+    }
+}
+
+#[cfg(test)]
+mod tests;

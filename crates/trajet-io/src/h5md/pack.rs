@@ -1,0 +1,100 @@
+//! From the numbers of frames to the bytes of chunks, for whoever writes the tables.
+
+use std::sync::Mutex;
+
+use flate2::{Compress, Compression, FlushCompress, Status};
+
+use crate::ParallelFor;
+
+/// How frames are cut into chunks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packing {
+    /// Frames of a chunk.
+    pub frames: usize,
+    /// Atoms of a chunk.
+    pub atoms: usize,
+    /// 1 (fast) to 9 (small): bytes are shuffled and deflated; 0: they stay as they are.
+    pub level: u32,
+}
+
+/// A chunk for the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packed {
+    /// Its first frame among those that were given.
+    pub frame: usize,
+    /// Its first atom.
+    pub atom: usize,
+    /// A bit for each filter that was left out: deflating, where it made nothing smaller.
+    pub skipped: u32,
+    /// What stands in the file.
+    pub bytes: Vec<u8>,
+}
+
+/// Cuts frames of `n_atoms` vectors into chunks, each packed by itself, in the order of frames and atoms.
+/// Chunks that go over the edge are filled up with zeros.
+///
+/// # Panics
+/// If `vectors` is not of whole frames, or chunks of no number are asked for.
+pub fn pack(
+    vectors: &[[f32; 3]],
+    n_atoms: usize,
+    packing: Packing,
+    threads: &dyn ParallelFor,
+) -> Vec<Packed> {
+    assert!(vectors.len().is_multiple_of(n_atoms), "whole frames");
+    let across = n_atoms.div_ceil(packing.atoms);
+    let n_chunks = (vectors.len() / n_atoms).div_ceil(packing.frames) * across;
+    let packed: Vec<Mutex<Option<Packed>>> = (0..n_chunks).map(|_| Mutex::default()).collect();
+    threads.each(n_chunks, &|k| {
+        let frame = k / across * packing.frames;
+        let atom = k % across * packing.atoms;
+        let chunk = chunk(vectors, n_atoms, packing, frame, atom);
+        *packed[k].lock().expect("no other thread holds this chunk") = Some(chunk);
+    });
+    let done = |chunk: Mutex<Option<Packed>>| {
+        let chunk = chunk.into_inner().expect("a panic would have ended the packing");
+        chunk.expect("every chunk was packed")
+    };
+    packed.into_iter().map(done).collect()
+}
+
+fn chunk(vectors: &[[f32; 3]], n_atoms: usize, to: Packing, frame: usize, atom: usize) -> Packed {
+    let n_frames = (vectors.len() / n_atoms - frame).min(to.frames);
+    let length = (n_atoms - atom).min(to.atoms);
+    let n_numbers = 3 * to.frames * to.atoms;
+    let mut raw = vec![0; 4 * n_numbers];
+    for k in 0..n_frames {
+        let from = &vectors[(frame + k) * n_atoms + atom..][..length];
+        let first = 3 * k * to.atoms;
+        let words = from.as_flattened().iter().enumerate();
+        if to.level == 0 {
+            words.for_each(|(i, w)| raw[4 * (first + i)..][..4].copy_from_slice(&w.to_le_bytes()));
+        } else {
+            let (a, rest) = raw.split_at_mut(n_numbers);
+            let (b, rest) = rest.split_at_mut(n_numbers);
+            let (c, d) = rest.split_at_mut(n_numbers);
+            for (i, word) in words {
+                [a[first + i], b[first + i], c[first + i], d[first + i]] = word.to_le_bytes();
+            }
+        }
+    }
+    if to.level == 0 {
+        return Packed { frame, atom, skipped: 0, bytes: raw };
+    }
+    match deflate(&raw, to.level) {
+        Some(bytes) => Packed { frame, atom, skipped: 0, bytes },
+        // The second filter of the two.
+        None => Packed { frame, atom, skipped: 0b10, bytes: raw },
+    }
+}
+
+/// The bytes deflated; none where that makes them no smaller.
+fn deflate(raw: &[u8], level: u32) -> Option<Vec<u8>> {
+    let mut out = vec![0; raw.len()];
+    let mut state = Compress::new(Compression::new(level), true);
+    let status = state.compress(raw, &mut out, FlushCompress::Finish);
+    let len = state.total_out() as usize;
+    let smaller = matches!(status, Ok(Status::StreamEnd)) && len < raw.len();
+    out.truncate(len);
+    smaller.then_some(out)
+}

@@ -1,0 +1,260 @@
+//! Where outputs go: written beside under a name of their own, and renamed when whole. Under the final
+//! name there is never half a file.
+
+use std::fs::{File, OpenOptions};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use crate::{Error, Patch};
+
+/// Bytes that are gathered before they are written: frames are often short.
+const GATHERED: usize = 1 << 20;
+
+/// A file that is being written. Dropped before [`Output::finish`], it leaves nothing behind.
+#[derive(Debug)]
+pub struct Output {
+    path: PathBuf,
+    beside: PathBuf,
+    /// None when all is written.
+    file: Option<File>,
+    gathered: Vec<u8>,
+    len: u64,
+    force: bool,
+}
+
+impl Output {
+    /// Begins the file that will stand at `path`; what stands there is replaced only by `force`.
+    ///
+    /// # Errors
+    /// [`Error::Exists`], [`Error::NotAFile`], [`Error::Io`].
+    pub fn begin(path: &Path, force: bool) -> Result<Output, Error> {
+        let doing = "write it";
+        let failed = |source| Error::Io { path: path.to_owned(), doing, source };
+        match path.symlink_metadata() {
+            Ok(there) if there.is_dir() => {
+                return Err(Error::NotAFile { path: path.to_owned(), folder: true });
+            }
+            Ok(_) if !force => return Err(Error::Exists { path: path.to_owned() }),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+            _ => {}
+        }
+        if path.file_name().is_none() {
+            return Err(failed(io::ErrorKind::InvalidInput.into()));
+        }
+        // Hash maps are seeded with random numbers: that is a source of them.
+        let random = RandomState::new().build_hasher().finish();
+        let name = format!(".trajet-{}-{:012x}.tmp", std::process::id(), random >> 16);
+        let beside = path.with_file_name(name);
+        let file = OpenOptions::new().write(true).create_new(true).open(&beside).map_err(failed)?;
+        let path = path.to_owned();
+        Ok(Output { path, beside, file: Some(file), gathered: Vec::new(), len: 0, force })
+    }
+
+    /// Where the file will stand.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes so far.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether there is no byte yet.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Appends bytes.
+    ///
+    /// # Errors
+    /// [`Error::Io`], for instance where the disk is full.
+    pub fn append(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.len += bytes.len() as u64;
+        if self.gathered.len() + bytes.len() > GATHERED {
+            self.flush()?;
+        }
+        if bytes.len() >= GATHERED {
+            return self.try_to(|file, _| file.write_all(bytes));
+        }
+        self.gathered.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Puts the patches in, makes sure that all bytes are on the disk, and gives the file its name.
+    ///
+    /// # Errors
+    /// [`Error::Io`], and [`Error::Exists`] where somebody else made a file of that name meanwhile.
+    pub fn finish(mut self, patches: &[Patch]) -> Result<(), Error> {
+        self.flush()?;
+        for Patch { offset, bytes } in patches {
+            self.try_to(|file, _| {
+                file.seek(SeekFrom::Start(*offset))?;
+                file.write_all(bytes)
+            })?;
+        }
+        self.try_to(|file, _| file.sync_all())?;
+        self.file = None;
+        let moved = match self.force {
+            true => std::fs::rename(&self.beside, &self.path),
+            false => rename_new(&self.beside, &self.path),
+        };
+        moved.map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => Error::Exists { path: self.path.clone() },
+            _ => self.failed(source),
+        })?;
+        sync_folder(&self.path);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        self.try_to(|file, gathered| file.write_all(gathered))?;
+        self.gathered.clear();
+        Ok(())
+    }
+
+    fn try_to(
+        &mut self,
+        act: impl FnOnce(&mut File, &[u8]) -> io::Result<()>,
+    ) -> Result<(), Error> {
+        let file = self.file.as_mut().expect("the file is open until it is finished");
+        act(file, &self.gathered).map_err(|source| self.failed(source))
+    }
+
+    fn failed(&self, source: io::Error) -> Error {
+        Error::Io { path: self.path.clone(), doing: "write it", source }
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        // Closed first: some systems do not remove open files. Once renamed it is gone.
+        self.file = None;
+        let _ = std::fs::remove_file(&self.beside);
+    }
+}
+
+/// Gives a file a name that no other has. A link tells in one step whether the name is free; where the
+/// file system has no links, a look before does, which another program may overtake.
+fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    match std::fs::hard_link(from, to) {
+        Ok(()) => {
+            // The file is there; its other name is tried again when this is dropped.
+            let _ = std::fs::remove_file(from);
+            Ok(())
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+        Err(_) => match to.symlink_metadata() {
+            Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+            Err(_) => std::fs::rename(from, to),
+        },
+    }
+}
+
+/// Brings the name itself to the disk, where the system can do that.
+fn sync_folder(path: &Path) {
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    if let Ok(folder) = File::open(folder) {
+        let _ = folder.sync_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let names = std::fs::read_dir(folder).unwrap();
+        names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn bytes_and_patches_arrive_under_the_name_at_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.dcd");
+        let mut output = Output::begin(&path, false).unwrap();
+        let large = vec![7; GATHERED + 1];
+        let pieces: [&[u8]; 5] = [b"head", b"", &large, b"frame", &large[1..]];
+        for bytes in pieces {
+            output.append(bytes).unwrap();
+        }
+        assert_eq!(output.len(), pieces.concat().len() as u64);
+        let before = names(folder.path());
+        assert!(before.len() == 1 && before[0].starts_with(".trajet-"), "{before:?}");
+        let patch = Patch { offset: 1, bytes: b"EA".to_vec() };
+        output.finish(&[patch]).unwrap();
+        assert_eq!(names(folder.path()), ["out.dcd"]);
+        let mut expected = pieces.concat();
+        expected[1..3].copy_from_slice(b"EA");
+        assert!(std::fs::read(&path).unwrap() == expected);
+    }
+
+    #[test]
+    fn what_is_dropped_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.xtc");
+        let mut output = Output::begin(&path, false).unwrap();
+        output.append(&vec![0; 2 * GATHERED]).unwrap();
+        drop(output);
+        assert_eq!(names(folder.path()), [""; 0]);
+    }
+
+    #[test]
+    fn a_file_that_is_there_is_replaced_by_force_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.xtc");
+        std::fs::write(&path, "old").unwrap();
+        assert!(matches!(Output::begin(&path, false), Err(Error::Exists { .. })));
+        let mut output = Output::begin(&path, true).unwrap();
+        output.append(b"new").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"old");
+        output.finish(&[]).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+        assert_eq!(names(folder.path()), ["out.xtc"]);
+    }
+
+    #[test]
+    fn a_file_that_somebody_else_made_meanwhile_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.xtc");
+        let mut output = Output::begin(&path, false).unwrap();
+        output.append(b"ours").unwrap();
+        std::fs::write(&path, "theirs").unwrap();
+        assert!(matches!(output.finish(&[]), Err(Error::Exists { .. })));
+        assert_eq!(std::fs::read(&path).unwrap(), b"theirs");
+        assert_eq!(names(folder.path()), ["out.xtc"]);
+    }
+
+    #[test]
+    fn folders_and_missing_folders_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        for force in [false, true] {
+            let refused = Output::begin(folder.path(), force);
+            assert!(matches!(refused, Err(Error::NotAFile { folder: true, .. })));
+            let nowhere = folder.path().join("no/out.xtc");
+            let refused = Output::begin(&nowhere, force).map(drop).unwrap_err().to_string();
+            assert!(refused.contains("cannot write it: No such file"), "{refused}");
+        }
+        assert_eq!(names(folder.path()), [""; 0]);
+    }
+
+    /// A device that is always full stands for a disk that is.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_disk_is_said_and_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.xtc");
+        for many in [10, 2 * GATHERED] {
+            let mut output = Output::begin(&path, false).unwrap();
+            output.file = Some(OpenOptions::new().write(true).open("/dev/full").unwrap());
+            let done = output.append(&vec![0; many]).and_then(|()| output.finish(&[]));
+            let said = done.unwrap_err().to_string();
+            assert!(said.contains("out.xtc: cannot write it: No space left on device"), "{said}");
+            assert_eq!(names(folder.path()), [""; 0]);
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Coordinates to steps, the integers that XTC stores: the nearest one, and of two the one that is
+//! farther from zero.
+
+use trajet_simd::{InstructionSet, multiversion};
+
+use super::decode::ANGSTROM_PER_NM;
+
+/// Steps lie below that, and above its negative.
+const MOST: f64 = 2_147_483_648.0;
+
+/// What coordinates are measured in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Unit {
+    /// As the formats of GROMACS: products and sums are rounded to floats, as it does.
+    Nanometre,
+    /// As all others: in double precision.
+    Angstrom,
+}
+
+impl Unit {
+    /// Turns coordinates into steps, of which there are `precision` in a nm.
+    ///
+    /// # Errors
+    /// The place of the first coordinate that is not finite, or of too many steps.
+    pub(super) fn steps(
+        self,
+        set: InstructionSet,
+        from: &[f32],
+        precision: f32,
+        to: &mut [i32],
+    ) -> Result<(), usize> {
+        let fits = match self {
+            Unit::Nanometre => of_nm(set, from, precision, to),
+            Unit::Angstrom => of_angstrom(set, from, precision, to),
+        };
+        if fits {
+            return Ok(());
+        }
+        let fits = |&x: &f32| match self {
+            Unit::Nanometre => f64::from(from_nm(x, precision)).abs() < MOST,
+            Unit::Angstrom => from_angstrom(x, per_angstrom(precision)).abs() < MOST,
+        };
+        Err(from.iter().position(|x| !fits(x)).expect("one of them does not fit"))
+    }
+
+    /// A coordinate in nm.
+    pub(super) fn nm(self, x: f32) -> f32 {
+        match self {
+            Unit::Nanometre => x,
+            Unit::Angstrom => x / ANGSTROM_PER_NM,
+        }
+    }
+}
+
+fn per_angstrom(precision: f32) -> f64 {
+    f64::from(precision) / f64::from(ANGSTROM_PER_NM)
+}
+
+#[inline(always)]
+fn from_nm(x: f32, precision: f32) -> f32 {
+    let steps = x * precision;
+    steps + 0.5f32.copysign(steps)
+}
+
+#[inline(always)]
+fn from_angstrom(x: f32, per_angstrom: f64) -> f64 {
+    let steps = f64::from(x) * per_angstrom;
+    steps + 0.5f64.copysign(steps)
+}
+
+multiversion! {
+    /// False where one does not fit.
+    fn of_nm(from: &[f32], precision: f32, to: &mut [i32]) -> bool = of_nm_on
+}
+
+#[inline(always)]
+fn of_nm_on(from: &[f32], precision: f32, to: &mut [i32]) -> bool {
+    let mut fits = true;
+    for (n, &x) in to.iter_mut().zip(from) {
+        let steps = from_nm(x, precision);
+        fits &= steps.abs() < MOST as f32;
+        *n = steps as i32;
+    }
+    fits
+}
+
+multiversion! {
+    /// False where one does not fit.
+    fn of_angstrom(from: &[f32], precision: f32, to: &mut [i32]) -> bool = of_angstrom_on
+}
+
+#[inline(always)]
+fn of_angstrom_on(from: &[f32], precision: f32, to: &mut [i32]) -> bool {
+    let per_angstrom = per_angstrom(precision);
+    let mut fits = true;
+    for (n, &x) in to.iter_mut().zip(from) {
+        let steps = from_angstrom(x, per_angstrom);
+        fits &= steps.abs() < MOST;
+        *n = steps as i32;
+    }
+    fits
+}

@@ -1,0 +1,104 @@
+//! GROMACS' files, read frame by frame and written again: each frame must come back byte for byte. Takes
+//! a folder, so that it is not run by itself:
+//!
+//! ```text
+//! TRAJET_FOLDER=… cargo test --release -p trajet-io --test rewrite -- --ignored --nocapture
+//! ```
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use trajet_io::{
+    Format, Input, OpenOptions, Plan, Reader, Scratch, Serial, Workspace, WriteOptions, encoder,
+    open,
+};
+
+/// Of so many timings the shortest counts.
+const TRIES: usize = 20;
+
+/// All files of GROMACS below a folder.
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            files(&path, found);
+        } else if matches!(Format::of(&path), Some(Format::Xtc | Format::Trr)) {
+            found.push(path);
+        }
+    }
+}
+
+/// The bytes of a frame that is read and written again, and how long writing took.
+fn written_again(
+    reader: &dyn Reader,
+    frame: usize,
+    (scratch, workspace): (&mut Scratch, &mut Workspace),
+) -> Result<(Vec<u8>, Duration), trajet_io::Error> {
+    let raw = reader.read_raw(frame as u64, scratch)?;
+    let (time, step) = (reader.index().times()[frame], reader.index().steps()[frame]);
+    let (path, options) = (reader.source().path(), WriteOptions::default());
+    let first = Input::Raw { raw: &raw, time, step };
+    let plan = Plan { path, first, times: &[time], steps: &[step], options: &options };
+    let encoder = encoder(raw.format().expect("a format that is written"), &plan)?;
+    let (mut out, mut fastest) = (Vec::new(), Duration::MAX);
+    for _ in 0..TRIES {
+        out.clear();
+        let begin = Instant::now();
+        encoder.encode(0, first, workspace, &mut out)?;
+        fastest = fastest.min(begin.elapsed());
+    }
+    Ok((out, fastest))
+}
+
+/// The number of frames that do not come back.
+fn different(path: &Path) -> Result<usize, trajet_io::Error> {
+    let options = OpenOptions { sidecar: false, ..OpenOptions::default() };
+    let reader = open(path, &options, &Serial)?;
+    let bytes = std::fs::read(path).expect("a file that was opened");
+    let (index, mut scratch) = (reader.index(), Scratch::default());
+    let (mut workspace, mut different, mut taken) = (Workspace::default(), 0, Duration::ZERO);
+    for frame in 0..index.n_frames() {
+        let again = written_again(&*reader, frame, (&mut scratch, &mut workspace));
+        let (out, fastest) = match again {
+            Ok(again) => again,
+            Err(error) => {
+                println!("left out: {error}");
+                continue;
+            }
+        };
+        taken += fastest;
+        let place = index.offset(frame as u64) as usize..index.offset(frame as u64 + 1) as usize;
+        let there = &bytes[place];
+        if out != there {
+            let at = out.iter().zip(there).position(|(a, b)| a != b);
+            println!("frame {frame}: {} bytes of {}, differ at {at:?}", out.len(), there.len());
+            different += 1;
+        }
+    }
+    let (n_frames, n_atoms) = (index.n_frames(), index.n_atoms());
+    let ns = taken.as_nanos() as f64 / n_frames as f64;
+    let (each, atom) = (ns / 1e3, ns / n_atoms as f64);
+    println!(
+        "{}: {n_frames} frames of {n_atoms} atoms, {different} differ; {each:.1} µs a frame, {atom:.2} ns an atom",
+        path.display()
+    );
+    Ok(different)
+}
+
+#[test]
+#[ignore = "takes a folder of trajectories: TRAJET_FOLDER"]
+fn frames_of_gromacs_come_back_byte_for_byte() {
+    let folder = std::env::var_os("TRAJET_FOLDER").expect("TRAJET_FOLDER names a folder");
+    let mut paths = Vec::new();
+    files(folder.as_ref(), &mut paths);
+    paths.sort();
+    assert!(!paths.is_empty(), "no XTC or TRR file below {folder:?}");
+    let count = |path: &PathBuf| match different(path) {
+        Ok(different) => different,
+        Err(error) => {
+            println!("left out: {error}");
+            0
+        }
+    };
+    assert_eq!(paths.iter().map(count).sum::<usize>(), 0, "frames that differ");
+}

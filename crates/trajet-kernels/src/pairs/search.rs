@@ -1,0 +1,343 @@
+//! From grid cell to grid cell: gathers what is around one, and compares its atoms with all of that.
+
+use std::ops::Range;
+
+use trajet_simd::{InstructionSet, multiversion};
+
+use super::bins::{Bins, CHUNK, Histogram};
+use super::grid::{Grid, Points, Row, Sorted};
+use crate::cell::{Vector, minus};
+
+/// Rounding may make a distance longer by this part.
+const SLACK: f64 = 1e-9;
+
+/// Two groups on a grid.
+pub(crate) struct Places<'a> {
+    pub(crate) grid: &'a Grid,
+    pub(crate) homes: &'a Sorted,
+    pub(crate) others: &'a Sorted,
+    /// Whether they are the same: then each pair is counted once, in no order.
+    pub(crate) same: bool,
+}
+
+/// The atoms around a cell of the grid.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Near {
+    /// Those with one image that can be the shortest, as that image.
+    single: Points,
+    /// Those with several, as they are, in segments of the same shifts to the images.
+    several: Points,
+    segments: Vec<Segment>,
+    shifts: Vec<Vector>,
+    /// The shifts of one cell, while they are gathered.
+    found: Vec<Vector>,
+    /// The images of one atom, and the slots of its distances.
+    images: Vec<Vector>,
+    slots: Vec<[u32; CHUNK]>,
+}
+
+/// Where in `several` and in `shifts`.
+#[derive(Clone, Debug)]
+struct Segment {
+    points: Range<usize>,
+    shifts: Range<usize>,
+}
+
+/// Where the atoms of the cell itself are: in front, so that each is compared with those behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Own {
+    /// The groups are different, so that they are among the others.
+    Nowhere,
+    Single,
+    Several,
+}
+
+/// Neighbouring rows that are the same row of the grid, through different shifts.
+type Class = Vec<Row>;
+
+/// Counts the pairs of two groups, each at its shortest image.
+pub(crate) fn count_pairs(
+    set: InstructionSet,
+    places: &Places<'_>,
+    near: &mut Near,
+    bins: &Bins,
+    histogram: &mut Histogram,
+) {
+    let [a, b, c] = places.grid.divisions;
+    let class = |row: &Row| [row.along[1].rem_euclid(c), row.along[0].rem_euclid(b)];
+    let mut rows = places.grid.neighbours();
+    rows.sort_by_key(class);
+    // The first class is the cell's own row: its remainders are zero.
+    let classes: Vec<Class> =
+        rows.chunk_by(|x, y| class(x) == class(y)).map(<[Row]>::to_vec).collect();
+    for (k, j) in (0..c).flat_map(|k| (0..b).map(move |j| (k, j))) {
+        for i in 0..a {
+            let number = places.grid.number([i, j, k]);
+            let atoms = places.homes.atoms(number..number + 1);
+            if !atoms.is_empty() {
+                let own = near.gather(places, &classes, [i, j, k]);
+                scan(set, &places.homes.points, atoms, near, own, bins, histogram);
+            }
+        }
+    }
+}
+
+impl Near {
+    /// Gathers the atoms of all neighbours of a cell; within a group those of the cell itself, then those
+    /// of cells behind it.
+    fn gather(&mut self, places: &Places<'_>, classes: &[Class], place: [i32; 3]) -> Own {
+        self.single.clear();
+        self.several.clear();
+        self.segments.clear();
+        self.shifts.clear();
+        let grid = places.grid;
+        let [a, b, c] = grid.divisions;
+        let home = grid.number(place);
+        let mut own = Own::Nowhere;
+        if places.same {
+            self.add_cell(places, &classes[0], place, place);
+            own = if self.segments.is_empty() { Own::Single } else { Own::Several };
+        }
+        for class in classes {
+            let [first, ..] = class[..] else { continue };
+            let (j, _) = divide(place[1] + first.along[0], b);
+            let (k, _) = divide(place[2] + first.along[1], c);
+            let row = grid.number([0, j, k]);
+            let begin = if places.same { (home + 1).saturating_sub(row) } else { 0 };
+            let begin = i32::try_from(begin).map_or(a, |begin| begin.min(a));
+            match class[..] {
+                [only] if only.last - only.first < a => {
+                    self.add_row(places, only, place, begin);
+                }
+                _ => (begin..a).for_each(|i| self.add_cell(places, class, place, [i, j, k])),
+            }
+        }
+        self.several.pad();
+        own
+    }
+
+    /// Adds cells of a row that is seen through one shift at a time, from `begin` on.
+    fn add_row(&mut self, places: &Places<'_>, row: Row, place: [i32; 3], begin: i32) {
+        let grid = places.grid;
+        let [a, b, c] = grid.divisions;
+        let (j, shift_b) = divide(place[1] + row.along[0], b);
+        let (k, shift_c) = divide(place[2] + row.along[1], c);
+        let mut at = place[0] + row.first;
+        let end = place[0] + row.last + 1;
+        while at < end {
+            let (i, shift_a) = divide(at, a);
+            let length = (end - at).min(a - i);
+            let (first, last) = (i.max(begin), i + length);
+            if first < last {
+                let start = grid.number([first, j, k]);
+                let atoms = places.others.atoms(start..start + (last - first) as usize);
+                let shift = grid.shift([shift_a, shift_b, shift_c]);
+                self.single.extend(&places.others.points, atoms, shift);
+            }
+            at += length;
+        }
+    }
+
+    /// Adds the cell `other`, which may be seen through several shifts.
+    fn add_cell(&mut self, places: &Places<'_>, class: &Class, place: [i32; 3], other: [i32; 3]) {
+        let grid = places.grid;
+        let [a, b, c] = grid.divisions;
+        let number = grid.number(other);
+        let atoms = places.others.atoms(number..number + 1);
+        if atoms.is_empty() {
+            return;
+        }
+        self.found.clear();
+        for row in class {
+            let (_, shift_b) = divide(place[1] + row.along[0], b);
+            let (_, shift_c) = divide(place[2] + row.along[1], c);
+            // The first image of `other` that is not before the row's first cell.
+            let (_, before) = divide(place[0] + row.first - other[0] - 1, a);
+            for shift_a in before + 1.. {
+                if other[0] + shift_a * a > place[0] + row.last {
+                    break;
+                }
+                self.found.push(grid.shift([shift_a, shift_b, shift_c]));
+            }
+        }
+        match self.found[..] {
+            [] => {}
+            [shift] => self.single.extend(&places.others.points, atoms, shift),
+            _ => {
+                let last = self.segments.last();
+                if last.is_none_or(|last| self.shifts[last.shifts.clone()] != self.found[..]) {
+                    if !self.segments.is_empty() {
+                        self.several.pad();
+                    }
+                    let (points, shifts) = (self.several.len(), self.shifts.len());
+                    self.shifts.extend_from_slice(&self.found);
+                    let shifts = shifts..self.shifts.len();
+                    self.segments.push(Segment { points: points..points, shifts });
+                }
+                self.several.extend(&places.others.points, atoms, [0.0; 3]);
+                let end = self.several.len();
+                self.segments.last_mut().expect("there is one").points.end = end;
+            }
+        }
+    }
+}
+
+/// The remainder and the quotient, rounded down, of a number that is a few divisors from zero.
+fn divide(mut number: i32, divisor: i32) -> (i32, i32) {
+    let mut quotient = 0;
+    while number < 0 {
+        number += divisor;
+        quotient -= 1;
+    }
+    while number >= divisor {
+        number -= divisor;
+        quotient += 1;
+    }
+    (number, quotient)
+}
+
+multiversion! {
+    /// Counts the pairs of some atoms with those that were gathered.
+    fn scan(
+        homes: &Points,
+        atoms: Range<usize>,
+        near: &mut Near,
+        own: Own,
+        bins: &Bins,
+        histogram: &mut Histogram,
+    ) = scan_of
+}
+
+#[inline(always)]
+fn scan_of(
+    homes: &Points,
+    atoms: Range<usize>,
+    near: &mut Near,
+    own: Own,
+    bins: &Bins,
+    histogram: &mut Histogram,
+) {
+    let first = atoms.start;
+    let kept = if own == Own::Single { atoms.len() } else { 0 };
+    near.drop_distant(kept, homes, atoms.clone(), bins.reach());
+    let Near { single, several, segments, shifts, images, slots, .. } = near;
+    for i in atoms {
+        let home = [0, 1, 2].map(|k| homes.axes[k][i]);
+        let label = homes.labels.get(i).copied();
+        let behind = i - first + 1;
+        let start = if own == Own::Single { behind } else { 0 };
+        run(single, start..single.len() - CHUNK, &[home], label, slots, bins, histogram);
+        for (n, segment) in segments.iter().enumerate() {
+            images.clear();
+            images.extend(shifts[segment.shifts.clone()].iter().map(|&s| minus(home, s)));
+            let skip = if n == 0 && own == Own::Several { behind } else { 0 };
+            let range = segment.points.start + skip..segment.points.end;
+            run(several, range, images, label, slots, bins, histogram);
+        }
+    }
+}
+
+impl Near {
+    /// Drops those behind the first `kept` that are farther from the box around some atoms than the reach,
+    /// and puts a chunk of infinitely distant ones behind the rest.
+    #[inline(always)]
+    fn drop_distant(&mut self, kept: usize, homes: &Points, atoms: Range<usize>, reach: f64) {
+        let mut centre = [0.0; 3];
+        let mut half = [0.0; 3];
+        for k in 0..3 {
+            let axis = &homes.axes[k][atoms.clone()];
+            let low = axis.iter().copied().fold(f64::INFINITY, f64::min);
+            let high = axis.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            (centre[k], half[k]) = ((low + high) / 2.0, (high - low) / 2.0);
+        }
+        let farthest = reach * reach * (1.0 + SLACK);
+        let outside = |x: f64, k: usize| {
+            let d = (x - centre[k]).abs() - half[k];
+            if d > 0.0 { d } else { 0.0 }
+        };
+        let points = &mut self.single;
+        points.pad();
+        let n = points.len();
+        let [x, y, z] = points.axes.each_mut().map(|axis| &mut axis[..n]);
+        let labelled = !points.labels.is_empty();
+        let mut to = kept;
+        for at in (kept..=n - CHUNK).step_by(CHUNK) {
+            let chunk = |axis: &[f64]| *axis[at..].first_chunk::<CHUNK>().expect("a whole one");
+            let (cx, cy, cz) = (chunk(x), chunk(y), chunk(z));
+            let mut near = [0u8; CHUNK];
+            for k in 0..CHUNK {
+                let d = [outside(cx[k], 0), outside(cy[k], 1), outside(cz[k], 2)];
+                near[k] = u8::from(d[0] * d[0] + d[1] * d[1] + d[2] * d[2] <= farthest);
+            }
+            if near == [0; CHUNK] {
+                continue;
+            }
+            let begin = to;
+            for k in 0..CHUNK {
+                (x[to], y[to], z[to]) = (x[at + k], y[at + k], z[at + k]);
+                to += usize::from(near[k]);
+            }
+            if labelled {
+                let mut to = begin;
+                for k in 0..CHUNK {
+                    points.labels[to] = points.labels[at + k];
+                    to += usize::from(near[k]);
+                }
+            }
+        }
+        points.truncate(to);
+        points.pad();
+    }
+}
+
+/// Counts the pairs of one atom, given as its images, with a run of points that is followed by a chunk of
+/// infinite ones.
+#[inline(always)]
+fn run(
+    points: &Points,
+    range: Range<usize>,
+    images: &[Vector],
+    label: Option<f64>,
+    slots: &mut Vec<[u32; CHUNK]>,
+    bins: &Bins,
+    histogram: &mut Histogram,
+) {
+    let Some((&image, others)) = images.split_first() else { return };
+    let n = range.len().div_ceil(CHUNK);
+    let [x, y, z] = points.axes.each_ref().map(|axis| chunks(axis, range.start, n));
+    let labels = label.map(|label| (label, chunks(&points.labels, range.start, n)));
+    slots.resize(slots.len().max(n), [0; CHUNK]);
+    let slots = &mut slots[..n];
+    for at in 0..n {
+        let chunk = [&x[at], &y[at], &z[at]];
+        let mut squares = squares_to(image, chunk);
+        for &image in others {
+            let more = squares_to(image, chunk);
+            for k in 0..CHUNK {
+                squares[k] = if more[k] < squares[k] { more[k] } else { squares[k] };
+            }
+        }
+        if let Some((label, labels)) = labels {
+            for k in 0..CHUNK {
+                squares[k] = if labels[at][k] == label { f64::INFINITY } else { squares[k] };
+            }
+        }
+        bins.slots(&squares, &mut slots[at]);
+    }
+    histogram.add(slots);
+}
+
+#[inline(always)]
+fn chunks(axis: &[f64], start: usize, n: usize) -> &[[f64; CHUNK]] {
+    &axis[start..].as_chunks::<CHUNK>().0[..n]
+}
+
+#[inline(always)]
+fn squares_to(image: Vector, [x, y, z]: [&[f64; CHUNK]; 3]) -> [f64; CHUNK] {
+    let mut squares = [0.0; CHUNK];
+    for k in 0..CHUNK {
+        let d = [x[k] - image[0], y[k] - image[1], z[k] - image[2]];
+        squares[k] = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+    }
+    squares
+}

@@ -1,0 +1,155 @@
+//! What Python tells of HDF5 files, and chunks that it writes to them.
+
+use numpy::ndarray::{ArrayView1, ArrayView2};
+use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use trajet_engine::run::Threads;
+use trajet_io::h5md::{
+    Boxes, Chunk, Description, Filters, Form, Layout, NO_ROW, Packing, Series, Storage, pack,
+};
+
+/// A dataset. See `_trajet.pyi`.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct PySeries<'py> {
+    rows: u64,
+    row_of: Option<PyReadonlyArray1<'py, i64>>,
+    double: bool,
+    big_endian: bool,
+    factor: f64,
+    storage: PyStorage<'py>,
+}
+
+/// Where its numbers stand: bytes, an offset, or chunks.
+#[derive(FromPyObject)]
+enum PyStorage<'py> {
+    Held(Bound<'py, PyBytes>),
+    Contiguous(u64),
+    Chunked(PyChunks<'py>),
+}
+
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct PyChunks<'py> {
+    shape: (u64, u64, u64),
+    shuffle: bool,
+    deflate: bool,
+    /// First row, atom and axis, offset, size and skipped filters of each chunk.
+    table: PyReadonlyArray2<'py, u64>,
+}
+
+/// A trajectory. See `_trajet.pyi`.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct PyDescription<'py> {
+    layout: String,
+    n_atoms: u64,
+    times: PyReadonlyArray1<'py, f64>,
+    steps: PyReadonlyArray1<'py, i64>,
+    boxes: PyReadonlyArray2<'py, f64>,
+    positions: Option<PySeries<'py>>,
+    velocities: Option<PySeries<'py>>,
+    forces: Option<PySeries<'py>>,
+    remarks: Vec<String>,
+    seconds: f64,
+}
+
+impl PyDescription<'_> {
+    pub(crate) fn to_description(&self) -> PyResult<Description> {
+        let layout = match self.layout.as_str() {
+            "H5MD" => Layout::H5md,
+            "MDTRAJ" => Layout::Mdtraj,
+            other => return Err(PyValueError::new_err(format!("no such layout: {other}"))),
+        };
+        let boxes = self.boxes.as_array();
+        let boxes = match boxes.ncols() {
+            6 => Boxes::Cells(rows(&boxes)),
+            9 => Boxes::Vectors(rows(&boxes)),
+            n => return Err(PyValueError::new_err(format!("a box of {n} numbers"))),
+        };
+        let series =
+            |series: &Option<PySeries<'_>>| series.as_ref().map(PySeries::to_series).transpose();
+        Ok(Description {
+            layout,
+            n_atoms: self.n_atoms,
+            times: self.times.as_array().to_vec(),
+            steps: self.steps.as_array().to_vec(),
+            boxes,
+            positions: series(&self.positions)?,
+            velocities: series(&self.velocities)?,
+            forces: series(&self.forces)?,
+            remarks: self.remarks.clone(),
+            ns: (self.seconds * 1e9) as u64,
+        })
+    }
+}
+
+fn rows<const N: usize>(array: &ArrayView2<'_, f64>) -> Vec<[f64; N]> {
+    (0..array.nrows()).map(|k| std::array::from_fn(|i| array[[k, i]])).collect()
+}
+
+impl PySeries<'_> {
+    fn to_series(&self) -> PyResult<Series> {
+        let storage = match &self.storage {
+            PyStorage::Held(bytes) => Storage::Held(bytes.as_bytes().to_vec()),
+            PyStorage::Contiguous(offset) => Storage::Contiguous(*offset),
+            PyStorage::Chunked(chunks) => {
+                let table = chunks.table.as_array();
+                if table.ncols() != 6 {
+                    return Err(PyValueError::new_err("a chunk has six numbers"));
+                }
+                let chunk = |row: ArrayView1<'_, u64>| Chunk {
+                    at: [row[0], row[1], row[2]],
+                    offset: row[3],
+                    size: row[4],
+                    // There are at most 32 filters.
+                    skipped: row[5] as u32,
+                };
+                Storage::Chunked {
+                    shape: chunks.shape.into(),
+                    filters: Filters { shuffle: chunks.shuffle, deflate: chunks.deflate },
+                    chunks: table.rows().into_iter().map(chunk).collect(),
+                }
+            }
+        };
+        let row = |&row: &i64| u64::try_from(row).unwrap_or(NO_ROW);
+        Ok(Series {
+            rows: self.rows,
+            row_of: self.row_of.as_ref().map(|rows| rows.as_array().iter().map(row).collect()),
+            form: Form { double: self.double, big_endian: self.big_endian },
+            factor: self.factor as f32,
+            storage,
+        })
+    }
+}
+
+/// First frame, first atom, skipped filters and bytes of a chunk.
+type PyPacked<'py> = (usize, usize, u32, Bound<'py, PyBytes>);
+
+/// Cuts frames into chunks and packs these on threads.
+#[pyfunction]
+#[pyo3(signature = (vectors, chunk, *, level, threads))]
+pub(crate) fn pack_chunks<'py>(
+    py: Python<'py>,
+    vectors: PyReadonlyArray3<'py, f32>,
+    chunk: (usize, usize),
+    level: u32,
+    threads: usize,
+) -> PyResult<Vec<PyPacked<'py>>> {
+    let n_atoms = vectors.as_array().shape()[1];
+    let (frames, atoms) = chunk;
+    let fits = vectors.as_array().shape()[2] == 3 && n_atoms > 0 && frames > 0 && atoms > 0;
+    let numbers = vectors.as_slice().ok().filter(|_| fits && level <= 9);
+    let Some(numbers) = numbers else {
+        return Err(PyValueError::new_err("frames, chunks or level cannot be packed"));
+    };
+    let packing = Packing { frames, atoms, level };
+    let vectors = numbers.as_chunks::<3>().0;
+    let packed = py.detach(|| pack(vectors, n_atoms, packing, &Threads(threads)));
+    let chunk = |chunk: trajet_io::h5md::Packed| {
+        (chunk.frame, chunk.atom, chunk.skipped, PyBytes::new(py, &chunk.bytes))
+    };
+    Ok(packed.into_iter().map(chunk).collect())
+}

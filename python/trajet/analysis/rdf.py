@@ -1,0 +1,128 @@
+"""RDF: how much more often than in a gas atoms are found at a distance."""
+
+from typing import Any
+
+import numpy as np
+
+from trajet import _trajet
+from trajet._trajet import SelectionError
+from trajet.analysis.subject import Progress, further_selection, main_selection, run
+from trajet.pools.pool import Pool
+from trajet.result import RadialDistribution
+from trajet.trajectory import FrameChoice, Selection
+
+
+def rdf(
+    a: Selection | Any,
+    b: str | Selection | Any | None = None,
+    *,
+    bins: int = 75,
+    range: tuple[float, float] = (0.0, 15.0),
+    exclusion_block: tuple[int, int] | None = None,
+    frames: FrameChoice = None,
+    pool: Pool | None = None,
+    progress: Progress | None = None,
+) -> RadialDistribution:
+    """Compute the radial distribution function g(r) of two groups of atoms.
+
+    Parameters
+    ----------
+    a
+        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
+    b
+        The other atoms of each pair: selection text, a Selection or an AtomGroup. None for `a`.
+    bins
+        Bins of equal width.
+    range
+        Distances that are counted, Å.
+    exclusion_block
+        `(n, m)`: the pairs of the first `n` atoms of `a` with the first `m` of `b` are left out,
+        and so on: those within a molecule. `(1, 1)` with `a` alone leaves out each atom's pair
+        with itself.
+    frames
+        A slice, frame numbers, or a mask; None for all.
+    pool
+        Where to compute; None for `LocalPool()`: all cores of this process.
+    progress
+        Called with frames done and in total.
+
+    Returns
+    -------
+    RadialDistribution
+        `r` (centres of the bins, Å), `g`, and `counts`, each `(bins,)`.
+
+    Raises
+    ------
+    SelectionError
+        If a selection matches no atom.
+    AnalysisError
+        If a frame has no unit cell, or an atom no position.
+    ValueError
+        If the bins have no width, or the blocks do not divide the selections.
+    FrameError, FormatError
+        If a frame is out of range, or corrupt.
+
+    Notes
+    -----
+    A pair counts once a frame, at the distance of its nearest images: beyond half of the cell's
+    smallest width the farther images are missing, and g falls. `a` with itself counts every pair in
+    both orders and, where the range begins at 0, each atom with itself in the first bin, as
+    MDAnalysis' `InterRDF` does; `exclusion_block=(1, 1)` leaves these out.
+
+    Pairs by a list of cells: M. P. Allen and D. J. Tildesley, Computer Simulation of Liquids, 2nd
+    edition (2017), 5.3.2. Normalised as `InterRDF`: counts over what the mean density (of pairs
+    that are not left out, over the mean volume) puts into the shell.
+
+    Examples
+    --------
+    >>> water = tj.open("water.gro", "water.xtc")  # doctest: +SKIP
+    >>> tj.rdf(water.select("name OW")).plot()  # doctest: +SKIP
+    """
+    main = main_selection(a)
+    other = None if b is None else further_selection(b, main.trajectory)
+    first, last = (float(value) for value in range)
+    n_a, n_b = main.n_atoms, main.n_atoms if other is None else other.n_atoms
+    if exclusion_block is not None:
+        blocks = [(n_a, exclusion_block[0]), (n_b, exclusion_block[1])]
+        if any(size < 1 or n % size for n, size in blocks) or len({n // s for n, s in blocks}) > 1:
+            raise ValueError(
+                f"exclusion_block {exclusion_block} does not divide selections of {n_a} and {n_b}"
+                " atoms into equally many blocks"
+            )
+    plan = _trajet.rdf_plan(
+        main.indices,
+        None if other is None else other.indices,
+        bins=bins,
+        range=(first, last),
+        exclusion_block=exclusion_block,
+    )
+    outcome = run(main.trajectory, frames, pool, progress, lambda _: plan)
+    n_frames, volume, counts = outcome.state[0], outcome.state[1], outcome.state[2:]
+    edges = np.linspace(first, last, bins + 1)
+    pairs = float(n_a * n_b)
+    if exclusion_block is not None:
+        pairs -= exclusion_block[0] * exclusion_block[1] * (n_a // exclusion_block[0])
+    if pairs == 0:
+        raise SelectionError("exclusion_block leaves out every pair")
+    shells = 4 / 3 * np.pi * np.diff(edges**3)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # Without a frame there is no density: not a number.
+        g = counts / (n_frames * pairs / (volume / n_frames) * shells)
+    labels = (main.label, main.label if other is None else other.label)
+    parameters = {
+        "selections": list(labels),
+        "n_atoms": [n_a, n_b],
+        "bins": bins,
+        "range": [first, last],
+        "exclusion_block": None if exclusion_block is None else list(exclusion_block),
+        "mean_volume": volume / n_frames if n_frames else None,
+    }
+    return RadialDistribution(
+        r=(edges[:-1] + edges[1:]) / 2,
+        g=g,
+        counts=counts,
+        edges=edges,
+        labels=labels,
+        density=n_b * n_frames / volume if n_frames else float("nan"),
+        report=outcome.report("rdf", parameters),
+    )

@@ -1,0 +1,203 @@
+"""Commands that write trajectories: `trajet convert | split`."""
+
+import os
+from pathlib import Path
+
+import click
+
+import trajet
+from trajet.cli import options
+from trajet.cli.options import choose_frames, in_order, progress
+from trajet.conversion import SUFFIXES, Conversion
+
+_frames = (
+    click.option("--start", type=int, metavar="FRAME", help="First frame; negative from the end."),
+    click.option("--stop", type=int, metavar="FRAME", help="Frame to stop before."),
+    click.option("--step", type=int, metavar="N", help="Take every N-th frame."),
+    click.option("--begin", type=float, metavar="PS", help="Take frames from this time on."),
+    click.option("--end", type=float, metavar="PS", help="Take frames up to this time."),
+)
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="IN... OUT")
+@click.option("--topology", metavar="FILE", help="A file that MDAnalysis reads, for --select.")
+@click.option("--select", metavar="SELECTION", help="The atoms to write. Default: all.")
+@_frames[0]
+@_frames[1]
+@_frames[2]
+@_frames[3]
+@_frames[4]
+@options.continuous
+@click.option(
+    "--precision", type=float, metavar="N", help="XTC: steps per nm. Default: the input's, or 1000."
+)
+@click.option("--double/--single", default=None, help="TRR: precision. Default: the input's.")
+@click.option("--no-velocities", is_flag=True, help="Leave velocities out.")
+@click.option("--no-forces", is_flag=True, help="Leave forces out.")
+@click.option(
+    "--compression",
+    type=click.IntRange(1, 9),
+    metavar="1-9",
+    help="H5MD: pack with gzip. Default: not packed.",
+)
+@click.option(
+    "--allow-loss", is_flag=True, help="Leave out what OUT cannot hold, instead of refusing it."
+)
+@click.option("--topology-out", metavar="FILE", help="Write the atoms themselves: .pdb, .gro, ….")
+@click.option("--force", is_flag=True, help="Replace outputs that are there.")
+@options.threads
+@options.truncated
+@options.quiet
+def convert(
+    files: tuple[str, ...],
+    topology: str | None,
+    select: str | None,
+    start: int | None,
+    stop: int | None,
+    step: int | None,
+    begin: float | None,
+    end: float | None,
+    continuous: bool,
+    precision: float | None,
+    double: bool | None,
+    no_velocities: bool,
+    no_forces: bool,
+    compression: int | None,
+    allow_loss: bool,
+    topology_out: str | None,
+    force: bool,
+    threads: int | None,
+    allow_truncated_tail: bool,
+    quiet: bool,
+) -> None:
+    """Write a trajectory, or some of its atoms and frames, in any format.
+
+    IN are one or more trajectories that follow each other, OUT the file to write: its ending (.xtc,
+    .trr, .dcd, .nc, .h5md) is its format. From XTC to XTC the stored integers are kept, so that
+    nothing is lost twice. OUT is there only when it is whole.
+
+    \b
+    Examples:
+      trajet convert run.trr run.xtc --no-velocities
+      trajet convert part*.xtc all.xtc --continuous
+      trajet convert run.xtc ca.xtc --topology top.gro --select "name CA" --topology-out ca.pdb
+      trajet convert run.xtc every10.dcd --step 10
+    """
+    *sources, target = files
+    if not sources:
+        raise click.UsageError("give the trajectory to read and, last, the file to write")
+    if select is not None and topology is None:
+        raise click.UsageError("--select needs names of atoms: give --topology")
+    if Path(target).suffix.lower() not in SUFFIXES:
+        raise click.UsageError(
+            f"{target}: the file to write comes last and ends in {', '.join(SUFFIXES)}"
+        )
+    with progress("indexing", "B", quiet=quiet) as show:
+        opened = trajet.open(
+            topology,
+            *in_order(tuple(sources)),
+            continuous=continuous,
+            allow_truncated_tail=allow_truncated_tail,
+            threads=threads,
+            progress=show,
+        )
+    with progress("convert", " frames", quiet=quiet) as show:
+        done = trajet.convert(
+            opened if select is None else opened.select(select),
+            target,
+            frames=choose_frames(opened, start, stop, step, begin, end),
+            precision=precision,
+            double=double,
+            velocities=not no_velocities,
+            forces=not no_forces,
+            compression=compression,
+            allow_loss=allow_loss,
+            force=force,
+            topology=topology_out,
+            threads=threads,
+            progress=show,
+        )
+    if not quiet:
+        for line in options.notes(opened):
+            click.echo(line)
+        _say(done)
+        if topology_out is not None:
+            click.echo(topology_out)
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="IN...")
+@click.option("--segments", type=click.IntRange(1), metavar="N", help="How many files to write.")
+@click.option(
+    "--frames-per-segment", type=click.IntRange(1), metavar="N", help="Frames of each file."
+)
+@click.option("-o", "--output", required=True, metavar="FOLDER", help="Where the files go.")
+@options.continuous
+@click.option("--force", is_flag=True, help="Replace files that are there.")
+@options.threads
+@options.truncated
+@options.quiet
+def split(
+    files: tuple[str, ...],
+    segments: int | None,
+    frames_per_segment: int | None,
+    output: str,
+    continuous: bool,
+    force: bool,
+    threads: int | None,
+    allow_truncated_tail: bool,
+    quiet: bool,
+) -> None:
+    """Divide a trajectory into files of its own format, for many processes to read.
+
+    The files are named after the first IN and numbered: FOLDER/run-000.xtc, …. Together they are
+    the same trajectory again: trajet rmsd top.gro 'FOLDER/run-*.xtc' …
+
+    \b
+    Examples:
+      trajet split run.xtc --segments 8 -o parts
+      trajet split run.trr --frames-per-segment 1000 -o parts
+    """
+    if (segments is None) == (frames_per_segment is None):
+        raise click.UsageError("choose --segments or --frames-per-segment")
+    with progress("indexing", "B", quiet=quiet) as show:
+        opened = trajet.open(
+            None,
+            *in_order(files),
+            continuous=continuous,
+            allow_truncated_tail=allow_truncated_tail,
+            threads=threads,
+            progress=show,
+        )
+    with progress("split", " frames", quiet=quiet) as show:
+        parts = trajet.split(
+            opened,
+            output,
+            segments=segments,
+            frames_per_segment=frames_per_segment,
+            force=force,
+            threads=threads,
+            progress=show,
+        )
+    if not quiet:
+        frames = sum(part.n_frames for part in parts)
+        click.echo(f"{frames} frames in {len(parts)} files: {parts[0].path} to {parts[-1].path}")
+
+
+def _say(done: Conversion) -> None:
+    """Print what was written."""
+    for remark in done.remarks:
+        click.echo(f"note: {remark}")
+    seconds = ""
+    if done.report is not None:
+        threads = done.report["threads"]
+        seconds = f" in {done.report['stages']['t_total']:.3g} s on {threads} thread"
+        seconds += "s" if threads > 1 else ""
+    click.echo(
+        f"{os.fspath(done.path)}: {done.n_frames} frames of {done.n_atoms} atoms,"
+        f" {done.size} bytes{seconds}"
+    )
+
+
+COMMANDS = (convert, split)

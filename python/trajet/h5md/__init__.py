@@ -1,0 +1,10 @@
+"""H5MD and mdtraj's HDF5 files: the only room that imports h5py.
+
+h5py looks at the tables of a file and makes new ones. The numbers themselves are read, unpacked and
+packed by the native module, on as many threads as there are.
+"""
+
+from trajet.h5md.tables import describe, is_hdf5
+from trajet.h5md.writing import write
+
+__all__ = ["describe", "is_hdf5", "write"]

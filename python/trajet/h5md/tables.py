@@ -1,0 +1,554 @@
+"""What the tables of an HDF5 file say of the trajectory in it."""
+
+import array
+import contextlib
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet._trajet import FormatError, TrajetError, TruncatedError
+from trajet.h5md import units as known
+from trajet.h5md.library import h5py
+
+_MAGIC = b"\x89HDF\r\n\x1a\n"
+# Deflate makes at most so many bytes of one.
+_MOST_OF_A_BYTE = 1032
+_DEFLATE, _SHUFFLE = 1, 2
+_FILTERS = {3: "Fletcher32", 4: "SZIP", 5: "N-bit", 6: "scale-offset", 32000: "LZF"}
+# Frames whose order of atoms is compared with that of the first.
+_SAMPLES = 8
+_Float = NDArray[np.float64]
+_Int = NDArray[np.int64]
+
+
+def is_hdf5(path: Path) -> bool:
+    """Tell whether a file begins as HDF5 files do; one that is cut before that ends does, too."""
+    try:
+        # Opening a named pipe would wait for its writer.
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            first = file.read(len(_MAGIC))
+    except OSError:
+        # The native reader says what is wrong.
+        return False
+    return bool(first) and _MAGIC.startswith(first)
+
+
+def describe(
+    path: Path,
+    *,
+    particles: str | None = None,
+    units: Mapping[str, str] | None = None,
+    allow_truncated_tail: bool = False,
+) -> dict[str, Any]:
+    """Return what the native reader needs to know of a file.
+
+    Parameters
+    ----------
+    path
+        An H5MD file, or one of mdtraj.
+    particles
+        Which group of particles, where there are several.
+    units
+        Units that the file does not name, by "position", "velocity", "force" and "time".
+    allow_truncated_tail
+        Whether frames that were not written to the end are left out.
+
+    Raises
+    ------
+    MissingPackageError
+        If h5py is not installed.
+    FormatError
+        If it is another HDF5 file, or holds what is not read; TruncatedError where it is cut.
+    ValueError
+        If `particles` or `units` do not fit the file.
+    """
+    begin = time.perf_counter()
+    known.check_named(units or {})
+    look = _Look(str(path), particles, dict(units or {}), allow_truncated_tail)
+    with _opened(path) as file:
+        if file.get("particles", getclass=True) is not None:
+            found = look.h5md(file)
+        elif "AMBER" in _text(file.attrs.get("Conventions", "")) or "_NCProperties" in file.attrs:
+            raise FormatError(
+                f"{path}: it is NetCDF-4, which is HDF5: convert it with nccopy -k nc6 or cpptraj"
+            )
+        elif "Pande" in _text(file.attrs.get("conventions", "")):
+            found = look.mdtraj(file)
+        else:
+            raise FormatError(
+                f"{path}: an HDF5 file that holds neither H5MD (a group 'particles') nor a"
+                " trajectory of mdtraj: convert it with the program that wrote it"
+            )
+    return {**found, "seconds": time.perf_counter() - begin}
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """Open a file; whatever h5py raises while it is looked at says that its tables are damaged."""
+    module = h5py(str(path))
+    try:
+        with module.File(path, "r") as file:
+            yield file
+    except (TrajetError, _OptionError, MemoryError):
+        raise
+    except Exception as error:
+        raise _damaged(path, error) from error
+
+
+class _OptionError(ValueError):
+    """An option that does not fit the file."""
+
+
+def _damaged(path: Path, error: Exception) -> FormatError:
+    reason = " ".join(str(error).split())
+    if "truncated file" in reason or path.stat().st_size < 96:
+        return TruncatedError(f"{path}: the file is cut ({reason}): copy it again")
+    return FormatError(
+        f"{path}: HDF5 cannot read its tables ({reason}): copy the file again; if its program was"
+        " ended, try 'h5clear -s' on a copy; if it still writes, wait"
+    )
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """When the rows of a series were written; None where it does not say."""
+
+    n: int
+    steps: _Int | None
+    times: _Float | None
+
+
+@dataclass
+class _Look:
+    """One look at a file."""
+
+    path: str
+    particles: str | None
+    units: dict[str, str]
+    allow_cut: bool
+    remarks: list[str] = field(default_factory=list)
+
+    def h5md(self, file: Any) -> dict[str, Any]:
+        """Describe an H5MD file."""
+        group = self._particles(file)
+        where = group.name.strip("/")
+        names = {"position": "positions", "velocity": "velocities", "force": "forces"}
+        elements = {
+            name: element for name in names if (element := self._member(group, name)) is not None
+        }
+        for name, element in elements.items():
+            if not hasattr(element, "keys") or self._member(element, "value") is None:
+                raise self._error(f"{where}/{name} does not change in time: it is no trajectory")
+        first = next(iter(elements))
+        values = {name: self._member(element, "value") for name, element in elements.items()}
+        storages = {name: self._storage(value) for name, value in values.items()}
+        rows = {
+            name: self._rows(element, values[name], timed=name == first)
+            for name, element in elements.items()
+        }
+        frames = rows[first]
+        n_atoms = values[first].shape[1]
+        for name, value in values.items():
+            if value.shape[1] != n_atoms:
+                raise self._error(
+                    f"{where} has {first}s of {n_atoms} atoms, {name} of {value.shape[1]}:"
+                    " groups of different atoms are not read"
+                )
+        factors = {name: self._factor(name, value, "unit") for name, value in values.items()}
+        boxes = self._box(group, frames, factors.get("position"))
+        self._check_identities(group, frames.n)
+        series = {}
+        for name, value in values.items():
+            row_of = None if name == first else self._match(name, rows[name], frames)
+            series[names[name]] = {
+                "rows": value.shape[0],
+                "row_of": row_of,
+                **self._form(value),
+                "factor": factors[name],
+                "storage": storages[name],
+            }
+        return self._description("H5MD", n_atoms, frames, boxes, series)
+
+    def mdtraj(self, file: Any) -> dict[str, Any]:
+        """Describe a file of mdtraj."""
+        if self.particles is not None:
+            raise _OptionError(f"{self.path}: a file of mdtraj has no groups of particles")
+        coordinates = self._member(file, "coordinates")
+        if coordinates is None:
+            raise self._error("a file of mdtraj without coordinates")
+        storage = self._storage(coordinates)
+        n = coordinates.shape[0]
+        time = self._member(file, "time")
+        times = None
+        if time is not None:
+            n = self._shorter("time", time.shape[0], n)
+            times = self._numbers(time)[:n] * self._factor("time", time, "units", "picoseconds")
+        frames = _Rows(n, None, times)
+        cells = np.empty((0, 6))
+        lengths, angles = (self._member(file, f"cell_{what}") for what in ("lengths", "angles"))
+        if lengths is not None and angles is not None:
+            if lengths.shape[0] < n or angles.shape[0] < n:
+                raise self._error(f"it has {lengths.shape[0]} cells and {n} frames")
+            by = self._factor("edges", lengths, "units", "nanometers")
+            cells = np.hstack((self._numbers(lengths)[:n] * by, self._numbers(angles)[:n]))
+            absent = ~(np.isfinite(cells).all(axis=1) & (cells[:, :3] > 0).all(axis=1))
+            cells[absent] = np.nan
+        series = {}
+        for name, quantity, unit, value in (
+            ("positions", "position", "nanometers", coordinates),
+            ("velocities", "velocity", "nanometers/picosecond", self._member(file, "velocities")),
+        ):
+            if value is None:
+                continue
+            if value.shape[1] != coordinates.shape[1] or value.shape[0] < n:
+                raise self._error(f"{value.name} is not of the shape of its coordinates")
+            series[name] = {
+                "rows": value.shape[0],
+                "row_of": None,
+                **self._form(value),
+                "factor": self._factor(quantity, value, "units", unit),
+                "storage": storage if value is coordinates else self._storage(value),
+            }
+        return self._description("MDTRAJ", coordinates.shape[1], frames, cells, series)
+
+    def _description(
+        self, layout: str, n_atoms: int, frames: _Rows, boxes: _Float, series: dict[str, Any]
+    ) -> dict[str, Any]:
+        numbers = np.arange(frames.n)
+        if frames.times is None:
+            self.remarks.append("it has no times: frames are numbered instead")
+        return {
+            "layout": layout,
+            "n_atoms": n_atoms,
+            "times": numbers.astype(np.float64) if frames.times is None else frames.times,
+            "steps": numbers.astype(np.int64) if frames.steps is None else frames.steps,
+            "boxes": np.ascontiguousarray(boxes, dtype=np.float64),
+            "positions": None,
+            "velocities": None,
+            "forces": None,
+            **series,
+            "remarks": self.remarks,
+        }
+
+    def _error(self, words: str) -> FormatError:
+        return FormatError(f"{self.path}: {words}")
+
+    def _member(self, group: Any, name: str) -> Any:
+        """Return an object of this file, None where there is none."""
+        if group.get(name, getclass=True) is None:
+            return None
+        found = group[name]
+        info = h5py(self.path).h5o.get_info
+        if info(found.id).fileno != info(group.id).fileno:
+            raise self._error(
+                f"{group.name}/{name} stands in another file: join them with h5repack"
+            )
+        return found
+
+    def _particles(self, file: Any) -> Any:
+        """Return the group of particles that is wanted."""
+        groups = self._member(file, "particles")
+        if not hasattr(groups, "keys"):
+            raise self._error("'particles' is no group: it is no H5MD")
+        elements = ("position", "velocity", "force")
+        there = {}
+        for name in groups:
+            group = self._member(groups, name)
+            if hasattr(group, "keys") and any(self._member(group, e) is not None for e in elements):
+                there[name] = group
+        if self.particles is not None:
+            if self.particles not in there:
+                raise _OptionError(
+                    f"{self.path}: there are no particles {self.particles!r} in it, but"
+                    f" {', '.join(map(repr, there)) or 'none'}"
+                )
+            return there[self.particles]
+        if len(there) == 1:
+            return next(iter(there.values()))
+        if not there:
+            raise self._error("its particles have neither positions, velocities nor forces")
+        raise self._error(
+            f"it holds several groups of particles ({', '.join(map(repr, there))}): name one with"
+            " particles= (--particles)"
+        )
+
+    def _storage(self, value: Any) -> Any:
+        """Say where the numbers of a dataset stand."""
+        where = value.name.strip("/")
+        if len(getattr(value, "shape", None) or ()) != 3 or value.shape[2] != 3:
+            shape = getattr(value, "shape", None)
+            raise self._error(f"{where} is of shape {shape}: three numbers an atom are read")
+        if 0 in value.shape:
+            raise self._error(f"{where} holds no frame: let the program that writes it go on")
+        module = h5py(self.path)
+        plist = value.id.get_create_plist()
+        layout = plist.get_layout()
+        if layout == module.h5d.COMPACT:
+            return value[()].tobytes()
+        unwritten = {"shape": (1, *value.shape[1:]), "shuffle": False, "deflate": False}
+        unwritten["table"] = np.empty((0, 6), np.uint64)
+        if layout == module.h5d.CONTIGUOUS:
+            if value.external:
+                raise self._error(f"{where} stands in another file: join them with h5repack")
+            offset = value.id.get_offset()
+            return unwritten if offset is None else offset
+        if layout != module.h5d.CHUNKED:
+            raise self._error(f"{where} is put together from other files: join them with h5repack")
+        filters = [plist.get_filter(k) for k in range(plist.get_nfilters())]
+        codes = [code for code, *_ in filters]
+        if codes not in ([], [_DEFLATE], [_SHUFFLE], [_SHUFFLE, _DEFLATE]):
+            other = next((f for f in filters if f[0] not in (_DEFLATE, _SHUFFLE)), filters[0])
+            name = _FILTERS.get(other[0]) or _text(other[3]) or f"number {other[0]}"
+            raise self._error(
+                f"{where} is packed with the filter {name}: repack it with"
+                " 'h5repack -f SHUF -f GZIP=2 OLD NEW'"
+            )
+        if _SHUFFLE in codes and filters[0][2][:1] != (value.dtype.itemsize,):
+            raise self._error(
+                f"{where} is shuffled by other than its numbers: repack it (h5repack)"
+            )
+        table = array.array("Q")
+
+        def row(chunk: Any, extend: Any = table.extend) -> None:
+            if chunk.byte_offset is not None:
+                extend((*chunk.chunk_offset, chunk.byte_offset, chunk.size, chunk.filter_mask))
+
+        value.id.chunk_iter(row)
+        return {
+            "shape": value.chunks,
+            "shuffle": _SHUFFLE in codes,
+            "deflate": _DEFLATE in codes,
+            "table": np.frombuffer(table, np.uint64).reshape(-1, 6),
+        }
+
+    def _form(self, value: Any) -> dict[str, bool]:
+        """Say how a number is stored."""
+        types = h5py(self.path).h5t
+        stored = value.id.get_type()
+        for double, big_endian, known_type in (
+            (False, False, types.IEEE_F32LE),
+            (False, True, types.IEEE_F32BE),
+            (True, False, types.IEEE_F64LE),
+            (True, True, types.IEEE_F64BE),
+        ):
+            if stored.equal(known_type):
+                return {"double": double, "big_endian": big_endian}
+        raise self._error(
+            f"{value.name.strip('/')} is of type {value.dtype}: float32 and float64 are read"
+        )
+
+    def _numbers(self, dataset: Any) -> _Float:
+        """Read a small dataset."""
+        numbers = self._array(dataset)
+        if numbers.dtype.kind not in "fiu":
+            raise self._error(f"{dataset.name.strip('/')} is of type {numbers.dtype}, no numbers")
+        return numbers.astype(np.float64)
+
+    def _integers(self, dataset: Any) -> _Int:
+        """Read a small dataset of whole numbers."""
+        numbers = self._array(dataset)
+        if numbers.dtype.kind not in "iu" or (numbers > np.iinfo(np.int64).max).any():
+            raise self._error(
+                f"{dataset.name.strip('/')} is of type {numbers.dtype}: whole numbers are read"
+            )
+        return numbers.astype(np.int64)
+
+    def _array(self, dataset: Any) -> NDArray[Any]:
+        """Read a dataset, if its numbers are in the file: one that is not could fill memory."""
+        there = min(dataset.id.get_storage_size(), Path(self.path).stat().st_size)
+        if dataset.nbytes > there * (_MOST_OF_A_BYTE if dataset.compression else 1):
+            raise TruncatedError(
+                f"{self.path}: {dataset.name.strip('/')} was not written to its end: let the"
+                " program that writes it go on"
+            )
+        return np.asarray(dataset[()])
+
+    def _rows(self, element: Any, value: Any, *, timed: bool) -> _Rows:
+        """Say when the rows of an element were written."""
+        n = value.shape[0]
+        datasets = {"step": self._member(element, "step")}
+        if timed:
+            datasets["time"] = self._member(element, "time")
+        for dataset in datasets.values():
+            if dataset is not None and len(dataset.shape) == 1:
+                n = self._shorter(dataset.name.strip("/"), dataset.shape[0], n)
+        n = self._written(value, n)
+        steps = times = None
+        if datasets["step"] is not None:
+            steps = self._steps(datasets["step"], n)
+        if datasets.get("time") is not None:
+            dataset = datasets["time"]
+            times = self._numbers(dataset)
+            if times.shape == ():
+                offset = float(np.asarray(dataset.attrs.get("offset", 0)).item())
+                times = offset + np.arange(n) * times
+            times = times[:n] * self._factor("time", dataset, "unit")
+        return _Rows(n, steps, times)
+
+    def _steps(self, dataset: Any, n: int) -> _Int:
+        """Return the steps of `n` rows, which are listed or at equal distances."""
+        steps = self._integers(dataset)
+        if steps.shape == ():
+            offset = int(np.asarray(dataset.attrs.get("offset", 0)).item())
+            return offset + np.arange(n) * steps
+        if len(steps.shape) != 1:
+            raise self._error(f"{dataset.name.strip('/')} is of shape {steps.shape}")
+        return steps[:n]
+
+    def _written(self, value: Any, n: int) -> int:
+        """Return how many of `n` frames may have been written, by the number of chunks."""
+        if not value.chunks:
+            return n
+        frames, *others = value.chunks
+        across = 1
+        for extent, chunk in zip(value.shape[1:], others, strict=True):
+            across *= -(-extent // chunk)
+        # The native reader says which frame is missing, and whether that is allowed.
+        there = value.id.get_num_chunks() // across * frames
+        return n if there >= n else max(1, min(n, there + 1))
+
+    def _shorter(self, name: str, n: int, rows: int) -> int:
+        """Return the number of frames where two counts of them should be equal."""
+        if n == rows:
+            return n
+        least = min(n, rows)
+        if least == 0 or not self.allow_cut:
+            raise TruncatedError(
+                f"{self.path}: frame {least} was not written to its end: {name} has {n} rows, the"
+                f" numbers have {rows}: let the program that writes it end"
+                + (
+                    f", or read the {least} whole frames with --allow-truncated-tail"
+                    " (allow_truncated_tail=True)"
+                    if least
+                    else ""
+                )
+            )
+        # Series that were written together were ended together.
+        remark = f"of {max(n, rows)} frames {least} were written to their end: these count"
+        if remark not in self.remarks:
+            self.remarks.append(remark)
+        return least
+
+    def _factor(
+        self, quantity: str, dataset: Any, attribute: str, usual: str | None = None
+    ) -> float:
+        """Return what makes Å, ps, … of the numbers of a dataset."""
+        where = f"{self.path}: {dataset.name.strip('/')}"
+        named = _text(dataset.attrs.get(attribute, "")) or None
+        given = self.units.get(quantity)
+        if named is not None:
+            by = known.factor(quantity, named, where)
+            if given is not None and known.factor(quantity, given, where) != by:
+                raise _OptionError(
+                    f"{where} is in {named}, as the file says, not in {given}: leave units="
+                    f" (--unit) for {quantity} out"
+                )
+            return by
+        if given is not None:
+            self.remarks.append(f"the file names no unit of {quantity}: {given}, as was asked for")
+            return known.factor(quantity, given, where)
+        if usual is not None:
+            self.remarks.append(f"the file names no unit of {quantity}: {usual} by convention")
+            return known.factor(quantity, usual, where)
+        example = {"position": "nm", "time": "ps"}.get(quantity, "nm ps-1")
+        raise FormatError(
+            f"{where} has no unit: name it with units={{'{quantity}': '{example}'}}"
+            f" (--unit {quantity}='{example}'), or write the attribute 'unit' to the file"
+        )
+
+    def _box(self, group: Any, frames: _Rows, position: float | None) -> _Float:
+        """Return the vectors of no box, of one, or of one a frame, Å."""
+        none = np.empty((0, 9))
+        box = self._member(group, "box")
+        if box is None:
+            return none
+        dimension = int(np.asarray(box.attrs.get("dimension", 3)).item())
+        if dimension != 3:
+            raise self._error(f"its space has {dimension} dimensions: three are read")
+        edges = self._member(box, "edges")
+        if edges is None:
+            return none
+        named = box.attrs.get("boundary")
+        boundary = ["periodic"] * 3 if named is None else [_text(b) for b in np.ravel(named)]
+        if any(b != "periodic" for b in boundary):
+            # The specification calls the edges of other directions placeholders.
+            if "periodic" in boundary:
+                self.remarks.append(
+                    f"its boundaries are {', '.join(boundary)}: no cell is given, which would be"
+                    " taken for periodic in all directions"
+                )
+            return none
+        fixed = not hasattr(edges, "keys")
+        value = edges if fixed else self._member(edges, "value")
+        shape = getattr(value, "shape", ())
+        if shape[-1:] != (3,) or len(shape) not in ((1, 2) if fixed else (2, 3)):
+            raise self._error(f"{edges.name.strip('/')} is of shape {shape}, no cell")
+        if position is None or "unit" in value.attrs:
+            position = self._factor("position", value, "unit")
+        vectors = self._numbers(value)
+        if len(shape) == (1 if fixed else 2):
+            vectors = vectors[..., None] * np.eye(3)
+        vectors = vectors.reshape(-1, 9) * position
+        if fixed:
+            return vectors
+        step = self._member(edges, "step")
+        steps = None if step is None else self._steps(step, len(vectors))
+        rows = _Rows(len(vectors), steps, None)
+        chosen = self._match("box", rows, frames)
+        if chosen is None:
+            return vectors[: frames.n]
+        return np.where((chosen >= 0)[:, None], vectors[chosen], np.nan)
+
+    def _match(self, name: str, rows: _Rows, frames: _Rows) -> _Int | None:
+        """Return the row of each frame, -1 where there is none; None where they are the same."""
+        n = frames.n
+        if rows.steps is None or frames.steps is None:
+            if rows.n < n:
+                raise self._error(f"{name} has {rows.n} rows, no steps, and there are {n} frames")
+            return None
+        if rows.n >= n and np.array_equal(rows.steps[:n], frames.steps):
+            return None
+        if not all((np.diff(steps) > 0).all() for steps in (rows.steps, frames.steps)):
+            raise self._error(
+                f"{name} has other steps than the positions, and they do not ascend: it cannot be"
+                " told which belong together"
+            )
+        at = np.minimum(np.searchsorted(rows.steps, frames.steps), rows.n - 1)
+        there = rows.steps[at] == frames.steps
+        if len(rows.steps) > there.sum():
+            more = len(rows.steps) - there.sum()
+            self.remarks.append(f"{more} rows of {name} belong to no positions and are left out")
+        if not there.all():
+            self.remarks.append(f"{name} is there at {there.sum()} of {n} frames")
+        return np.where(there, at, -1).astype(np.int64)
+
+    def _check_identities(self, group: Any, n: int) -> None:
+        """Refuse files whose atoms change places, as some programs write them."""
+        element = self._member(group, "id")
+        value = None if element is None or not hasattr(element, "keys") else element.get("value")
+        if value is None or len(value.shape) != 2:
+            return
+        n = min(n, value.shape[0])
+        first = value[0]
+        for frame in np.unique(np.linspace(0, n - 1, _SAMPLES + 1).astype(int)):
+            if not np.array_equal(value[int(frame)], first):
+                raise self._error(
+                    f"its atoms change places: {value.name.strip('/')} of frame {frame} is not that"
+                    " of frame 0: sort each frame by it first"
+                )
+
+
+def _text(value: Any) -> str:
+    """Return an attribute as text."""
+    value = np.asarray(value).reshape(-1)
+    if value.size == 0:
+        return ""
+    one = value[0]
+    return one.decode("utf-8", "replace") if isinstance(one, bytes) else str(one)

@@ -1,0 +1,305 @@
+"""Trajectories written as H5MD: h5py makes the tables, the native module packs the chunks."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import _trajet, output
+from trajet._trajet import FormatError, OutputError
+from trajet.h5md.library import h5py
+
+if TYPE_CHECKING:
+    from trajet.trajectory import AtomChoice, FrameChoice, Trajectory
+
+SUFFIXES = (".h5md", ".h5")
+# Bytes of a chunk, before it is packed. Smaller ones are more requests and are packed less well;
+# larger ones are unpacked whole for a frame or a few atoms.
+_CHUNK_BYTES = 2**18
+# Bytes that are packed at a time, at most.
+_BATCH_BYTES = 2**26
+_UNITS = {
+    "positions": ("position", "Angstrom"),
+    "velocities": ("velocity", "Angstrom ps-1"),
+    "forces": ("force", "kJ mol-1 Angstrom-1"),
+}
+
+
+def write(
+    path: str | os.PathLike[str],
+    trajectory: "Trajectory",
+    *,
+    frames: "FrameChoice" = None,
+    atoms: "AtomChoice | None" = None,
+    velocities: bool = False,
+    forces: bool = False,
+    compression: int | None = None,
+    chunk: tuple[int, int] | None = None,
+    threads: int | None = None,
+    author: str = "N/A",
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
+    """Write frames of a trajectory as H5MD, in Å and ps; each number as it is read.
+
+    Parameters
+    ----------
+    path
+        Where it goes, with the ending .h5md or .h5; what stands there is replaced once all is
+        written.
+    trajectory
+        An open trajectory.
+    frames
+        As for `Trajectory.read`.
+    atoms
+        As for `Trajectory.select`; None for all.
+    velocities, forces
+        Whether to write these too. Frames without are left out of them.
+    compression
+        1 (fast) to 9 (small): chunks are shuffled and compressed with gzip, which loses nothing;
+        None for none. Every program that reads H5MD reads both.
+    chunk
+        Frames and atoms of a chunk, the unit in which packed files are read; None for whole frames
+        up to 256 KiB, and parts of larger frames.
+    threads
+        Threads that pack chunks; None for all cores.
+    author
+        Who made the simulation, for the file's head.
+    progress
+        Called with frames done and in total.
+
+    Raises
+    ------
+    MissingPackageError
+        If h5py is not installed.
+    OutputError
+        If the file cannot be written, or the steps of the frames go back, which H5MD forbids.
+    ValueError
+        If an option means nothing.
+    FormatError
+        If a frame has no positions, or none has the velocities or forces asked for.
+
+    Examples
+    --------
+    >>> import trajet as tj
+    >>> write("calpha.h5md", traj, atoms="name CA", compression=2)
+    >>> tj.open(None, "calpha.h5md")
+    <Trajectory calpha.h5md: 98 frames of 214 atoms>
+    """
+    path = Path(path)
+    output.check(path, SUFFIXES)
+    if compression is not None and not 1 <= compression <= 9:
+        raise ValueError(f"compression goes from 1 to 9, or is None, not {compression}")
+    if threads is not None and threads < 1:
+        raise ValueError(f"threads must be at least 1, not {threads}")
+    module = h5py(f"{path} cannot be written")
+    indices = None if atoms is None else trajectory.select(atoms).indices
+    numbers = trajectory.frame_numbers(frames)
+    steps = trajectory.steps[numbers]
+    if len(numbers) == 0:
+        raise ValueError(f"{path}: there is no frame to write: choose some")
+    if (np.diff(steps) < 0).any():
+        raise OutputError(
+            f"{path}: the steps of the frames go back, which H5MD does not allow: choose frames in"
+            " ascending order, or a run without its repeated part"
+        )
+    n_atoms = trajectory.n_atoms if indices is None else len(indices)
+    packing = _Packing(
+        *(chunk or default_chunk(n_atoms, len(numbers))),
+        compression or 0,
+        threads or _trajet.available_threads(),
+    )
+    fields = ["positions", *["velocities"] * velocities, *["forces"] * forces]
+    with output.beside(path) as own, module.File(own, "w") as file:
+        group = _head(file, author)
+        series = {name: _Series(group, name, n_atoms, packing) for name in fields}
+        boxes = []
+        for begin in range(0, len(numbers), size := packing.batch(n_atoms)):
+            here = numbers[begin : begin + size]
+            for name, one in series.items():
+                values = np.empty((len(here), n_atoms, 3), np.float32)
+                got = trajectory.reader.read(here, indices, values, name)
+                there = _there(values, got["counts"]["empty_frames"])
+                if name == "positions":
+                    boxes.append(_vectors(got["cells"], got["turned"]))
+                    if not there.all():
+                        raise FormatError(
+                            f"{trajectory.path}: frame {here[~there][0]} has no positions: choose"
+                            " frames that have"
+                        )
+                one.add(values, there, got["steps"], got["times"])
+            if progress is not None:
+                progress(begin + len(here), len(numbers))
+        for name, one in series.items():
+            if one.n_rows + len(one.rest) == 0:
+                raise FormatError(
+                    f"{trajectory.path}: none of the {len(numbers)} frames has {name}: write"
+                    " positions only"
+                )
+            one.close(series["positions"])
+        _box(group, np.concatenate(boxes))
+
+
+def default_chunk(n_atoms: int, n_frames: int) -> tuple[int, int]:
+    """Return frames and atoms of a chunk: whole frames up to 256 KiB, or parts of a larger one."""
+    frame = 12 * n_atoms
+    if frame <= _CHUNK_BYTES:
+        return min(n_frames, _CHUNK_BYTES // frame), n_atoms
+    parts = -(-frame // _CHUNK_BYTES)
+    return 1, -(-n_atoms // parts)
+
+
+@dataclass(frozen=True)
+class _Packing:
+    """How frames become chunks."""
+
+    frames: int
+    atoms: int
+    level: int
+    threads: int
+
+    def __post_init__(self) -> None:
+        """Refuse chunks of nothing, and such as HDF5 does not store."""
+        if self.frames < 1 or self.atoms < 1 or 12 * self.frames * self.atoms >= 2**32:
+            raise ValueError(
+                "a chunk has frames and atoms and less than 4 GiB, not"
+                f" {self.frames} x {self.atoms}"
+            )
+
+    def batch(self, n_atoms: int) -> int:
+        """Return a number of frames, whole chunks, that keeps all threads busy."""
+        rows = max(1, 4 * self.threads // -(-n_atoms // self.atoms))
+        most = max(1, _BATCH_BYTES // (12 * n_atoms * self.frames))
+        return self.frames * min(rows, most)
+
+
+class _Series:
+    """A growing dataset of vectors."""
+
+    def __init__(self, group: Any, name: str, n_atoms: int, packing: _Packing) -> None:
+        self.name, unit = _UNITS[name]
+        self.group = group.create_group(self.name)
+        self.packing = packing
+        packed = {"compression": "gzip", "compression_opts": packing.level, "shuffle": True}
+        atoms = min(packing.atoms, n_atoms)
+        self.values = self.group.create_dataset(
+            "value",
+            shape=(0, n_atoms, 3),
+            maxshape=(None, n_atoms, 3),
+            chunks=(packing.frames, atoms, 3),
+            dtype="<f4",
+            **(packed if packing.level else {}),
+        )
+        self.values.attrs["unit"] = unit
+        self.chunk = (packing.frames, atoms)
+        self.n_rows = 0
+        self.rest = np.empty((0, n_atoms, 3), np.float32)
+        self.steps: list[NDArray[np.int64]] = []
+        self.times: list[NDArray[np.float64]] = []
+
+    def add(
+        self,
+        values: NDArray[np.float32],
+        there: NDArray[np.bool_],
+        steps: NDArray[np.int64],
+        times: NDArray[np.float64],
+    ) -> None:
+        """Add the frames that are there."""
+        self.steps.append(steps[there])
+        self.times.append(times[there])
+        if not there.all():
+            values = values[there]
+        if len(self.rest):
+            values = np.concatenate((self.rest, values))
+        whole = len(values) // self.chunk[0] * self.chunk[0]
+        self._write(values[:whole])
+        self.rest = values[whole:].copy()
+
+    def _write(self, values: NDArray[np.float32]) -> None:
+        """Pack frames and store their chunks."""
+        if not len(values):
+            return
+        self.values.resize(self.n_rows + len(values), axis=0)
+        level, threads = self.packing.level, self.packing.threads
+        for frame, atom, skipped, packed in _trajet.pack_chunks(
+            values, self.chunk, level=level, threads=threads
+        ):
+            self.values.id.write_direct_chunk((self.n_rows + frame, atom, 0), packed, skipped)
+        self.n_rows += len(values)
+
+    def close(self, positions: "_Series") -> None:
+        """Write what is left, and when all was written."""
+        self._write(self.rest)
+        steps, times = np.concatenate(self.steps), np.concatenate(self.times)
+        if self is not positions and self.n_rows == positions.n_rows:
+            # One dataset of two names, as the specification wants it.
+            for name in ("step", "time"):
+                self.group[name] = positions.group[name]
+            return
+        if self is not positions and not (np.diff(positions.group["step"][()]) > 0).all():
+            raise ValueError(
+                f"some frames have no {self.name}, and the steps of others are equal: nobody could"
+                " tell which belong together; choose frames that have all"
+            )
+        self.group.create_dataset("step", data=steps)
+        self.group.create_dataset("time", data=times).attrs["unit"] = "ps"
+
+
+def _there(values: NDArray[np.float32], n_empty: int) -> NDArray[np.bool_]:
+    """Tell which frames are there: the others are all NaN, and counted."""
+    if not n_empty:
+        return np.ones(len(values), np.bool_)
+    return np.asarray(~np.isnan(values).all(axis=(1, 2)))
+
+
+def _head(file: Any, author: str) -> Any:
+    """Write who made the file, and return the group of particles."""
+    head = file.create_group("h5md")
+    head.attrs["version"] = np.array([1, 1], np.int32)
+    head.create_group("author").attrs["name"] = author
+    creator = head.create_group("creator")
+    creator.attrs["name"] = "trajet"
+    creator.attrs["version"] = _trajet.__version__
+    return file.create_group("particles/trajectory")
+
+
+def _box(group: Any, vectors: NDArray[np.float64]) -> None:
+    """Write box vectors, one box a frame; those of frames without are of no size."""
+    box = group.create_group("box")
+    box.attrs["dimension"] = 3
+    absent = np.isnan(vectors).any(axis=(1, 2))
+    box.attrs["boundary"] = ["none" if absent.all() else "periodic"] * 3
+    if absent.all():
+        return
+    vectors[absent] = 0
+    edges = box.create_group("edges")
+    edges.create_dataset("value", data=vectors).attrs["unit"] = "Angstrom"
+    for name in ("step", "time"):
+        edges[name] = group[f"position/{name}"]
+
+
+def _vectors(cells: NDArray[np.float64], turned: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Return box vectors, `(n, 3, 3)`: the first along x, the second in the plane of x and y.
+
+    Those that are `turned` are taken as they are; others are NaN there.
+    """
+    a, b, c, *angles = cells.T
+    # Exact where nothing needs to be rounded.
+    cos = [np.where(angle == 90, 0.0, np.cos(np.radians(angle))) for angle in angles]
+    sin_gamma = np.sqrt(1 - cos[2] ** 2)
+    vectors = np.zeros((len(cells), 3, 3))
+    vectors[:, 0, 0] = a
+    vectors[:, 1, 0] = b * cos[2]
+    vectors[:, 1, 1] = b * sin_gamma
+    vectors[:, 2, 0] = c * cos[1]
+    vectors[:, 2, 1] = c * (cos[0] - cos[1] * cos[2]) / sin_gamma
+    height = c**2 - vectors[:, 2, 0] ** 2 - vectors[:, 2, 1] ** 2
+    vectors[:, 2, 2] = np.sqrt(np.maximum(height, 0))
+    vectors[np.isnan(cells).any(axis=1)] = np.nan
+    if turned is not None:
+        there = ~np.isnan(turned[:, 0])
+        vectors[there] = turned[there].reshape(-1, 3, 3)
+    return vectors

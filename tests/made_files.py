@@ -1,0 +1,169 @@
+"""Trajectories that MDAnalysisTests has none of, made for the tests and read by MDAnalysis too."""
+
+import struct
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import MDAnalysis as mda
+import numpy as np
+
+TRICLINIC = [31.0, 32.5, 29.0, 80.0, 95.5, 102.25]
+# 0.0408 of CHARMM's units of time. Its bytes are the same from behind: MDAnalysis forgets to turn
+# those of a big-endian file.
+TIME_STEP = 0x3D27273D
+
+
+def random_vectors(*shape: int, seed: int = 0, size: float = 30.0) -> np.ndarray:
+    """Draw vectors (…, 3) that no float holds in round numbers."""
+    return np.random.default_rng(seed).normal(0, size, (*shape, 3)).astype(np.float32)
+
+
+def write_trr(path: Path, parts: list[str], n_atoms: int, real: str) -> Path:
+    """Write frames of which each holds the `parts` named: b(ox), v(irial), p(ressure), x, u, f."""
+    rng = np.random.default_rng(1)
+    data = b""
+    for frame, held in enumerate(parts):
+        vectors = [
+            rng.normal(0, 3, 9 if name in "bvp" else 3 * n_atoms) if name in held else np.empty(0)
+            for name in "bvpxuf"
+        ]
+        if "b" in held:
+            vectors[0] = np.array([3.1, 0, 0, 0.4, 2.9, 0, -0.7, 0.9, 3.3]) + frame / 8
+        sizes = [len(numbers) * np.dtype(real).itemsize for numbers in vectors]
+        data += struct.pack(">3i12s", 1993, 13, 12, b"GMX_trn_file")
+        data += struct.pack(">10i", 0, 0, *sizes[:3], 0, 0, *sizes[3:])
+        data += struct.pack(">3i", n_atoms, 500 * frame - 3, 0)
+        for numbers in (np.array([0.125 * frame, 0.5]), *vectors):
+            data += numbers.astype(f">{real}").tobytes()
+    path.write_bytes(data)
+    return path
+
+
+def write_dcd(
+    path: Path,
+    positions: np.ndarray,
+    *,
+    order: str = "<",
+    fixed: np.ndarray | None = None,
+    cells: np.ndarray | None = None,
+    claimed: int | None = None,
+) -> Path:
+    """Write CHARMM's DCD; after the first frame without the `fixed` atoms."""
+
+    def record(content: bytes) -> bytes:
+        marker = struct.pack(f"{order}i", len(content))
+        return marker + content + marker
+
+    n_frames, n_atoms, _ = positions.shape
+    free = np.setdiff1d(np.arange(n_atoms), [] if fixed is None else fixed)
+    control = np.zeros(20, f"{order}i4")
+    control[[0, 1, 2, 19]] = n_frames if claimed is None else claimed, 700, 7, 24
+    control[8] = n_atoms - len(free)
+    control[9] = TIME_STEP
+    control[10] = cells is not None
+    data = record(b"CORD" + control.tobytes())
+    data += record(struct.pack(f"{order}i", 2) + b"made for the tests".ljust(160))
+    data += record(struct.pack(f"{order}i", n_atoms))
+    if fixed is not None:
+        data += record((free + 1).astype(f"{order}i4").tobytes())
+    for frame in range(n_frames):
+        if cells is not None:
+            data += record(cells[frame].astype(f"{order}f8").tobytes())
+        held = positions[frame] if frame == 0 else positions[frame, free]
+        for axis in range(3):
+            data += record(held[:, axis].astype(f"{order}f4").tobytes())
+    path.write_bytes(data)
+    return path
+
+
+def write_with_mdanalysis(
+    path: Path, n_atoms: int, n_frames: int, *, fields: bool = False, **options: float
+) -> Path:
+    """Write with MDAnalysis; `fields` stands for velocities and forces."""
+    universe = mda.Universe.empty(n_atoms, trajectory=True, velocities=fields, forces=fields)
+    ts = universe.trajectory.ts
+    if fields and path.suffix == ".nc":
+        options = {**options, "velocities": True, "forces": True}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # without netCDF4 the writer is slow, and says so
+        with mda.Writer(str(path), n_atoms, dt=2.5, **options) as writer:
+            for frame in range(n_frames):
+                ts.frame, ts.time = frame, 2.5 * frame
+                ts.dimensions = np.array(TRICLINIC) + frame
+                ts.positions = random_vectors(n_atoms, seed=frame)
+                if fields:
+                    ts.velocities = random_vectors(n_atoms, seed=100 + frame, size=5)
+                    ts.forces = random_vectors(n_atoms, seed=200 + frame, size=500)
+                writer.write(universe.atoms)
+    return path
+
+
+def _mixed_trr(path: Path) -> Path:
+    """Frames that hold this and that, some no positions; the first and last ones are whole."""
+    return write_trr(path, ["bxuf", "bu", "bx", "bvpx", "buf", "b", "bxf", "bxuf"], 33, "f4")
+
+
+def _double_trr(path: Path) -> Path:
+    return write_trr(path, ["bx", "bvpxuf", "bu", "bxu"], 21, "f8")
+
+
+def _silent_trr(path: Path) -> Path:
+    """Velocities and no positions anywhere."""
+    return write_trr(path, ["bu", "bu", "bvu"], 8, "f4")
+
+
+def _many_trr(path: Path) -> Path:
+    """Write more frames than are looked at to see whether an index fits."""
+    return write_trr(path, ["bxu", "bx", "bx"] * 20, 31, "f4")
+
+
+def _fixed_dcd(path: Path) -> Path:
+    """Frames after the first one lack the atoms that do not move."""
+    cells = np.array([[31, 60.0 + k, 32, 80, 70, 33.3] for k in range(7)])
+    return write_dcd(path, random_vectors(7, 40), fixed=np.arange(3, 40, 3), cells=cells)
+
+
+def _big_endian_dcd(path: Path) -> Path:
+    """Big endian, cosines for angles, and a header that counts too few frames."""
+    cells = np.array([[31, -0.2, 32, 0.1, 0.05 * k, 33.3] for k in range(9)])
+    return write_dcd(path, random_vectors(9, 50), order=">", cells=cells, claimed=2)
+
+
+def _vectors_dcd(path: Path) -> Path:
+    """No cell in some frames, the symmetric matrix of new CHARMM in others."""
+    cells = np.zeros((6, 6))
+    cells[1::2] = [31.2, -2.1, 30.1, 1.4, -0.3, 29.9]
+    return write_dcd(path, random_vectors(6, 20), cells=cells)
+
+
+def _scaled_nc(path: Path) -> Path:
+    return write_with_mdanalysis(
+        path,
+        25,
+        6,
+        fields=True,
+        scale_time=0.1,
+        scale_coordinates=0.37,
+        scale_velocities=20.455,
+        scale_forces=3.3,
+        scale_cell_lengths=0.7,
+    )
+
+
+def _many_nc(path: Path) -> Path:
+    return write_with_mdanalysis(path, 24, 41)
+
+
+# Files that hold what those of MDAnalysisTests do not.
+MADE: dict[str, Callable[[Path], Path]] = {
+    "made_mixed.trr": _mixed_trr,
+    "made_double.trr": _double_trr,
+    "made_silent.trr": _silent_trr,
+    "made_many.trr": _many_trr,
+    "made_fixed.dcd": _fixed_dcd,
+    "made_big_endian.dcd": _big_endian_dcd,
+    "made_vectors.dcd": _vectors_dcd,
+    "made_scaled.nc": _scaled_nc,
+    "made_many.nc": _many_nc,
+}

@@ -1,0 +1,147 @@
+"""HDF5 trajectories, made with h5py and with MDAnalysis, in every layout that they can have."""
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import h5py
+import MDAnalysis as mda
+import numpy as np
+from golden_files import Truth
+from made_files import TRICLINIC, random_vectors
+from MDAnalysis.coordinates.H5MD import H5MDReader
+
+N_ATOMS, N_FRAMES = 53, 11
+
+# How the numbers of a dataset may stand in a file, beside their type.
+LAYOUTS: dict[str, dict[str, Any]] = {
+    "contiguous": {},
+    "whole frames": {"chunks": (1, N_ATOMS, 3)},
+    "several frames": {"chunks": (4, N_ATOMS, 3), "compression": "gzip"},
+    "odd": {"chunks": (3, 20, 2)},
+    "odd gzip": {"chunks": (3, 20, 2), "compression": "gzip", "compression_opts": 1},
+    "odd shuffled": {"chunks": (2, 7, 1), "compression": "gzip", "shuffle": True},
+    "shuffled only": {"chunks": (2, 17, 3), "shuffle": True},
+    "one number": {"chunks": (1, 1, 1)},
+    "larger than all": {"chunks": (64, 100, 4), "maxshape": (None,) * 3, "compression": "gzip"},
+    "growing": {"maxshape": (None, N_ATOMS, 3), "compression": 9, "shuffle": True},
+    "allocated early": {"chunks": (2, N_ATOMS, 3), "early": True},
+    "compact": {"compact": True},
+}
+
+
+def write_h5md(
+    path: Path,
+    positions: np.ndarray,
+    *,
+    layout: dict[str, Any] | None = None,
+    unit: str | None = "nm",
+    time: Any = None,
+    step: Any = None,
+    time_unit: str | None = "ps",
+    edges: Any = None,
+    edges_of: str = "value",
+    boundary: Any = "periodic",
+    libver: str = "earliest",
+    group: str = "trajectory",
+    mode: str = "w",
+) -> Path:
+    """Write an element `position`; `time` and `step` may be numbers (increments) or rows."""
+    n = len(positions)
+    with h5py.File(path, mode, libver=libver) as file:
+        file.require_group("h5md").attrs["version"] = [1, 1]
+        particles = file.create_group(f"particles/{group}")
+        element = particles.create_group("position")
+        value = write_values(element, "value", positions, layout or {})
+        if unit is not None:
+            value.attrs["unit"] = unit
+        element["step"] = np.arange(n) * 10 if step is None else step
+        if time is not False:
+            element["time"] = np.arange(n) * 0.5 if time is None else time
+            if time_unit is not None:
+                element["time"].attrs["unit"] = time_unit
+        box = particles.create_group("box")
+        box.attrs["dimension"] = 3
+        if boundary is not None:
+            box.attrs["boundary"] = [boundary] * 3 if isinstance(boundary, str) else boundary
+        if edges is not None and edges_of == "value":
+            box["edges/value"] = edges
+            box["edges/step"] = element["step"]
+        elif edges is not None:
+            box["edges"] = edges
+    return path
+
+
+def write_values(
+    group: h5py.Group, name: str, values: np.ndarray, layout: dict[str, Any]
+) -> h5py.Dataset:
+    """Write a dataset, also of layouts that only h5py's lower level knows."""
+    options = dict(layout)
+    if not ({"early", "compact"} & set(options)):
+        return group.create_dataset(name, data=values, **options)
+    plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    if options.get("compact"):
+        plist.set_layout(h5py.h5d.COMPACT)
+    else:
+        plist.set_chunk(options["chunks"])
+        plist.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+    space = h5py.h5s.create_simple(values.shape)
+    kind = h5py.h5t.py_create(values.dtype)
+    h5py.h5d.create(group.id, name.encode(), kind, space, plist)
+    group[name][...] = values
+    return group[name]
+
+
+def write_with_mdanalysis(path: Path, *, cells: bool = True, **options: Any) -> Path:
+    """Write all vectors with MDAnalysis' writer."""
+    universe = mda.Universe.empty(N_ATOMS, trajectory=True, velocities=True, forces=True)
+    ts = universe.trajectory.ts
+    universe.trajectory.units = {
+        "time": "ps",
+        "length": "nm",
+        "velocity": "nm/ps",
+        "force": "kJ/(mol*nm)",
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with mda.Writer(str(path), N_ATOMS, **options) as writer:
+            for frame in range(N_FRAMES):
+                ts.frame, ts.time = frame, 2.5 * frame
+                ts.data["step"] = 500 * frame
+                ts.dimensions = np.array(TRICLINIC) + frame if cells else None
+                ts.positions = random_vectors(N_ATOMS, seed=frame)
+                ts.velocities = random_vectors(N_ATOMS, seed=100 + frame, size=5)
+                ts.forces = random_vectors(N_ATOMS, seed=200 + frame, size=500)
+                writer.write(universe.atoms)
+    return path
+
+
+def truth_of(path: Path, **options: Any) -> Truth:
+    """Read every frame with MDAnalysis."""
+    rows: dict[str, list[Any]] = {
+        name: [] for name in ("positions", "velocities", "forces", "times", "steps", "cells")
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        reader = H5MDReader(str(path), **options)
+    with reader:
+        for ts in reader:
+            for name in ("positions", "velocities", "forces"):
+                if getattr(ts, f"has_{name}"):
+                    rows[name].append(getattr(ts, name).copy())
+            rows["times"].append(ts.time)
+            rows["steps"].append(ts.data["step"])
+            rows["cells"].append(
+                np.full(6, np.nan) if ts.dimensions is None else ts.dimensions.copy()
+            )
+    n = len(rows["times"])
+    nan = np.full((n, reader.n_atoms, 3), np.nan, np.float32)
+    vectors = {name: np.array(rows[name], np.float32) if rows[name] else None for name in rows}
+    return Truth(
+        nan if vectors["positions"] is None else vectors["positions"],
+        np.array(rows["times"], np.float64),
+        np.array(rows["steps"], np.int64),
+        np.array(rows["cells"], np.float64),
+        vectors["velocities"],
+        vectors["forces"],
+    )

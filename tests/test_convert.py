@@ -1,0 +1,229 @@
+"""Copies: any format to any, whole or not there, and nothing lost twice."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import MDAnalysis as mda
+import numpy as np
+import pytest
+import trajet as tj
+from golden_files import XTC_FILES, Adk
+from MDAnalysisTests import datafiles
+
+# How far a position may move, Å, beside two roundings to float32: XTC keeps steps of 0.01 Å.
+ROUNDING = {".xtc": 0.0051, ".trr": 0.0, ".dcd": 0.0, ".nc": 0.0, ".h5md": 0.0}
+SOURCES = {
+    ".xtc": datafiles.XTC,
+    ".trr": datafiles.TRR_sub_sol,
+    ".dcd": datafiles.DCD_NAMD_TRICLINIC,
+    ".nc": datafiles.NCDFtruncoct,
+}
+
+
+@pytest.mark.parametrize("target", sorted(ROUNDING))
+@pytest.mark.parametrize("source", sorted(SOURCES))
+def test_any_format_to_any(source: str, target: str, tmp_path: Path) -> None:
+    """Frames, positions, times and cells come back, by our readers and MDAnalysis'."""
+    original = tj.open(None, SOURCES[source], sidecar=False)
+    path = tmp_path / f"copy{target}"
+    done = tj.convert(original, path, allow_loss=True)
+    assert (done.n_frames, done.n_atoms) == (original.n_frames, original.n_atoms)
+    assert done.size == path.stat().st_size
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+    copy = tj.open(None, path, sidecar=False)
+    want, got = original.read(), copy.read()
+    apart = np.abs(got.positions - want.positions)
+    if source == target:
+        assert apart.max() == 0
+    assert (apart <= ROUNDING[target] + 2 * np.spacing(np.abs(want.positions))).all()
+    assert np.allclose(got.times, want.times, rtol=1e-6, atol=1e-4)
+    assert np.allclose(got.cells, want.cells, rtol=2e-6, atol=2e-4, equal_nan=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        universe = mda.Universe.empty(copy.n_atoms, trajectory=False)
+        universe.load_new(str(path), refresh_offsets=True) if target in (".xtc", ".trr") else (
+            universe.load_new(str(path), convert_units=True)
+        )
+        theirs = np.array([ts.positions.copy() for ts in universe.trajectory])
+    assert np.array_equal(theirs, got.positions)
+
+
+@pytest.mark.parametrize("name", sorted(XTC_FILES))
+def test_xtc_is_written_as_gromacs_writes_it(name: str, tmp_path: Path) -> None:
+    """Every published file again, byte for byte."""
+    copy = tmp_path / name
+    tj.convert(tj.open(None, XTC_FILES[name], sidecar=False), copy)
+    assert copy.read_bytes() == XTC_FILES[name].read_bytes()
+
+
+def test_a_selection_keeps_its_integers(adk: Adk, tmp_path: Path) -> None:
+    """What is read of the copy has the bits of what is read of the original, in any order."""
+    traj = tj.open(adk.psf, adk.xtc)
+    ca = traj.select("name CA")
+    for atoms in (ca.indices, ca.indices[::-1], ca.indices[[5, 200, 3]]):
+        path = tmp_path / f"part{len(atoms)}-{atoms[0]}.xtc"
+        done = tj.convert(traj.select(atoms), path, frames=slice(90, 3, -4))
+        assert done.n_atoms == len(atoms)
+        copy = tj.open(None, path, sidecar=False).read()
+        original = traj.select(atoms).read(frames=slice(90, 3, -4))
+        if len(atoms) > 9:
+            assert np.array_equal(copy.positions, original.positions)
+        else:
+            assert np.abs(copy.positions - original.positions).max() < 1e-5
+        assert np.array_equal(copy.times, original.times)
+        assert np.array_equal(copy.steps, original.steps)
+
+
+def test_velocities_and_forces(tmp_path: Path) -> None:
+    """TRR and NCDF keep them; XTC and DCD refuse, unless told to let them go."""
+    traj = tj.open(None, datafiles.TRR_sub_sol, sidecar=False)
+    want = traj.read(velocities=True, forces=True)
+    for ending in (".trr", ".nc", ".h5md"):
+        path = tmp_path / f"kept{ending}"
+        tj.convert(traj, path, allow_loss=True)
+        got = tj.open(None, path, sidecar=False).read(velocities=True, forces=True)
+        assert np.allclose(got.velocities, want.velocities, atol=1e-6)
+        assert np.allclose(got.forces, want.forces, rtol=1e-6, atol=1e-5)
+    for ending in (".xtc", ".dcd"):
+        path = tmp_path / f"lost{ending}"
+        with pytest.raises(tj.OutputError, match=r"cannot hold .*velocities.*allow.loss"):
+            tj.convert(traj, path)
+        assert not path.exists()
+        assert any("velocities" in r for r in tj.convert(traj, path, allow_loss=True).remarks)
+    path = tmp_path / "without.trr"
+    tj.convert(traj, path, velocities=False, forces=False)
+    with pytest.raises(tj.FormatError):
+        tj.open(None, path, sidecar=False).read(velocities=True)
+
+
+def test_threads_change_no_byte(adk: Adk, tmp_path: Path) -> None:
+    """One thread or seven, to every format."""
+    traj = tj.open(adk.psf, adk.xtc)
+    for ending in ROUNDING:
+        written = set()
+        for threads in (1, 2, 7):
+            path = tmp_path / f"copy{threads}{ending}"
+            tj.convert(traj.select("protein"), path, threads=threads)
+            written.add(path.read_bytes())
+        assert len(written) == 1
+
+
+def test_what_is_refused(adk: Adk, tmp_path: Path) -> None:
+    """Outputs that are there, that are the input, of no format, or that cannot be made."""
+    traj = tj.open(adk.psf, adk.xtc)
+    there = tmp_path / "there.xtc"
+    there.write_text("precious")
+    with pytest.raises(tj.OutputError, match=r"there\.xtc: is there already.*force"):
+        tj.convert(traj, there)
+    assert there.read_text() == "precious"
+    with pytest.raises(tj.OutputError, match="is what would be read"):
+        tj.convert(traj, adk.xtc, force=True)
+    for path, words in (
+        (tmp_path / "copy.pdb", "must end in"),
+        (tmp_path / "nowhere" / "copy.xtc", "no folder"),
+        (tmp_path, "must end in"),
+    ):
+        with pytest.raises((ValueError, tj.OutputError), match=words):
+            tj.convert(traj, path)
+    for options in ({"precision": 100.0}, {"double": True}, {"compression": 3}):
+        with pytest.raises((ValueError, tj.OutputError)):
+            tj.convert(traj, tmp_path / "copy.dcd", **options)
+    with pytest.raises(ValueError, match="no frame"):
+        tj.convert(traj, tmp_path / "copy.xtc", frames=[])
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["there.xtc"]
+    tj.convert(traj, there, force=True, frames=[0])
+    assert tj.open(None, there, sidecar=False).n_frames == 1
+
+
+def test_the_atoms_themselves(adk: Adk, tmp_path: Path) -> None:
+    """A structure of the subset fits the copy, and its positions are those of the first frame."""
+    traj = tj.open(adk.psf, adk.xtc)
+    structure = tmp_path / "ca.pdb"
+    tj.convert(traj.select("name CA"), tmp_path / "ca.xtc", frames=[7, 8], topology=structure)
+    copy = tj.open(structure, tmp_path / "ca.xtc", sidecar=False)
+    assert tj.rmsd(copy.select("name CA")).values.shape == (2,)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        atoms = mda.Universe(str(structure)).atoms
+    assert np.abs(atoms.positions - copy.read(frames=[0]).positions[0]).max() < 2e-3
+    with pytest.raises(ValueError, match=r"\.pdb or \.gro"):
+        tj.convert(traj, tmp_path / "b.xtc", topology=tmp_path / "b.what")
+
+
+def test_parts_are_the_whole(adk: Adk, tmp_path: Path) -> None:
+    """Segments follow each other; joined they are the file, and every analysis has its bits."""
+    traj = tj.open(adk.psf, adk.xtc)
+    whole = tj.rmsd(traj.select("name CA")).values
+    for k, options in enumerate(({"segments": 7}, {"frames_per_segment": 30}, {"segments": 98})):
+        parts = tj.split(traj, tmp_path / str(k), **options)
+        assert sum(part.n_frames for part in parts) == 98
+        joined = b"".join(part.path.read_bytes() for part in parts)
+        assert joined == adk.xtc.read_bytes()
+        chain = tj.open(adk.psf, *(part.path for part in parts), sidecar=False)
+        assert tj.rmsd(chain.select("name CA")).values.tobytes() == whole.tobytes()
+    assert [p.name for p in sorted((tmp_path / "1").iterdir())] == [
+        f"adk-{k:03d}.xtc" for k in range(4)
+    ]
+    for wrong in ({}, {"segments": 99}, {"segments": 2, "frames_per_segment": 2}):
+        with pytest.raises(ValueError, match="segments"):
+            tj.split(traj, tmp_path / "x", **wrong)
+
+
+def test_the_commands(adk: Adk, tmp_path: Path) -> None:
+    """`convert` and `split` as they are typed."""
+
+    def run(*words: object) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "trajet", *map(str, words)]
+        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+
+    done = run("convert", adk.xtc, "ca.dcd", "--topology", adk.psf, "--select", "name CA")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "ca.dcd: 98 frames of 214 atoms" in done.stdout
+    again = run("convert", adk.xtc, "ca.dcd")
+    assert again.returncode == 1
+    assert "--force" in again.stderr
+    assert run("convert", adk.xtc).returncode == 2
+    assert run("convert", adk.xtc, "out.what").returncode == 2
+    assert run("convert", adk.xtc, "out.xtc", "--select", "name CA").returncode == 2
+    done = run("split", adk.xtc, "--segments", "4", "-o", "parts", "--quiet")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    done = run("convert", "parts/*.xtc", "again.xtc", "--start", "0", "--quiet")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (tmp_path / "again.xtc").read_bytes() == adk.xtc.read_bytes()
+
+
+def test_a_kill_leaves_the_old_file_or_the_new(adk: Adk, tmp_path: Path) -> None:
+    """Killed at any moment, the name never holds a file that is not whole."""
+    source = tmp_path / "long.xtc"
+    source.write_bytes(adk.xtc.read_bytes() * 20)
+    tj.open(None, source)
+    target = tmp_path / "copy.dcd"
+    script = "import sys, trajet as tj; tj.convert(tj.open(None, sys.argv[1]), sys.argv[2],"
+    script += " force=True)"
+    draw = random.Random(5)
+    seen = set()
+    for _ in range(20):
+        target.write_bytes(b"old")
+        process = subprocess.Popen([sys.executable, "-c", script, str(source), str(target)])
+        # The name of the file beside tells that writing has begun.
+        deadline = time.monotonic() + 30
+        while process.poll() is None and not list(tmp_path.glob(".trajet-*")):
+            assert time.monotonic() < deadline
+            time.sleep(0.001)
+        time.sleep(draw.uniform(0, 0.15))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        content = target.read_bytes()
+        if content != b"old":
+            assert tj.open(None, target, sidecar=False).n_frames == 98 * 20
+        seen.add(content == b"old")
+        for left in tmp_path.glob(".trajet-*"):
+            left.unlink()
+    assert True in seen, "no run was killed in time"
+    assert os.path.getsize(source) == 20 * adk.xtc.stat().st_size

@@ -1,0 +1,210 @@
+"""HDF5 trajectories, written: what was written is read, by us and by MDAnalysis."""
+
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+import trajet as tj
+from golden_files import Adk, same_bits
+from made_files import MADE, random_vectors
+from made_hdf5 import truth_of, write_h5md
+from MDAnalysisTests import datafiles
+from trajet import h5md
+from trajet.h5md.writing import default_chunk
+
+BOTH: dict[str, Any] = {"velocities": True, "forces": True}
+
+
+@pytest.fixture(scope="module")
+def full() -> tj.Trajectory:
+    """Positions, velocities, forces and cells."""
+    return tj.open(None, datafiles.TRR_sub_sol, sidecar=False)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Where to write."""
+    return tmp_path / "written.h5md"
+
+
+@pytest.mark.parametrize("compression", [None, 1, 5, 9])
+@pytest.mark.parametrize("chunk", [None, (1, 2000), (2, 100_000), (100, 3)])
+def test_what_is_written_is_read(
+    full: tj.Trajectory, path: Path, chunk: tuple[int, int] | None, compression: int | None
+) -> None:
+    """Every number comes back, in chunks of any shape, packed or not."""
+    atoms = np.arange(0, full.n_atoms, 17 if chunk is None or chunk[1] > 3 else 211)
+    h5md.write(path, full, atoms=atoms, chunk=chunk, compression=compression, **BOTH)
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+    want = full.read(atoms=atoms, **BOTH)
+    got = tj.open(None, path).read(**BOTH)
+    truth = truth_of(path)
+    for name in ("positions", "velocities", "forces"):
+        assert same_bits(getattr(got, name), getattr(want, name))
+        assert same_bits(getattr(truth, name), getattr(want, name))
+    assert same_bits(got.times, want.times)
+    assert np.array_equal(got.steps, want.steps)
+    assert np.allclose(got.cells, want.cells, rtol=1e-12)
+    assert np.array_equal(truth.times, want.times)
+    assert np.array_equal(truth.steps, want.steps)
+    assert np.allclose(truth.cells, want.cells, rtol=2**-22)
+
+
+def test_tables(full: tj.Trajectory, path: Path) -> None:
+    """The layout is the published one."""
+    h5md.write(path, full, frames=[0, 2], atoms=[5, 1], chunk=(3, 2), compression=3, author="Ada")
+    with h5py.File(path) as file:
+        assert file["h5md"].attrs["version"].tolist() == [1, 1]
+        assert file["h5md/author"].attrs["name"] == "Ada"
+        assert file["h5md/creator"].attrs["name"] == "trajet"
+        assert file["h5md/creator"].attrs["version"] == tj.__version__
+        group = file["particles/trajectory"]
+        value = group["position/value"]
+        assert (value.shape, value.maxshape, value.dtype) == ((2, 2, 3), (None, 2, 3), "<f4")
+        assert (value.chunks, value.compression, value.shuffle) == ((3, 2, 3), "gzip", True)
+        assert (value.compression_opts, value.attrs["unit"]) == (3, "Angstrom")
+        assert group["box"].attrs["dimension"] == 3
+        assert group["box"].attrs["boundary"].tolist() == ["periodic"] * 3
+        edges = group["box/edges"]
+        assert (edges["value"].shape, edges["value"].attrs["unit"]) == ((2, 3, 3), "Angstrom")
+        # The specification wants one dataset of several names.
+        for name in ("step", "time"):
+            assert edges[name] == group[f"position/{name}"]
+        assert group["position/time"].attrs["unit"] == "ps"
+        assert "velocity" not in group
+
+
+@pytest.mark.parametrize(
+    ("n_atoms", "n_frames", "chunk"),
+    [
+        (1, 10, (10, 1)),
+        (3341, 98, (6, 3341)),
+        (21_845, 1000, (1, 21_845)),
+        (21_846, 1000, (1, 10_923)),
+        (1_000_000, 5, (1, 21_740)),
+    ],
+)
+def test_default_chunks(n_atoms: int, n_frames: int, chunk: tuple[int, int]) -> None:
+    """Whole frames up to 256 KiB, equal parts of larger ones."""
+    assert default_chunk(n_atoms, n_frames) == chunk
+    assert 12 * chunk[0] * chunk[1] <= 2**18
+
+
+def test_any_frames_and_atoms(adk: Adk, path: Path) -> None:
+    """As read() takes them, ascending."""
+    traj = tj.open(adk.psf, adk.xtc)
+    for frames, atoms in (
+        (slice(3, 90, 7), "name CA"),
+        ([0, 1, 1, 5], [7, 7, 3]),
+        (None, None),
+    ):
+        h5md.write(path, traj, frames=frames, atoms=atoms, compression=2, chunk=(4, 1000))
+        chosen = None if atoms is None else traj.select(atoms).indices
+        want = traj.read(frames=frames, atoms=chosen)
+        got = tj.open(None, path).read()
+        assert same_bits(got.positions, want.positions)
+        assert same_bits(got.times, want.times)
+        assert np.isnan(got.cells).all()
+        with h5py.File(path) as file:
+            assert file["particles/trajectory/box"].attrs["boundary"].tolist() == ["none"] * 3
+
+
+def test_threads_change_no_byte(adk: Adk, path: Path) -> None:
+    """One thread or seven."""
+    traj = tj.open(adk.psf, adk.xtc)
+    written = set()
+    for threads in (1, 2, 7):
+        h5md.write(path, traj, compression=1, chunk=(3, 800), threads=threads)
+        written.add(path.read_bytes())
+    assert len(written) == 1
+
+
+def test_numbers_that_cannot_be_packed(path: Path, tmp_path: Path) -> None:
+    """Chunks that would grow are stored as they are, and all readers know."""
+    bits = np.random.default_rng(1).integers(0, 2**32, (7, 900, 3), dtype=np.uint32)
+    floats = np.where((bits >> 23) & 0xFF == 0xFF, np.uint32(0), bits).view(np.float32)
+    source = write_h5md(tmp_path / "noise.h5md", floats, unit="Angstrom")
+    h5md.write(path, tj.open(None, source), compression=9, chunk=(2, 500))
+    chunks: list[Any] = []
+    with h5py.File(path) as file:
+        file["particles/trajectory/position/value"].id.chunk_iter(chunks.append)
+    assert {chunk.filter_mask for chunk in chunks} >= {2}
+    assert all(chunk.size <= 2 * 500 * 12 for chunk in chunks)
+    assert same_bits(tj.open(None, path).read().positions, floats)
+    assert same_bits(truth_of(path).positions, floats)
+
+
+def test_vectors_that_some_frames_lack(path: Path, tmp_path: Path) -> None:
+    """They are rows of their own steps, and NaN where there are none."""
+    mixed = tj.open(None, MADE["made_mixed.trr"](tmp_path / "mixed.trr"))
+    frames = np.flatnonzero(~np.isnan(mixed.read().positions[:, 0, 0]))
+    h5md.write(path, mixed, frames=frames, compression=1, chunk=(2, 20), **BOTH)
+    want, got = mixed.read(frames=frames, **BOTH), tj.open(None, path).read(**BOTH)
+    for name in ("positions", "velocities", "forces"):
+        assert same_bits(getattr(got, name), getattr(want, name))
+    assert np.array_equal(np.isnan(got.cells), np.isnan(want.cells))
+    assert np.allclose(got.cells, want.cells, rtol=1e-12, equal_nan=True)
+    with pytest.raises(tj.FormatError, match=r"frame 1 has no positions"):
+        h5md.write(path, mixed)
+    adk = tj.open(None, datafiles.XTC, sidecar=False)
+    with pytest.raises(tj.FormatError, match="velocities"):
+        h5md.write(path, adk, velocities=True)
+    assert sorted(p.name for p in tmp_path.iterdir() if p.name[0] != ".") == [
+        "mixed.trr",
+        "written.h5md",
+    ]
+
+
+def test_turned_boxes(path: Path, tmp_path: Path) -> None:
+    """Box vectors that do not lie as usual stay where they are."""
+    edges = np.tile(np.eye(3) * 4, (4, 1, 1))
+    edges[2] = [[0, 4, 0], [5, 0, 0], [0, 0, 6]]
+    source = write_h5md(tmp_path / "turned.h5md", random_vectors(4, 6), edges=edges)
+    h5md.write(path, tj.open(None, source))
+    with h5py.File(path) as file:
+        assert np.array_equal(file["particles/trajectory/box/edges/value"][()], edges * 10)
+
+
+def test_what_is_refused(adk: Adk, path: Path) -> None:
+    """Options that mean nothing, steps that go back, and places that cannot be written."""
+    traj = tj.open(adk.psf, adk.xtc)
+    for options, words in (
+        ({"compression": 0}, "1 to 9"),
+        ({"compression": 10}, "1 to 9"),
+        ({"threads": 0}, "at least 1"),
+        ({"chunk": (0, 5)}, "a chunk"),
+        ({"chunk": (1000, 10**6)}, "4 GiB"),
+        ({"frames": []}, "no frame"),
+        ({"atoms": []}, "empty"),
+        ({"frames": slice(None, None, -1)}, "go back"),
+    ):
+        with pytest.raises((ValueError, tj.OutputError), match=words):
+            h5md.write(path, traj, **options)
+    with pytest.raises(ValueError, match="must end in"):
+        h5md.write(path.with_suffix(".xtc"), traj)
+    with pytest.raises(tj.OutputError, match="no folder"):
+        h5md.write(path.parent / "none" / "a.h5md", traj)
+    assert list(path.parent.iterdir()) == []
+
+
+def test_whole_or_not_there(adk: Adk, path: Path) -> None:
+    """Whoever stops it finds what was there before."""
+    traj = tj.open(adk.psf, adk.xtc)
+    path.write_text("precious")
+    seen = []
+
+    def stop(done: int, total: int) -> None:
+        seen.append((done, total))
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        h5md.write(path, traj, chunk=(1, 3341), threads=1, progress=stop)
+    assert [done for done, _ in seen] == [4, 8]
+    assert path.read_text() == "precious"
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+    h5md.write(path, traj, progress=lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (98, 98)
+    assert same_bits(tj.open(None, path).read().positions, traj.read().positions)
