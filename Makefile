@@ -49,7 +49,8 @@ fuzz: tools fuzz-tools
 			-artifact_prefix=fuzz/artifacts/$$target- \
 			fuzz/found/$$target fuzz/found/seeds/$$target fuzz/corpus/$$target >$$log 2>&1 || { \
 			tail -n 60 $$log; \
-			echo "fuzz: $$target failed; again: make fuzz-again CASE=$$(sed -n 's/.*Test unit written to //p' $$log)" >&2; \
+			sed -n 's/.*Test unit written to /once more: make fuzz-again CASE=/p' $$log; \
+			echo "fuzz: $$target failed, see $$log" >&2; \
 			exit 1; }; \
 		sed -n 's/^.*DONE */  /p; s/^Done /  /p' $$log; \
 	done

@@ -50,7 +50,8 @@ const FIELDS: [Field; 3] = [Field::Positions, Field::Velocities, Field::Forces];
 /// - the index is the same for any number of pieces;
 /// - all sets of vector instructions give the same bits or the same error;
 /// - some atoms, read from the last frame to the first, are those atoms of the whole frame;
-/// - the raw frame, converted, is the frame;
+/// - the raw frame, converted, is the frame, and raw some atoms are those of the raw frame;
+/// - frames that are copied are the bytes of the file;
 /// - what opens strictly opens where a cut tail is allowed, with the same frames; and the other way
 ///   round nothing but a cut is between them;
 /// - requests of another size read what those of the common size do. (They may read more of a damaged
@@ -87,10 +88,11 @@ pub fn trajectory(format: Format, input: &[u8]) -> Corpus {
     check_index(&*lax, input.len());
     let other = open(file.path(), &other, 1).expect("requests of the common size are enough");
     check_indices(&*lax, &*other);
+    check_copy(&*lax, input);
     let list = selection(lax.index().n_atoms(), input.len());
     for field in FIELDS {
         let whole = check_sets(&*lax, field, &list);
-        check_raw(&*lax, field, &whole);
+        check_raw(&*lax, field, &list, &whole);
         check_requests(&*other, field, &list, &whole);
     }
     Corpus::Keep
@@ -234,12 +236,27 @@ fn check_sets(reader: &dyn Reader, field: Field, list: &[i64]) -> Reading {
     whole
 }
 
-/// Compares raw frames with the frames.
-fn check_raw(reader: &dyn Reader, field: Field, whole: &Reading) {
-    let n_atoms = reader.index().n_atoms();
-    let mut scratch = Scratch::default();
+/// Frames that are copied are the bytes of the file.
+fn check_copy(reader: &dyn Reader, input: &[u8]) {
+    let index = reader.index();
+    let (n, mut scratch, mut out) = (index.n_frames() as u64, Scratch::default(), Vec::new());
     let budget = Budget::of(reader.source().size());
+    let copied = budget.theirs(|| reader.copy_frames(0..n, &mut scratch, &mut out));
+    match copied.expect("the index was made just now") {
+        true => assert_eq!(out, input[index.offset(0) as usize..index.end() as usize]),
+        false => assert!(out.is_empty()),
+    }
+}
+
+/// Compares raw frames, of all atoms and of some, with the frames.
+fn check_raw(reader: &dyn Reader, field: Field, list: &[i64], whole: &Reading) {
+    let n_atoms = reader.index().n_atoms();
+    let some = Atoms::listed(list, n_atoms).expect("the atoms are there");
+    let indices: Vec<usize> = list.iter().map(|&atom| atom as usize).collect();
+    let mut scratch = Scratch::default();
+    let size = reader.source().size();
     for frame in 0..n_frames(reader) {
+        let budget = Budget::of(size);
         let raw = budget.theirs(|| reader.read_raw(frame as u64, &mut scratch));
         let raw = match (raw, &whole[frame]) {
             (Ok(raw), _) => raw,
@@ -253,7 +270,11 @@ fn check_raw(reader: &dyn Reader, field: Field, whole: &Reading) {
             (None, Err(Error::NoField { .. })) => {}
             (_, Err(error)) => panic!("a raw frame {frame}, but {error}"),
         }
-        assert_eq!(raw.take(&[n_atoms - 1]).n_atoms(), 1);
+        let budget = Budget::of(size);
+        let part = budget.theirs(|| reader.read_raw_of(frame as u64, &some, &mut scratch));
+        let (part, taken) = (part.expect("all atoms were read"), raw.take(&indices));
+        assert_eq!((part.n_atoms(), taken.n_atoms()), (list.len(), list.len()));
+        assert_eq!(stored::vectors(&part, field), stored::vectors(&taken, field));
     }
 }
 
