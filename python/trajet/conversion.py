@@ -251,6 +251,7 @@ def split(
 
     Examples
     --------
+    >>> import trajet as tj
     >>> [part.n_frames for part in tj.split(traj, "parts", segments=4)]
     [25, 25, 24, 24]
     """

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use trajet_simd::InstructionSet;
 
 use super::*;
-use crate::{Atoms, FrameMeta, Reader as _, Serial};
+use crate::{Atoms, FrameMeta, Serial};
 
 /// What is written.
 #[derive(Clone, Debug)]
