@@ -35,7 +35,7 @@ rust-tests: tools
 
 # Damaged, cut and random files through the parsers: property tests, then libFuzzer on each target, from
 # its corpus on. For a long run FUZZ_CASES=1000000 FUZZ_SECONDS=600, for a part FUZZ_TARGETS=xtc.
-FUZZ_CASES ?= 20000
+FUZZ_CASES ?= 2000
 FUZZ_SECONDS ?= 5
 FUZZ_TARGETS ?= xtc trr dcd ncdf sidecar
 fuzz: tools fuzz-tools

@@ -172,7 +172,7 @@ impl Rules {
     pub(crate) fn cell(&self, number: u64, frame: &Input<'_>) -> Result<[f64; 6], Error> {
         let cell = frame.cell();
         let Some(v) = frame.box_vectors() else { return Ok(cell) };
-        if cell[0].is_nan() {
+        if vectors_from_cell(&cell).is_none() {
             if v.iter().any(|&x| x != 0.0) {
                 self.lose(number, &[format!("a box of no volume, {v:?} nm")])?;
             }
