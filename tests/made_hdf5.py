@@ -35,7 +35,7 @@ def write_h5md(
     positions: np.ndarray,
     *,
     layout: dict[str, Any] | None = None,
-    unit: str | None = "nm",
+    unit: str | bytes | None = "nm",
     time: Any = None,
     step: Any = None,
     time_unit: str | None = "ps",

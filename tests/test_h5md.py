@@ -22,6 +22,7 @@ from made_hdf5 import (
     N_FRAMES,
     truth_of,
     write_h5md,
+    write_values,
     write_with_mdanalysis,
 )
 
@@ -300,6 +301,43 @@ def test_units_that_are_missing(tmp_path: Path) -> None:
     truth = truth_of(path, convert_units=False)
     as_it_is = tj.open(None, path, units={"position": "Angstrom", "time": "ps"})
     assert_same(as_it_is.read(), truth, *all_of(truth))
+
+
+def test_files_as_gromacs_writes_them(tmp_path: Path) -> None:
+    """GROMACS 2026: no unit of time, texts of fixed length, velocities at steps of their own."""
+    layout = {"chunks": (1, N_ATOMS, 3), "maxshape": (None, N_ATOMS, 3)}
+    edges = np.tile(np.diag([3.0, 4, 5]).astype("f4"), (N_FRAMES, 1, 1))
+    path = write_h5md(
+        tmp_path / "made.h5md",
+        POSITIONS,
+        layout=layout,
+        edges=edges,
+        boundary=np.array([b"periodic"] * 3),
+        unit=np.bytes_(b"nm"),
+        time_unit=None,
+        group="system",
+        libver="latest",
+    )
+    with h5py.File(path, "a") as file:
+        creator = file.create_group("h5md/creator")
+        creator.attrs["name"] = np.bytes_(b"GROMACS")
+        system = file["particles/system"]
+        system["id"] = np.arange(N_ATOMS)
+        write_values(system.create_group("velocity"), "value", POSITIONS[::5], layout)
+        system["velocity/value"].attrs["unit"] = np.bytes_(b"nm ps-1")
+        system["velocity/step"] = np.arange(0, 10 * N_FRAMES, 50)
+        system["velocity/time"] = np.arange(0, N_FRAMES, 5) / 2
+    traj = tj.open(None, path)
+    assert traj.remarks == (
+        "the file names no unit of time: ps, as usual there",
+        "velocities are there at 3 of 11 frames",
+    )
+    block = traj.read(velocities=True)
+    assert same_bits(block.positions, POSITIONS * np.float32(10))
+    assert same_bits(block.velocities[::5], POSITIONS[::5] * np.float32(10))
+    assert np.isnan(block.velocities[1:5]).all()
+    assert np.array_equal(block.times, np.arange(N_FRAMES) * 0.5)
+    assert np.allclose(block.cells, [30, 40, 50, 90, 90, 90])
 
 
 def test_units_that_do_not_fit(tmp_path: Path, adk: Adk) -> None:

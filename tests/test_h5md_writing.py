@@ -80,14 +80,16 @@ def test_tables(full: tj.Trajectory, path: Path) -> None:
     ("n_atoms", "n_frames", "chunk"),
     [
         (1, 10, (10, 1)),
-        (3341, 98, (6, 3341)),
+        (500, 98, (10, 500)),
+        (500, 3, (3, 500)),
+        (3341, 98, (1, 3341)),
         (21_845, 1000, (1, 21_845)),
         (21_846, 1000, (1, 10_923)),
         (1_000_000, 5, (1, 21_740)),
     ],
 )
 def test_default_chunks(n_atoms: int, n_frames: int, chunk: tuple[int, int]) -> None:
-    """Whole frames up to 256 KiB, equal parts of larger ones."""
+    """Several frames up to 64 KiB, one up to 256 KiB, equal parts of larger ones."""
     assert default_chunk(n_atoms, n_frames) == chunk
     assert 12 * chunk[0] * chunk[1] <= 2**18
 
@@ -191,7 +193,8 @@ def test_what_is_refused(adk: Adk, path: Path) -> None:
 
 def test_whole_or_not_there(adk: Adk, path: Path) -> None:
     """Whoever stops it finds what was there before."""
-    traj = tj.open(adk.psf, adk.xtc)
+    traj = tj.open(adk.psf, *[adk.xtc] * 10)
+    numbers = np.zeros(980, np.int64)
     path.write_text("precious")
     seen = []
 
@@ -201,10 +204,11 @@ def test_whole_or_not_there(adk: Adk, path: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        h5md.write(path, traj, chunk=(1, 3341), threads=1, progress=stop)
-    assert [done for done, _ in seen] == [4, 8]
+        h5md.write(path, traj, frames=numbers, threads=1, progress=stop)
+    assert 0 < seen[0][0] < seen[1][0] < 980
     assert path.read_text() == "precious"
     assert [p.name for p in path.parent.iterdir()] == [path.name]
-    h5md.write(path, traj, progress=lambda done, total: seen.append((done, total)))
-    assert seen[-1] == (98, 98)
-    assert same_bits(tj.open(None, path).read().positions, traj.read().positions)
+    h5md.write(path, traj, frames=numbers, progress=lambda *counts: seen.append(counts))
+    assert seen[-1] == (980, 980)
+    want = traj.read(frames=[0]).positions
+    assert same_bits(tj.open(None, path).read(frames=[979]).positions, want)

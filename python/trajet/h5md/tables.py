@@ -134,9 +134,13 @@ class _Look:
     units: dict[str, str]
     allow_cut: bool
     remarks: list[str] = field(default_factory=list)
+    # The program that wrote the file.
+    creator: str = ""
 
     def h5md(self, file: Any) -> dict[str, Any]:
         """Describe an H5MD file."""
+        creator = file.get("h5md/creator")
+        self.creator = "" if creator is None else _text(creator.attrs.get("name", ""))
         group = self._particles(file)
         where = group.name.strip("/")
         names = {"position": "positions", "velocity": "velocities", "force": "forces"}
@@ -166,7 +170,7 @@ class _Look:
         self._check_identities(group, frames.n)
         series = {}
         for name, value in values.items():
-            row_of = None if name == first else self._match(name, rows[name], frames)
+            row_of = None if name == first else self._match(names[name], rows[name], frames)
             series[names[name]] = {
                 "rows": value.shape[0],
                 "row_of": row_of,
@@ -454,8 +458,10 @@ class _Look:
         if given is not None:
             self.remarks.append(f"the file names no unit of {quantity}: {given}, as was asked for")
             return known.factor(quantity, given, where)
+        if usual is None:
+            usual = known.OF_PROGRAMS.get(self.creator, {}).get(quantity)
         if usual is not None:
-            self.remarks.append(f"the file names no unit of {quantity}: {usual} by convention")
+            self.remarks.append(f"the file names no unit of {quantity}: {usual}, as usual there")
             return known.factor(quantity, usual, where)
         example = {"position": "nm", "time": "ps"}.get(quantity, "nm ps-1")
         raise FormatError(
@@ -501,7 +507,7 @@ class _Look:
         step = self._member(edges, "step")
         steps = None if step is None else self._steps(step, len(vectors))
         rows = _Rows(len(vectors), steps, None)
-        chosen = self._match("box", rows, frames)
+        chosen = self._match("boxes", rows, frames)
         if chosen is None:
             return vectors[: frames.n]
         return np.where((chosen >= 0)[:, None], vectors[chosen], np.nan)
@@ -511,22 +517,22 @@ class _Look:
         n = frames.n
         if rows.steps is None or frames.steps is None:
             if rows.n < n:
-                raise self._error(f"{name} has {rows.n} rows, no steps, and there are {n} frames")
+                raise self._error(f"there are {rows.n} {name} without steps, and {n} frames")
             return None
         if rows.n >= n and np.array_equal(rows.steps[:n], frames.steps):
             return None
         if not all((np.diff(steps) > 0).all() for steps in (rows.steps, frames.steps)):
             raise self._error(
-                f"{name} has other steps than the positions, and they do not ascend: it cannot be"
-                " told which belong together"
+                f"{name} have steps of their own, and they do not ascend: it cannot be told to"
+                " which positions they belong"
             )
         at = np.minimum(np.searchsorted(rows.steps, frames.steps), rows.n - 1)
         there = rows.steps[at] == frames.steps
         if len(rows.steps) > there.sum():
             more = len(rows.steps) - there.sum()
-            self.remarks.append(f"{more} rows of {name} belong to no positions and are left out")
+            self.remarks.append(f"{more} {name} belong to no positions and are left out")
         if not there.all():
-            self.remarks.append(f"{name} is there at {there.sum()} of {n} frames")
+            self.remarks.append(f"{name} are there at {there.sum()} of {n} frames")
         return np.where(there, at, -1).astype(np.int64)
 
     def _check_identities(self, group: Any, n: int) -> None:

@@ -51,6 +51,15 @@ _FACTORS = {
     "time": _TIMES,
     "edges": _LENGTHS,
 }
+# Units of programs that do not name all of theirs: GROMACS 2026 leaves that of time out.
+OF_PROGRAMS = {
+    "GROMACS": {
+        "position": "nm",
+        "velocity": "nm ps-1",
+        "force": "kJ mol-1 nm-1",
+        "time": "ps",
+    }
+}
 # What `units=` of open() may name.
 QUANTITIES = ("position", "velocity", "force", "time")
 

@@ -17,11 +17,14 @@ if TYPE_CHECKING:
     from trajet.trajectory import AtomChoice, FrameChoice, Trajectory
 
 SUFFIXES = (".h5md", ".h5")
-# Bytes of a chunk, before it is packed. Smaller ones are more requests and are packed less well;
-# larger ones are unpacked whole for a frame or a few atoms.
-_CHUNK_BYTES = 2**18
-# Bytes that are packed at a time, at most.
-_BATCH_BYTES = 2**26
+# Bytes of a chunk, before it is packed: small frames are put together up to this. Larger chunks are
+# packed a tenth smaller, but MDAnalysis unpacks a whole chunk for every frame.
+_TOGETHER = 2**16
+# Larger frames are divided: a chunk is unpacked whole for a few atoms.
+_APART = 2**18
+# Bytes that are packed at a time: enough for the threads to start for, and at most.
+_BATCH_BYTES = 2**23
+_MOST_BATCH_BYTES = 2**26
 _UNITS = {
     "positions": ("position", "Angstrom"),
     "velocities": ("velocity", "Angstrom ps-1"),
@@ -62,8 +65,8 @@ def write(
         1 (fast) to 9 (small): chunks are shuffled and compressed with gzip, which loses nothing;
         None for none. Every program that reads H5MD reads both.
     chunk
-        Frames and atoms of a chunk, the unit in which packed files are read; None for whole frames
-        up to 256 KiB, and parts of larger frames.
+        Frames and atoms of a chunk, the unit in which packed files are read; None for several
+        frames up to 64 KiB, whole frames up to 256 KiB, and parts of larger frames.
     threads
         Threads that pack chunks; None for all cores.
     author
@@ -144,11 +147,11 @@ def write(
 
 
 def default_chunk(n_atoms: int, n_frames: int) -> tuple[int, int]:
-    """Return frames and atoms of a chunk: whole frames up to 256 KiB, or parts of a larger one."""
+    """Return frames and atoms of a chunk: several small frames, one, or a part of a large one."""
     frame = 12 * n_atoms
-    if frame <= _CHUNK_BYTES:
-        return min(n_frames, _CHUNK_BYTES // frame), n_atoms
-    parts = -(-frame // _CHUNK_BYTES)
+    if frame <= _APART:
+        return max(1, min(n_frames, _TOGETHER // frame)), n_atoms
+    parts = -(-frame // _APART)
     return 1, -(-n_atoms // parts)
 
 
@@ -171,9 +174,9 @@ class _Packing:
 
     def batch(self, n_atoms: int) -> int:
         """Return a number of frames, whole chunks, that keeps all threads busy."""
-        rows = max(1, 4 * self.threads // -(-n_atoms // self.atoms))
-        most = max(1, _BATCH_BYTES // (12 * n_atoms * self.frames))
-        return self.frames * min(rows, most)
+        row = 12 * n_atoms * self.frames
+        rows = max(4 * self.threads // -(-n_atoms // self.atoms), _BATCH_BYTES // row, 1)
+        return self.frames * min(rows, max(1, _MOST_BATCH_BYTES // row))
 
 
 class _Series:

@@ -45,11 +45,16 @@ pub fn pack(
     let across = n_atoms.div_ceil(packing.atoms);
     let n_chunks = (vectors.len() / n_atoms).div_ceil(packing.frames) * across;
     let packed: Vec<Mutex<Option<Packed>>> = (0..n_chunks).map(|_| Mutex::default()).collect();
+    // As many as there are threads; making one costs as much as packing a small chunk.
+    let spare: Mutex<Vec<Workspace>> = Mutex::default();
     threads.each(n_chunks, &|k| {
+        let mine = spare.lock().expect("nobody panics with it").pop();
+        let mut workspace = mine.unwrap_or_else(|| Workspace::new(packing.level));
         let frame = k / across * packing.frames;
         let atom = k % across * packing.atoms;
-        let chunk = chunk(vectors, n_atoms, packing, frame, atom);
+        let chunk = chunk(vectors, n_atoms, packing, (frame, atom), &mut workspace);
         *packed[k].lock().expect("no other thread holds this chunk") = Some(chunk);
+        spare.lock().expect("nobody panics with it").push(workspace);
     });
     let done = |chunk: Mutex<Option<Packed>>| {
         let chunk = chunk.into_inner().expect("a panic would have ended the packing");
@@ -58,11 +63,30 @@ pub fn pack(
     packed.into_iter().map(done).collect()
 }
 
-fn chunk(vectors: &[[f32; 3]], n_atoms: usize, to: Packing, frame: usize, atom: usize) -> Packed {
+/// What is used again for every chunk.
+struct Workspace {
+    raw: Vec<u8>,
+    state: Compress,
+}
+
+impl Workspace {
+    fn new(level: u32) -> Self {
+        Workspace { raw: Vec::new(), state: Compress::new(Compression::new(level), true) }
+    }
+}
+
+fn chunk(
+    vectors: &[[f32; 3]],
+    n_atoms: usize,
+    to: Packing,
+    (frame, atom): (usize, usize),
+    Workspace { raw, state }: &mut Workspace,
+) -> Packed {
     let n_frames = (vectors.len() / n_atoms - frame).min(to.frames);
     let length = (n_atoms - atom).min(to.atoms);
     let n_numbers = 3 * to.frames * to.atoms;
-    let mut raw = vec![0; 4 * n_numbers];
+    raw.clear();
+    raw.resize(4 * n_numbers, 0);
     for k in 0..n_frames {
         let from = &vectors[(frame + k) * n_atoms + atom..][..length];
         let first = 3 * k * to.atoms;
@@ -79,19 +103,19 @@ fn chunk(vectors: &[[f32; 3]], n_atoms: usize, to: Packing, frame: usize, atom: 
         }
     }
     if to.level == 0 {
-        return Packed { frame, atom, skipped: 0, bytes: raw };
+        return Packed { frame, atom, skipped: 0, bytes: raw.clone() };
     }
-    match deflate(&raw, to.level) {
+    match deflate(raw, state) {
         Some(bytes) => Packed { frame, atom, skipped: 0, bytes },
         // The second filter of the two.
-        None => Packed { frame, atom, skipped: 0b10, bytes: raw },
+        None => Packed { frame, atom, skipped: 0b10, bytes: raw.clone() },
     }
 }
 
 /// The bytes deflated; none where that makes them no smaller.
-fn deflate(raw: &[u8], level: u32) -> Option<Vec<u8>> {
+fn deflate(raw: &[u8], state: &mut Compress) -> Option<Vec<u8>> {
     let mut out = vec![0; raw.len()];
-    let mut state = Compress::new(Compression::new(level), true);
+    state.reset();
     let status = state.compress(raw, &mut out, FlushCompress::Finish);
     let len = state.total_out() as usize;
     let smaller = matches!(status, Ok(Status::StreamEnd)) && len < raw.len();
