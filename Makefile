@@ -34,21 +34,23 @@ rust-tests: tools
 	cargo test --locked --workspace
 
 # Damaged, cut and random files through the parsers: property tests, then libFuzzer on each target, from
-# its corpus on. For a long run FUZZ_CASES=1000000 FUZZ_SECONDS=600, for a part FUZZ_TARGETS=xtc.
+# seeds and corpus on. For a long run FUZZ_CASES=1000000 FUZZ_SECONDS=600, for a part FUZZ_TARGETS=xtc.
 FUZZ_CASES ?= 2000
 FUZZ_SECONDS ?= 5
 FUZZ_TARGETS ?= xtc trr dcd ncdf sidecar
 fuzz: tools fuzz-tools
 	PROPTEST_CASES=$(FUZZ_CASES) cargo test --locked --release -p trajet-io --lib
 	$(FUZZ_CARGO) build $(FUZZ_PACKAGE)
-	@mkdir -p fuzz/artifacts; \
-	for target in $(FUZZ_TARGETS); do \
+	@mkdir -p fuzz/artifacts; $(FUZZ_CARGO) run $(FUZZ_PACKAGE) --bin seed -- fuzz/found/seeds
+	@for target in $(FUZZ_TARGETS); do \
 		mkdir -p fuzz/found/$$target; log=fuzz/found/$$target.log; \
 		echo "fuzz: $$target for $(FUZZ_SECONDS) s, $$log"; \
 		$(FUZZ_CARGO) run $(FUZZ_PACKAGE) --bin $$target -- -max_total_time=$(FUZZ_SECONDS) $(FUZZ_OPTIONS) \
-			-artifact_prefix=fuzz/artifacts/$$target- fuzz/found/$$target fuzz/corpus/$$target >$$log 2>&1 || { \
+			-artifact_prefix=fuzz/artifacts/$$target- \
+			fuzz/found/$$target fuzz/found/seeds/$$target fuzz/corpus/$$target >$$log 2>&1 || { \
 			tail -n 60 $$log; \
-			echo "fuzz: $$target failed; again: make fuzz-again CASE=$$(sed -n 's/.*Test unit written to //p' $$log)" >&2; \
+			sed -n 's/.*Test unit written to /once more: make fuzz-again CASE=/p' $$log; \
+			echo "fuzz: $$target failed, see $$log" >&2; \
 			exit 1; }; \
 		sed -n 's/^.*DONE */  /p; s/^Done /  /p' $$log; \
 	done

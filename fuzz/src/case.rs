@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
 
 use libfuzzer_sys::Corpus;
-use trajet_io::{Atoms, Error, Field, OpenOptions, Reader, Scratch, Serial, dcd, ncdf, trr, xtc};
+use trajet_io::{
+    Atoms, Error, Field, OpenOptions, ParallelFor, Reader, Scratch, dcd, ncdf, trr, xtc,
+};
 use trajet_simd::InstructionSet;
 
 use crate::memory::{self, Budget};
@@ -38,13 +40,18 @@ impl Format {
     }
 }
 
+/// Bytes that are searched at a time for the frame with which a piece begins.
+const SEARCHED: usize = 256 << 10;
+
 const FIELDS: [Field; 3] = [Field::Positions, Field::Velocities, Field::Forces];
 
 /// Reads an input in all ways, which must agree:
 ///
+/// - the index is the same for any number of pieces;
 /// - all sets of vector instructions give the same bits or the same error;
 /// - some atoms, read from the last frame to the first, are those atoms of the whole frame;
-/// - the raw frame, converted, is the frame;
+/// - the raw frame, converted, is the frame, and raw some atoms are those of the raw frame;
+/// - frames that are copied are the bytes of the file;
 /// - what opens strictly opens where a cut tail is allowed, with the same frames; and the other way
 ///   round nothing but a cut is between them;
 /// - requests of another size read what those of the common size do. (They may read more of a damaged
@@ -60,7 +67,13 @@ pub fn trajectory(format: Format, input: &[u8]) -> Corpus {
     let lax = OpenOptions { allow_truncated_tail: true, ..without_sidecar() };
     let request_size = [1, 64, 300, 4096][input.len() / 8 % 4];
     let other = OpenOptions { request_size, ..lax.clone() };
-    let lax = match (open(file.path(), &strict), open(file.path(), &lax)) {
+    let pieces = [2, 3, 7][input.len() / 4 % 3];
+    let opened = [strict, lax].map(|options| {
+        let opened = open(file.path(), &options, 1);
+        check_openings(&opened, &open(file.path(), &options, pieces));
+        opened
+    });
+    let lax = match opened.into() {
         (Err(_), Err(_)) => return Corpus::Keep,
         (Err(Error::Truncated { .. }), Ok(lax)) => lax,
         (Err(error), Ok(_)) => panic!("does not open strictly, and not for a cut: {error}"),
@@ -73,12 +86,13 @@ pub fn trajectory(format: Format, input: &[u8]) -> Corpus {
         }
     };
     check_index(&*lax, input.len());
-    let other = open(file.path(), &other).expect("requests of the common size are enough");
+    let other = open(file.path(), &other, 1).expect("requests of the common size are enough");
     check_indices(&*lax, &*other);
+    check_copy(&*lax, input);
     let list = selection(lax.index().n_atoms(), input.len());
     for field in FIELDS {
         let whole = check_sets(&*lax, field, &list);
-        check_raw(&*lax, field, &whole);
+        check_raw(&*lax, field, &list, &whole);
         check_requests(&*other, field, &list, &whole);
     }
     Corpus::Keep
@@ -122,11 +136,27 @@ pub(crate) fn without_sidecar() -> OpenOptions {
     OpenOptions { sidecar: false, ..OpenOptions::default() }
 }
 
-/// Opens, and does what else is done with a file that opens or does not.
-pub(crate) fn open(path: &Path, options: &OpenOptions) -> Result<Arc<dyn Reader>, Error> {
+/// Pieces of work one after the other, the last first.
+struct Pieces(usize);
+
+impl ParallelFor for Pieces {
+    fn width(&self) -> usize {
+        self.0
+    }
+    fn each(&self, n: usize, work: &(dyn Fn(usize) + Sync)) {
+        (0..n).rev().for_each(work);
+    }
+}
+
+pub(crate) type Opened = Result<Arc<dyn Reader>, Error>;
+
+/// Opens, with the index built in so many pieces, and does what else is done with a file that opens or
+/// does not.
+pub(crate) fn open(path: &Path, options: &OpenOptions, pieces: usize) -> Opened {
     let size = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
-    Budget::of(size).theirs(|| {
-        let opened = trajet_io::open(path, options, &Serial);
+    let searched = if pieces > 1 { SEARCHED } else { 0 };
+    Budget::of(size).and(searched).theirs(|| {
+        let opened = trajet_io::open(path, options, &Pieces(pieces));
         match &opened {
             Ok(reader) => assert!(reader.remarks().iter().all(|remark| !remark.contains('\n'))),
             Err(error) => {
@@ -160,6 +190,14 @@ fn check_index(reader: &dyn Reader, input: usize) {
     let n = index.n_frames() as u64;
     assert!((0..n).all(|frame| index.offset(frame) < index.offset(frame + 1)));
     assert!(index.end() <= input as u64 && reader.truncated_tail() <= input as u64);
+}
+
+fn check_openings(a: &Opened, b: &Opened) {
+    match (a, b) {
+        (Ok(a), Ok(b)) => check_indices(&**a, &**b),
+        (Err(a), Err(b)) => assert_eq!(a.to_string(), b.to_string()),
+        (a, b) => panic!("{:?} and {:?}", a.as_ref().err(), b.as_ref().err()),
+    }
 }
 
 fn check_indices(a: &dyn Reader, b: &dyn Reader) {
@@ -198,12 +236,27 @@ fn check_sets(reader: &dyn Reader, field: Field, list: &[i64]) -> Reading {
     whole
 }
 
-/// Compares raw frames with the frames.
-fn check_raw(reader: &dyn Reader, field: Field, whole: &Reading) {
-    let n_atoms = reader.index().n_atoms();
-    let mut scratch = Scratch::default();
+/// Frames that are copied are the bytes of the file.
+fn check_copy(reader: &dyn Reader, input: &[u8]) {
+    let index = reader.index();
+    let (n, mut scratch, mut out) = (index.n_frames() as u64, Scratch::default(), Vec::new());
     let budget = Budget::of(reader.source().size());
+    let copied = budget.theirs(|| reader.copy_frames(0..n, &mut scratch, &mut out));
+    match copied.expect("the index was made just now") {
+        true => assert_eq!(out, input[index.offset(0) as usize..index.end() as usize]),
+        false => assert!(out.is_empty()),
+    }
+}
+
+/// Compares raw frames, of all atoms and of some, with the frames.
+fn check_raw(reader: &dyn Reader, field: Field, list: &[i64], whole: &Reading) {
+    let n_atoms = reader.index().n_atoms();
+    let some = Atoms::listed(list, n_atoms).expect("the atoms are there");
+    let indices: Vec<usize> = list.iter().map(|&atom| atom as usize).collect();
+    let mut scratch = Scratch::default();
+    let size = reader.source().size();
     for frame in 0..n_frames(reader) {
+        let budget = Budget::of(size);
         let raw = budget.theirs(|| reader.read_raw(frame as u64, &mut scratch));
         let raw = match (raw, &whole[frame]) {
             (Ok(raw), _) => raw,
@@ -217,7 +270,11 @@ fn check_raw(reader: &dyn Reader, field: Field, whole: &Reading) {
             (None, Err(Error::NoField { .. })) => {}
             (_, Err(error)) => panic!("a raw frame {frame}, but {error}"),
         }
-        assert_eq!(raw.take(&[n_atoms - 1]).n_atoms(), 1);
+        let budget = Budget::of(size);
+        let part = budget.theirs(|| reader.read_raw_of(frame as u64, &some, &mut scratch));
+        let (part, taken) = (part.expect("all atoms were read"), raw.take(&indices));
+        assert_eq!((part.n_atoms(), taken.n_atoms()), (list.len(), list.len()));
+        assert_eq!(stored::vectors(&part, field), stored::vectors(&taken, field));
     }
 }
 

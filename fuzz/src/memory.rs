@@ -5,8 +5,8 @@ use std::alloc::System;
 use cap::Cap;
 
 /// Bytes that the reading of one byte of input may take: the positions of the invariant in
-/// ARCHITECTURE.md (48), and what decoders keep of groups, of the window and of the index.
-const EACH: usize = 64;
+/// ARCHITECTURE.md (48), XTC's groups (64, where each atom of two bits is one), the window, the index.
+const EACH: usize = 128;
 /// Bytes that do not depend on the input: batches of the decoder, paths, messages.
 const FIXED: usize = 64 << 10;
 
@@ -26,6 +26,12 @@ impl Budget {
     /// For a file of so many bytes.
     pub(crate) fn of(input: u64) -> Budget {
         Budget { ours: MEMORY.allocated(), most: EACH * input as usize + FIXED }
+    }
+
+    /// The same and so many bytes more.
+    pub(crate) fn and(mut self, bytes: usize) -> Budget {
+        self.most += bytes;
+        self
     }
 
     /// Runs code under test; where it asks for too much, the process ends at that request with

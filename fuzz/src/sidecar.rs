@@ -24,7 +24,7 @@ static TRUTHS: LazyLock<Vec<[Truth; 2]>> = LazyLock::new(|| {
         let file = OnDisk::new(bytes);
         let read = [false, true].map(|allow_truncated_tail| {
             let options = OpenOptions { allow_truncated_tail, ..without_sidecar() };
-            open(file.path(), &options).ok().map(|reader| positions(&*reader))
+            open(file.path(), &options, 1).ok().map(|reader| positions(&*reader))
         });
         Truth { bytes: bytes.to_vec(), read }
     };
@@ -63,17 +63,17 @@ pub fn sidecar(input: &[u8]) {
         std::fs::write(&kept, bytes).expect("the sidecar can be written");
         let options = OpenOptions { allow_truncated_tail, ..OpenOptions::default() };
         let read = &truth.read[usize::from(allow_truncated_tail)];
-        check(file.path(), &options, read);
+        check(file.path(), &options, 1, read);
         // What the first opening believed or left serves the second.
         if fitting.is_some() {
-            check(file.path(), &options, read);
+            check(file.path(), &options, 3, read);
         }
     }
 }
 
 /// Opens and reads, and compares with the truth.
-fn check(path: &Path, options: &OpenOptions, truth: &Option<Reading>) {
-    let (reader, truth) = match (open(path, options), truth) {
+fn check(path: &Path, options: &OpenOptions, pieces: usize, truth: &Option<Reading>) {
+    let (reader, truth) = match (open(path, options, pieces), truth) {
         (Ok(reader), Some(truth)) => (reader, truth),
         (Err(_), None) => return,
         (Err(error), Some(_)) => panic!("a sidecar made an error: {error}"),

@@ -22,7 +22,9 @@ use trajet_simd::multiversion;
 
 use crate::index::{Finder, Found, Mark, Stamp, find};
 use crate::indexed::Indexed;
-use crate::reader::{self, Field, OpenOptions, Opening, ParallelFor, Said, Scratch, Wanted};
+use crate::reader::{
+    self, Field, LEAST_PIECE, OpenOptions, Opening, ParallelFor, Said, Scratch, Wanted,
+};
 use crate::source::{Meter, Source, Window};
 use crate::{Error, FrameIndex, Frames, IndexState, Raw};
 use classic::{MAGIC, RECORDS_AT};
@@ -32,8 +34,6 @@ pub use writer::Encoder;
 
 /// kJ in a kcal.
 const KJ_PER_KCAL: f32 = 4.184;
-/// Records for a thread of its own fill at least so many bytes.
-const LEAST_PIECE: u64 = 16 << 20;
 /// Frames of a loaded index whose times are compared with the file before it is believed.
 const SAMPLES: u64 = 8;
 

@@ -19,6 +19,9 @@ use crate::{Atoms, Error, FrameIndex, FrameMeta, Frames, IndexState, Meter, Raw}
 /// processor's cache before they are decoded; on parallel file systems several MiB are better.
 pub const DEFAULT_REQUEST_SIZE: usize = 256 * 1024;
 
+/// A piece of a file for a thread of its own is at least this large. Fuzz targets have short files.
+pub(crate) const LEAST_PIECE: u64 = if cfg!(fuzzing) { 64 } else { 16 << 20 };
+
 /// How to open a trajectory.
 #[derive(Clone, Debug)]
 pub struct OpenOptions {

@@ -10,12 +10,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::index::{Finder, Found, Mark, find};
-use crate::reader::{OpenOptions, ParallelFor};
+use crate::reader::{LEAST_PIECE, OpenOptions, ParallelFor};
 use crate::source::{Meter, Source, Window};
 use crate::{Error, Fault, FrameIndex, IndexState};
 
-/// A piece for a thread of its own is at least this large.
-const LEAST_PIECE: u64 = 16 << 20;
 /// Frames of a loaded index whose headers are compared with the file before it is believed.
 const SAMPLES: usize = 8;
 
@@ -158,7 +156,7 @@ impl<H: Headed> Finder for Walk<'_, H> {
                 }
             });
         }
-        for piece in walked {
+        'pieces: for piece in walked {
             let (found, counted) = piece.into_inner().expect("a panic would have ended the build");
             meter.add(&counted);
             // The first of the piece's frames at which the walk so far arrives.
@@ -168,7 +166,7 @@ impl<H: Headed> Finder for Walk<'_, H> {
                     Err(_) => {
                         let from = index.end();
                         if !self.walk(&mut index, from, from + 1, meter)? {
-                            return Ok(index);
+                            break 'pieces;
                         }
                     }
                 }

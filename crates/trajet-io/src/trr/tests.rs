@@ -1,11 +1,14 @@
 //! Laws of the reader on files that a naive writer makes.
 
+use std::io::{Seek, SeekFrom, Write};
+
 use proptest::prelude::*;
 use trajet_simd::InstructionSet;
 
 use crate::trr::Reals;
 use crate::{
-    Atoms, Error, Field, FrameMeta, Frames, OpenOptions, Raw, Reader, Scratch, Serial, Wanted, open,
+    Atoms, Error, Field, FrameMeta, Frames, OpenOptions, ParallelFor, Raw, Reader, Scratch, Serial,
+    Wanted, open,
 };
 
 /// What is written.
@@ -216,4 +219,49 @@ fn a_count_without_room_is_refused() {
     assert!(refused.to_string().contains("1000 atoms"), "{refused}");
     drawn.parts.push([false, false, false, true, false, false]);
     assert!(opened(&drawn.write().0, &OpenOptions::default()).1.is_ok());
+}
+
+/// Pieces in any order, as threads would finish them.
+struct Backwards(usize);
+
+impl ParallelFor for Backwards {
+    fn width(&self) -> usize {
+        self.0
+    }
+    fn each(&self, n: usize, work: &(dyn Fn(usize) + Sync)) {
+        (0..n).rev().for_each(work);
+    }
+}
+
+#[test]
+fn a_file_cut_in_its_first_frame_has_no_frame_for_any_number_of_pieces() {
+    let n_atoms = 2_000_000i32;
+    let header = |parts: [bool; 6]| {
+        let mut bytes = Drawn { double: false, n_atoms: 1, parts: vec![parts], seed: 0 }.write().0;
+        bytes[64..68].copy_from_slice(&n_atoms.to_be_bytes());
+        for part in (3..6).filter(|&part| parts[part]) {
+            let at = 52 + 4 * (part - 3);
+            bytes[at..at + 4].copy_from_slice(&(12 * n_atoms).to_be_bytes());
+        }
+        bytes
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.trr");
+    let mut file = std::fs::File::create(&path).unwrap();
+    // Longer than the file; in its middle, where a second piece finds it, stands a whole frame of a box.
+    file.write_all(&header([true, false, false, true, true, true])).unwrap();
+    file.seek(SeekFrom::Start(24 << 20)).unwrap();
+    file.write_all(&header([true, false, false, false, false, false])).unwrap();
+    file.set_len(40 << 20).unwrap();
+    for allow_truncated_tail in [false, true] {
+        let options =
+            OpenOptions { allow_truncated_tail, sidecar: false, ..OpenOptions::default() };
+        for pieces in [1, 2] {
+            match open(&path, &options, &Backwards(pieces)) {
+                Err(Error::Truncated { frame: 0, offset: 0, .. }) => {}
+                Err(other) => panic!("{other}"),
+                Ok(reader) => panic!("{} frames", reader.index().n_frames()),
+            }
+        }
+    }
 }
