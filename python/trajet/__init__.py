@@ -26,12 +26,14 @@ from trajet._trajet import (
     TaskError,
     TrajetError,
     TruncatedError,
+    WorkerError,
     __version__,
 )
 from trajet.analysis import dihedrals, distances, rdf, rmsd, rmsf
 from trajet.conversion import Conversion, convert, split
 from trajet.pools.local import LocalPool
 from trajet.pools.pool import Pool
+from trajet.pools.processes import ProcessPool
 from trajet.result import AtomValues, Dihedrals, Distances, RadialDistribution, Report, Series
 from trajet.trajectory import Block, Selection, Trajectory, open
 
@@ -55,6 +57,7 @@ __all__ = [
     "MissingPackageError",
     "OutputError",
     "Pool",
+    "ProcessPool",
     "RadialDistribution",
     "Report",
     "Selection",
@@ -65,6 +68,7 @@ __all__ = [
     "Trajectory",
     "TrajetError",
     "TruncatedError",
+    "WorkerError",
     "__version__",
     "convert",
     "dihedrals",

@@ -47,12 +47,15 @@ class AnalysisError(TrajetError, ValueError):
 class TaskError(TrajetError, RuntimeError):
     '''A task failed through a defect of trajet.'''
 
+class WorkerError(TrajetError, RuntimeError):
+    '''A worker of a pool died or could not be reached.'''
+
 class MissingPackageError(TrajetError, ImportError):
     '''A package that only this needs is not installed.'''
 ";
 
 /// Names of the exceptions, all of which the package shows.
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 11] = [
     "TrajetError",
     "FormatError",
     "TruncatedError",
@@ -62,6 +65,7 @@ const NAMES: [&str; 10] = [
     "OutputError",
     "AnalysisError",
     "TaskError",
+    "WorkerError",
     "MissingPackageError",
 ];
 

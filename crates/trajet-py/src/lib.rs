@@ -5,6 +5,7 @@ mod control;
 mod convert;
 mod error;
 mod h5md;
+mod parts;
 mod reader;
 mod run;
 
@@ -24,6 +25,11 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("DEBUG_BUILD", cfg!(debug_assertions))?;
     module.add_class::<reader::Reader>()?;
     module.add_class::<run::Plan>()?;
+    module.add_class::<parts::PyPass>()?;
+    module.add_class::<parts::PyElsewhere>()?;
+    module.add_class::<parts::PyStates>()?;
+    module.add_class::<parts::Stop>()?;
+    module.add_function(wrap_pyfunction!(parts::task, module)?)?;
     module.add_function(wrap_pyfunction!(run::rmsd_plan, module)?)?;
     module.add_function(wrap_pyfunction!(run::moments_plan, module)?)?;
     module.add_function(wrap_pyfunction!(run::dihedrals_plan, module)?)?;

@@ -32,7 +32,7 @@ enum Request {
 }
 
 impl Plan {
-    fn first_pass(&self, n_atoms: usize) -> Result<Pass, Error> {
+    pub(crate) fn first_pass(&self, n_atoms: usize) -> Result<Pass, Error> {
         match self.request.clone() {
             Request::Rmsd(request) => rmsd::plan(request, n_atoms),
             Request::Moments(request) => moments::plan(request, n_atoms),
