@@ -26,7 +26,7 @@ use crate::source::{Meter, Source, Window};
 use crate::{Error, Fault, FrameIndex, Frames, IndexState, Raw};
 pub use frame::{Frame, Stored};
 pub use layout::{Boxes, Chunk, Description, Filters, Form, Layout, NO_ROW, Series, Storage};
-use layout::{Part, Piece};
+use layout::{MOST_OF_A_BYTE, Part, Piece};
 pub use pack::{Packed, Packing, pack};
 use unpack::{Numbers, Unpacker, Want};
 
@@ -349,6 +349,11 @@ fn check_counts(
 ) -> Result<usize, Error> {
     let n = u32::try_from(n_atoms).ok().filter(|&n| n > 0 && n < u32::MAX);
     let n = n.ok_or_else(|| corrupt(source, format!("{n_atoms} atoms are told of")))?;
+    // Else what nothing in the file bears out would decide how much memory is asked for.
+    if 12 * n_atoms > source.size().saturating_mul(MOST_OF_A_BYTE) {
+        let words = format!("{n_atoms} atoms are told of, for which no frame has room");
+        return Err(corrupt(source, words));
+    }
     if times == 0 || steps != times || !(boxes <= 1 || boxes == times) {
         let words = format!("{times} times, {steps} steps and {boxes} cells are told of");
         return Err(corrupt(source, words));
