@@ -43,7 +43,7 @@ fuzz: tools fuzz-tools
 	$(FUZZ_CARGO) build $(FUZZ_PACKAGE)
 	@mkdir -p fuzz/artifacts; $(FUZZ_CARGO) run $(FUZZ_PACKAGE) --bin seed -- fuzz/found/seeds
 	@for target in $(FUZZ_TARGETS); do \
-		mkdir -p fuzz/found/$$target; log=fuzz/found/$$target.log; \
+		mkdir -p fuzz/found/$$target fuzz/corpus/$$target; log=fuzz/found/$$target.log; \
 		echo "fuzz: $$target for $(FUZZ_SECONDS) s, $$log"; \
 		$(FUZZ_CARGO) run $(FUZZ_PACKAGE) --bin $$target -- -max_total_time=$(FUZZ_SECONDS) $(FUZZ_OPTIONS) \
 			-artifact_prefix=fuzz/artifacts/$$target- \
