@@ -2,7 +2,8 @@
 //!
 //! A target writes its input to a file, opens it in several ways and reads all that can be read. No
 //! input may panic, take more memory than its size allows, or last ten seconds; and what is read must
-//! not depend on the way: see [`trajectory`], [`h5md`] and [`sidecar`]. CONTRIBUTING.md says how to run them.
+//! not depend on the way: see [`trajectory`], [`h5md`] and [`sidecar`]. CONTRIBUTING.md says how to
+//! run them.
 
 mod case;
 mod disk;

@@ -92,6 +92,11 @@ impl Reader {
             boxes.truncate(frame as usize);
             remarks.push(format!("of {n_frames} frames {frame} were written: these count"));
         }
+        // Where no frame has a row, nothing else bears out by how many atoms memory is asked for.
+        if 12 * description.n_atoms > source.size().saturating_mul(MOST_OF_A_BYTE) {
+            let words = format!("{n_atoms} atoms are told of, for which the file has no room");
+            return Err(corrupt(&source, words));
+        }
         let first = fields.iter().flatten().next().ok_or_else(|| {
             corrupt(&source, "neither positions, velocities nor forces are told of".to_owned())
         })?;
@@ -349,11 +354,6 @@ fn check_counts(
 ) -> Result<usize, Error> {
     let n = u32::try_from(n_atoms).ok().filter(|&n| n > 0 && n < u32::MAX);
     let n = n.ok_or_else(|| corrupt(source, format!("{n_atoms} atoms are told of")))?;
-    // Else what nothing in the file bears out would decide how much memory is asked for.
-    if 12 * n_atoms > source.size().saturating_mul(MOST_OF_A_BYTE) {
-        let words = format!("{n_atoms} atoms are told of, for which no frame has room");
-        return Err(corrupt(source, words));
-    }
     if times == 0 || steps != times || !(boxes <= 1 || boxes == times) {
         let words = format!("{times} times, {steps} steps and {boxes} cells are told of");
         return Err(corrupt(source, words));

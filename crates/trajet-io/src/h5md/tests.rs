@@ -719,5 +719,11 @@ fn atoms_for_which_the_file_has_no_room_are_refused() {
     assert!(made.open().is_ok());
     made.description.n_atoms += 1;
     let message = made.refusal();
-    assert!(message.contains("no frame has room"), "{message}");
+    assert!(message.contains("no room"), "{message}");
+    // A simulation that has just begun: that is what a user should hear of.
+    let series = made.description.positions.as_mut().unwrap();
+    (series.rows, series.row_of) = (1, None);
+    let shape = [1, made.description.n_atoms, 3];
+    series.storage = Storage::Chunked { shape, filters: GZIP, chunks: Vec::new() };
+    assert!(matches!(made.open(), Err(Error::Unwritten { frame: 0, .. })));
 }
