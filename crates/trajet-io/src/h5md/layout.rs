@@ -10,7 +10,7 @@ use crate::{Atoms, Error, Fault, cell_from_vectors};
 /// The row of a frame that a series does not have.
 pub const NO_ROW: u64 = u64::MAX;
 /// Deflate makes at most so many bytes of one.
-const MOST_OF_A_BYTE: u64 = 1032;
+pub(super) const MOST_OF_A_BYTE: u64 = 1032;
 /// HDF5 allowed no larger chunks for most of its life, and nobody wants them.
 const MOST_OF_A_CHUNK: u64 = u32::MAX as u64;
 
