@@ -169,8 +169,7 @@ pub fn run(
         let width = pass.analysis.row_width();
         let mut rows = row_memory(frames.len(), width)?;
         let part = Part { frames, leaves, run: 0..leaves.len() };
-        let states =
-            run_pass(chain, &pass, &part, &mut rows, budget, begin, &mut report, control)?;
+        let states = run_pass(chain, &pass, &part, &mut rows, budget, begin, &mut report, control)?;
         let mut whole = Merger::new(leaves.len());
         states.into_iter().for_each(|(node, state)| {
             whole.add(node, state, |left, right| pass.analysis.merge(left, right));

@@ -14,8 +14,8 @@ mod head;
 mod writer;
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use trajet_simd::multiversion;

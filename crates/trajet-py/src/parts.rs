@@ -276,9 +276,10 @@ impl PyStates {
         let PyPass { inner, leaves } = self.pass.get();
         let whole = match leaves.is_empty() {
             true => inner.analysis.empty(),
-            false => self.take()?.into_whole().ok_or_else(|| {
-                PyValueError::new_err("the states of some tasks were not added")
-            })?,
+            false => self
+                .take()?
+                .into_whole()
+                .ok_or_else(|| PyValueError::new_err("the states of some tasks were not added"))?,
         };
         Ok(PyArray1::from_vec(py, whole))
     }
