@@ -23,6 +23,7 @@ Entry: TypeAlias = Mapping[str, Any]
 
 OVER_MEDIAN = 1.5
 OVER_FASTEST = 2.0
+_GROUP = 4
 _WORTH_NAMING = 0.05
 _NOISE = 0.1
 # Words for the stages of a worker. Those of `_PER_FRAME` grow with its frames.
@@ -171,9 +172,9 @@ class _Verdict:
     """The two rules, for a group of times."""
 
     def __init__(self, seconds: Sequence[float]) -> None:
-        ordered = sorted(seconds)
-        self.median = median(ordered) if ordered else 0.0
-        self.fastest = median(ordered[: max(1, len(ordered) // 4)]) if ordered else 0.0
+        ordered = sorted(seconds) or [0.0]
+        self.median = median(ordered)
+        self.fastest = median(ordered[: max(1, len(ordered) // _GROUP)])
 
     def rules(self, seconds: float, worth: float) -> list[str]:
         """Return the rules by which somebody who took so long is a straggler."""
@@ -294,11 +295,17 @@ def advice(report: Entry) -> list[str]:
         lines += _of_stragglers(report, bounded)
     if report["analysis"] != "convert":
         lines += _of_ratio(report, bounded)
-    lines += _of_opening(report)
+    lines += [*_of_clocks(report), *_of_opening(report)]
     if retried := len(report.get("retried", ())):
         tasks = "1 task was" if retried == 1 else f"{retried} tasks were"
         lines.append(f"{tasks} tried again after an error of the storage: see `retried`.")
     return lines
+
+
+def lead(report: Entry) -> list[str]:
+    """Return the sentences to print after a run: what bounded it and what to try."""
+    short = report["stages"]["t_total"] < SHORT or not report["frames"]
+    return [] if short else list(report["advice"][:2])
 
 
 def _of_stage(report: Entry, bounded: Bound) -> str:
@@ -509,6 +516,21 @@ def _of_ratio(report: Entry, bounded: Bound) -> list[str]:
     else:
         lines.append(f"{_PAPER} lets one shared file do for such ratios, up to about 50 cores.")
     return lines
+
+
+def _of_clocks(report: Entry) -> list[str]:
+    """Say by how much the scheduler's clock and that of the tasks differ."""
+    timed = [task for task in report["tasks"] if "t_scheduler" in task]
+    if not timed:
+        return []
+    worst = max(timed, key=lambda task: float(task["t_scheduler"]))
+    inside = worst["t_end"] - worst["t_begin"]
+    if worst["t_scheduler"] - inside < max(_NOISE, _WORTH_NAMING * report["stages"]["t_total"]):
+        return []
+    return [
+        f"The slowest task took {in_seconds(worst['t_scheduler'])} by the scheduler's clock,"
+        f" {in_seconds(inside)} by its own: the rest it waited, or its result was on the way."
+    ]
 
 
 def _of_opening(report: Entry) -> list[str]:

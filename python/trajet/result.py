@@ -45,6 +45,14 @@ _COUNTS = (
     "empty_frames",
     "atoms_decoded",
 )
+# What a report that is read must have, itself and in its lists.
+_NAMES = (
+    *("analysis", "parameters", "inputs", "stages", "averages", "requests", "bytes_read", "frames"),
+    *("r_comp_io", "threads", "ranks_per_node", "workers", "tasks", "stragglers", "retried"),
+    *("advice", "versions", "cpu", "instruction_set", "host", "platform"),
+)
+_OF_WORKER = (*STAGES, "worker", "thread", "host", "tasks", "frames", "requests", "opens")
+_OF_TASK = ("pass", "task", "worker", "thread", "first", "frames", "t_begin", "t_end")
 
 
 class Report(Mapping[str, Any]):
@@ -77,7 +85,17 @@ class Report(Mapping[str, Any]):
                 f"{path}: is a report of schema {schema}, this version of trajet knows {SCHEMA}:"
                 " run the analysis again"
             )
-        return cls(entries)
+        report = cls(entries)
+        if missing := sorted(report._missing()):
+            raise FormatError(f"{path}: is a report without {missing[0]}: give what --report wrote")
+        return report
+
+    def _missing(self) -> Iterator[str]:
+        """Yield what a report of this schema has and this one has not."""
+        yield from (name for name in _NAMES if name not in self)
+        for name, needed in (("workers", _OF_WORKER), ("tasks", _OF_TASK)):
+            for entry in self.get(name, ()):
+                yield from (f"{each} in {name}" for each in needed if each not in entry)
 
     def __getitem__(self, name: str) -> Any:
         """Return one entry."""
@@ -173,6 +191,8 @@ def make_report(reader: Reader, run: Mapping[str, Any], analysis: Mapping[str, A
         "tasks": tasks,
         "stragglers": advise.stragglers(workers, tasks, run["t_total"]),
         "retried": run.get("retried", []),
+        # What a pool calls a straggler while it runs is a task that it had done twice.
+        "repeated": run.get("repeated", run.get("stragglers", [])),
         "opening": opening,
         "versions": {**versions, **run.get("versions", {})},
         "cpu": _cpu(),

@@ -46,7 +46,8 @@ def bars(report: Entry) -> str:
             paths[stage].add(x, top, wide, _thick(height))
             x += wide
         stages = (f"{stage} {worker[stage]:.4g} s" for stage in STAGE_COLOURS if worker[stage] > 0)
-        words = f"{advise.name_of(report, worker)}: {', '.join(stages)}, t_total {worker['t_total']:.4g} s"
+        total = f"t_total {worker['t_total']:.4g} s"
+        words = f"{advise.name_of(report, worker)}: {', '.join((*stages, total))}"
         hovers.append(_hover(0, row * height, WIDTH, height, words))
     marks = ""
     if len(workers) > 1:

@@ -78,8 +78,8 @@ def _workers(report: Entry) -> str:
     if not report["workers"]:
         return ""
     limit = (
-        f" ▲ marks stragglers; a dashed line, where it is not beyond the end, {advise.OVER_MEDIAN:g}"
-        " times the median time without waiting."
+        " ▲ marks stragglers; a dashed line, where it is not beyond the end,"
+        f" {advise.OVER_MEDIAN:g} times the median time without waiting."
         if len(report["workers"]) > 1
         else ""
     )
@@ -100,7 +100,8 @@ def _tasks(report: Entry) -> str:
         "<h2>Who did what when</h2>"
         f"<figure>{figures.stream(report)}"
         f"<figcaption>{_count(len(tasks), 'task')}, from the run's begin to its end. Inside of a"
-        " task the stages are drawn one after the other, though they take turns.</figcaption></figure>"
+        " task the stages are drawn one after the other, though they take turns.</figcaption>"
+        "</figure>"
     )
     if len(figures.lanes_of(report)) > 1:
         text += (
@@ -156,7 +157,11 @@ def _numbers(report: Entry) -> str:
     if tasks := report["tasks"]:
         worst = sorted(tasks, key=lambda task: task["t_begin"] - task["t_end"])[:_MOST_TASKS]
         columns = ("pass", "task", "worker", "thread", "first", "frames")
-        more = [name for name in ("t_open", "t_read", "t_decode", "t_comp") if name in tasks[0]]
+        more = [
+            name
+            for name in ("t_open", "t_read", "t_decode", "t_comp", "t_scheduler")
+            if name in tasks[0]
+        ]
         lines = [
             (
                 *(_cell(task[name]) for name in columns),

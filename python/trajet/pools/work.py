@@ -249,7 +249,7 @@ class Ledger:
             if "t_wait" not in (over or {}).get(worker, {}):
                 entry["t_wait"] += max(0.0, total - at_work)
             # Of a task that it shared with other threads, for those that took longer.
-            entry["t_wait"] += self._at_work[worker] - account.sums["t_total"]
+            entry["t_wait"] += self._at_work.get(worker, 0.0) - account.sums["t_total"]
             known = sum(entry[name] for name in STAGES if name != "t_overhead")
             entry["t_overhead"] = max(0.0, total - known)
             entry["t_total"] = total
