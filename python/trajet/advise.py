@@ -100,7 +100,9 @@ def _slow_workers(
     """Return slow workers by their place, judged by the stages of each frame and these `once`."""
     frames = [worker["frames"] for worker in workers]
     at_work = [k for k, count in enumerate(frames) if count > 0]
-    mean = sum(frames) / len(at_work) if at_work else 0.0
+    if not at_work:
+        return {}
+    mean = sum(frames) / len(at_work)
     spent = []
     for worker, count in zip(workers, frames, strict=True):
         scale = mean / count if count else 1.0
@@ -150,10 +152,11 @@ def _slow_tasks(
         of_worker: dict[Any, list[float]] = {}
         for k, took in seconds.items():
             of_worker.setdefault(_lane(tasks[k]), []).append(took)
+        usually = {lane: _Verdict(times) for lane, times in of_worker.items()}
         for k, took in seconds.items():
             task = tasks[k]
-            others = _Verdict(of_worker[_lane(task)])
-            if (rules := verdict.rules(took, worth)) and others.rules(took, worth):
+            rules = verdict.rules(took, worth)
+            if rules and usually[_lane(task)].rules(took, worth):
                 found[k] = {
                     **{name: task[name] for name in ("worker", "thread", "rank") if name in task},
                     "host": hosts.get(task["worker"], ""),
@@ -391,7 +394,7 @@ def _try_starting(report: Entry) -> str:
 
 
 def _try_gathering(report: Entry) -> str:
-    ratio = f"R_comp/comm is {report['r_comp_comm']:.2g}"
+    ratio = f"R_comp/comm is {in_two_digits(report['r_comp_comm'])}"
     if report["pool"] == "mpi":
         return f"{ratio}: try the other way of gathering, one-sided or collective."
     return f"{ratio}: fewer workers, or threads of one process, move less."
@@ -411,7 +414,7 @@ def _try_opening(report: Entry) -> str:
 
 
 def _try_closing(_: Entry) -> str:
-    return "The storage is slow to answer when files are closed: try another."
+    return "Closing a file asks its storage: try another."
 
 
 def _try_overhead(_: Entry) -> str:
@@ -493,7 +496,7 @@ def _of_ratio(report: Entry, bounded: Bound) -> list[str]:
     else:
         whose = f"summed over {_crew(report)}; the paper takes it from a serial run"
     lines = [
-        f"R_comp/IO is {ratio:.2g}: {in_seconds(stages['t_comp'])} of computing to"
+        f"R_comp/IO is {in_two_digits(ratio)}: {in_seconds(stages['t_comp'])} of computing to"
         f" {in_seconds(stages['t_io'])} of reading and decoding, {whose}."
     ]
     if ratio <= 1:
@@ -573,6 +576,11 @@ def in_bytes(number: float) -> str:
             return f"{_digits(number)} {unit}"
         number /= 1024
     return f"{_digits(number)} TiB"
+
+
+def in_two_digits(ratio: float) -> str:
+    """Return a ratio with two digits, or all of them before the point."""
+    return f"{ratio:.2g}" if ratio < 99.5 else f"{ratio:.0f}"
 
 
 def _part(part: float) -> str:

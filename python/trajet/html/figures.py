@@ -77,7 +77,8 @@ def stream(report: Entry) -> str:
     drawn = list(_drawn(tasks, lanes, _NARROWEST / scale if scale > 0 else math.inf))
     for lane, begin, until, stages in drawn:
         # Threads of one task may have worked for longer, together, than it lasted.
-        part = (until - begin) / max(until - begin, sum(stages.values())) * scale
+        longest = max(until - begin, sum(stages.values()))
+        part = (until - begin) / longest * scale if longest > 0 else 0.0
         x = begin * scale
         for stage, seconds in stages.items():
             paths[stage].add(x, tops[lane], seconds * part, thick)

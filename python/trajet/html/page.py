@@ -58,7 +58,7 @@ def _facts(report: Entry) -> str:
         (f"{processes} × {threads // max(1, processes)}", "processes × threads"),
         (advise.in_bytes(report["bytes_read"]), "read"),
         (f"{report['requests']:,}", "read requests"),
-        ("–" if ratio is None else f"{ratio:.2g}", "R_comp/IO"),
+        ("–" if ratio is None else advise.in_two_digits(ratio), "R_comp/IO"),
     ]
     return '<div class="facts">{}</div>'.format(
         "".join(f"<div><b>{escape(value)}</b><span>{name}</span></div>" for value, name in facts)
