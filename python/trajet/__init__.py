@@ -32,6 +32,7 @@ from trajet._trajet import (
 from trajet.analysis import dihedrals, distances, rdf, rmsd, rmsf
 from trajet.conversion import Conversion, convert, split
 from trajet.pools.local import LocalPool
+from trajet.pools.mpi import MpiPool
 from trajet.pools.pool import Pool
 from trajet.pools.processes import ProcessPool
 from trajet.result import AtomValues, Dihedrals, Distances, RadialDistribution, Report, Series
@@ -55,6 +56,7 @@ __all__ = [
     "FrameError",
     "LocalPool",
     "MissingPackageError",
+    "MpiPool",
     "OutputError",
     "Pool",
     "ProcessPool",

@@ -42,6 +42,7 @@ _COUNTS = (
     "empty_frames",
     "atoms_decoded",
 )
+_OF_POOLS = ("pool", "retried", "repeated", "mpi")
 
 
 class Report(Mapping[str, Any]):
@@ -126,6 +127,8 @@ def make_report(reader: Reader, run: Mapping[str, Any], analysis: Mapping[str, A
             "threads": len(workers),
             "workers": [{"host": host, **worker} for worker in workers],
             "tasks": run["tasks"],
+            # What only some pools have to say.
+            **{name: run[name] for name in _OF_POOLS if name in run},
             "opening": opening,
             "versions": versions,
             "cpu": _cpu(),

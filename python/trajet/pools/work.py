@@ -178,6 +178,7 @@ class Ledger:
         self._spans: dict[int, list[tuple[float, float]]] = {}
         self.tasks: list[dict[str, Any]] = []
         self.retried: list[dict[str, Any]] = []
+        self.repeated: list[dict[str, Any]] = []
         self.passes = 0
 
     def add(
@@ -215,7 +216,20 @@ class Ledger:
             }
         )
 
-    def retry(self, task: Task, error: BaseException) -> None:
+    def join(self, worker: int, threads: int, where: dict[str, Any]) -> None:
+        """Write down a worker, which may get no task."""
+        self._where.setdefault(worker, where)
+        for thread in range(threads):
+            none = dict.fromkeys((*COUNTS, *STAGES), 0.0)
+            self._accounts.setdefault((worker, thread), Account(sums=none))
+
+    def repeat(self, task: Task, worker: int, *, won: bool) -> None:
+        """Write down that `worker` did a late task as well, and whether it was first."""
+        self.repeated.append(
+            {"pass": self.passes, "task": task.number, "worker": worker, "won": won}
+        )
+
+    def retry(self, task: Task, error: BaseException | str) -> None:
         """Write down that a task is tried again."""
         self.retried.append({"pass": self.passes, "task": task.number, "error": str(error)})
 
@@ -229,8 +243,10 @@ class Ledger:
         """
         workers = []
         for (worker, thread), account in sorted(self._accounts.items()):
-            spans = self._spans[worker]
-            total = max(end for _, end in spans) - min(begin for begin, _ in spans)
+            spans = self._spans.get(worker, [])
+            total = 0.0
+            if spans:
+                total = max(end for _, end in spans) - min(begin for begin, _ in spans)
             entry: dict[str, Any] = {
                 "worker": worker,
                 "thread": thread,
@@ -254,6 +270,7 @@ class Ledger:
             "tasks": sorted(self.tasks, key=lambda task: (task["pass"], task["task"])),
             "passes": self.passes,
             "retried": self.retried,
+            "repeated": self.repeated,
             "t_total": time.perf_counter() - self._clock,
             **entries,
         }
