@@ -169,9 +169,10 @@ class Link:
             yield
         except BaseException as error:
             if self.size > 1:
-                name = type(error).__name__
-                lines = [f"{name}: {error}", *getattr(error, "__notes__", [])]
-                self.end(f"trajet: rank {self.rank} on {self.host}: {'; '.join(lines)}", error)
+                said = f"trajet: rank {self.rank} on {self.host}: {type(error).__name__}: {error}"
+                if isinstance(error, KeyboardInterrupt):
+                    said = "" if self.rank else "trajet: interrupted"
+                self.end(said, error)
             raise
 
     def end(self, why: str, error: BaseException) -> None:

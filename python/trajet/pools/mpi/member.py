@@ -270,12 +270,12 @@ class _Turn:
             return
         while True:
             with self.member.clock("t_comm"):
-                number = self.board.next()
-                if number is not None:
-                    self.board.begin(number)
-            if number is None:
+                taken = self.board.next()
+                if taken is not None:
+                    self.board.begin(taken)
+            if taken is None:
                 return
-            yield number
+            yield taken
 
     def _do(self, number: int, *, again: bool) -> BaseException | None:
         """Do a task, several times where its storage fails."""

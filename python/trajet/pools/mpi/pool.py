@@ -315,7 +315,7 @@ class MpiPool:
             pool="mpi",
             threads=self.threads,
             mpi={
-                "library": mpi.Get_library_version().partition("\n")[0].strip("\0 "),
+                "library": " ".join(mpi.Get_library_version().strip("\0").split("\n")[0].split()),
                 "standard": ".".join(map(str, mpi.Get_version())),
                 "ranks": self._link.size,
                 "ranks_per_node": nodes,
