@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray2};
 use pyo3::exceptions::PyValueError;
@@ -186,9 +187,10 @@ impl PyElsewhere {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyDict>)> {
         let Task { run, frames, slice } = from_bytes(task)?;
-        let mut opening = Meter::default();
+        let (begin, mut opening) = (Instant::now(), Meter::default());
         let chain = py.detach(|| self.inner.chain(slice, &mut opening));
         let chain = chain.map_err(|error| from_io(py, &error))?;
+        let opened = begin.elapsed().as_secs_f64();
         let PyPass { inner, leaves } = pass_;
         let width = inner.analysis.row_width();
         let shape = rows.as_array().shape().to_vec();
@@ -210,9 +212,11 @@ impl PyElsewhere {
         control.python.check()?;
         let (states, mut report) = result.map_err(|error| from_run(py, &error))?;
         if let Some(first) = report.workers.first_mut() {
-            // Opening took part of its time.
             first.meter.add(&opening);
+            first.stages.t_open += opened;
+            first.stages.t_total += opened;
         }
+        report.wall += opened;
         Ok((PyArray1::from_vec(py, packed(states)), report_dict(py, &report)?))
     }
 }
