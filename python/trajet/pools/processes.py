@@ -2,6 +2,7 @@
 
 import pickle
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from trajet import _trajet
 from trajet._trajet import MissingPackageError, Reader, WorkerError
 from trajet.pools.pool import Frames, Plan, Progress, check_counts, n_frames_of
-from trajet.pools.shared import shared_folder, shared_rows
+from trajet.pools.shared import folder_in, in_memory, shared_rows
 from trajet.pools.work import (
     MOST_ATTEMPTS,
     Brief,
@@ -76,7 +77,8 @@ class ProcessPool:
         executor = _executor(workers)
         ledger, crew = Ledger(), _Crew()
         n_frames = n_frames_of(frames)
-        with shared_folder() as folder:
+        with ExitStack() as kept:
+            folder = kept.enter_context(folder_in(in_memory()))
             going = passes(
                 reader,
                 plan,
@@ -84,7 +86,7 @@ class ProcessPool:
                 ledger,
                 threads=self.threads,
                 make_tasks=lambda pass_: tasks_of(pass_, workers * self.threads, self.task_frames),
-                make_rows=lambda shape: shared_rows(folder / f"rows{ledger.passes}", shape),
+                make_rows=lambda shape: shared_rows(kept, folder / f"rows{ledger.passes}", shape),
             )
             for part in going:
                 before = ledger.passes * n_frames

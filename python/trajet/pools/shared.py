@@ -4,7 +4,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -12,24 +12,27 @@ from numpy.typing import NDArray
 
 
 @contextmanager
-def shared_folder() -> Iterator[Path]:
-    """Make a folder that other processes of this machine see, in memory where there is one."""
-    memory = Path("/dev/shm")
-    folder = Path(
-        tempfile.mkdtemp(prefix="trajet-", dir=memory if os.access(memory, os.W_OK) else None)
-    )
+def folder_in(place: Path | None) -> Iterator[Path]:
+    """Make a folder that other processes of this machine see."""
+    folder = Path(tempfile.mkdtemp(prefix="trajet-", dir=place))
     try:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def shared_rows(path: Path, shape: tuple[int, int]) -> NDArray[np.float64]:
+def in_memory() -> Path | None:
+    """Return where files live in memory, if there is such a place."""
+    memory = Path("/dev/shm")
+    return memory if os.access(memory, os.W_OK) else None
+
+
+def shared_rows(kept: ExitStack, path: Path, shape: tuple[int, int]) -> NDArray[np.float64]:
     """Return rows that other processes can write; on disk where memory has no room for them.
 
     Raises
     ------
-    OSError
+    MemoryError
         If there is no room on the disk either.
     """
     size = 8 * shape[0] * shape[1]
@@ -39,9 +42,15 @@ def shared_rows(path: Path, shape: tuple[int, int]) -> NDArray[np.float64]:
         _reserve(path, size)
     except OSError:
         path.unlink(missing_ok=True)
-        elsewhere = Path(tempfile.mkdtemp(prefix="trajet-")) / path.name
-        _reserve(elsewhere, size)
-        path.symlink_to(elsewhere)
+        there = kept.enter_context(folder_in(None)) / path.name
+        try:
+            _reserve(there, size)
+        except OSError as error:
+            raise MemoryError(
+                f"{-(-size // 2**30)} GiB are needed for the numbers of all frames, which neither"
+                f" {path.parent.parent} nor {there.parent.parent} has"
+            ) from error
+        path.symlink_to(there)
     return np.asarray(np.memmap(path, np.float64, "r+", shape=shape))
 
 

@@ -175,7 +175,8 @@ class Board:
         took = rows[:, _TOOK] > 0
         if not took.any():
             return None
-        limit = stragglers.limit(rows[took, _TOOK] / self._frames[took])
+        pace = rows[took, _TOOK] / self._frames[took]
+        limit = min(stragglers.limits(pace.tolist()).values())
         since = time.perf_counter_ns() - self._zero - rows[:, _BEGUN]
         open_ = (rows[:, _CLAIM] == 0) & (rows[:, _BEGUN] > 0) & (rows[:, _AGAIN] == 0)
         late = open_ & (since > limit * self._frames) & (since > 1e9 * _NEVER_LATE)

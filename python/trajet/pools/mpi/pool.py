@@ -18,7 +18,7 @@ from trajet.pools.elsewhere import Elsewhere
 from trajet.pools.mpi.link import Link, Word, library, link_of, pickled
 from trajet.pools.mpi.member import Member, Record, Told
 from trajet.pools.pool import Frames, Plan, Progress, check_counts, n_frames_of
-from trajet.pools.shared import shared_folder, shared_rows
+from trajet.pools.shared import folder_in, in_memory, shared_rows
 from trajet.pools.work import Ledger, Task, Worker, passes, tasks_of
 
 Scheduling = Literal["dynamic", "static"]
@@ -355,9 +355,10 @@ class _Keep:
             self.way = ("none", Path(), 0)
             return np.zeros(shape)
         if self._gathering == "shared":
-            path = self._stack.enter_context(shared_folder()) / "rows"
+            folder = self._stack.enter_context(folder_in(in_memory()))
+            path = folder / "rows"
             self.way = ("shared", path, 0)
-            return shared_rows(path, shape)
+            return shared_rows(self._stack, path, shape)
         self.way = (self._gathering, Path(), 0)
         return np.zeros(shape)
 
