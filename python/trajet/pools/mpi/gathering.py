@@ -157,8 +157,8 @@ class Put:
 class Shared:
     """Rows are written to memory, or a mapped file, that all ranks of the machine see."""
 
-    def __init__(self, path: Path, offset: int, shape: tuple[int, int]) -> None:
-        self._rows = np.memmap(path, np.float64, "r+", offset, shape)
+    def __init__(self, path: Path, shape: tuple[int, int]) -> None:
+        self._rows = np.memmap(path, np.float64, "r+", shape=shape)
 
     def put(self, task: Task, rows: NDArray[np.float64]) -> None:
         """Copy them."""

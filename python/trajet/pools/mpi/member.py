@@ -68,6 +68,28 @@ class Told:
         return replace(first, states=self.states)
 
 
+@dataclass(frozen=True)
+class Lead:
+    """What rank 0 has besides.
+
+    Attributes
+    ----------
+    part
+        The pass.
+    texts
+        What is to be known of each task.
+    show
+        Called with the frames that are done.
+    ready
+        Called when all ranks have found where rows go.
+    """
+
+    part: PassRun
+    texts: Sequence[bytes]
+    show: Callable[[int], None]
+    ready: Callable[[], None]
+
+
 @dataclass
 class Record:
     """What a rank has done in a pass.
@@ -135,14 +157,9 @@ class Member:
             self._seconds[stage] += time.perf_counter() - begin
 
     def take_part(
-        self,
-        told: Told,
-        worker: Worker,
-        part: PassRun | None,
-        texts: Sequence[bytes],
-        show: Callable[[int], None] | None,
+        self, told: Told, worker: Worker, lead: Lead | None = None
     ) -> tuple[list[Record], BaseException | None]:
-        """Do a pass with all ranks; rank 0 has the `part` and the `texts` of its tasks.
+        """Do a pass with all ranks.
 
         Returns
         -------
@@ -152,24 +169,21 @@ class Member:
             Why the pass has failed, the same on all ranks.
         """
         with self._link.together():
-            return self._take_part(told, worker, part, texts, show)
+            return self._take_part(told, worker, lead)
 
     def _take_part(
-        self,
-        told: Told,
-        worker: Worker,
-        part: PassRun | None,
-        texts: Sequence[bytes],
-        show: Callable[[int], None] | None,
+        self, told: Told, worker: Worker, lead: Lead | None
     ) -> tuple[list[Record], BaseException | None]:
         link, pass_ = self._link, worker.pass_
         tasks = tasks_of(pass_, link.size, told.task_frames)
         with self.clock("t_comm"):
-            board = Board(link, tasks, told.ends, texts)
-            way = _way(link, told, tasks, worker.brief.n_frames, pass_.row_width, part)
+            way = _way(link, told, tasks, worker, lead)
+            board = Board(link, tasks, told.ends, lead.texts if lead is not None else [])
+            if lead is not None:
+                lead.ready()
         record = Record(link.host, os.getpid(), time.time())
-        states = part.states if part is not None else _trajet.States(pass_)
-        turn = _Turn(self, board, way, worker, tasks, states, record, show)
+        states = _trajet.States(pass_) if lead is None else lead.part.states
+        turn = _Turn(self, board, way, worker, tasks, states, record, lead)
         place, error = turn.run(dynamic=told.dynamic)
         with self.clock("t_comm"):
             if way is not None:
@@ -188,8 +202,8 @@ class Member:
             if way is not None:
                 way.close()
             board.close()
-        if show is not None:
-            show(sum(task.n_frames for task in tasks))
+        if lead is not None and found is None:
+            lead.show(worker.brief.n_frames)
         record.seconds = {**self._seconds, "t_total": time.perf_counter() - self._begin}
         return link.gather_objects(record), found
 
@@ -243,7 +257,7 @@ class _Turn:
     tasks: Sequence[Task]
     states: _trajet.States
     record: Record
-    show: Callable[[int], None] | None
+    lead: Lead | None
     shown: float = 0.0
 
     def run(self, *, dynamic: bool) -> tuple[int | None, BaseException | None]:
@@ -291,13 +305,7 @@ class _Turn:
             self.record.retried.append((number, str(error)))
         spent = time.perf_counter() - begin
         if error is not None and not again:
-            self.board.fail()
-            first, end = task.frames
-            error.add_note(
-                f"on rank {member.rank} ({self.record.host}), in the task of frames"
-                f" {first} to {end - 1}"
-            )
-            return error
+            return self._failed(task, error)
         with member.clock("t_comm"):
             won = done is not None and self.board.claim(number, spent)
         if again:
@@ -305,19 +313,31 @@ class _Turn:
         if done is None or not won:
             member.lose(spent)
             return None
-        with member.clock("t_merge"):
-            self.states.add(done.states)
+        try:
+            with member.clock("t_merge"):
+                self.states.add(done.states)
+        except Exception as error:
+            # A reducer of the user's own.
+            return self._failed(task, error)
         if self.way is not None:
             with member.clock("t_comm"):
                 self.way.put(task, rows)
         self.record.done.append((number, _told_of(done, member.threads)))
         return None
 
+    def _failed(self, task: Task, error: BaseException) -> BaseException:
+        """Have all ranks end, and say where this one was."""
+        self.board.fail()
+        first, end = task.frames
+        where = f"on rank {self.member.rank} ({self.record.host})"
+        error.add_note(f"{where}, in the task of frames {first} to {end - 1}")
+        return error
+
     def _look(self, number: int) -> bool:
         now = time.perf_counter()
-        if self.show is not None and now - self.shown > _SHOW:
+        if self.lead is not None and now - self.shown > _SHOW:
             self.shown = now
-            self.show(self.board.frames_done())
+            self.lead.show(self.board.frames_done())
         return self.board.to_be_given_up(number)
 
 
@@ -336,15 +356,14 @@ def _way(
     link: Link,
     told: Told,
     tasks: Sequence[Task],
-    n_frames: int,
-    width: int,
-    part: PassRun | None,
+    worker: Worker,
+    lead: Lead | None,
 ) -> gathering.Rows | None:
     """Return the way of the rows; none where there are none."""
     name, path, offset = told.way
-    rows = None if part is None else part.rows
+    rows, width = None if lead is None else lead.part.rows, worker.pass_.row_width
     if name == "shared":
-        return gathering.Shared(path, offset, (n_frames, width))
+        return gathering.Shared(path, (worker.brief.n_frames, width))
     if name == "one-sided":
         return gathering.Put(link, rows)
     if name == "collective":

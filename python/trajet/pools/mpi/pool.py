@@ -16,7 +16,7 @@ from trajet import output
 from trajet._trajet import Reader, WorkerError
 from trajet.pools.elsewhere import Elsewhere
 from trajet.pools.mpi.link import Link, Word, library, link_of, pickled
-from trajet.pools.mpi.member import Member, Record, Told
+from trajet.pools.mpi.member import Lead, Member, Record, Told
 from trajet.pools.pool import Frames, Plan, Progress, check_counts, n_frames_of
 from trajet.pools.shared import folder_in, in_memory, shared_rows
 from trajet.pools.work import Ledger, Task, Worker, passes, tasks_of
@@ -106,6 +106,11 @@ class MpiPool:
     def rank(self) -> int:
         """The number of this rank."""
         return self._link.rank
+
+    @property
+    def size(self) -> int:
+        """How many ranks there are."""
+        return self._link.size
 
     def lead(self, what: str, work: Callable[[], _T]) -> _T | Elsewhere:
         """Do `work` on rank 0; on the others, take part and return what stands for its result.
@@ -221,8 +226,9 @@ class MpiPool:
                     )
                     told_of = part.brief.outline
                     self._tell(Word.BEGIN, pickle.dumps(told))
-                show = _shown(progress, ledger.passes, len(part.rows))
-                records, error = member.take_part(told, worker, part, texts, show)
+                show = partial(_show, progress, ledger.passes, len(part.rows))
+                lead = Lead(part, texts, show, keep.found)
+                records, error = member.take_part(told, worker, lead)
                 self._write_down(ledger, part.tasks, records)
                 if error is not None:
                     raise error
@@ -280,7 +286,7 @@ class MpiPool:
             while True:
                 with self._link.together():
                     worker = Worker(told.brief_after(brief), worker)
-                _, error = member.take_part(told, worker, None, [], None)
+                _, error = member.take_part(told, worker)
                 if error is not None:
                     raise error
                 if worker.pass_.is_last:
@@ -338,6 +344,7 @@ class _Keep:
 
     def __init__(self, gathering: Gathering, rows_in: Path | None, stack: ExitStack) -> None:
         self._gathering, self._rows_in, self._stack = gathering, rows_in, stack
+        self._seen = stack.enter_context(ExitStack())
         self.way: tuple[str, Path, int] = ("none", Path(), 0)
         self.file: Path | None = None
 
@@ -355,27 +362,25 @@ class _Keep:
             self.way = ("none", Path(), 0)
             return np.zeros(shape)
         if self._gathering == "shared":
-            folder = self._stack.enter_context(folder_in(in_memory()))
-            path = folder / "rows"
+            path = self._seen.enter_context(folder_in(in_memory())) / "rows"
             self.way = ("shared", path, 0)
-            return shared_rows(self._stack, path, shape)
+            return shared_rows(self._seen, path, shape)
         self.way = (self._gathering, Path(), 0)
         return np.zeros(shape)
+
+    def found(self) -> None:
+        """Take the name away of memory that all ranks have found: killed ranks leave nothing."""
+        self._seen.close()
 
 
 def _descriptor(stack: ExitStack, path: Path) -> int:
     return stack.enter_context(path.open("r+b")).fileno()
 
 
-def _shown(progress: Progress | None, passes_: int, n_frames: int) -> Callable[[int], None] | None:
-    """Return what is called with the frames done of a pass."""
-    if progress is None:
-        return None
-    return partial(_show, progress, passes_ * n_frames, (passes_ + 1) * n_frames)
-
-
-def _show(progress: Progress, before: int, total: int, done: int) -> None:
-    progress(before + done, total)
+def _show(progress: Progress | None, passes_done: int, n_frames: int, done: int) -> None:
+    """Show how far a pass is."""
+    if progress is not None:
+        progress(passes_done * n_frames + done, (passes_done + 1) * n_frames)
 
 
 def _check_one_of(name: str, value: object, known: tuple[object, ...]) -> None:
