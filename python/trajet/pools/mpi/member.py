@@ -231,9 +231,9 @@ class Member:
             return future.result(), None
         return None, None if stop.is_set else error
 
-    def lose(self, seconds: float) -> None:
-        """Count a task that somebody else was first to do."""
-        self._seconds["t_wait"] += seconds
+    def wait(self, seconds: float) -> None:
+        """Count what yielded nothing."""
+        self._seconds["t_wait"] += max(0.0, seconds)
 
     @property
     def threads(self) -> int:
@@ -310,8 +310,9 @@ class _Turn:
             won = done is not None and self.board.claim(number, spent)
         if again:
             self.record.again.append((number, won))
+        # What somebody else was first to do was waiting, as is what passes between two threads.
+        member.wait(spent if done is None or not won else spent - (done.end - done.begin))
         if done is None or not won:
-            member.lose(spent)
             return None
         try:
             with member.clock("t_merge"):
