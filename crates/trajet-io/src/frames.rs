@@ -1,5 +1,6 @@
 //! Which frames are wanted, in which order: an arithmetic row or a list.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// The wanted frames of a trajectory by number, in the order in which they are wanted.
@@ -15,7 +16,36 @@ pub enum Frames {
         count: usize,
     },
     /// Any frames in any order, repeats allowed.
-    Listed(Arc<[u64]>),
+    Listed(FrameList),
+}
+
+/// Numbers of frames.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FrameList {
+    numbers: Arc<[u64]>,
+    /// Asked for with every block that is read.
+    largest: Option<u64>,
+}
+
+impl<T: Into<Arc<[u64]>>> From<T> for FrameList {
+    fn from(numbers: T) -> Self {
+        let numbers = numbers.into();
+        FrameList { largest: numbers.iter().copied().max(), numbers }
+    }
+}
+
+impl Deref for FrameList {
+    type Target = [u64];
+
+    fn deref(&self) -> &[u64] {
+        &self.numbers
+    }
+}
+
+impl From<Vec<u64>> for Frames {
+    fn from(list: Vec<u64>) -> Self {
+        Frames::Listed(list.into())
+    }
 }
 
 impl Frames {
@@ -73,7 +103,7 @@ impl Frames {
         match self {
             Frames::Strided { count: 0, .. } => None,
             Frames::Strided { count, .. } => Some(self.get(0).max(self.get(count - 1))),
-            Frames::Listed(list) => list.iter().copied().max(),
+            Frames::Listed(list) => list.largest,
         }
     }
 }

@@ -371,7 +371,9 @@ mod tests {
     fn bytes_lie_apart_from_their_place_in_the_page_cache() {
         let (_folder, source) = file_of(100_000);
         let (mut window, mut meter) = (Window::default(), Meter::default());
-        for (from, len) in [(0, 10), (5, 3000), (2999, 9), (7000, 50_000), (20_000, 40_000), (3, 99)] {
+        for (from, len) in
+            [(0, 10), (5, 3000), (2999, 9), (7000, 50_000), (20_000, 40_000), (3, 99)]
+        {
             let bytes = window.bytes(&source, from, len, 100_000, 4096, &mut meter).unwrap();
             assert_eq!((bytes.as_ptr().addr() - from as usize) % PAGE, APART);
             assert!((0..len).all(|k| bytes[k] == ((from as usize + k) % 251) as u8));

@@ -23,6 +23,7 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("INSTRUCTION_SETS", sets)?;
     module.add("DEBUG_BUILD", cfg!(debug_assertions))?;
     module.add_class::<reader::Reader>()?;
+    module.add_class::<reader::Parts>()?;
     module.add_class::<run::Plan>()?;
     module.add_function(wrap_pyfunction!(run::rmsd_plan, module)?)?;
     module.add_function(wrap_pyfunction!(run::moments_plan, module)?)?;
