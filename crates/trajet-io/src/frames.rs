@@ -3,8 +3,10 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize, Serializer};
+
 /// The wanted frames of a trajectory by number, in the order in which they are wanted.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Frames {
     /// `first, first + step, …`, `count` of them; the step may be negative.
     Strided {
@@ -20,7 +22,8 @@ pub enum Frames {
 }
 
 /// Numbers of frames.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(from = "Arc<[u64]>")]
 pub struct FrameList {
     numbers: Arc<[u64]>,
     /// Asked for with every block that is read.
@@ -31,6 +34,12 @@ impl<T: Into<Arc<[u64]>>> From<T> for FrameList {
     fn from(numbers: T) -> Self {
         let numbers = numbers.into();
         FrameList { largest: numbers.iter().copied().max(), numbers }
+    }
+}
+
+impl Serialize for FrameList {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.numbers.serialize(serializer)
     }
 }
 
