@@ -48,6 +48,7 @@ impl Format {
 ///   round nothing but a cut is between them;
 /// - requests of another size read what those of the common size do. (They may read more of a damaged
 ///   file: DCD's markers are compared where they are read.)
+/// - a worker elsewhere, who is told where the frames are, reads the same.
 ///
 /// An input that another target is about is rejected.
 pub fn trajectory(format: Format, input: &[u8]) -> Corpus {

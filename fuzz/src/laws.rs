@@ -3,11 +3,16 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use trajet_io::{Atoms, Error, Field, OpenOptions, ParallelFor, Raw, Reader, Scratch};
+use trajet_io::chain::{Chain, Elsewhere};
+use trajet_io::{
+    Atoms, Error, Field, Frames, Meter, OpenOptions, ParallelFor, Raw, Reader, Scratch,
+};
 use trajet_simd::InstructionSet;
 
 use crate::memory::Budget;
-use crate::reading::{Reading, Way, assert_follows, assert_part, assert_same, n_frames, read};
+use crate::reading::{
+    Reading, Way, assert_follows, assert_part, assert_same, n_frames, read, read_frames,
+};
 use crate::stored;
 
 /// Bytes that are searched at a time for the frame with which a piece begins.
@@ -68,6 +73,7 @@ impl Case<'_> {
             let whole = self.check_sets(&*lax, field, &list);
             self.check_raw(&*lax, field, &list, &whole);
             self.check_requests(&*other, field, &list, &whole);
+            self.check_elsewhere(&lax, field, &whole);
         }
     }
 
@@ -200,10 +206,36 @@ impl Case<'_> {
         let all = Atoms::all(n_atoms);
         let some = Atoms::listed(list, n_atoms).expect("the atoms are there");
         let again = read(reader, self.way(set, field, &all, false));
-        assert_follows(whole, &again, "all atoms in other requests");
+        assert_follows(whole.iter(), &again, "all atoms in other requests");
         for backwards in [false, true] {
             let part = read(reader, self.way(set, field, &some, backwards));
             assert_part(whole, &part, list, "some atoms in other requests");
+        }
+    }
+
+    /// Compares what was read with what a worker elsewhere reads, who knows where some frames are, and
+    /// then where others are.
+    fn check_elsewhere(&self, reader: &Arc<dyn Reader>, field: Field, whole: &Reading) {
+        let options = OpenOptions { allow_truncated_tail: true, ..self.options.clone() };
+        let chain = Chain::from(Arc::clone(reader));
+        let outline = chain.outline(&options).expect("there is a working folder");
+        let elsewhere = Elsewhere::new(outline);
+        let all = Atoms::all(reader.index().n_atoms());
+        let way = self.way(InstructionSet::chosen(), field, &all, false);
+        // The index of one that lies farther apart than a few frames has gaps.
+        let step = [1, 2, 11][self.turn % 3];
+        for first in [0, 1] {
+            let list: Vec<u64> = (first..whole.len() as u64).step_by(step).collect();
+            let frames = Frames::Listed(list.as_slice().into());
+            let slice = chain.slice(&frames);
+            let there = Budget::of(self.most)
+                .theirs(|| elsewhere.chain(slice, &mut Meter::default()))
+                .expect("it is as it was");
+            let again = read_frames(way, &frames, |wanted, positions, scratch, out, meta| {
+                there.read_into(wanted, positions, scratch, out, meta)
+            });
+            let part = list.iter().map(|&frame| &whole[frame as usize]);
+            assert_follows(part, &again, "elsewhere");
         }
     }
 }
