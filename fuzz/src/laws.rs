@@ -222,7 +222,7 @@ impl Case<'_> {
         let elsewhere = Elsewhere::new(outline);
         let all = Atoms::all(reader.index().n_atoms());
         let way = self.way(InstructionSet::chosen(), field, &all, false);
-        // The index of one that lies farther apart than a few frames has gaps.
+        // Of frames that lie far apart the index has gaps.
         let step = [1, 2, 11][self.turn % 3];
         for first in [0, 1] {
             let list: Vec<u64> = (first..whole.len() as u64).step_by(step).collect();
