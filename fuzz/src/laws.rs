@@ -5,15 +5,19 @@ use std::sync::Arc;
 
 use trajet_io::chain::{Chain, Elsewhere};
 use trajet_io::{
-    Atoms, Error, Field, Frames, Meter, OpenOptions, ParallelFor, Raw, Reader, Scratch,
+    Atoms, Error, Field, Format, Frames, Meter, OpenOptions, ParallelFor, Raw, Reader, Scratch,
+    Serial,
 };
 use trajet_simd::InstructionSet;
 
+use crate::case::without_sidecar;
+use crate::disk::OnDisk;
 use crate::memory::Budget;
 use crate::reading::{
     Reading, Way, assert_follows, assert_part, assert_same, n_frames, read, read_frames,
 };
 use crate::stored;
+use crate::written::{self, Written};
 
 /// Bytes that are searched at a time for the frame with which a piece begins.
 const SEARCHED: usize = 256 << 10;
@@ -74,6 +78,7 @@ impl Case<'_> {
             self.check_raw(&*lax, field, &list, &whole);
             self.check_requests(&*other, field, &list, &whole);
             self.check_elsewhere(&lax, field, &whole);
+            self.check_writing(&*lax, field, &whole);
         }
     }
 
@@ -236,6 +241,41 @@ impl Case<'_> {
             });
             let part = list.iter().map(|&frame| &whole[frame as usize]);
             assert_follows(part, &again, "elsewhere");
+        }
+    }
+
+    /// Compares what was read with what is read of a file to which it was written.
+    fn check_writing(&self, reader: &dyn Reader, field: Field, whole: &Reading) {
+        let format = [Format::Xtc, Format::Trr, Format::Dcd, Format::Ncdf][self.turn / 2 % 4];
+        let written = written::write(reader, whole.len(), format, self.turn.is_multiple_of(2));
+        let Some(Written { bytes, exact, own }) = written else { return };
+        let file = OnDisk::new(&bytes);
+        let again = trajet_io::open(file.path(), &without_sidecar(), &Serial);
+        let again = again.unwrap_or_else(|error| panic!("what was written as {format:?}: {error}"));
+        assert_eq!(again.index().n_frames(), whole.len(), "written as {format:?}");
+        assert_eq!(again.index().n_atoms(), reader.index().n_atoms(), "written as {format:?}");
+        if !own && (!exact || field != Field::Positions) {
+            return;
+        }
+        let all = Atoms::all(reader.index().n_atoms());
+        let way =
+            Way { most: usize::MAX / 2, ..self.way(InstructionSet::SCALAR, field, &all, false) };
+        for (frame, pair) in whole.iter().zip(&read(&*again, way)).enumerate() {
+            match pair {
+                (Ok(first), Ok(second)) => {
+                    assert_eq!(first.vectors, second.vectors, "{frame} written as {format:?}");
+                    // The format computes times from one of them.
+                    let told = if format == Format::Dcd { 1 } else { 0 };
+                    let same = !own || first.numbers[told..] == second.numbers[told..];
+                    assert!(same, "{first:?} and {second:?} written as {format:?}");
+                }
+                (Err(Error::NoField { .. }), Err(Error::NoField { .. })) => {}
+                (Err(first), Err(second)) => {
+                    panic!("frame {frame} written as {format:?}: {first} and {second}")
+                }
+                (Err(error), Ok(_)) => panic!("frame {frame}: {error}, but written as {format:?}"),
+                (Ok(_), Err(error)) => panic!("frame {frame} written as {format:?}: {error}"),
+            }
         }
     }
 }
