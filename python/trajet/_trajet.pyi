@@ -100,6 +100,15 @@ def rdf_plan(
     range: tuple[float, float],
     exclusion_block: tuple[int, int] | None,
 ) -> Plan: ...
+def apply_plan(
+    atoms: NDArray[np.int64],
+    function: Callable[..., Any],
+    reducer: Callable[..., Any] | None,
+    *,
+    by_frame: bool,
+    cells: bool,
+    width: int,
+) -> Plan: ...
 def pack_chunks(
     vectors: NDArray[np.float32], chunk: tuple[int, int], *, level: int, threads: int
 ) -> list[tuple[int, int, int, bytes]]: ...

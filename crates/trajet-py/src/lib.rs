@@ -1,5 +1,6 @@
 //! The native module of the Python package `trajet`: conversion only, no science.
 
+mod apply;
 mod arrays;
 mod control;
 mod convert;
@@ -35,6 +36,7 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::dihedrals_plan, module)?)?;
     module.add_function(wrap_pyfunction!(run::distances_plan, module)?)?;
     module.add_function(wrap_pyfunction!(run::rdf_plan, module)?)?;
+    module.add_function(wrap_pyfunction!(apply::apply_plan, module)?)?;
     module.add_function(wrap_pyfunction!(convert::convert, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(h5md::pack_chunks, module)?)?;
