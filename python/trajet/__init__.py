@@ -31,6 +31,7 @@ from trajet._trajet import (
 )
 from trajet.analysis import dihedrals, distances, rdf, rmsd, rmsf
 from trajet.conversion import Conversion, convert, split
+from trajet.pools.dask import DaskPool
 from trajet.pools.local import LocalPool
 from trajet.pools.pool import Pool
 from trajet.pools.processes import ProcessPool
@@ -49,6 +50,7 @@ __all__ = [
     "AtomValues",
     "Block",
     "Conversion",
+    "DaskPool",
     "Dihedrals",
     "Distances",
     "FormatError",

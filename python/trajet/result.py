@@ -99,7 +99,7 @@ def make_report(reader: Reader, run: Mapping[str, Any], analysis: Mapping[str, A
     reader
         The trajectory.
     run
-        What the engine reports: `workers`, `tasks`, `passes`, `t_total`.
+        What the engine reports: `workers`, `tasks`, `passes`, `t_total`, and what the pool adds.
     analysis
         What was asked for; goes into the report as it is.
     """
@@ -115,14 +115,15 @@ def make_report(reader: Reader, run: Mapping[str, Any], analysis: Mapping[str, A
     if (version := mdanalysis.version()) is not None:
         versions["MDAnalysis"] = version
     host = socket.gethostname()
+    of_pool = {name: run[name] for name in run if name not in ("workers", "tasks", "t_total")}
     return Report(
         {
             "schema": 1,
             **analysis,
+            **of_pool,
             "stages": stages,
             **counts,
             "r_comp_io": stages["t_comp"] / io if io > 0 else 0.0,
-            "passes": run["passes"],
             "threads": len(workers),
             "workers": [{"host": host, **worker} for worker in workers],
             "tasks": run["tasks"],
