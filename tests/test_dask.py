@@ -325,6 +325,38 @@ def test_a_straggler_is_overtaken(client: Client, long_adk: Adk) -> None:
     until(lambda: all(client.run(stopped, workers=[slow]).values()))
 
 
+def test_a_worker_that_sends_no_rows_is_overtaken(client: Client, long_adk: Adk) -> None:
+    """What it has done is done again, and the report says that it was its gathering."""
+
+    def hold(dask_worker: Any) -> None:
+        import asyncio
+
+        plain = dask_worker.handlers["get_data"]
+
+        async def get_data(*arguments: Any, **options: Any) -> Any:
+            await asyncio.sleep(20)
+            return await plain(*arguments, **options)
+
+        dask_worker.handlers["get_data"] = get_data
+        dask_worker.plain = plain
+
+    def release(dask_worker: Any) -> None:
+        dask_worker.handlers["get_data"] = dask_worker.plain
+
+    traj = tj.open(long_adk.psf, long_adk.xtc)
+    slow = sorted(client.nthreads())[0]
+    here = tj.rmsd(traj.select("name CA"), pool=tj.LocalPool()).values
+    client.run(hold, workers=[slow])
+    try:
+        result = tj.rmsd(traj.select("name CA"), pool=tj.DaskPool(client))
+    finally:
+        client.run(release, workers=[slow])
+    assert result.values.tobytes() == here.tobytes()
+    named = {straggler["state"]: straggler["address"] for straggler in result.report["stragglers"]}
+    assert named["gathering"] == slow
+    assert slow not in {worker["address"] for worker in result.report["workers"]}
+
+
 def test_interrupt(client: Client, long_adk: Adk) -> None:
     """Ctrl-C ends the run, and the reading of the workers."""
 

@@ -1,13 +1,14 @@
 """Who is there, and what all of them are told."""
 
 import logging
+import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 from trajet._trajet import WorkerError
-from trajet.pools.dask.plugins import Member, Record, Recorder, take_record
+from trajet.pools.dask.plugins import Member, Record, Recorder, end_run
 from trajet.pools.work import MOST_ATTEMPTS, Brief
 
 _log = logging.getLogger(__name__)
@@ -69,44 +70,42 @@ class Crew:
         )
 
 
-@contextmanager
-def briefed(client: Any, run: str) -> Iterator[Callable[[Brief], str]]:
-    """Give what tells all workers of a pass, those that come later too, and returns its name."""
-    names: list[str] = []
+class Run:
+    """A run, as the scheduler and the workers know it, until it ends."""
 
-    def tell(brief: Brief) -> str:
-        name, before = f"{run}-{len(names)}", names[-1] if names else None
-        names.append(name)
-        _register(client, Member(brief, name, before), name)
+    def __init__(self, client: Any) -> None:
+        """Have the scheduler write down what becomes of its tasks."""
+        self._client = client
+        self._name = f"trajet-{secrets.token_hex(6)}"
+        self._passes = 0
+        _register(client, Recorder(self._name, client.id), self._name)
+
+    def tell(self, brief: Brief) -> str:
+        """Tell all workers of a pass, those that come later too; return the name of its tasks."""
+        before = f"{self._name}-{self._passes - 1}" if self._passes else None
+        name = f"{self._name}-{self._passes}"
+        self._passes += 1
+        _register(self._client, Member(brief, name, before), name)
         return name
 
-    try:
-        yield tell
-    finally:
-        for name in names:
-            # A worker that just died has nothing to forget.
-            with suppress(Exception):
-                client.unregister_worker_plugin(name)
+    def end(self) -> Record:
+        """Have it forgotten; return what the scheduler wrote down."""
+        record: Record = self._client.run_on_scheduler(end_run, self._name)
+        return record
 
 
 @contextmanager
-def recorded(client: Any, run: str) -> Iterator[Callable[[], Record]]:
-    """Have the scheduler write down what becomes of the tasks of a run."""
-    _register(client, Recorder(run, client.id), run)
-    taken = False
-
-    def take() -> Record:
-        nonlocal taken
-        record: Record = client.run_on_scheduler(take_record, run)
-        taken = True
-        return record
-
+def begun(client: Any) -> Iterator[Run]:
+    """Begin a run, which also ends where it fails."""
+    run = Run(client)
     try:
-        yield take
-    finally:
-        if not taken:
+        yield run
+    except BaseException:
+        # Else the scheduler has forgotten it with the client.
+        if client.status == "running":
             with suppress(Exception):
-                take()
+                run.end()
+        raise
 
 
 def _register(client: Any, plugin: Any, name: str) -> None:

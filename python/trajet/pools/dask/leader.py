@@ -25,9 +25,9 @@ _LOOK = 0.1
 _COUNT = 1.0
 # Bytes of tasks that are sent to the scheduler at once; Dask warns of more than 10 MB.
 _MOST_SENT = 4 << 20
-# Bytes of rows that are fetched at once, and how many such fetches there are.
+# Bytes of rows that are fetched from a worker at once, and from how many workers at a time.
 _MOST_FETCHED = 32 << 20
-_FETCHES = 2
+_FETCHES = 4
 # A task is no straggler before so many others are done, and by less than so many seconds.
 _LEAST_DONE = 3
 _LEAST_LATE = 0.25
@@ -40,9 +40,10 @@ class _Copy:
     task: Task
     key: Key
     future: Any
-    # where and when it began
+    # where and when it began; since when its rows are on their way, and of how many frames at once
     address: str | None = None
     begun: float | None = None
+    fetched: tuple[float, int] | None = None
 
 
 @dataclass
@@ -57,6 +58,23 @@ class _Open:
     answered: _Copy | None = None
     # what the report says of it
     straggler: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class _Late:
+    """A copy that may straggle, in what it does now."""
+
+    copy: _Copy
+    state: str
+    seconds: float
+    n_frames: int
+    # seconds a frame, by rule
+    limits: dict[str, float]
+
+    def rules(self) -> list[str]:
+        """Return by which rules it straggles."""
+        late = self.seconds - _LEAST_LATE
+        return [rule for rule, rate in self.limits.items() if late > rate * self.n_frames]
 
 
 class Leader:
@@ -80,14 +98,16 @@ class Leader:
         self._open = {task.number: _Open(task) for task in part.tasks}
         self._copies: dict[Key, _Copy] = {}
         self._running: dict[Key, _Copy] = {}
-        # done and to be fetched; done, and lost before that
-        self._ready: list[_Copy] = []
+        # done and to be fetched, by worker; done, and lost before that
+        self._ready: dict[str | None, list[_Copy]] = {}
         self._lost: list[_Copy] = []
-        self._fetches = 0
+        # workers whose rows are on their way
+        self._fetching: set[str | None] = set()
         self._done_frames = 0
-        # seconds a frame of the tasks that are done; workers that straggled
+        # seconds a frame, of tasks and of fetching their rows; workers that straggled
         self._rates: list[float] = []
-        self._slow: set[str] = set()
+        self._fetch_rates: list[float] = []
+        self._slow: set[str | None] = set()
         self._idle_since: float | None = None
 
     def do(self, before: int, progress: Progress | None) -> None:
@@ -217,7 +237,7 @@ class Leader:
             state = self._open[copy.task.number]
             state.answered = copy
             self._cancel([other for other in state.copies if other is not copy])
-            self._ready.append(copy)
+            self._ready.setdefault(copy.address, []).append(copy)
             self._fetch()
         elif status == "error":
             self._failed(copy, copy.future.exception())
@@ -249,19 +269,27 @@ class Leader:
         raise error
 
     def _fetch(self) -> None:
-        """Fetch rows that are ready."""
-        while self._ready and self._fetches < _FETCHES:
-            batch, size = [], 0
-            while self._ready and size < _MOST_FETCHED:
-                copy = self._ready.pop()
+        """Fetch rows that are ready; one worker that is slow at it holds up no other's."""
+        for address in [address for address in self._ready if address not in self._fetching]:
+            if len(self._fetching - self._slow) >= _FETCHES:
+                return
+            ready, batch, size = self._ready[address], [], 0
+            while ready and size < _MOST_FETCHED:
+                copy = ready.pop()
                 if copy.key in self._copies:
                     batch.append(copy)
                     size += 8 * copy.task.n_frames * self._part.rows.shape[1]
-            self._fetches += 1
-            fetching = self._fetch_batch(batch, time.time())
-            asyncio.run_coroutine_threadsafe(fetching, self._client.loop.asyncio_loop)
+            if not ready:
+                del self._ready[address]
+            if batch:
+                self._fetching.add(address)
+                n_frames = sum(copy.task.n_frames for copy in batch)
+                for copy in batch:
+                    copy.fetched = (time.monotonic(), n_frames)
+                fetching = self._fetch_batch(address, batch, time.time())
+                asyncio.run_coroutine_threadsafe(fetching, self._client.loop.asyncio_loop)
 
-    async def _fetch_batch(self, batch: list[_Copy], begin: float) -> None:
+    async def _fetch_batch(self, address: str | None, batch: list[_Copy], begin: float) -> None:
         """Fetch results, or find why there are none: also that a future was cancelled meanwhile."""
         fetched: list[Answer | None] | BaseException
         try:
@@ -269,26 +297,31 @@ class Leader:
             fetched = await self._client.gather(futures, asynchronous=True)
         except (Exception, asyncio.CancelledError) as error:
             fetched = error
-        self._events.put(partial(self._arrived, batch, begin, time.time(), fetched))
+        moved = (begin, time.time())
+        self._events.put(partial(self._arrived, address, batch, moved, fetched))
 
     def _arrived(
         self,
+        address: str | None,
         batch: list[_Copy],
-        begin: float,
-        end: float,
+        moved: tuple[float, float],
         fetched: "list[Answer | None] | BaseException",
     ) -> None:
         """Take a batch, or look again at what became of it."""
-        self._fetches -= 1
+        self._fetching.discard(address)
         wanted = [copy for copy in batch if copy.key in self._copies]
         if not isinstance(fetched, BaseException):
+            n_frames = sum(copy.task.n_frames for copy in batch)
+            self._fetch_rates.append((moved[1] - moved[0]) / n_frames)
             for copy, answer in zip(batch, fetched, strict=True):
                 if copy.key in self._copies:
-                    self._take(copy, answer, (begin, end))
+                    self._take(copy, answer, moved)
         elif wanted == batch and all(copy.future.status == "finished" for copy in batch):
             raise fetched
         else:
-            self._lost.extend(wanted)
+            for copy in wanted:
+                copy.fetched = self._open[copy.task.number].answered = None
+            self._lost += wanted
         self._fetch()
 
     def _take(self, copy: _Copy, answer: Answer | None, moved: tuple[float, float]) -> None:
@@ -298,8 +331,10 @@ class Leader:
         if answer is None:
             # Dask took the worker for lost, and then found it again.
             state.answered = None
-            self._submit([task])
+            if not state.copies:
+                self._submit([task])
             return
+        self._cancel(state.copies)
         first, end = task.frames
         self._part.rows[first:end] = answer.rows
         self._part.states.add(answer.done.states)
@@ -330,21 +365,28 @@ class Leader:
             return
         if self._idle_since is None:
             self._idle_since = now
-        if len(self._rates) < _LEAST_DONE:
-            return
-        limits = stragglers.limits(self._rates)
+        limits, fetch_limits = _limits(self._rates), _limits(self._fetch_rates)
         for state in list(self._open.values()):
-            if state.answered is not None or len(state.copies) != 1:
+            if not idle:
+                return
+            if len(state.copies) != 1:
                 continue
             (copy,) = state.copies
-            # One that has not begun although others are idle waits behind one that straggles.
-            since = self._idle_since if copy.begun is None else copy.begun
-            late = now - since - _LEAST_LATE
-            rules = [rule for rule, rate in limits.items() if late > rate * copy.task.n_frames]
+            if state.answered is not None and copy.fetched is None:
+                continue
+            if copy.fetched is not None:
+                since, n_frames = copy.fetched
+                late = _Late(copy, "gathering", now - since, n_frames, fetch_limits)
+            elif copy.begun is not None:
+                late = _Late(copy, "running", now - copy.begun, copy.task.n_frames, limits)
+            else:
+                # Others are idle: it waits behind one that straggles.
+                seconds = now - self._idle_since
+                late = _Late(copy, "waiting", seconds, copy.task.n_frames, limits)
             elsewhere = [address for address in idle if address != copy.address]
-            if rules and elsewhere:
+            if late.rules() and elsewhere:
                 idle.remove(elsewhere[0])
-                self._do_also(state, copy, elsewhere[0], rules, now - since)
+                self._do_also(state, late, elsewhere[0])
 
     def _idle(self) -> list[str]:
         """Return who could do more, but for those that straggled."""
@@ -352,23 +394,27 @@ class Leader:
         crew = self._crew.threads.items()
         return [who for who, n in crew if busy[who] < n and who not in self._slow]
 
-    def _do_also(
-        self, state: _Open, copy: _Copy, elsewhere: str, rules: list[str], seconds: float
-    ) -> None:
+    def _do_also(self, state: _Open, late: _Late, elsewhere: str) -> None:
         """Have a task that straggles done by another worker as well."""
-        if copy.address is not None:
-            self._slow.add(copy.address)
+        self._slow.add(late.copy.address)
+        state.answered = None
         state.straggler = {
             "pass": self._ledger.passes,
-            "task": copy.task.number,
-            "address": copy.address,
-            "rules": rules,
-            "t_running": seconds,
+            "task": state.task.number,
+            "address": late.copy.address,
+            "state": late.state,
+            "rules": late.rules(),
+            "seconds": late.seconds,
             "also_on": elsewhere,
             "answered_by": None,
         }
         self.stragglers.append(state.straggler)
-        self._submit([copy.task], rather=[elsewhere])
+        self._submit([state.task], rather=[elsewhere])
+
+
+def _limits(rates: list[float]) -> dict[str, float]:
+    """Return the seconds a frame from when on something straggles, where that can be said."""
+    return stragglers.limits(rates) if len(rates) >= _LEAST_DONE else {}
 
 
 def _frames(task: Task) -> str:

@@ -5,6 +5,7 @@ Imported where `distributed` is there, never by `import trajet`.
 
 import threading
 import time
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -148,13 +149,23 @@ class Recorder(SchedulerPlugin):  # type: ignore[misc]
     def remove_client(self, scheduler: Any, client: str) -> None:
         """Leave nothing behind where the process that asked is gone."""
         if client == self._client:
-            scheduler.remove_plugin(name=self.name)
-            for name in [name for name in scheduler.worker_plugins if name.startswith(self.name)]:
-                scheduler.loop.add_callback(scheduler.unregister_worker_plugin, None, name)
+            self.end(scheduler)
+
+    def end(self, scheduler: Any) -> None:
+        """Have the run forgotten, here and by the workers; nobody waits for them."""
+        scheduler.remove_plugin(name=self.name)
+        for name in [name for name in scheduler.worker_plugins if name.startswith(self.name)]:
+            scheduler.loop.add_callback(_forget, scheduler, name)
 
 
-def take_record(run: str, dask_scheduler: Any) -> Record:
-    """End a record, on the scheduler."""
+async def _forget(scheduler: Any, name: str) -> None:
+    # A worker that just died has nothing to forget.
+    with suppress(OSError):
+        await scheduler.unregister_worker_plugin(None, name)
+
+
+def end_run(run: str, dask_scheduler: Any) -> Record:
+    """End a run, on the scheduler; return what was written down."""
     recorder: Recorder = dask_scheduler.plugins[run]
-    dask_scheduler.remove_plugin(name=run)
+    recorder.end(dask_scheduler)
     return recorder.record

@@ -1,7 +1,6 @@
 """The pool as users see it."""
 
 import os
-import secrets
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
@@ -118,18 +117,17 @@ class DaskPool:
             raise MissingPackageError(
                 "a pool of Dask's workers needs distributed: pip install 'trajet[dask]'"
             ) from error
-        from trajet.pools.dask.crew import Crew, briefed, recorded
+        from trajet.pools.dask.crew import Crew, begun
         from trajet.pools.dask.leader import Leader
 
         client, ledger = self.client, Ledger()
         if client.status != "running":
             raise WorkerError(f"the client of Dask is {client.status}: make a new one")
-        run = f"trajet-{secrets.token_hex(6)}"
         scheduler = client.scheduler.address
         stragglers: list[dict[str, Any]] = []
         crew = Crew(client, self.wait_for_workers)
         try:
-            with recorded(client, run) as take_record, briefed(client, run) as tell:
+            with begun(client) as run:
                 going = passes(
                     reader,
                     plan,
@@ -140,12 +138,12 @@ class DaskPool:
                     make_rows=make_rows,
                 )
                 for part in going:
-                    name = tell(part.brief)
+                    name = run.tell(part.brief)
                     pins = self._pins(part.tasks, crew.slots())
                     leader = Leader(client, crew, name, part, ledger, pins)
                     leader.do(ledger.passes * n_frames_of(frames), progress)
                     stragglers += leader.stragglers
-                record = take_record()
+                record = run.end()
         except distributed.comm.CommClosedError as error:
             raise WorkerError(f"the scheduler {scheduler} cannot be reached: {error}") from error
         report = ledger.report(
