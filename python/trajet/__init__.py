@@ -31,6 +31,7 @@ from trajet._trajet import (
 )
 from trajet.analysis import apply, dihedrals, distances, rdf, rmsd, rmsf
 from trajet.conversion import Conversion, convert, split
+from trajet.pools.dask import DaskPool
 from trajet.pools.local import LocalPool
 from trajet.pools.mpi import MpiPool
 from trajet.pools.pool import Pool
@@ -59,6 +60,7 @@ __all__ = [
     "AtomValues",
     "Block",
     "Conversion",
+    "DaskPool",
     "Dihedrals",
     "Distances",
     "FormatError",
