@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import trajet
-from trajet import output
+from trajet import advise, output
 from trajet.cli import pools
 from trajet.pools.pool import Pool
-from trajet.result import Result
+from trajet.result import REPORT_SUFFIXES, Result
 from trajet.trajectory import DEFAULT_REQUEST_SIZE, Trajectory
 
 _LARGEST_REQUEST = 2**30
@@ -54,8 +54,8 @@ def _nonzero(_: click.Context, param: click.Parameter, value: int | None) -> int
     return value
 
 
-def _path(suffixes: tuple[str, ...]) -> Callable[..., Path | None]:
-    """Return a check of an output's path that runs before any work."""
+def path_to(suffixes: tuple[str, ...]) -> Callable[..., Path | None]:
+    """Return a check of an output's path that runs before any work, as an option's callback."""
 
     def check(_: click.Context, param: click.Parameter, value: str | None) -> Path | None:
         if value is None:
@@ -195,6 +195,8 @@ class Job:
         # Whoever reads this may leave at any time: the files are there already.
         if not self.quiet:
             click.echo(table())
+            for line in advise.lead(result.report):
+                click.echo(line)
             for line in notes(self.trajectory):
                 click.echo(line)
             for path in (self.outputs[name] for name in ("plot", "report", "output")):
@@ -240,16 +242,19 @@ _SHARED = (
     particles,
     units,
     click.option(
-        "-o", "--output", callback=_path((".npz", ".csv")), metavar="FILE", help=".npz or .csv"
+        "-o", "--output", callback=path_to((".npz", ".csv")), metavar="FILE", help=".npz or .csv"
     ),
     click.option(
         "--plot",
-        callback=_path((".png", ".pdf", ".svg")),
+        callback=path_to((".png", ".pdf", ".svg")),
         metavar="FILE",
         help="A figure: .png, .pdf or .svg",
     ),
     click.option(
-        "--report", callback=_path((".json",)), metavar="FILE", help="Where the time went: .json"
+        "--report",
+        callback=path_to(REPORT_SUFFIXES),
+        metavar="FILE",
+        help="Where the time went: .json, or .html with figures",
     ),
     quiet,
 )

@@ -178,6 +178,7 @@ class Ledger:
         self.begin = time.time()
         self._clock = time.perf_counter()
         self._accounts: dict[tuple[int, int], Account] = {}
+        self._at_work: dict[int, float] = {}
         self._where: dict[int, dict[str, Any]] = {}
         self._spans: dict[int, list[tuple[float, float]]] = {}
         self._moves: dict[int, list[tuple[float, float]]] = {}
@@ -204,9 +205,11 @@ class Ledger:
             worker, {"host": done.host, "process": done.process, **(where or {})}
         )
         threads = done.report["workers"]
+        longest = max(said["t_total"] for said in threads)
+        self._at_work[worker] = self._at_work.get(worker, 0.0) + longest
         for thread, said in enumerate(threads):
             account = self._accounts.setdefault((worker, thread), Account())
-            account.tasks += said["tasks"]
+            account.tasks += said["tasks"] > 0
             for name in (*COUNTS, *STAGES):
                 account.sums[name] = account.sums.get(name, 0) + said[name]
             account.sums["t_total"] = account.sums.get("t_total", 0.0) + said["t_total"]
@@ -276,6 +279,8 @@ class Ledger:
             entry["t_comm"] += moving
             if "t_wait" not in (over or {}).get(worker, {}):
                 entry["t_wait"] += max(0.0, total - at_work - moving)
+            # Of a task that it shared with other threads, for those that took longer.
+            entry["t_wait"] += self._at_work.get(worker, 0.0) - account.sums.get("t_total", 0.0)
             known = sum(entry[name] for name in STAGES if name != "t_overhead")
             entry["t_overhead"] = max(0.0, total - known)
             entry["t_total"] = total
