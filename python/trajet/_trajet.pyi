@@ -80,6 +80,16 @@ class Reader:
         out: NDArray[np.float32],
         field: str,
     ) -> dict[str, Any]: ...
+    # positions that are read part by part as in one call
+    def parts(self, frames: Frames, atoms_wanted: NDArray[np.int64] | None) -> Parts: ...
+
+class Parts:
+    # fills `out` from the frame at position `begin` on; times, steps, frame numbers, cells
+    def read(
+        self, begin: int, out: NDArray[np.float32]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]: ...
+    # as those of `Reader.read`, of all parts so far
+    def counts(self) -> dict[str, int]: ...
 
 class Plan: ...
 
@@ -99,6 +109,15 @@ def rdf_plan(
     bins: int,
     range: tuple[float, float],
     exclusion_block: tuple[int, int] | None,
+) -> Plan: ...
+def apply_plan(
+    atoms: NDArray[np.int64],
+    function: Callable[..., Any],
+    reducer: Callable[..., Any] | None,
+    *,
+    by_frame: bool,
+    cells: bool,
+    width: int,
 ) -> Plan: ...
 def pack_chunks(
     vectors: NDArray[np.float32], chunk: tuple[int, int], *, level: int, threads: int

@@ -96,7 +96,11 @@ pub(crate) fn from_io(py: Python<'_>, error: &Error) -> PyErr {
             return match source.kind() {
                 ErrorKind::NotFound => PyFileNotFoundError::new_err(message),
                 ErrorKind::PermissionDenied => PyPermissionError::new_err(message),
-                _ => PyOSError::new_err(message),
+                // The number goes with it wherever it is sent.
+                _ => match source.raw_os_error() {
+                    Some(code) => PyOSError::new_err((code, message)),
+                    None => PyOSError::new_err(message),
+                },
             };
         }
         Error::NotAFile { folder: true, .. } => return PyIsADirectoryError::new_err(message),

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 import trajet
 from trajet import advise, output
-from trajet.pools.local import LocalPool
+from trajet.cli import pools
+from trajet.pools.pool import Pool
 from trajet.result import REPORT_SUFFIXES, Result
 from trajet.trajectory import DEFAULT_REQUEST_SIZE, Trajectory
 
@@ -173,7 +174,7 @@ class Job:
 
     trajectory: Trajectory
     frames: slice | NDArray[np.int64]
-    pool: LocalPool
+    pool: Pool
     outputs: dict[str, Path | None]
     quiet: bool
 
@@ -229,14 +230,7 @@ _SHARED = (
     ),
     click.option("--begin", type=float, metavar="PS", help="Take frames from this time on."),
     click.option("--end", type=float, metavar="PS", help="Take frames up to this time."),
-    click.option(
-        "--pool",
-        type=click.Choice(["local"]),
-        default="local",
-        show_default=True,
-        help="Where to run.",
-    ),
-    threads,
+    pools.choice,
     click.option(
         "--request-size",
         type=_Bytes(),
@@ -288,6 +282,7 @@ def analysis(
             begin: float | None,
             end: float | None,
             pool: str,
+            workers: int | None,
             threads: int | None,
             request_size: int,
             allow_truncated_tail: bool,
@@ -305,6 +300,7 @@ def analysis(
                 raise click.UsageError(
                     "choose frames (--start, --stop) or times (--begin, --end), not both"
                 )
+            where = pools.made(pool, workers, threads)
             with progress("indexing", "B", quiet=quiet) as show:
                 opened = trajet.open(
                     topology,
@@ -320,7 +316,7 @@ def analysis(
             job = Job(
                 trajectory=opened,
                 frames=choose_frames(opened, start, stop, step, begin, end),
-                pool=LocalPool(threads=threads),
+                pool=where,
                 outputs={"output": output, "plot": plot, "report": report},
                 quiet=quiet,
             )
