@@ -329,7 +329,11 @@ def _of_stage(report: Entry, bounded: Bound) -> str:
         for word in words[1:3]
         if bounded.shares[word] >= _MENTIONED
     ]
-    verb = "bounded this run" if bounded.shares[words[0]] >= _BOUNDS else "took most of this run"
+    verb = (
+        "bounded this run"
+        if bounded.shares[words[0]] >= _BOUNDS
+        else "took more of this run than any other stage"
+    )
     whose = "time" if len(report["workers"]) == 1 else f"time of its {_crew(report)}"
     then = f" ({', '.join(parts)})" if parts else ""
     what = _word(report, words[0]).capitalize()
