@@ -44,14 +44,30 @@ def check(path: Path, suffixes: tuple[str, ...]) -> None:
         ) from error
 
 
+def check_new(path: Path) -> None:
+    """Make sure that nothing stands at `path`.
+
+    Raises
+    ------
+    OutputError
+        If there is something.
+    """
+    if os.path.lexists(path):
+        raise OutputError(
+            f"{path}: is there already: give another name, or replace it with --force (force=True)"
+        )
+
+
 @contextlib.contextmanager
-def beside(path: Path) -> Iterator[Path]:
+def beside(path: Path, *, force: bool = True) -> Iterator[Path]:
     """Give a path of its own to write a file to, which becomes `path` once it is whole.
 
     Parameters
     ----------
     path
-        Where the output goes; what stands there is replaced.
+        Where the output goes.
+    force
+        Whether to replace what stands there then.
 
     Raises
     ------
@@ -66,6 +82,8 @@ def beside(path: Path) -> Iterator[Path]:
         yield own
         with own.open("rb") as file:
             os.fsync(file.fileno())
+        if not force:
+            check_new(path)
         os.replace(own, path)
     except BaseException as error:
         with contextlib.suppress(OSError):

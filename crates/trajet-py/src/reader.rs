@@ -157,6 +157,14 @@ impl Reader {
         PyArray1::from_slice(py, &self.inner.offsets())
     }
 
+    /// What a frame holds that only its own format has a place for.
+    fn left_out(&self, py: Python<'_>, frame: u64) -> PyResult<Vec<String>> {
+        let mut scratch = self.spare().pop().unwrap_or_default().renewed();
+        let raw = py.detach(|| self.inner.read_raw(frame, &mut scratch));
+        self.spare().push(scratch);
+        Ok(raw.map_err(|error| from_io(py, &error))?.left_out())
+    }
+
     /// Fills `out` with "positions", "velocities" or "forces"; returns times, steps, cells and counts.
     #[pyo3(signature = (frames, atoms_wanted, out, field))]
     fn read<'py>(
