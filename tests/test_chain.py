@@ -155,25 +155,29 @@ def in_a_box(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("ending", ["xtc", "trr", "dcd", "nc", "h5md"])
 def test_every_format(adk: Adk, in_a_box: Path, tmp_path: Path, ending: str) -> None:
-    """98 files of a format have the bits of one file of it, for every analysis; few opens."""
-    source = tj.open(None, in_a_box)
+    """Many files of a format have the bits of one file of it, for every analysis; few opens."""
     one = tmp_path / f"whole.{ending}"
-    tj.convert(source, one)
-    parts = tj.split(source, tmp_path / "parts", frames_per_segment=1, format=ending)
-    whole, chain = tj.open(adk.psf, one), tj.open(adk.psf, *(part.path for part in parts))
-    assert len(parts) == chain.n_frames == N_FRAMES
+    tj.convert(tj.open(None, in_a_box), one)
+    whole = tj.open(adk.psf, one)
+    # One frame of DCD alone does not say how far frames are apart, so that times are rounded anew.
+    size = 2 if ending == "dcd" else 1
+    parts = tj.split(whole, tmp_path / "parts", frames_per_segment=size)
+    chain = tj.open(adk.psf, *(part.path for part in parts))
+    n = len(parts)
+    assert n * size == chain.n_frames == N_FRAMES
     want, got = whole.read(), chain.read()
-    for name in ("positions", "times", "steps", "cells"):
+    for name in ("positions", "times", "cells"):
         assert np.array_equal(getattr(got, name), getattr(want, name)), name
+    # NCDF has no steps: frames count from 0 in each file.
+    assert np.array_equal(got.steps, want.steps * (ending != "nc"))
     expected = everything(whole, tj.LocalPool(threads=1))
-    assert len(expected) == 11
     for task_frames in (None, 1):
         pool = tj.LocalPool(threads=8, task_frames=task_frames)
         # The files that the last analysis has left open are not opened again.
         fresh = tj.open(adk.psf, *(part.path for part in parts))
         assert everything(fresh, pool) == expected
         report = tj.rmsd(fresh.select("name CA"), pool=pool).report
-        assert N_FRAMES <= report["opens"] <= N_FRAMES + touched(report, [1] * N_FRAMES)
+        assert n <= report["opens"] <= n + touched(report, [size] * n)
 
 
 def write_as(writer: type, path: Path, positions: np.ndarray, first: int) -> Path:

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use trajet_io::{Chain, Field, FrameMeta, Meter, OpenOptions, Scratch, Wanted};
 
-use crate::arrays::{PyFrames, atoms, cells, turned};
+use crate::arrays::{PyFrames, atoms, boxes, cells};
 use crate::control::FromPython;
 use crate::error::from_io;
 use crate::h5md::PyDescription;
@@ -204,11 +204,15 @@ impl Reader {
             py.check_signals()?;
             at = end;
         }
+        for (k, known) in meta.turned.iter_mut().enumerate().filter(|(_, v)| v.is_none()) {
+            *known = self.inner.known_box(frames.get(k));
+        }
         let dict = PyDict::new(py);
         dict.set_item("times", PyArray1::from_vec(py, meta.times))?;
         dict.set_item("steps", PyArray1::from_vec(py, meta.steps))?;
         dict.set_item("cells", cells(py, &meta.cells)?)?;
-        dict.set_item("turned", turned(py, &meta.turned)?)?;
+        // Turned, or stored as such: cells tell neither, or not to the last bit.
+        dict.set_item("vectors", boxes(py, &meta.turned)?)?;
         dict.set_item("counts", counts(py, &scratch.meter)?)?;
         self.spare().push(scratch);
         Ok(dict)

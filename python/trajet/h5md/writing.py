@@ -157,7 +157,7 @@ class Content:
                     got = trajectory.reader.read(here, self.atoms, values, name)
                     there = _there(values, got["counts"]["empty_frames"])
                     if name == "positions":
-                        boxes.append(_vectors(got["cells"], got["turned"]))
+                        boxes.append(_vectors(got["cells"], got["vectors"]))
                         if not there.all():
                             raise FormatError(
                                 f"{trajectory.path}: frame {here[~there][0]} has no positions:"
@@ -357,10 +357,10 @@ def _box(group: Any, vectors: NDArray[np.float64]) -> None:
         edges[name] = group[f"position/{name}"]
 
 
-def _vectors(cells: NDArray[np.float64], turned: NDArray[np.float64] | None) -> NDArray[np.float64]:
+def _vectors(cells: NDArray[np.float64], stored: NDArray[np.float64] | None) -> NDArray[np.float64]:
     """Return box vectors, `(n, 3, 3)`: the first along x, the second in the plane of x and y.
 
-    Those that are `turned` are taken as they are; others are NaN there.
+    Those that are `stored` are taken as they are; others are NaN there.
     """
     a, b, c, *angles = cells.T
     # Exact where nothing needs to be rounded.
@@ -375,7 +375,7 @@ def _vectors(cells: NDArray[np.float64], turned: NDArray[np.float64] | None) -> 
     height = c**2 - vectors[:, 2, 0] ** 2 - vectors[:, 2, 1] ** 2
     vectors[:, 2, 2] = np.sqrt(np.maximum(height, 0))
     vectors[np.isnan(cells).any(axis=1)] = np.nan
-    if turned is not None:
-        there = ~np.isnan(turned[:, 0])
-        vectors[there] = turned[there].reshape(-1, 3, 3)
+    if stored is not None:
+        there = ~np.isnan(stored[:, 0])
+        vectors[there] = stored[there].reshape(-1, 3, 3)
     return vectors
