@@ -1,8 +1,9 @@
 """Copies of trajectories: other formats, fewer atoms, fewer frames."""
 
+import contextlib
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -359,26 +360,47 @@ def split(
         known = ", ".join(ending[1:] for ending in SUFFIXES)
         raise ValueError(f"{format!r} is no format: choose from {known}")
     folder = Path(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot be made: {error.strerror}") from error
     digits = max(3, len(str(len(borders) - 2)))
     stem = trajectory.path.stem
     paths = [folder / f"{stem}-{k:0{digits}d}{suffix}" for k in range(len(borders) - 1)]
     asked = _Asked(None, None, True, True, compression, allow_loss, force, threads, progress)
-    asked.check(trajectory, paths)
-    alike = re.compile(re.escape(stem) + r"-\d+" + re.escape(suffix))
-    further = sorted(
-        path for path in folder.iterdir() if alike.fullmatch(path.name) and path not in {*paths}
-    )
-    if further:
-        raise OutputError(
-            f"{further[0]}: is of another division, and would look like a part of this one: remove"
-            f" it{f' and {len(further) - 1} more' if further[1:] else ''}, or choose another folder"
-        )
     frames = [(begin, 1, end - begin) for begin, end in pairwise(borders)]
-    return _copy(selection, list(zip(paths, frames, strict=True)), asked)
+    with _folder(folder):
+        asked.check(trajectory, paths)
+        _check_alone(paths, stem)
+        return _copy(selection, list(zip(paths, frames, strict=True)), asked)
+
+
+@contextlib.contextmanager
+def _folder(folder: Path) -> Iterator[None]:
+    """Make a folder where there is none, and take it away again where nothing comes into it."""
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{folder}: is a file: name a folder, which is made if it is not there")
+    made = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be made: {error.strerror}") from error
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):
+            if made:
+                folder.rmdir()
+        raise
+
+
+def _check_alone(paths: list[Path], stem: str) -> None:
+    """Make sure that a pattern for these files finds no others beside them."""
+    alike = re.compile(re.escape(stem) + r"-\d+" + re.escape(paths[0].suffix))
+    names = {path.name for path in paths}
+    there = sorted(path.name for path in paths[0].parent.iterdir() if alike.fullmatch(path.name))
+    if further := [name for name in there if name not in names]:
+        more = f" and {len(further) - 1} more" if further[1:] else ""
+        raise OutputError(
+            f"{paths[0].with_name(further[0])}: is of another division, and would look like a part"
+            f" of this one: remove it{more}, or choose another folder"
+        )
 
 
 def _borders(n: int, segments: int | None, frames_per_segment: int | None) -> list[int]:

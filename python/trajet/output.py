@@ -1,7 +1,9 @@
 """Files that are written: checked before the work, written beside, renamed when whole."""
 
 import contextlib
+import errno
 import os
+import re
 import secrets
 import tempfile
 from collections.abc import Callable, Iterator
@@ -58,6 +60,18 @@ def check_new(path: Path) -> None:
         )
 
 
+def refused(path: Path, error: OSError | RuntimeError) -> OutputError:
+    """Return the error of an output that the operating system refuses."""
+    number = error.errno if isinstance(error, OSError) else None
+    # HDF5's library hides it among names and addresses.
+    if number is None and (found := re.search(r"errno = (\d+)", str(error))):
+        number = int(found[1])
+    why = str(error) if number is None else os.strerror(number)
+    if number in (errno.ENOSPC, errno.EDQUOT):
+        why += ": make room, or write it elsewhere"
+    return OutputError(f"{path}: cannot be written: {why}")
+
+
 @contextlib.contextmanager
 def beside(path: Path, *, force: bool = True) -> Iterator[Path]:
     """Give a path of its own to write a file to, which becomes `path` once it is whole.
@@ -89,7 +103,7 @@ def beside(path: Path, *, force: bool = True) -> Iterator[Path]:
         with contextlib.suppress(OSError):
             own.unlink()
         if isinstance(error, OSError) and not isinstance(error, OutputError):
-            raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
+            raise refused(path, error) from error
         raise
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, output
-from trajet._trajet import FormatError, OutputError
-from trajet.h5md.lanes import run_lanes
+from trajet._trajet import FormatError, OutputError, TrajetError
+from trajet.h5md.lanes import Show, run_lanes
 from trajet.h5md.library import h5py
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class Content:
         own: Path,
         numbers: NDArray[np.int64],
         threads: int,
-        show: Callable[[int], None],
+        show: Show,
     ) -> None:
         """Write frames to the file `own`; `show` is called with the frames of each step."""
         trajectory, n_atoms = self.trajectory, self.n_atoms
@@ -212,10 +212,18 @@ def write_all(
     lanes = min(threads, len(parts))
     with contextlib.ExitStack() as stack:
         owns = [stack.enter_context(output.beside(path, force=force)) for path, _ in parts]
-        work = [
-            partial(content.fill, own, numbers, threads // lanes)
-            for own, (_, numbers) in zip(owns, parts, strict=True)
-        ]
+
+        def fill(own: Path, path: Path, numbers: NDArray[np.int64], show: Show) -> None:
+            try:
+                content.fill(own, numbers, threads // lanes, show)
+            except (OSError, RuntimeError) as error:
+                # h5py has either for a file that could not be written, and could not be closed.
+                of_system = isinstance(error, OSError) or "errno = " in str(error)
+                if isinstance(error, TrajetError) or not of_system:
+                    raise
+                raise output.refused(path, error) from error
+
+        work = [partial(fill, own, *part) for own, part in zip(owns, parts, strict=True)]
         run_lanes(work, lanes, sum(len(numbers) for _, numbers in parts), progress)
 
 
