@@ -193,24 +193,21 @@ def _copy(
     if parts[0][0].suffix.lower() in HDF5:
         outcomes = _copy_to_hdf5(trajectory, parts, frames, indices, asked)
     else:
-        outcomes = trajectory.fresh(
-            lambda reader: [
-                (remarks, run)
-                for _, remarks, run in _trajet.convert(
-                    reader,
-                    parts,
-                    indices,
-                    precision=asked.precision,
-                    double=asked.double,
-                    velocities=asked.velocities,
-                    forces=asked.forces,
-                    allow_loss=asked.allow_loss,
-                    force=asked.force,
-                    threads=asked.threads or _trajet.available_threads(),
-                    progress=asked.progress,
-                )
-            ]
+        copied = trajectory.fresh(
+            _trajet.convert,
+            trajectory.reader,
+            parts,
+            indices,
+            precision=asked.precision,
+            double=asked.double,
+            velocities=asked.velocities,
+            forces=asked.forces,
+            allow_loss=asked.allow_loss,
+            force=asked.force,
+            threads=asked.threads or _trajet.available_threads(),
+            progress=asked.progress,
         )
+        outcomes = [(remarks, run) for _, remarks, run in copied]
     inputs = trajectory.describe_inputs()
     done = []
     for (path, _), numbers, (remarks, run) in zip(parts, frames, outcomes, strict=True):
@@ -252,13 +249,12 @@ def _copy_to_hdf5(
     )
     paths = [path for path, _ in parts]
     trajectory.fresh(
-        lambda _: h5md.write_all(
-            list(zip(paths, frames, strict=True)),
-            content,
-            force=asked.force,
-            threads=asked.threads,
-            progress=asked.progress,
-        )
+        h5md.write_all,
+        list(zip(paths, frames, strict=True)),
+        content,
+        force=asked.force,
+        threads=asked.threads,
+        progress=asked.progress,
     )
     return [(remarks, None) for _ in parts]
 
