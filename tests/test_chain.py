@@ -253,7 +253,7 @@ def touched(report: "tj.Report", frames_of: list[int]) -> int:
     pairs = set()
     for task in report["tasks"]:
         here = segment[task["first"] : task["first"] + task["frames"]]
-        pairs |= {(task["pass"], task["worker"], int(k)) for k in here}
+        pairs |= {(task["pass"], task["thread"], int(k)) for k in here}
     return len(pairs)
 
 

@@ -72,6 +72,12 @@ def refused(path: Path, error: OSError | RuntimeError) -> OutputError:
     return OutputError(f"{path}: cannot be written: {why}")
 
 
+def name_beside(path: Path) -> Path:
+    """Return a name that nobody else takes, for what becomes `path` once it is whole."""
+    # Some writers go by the ending.
+    return path.with_name(f".trajet-{os.getpid()}-{secrets.token_hex(6)}.tmp{path.suffix}")
+
+
 @contextlib.contextmanager
 def beside(path: Path, *, force: bool = True) -> Iterator[Path]:
     """Give a path of its own to write a file to, which becomes `path` once it is whole.
@@ -88,8 +94,7 @@ def beside(path: Path, *, force: bool = True) -> Iterator[Path]:
     OutputError
         If writing fails; then nothing is left behind.
     """
-    # Some writers go by the ending.
-    own = path.with_name(f".trajet-{os.getpid()}-{secrets.token_hex(6)}.tmp{path.suffix}")
+    own = name_beside(path)
     try:
         # As private as the user's mask says, like any file that a program makes.
         os.close(os.open(own, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, h5md, mdanalysis
 from trajet._trajet import FormatError, FrameError, Reader, SelectionError, StaleIndexError
-from trajet.pools.pool import Frames
+from trajet.pools.elsewhere import led
+from trajet.pools.pool import Frames, Pool
 
 DEFAULT_REQUEST_SIZE = 256 * 1024
 
@@ -61,6 +62,7 @@ class Block:
     forces: NDArray[np.float32] | None = None
 
 
+@led("trajectory")
 def open(
     topology: str | os.PathLike[str] | None,
     *trajectories: str | os.PathLike[str],
@@ -73,6 +75,7 @@ def open(
     progress: Callable[[int, int], None] | None = None,
     particles: str | None = None,
     units: Mapping[str, str] | None = None,
+    pool: Pool | None = None,
 ) -> "Trajectory":
     """Open a trajectory.
 
@@ -111,6 +114,9 @@ def open(
     units
         Units of H5MD files that do not name them: {"position": "nm", "time": "ps"}, and
         "velocity" and "force".
+    pool
+        A pool whose processes all run this script (`MpiPool`): rank 0 opens the trajectory, and
+        what the others get stands for it where `select` and analyses take it.
 
     Returns
     -------
