@@ -72,6 +72,7 @@ class Reader:
     def opening(self) -> dict[str, Any]: ...
     def times(self) -> NDArray[np.float64]: ...
     def steps(self) -> NDArray[np.int64]: ...
+    def left_out(self, frame: int) -> list[str]: ...
     def offsets(self) -> NDArray[np.uint64]: ...
     def read(
         self,
@@ -124,9 +125,8 @@ def pack_chunks(
 ) -> list[tuple[int, int, int, bytes]]: ...
 def convert(
     reader: Reader,
-    frames: Frames,
+    parts: list[tuple[Path, Frames]],
     atoms_wanted: NDArray[np.int64] | None,
-    path: Path,
     *,
     precision: float | None,
     double: bool | None,
@@ -136,7 +136,7 @@ def convert(
     force: bool,
     threads: int,
     progress: Progress | None,
-) -> tuple[int, list[str], dict[str, Any]]: ...
+) -> list[tuple[int, list[str], dict[str, Any]]]: ...
 
 # A pass of a plan over so many frames, made from the states of those before it.
 class Pass:

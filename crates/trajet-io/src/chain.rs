@@ -391,6 +391,12 @@ impl Chain {
         read.map_err(|error| self.in_chain(error, frame))
     }
 
+    /// Box vectors (Å, row by row) of a frame, where they are known from opening its file.
+    pub fn known_box(&self, frame: u64) -> Option<[f64; 9]> {
+        let Place { segment, frame: within } = self.place(frame);
+        self.segments[segment].reader.known_box(within)
+    }
+
     /// Appends the bytes of neighbouring frames as they stand in one file of a format; false, and
     /// nothing is appended, where they stand in several, in another format, or not for themselves.
     ///

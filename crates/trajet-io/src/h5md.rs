@@ -421,6 +421,10 @@ impl reader::Reader for Reader {
         Ok(self.said(frame))
     }
 
+    fn known_box(&self, frame: u64) -> Option<[f64; 9]> {
+        self.boxes.vectors(frame).copied().filter(|_| !self.boxes.cell(frame)[0].is_nan())
+    }
+
     fn read_raw(&self, frame: u64, scratch: &mut Scratch) -> Result<Raw, Error> {
         let frames = Frames::Strided { first: frame, step: 1, count: 1 };
         self.file.index.check(&frames, self.file.source.path())?;
@@ -429,7 +433,7 @@ impl reader::Reader for Reader {
             time,
             step,
             cell: (!cell[0].is_nan()).then_some(cell),
-            vectors: self.boxes.vectors(frame).copied().filter(|_| !cell[0].is_nan()),
+            vectors: self.known_box(frame),
             positions: self.stored(Field::Positions, frame, scratch)?,
             velocities: self.stored(Field::Velocities, frame, scratch)?,
             forces: self.stored(Field::Forces, frame, scratch)?,

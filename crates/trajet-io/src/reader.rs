@@ -265,6 +265,11 @@ pub trait Reader: Send + Sync {
     /// As [`Reader::read_into`].
     fn read_raw(&self, frame: u64, scratch: &mut Scratch) -> Result<Raw, Error>;
 
+    /// Box vectors (Å, row by row) of a frame, where they are known from opening the file.
+    fn known_box(&self, _frame: u64) -> Option<[f64; 9]> {
+        None
+    }
+
     /// Appends the bytes of neighbouring frames as they stand in the file, where each frame stands for
     /// itself and the file has nothing beside them; false, and nothing is appended, in other formats.
     ///

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use trajet_io::{Atoms, Chain, Field, FrameMeta, Frames, Meter, OpenOptions, Scratch, Wanted};
 
-use crate::arrays::{PyFrames, atoms, cells, turned};
+use crate::arrays::{PyFrames, atoms, boxes, cells};
 use crate::control::FromPython;
 use crate::error::from_io;
 use crate::h5md::PyDescription;
@@ -166,6 +166,14 @@ impl Reader {
         PyArray1::from_slice(py, &self.inner.offsets())
     }
 
+    /// What a frame holds that only its own format has a place for.
+    fn left_out(&self, py: Python<'_>, frame: u64) -> PyResult<Vec<String>> {
+        let mut scratch = self.lend();
+        let raw = py.detach(|| self.inner.read_raw(frame, &mut scratch));
+        self.take_back(scratch);
+        Ok(raw.map_err(|error| from_io(py, &error))?.left_out())
+    }
+
     /// Fills `out` with "positions", "velocities" or "forces"; returns times, steps, cells and counts.
     #[pyo3(signature = (frames, atoms_wanted, out, field))]
     fn read<'py>(
@@ -186,12 +194,16 @@ impl Reader {
         let atoms = self.atoms(py, atoms_wanted)?;
         let wanted = Wanted { frames: &frames, atoms: &atoms, field };
         let mut scratch = self.lend();
-        let meta = self.fill(py, &wanted, 0..frames.len(), &mut scratch, out)?;
+        let mut meta = self.fill(py, &wanted, 0..frames.len(), &mut scratch, out)?;
+        for (k, known) in meta.turned.iter_mut().enumerate().filter(|(_, v)| v.is_none()) {
+            *known = self.inner.known_box(frames.get(k));
+        }
         let dict = PyDict::new(py);
         dict.set_item("times", PyArray1::from_vec(py, meta.times))?;
         dict.set_item("steps", PyArray1::from_vec(py, meta.steps))?;
         dict.set_item("cells", cells(py, &meta.cells)?)?;
-        dict.set_item("turned", turned(py, &meta.turned)?)?;
+        // Turned, or stored as such: cells tell neither, or not to the last bit.
+        dict.set_item("vectors", boxes(py, &meta.turned)?)?;
         dict.set_item("counts", counts(py, &scratch.meter)?)?;
         self.take_back(scratch);
         Ok(dict)
