@@ -316,6 +316,12 @@ pub trait Reader: Send + Sync {
         self.raw(&frames, 0, atoms, scratch)
     }
 
+    /// The same file with another part of its index; none where the index follows from the header and
+    /// is here whole.
+    fn with_index(&self, _index: FrameIndex) -> Option<Arc<dyn Reader>> {
+        None
+    }
+
     /// The open file.
     fn source(&self) -> &Source {
         &self.file().source
