@@ -32,9 +32,9 @@ class Case:
     """What is read of which file, and what is computed of it.
 
     `task` is "read", or the analysis: "rmsd" (on frame 0), "rmsf", "dihedrals", "distances", "rdf";
-    an analysis takes the first `n_frames` frames, or all. Or it is "copy": to a file whose ending is
-    `output`. `targets` says how many times as fast as
-    each tool trajet has to be with `target_threads`.
+    an analysis takes the first `n_frames` frames, or all. Or it is "copy", to a file that ends in
+    `output`. `targets` says how many times as fast as each tool trajet has to be with
+    `target_threads`.
     """
 
     name: str

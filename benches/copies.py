@@ -1,4 +1,4 @@
-"""Time copies of a trajectory: `trajet.convert` beside the writers of MDAnalysis, mdtraj and GROMACS.
+"""Time copies of a trajectory: `trajet.convert` beside MDAnalysis, mdtraj and `gmx trjconv`.
 
 Run `trajectories.py` first. Every case is verified (what each tool has written is read back by
 others, every frame) before anything is timed; then the tools take turns, as in `compare.py`. Files
@@ -23,7 +23,6 @@ from compare import (
     as_row,
     chosen_instruction_set,
     find,
-    judge,
     show,
     take_rounds,
     warm,

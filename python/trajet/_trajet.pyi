@@ -79,6 +79,8 @@ class Reader:
         atoms_wanted: NDArray[np.int64] | None,
         out: NDArray[np.float32],
         field: str,
+        *,
+        threads: int = 1,
     ) -> dict[str, Any]: ...
 
 class Plan: ...

@@ -1,6 +1,7 @@
 //! An open trajectory, seen from Python.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,7 +9,10 @@ use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray3};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use trajet_io::{Chain, Field, FrameMeta, Meter, OpenOptions, Scratch, Wanted};
+use trajet_engine::run::Threads;
+use trajet_io::{
+    Atoms, Chain, Field, FrameMeta, Frames, Meter, OpenOptions, ParallelFor, Scratch, Wanted,
+};
 
 use crate::arrays::{PyFrames, atoms, cells, turned};
 use crate::control::FromPython;
@@ -166,7 +170,8 @@ impl Reader {
     }
 
     /// Fills `out` with "positions", "velocities" or "forces"; returns times, steps, cells and counts.
-    #[pyo3(signature = (frames, atoms_wanted, out, field))]
+    /// Each thread reads a stretch of them.
+    #[pyo3(signature = (frames, atoms_wanted, out, field, *, threads = 1))]
     fn read<'py>(
         &self,
         py: Python<'py>,
@@ -174,6 +179,7 @@ impl Reader {
         atoms_wanted: Option<PyReadonlyArray1<'py, i64>>,
         mut out: PyReadwriteArray3<'py, f32>,
         field: &str,
+        threads: usize,
     ) -> PyResult<Bound<'py, PyDict>> {
         let field = match field {
             "positions" => Field::Positions,
@@ -192,30 +198,80 @@ impl Reader {
         }
         let stride = ATOMS_BETWEEN_SIGNALS / self.inner.n_atoms();
         let stride = stride.clamp(1, FRAMES_BETWEEN_SIGNALS);
-        let mut scratch = self.spare().pop().unwrap_or_default().renewed();
-        let mut meta = FrameMeta::default();
-        let wanted = Wanted { frames: &frames, atoms: &wanted, field };
+        let each = frames.len().div_ceil(threads.max(1)).max(1);
+        let mut stretches = Vec::new();
+        let mut rest = vectors;
+        for begin in (0..frames.len()).step_by(each) {
+            let here = begin..(begin + each).min(frames.len());
+            let (out, behind) = rest.split_at_mut(here.len() * frame_len);
+            rest = behind;
+            stretches.push(Stretch {
+                frames: frames.slice(here),
+                out,
+                scratch: self.spare().pop().unwrap_or_default().renewed(),
+                meta: FrameMeta::default(),
+                done: Ok(()),
+            });
+        }
         let mut at = 0;
-        while at < frames.len() {
-            let end = (at + stride).min(frames.len());
-            let here = &mut vectors[at * frame_len..end * frame_len];
-            py.detach(|| self.inner.read_into(&wanted, at..end, &mut scratch, here, &mut meta))
-                .map_err(raised)?;
+        while at < each {
+            py.detach(|| self.read_on(&mut stretches, at..at + stride, &wanted, field));
+            let errors = stretches.iter_mut().map(|s| std::mem::replace(&mut s.done, Ok(())));
+            errors.collect::<Result<(), _>>().map_err(raised)?;
             py.check_signals()?;
-            at = end;
+            at += stride;
+        }
+        let (mut meta, mut meter) = (FrameMeta::default(), Meter::default());
+        for mut stretch in stretches {
+            meta.append(&mut stretch.meta);
+            meter.add(&stretch.scratch.meter);
+            self.spare().push(stretch.scratch);
         }
         let dict = PyDict::new(py);
         dict.set_item("times", PyArray1::from_vec(py, meta.times))?;
         dict.set_item("steps", PyArray1::from_vec(py, meta.steps))?;
         dict.set_item("cells", cells(py, &meta.cells)?)?;
         dict.set_item("turned", turned(py, &meta.turned)?)?;
-        dict.set_item("counts", counts(py, &scratch.meter)?)?;
-        self.spare().push(scratch);
+        dict.set_item("counts", counts(py, &meter)?)?;
         Ok(dict)
     }
 }
 
+/// Neighbours among the frames of a call, which one thread reads.
+struct Stretch<'a> {
+    frames: Frames,
+    out: &'a mut [f32],
+    scratch: Scratch,
+    meta: FrameMeta,
+    done: Result<(), trajet_io::Error>,
+}
+
 impl Reader {
+    /// Reads the frames at `positions` of each stretch, as far as it goes.
+    fn read_on(
+        &self,
+        stretches: &mut [Stretch<'_>],
+        positions: Range<usize>,
+        atoms: &Atoms,
+        field: Field,
+    ) {
+        let n = stretches.len();
+        let stretches: Vec<_> = stretches.iter_mut().map(Mutex::new).collect();
+        let read = |k: usize| {
+            let mut stretch = stretches[k].lock().expect("no other thread has this one");
+            let Stretch { frames, out, scratch, meta, done } = &mut **stretch;
+            let Range { start, end } = positions;
+            let here = start.min(frames.len())..end.min(frames.len());
+            let wanted = Wanted { frames, atoms, field };
+            let out = &mut out[here.start * 3 * atoms.len()..here.end * 3 * atoms.len()];
+            *done = self.inner.read_into(&wanted, here, scratch, out, meta);
+        };
+        match n {
+            1 => read(0),
+            n => Threads(n).each(n, &read),
+        }
+    }
+
     /// The spare memory; a panic while it was held left it whole.
     fn spare(&self) -> MutexGuard<'_, Vec<Scratch>> {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner)
