@@ -82,6 +82,16 @@ class Reader:
         *,
         threads: int = 1,
     ) -> dict[str, Any]: ...
+    # positions that are read part by part as in one call
+    def parts(self, frames: Frames, atoms_wanted: NDArray[np.int64] | None) -> Parts: ...
+
+class Parts:
+    # fills `out` from the frame at position `begin` on; times, steps, frame numbers, cells
+    def read(
+        self, begin: int, out: NDArray[np.float32]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]: ...
+    # as those of `Reader.read`, of all parts so far
+    def counts(self) -> dict[str, int]: ...
 
 class Plan: ...
 

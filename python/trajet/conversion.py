@@ -154,20 +154,19 @@ def convert(
         if compression is not None:
             raise ValueError(f"{path}: compression is for H5MD")
         _, said, run = trajectory.fresh(
-            lambda reader: _trajet.convert(
-                reader,
-                numbers,
-                indices,
-                path,
-                precision=precision,
-                double=double,
-                velocities=velocities,
-                forces=forces,
-                allow_loss=allow_loss,
-                force=force,
-                threads=threads or _trajet.available_threads(),
-                progress=progress,
-            )
+            _trajet.convert,
+            trajectory.reader,
+            numbers,
+            indices,
+            path,
+            precision=precision,
+            double=double,
+            velocities=velocities,
+            forces=forces,
+            allow_loss=allow_loss,
+            force=force,
+            threads=threads or _trajet.available_threads(),
+            progress=progress,
         )
         remarks = tuple(said)
         asked = {

@@ -507,12 +507,6 @@ impl Run {
     }
 }
 
-impl From<Vec<u64>> for Frames {
-    fn from(list: Vec<u64>) -> Self {
-        Frames::Listed(list.into())
-    }
-}
-
 fn n_kept(kept: &[Range<usize>]) -> usize {
     kept.iter().map(Range::len).sum()
 }

@@ -31,7 +31,7 @@ pub use atoms::Atoms;
 pub use block::{Block, FrameMeta, cell_from_vectors};
 pub use chain::Chain;
 pub use error::{Error, Fault, of_chain};
-pub use frames::Frames;
+pub use frames::{FrameList, Frames};
 pub use index::{FrameIndex, IndexState};
 pub use open::{encoder, open};
 pub use output::Output;

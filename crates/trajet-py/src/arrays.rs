@@ -20,7 +20,7 @@ impl PyFrames<'_> {
             // Negative numbers were counted from the end before they came here; any that is left
             // becomes too large and is refused as out of range.
             PyFrames::Listed(list) => {
-                Frames::Listed(list.as_array().iter().map(|&f| f as u64).collect())
+                list.as_array().iter().map(|&f| f as u64).collect::<Vec<_>>().into()
             }
         }
     }

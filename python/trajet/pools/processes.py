@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -80,7 +80,8 @@ class ProcessPool:
         executor = _executor(workers)
         ledger, crew = Ledger(), _Crew()
         n_frames = n_frames_of(frames)
-        with _shared_folder() as folder:
+        with ExitStack() as kept:
+            folder = kept.enter_context(_folder(_in_memory()))
             going = passes(
                 reader,
                 plan,
@@ -88,7 +89,7 @@ class ProcessPool:
                 ledger,
                 threads=self.threads,
                 make_tasks=lambda pass_: tasks_of(pass_, workers * self.threads, self.task_frames),
-                make_rows=lambda shape: _shared_rows(folder / f"rows{ledger.passes}", shape),
+                make_rows=lambda shape: _shared_rows(kept, folder / f"rows{ledger.passes}", shape),
             )
             for part in going:
                 before = ledger.passes * n_frames
@@ -174,24 +175,27 @@ def _executor(workers: int) -> Any:
 
 
 @contextmanager
-def _shared_folder() -> Iterator[Path]:
-    """Make a folder that other processes of this machine see, in memory where there is one."""
-    memory = Path("/dev/shm")
-    folder = Path(
-        tempfile.mkdtemp(prefix="trajet-", dir=memory if os.access(memory, os.W_OK) else None)
-    )
+def _folder(place: Path | None) -> Iterator[Path]:
+    """Make a folder that other processes of this machine see."""
+    folder = Path(tempfile.mkdtemp(prefix="trajet-", dir=place))
     try:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _shared_rows(path: Path, shape: tuple[int, int]) -> NDArray[np.float64]:
+def _in_memory() -> Path | None:
+    """Return where files live in memory, if there is such a place."""
+    memory = Path("/dev/shm")
+    return memory if os.access(memory, os.W_OK) else None
+
+
+def _shared_rows(kept: ExitStack, path: Path, shape: tuple[int, int]) -> NDArray[np.float64]:
     """Return rows that other processes can write; on disk where memory has no room for them.
 
     Raises
     ------
-    OSError
+    MemoryError
         If there is no room on the disk either.
     """
     size = 8 * shape[0] * shape[1]
@@ -201,9 +205,15 @@ def _shared_rows(path: Path, shape: tuple[int, int]) -> NDArray[np.float64]:
         _reserve(path, size)
     except OSError:
         path.unlink(missing_ok=True)
-        elsewhere = Path(tempfile.mkdtemp(prefix="trajet-")) / path.name
-        _reserve(elsewhere, size)
-        path.symlink_to(elsewhere)
+        there = kept.enter_context(_folder(None)) / path.name
+        try:
+            _reserve(there, size)
+        except OSError as error:
+            raise MemoryError(
+                f"{-(-size // 2**30)} GiB are needed for the numbers of all frames, which neither"
+                f" {path.parent.parent} nor {there.parent.parent} has"
+            ) from error
+        path.symlink_to(there)
     return np.asarray(np.memmap(path, np.float64, "r+", shape=shape))
 
 
