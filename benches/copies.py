@@ -79,7 +79,7 @@ def as_table(lines: list[str], source: Source, isa: str, rounds: int) -> list[st
     )
     return [
         f"{machine.cpu}, {machine.cores} cores, {source.stamp[:10]}, {source.commit}; trajet with"
-        f" {isa}; best of {rounds} rounds.",
+        f" {isa}; best of {rounds} rounds; {describe_load()}.",
         "",
         f"| {' | '.join(head)} |",
         "|---" * len(head) + "|",

@@ -124,9 +124,7 @@ def write(
             here = numbers[begin : begin + size]
             for name, one in series.items():
                 values = np.empty((len(here), n_atoms, 3), np.float32)
-                got = trajectory.reader.read(
-                    here, indices, values, name, threads=packing.threads
-                )
+                got = trajectory.reader.read(here, indices, values, name, threads=packing.threads)
                 there = _there(values, got["counts"]["empty_frames"])
                 if name == "positions":
                     boxes.append(_vectors(got["cells"], got["turned"]))
