@@ -104,6 +104,7 @@ bench: .venv/.made-built .venv/.made-bench-tools
 	-cargo build --release --locked --manifest-path benches/molly/Cargo.toml
 	$(BIN)/python benches/compare.py $(if $(QUICK),--quick)
 	$(BIN)/python benches/stages.py $(if $(QUICK),--quick)
+	$(BIN)/python benches/copies.py $(if $(QUICK),--quick)
 
 # What must be there already, and what to do where it is not.
 tools:

@@ -80,6 +80,8 @@ class Reader:
         atoms_wanted: NDArray[np.int64] | None,
         out: NDArray[np.float32],
         field: str,
+        *,
+        threads: int = 1,
     ) -> dict[str, Any]: ...
     # positions that are read part by part as in one call
     def parts(self, frames: Frames, atoms_wanted: NDArray[np.int64] | None) -> Parts: ...

@@ -425,9 +425,8 @@ impl reader::Reader for Reader {
         self.boxes.vectors(frame).copied().filter(|_| !self.boxes.cell(frame)[0].is_nan())
     }
 
-    fn read_raw(&self, frame: u64, scratch: &mut Scratch) -> Result<Raw, Error> {
-        let frames = Frames::Strided { first: frame, step: 1, count: 1 };
-        self.file.index.check(&frames, self.file.source.path())?;
+    fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {
+        let frame = frames.get(at);
         let Said { time, step, cell, .. } = self.said(frame);
         Ok(Raw::H5md(Box::new(Frame {
             time,

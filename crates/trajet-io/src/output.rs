@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::{Error, Patch};
 
 /// Bytes that are gathered before they are written: frames are often short.
-const GATHERED: usize = 1 << 20;
+const GATHERED: usize = 1 << 18;
 
 /// A file that is being written. Dropped before [`Output::finish`], it leaves nothing behind.
 #[derive(Debug)]

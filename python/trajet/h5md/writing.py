@@ -154,7 +154,9 @@ class Content:
                 here = numbers[begin : begin + size]
                 for name, one in series.items():
                     values = np.empty((len(here), n_atoms, 3), np.float32)
-                    got = trajectory.reader.read(here, self.atoms, values, name)
+                    got = trajectory.reader.read(
+                        here, self.atoms, values, name, threads=packing.threads
+                    )
                     there = _there(values, got["counts"]["empty_frames"])
                     if name == "positions":
                         boxes.append(_vectors(got["cells"], got["vectors"]))

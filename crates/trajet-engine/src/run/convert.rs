@@ -3,7 +3,7 @@
 //! at a time as there are threads, which they share: threads of one output wait for each other.
 //!
 //! Memory: each thread owns one window and one frame; encoded frames wait for those before them, at
-//! most four tasks a thread.
+//! most four tasks a thread, in memory that is used again.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -220,12 +220,7 @@ impl Copies<'_> {
             stop: &self.stop,
             next: AtomicUsize::new(0),
             frames_done: &self.frames_done,
-            order: Mutex::new(Order {
-                output,
-                next: 0,
-                waiting: BTreeMap::new(),
-                errors: Vec::new(),
-            }),
+            order: Mutex::new(Order { output: Some(output), ..Order::default() }),
             moved: Condvar::new(),
         };
         let mut workers = vec![WorkerReport::default(); threads];
@@ -248,6 +243,7 @@ impl Copies<'_> {
         if next < tasks.len() {
             return Ok(None);
         }
+        let output = output.expect("whoever wrote without an error has put it back");
         let bytes = output.len();
         let whole = output.finish(&encoder.patches(frames.len() as u64)).map_err(failed)?;
         let wall = begin.elapsed().as_secs_f64();
@@ -276,11 +272,15 @@ struct Line<'a> {
 }
 
 /// The output, and what waits for its turn.
+#[derive(Default)]
 struct Order {
-    output: Output,
+    /// None while a worker writes: the others go on meanwhile.
+    output: Option<Output>,
     /// The task whose bytes come next.
     next: usize,
     waiting: BTreeMap<usize, Vec<u8>>,
+    /// Memory of tasks that were written: memory that is new to a process costs more than encoding.
+    spare: Vec<Vec<u8>>,
     errors: Vec<TaskError>,
 }
 
@@ -292,20 +292,25 @@ impl Line<'_> {
         let mut workspace = Workspace::default();
         loop {
             let task = self.next.fetch_add(1, Ordering::Relaxed);
-            if task >= self.tasks.len() || !self.wait_for_room(task, report) {
+            if task >= self.tasks.len() {
                 break;
             }
+            let Some(mut bytes) = self.wait_for_room(task, report) else { break };
             let encoded = catch_unwind(AssertUnwindSafe(|| {
-                self.encode(task, &mut scratch, &mut workspace, &mut report.stages.t_comp)
+                self.encode(task, &mut scratch, &mut workspace, &mut bytes, report)
             }));
             let encoded =
                 encoded.unwrap_or_else(|panic| Err(TaskFault::Panicked(message(&*panic))));
-            let writing = Instant::now();
-            let written = encoded.and_then(|bytes| Ok(self.write(task, bytes)?));
-            report.stages.t_merge += writing.elapsed().as_secs_f64();
             report.tasks += 1;
-            if let Err(fault) = written {
+            if let Err(fault) = encoded {
                 self.fail(task, fault);
+                break;
+            }
+            let writing = Instant::now();
+            let written = self.write(task, bytes);
+            report.stages.t_merge += writing.elapsed().as_secs_f64();
+            if let Err((task, error)) = written {
+                self.fail(task, TaskFault::Input(error));
                 break;
             }
         }
@@ -316,8 +321,9 @@ impl Line<'_> {
         stages.close(begin.elapsed().as_secs_f64());
     }
 
-    /// Waits until the task is not too far ahead of what is written; false where all is to end.
-    fn wait_for_room(&self, task: usize, report: &mut WorkerReport) -> bool {
+    /// Waits until the task is not too far ahead of what is written; returns memory for its bytes, none
+    /// where all is to end.
+    fn wait_for_room(&self, task: usize, report: &mut WorkerReport) -> Option<Vec<u8>> {
         let waiting = Instant::now();
         let mut order = lock(&self.order);
         while task >= order.next + self.ahead && !self.stop.load(Ordering::Relaxed) {
@@ -325,34 +331,40 @@ impl Line<'_> {
             order = held.unwrap_or_else(PoisonError::into_inner).0;
         }
         report.stages.t_wait += waiting.elapsed().as_secs_f64();
-        !self.stop.load(Ordering::Relaxed)
+        let stopped = self.stop.load(Ordering::Relaxed);
+        (!stopped).then(|| order.spare.pop().unwrap_or_default())
     }
 
-    /// The bytes of a task's frames.
+    /// Fills `bytes` with those of a task's frames.
     fn encode(
         &self,
         task: usize,
         scratch: &mut Scratch,
         workspace: &mut Workspace,
-        t_comp: &mut f64,
-    ) -> Result<Vec<u8>, TaskFault> {
+        bytes: &mut Vec<u8>,
+        report: &mut WorkerReport,
+    ) -> Result<(), TaskFault> {
         let Request { frames, atoms, format, .. } = *self.request;
-        let mut bytes = Vec::new();
+        bytes.clear();
+        let positions = self.tasks[task].clone();
         if let Some(numbers) = self.neighbours(task)
-            && self.chain.copy_frames(numbers, format, scratch, &mut bytes)?
+            && self.chain.copy_frames(numbers, format, scratch, bytes)?
         {
-            self.frames_done.fetch_add(self.tasks[task].len(), Ordering::Relaxed);
-            return Ok(bytes);
+            self.frames_done.fetch_add(positions.len(), Ordering::Relaxed);
+            return Ok(());
         }
-        for k in self.tasks[task].clone() {
-            let raw = self.chain.read_raw_of(frames.get(k), atoms, scratch)?;
+        // The frames of this task alone: what comes next is read by others.
+        let begin = positions.start;
+        self.chain.read_raws(&frames.slice(positions), atoms, scratch, |k, raw| {
+            let k = begin + k;
             let encoding = Instant::now();
-            let input = Input::Raw { raw: &raw, time: self.times[k], step: self.steps[k] };
-            self.encoder.encode(k as u64, input, workspace, &mut bytes)?;
-            *t_comp += encoding.elapsed().as_secs_f64();
+            let input = Input::Raw { raw, time: self.times[k], step: self.steps[k] };
+            self.encoder.encode(k as u64, input, workspace, bytes)?;
+            report.stages.t_comp += encoding.elapsed().as_secs_f64();
             self.frames_done.fetch_add(1, Ordering::Relaxed);
-        }
-        Ok(bytes)
+            Ok(())
+        })?;
+        Ok(())
     }
 
     /// The numbers of a task's frames, where they are neighbours of which nothing is to change.
@@ -369,17 +381,23 @@ impl Line<'_> {
         ascending.then(|| first..first + (end - start) as u64)
     }
 
-    /// Writes a task's bytes, and those that waited for it, or lets them wait.
-    fn write(&self, task: usize, bytes: Vec<u8>) -> Result<(), Error> {
+    /// Writes a task's bytes, and those that waited for it, or lets them wait for whoever writes now.
+    /// An error comes with the task whose bytes could not be written.
+    fn write(&self, task: usize, bytes: Vec<u8>) -> Result<(), (usize, Error)> {
         let mut order = lock(&self.order);
         order.waiting.insert(task, bytes);
+        let Some(mut output) = order.output.take() else { return Ok(()) };
         loop {
             let next = order.next;
             let Some(bytes) = order.waiting.remove(&next) else { break };
-            order.output.append(&bytes)?;
+            drop(order);
+            output.append(&bytes).map_err(|error| (next, error))?;
+            order = lock(&self.order);
             order.next += 1;
+            order.spare.push(bytes);
+            self.moved.notify_all();
         }
-        self.moved.notify_all();
+        order.output = Some(output);
         Ok(())
     }
 

@@ -149,3 +149,28 @@ fn several_outputs_are_all_there_or_none() {
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }
+
+#[test]
+fn frames_of_a_task_are_read_in_few_requests() {
+    let made = made(700);
+    let chain = opened(&made);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("c.dcd");
+    let (frames, atoms, options) = (Frames::all(700), Atoms::all(7), WriteOptions::default());
+    let request = Request {
+        frames: &frames,
+        atoms: &atoms,
+        path: &path,
+        format: Format::Dcd,
+        options: &options,
+        force: false,
+    };
+    let done = convert(&chain, &request, 3, &mut Quiet::default()).unwrap();
+    let size = std::fs::metadata(&made.path).unwrap().len();
+    let sum = |count: fn(&trajet_io::Meter) -> u64| -> u64 {
+        done.report.workers.iter().map(|worker| count(&worker.meter)).sum()
+    };
+    let n_tasks = 700u64.div_ceil(TASK_FRAMES as u64);
+    assert_eq!(sum(|meter| meter.bytes_read), size, "every byte once");
+    assert!(sum(|meter| meter.requests) <= size / 4096 + 2 * n_tasks);
+}
