@@ -201,8 +201,7 @@ def make_report(reader: Reader, run: Mapping[str, Any], analysis: Mapping[str, A
         "tasks": tasks,
         "stragglers": advise.stragglers(workers, tasks, run["t_total"]),
         "retried": run.get("retried", []),
-        # What a pool calls a straggler while it runs is a task that it had done twice.
-        "repeated": run.get("repeated") or run.get("stragglers", []),
+        "repeated": run.get("repeated", []),
         "opening": opening,
         "versions": {**versions, **run.get("versions", {})},
         "cpu": _cpu(),
