@@ -1,7 +1,9 @@
 """Pools of other processes of this machine."""
 
+import errno
 import os
 import signal
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -10,6 +12,7 @@ import pool_laws
 import pytest
 import trajet as tj
 from golden_files import Adk
+from trajet.pools import shared
 
 
 @pytest.mark.parametrize(
@@ -71,3 +74,26 @@ def test_a_dead_process_ends_the_run(long_adk: Adk) -> None:
     killer.join()
     # The next run has processes of its own.
     assert tj.rmsd(atoms, pool=pool).values.shape == (980,)
+
+
+def test_rows_go_to_the_disk_where_memory_is_full(
+    adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And nothing is left in either place; where both are full, memory is short."""
+    reserve, full = shared._reserve, [Path("/dev/shm")]
+
+    def reserve_unless_full(path: Path, size: int) -> None:
+        if any(path.is_relative_to(place) for place in full):
+            raise OSError(errno.ENOSPC, "full")
+        reserve(path, size)
+
+    monkeypatch.setattr(shared, "_reserve", reserve_unless_full)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    atoms = tj.open(adk.psf, adk.xtc).select("name CA")
+    pool = tj.ProcessPool(workers=2)
+    assert tj.rmsd(atoms, pool=pool).values.tobytes() == tj.rmsd(atoms).values.tobytes()
+    full.append(tmp_path)
+    with pytest.raises(MemoryError, match="GiB are needed"):
+        tj.rmsd(atoms, pool=pool)
+    assert not list(tmp_path.iterdir())
+    assert not list(Path("/dev/shm").glob(f"trajet-{os.getpid()}-*"))

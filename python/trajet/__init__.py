@@ -29,13 +29,22 @@ from trajet._trajet import (
     WorkerError,
     __version__,
 )
-from trajet.analysis import dihedrals, distances, rdf, rmsd, rmsf
+from trajet.analysis import apply, dihedrals, distances, rdf, rmsd, rmsf
 from trajet.conversion import Conversion, convert, split
 from trajet.pools.dask import DaskPool
 from trajet.pools.local import LocalPool
+from trajet.pools.mpi import MpiPool
 from trajet.pools.pool import Pool
 from trajet.pools.processes import ProcessPool
-from trajet.result import AtomValues, Dihedrals, Distances, RadialDistribution, Report, Series
+from trajet.result import (
+    Applied,
+    AtomValues,
+    Dihedrals,
+    Distances,
+    RadialDistribution,
+    Report,
+    Series,
+)
 from trajet.trajectory import Block, Selection, Trajectory, open
 
 if DEBUG_BUILD:
@@ -47,6 +56,7 @@ if DEBUG_BUILD:
 
 __all__ = [
     "AnalysisError",
+    "Applied",
     "AtomValues",
     "Block",
     "Conversion",
@@ -57,6 +67,7 @@ __all__ = [
     "FrameError",
     "LocalPool",
     "MissingPackageError",
+    "MpiPool",
     "OutputError",
     "Pool",
     "ProcessPool",
@@ -72,6 +83,7 @@ __all__ = [
     "TruncatedError",
     "WorkerError",
     "__version__",
+    "apply",
     "convert",
     "dihedrals",
     "distances",

@@ -96,14 +96,18 @@ pub(crate) fn from_io(py: Python<'_>, error: &Error) -> PyErr {
             return match source.kind() {
                 ErrorKind::NotFound => PyFileNotFoundError::new_err(message),
                 ErrorKind::PermissionDenied => PyPermissionError::new_err(message),
-                _ => PyOSError::new_err(message),
+                // The number goes with it wherever it is sent.
+                _ => match source.raw_os_error() {
+                    Some(code) => PyOSError::new_err((code, message)),
+                    None => PyOSError::new_err(message),
+                },
             };
         }
         Error::NotAFile { folder: true, .. } => return PyIsADirectoryError::new_err(message),
         Error::NotAFile { .. } => return PyOSError::new_err(message),
         Error::Truncated { .. } | Error::Unwritten { .. } => "TruncatedError",
         Error::Stale { .. } | Error::Changed { .. } => "StaleIndexError",
-        Error::CannotHold { .. } | Error::Exists { .. } => "OutputError",
+        Error::CannotHold { .. } | Error::Exists { .. } | Error::Unwritable { .. } => "OutputError",
         Error::FrameOutOfRange { .. } => "FrameError",
         Error::AtomOutOfRange { .. } => "SelectionError",
         _ => "FormatError",

@@ -1,5 +1,6 @@
 //! The native module of the Python package `trajet`: conversion only, no science.
 
+mod apply;
 mod arrays;
 mod control;
 mod convert;
@@ -24,6 +25,7 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("INSTRUCTION_SETS", sets)?;
     module.add("DEBUG_BUILD", cfg!(debug_assertions))?;
     module.add_class::<reader::Reader>()?;
+    module.add_class::<reader::Parts>()?;
     module.add_class::<run::Plan>()?;
     module.add_class::<parts::PyPass>()?;
     module.add_class::<parts::PyElsewhere>()?;
@@ -35,6 +37,7 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::dihedrals_plan, module)?)?;
     module.add_function(wrap_pyfunction!(run::distances_plan, module)?)?;
     module.add_function(wrap_pyfunction!(run::rdf_plan, module)?)?;
+    module.add_function(wrap_pyfunction!(apply::apply_plan, module)?)?;
     module.add_function(wrap_pyfunction!(convert::convert, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(h5md::pack_chunks, module)?)?;

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray2};
 use pyo3::exceptions::PyValueError;
@@ -14,6 +15,7 @@ use trajet_engine::{Budget, Control, Part, State, Subtrees, run_part};
 use trajet_io::chain::{Elsewhere, Slice};
 use trajet_io::{Frames, Meter};
 
+use crate::apply::Raised;
 use crate::arrays::PyFrames;
 use crate::control::FromPython;
 use crate::error::{from_io, from_run};
@@ -25,6 +27,7 @@ use crate::run::{Plan, report_dict};
 pub(crate) struct PyPass {
     inner: trajet_engine::Pass,
     leaves: Leaves,
+    raised: Raised,
 }
 
 #[pymethods]
@@ -45,7 +48,7 @@ impl PyPass {
             inner = then(state.as_array().to_vec());
         }
         let leaves = Leaves::new(n_frames, inner.atoms.len());
-        Ok(PyPass { inner, leaves })
+        Ok(PyPass { inner, leaves, raised: plan.raised() })
     }
 
     #[getter]
@@ -186,10 +189,11 @@ impl PyElsewhere {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyDict>)> {
         let Task { run, frames, slice } = from_bytes(task)?;
-        let mut opening = Meter::default();
+        let (begin, mut opening) = (Instant::now(), Meter::default());
         let chain = py.detach(|| self.inner.chain(slice, &mut opening));
         let chain = chain.map_err(|error| from_io(py, &error))?;
-        let PyPass { inner, leaves } = pass_;
+        let opened = begin.elapsed().as_secs_f64();
+        let PyPass { inner, leaves, raised } = pass_;
         let width = inner.analysis.row_width();
         let shape = rows.as_array().shape().to_vec();
         if shape != [frames.len(), width] || leaves.frames_of(&run).len() != frames.len() {
@@ -208,11 +212,14 @@ impl PyElsewhere {
         let budget = Budget { threads, task_frames: Some(frames.len().div_ceil(shares)) };
         let result = py.detach(|| run_part(&chain, inner, &part, rows, budget, &mut control));
         control.python.check()?;
+        raised.take().map_or(Ok(()), Err)?;
         let (states, mut report) = result.map_err(|error| from_run(py, &error))?;
         if let Some(first) = report.workers.first_mut() {
-            // Opening took part of its time.
             first.meter.add(&opening);
+            first.stages.t_open += opened;
+            first.stages.t_total += opened;
         }
+        report.wall += opened;
         Ok((PyArray1::from_vec(py, packed(states)), report_dict(py, &report)?))
     }
 }
@@ -263,7 +270,7 @@ impl PyStates {
         for (node, state) in states {
             merger.add(node, state, |left, right| analysis.merge(left, right));
         }
-        Ok(())
+        self.pass.get().raised.take().map_or(Ok(()), Err)
     }
 
     /// What could not be merged yet, to be added elsewhere.
@@ -273,7 +280,7 @@ impl PyStates {
 
     /// The state of the whole pass.
     fn whole<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let PyPass { inner, leaves } = self.pass.get();
+        let PyPass { inner, leaves, .. } = self.pass.get();
         let whole = match leaves.is_empty() {
             true => inner.analysis.empty(),
             false => self

@@ -7,10 +7,10 @@ from typing import NoReturn
 import click
 
 import trajet
-from trajet.cli import analyses, copies, files
+from trajet.cli import analyses, copies, files, reports
 from trajet.cli.group import commands
 
-for _command in (*files.COMMANDS, *analyses.COMMANDS, *copies.COMMANDS):
+for _command in (*files.COMMANDS, *analyses.COMMANDS, *copies.COMMANDS, *reports.COMMANDS):
     commands.add_command(_command)
 
 # Shown by a shell for a process that Ctrl-C ended.
@@ -65,4 +65,6 @@ def main() -> NoReturn:
 def _one_line(error: BaseException) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror is not None:
+        return " ".join(error.strerror.split())
     return " ".join(str(error).split())

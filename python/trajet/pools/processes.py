@@ -1,12 +1,8 @@
 """Other processes of this machine."""
 
-import os
 import pickle
-import shutil
-import tempfile
-from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +13,7 @@ from numpy.typing import NDArray
 from trajet import _trajet
 from trajet._trajet import MissingPackageError, Reader, WorkerError
 from trajet.pools.pool import Frames, Plan, Progress, check_counts, n_frames_of
+from trajet.pools.shared import folder_in, in_memory, shared_rows
 from trajet.pools.work import (
     MOST_ATTEMPTS,
     Brief,
@@ -80,7 +77,8 @@ class ProcessPool:
         executor = _executor(workers)
         ledger, crew = Ledger(), _Crew()
         n_frames = n_frames_of(frames)
-        with _shared_folder() as folder:
+        with ExitStack() as kept:
+            folder = kept.enter_context(folder_in(in_memory()))
             going = passes(
                 reader,
                 plan,
@@ -88,7 +86,7 @@ class ProcessPool:
                 ledger,
                 threads=self.threads,
                 make_tasks=lambda pass_: tasks_of(pass_, workers * self.threads, self.task_frames),
-                make_rows=lambda shape: _shared_rows(folder / f"rows{ledger.passes}", shape),
+                make_rows=lambda shape: shared_rows(kept, folder / f"rows{ledger.passes}", shape),
             )
             for part in going:
                 before = ledger.passes * n_frames
@@ -171,46 +169,6 @@ def _executor(workers: int) -> Any:
             "a pool of processes needs loky: pip install 'trajet[processes]'"
         ) from error
     return get_reusable_executor(max_workers=workers)
-
-
-@contextmanager
-def _shared_folder() -> Iterator[Path]:
-    """Make a folder that other processes of this machine see, in memory where there is one."""
-    memory = Path("/dev/shm")
-    folder = Path(
-        tempfile.mkdtemp(prefix="trajet-", dir=memory if os.access(memory, os.W_OK) else None)
-    )
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _shared_rows(path: Path, shape: tuple[int, int]) -> NDArray[np.float64]:
-    """Return rows that other processes can write; on disk where memory has no room for them.
-
-    Raises
-    ------
-    OSError
-        If there is no room on the disk either.
-    """
-    size = 8 * shape[0] * shape[1]
-    if size == 0:
-        return np.zeros(shape)
-    try:
-        _reserve(path, size)
-    except OSError:
-        path.unlink(missing_ok=True)
-        elsewhere = Path(tempfile.mkdtemp(prefix="trajet-")) / path.name
-        _reserve(elsewhere, size)
-        path.symlink_to(elsewhere)
-    return np.asarray(np.memmap(path, np.float64, "r+", shape=shape))
-
-
-def _reserve(path: Path, size: int) -> None:
-    """Make a file of this size that a write cannot find full."""
-    with path.open("xb") as file:
-        os.posix_fallocate(file.fileno(), 0, size)
 
 
 # The pass that this process works on, by its brief.

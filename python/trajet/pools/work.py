@@ -178,11 +178,13 @@ class Ledger:
         self.begin = time.time()
         self._clock = time.perf_counter()
         self._accounts: dict[tuple[int, int], Account] = {}
+        self._at_work: dict[int, float] = {}
         self._where: dict[int, dict[str, Any]] = {}
         self._spans: dict[int, list[tuple[float, float]]] = {}
         self._moves: dict[int, list[tuple[float, float]]] = {}
         self.tasks: list[dict[str, Any]] = []
         self.retried: list[dict[str, Any]] = []
+        self.repeated: list[dict[str, Any]] = []
         self.passes = 0
 
     def add(
@@ -203,9 +205,11 @@ class Ledger:
             worker, {"host": done.host, "process": done.process, **(where or {})}
         )
         threads = done.report["workers"]
+        longest = max(said["t_total"] for said in threads)
+        self._at_work[worker] = self._at_work.get(worker, 0.0) + longest
         for thread, said in enumerate(threads):
             account = self._accounts.setdefault((worker, thread), Account())
-            account.tasks += said["tasks"]
+            account.tasks += said["tasks"] > 0
             for name in (*COUNTS, *STAGES):
                 account.sums[name] = account.sums.get(name, 0) + said[name]
             account.sums["t_total"] = account.sums.get("t_total", 0.0) + said["t_total"]
@@ -226,7 +230,20 @@ class Ledger:
             }
         )
 
-    def retry(self, task: Task, error: BaseException) -> None:
+    def join(self, worker: int, threads: int, where: dict[str, Any]) -> None:
+        """Write down a worker, which may get no task."""
+        self._where.setdefault(worker, where)
+        for thread in range(threads):
+            none = dict.fromkeys((*COUNTS, *STAGES), 0.0)
+            self._accounts.setdefault((worker, thread), Account(sums=none))
+
+    def repeat(self, task: Task, worker: int, *, won: bool) -> None:
+        """Write down that `worker` did a late task as well, and whether it was first."""
+        self.repeated.append(
+            {"pass": self.passes, "task": task.number, "worker": worker, "won": won}
+        )
+
+    def retry(self, task: Task, error: BaseException | str) -> None:
         """Write down that a task is tried again."""
         self.retried.append({"pass": self.passes, "task": task.number, "error": str(error)})
 
@@ -241,9 +258,11 @@ class Ledger:
         """
         workers = []
         for (worker, thread), account in sorted(self._accounts.items()):
-            spans = self._spans[worker]
+            spans = self._spans.get(worker, [])
             known_spans = [*spans, *self._moves.get(worker, [])]
-            total = max(end for _, end in known_spans) - min(begin for begin, _ in known_spans)
+            total = 0.0
+            if known_spans:
+                total = max(end for _, end in known_spans) - min(begin for begin, _ in known_spans)
             at_work = _covered(spans)
             moving = _covered(known_spans) - at_work
             entry: dict[str, Any] = {
@@ -260,6 +279,8 @@ class Ledger:
             entry["t_comm"] += moving
             if "t_wait" not in (over or {}).get(worker, {}):
                 entry["t_wait"] += max(0.0, total - at_work - moving)
+            # Of a task that it shared with other threads, for those that took longer.
+            entry["t_wait"] += self._at_work.get(worker, 0.0) - account.sums.get("t_total", 0.0)
             known = sum(entry[name] for name in STAGES if name != "t_overhead")
             entry["t_overhead"] = max(0.0, total - known)
             entry["t_total"] = total
@@ -269,6 +290,7 @@ class Ledger:
             "tasks": sorted(self.tasks, key=lambda task: (task["pass"], task["task"])),
             "passes": self.passes,
             "retried": self.retried,
+            "repeated": self.repeated,
             "t_total": time.perf_counter() - self._clock,
             **entries,
         }

@@ -87,7 +87,7 @@ fn rows_have_the_same_bits_for_any_threads_and_tasks() {
         for frames in [
             Frames::all(1500),
             Frames::Strided { first: 1499, step: -7, count: 200 },
-            Frames::Listed((0..999).map(|k| k * 37 % 1500).collect()),
+            (0..999).map(|k| k * 37 % 1500).collect::<Vec<_>>().into(),
         ] {
             let result = |threads, task_frames| {
                 let pass = plan(request(&made, average), ATOMS).unwrap();
@@ -143,6 +143,46 @@ fn states_are_merged_in_the_order_of_frames() {
         let control = &mut Quiet::default();
         let run = run(&chain, &frames, pass_of(Order), budget(3, Some(1)), control);
         assert_eq!(run.unwrap().0.state, (0..n).map(|f| f as f64).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn parts_in_any_order_are_the_whole() {
+    let made = made(2000);
+    let chain = opened(&made);
+    let frames = Frames::Strided { first: 1999, step: -3, count: 600 };
+    let whole = |average| {
+        let pass = plan(request(&made, average), ATOMS).unwrap();
+        run(&chain, &frames, pass, budget(1, None), &mut Quiet::default()).unwrap().0
+    };
+    for average in [false, true] {
+        let mut pass = plan(request(&made, average), ATOMS).unwrap();
+        let output = loop {
+            let then = pass.then.take();
+            let leaves = Leaves::new(frames.len(), pass.atoms.len());
+            let width = pass.analysis.row_width();
+            let mut rows = vec![0.0; frames.len() * width];
+            let mut merger = Merger::new(leaves.len());
+            for run in tasks(&leaves, 0..leaves.len(), 1, Some(77)).into_iter().rev() {
+                let positions = leaves.frames_of(&run);
+                let part = Part { frames: &frames.slice(positions.clone()), leaves, run };
+                let rows = &mut rows[positions.start * width..positions.end * width];
+                let control = &mut Quiet::default();
+                let (states, report) =
+                    run_part(&chain, &pass, &part, rows, budget(2, Some(20)), control).unwrap();
+                assert_eq!(report.tasks.iter().map(|t| t.frames).sum::<usize>(), positions.len());
+                assert!(report.tasks.iter().all(|t| positions.contains(&t.first)));
+                for (node, state) in states {
+                    merger.add(node, state, |left, right| pass.analysis.merge(left, right));
+                }
+            }
+            let state = merger.into_whole().unwrap();
+            match then {
+                Some(then) => pass = then(state),
+                None => break Output { rows, row_width: width, state },
+            }
+        };
+        assert_eq!(output, whole(average));
     }
 }
 
