@@ -62,7 +62,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     place = ["--host", "127.0.0.1", "--scheduler-file", str(told)]
     alone = ["--nworkers", str(N_WORKERS), "--nthreads", "1", "--local-directory", str(folder)]
     with started("scheduler", "--port", "0", *place):
-        until(told.exists)
+        # It may be there and not be written yet.
+        until(lambda: told.exists() and told.read_text().rstrip().endswith("}"))
         address = json.loads(told.read_text())["address"]
         with started("worker", "--nanny", *place, *alone), Client(address) as client:
             client.wait_for_workers(N_WORKERS, timeout=PATIENCE)
