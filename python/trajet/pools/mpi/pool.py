@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import output
-from trajet._trajet import Reader, WorkerError
+from trajet._trajet import Pass, Reader, WorkerError
 from trajet.pools.elsewhere import Elsewhere
 from trajet.pools.mpi.link import Link, Word, library, link_of, pickled
 from trajet.pools.mpi.member import Lead, Member, Record, Told
@@ -25,6 +25,8 @@ Scheduling = Literal["dynamic", "static"]
 Gathering = Literal["shared", "one-sided", "collective"]
 # Tasks of a rank where they are handed out: enough to even out slow ones.
 _TASKS_PER_RANK = 16
+# Bytes of a task's rows, which a rank has in memory, whatever becomes of them.
+_ROW_BYTES = 2**26
 _T = TypeVar("_T")
 
 
@@ -48,8 +50,9 @@ class MpiPool:
     task_frames
         Frames of a task, rounded up to whole leaves.
     tasks_per_rank
-        Instead: tasks that there are for each rank; None for 16, or 1 where scheduling is static.
-        Neither changes a bit of a result.
+        Instead: tasks that there are for each rank; None for 16, or 1 where scheduling is static,
+        and for more where the rows of a task would be over 64 MiB. Neither changes a bit of a
+        result.
     scheduling
         "dynamic": a rank that has done its own part takes tasks of others, and does again what
         takes too long elsewhere. "static": every rank does its own part.
@@ -196,8 +199,11 @@ class MpiPool:
     def _run(
         self, reader: Reader, plan: Plan, frames: Frames, progress: Progress | None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
-        link, ledger = self._link, Ledger()
-        size = self._task_frames(n_frames_of(frames))
+        link, ledger, n_frames = self._link, Ledger(), n_frames_of(frames)
+
+        def size(pass_: Pass) -> int:
+            return self._task_frames(n_frames, pass_.row_width)
+
         rows_in = None if self.rows_in is None else Path(self.rows_in)
         with ExitStack() as stack:
             member = stack.enter_context(Member(link, self.threads))
@@ -210,7 +216,7 @@ class MpiPool:
                 frames,
                 ledger,
                 threads=self.threads,
-                make_tasks=lambda pass_: tasks_of(pass_, link.size, size),
+                make_tasks=lambda pass_: tasks_of(pass_, link.size, size(pass_)),
                 make_rows=keep.rows,
             ):
                 with member.clock("t_comm"):
@@ -219,7 +225,7 @@ class MpiPool:
                     told = Told(
                         brief=part.brief if told_of is None else None,
                         states=part.brief.states,
-                        task_frames=size,
+                        task_frames=size(part.pass_),
                         dynamic=self.scheduling == "dynamic",
                         way=keep.way,
                         ends=np.cumsum([len(text) for text in texts], dtype=np.int64),
@@ -237,12 +243,16 @@ class MpiPool:
         rows = part.rows if keep.file is None else np.load(keep.file, mmap_mode="r")
         return rows, state, self._report(ledger, records)
 
-    def _task_frames(self, n_frames: int) -> int | None:
+    def _task_frames(self, n_frames: int, width: int) -> int:
         """Return the frames of a task."""
         if self.task_frames is not None:
             return self.task_frames
-        per_rank = self.tasks_per_rank or (_TASKS_PER_RANK if self.scheduling == "dynamic" else 1)
-        return max(1, -(-n_frames // (per_rank * self._link.size)))
+        most = n_frames
+        per_rank = self.tasks_per_rank
+        if per_rank is None:
+            per_rank = _TASKS_PER_RANK if self.scheduling == "dynamic" else 1
+            most = _ROW_BYTES // (8 * max(1, width))
+        return max(1, min(-(-n_frames // (per_rank * self._link.size)), most))
 
     @property
     def _gathering(self) -> Gathering:
