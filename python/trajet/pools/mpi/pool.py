@@ -19,14 +19,12 @@ from trajet.pools.mpi.link import Link, Word, library, link_of, pickled
 from trajet.pools.mpi.member import Lead, Member, Record, Told
 from trajet.pools.pool import Frames, Plan, Progress, check_counts, n_frames_of
 from trajet.pools.shared import folder_in, in_memory, shared_rows
-from trajet.pools.work import Ledger, Task, Worker, passes, tasks_of
+from trajet.pools.work import Ledger, Task, Worker, most_frames, passes, tasks_of
 
 Scheduling = Literal["dynamic", "static"]
 Gathering = Literal["shared", "one-sided", "collective"]
 # Tasks of a rank where they are handed out: enough to even out slow ones.
 _TASKS_PER_RANK = 16
-# Bytes of a task's rows, which a rank has in memory, whatever becomes of them.
-_ROW_BYTES = 2**26
 _T = TypeVar("_T")
 
 
@@ -202,7 +200,7 @@ class MpiPool:
         link, ledger, n_frames = self._link, Ledger(), n_frames_of(frames)
 
         def size(pass_: Pass) -> int:
-            return self._task_frames(n_frames, pass_.row_width)
+            return self._task_frames(n_frames, most_frames(pass_))
 
         rows_in = None if self.rows_in is None else Path(self.rows_in)
         with ExitStack() as stack:
@@ -243,15 +241,13 @@ class MpiPool:
         rows = part.rows if keep.file is None else np.load(keep.file, mmap_mode="r")
         return rows, state, self._report(ledger, records)
 
-    def _task_frames(self, n_frames: int, width: int) -> int:
+    def _task_frames(self, n_frames: int, most: int) -> int:
         """Return the frames of a task."""
         if self.task_frames is not None:
             return self.task_frames
-        most = n_frames
-        per_rank = self.tasks_per_rank
-        if per_rank is None:
-            per_rank = _TASKS_PER_RANK if self.scheduling == "dynamic" else 1
-            most = _ROW_BYTES // (8 * max(1, width))
+        if self.tasks_per_rank is not None:
+            return max(1, -(-n_frames // (self.tasks_per_rank * self._link.size)))
+        per_rank = _TASKS_PER_RANK if self.scheduling == "dynamic" else 1
         return max(1, min(-(-n_frames // (per_rank * self._link.size)), most))
 
     @property
