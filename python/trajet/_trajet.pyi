@@ -100,6 +100,9 @@ def rdf_plan(
 def pack_chunks(
     vectors: NDArray[np.float32], chunk: tuple[int, int], *, level: int, threads: int
 ) -> list[tuple[int, int, int, bytes]]: ...
+def cells_of_vectors(
+    vectors: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]: ...
 def convert(
     reader: Reader,
     frames: Frames,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trajet import _trajet, h5md, mdanalysis, output
 from trajet._trajet import OutputError
@@ -59,6 +60,7 @@ def convert(
     topology: str | os.PathLike[str] | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
+    comm: h5md.Communicator | None = None,
 ) -> Conversion:
     """Write a trajectory, or some of its atoms and frames, to a file of any format.
 
@@ -95,6 +97,10 @@ def convert(
         None for all cores.
     progress
         Called with frames done and in total.
+    comm
+        H5MD: a communicator of mpi4py, whose ranks call this with the same arguments and write the
+        file together; an error of one is raised on all. All frames must have the velocities and
+        forces that are written; `progress` is called on rank 0.
 
     Raises
     ------
@@ -112,30 +118,44 @@ def convert(
     >>> tj.convert(traj.select("name CA"), "calpha.xtc", frames=slice(0, 50)).n_frames
     50
     """
-    selection = main_selection(source)
-    trajectory = selection.trajectory
     path = Path(path)
-    output.check(path, SUFFIXES)
-    if threads is not None and threads < 1:
-        raise ValueError(f"threads must be at least 1, not {threads}")
-    if path.resolve() in [own.resolve() for own in trajectory.paths]:
-        raise OutputError(f"{path}: is what would be read: give another name")
+    if comm is not None:
+        with h5md.together(comm):
+            if path.suffix.lower() not in HDF5 or (precision, double, topology) != (None,) * 3:
+                raise ValueError(
+                    f"{path}: ranks of MPI write H5MD, without precision, double or topology: end"
+                    " the name in .h5md, or leave comm= (--pool mpi) out"
+                )
+            selection, chosen, indices = _choose(source, path, frames, threads)
+            _check_absent(path, force=force)
+            first_frame = int(chosen[0])
+            velocities = velocities and _holds(selection.trajectory, first_frame, "velocities")
+            forces = forces and _holds(selection.trajectory, first_frame, "forces")
+        h5md.write_together(
+            path,
+            selection.trajectory,
+            comm,
+            frames=chosen,
+            atoms=indices,
+            velocities=velocities,
+            forces=forces,
+            compression=compression,
+            threads=threads,
+            progress=progress,
+        )
+        # Other machines may not see the file yet.
+        size = comm.bcast(path.stat().st_size if comm.rank == 0 else 0)
+        return Conversion(path, len(chosen), selection.n_atoms, size, (), None)
+    selection, chosen, indices = _choose(source, path, frames, threads)
+    trajectory = selection.trajectory
     if topology is not None:
         _check_topology(Path(topology), selection, force=force)
     numbers = resolve_frames(frames, trajectory.n_frames, trajectory.label)
-    chosen = trajectory.frame_numbers(frames)
-    if len(chosen) == 0:
-        raise ValueError(f"{path}: there is no frame to write: choose some")
-    every = np.arange(trajectory.n_atoms)
-    indices = None if np.array_equal(selection.indices, every) else selection.indices
     report = None
     if path.suffix.lower() in HDF5:
         if precision is not None or double is not None:
             raise ValueError(f"{path}: precision and double are of other formats")
-        if path.exists() and not force:
-            raise OutputError(
-                f"{path}: is there already: give another name, or force=True (--force)"
-            )
+        _check_absent(path, force=force)
         first_frame = int(chosen[0])
         h5md.write(
             path,
@@ -184,12 +204,39 @@ def convert(
     return Conversion(path, len(chosen), selection.n_atoms, size, remarks, report)
 
 
+def _choose(
+    source: Trajectory | Selection | Any, path: Path, frames: FrameChoice, threads: int | None
+) -> tuple[Selection, NDArray[np.int64], NDArray[np.int64] | None]:
+    """Return what is to be written: the selection, frame numbers, and indices of some atoms."""
+    selection = main_selection(source)
+    trajectory = selection.trajectory
+    output.check(path, SUFFIXES)
+    if threads is not None and threads < 1:
+        raise ValueError(f"threads must be at least 1, not {threads}")
+    if path.resolve() in [own.resolve() for own in trajectory.paths]:
+        raise OutputError(f"{path}: is what would be read: give another name")
+    chosen = trajectory.frame_numbers(frames)
+    if len(chosen) == 0:
+        raise ValueError(f"{path}: there is no frame to write: choose some")
+    every = np.arange(trajectory.n_atoms)
+    return (
+        selection,
+        chosen,
+        None if np.array_equal(selection.indices, every) else selection.indices,
+    )
+
+
+def _check_absent(path: Path, *, force: bool) -> None:
+    """Refuse to replace what is there, unless that is asked for."""
+    if path.exists() and not force:
+        raise OutputError(f"{path}: is there already: give another name, or force=True (--force)")
+
+
 def _check_topology(path: Path, selection: Selection, *, force: bool) -> None:
     """Make sure that a structure can be written, before any work."""
     _ = selection.atoms
     output.check(path, (path.suffix.lower(),))
-    if path.exists() and not force:
-        raise OutputError(f"{path}: is there already: give another name, or force=True (--force)")
+    _check_absent(path, force=force)
     mdanalysis.check_structure(path)
 
 

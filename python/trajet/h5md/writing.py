@@ -92,13 +92,107 @@ def write(
     >>> tj.open(None, "calpha.h5md")
     <Trajectory calpha.h5md: 98 frames of 214 atoms>
     """
+    request = prepare(
+        path, trajectory, frames, atoms, velocities, forces, compression, chunk, threads
+    )
+    numbers, n_atoms, packing = request.numbers, request.n_atoms, request.packing
+    with output.beside(request.path) as own, h5py(str(path)).File(own, "w") as file:
+        group = head(file, author)
+        series = {name: _Series(group, name, request) for name in request.fields}
+        boxes = []
+        for begin in range(0, len(numbers), size := packing.batch(n_atoms)):
+            here = numbers[begin : begin + size]
+            for name, one in series.items():
+                values, got = request.read(name, here)
+                there = _there(values, got["counts"]["empty_frames"])
+                if name == "positions":
+                    boxes.append(box_vectors(got["cells"], got["turned"]))
+                    if not there.all():
+                        raise request.lacking(name, here[~there][0])
+                one.add(values, there, got["steps"], got["times"])
+            if progress is not None:
+                progress(begin + len(here), len(numbers))
+        for name, one in series.items():
+            if one.n_rows + len(one.rest) == 0:
+                raise FormatError(
+                    f"{trajectory.path}: none of the {len(numbers)} frames has {name}: write"
+                    " positions only"
+                )
+            one.close(series["positions"])
+        write_box(group, np.concatenate(boxes))
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be written, and how.
+
+    Attributes
+    ----------
+    path
+        Where to.
+    trajectory, numbers, indices
+        Of which frames and atoms; no indices for all of them.
+    fields
+        "positions" first, and what else of its frames.
+    packing
+        How they become chunks.
+    """
+
+    path: Path
+    trajectory: "Trajectory"
+    numbers: NDArray[np.int64]
+    indices: NDArray[np.int64] | None
+    fields: tuple[str, ...]
+    packing: "Packing"
+
+    @property
+    def n_atoms(self) -> int:
+        """Atoms of each frame."""
+        return self.trajectory.n_atoms if self.indices is None else len(self.indices)
+
+    @property
+    def chunk(self) -> tuple[int, int]:
+        """Frames and atoms of a chunk."""
+        return self.packing.frames, min(self.packing.atoms, self.n_atoms)
+
+    def read(
+        self, name: str, numbers: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        """Return vectors of frames, NaN where there are none, and what else the reader says."""
+        values = np.empty((len(numbers), self.n_atoms, 3), np.float32)
+        return values, self.trajectory.reader.read(numbers, self.indices, values, name)
+
+    def pack(self, values: NDArray[np.float32]) -> list[tuple[int, int, int, bytes]]:
+        """Return the chunks of frames: first frame and atom, skipped filters, bytes."""
+        packing = self.packing
+        return _trajet.pack_chunks(values, self.chunk, level=packing.level, threads=packing.threads)
+
+    def lacking(self, name: str, frame: int) -> FormatError:
+        """Return what is to be said of a frame without what is to be written."""
+        return FormatError(
+            f"{self.trajectory.path}: frame {frame} has no {name}: choose frames that have"
+        )
+
+
+def prepare(
+    path: str | os.PathLike[str],
+    trajectory: "Trajectory",
+    frames: "FrameChoice",
+    atoms: "AtomChoice | None",
+    velocities: bool,
+    forces: bool,
+    compression: int | None,
+    chunk: tuple[int, int] | None,
+    threads: int | None,
+) -> Request:
+    """Check what `write` is asked for, before any work; see there."""
     path = Path(path)
     output.check(path, SUFFIXES)
     if compression is not None and not 1 <= compression <= 9:
         raise ValueError(f"compression goes from 1 to 9, or is None, not {compression}")
     if threads is not None and threads < 1:
         raise ValueError(f"threads must be at least 1, not {threads}")
-    module = h5py(f"{path} cannot be written")
+    h5py(f"{path} cannot be written")
     indices = None if atoms is None else trajectory.select(atoms).indices
     numbers = trajectory.frame_numbers(frames)
     steps = trajectory.steps[numbers]
@@ -110,40 +204,13 @@ def write(
             " ascending order, or a run without its repeated part"
         )
     n_atoms = trajectory.n_atoms if indices is None else len(indices)
-    packing = _Packing(
+    packing = Packing(
         *(chunk or default_chunk(n_atoms, len(numbers))),
         compression or 0,
         threads or _trajet.available_threads(),
     )
-    fields = ["positions", *["velocities"] * velocities, *["forces"] * forces]
-    with output.beside(path) as own, module.File(own, "w") as file:
-        group = _head(file, author)
-        series = {name: _Series(group, name, n_atoms, packing) for name in fields}
-        boxes = []
-        for begin in range(0, len(numbers), size := packing.batch(n_atoms)):
-            here = numbers[begin : begin + size]
-            for name, one in series.items():
-                values = np.empty((len(here), n_atoms, 3), np.float32)
-                got = trajectory.reader.read(here, indices, values, name)
-                there = _there(values, got["counts"]["empty_frames"])
-                if name == "positions":
-                    boxes.append(_vectors(got["cells"], got["turned"]))
-                    if not there.all():
-                        raise FormatError(
-                            f"{trajectory.path}: frame {here[~there][0]} has no positions: choose"
-                            " frames that have"
-                        )
-                one.add(values, there, got["steps"], got["times"])
-            if progress is not None:
-                progress(begin + len(here), len(numbers))
-        for name, one in series.items():
-            if one.n_rows + len(one.rest) == 0:
-                raise FormatError(
-                    f"{trajectory.path}: none of the {len(numbers)} frames has {name}: write"
-                    " positions only"
-                )
-            one.close(series["positions"])
-        _box(group, np.concatenate(boxes))
+    fields = ("positions", *["velocities"] * velocities, *["forces"] * forces)
+    return Request(path, trajectory, numbers, indices, fields, packing)
 
 
 def default_chunk(n_atoms: int, n_frames: int) -> tuple[int, int]:
@@ -156,7 +223,7 @@ def default_chunk(n_atoms: int, n_frames: int) -> tuple[int, int]:
 
 
 @dataclass(frozen=True)
-class _Packing:
+class Packing:
     """How frames become chunks."""
 
     frames: int
@@ -179,27 +246,45 @@ class _Packing:
         return self.frames * min(rows, max(1, _MOST_BATCH_BYTES // row))
 
 
+def create(group: Any, name: str, n_frames: int, request: Request) -> Any:
+    """Make an element of H5MD, and return the dataset of its vectors, which may grow."""
+    element, unit = _UNITS[name]
+    level = request.packing.level
+    packed = {"compression": "gzip", "compression_opts": level, "shuffle": True}
+    values = group.create_dataset(
+        f"{element}/value",
+        shape=(n_frames, request.n_atoms, 3),
+        maxshape=(None, request.n_atoms, 3),
+        chunks=(*request.chunk, 3),
+        dtype="<f4",
+        **(packed if level else {}),
+    )
+    values.attrs["unit"] = unit
+    return values
+
+
+def write_rows(element: Any, steps: NDArray[np.int64], times: NDArray[np.float64]) -> None:
+    """Write when the rows of an element were written."""
+    element.create_dataset("step", data=steps)
+    element.create_dataset("time", data=times).attrs["unit"] = "ps"
+
+
+def share_rows(element: Any, other: Any) -> None:
+    """Give an element the steps and times of another, as specified: one dataset, two names."""
+    for name in ("step", "time"):
+        element[name] = other[name]
+
+
 class _Series:
     """A growing dataset of vectors."""
 
-    def __init__(self, group: Any, name: str, n_atoms: int, packing: _Packing) -> None:
-        self.name, unit = _UNITS[name]
-        self.group = group.create_group(self.name)
-        self.packing = packing
-        packed = {"compression": "gzip", "compression_opts": packing.level, "shuffle": True}
-        atoms = min(packing.atoms, n_atoms)
-        self.values = self.group.create_dataset(
-            "value",
-            shape=(0, n_atoms, 3),
-            maxshape=(None, n_atoms, 3),
-            chunks=(packing.frames, atoms, 3),
-            dtype="<f4",
-            **(packed if packing.level else {}),
-        )
-        self.values.attrs["unit"] = unit
-        self.chunk = (packing.frames, atoms)
+    def __init__(self, group: Any, name: str, request: Request) -> None:
+        self.request = request
+        self.values = create(group, name, 0, request)
+        self.group = self.values.parent
+        self.name = _UNITS[name][0]
         self.n_rows = 0
-        self.rest = np.empty((0, n_atoms, 3), np.float32)
+        self.rest = np.empty((0, request.n_atoms, 3), np.float32)
         self.steps: list[NDArray[np.int64]] = []
         self.times: list[NDArray[np.float64]] = []
 
@@ -217,7 +302,7 @@ class _Series:
             values = values[there]
         if len(self.rest):
             values = np.concatenate((self.rest, values))
-        whole = len(values) // self.chunk[0] * self.chunk[0]
+        whole = len(values) // self.request.chunk[0] * self.request.chunk[0]
         self._write(values[:whole])
         self.rest = values[whole:].copy()
 
@@ -226,10 +311,7 @@ class _Series:
         if not len(values):
             return
         self.values.resize(self.n_rows + len(values), axis=0)
-        level, threads = self.packing.level, self.packing.threads
-        for frame, atom, skipped, packed in _trajet.pack_chunks(
-            values, self.chunk, level=level, threads=threads
-        ):
+        for frame, atom, skipped, packed in self.request.pack(values):
             self.values.id.write_direct_chunk((self.n_rows + frame, atom, 0), packed, skipped)
         self.n_rows += len(values)
 
@@ -238,17 +320,14 @@ class _Series:
         self._write(self.rest)
         steps, times = np.concatenate(self.steps), np.concatenate(self.times)
         if self is not positions and self.n_rows == positions.n_rows:
-            # One dataset of two names, as the specification wants it.
-            for name in ("step", "time"):
-                self.group[name] = positions.group[name]
+            share_rows(self.group, positions.group)
             return
         if self is not positions and not (np.diff(positions.group["step"][()]) > 0).all():
             raise ValueError(
                 f"some frames have no {self.name}, and the steps of others are equal: nobody could"
                 " tell which belong together; choose frames that have all"
             )
-        self.group.create_dataset("step", data=steps)
-        self.group.create_dataset("time", data=times).attrs["unit"] = "ps"
+        write_rows(self.group, steps, times)
 
 
 def _there(values: NDArray[np.float32], n_empty: int) -> NDArray[np.bool_]:
@@ -258,7 +337,7 @@ def _there(values: NDArray[np.float32], n_empty: int) -> NDArray[np.bool_]:
     return np.asarray(~np.isnan(values).all(axis=(1, 2)))
 
 
-def _head(file: Any, author: str) -> Any:
+def head(file: Any, author: str) -> Any:
     """Write who made the file, and return the group of particles."""
     head = file.create_group("h5md")
     head.attrs["version"] = np.array([1, 1], np.int32)
@@ -269,7 +348,7 @@ def _head(file: Any, author: str) -> Any:
     return file.create_group("particles/trajectory")
 
 
-def _box(group: Any, vectors: NDArray[np.float64]) -> None:
+def write_box(group: Any, vectors: NDArray[np.float64]) -> None:
     """Write box vectors, one box a frame; those of frames without are of no size."""
     box = group.create_group("box")
     box.attrs["dimension"] = 3
@@ -280,11 +359,12 @@ def _box(group: Any, vectors: NDArray[np.float64]) -> None:
     vectors[absent] = 0
     edges = box.create_group("edges")
     edges.create_dataset("value", data=vectors).attrs["unit"] = "Angstrom"
-    for name in ("step", "time"):
-        edges[name] = group[f"position/{name}"]
+    share_rows(edges, group["position"])
 
 
-def _vectors(cells: NDArray[np.float64], turned: NDArray[np.float64] | None) -> NDArray[np.float64]:
+def box_vectors(
+    cells: NDArray[np.float64], turned: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
     """Return box vectors, `(n, 3, 3)`: the first along x, the second in the plane of x and y.
 
     Those that are `turned` are taken as they are; others are NaN there.

@@ -1,0 +1,216 @@
+"""H5MD written by the ranks of MPI together: each reads, packs and writes chunks of its own.
+
+HDF5's library alone knows how a file is laid out, and rank 0 alone talks to it: it makes the tables
+and gives the place of each chunk, whose bytes the rank that packed it writes there. So every rank
+packs on its threads, which HDF5's own parallel writing does not, and any build of h5py will do.
+"""
+
+import contextlib
+import io
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import output
+from trajet.h5md.library import h5py
+from trajet.h5md.ranks import Communicator, shares, together
+from trajet.h5md.writing import (
+    Request,
+    box_vectors,
+    create,
+    head,
+    prepare,
+    share_rows,
+    write_box,
+    write_rows,
+)
+
+if TYPE_CHECKING:
+    from trajet.trajectory import AtomChoice, FrameChoice, Trajectory
+
+# No two ranks write to the same page: clients of network file systems may write pages whole, over
+# what another rank has put into them.
+_PAGE = 4096
+# First row and atom, skipped filters and size of a chunk.
+_Chunk = tuple[int, int, int, int]
+
+
+def write_together(
+    path: str | os.PathLike[str],
+    trajectory: "Trajectory",
+    comm: Communicator,
+    *,
+    frames: "FrameChoice" = None,
+    atoms: "AtomChoice | None" = None,
+    velocities: bool = False,
+    forces: bool = False,
+    compression: int | None = None,
+    chunk: tuple[int, int] | None = None,
+    threads: int | None = None,
+    author: str = "N/A",
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
+    """Write frames of a trajectory as H5MD, on all ranks of a communicator.
+
+    Every rank calls this with the same arguments, and its own open trajectory. The file has the
+    values, chunks and attributes of `trajet.h5md.write`. It must lie where all ranks can write it.
+
+    Parameters
+    ----------
+    comm
+        A communicator of mpi4py.
+    threads
+        Threads that pack chunks, of each rank; None for all cores that it may use.
+    progress
+        Called on rank 0 with the frames that all ranks have written, and in total.
+    path, trajectory, frames, atoms, velocities, forces, compression, chunk, author
+        As for `trajet.h5md.write`.
+
+    Raises
+    ------
+    FormatError
+        If a frame lacks what is to be written: velocities and forces, too, are of all frames.
+    MissingPackageError, OutputError, ValueError, FormatError
+        As for `trajet.h5md.write`. An error of one rank is raised on all; nothing is left behind.
+    """
+    with together(comm), contextlib.ExitStack() as stack:
+        own, tables = None, None
+        with together(comm):
+            request = prepare(
+                path, trajectory, frames, atoms, velocities, forces, compression, chunk, threads
+            )
+            if comm.rank == 0:
+                own = stack.enter_context(output.beside(request.path))
+                tables = stack.enter_context(_Tables(own, author, request))
+        own = comm.bcast(own)
+        with together(comm):
+            data = stack.enter_context(own.open("r+b", buffering=0))
+        boxes = comm.gather(_write_chunks(request, comm, data.fileno(), tables, progress))
+        # Before rank 0 gives the file its name.
+        with together(comm):
+            os.fsync(data.fileno())
+        if tables is not None:
+            tables.finish(np.concatenate(boxes))
+
+
+def _write_chunks(
+    request: Request,
+    comm: Communicator,
+    file: int,
+    tables: "_Tables | None",
+    progress: Callable[[int, int], None] | None,
+) -> NDArray[np.float64]:
+    """Write the chunks of this rank; return the boxes of its frames."""
+    n_frames = len(request.numbers)
+    call = request.packing.batch(request.n_atoms)
+    plan = shares(n_frames, comm.size, unit=request.chunk[0], call=call)
+    boxes = [np.empty((0, 3, 3))]
+    done = 0
+    for k, here in enumerate(plan[comm.rank]):
+        done += sum(len(calls[k]) for calls in plan)
+        for name in request.fields:
+            packed: list[tuple[int, int, int, bytes]] = []
+            with together(comm):
+                if here:
+                    values, got = _whole(request, name, request.numbers[here.start : here.stop])
+                    if name == "positions":
+                        boxes.append(box_vectors(got["cells"], got["turned"]))
+                    packed = request.pack(values)
+            told = [(here.start + row, *others, len(held)) for row, *others, held in packed]
+            chunks, places = comm.gather(told), None
+            with together(comm):
+                if tables is not None:
+                    places = [[tables.place(name, *chunk) for chunk in one] for one in chunks]
+            places = comm.scatter(places)
+            with together(comm):
+                for at, (*_, held) in zip(places, packed, strict=True):
+                    _write_at(file, at, held)
+                if tables is not None and progress is not None and name == request.fields[-1]:
+                    progress(done, n_frames)
+    return np.concatenate(boxes)
+
+
+def _whole(
+    request: Request, name: str, numbers: NDArray[np.int64]
+) -> tuple[NDArray[np.float32], dict[str, Any]]:
+    """Return vectors of frames that all have them, and what else the reader says."""
+    values, got = request.read(name, numbers)
+    if got["counts"]["empty_frames"]:
+        empty = np.isnan(values).all(axis=(1, 2))
+        raise request.lacking(name, numbers[empty][0])
+    return values, got
+
+
+def _write_at(file: int, at: int, held: bytes) -> None:
+    """Write bytes to their place in a file."""
+    rest = memoryview(held)
+    while rest:
+        n = os.pwrite(file, rest, at)
+        at, rest = at + n, rest[n:]
+
+
+class _Tables:
+    """A file that HDF5 lays out, and whose chunks are written by others."""
+
+    def __init__(self, path: Path, author: str, request: Request) -> None:
+        self.request = request
+        self.file = h5py(str(request.path)).File(
+            _SparseFile(path, "r+"),
+            "w",
+            alignment_threshold=1,
+            alignment_interval=_PAGE,
+        )
+        self.group = head(self.file, author)
+        n_frames = len(request.numbers)
+        self.values = {name: create(self.group, name, n_frames, request) for name in request.fields}
+        self.zeros = memoryview(b"")
+
+    def __enter__(self) -> "_Tables":
+        """Return itself."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Write what HDF5 still holds; where something failed already, that is the error."""
+        with contextlib.suppress(*((Exception,) if kind else ())):
+            self.file.close()
+
+    def place(self, name: str, row: int, atom: int, skipped: int, size: int) -> int:
+        """Return where the bytes of a chunk go, which HDF5 takes for written."""
+        if len(self.zeros) < size:
+            self.zeros = memoryview(bytes(size))
+        at = (row, atom, 0)
+        dataset = self.values[name].id
+        dataset.write_direct_chunk(at, self.zeros[:size], skipped)
+        place: int = dataset.get_chunk_info_by_coord(at).byte_offset
+        return place
+
+    def finish(self, boxes: NDArray[np.float64]) -> None:
+        """Write what else belongs to the frames."""
+        trajectory, numbers = self.request.trajectory, self.request.numbers
+        elements = [dataset.parent for dataset in self.values.values()]
+        write_rows(elements[0], trajectory.steps[numbers], trajectory.times[numbers])
+        for element in elements[1:]:
+            share_rows(element, elements[0])
+        write_box(self.group, boxes)
+
+
+class _SparseFile(io.FileIO):
+    """A new file, into which zeros are not written where nothing was written so far.
+
+    They are read there anyway. So HDF5 may write zeros for the chunks of other ranks at no cost.
+    """
+
+    end = 0
+
+    def write(self, data: Any) -> int:
+        """Write bytes where the file stands; zeros behind all that was written are left out."""
+        at = self.tell()
+        if at >= self.end and not np.frombuffer(data, np.uint8).any():
+            return len(data)
+        _write_at(self.fileno(), at, data)
+        self.end = max(self.end, at + len(data))
+        return len(data)
