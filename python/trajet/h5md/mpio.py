@@ -22,7 +22,7 @@ from trajet import _trajet
 from trajet._trajet import FormatError, FrameError, SelectionError, StaleIndexError
 from trajet.h5md.library import parallel_h5py
 from trajet.h5md.ranks import Communicator, together
-from trajet.h5md.tables import describe
+from trajet.h5md.tables import describe, is_hdf5
 
 # What lies between wanted atoms and is read over: a quarter of a request, as in other files.
 _GAP_BYTES = 2**16
@@ -232,6 +232,10 @@ class MpioFrames:
 
 def _look(path: Path, **options: Any) -> dict[str, Any]:
     """Return what the ranks need to know of a file, after all checks of the native reader."""
+    # What is not there is not HDF5 either.
+    path.stat()
+    if not is_hdf5(path):
+        raise FormatError(f"{path}: is no HDF5 file: convert it to .h5md, or read it with open()")
     found = describe(path, **options)
     series = found["positions"]
     if series is None:

@@ -158,8 +158,9 @@ class _Tables:
 
     def __init__(self, path: Path, author: str, request: Request) -> None:
         self.request = request
+        self.held = _SparseFile(path, "r+")
         self.file = h5py(str(request.path)).File(
-            _SparseFile(path, "r+"),
+            self.held,
             "w",
             alignment_threshold=1,
             alignment_interval=_PAGE,
@@ -174,9 +175,10 @@ class _Tables:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Write what HDF5 still holds; where something failed already, that is the error."""
-        with contextlib.suppress(*((Exception,) if kind else ())):
-            self.file.close()
+        """Close the file; where something failed, without what HDF5 still wants to write to it."""
+        self.held.given_up = kind is not None
+        self.file.close()
+        self.held.close()
 
     def place(self, name: str, row: int, atom: int, skipped: int, size: int) -> int:
         """Return where the bytes of a chunk go, which HDF5 takes for written."""
@@ -196,21 +198,29 @@ class _Tables:
         for element in elements[1:]:
             share_rows(element, elements[0])
         write_box(self.group, boxes)
+        # Old versions of HDF5 end the process some time after a file could not be closed.
+        self.file.flush()
 
 
 class _SparseFile(io.FileIO):
     """A new file, into which zeros are not written where nothing was written so far.
 
     They are read there anyway. So HDF5 may write zeros for the chunks of other ranks at no cost.
+    A file that is given up stays as it is, whatever is written to it.
     """
 
     end = 0
+    given_up = False
 
     def write(self, data: Any) -> int:
         """Write bytes where the file stands; zeros behind all that was written are left out."""
         at = self.tell()
-        if at >= self.end and not np.frombuffer(data, np.uint8).any():
+        if self.given_up or (at >= self.end and not np.frombuffer(data, np.uint8).any()):
             return len(data)
         _write_at(self.fileno(), at, data)
         self.end = max(self.end, at + len(data))
         return len(data)
+
+    def truncate(self, size: int | None = None) -> int:
+        """Give the file another size."""
+        return self.tell() if self.given_up else super().truncate(size)

@@ -1,0 +1,200 @@
+"""HDF5 on ranks of MPI, with an h5py that knows MPI: `make test-mpio`.
+
+Each test starts its own ranks: a rank that fails must not leave the tests waiting.
+"""
+
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+import trajet as tj
+from golden_files import Adk
+from made_files import random_vectors
+from made_hdf5 import (
+    LAYOUTS,
+    N_ATOMS,
+    N_FRAMES,
+    tables_of,
+    write_as_gromacs,
+    write_h5md,
+    write_with_mdanalysis,
+)
+from MDAnalysisTests import datafiles
+
+HERE = Path(__file__).parent
+MPIEXEC = os.environ.get("MPIEXEC", "mpiexec.mpich")
+POSITIONS = np.array([random_vectors(N_ATOMS, seed=k) for k in range(N_FRAMES)], np.float32)
+
+
+def ranks(
+    size: int, *command: str | Path, code: int | None = 0
+) -> "subprocess.CompletedProcess[str]":
+    """Run a command of Python on ranks."""
+    done = subprocess.run(
+        [MPIEXEC, "-n", str(size), sys.executable, *map(str, command)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert code is None or done.returncode == code, done.stdout + done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory, adk: Adk) -> list[Path]:
+    """Every layout, kind of number, box and unit; of other programs, and of ours."""
+    folder = tmp_path_factory.mktemp("files")
+    made = [
+        write_h5md(folder / f"{name}.h5md", POSITIONS, layout=layout)
+        for name, layout in LAYOUTS.items()
+    ]
+    for k, kind in enumerate((">f4", "<f8", ">f8")):
+        layout = LAYOUTS["odd shuffled" if k else "contiguous"]
+        made.append(write_h5md(folder / f"{k}.h5md", POSITIONS.astype(kind), layout=layout))
+    edges = np.tile(np.eye(3) * 4, (N_FRAMES, 1, 1))
+    edges[:, 1, 0] = np.linspace(0, 1, N_FRAMES)
+    edges[2] = [[0, 4, 0], [5, 0, 0], [0, 0, 6]]
+    made.append(write_h5md(folder / "turned.h5md", POSITIONS, edges=edges))
+    made.append(write_h5md(folder / "fixed.h5md", POSITIONS, edges=np.eye(3), edges_of="edges"))
+    made.append(write_h5md(folder / "two.h5md", POSITIONS[:2], unit="pm"))
+    made.append(write_h5md(folder / "unitless.h5md", POSITIONS, unit=None))
+    grown = write_h5md(folder / "grown.h5md", POSITIONS, layout=LAYOUTS["growing"])
+    with h5py.File(grown, "r+") as file:
+        group = file["particles/trajectory/position"]
+        group["value"].resize(N_FRAMES + 9, axis=0)
+    made.append(grown)
+    made.append(write_as_gromacs(folder / "gromacs.h5md", POSITIONS))
+    mdtraj = folder / "mdtraj.h5"
+    with h5py.File(mdtraj, "w") as file:
+        file.attrs["conventions"] = "Pande"
+        file["coordinates"] = POSITIONS
+        file["coordinates"].attrs["units"] = "nanometers"
+        file["cell_lengths"] = np.full((N_FRAMES, 3), 4, np.float32)
+        file["cell_angles"] = np.full((N_FRAMES, 3), 80, np.float32)
+    made.append(mdtraj)
+    made.append(write_with_mdanalysis(folder / "mdanalysis.h5md"))
+    made.append(write_with_mdanalysis(folder / "gzip.h5md", compression="gzip"))
+    made.append(Path(datafiles.H5MD_xvf))
+    ours = tj.open(None, adk.xtc, sidecar=False)
+    for name, compression in (("plain.h5md", None), ("packed.h5md", 2)):
+        tj.convert(ours, folder / name, compression=compression)
+        made.append(folder / name)
+    return made
+
+
+@pytest.mark.parametrize("size", [1, 4])
+def test_ranks_read_what_one_process_reads(files: list[Path], size: int) -> None:
+    """Bit for bit, independently and collectively, also where some ranks have no frames."""
+    done = ranks(size, "-m", "mpi4py", HERE / "ranks_read.py", *files)
+    assert done.stdout == f"{len(files)} files on {size} ranks: equal\n"
+
+
+def test_what_cannot_be_read_is_refused_on_all_ranks(tmp_path: Path) -> None:
+    """Chunks that were never written, damage, and what is no trajectory; never zeros."""
+    holes = write_h5md(tmp_path / "holes.h5md", POSITIONS, layout=LAYOUTS["growing"])
+    with h5py.File(holes, "r+") as file:
+        group = file["particles/trajectory/position"]
+        n = N_FRAMES + 20
+        group["value"].resize(n, axis=0)
+        del group["step"], group["time"]
+        group["step"], group["time"] = np.arange(n), np.arange(n) * 1.0
+        group["time"].attrs["unit"] = "ps"
+    cut = tmp_path / "cut.h5md"
+    cut.write_bytes(holes.read_bytes()[:-3000])
+    text = tmp_path / "text.h5md"
+    text.write_text("no HDF5")
+    for path, kind in (
+        (holes, "TruncatedError"),
+        (cut, "TruncatedError"),
+        (text, "FormatError"),
+        (tmp_path / "none.h5md", "FileNotFoundError"),
+    ):
+        lines = ranks(4, HERE / "ranks_fail.py", "read", path).stdout.splitlines()
+        assert len(lines) == 4
+        assert len(set(lines)) == 1
+        assert lines[0].startswith(kind)
+        assert path.name in lines[0]
+
+
+@pytest.mark.parametrize("options", [(), ("--compression", "2"), ("--select", "name CA")])
+def test_ranks_write_what_one_process_writes(
+    adk: Adk, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    """Every value, attribute and chunk, by the command."""
+    alone, together = tmp_path / "alone.h5md", tmp_path / "together.h5md"
+    command = ("-m", "trajet", "convert", adk.xtc, "--topology", adk.psf, *options)
+    ranks(1, *command, alone)
+    said = ranks(4, *command, together, "--pool", "mpi", "--threads", "1").stdout
+    assert said.count("98 frames of") == 1
+    assert tables_of(together) == tables_of(alone)
+    assert sorted(p.name for p in tmp_path.iterdir()) == [alone.name, together.name]
+
+
+def test_velocities_forces_and_boxes(tmp_path: Path) -> None:
+    """Of a file that has them all."""
+    alone, together = tmp_path / "alone.h5md", tmp_path / "together.h5md"
+    command = ("-m", "trajet", "convert", datafiles.TRR_sub_sol, "--compression", "1")
+    ranks(1, *command, alone)
+    ranks(3, *command, together, "--pool", "mpi")
+    assert tables_of(together) == tables_of(alone)
+
+
+@pytest.mark.parametrize("how", ["allocate", "write"])
+def test_a_full_disk_ends_all_ranks(adk: Adk, tmp_path: Path, how: str) -> None:
+    """Whichever rank meets it, all raise it, and nothing is left."""
+    out = tmp_path / "out.h5md"
+    lines = ranks(4, HERE / "ranks_fail.py", how, adk.xtc, out).stdout.splitlines()
+    assert len(lines) == 4
+    assert len(set(lines)) == 1
+    assert lines[0].startswith("OutputError")
+    assert "File too large" in lines[0]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_line_says_what_is_wrong(adk: Adk, tmp_path: Path) -> None:
+    """Not as many as there are ranks; and the code is 1."""
+    out = tmp_path / "out.h5md"
+    out.write_text("precious")
+    for arguments, words in (
+        ((adk.xtc, out), "is there already"),
+        ((tmp_path / "none.xtc", tmp_path / "new.h5md"), "none.xtc"),
+        ((adk.xtc, tmp_path / "new.dcd"), "write H5MD"),
+    ):
+        done = ranks(3, "-m", "trajet", "convert", *arguments, "--pool", "mpi", code=1)
+        assert done.stderr.count("trajet: ") == 1
+        assert words in done.stderr
+    assert out.read_text() == "precious"
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_a_rank_that_is_killed_ends_all(long_adk: Adk, tmp_path: Path) -> None:
+    """At random moments: no file has the name, and no rank goes on."""
+    out = tmp_path / "out.h5md"
+    code = (
+        "import os, sys, trajet as tj; from mpi4py import MPI; from trajet import h5md\n"
+        "traj = tj.open(None, sys.argv[1], sidecar=False)\n"
+        "print(os.getpid(), flush=True)\n"
+        "h5md.write_together(sys.argv[2], traj, MPI.COMM_WORLD, frames=[0] * 20000)\n"
+    )
+    drawn = random.Random(4)
+    for _ in range(4):
+        job = subprocess.Popen(
+            [MPIEXEC, "-n", "3", sys.executable, "-c", code, str(long_adk.xtc), str(out)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        assert job.stdout is not None
+        running = [int(job.stdout.readline()) for _ in range(3)]
+        time.sleep(drawn.uniform(0, 0.6))
+        os.kill(drawn.choice(running), 9)
+        assert job.wait(timeout=60) != 0
+        assert not out.exists()
+        assert not any(Path(f"/proc/{one}").exists() for one in running)
