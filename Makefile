@@ -1,5 +1,6 @@
 # make demo   the main job on a real trajectory: a table, a plot, a CSV and a report
 # make test   every gate and test
+# make test-mpio  HDF5 on ranks of MPI, with an h5py that it builds; not part of make test
 # make wheel  a wheel for any x86-64 Linux, tried in an environment without Rust
 # make bench  trajet beside its peers and its limits, in one run; QUICK=1: short files, no record
 # All of them install what they need into .venv and work again when called again.
@@ -10,7 +11,7 @@ BIN := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: demo test wheel bench gates rust-tests fuzz fuzz-again fuzz-corpus fuzz-tools python-tests tools clean
+.PHONY: demo test test-mpio wheel bench gates rust-tests fuzz fuzz-again fuzz-corpus fuzz-tools python-tests tools clean
 .DELETE_ON_ERROR:
 
 demo: .venv/.made-built
@@ -85,6 +86,17 @@ fuzz-tools:
 python-tests: .venv/.made-built .venv/.made-test-tools
 	$(BIN)/python -m pytest
 
+# Wheels of h5py know no MPI: it is built, in an environment of its own, with the MPICH of Debian.
+MPIO := .venv-mpio/bin/python
+test-mpio: .venv-mpio/.made
+	MPIEXEC=mpiexec.mpich $(MPIO) -m pytest tests/mpio
+
+.venv-mpio/.made: .venv/.made-built packaging/parallel_h5py.sh
+	PYTHON=$(PYTHON) sh packaging/parallel_h5py.sh .venv-mpio
+	$(MPIO) -m pip install --quiet pytest hypothesis 'MDAnalysisTests>=2.8' 'maturin>=1.9,<2'
+	$(MPIO) -m pip install --quiet --no-build-isolation --editable .
+	@touch $@
+
 # Zig links against the C library of 2014, so that the wheel runs wherever there is a later one.
 wheel: .venv/.made-built
 	$(BIN)/python -m pip install --quiet 'ziglang>=0.13'
@@ -130,5 +142,5 @@ tools:
 	@touch $@
 
 clean:
-	rm -rf .venv .make dist target demo-output benches/molly/target benches/data
+	rm -rf .venv .venv-mpio .make dist target demo-output benches/molly/target benches/data
 	rm -rf fuzz/target fuzz/found fuzz/artifacts

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import output
+from trajet._trajet import OutputError
 from trajet.h5md.library import h5py
 from trajet.h5md.ranks import Communicator, shares, together
 from trajet.h5md.writing import (
@@ -124,7 +125,7 @@ def _write_chunks(
             chunks, places = comm.gather(told), None
             with together(comm):
                 if tables is not None:
-                    places = [[tables.place(name, *chunk) for chunk in one] for one in chunks]
+                    places = [tables.places(name, one) for one in chunks]
             places = comm.scatter(places)
             with together(comm):
                 for at, (*_, held) in zip(places, packed, strict=True):
@@ -158,7 +159,7 @@ class _Tables:
 
     def __init__(self, path: Path, author: str, request: Request) -> None:
         self.request = request
-        self.held = _SparseFile(path, "r+")
+        self.held = _SparseFile(path)
         self.file = h5py(str(request.path)).File(
             self.held,
             "w",
@@ -180,15 +181,27 @@ class _Tables:
         self.file.close()
         self.held.close()
 
-    def place(self, name: str, row: int, atom: int, skipped: int, size: int) -> int:
-        """Return where the bytes of a chunk go, which HDF5 takes for written."""
-        if len(self.zeros) < size:
-            self.zeros = memoryview(bytes(size))
-        at = (row, atom, 0)
+    def places(self, name: str, chunks: list[_Chunk]) -> list[int]:
+        """Return where the bytes of chunks go, which HDF5 takes for written."""
         dataset = self.values[name].id
-        dataset.write_direct_chunk(at, self.zeros[:size], skipped)
-        place: int = dataset.get_chunk_info_by_coord(at).byte_offset
-        return place
+        found = []
+        for row, atom, skipped, size in chunks:
+            if len(self.zeros) < size:
+                self.zeros = memoryview(bytes(size))
+            self.held.zeros.clear()
+            dataset.write_direct_chunk((row, atom, 0), self.zeros[:size], skipped)
+            found += [at for at, n in self.held.zeros if n == size]
+        # To ask HDF5 for the place of each would take ten times as long.
+        known = {
+            k: dataset.get_chunk_info_by_coord((*chunks[k][:2], 0)).byte_offset
+            for k in ({0, len(chunks) - 1} if chunks else ())
+        }
+        if len(found) != len(chunks) or any(found[k] != at for k, at in known.items()):
+            raise OutputError(
+                f"{self.request.path}: this version of HDF5 does not tell where chunks go: write"
+                " the file with one process"
+            )
+        return found
 
     def finish(self, boxes: NDArray[np.float64]) -> None:
         """Write what else belongs to the frames."""
@@ -209,17 +222,23 @@ class _SparseFile(io.FileIO):
     A file that is given up stays as it is, whatever is written to it.
     """
 
-    end = 0
-    given_up = False
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "r+")
+        # Places and lengths of the zeros, written or not.
+        self.zeros: list[tuple[int, int]] = []
+        self.given_up = False
+        self._end = 0
 
     def write(self, data: Any) -> int:
         """Write bytes where the file stands; zeros behind all that was written are left out."""
-        at = self.tell()
-        if self.given_up or (at >= self.end and not np.frombuffer(data, np.uint8).any()):
-            return len(data)
-        _write_at(self.fileno(), at, data)
-        self.end = max(self.end, at + len(data))
-        return len(data)
+        at, n = self.tell(), len(data)
+        empty = not np.frombuffer(data, np.uint8).any()
+        if empty:
+            self.zeros.append((at, n))
+        if not self.given_up and not (empty and at >= self._end):
+            _write_at(self.fileno(), at, data)
+            self._end = max(self._end, at + n)
+        return n
 
     def truncate(self, size: int | None = None) -> int:
         """Give the file another size."""
