@@ -83,6 +83,21 @@ def test_an_error_of_one_is_met_by_all() -> None:
     assert went_on == []
 
 
+def test_errors_that_cannot_be_sent() -> None:
+    """Their words arrive."""
+
+    class Local(Exception):
+        pass
+
+    def work(comm: ThreadRank) -> None:
+        with h5md.together(comm):
+            raise Local("odd")
+
+    for error in on_ranks(2, work):
+        assert isinstance(error, tj.TrajetError)
+        assert "Local: odd" in str(error)
+
+
 def written_together(
     path: Path, source: Path, size: int, **options: Any
 ) -> list[BaseException | None]:
@@ -203,6 +218,26 @@ def test_a_rank_that_fails_ends_all(
     assert [type(error) for error in errors] == [KeyError] * 2
     assert path.read_text() == "precious"
     assert list(folder.iterdir()) == [path]
+
+
+def test_ranks_that_see_other_files(adk: Adk, long_adk: Adk, tmp_path: Path) -> None:
+    """A trajectory that grows while ranks open it must not become a file of some of its frames."""
+
+    def write(comm: ThreadRank, source: Path, **options: Any) -> None:
+        path = tmp_path / "together.h5md"
+        h5md.write_together(path, tj.open(None, source, sidecar=False), comm, **options)
+
+    works = (
+        lambda comm: write(comm, (adk, long_adk)[comm.rank].xtc, frames=slice(None, None, 98)),
+        lambda comm: write(comm, adk.xtc, frames=slice(comm.rank, None)),
+        lambda comm: write(comm, adk.xtc, compression=1 + comm.rank),
+        lambda comm: write(comm, adk.xtc, atoms=[comm.rank]),
+    )
+    for work in works:
+        for error in on_ranks(2, work):
+            assert isinstance(error, tj.OutputError)
+            assert "rank 1 was asked for other" in str(error)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_convert_on_ranks(adk: Adk, tmp_path: Path) -> None:

@@ -1,9 +1,12 @@
 """Ranks of MPI that work together: who takes which frames, and errors that all of them meet."""
 
 import contextlib
+import pickle
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, Protocol
+
+from trajet._trajet import TrajetError
 
 
 class Communicator(Protocol):
@@ -55,10 +58,19 @@ def together(comm: Communicator | None) -> Iterator[None]:
         yield
     # Ctrl-C too: others would wait for this rank.
     except BaseException as caught:
-        error = caught
+        error = _portable(caught)
     first = next((e for e in comm.allgather(error) if e is not None), None)
     if first is not None:
         raise first
+
+
+def _portable(error: BaseException) -> BaseException:
+    """Return an error that other processes can take: a few kinds cannot be sent."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return TrajetError(f"{type(error).__name__}: {error}")
+    return error
 
 
 def shares(n_frames: int, n_ranks: int, *, unit: int, call: int) -> list[list[range]]:

@@ -1,5 +1,6 @@
 """Trajectories written as H5MD: h5py makes the tables, the native module packs the chunks."""
 
+import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -154,6 +155,14 @@ class Request:
     def chunk(self) -> tuple[int, int]:
         """Frames and atoms of a chunk."""
         return self.packing.frames, min(self.packing.atoms, self.n_atoms)
+
+    def digest(self) -> bytes:
+        """Return what is equal where the same file is asked for."""
+        trajectory, numbers = self.trajectory, self.numbers
+        words = hashlib.sha256(repr((self.fields, self.chunk, self.packing.level)).encode())
+        for array in (numbers, self.indices, trajectory.times[numbers], trajectory.steps[numbers]):
+            words.update(b"all" if array is None else array.tobytes())
+        return words.digest()
 
     def read(
         self, name: str, numbers: NDArray[np.int64]
