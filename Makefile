@@ -38,13 +38,13 @@ rust-tests: tools
 # seeds and corpus on. For a long run FUZZ_CASES=1000000 FUZZ_SECONDS=600, for a part FUZZ_TARGETS=xtc.
 FUZZ_CASES ?= 2000
 FUZZ_SECONDS ?= 5
-FUZZ_TARGETS ?= xtc trr dcd ncdf sidecar
+FUZZ_TARGETS ?= xtc trr dcd ncdf h5md sidecar
 fuzz: tools fuzz-tools
 	PROPTEST_CASES=$(FUZZ_CASES) cargo test --locked --release -p trajet-io --lib
 	$(FUZZ_CARGO) build $(FUZZ_PACKAGE)
 	@mkdir -p fuzz/artifacts; $(FUZZ_CARGO) run $(FUZZ_PACKAGE) --bin seed -- fuzz/found/seeds
 	@for target in $(FUZZ_TARGETS); do \
-		mkdir -p fuzz/found/$$target; log=fuzz/found/$$target.log; \
+		mkdir -p fuzz/found/$$target fuzz/corpus/$$target; log=fuzz/found/$$target.log; \
 		echo "fuzz: $$target for $(FUZZ_SECONDS) s, $$log"; \
 		$(FUZZ_CARGO) run $(FUZZ_PACKAGE) --bin $$target -- -max_total_time=$(FUZZ_SECONDS) $(FUZZ_OPTIONS) \
 			-artifact_prefix=fuzz/artifacts/$$target- \
@@ -70,12 +70,12 @@ FUZZ_OPTIONS := -timeout=10 -max_len=4096
 fuzz-again: tools fuzz-tools
 	$(FUZZ_CARGO) run $(FUZZ_PACKAGE) --bin $(firstword $(subst -, ,$(notdir $(CASE)))) -- $(FUZZ_OPTIONS) $(CASE)
 
-# Makes the corpus anew from itself, the seeds and what runs have found: one input for each edge.
+# Makes the corpus anew from itself, the seeds and what runs have found: the fewest inputs for all edges.
 fuzz-corpus: tools fuzz-tools
 	$(FUZZ_CARGO) run $(FUZZ_PACKAGE) --bin seed -- fuzz/found/seeds
 	@for target in $(FUZZ_TARGETS); do \
 		rm -rf fuzz/found/merged; mkdir -p fuzz/found/merged fuzz/found/$$target fuzz/corpus/$$target; \
-		$(FUZZ_CARGO) run $(FUZZ_PACKAGE) --bin $$target -- -merge=1 -use_counters=0 $(FUZZ_OPTIONS) \
+		$(FUZZ_CARGO) run $(FUZZ_PACKAGE) --bin $$target -- -set_cover_merge=1 -use_counters=0 $(FUZZ_OPTIONS) \
 			fuzz/found/merged fuzz/corpus/$$target fuzz/found/seeds/$$target fuzz/found/$$target || exit 1; \
 		rm -rf fuzz/corpus/$$target fuzz/found/$$target; mv fuzz/found/merged fuzz/corpus/$$target; \
 	done

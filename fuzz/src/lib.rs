@@ -2,14 +2,18 @@
 //!
 //! A target writes its input to a file, opens it in several ways and reads all that can be read. No
 //! input may panic, take more memory than its size allows, or last ten seconds; and what is read must
-//! not depend on the way: see [`trajectory`] and [`sidecar`]. CONTRIBUTING.md says how to run them.
+//! not depend on the way: see [`trajectory`], [`h5md`] and [`sidecar`]. CONTRIBUTING.md says how to
+//! run them.
 
 mod case;
+mod disk;
+mod laws;
 mod memory;
 mod reading;
 pub mod seeds;
 mod sidecar;
 mod stored;
+mod tables;
 
-pub use case::{Format, trajectory};
+pub use case::{Format, h5md, trajectory};
 pub use sidecar::sidecar;

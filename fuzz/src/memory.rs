@@ -4,11 +4,14 @@ use std::alloc::System;
 
 use cap::Cap;
 
-/// Bytes that the reading of one byte of input may take: the positions of the invariant in
+/// Bytes that the reading of one byte of a file may take: the positions of the invariant in
 /// ARCHITECTURE.md (48), XTC's groups (64, where each atom of two bits is one), the window, the index.
-const EACH: usize = 128;
+pub(crate) const EACH: usize = 128;
+/// Where bytes may be deflated, which makes at most 1032 of one: those, and as many that wait to be used
+/// again.
+pub(crate) const EACH_DEFLATED: usize = EACH + 2 * 1032;
 /// Bytes that do not depend on the input: batches of the decoder, paths, messages.
-const FIXED: usize = 64 << 10;
+pub(crate) const FIXED: usize = 64 << 10;
 
 #[global_allocator]
 static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
@@ -23,15 +26,9 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// For a file of so many bytes.
-    pub(crate) fn of(input: u64) -> Budget {
-        Budget { ours: MEMORY.allocated(), most: EACH * input as usize + FIXED }
-    }
-
-    /// The same and so many bytes more.
-    pub(crate) fn and(mut self, bytes: usize) -> Budget {
-        self.most += bytes;
-        self
+    /// Of so many bytes.
+    pub(crate) fn of(most: usize) -> Budget {
+        Budget { ours: MEMORY.allocated(), most }
     }
 
     /// Runs code under test; where it asks for too much, the process ends at that request with

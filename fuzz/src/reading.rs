@@ -12,6 +12,8 @@ const MOST_VECTORS: usize = 1 << 17;
 /// How to read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way<'a> {
+    /// Bytes of memory.
+    pub(crate) most: usize,
     pub(crate) set: InstructionSet,
     pub(crate) field: Field,
     pub(crate) atoms: &'a Atoms,
@@ -48,7 +50,7 @@ pub(crate) fn n_frames(reader: &dyn Reader) -> usize {
 
 /// Reads frame by frame, with one scratch.
 pub(crate) fn read(reader: &dyn Reader, way: Way<'_>) -> Reading {
-    let mut budget = Budget::of(reader.source().size());
+    let mut budget = Budget::of(way.most);
     let n = n_frames(reader);
     let frames = match way.backwards {
         false => Frames::all(n),

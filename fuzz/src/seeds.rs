@@ -1,6 +1,7 @@
 //! The first inputs: small files of every kind, by naive writers that share nothing with the readers.
 
 mod dcd;
+mod h5md;
 mod kept;
 mod ncdf;
 mod trr;
@@ -35,6 +36,7 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
         ("trr", with_cut(trr::files())),
         ("dcd", with_cut(dcd::files())),
         ("ncdf", with_cut(ncdf::files())),
+        ("h5md", with_cut(h5md::files())),
         ("sidecar", kept::indices()),
     ]
 }

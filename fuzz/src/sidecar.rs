@@ -3,12 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use trajet_io::{Atoms, Error, Field, OpenOptions, Reader};
-use trajet_simd::InstructionSet;
+use trajet_io::{Error, OpenOptions};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::case::{OnDisk, open, without_sidecar};
-use crate::reading::{Reading, Way, read};
+use crate::case::without_sidecar;
+use crate::disk::OnDisk;
+use crate::laws::Case;
+use crate::memory::{EACH, FIXED};
+use crate::reading::Reading;
 use crate::seeds;
 
 /// A file beside which the sidecar lies, and what is read of it without one.
@@ -22,9 +24,10 @@ struct Truth {
 static TRUTHS: LazyLock<Vec<[Truth; 2]>> = LazyLock::new(|| {
     let truth = |bytes: &[u8]| {
         let file = OnDisk::new(bytes);
+        let case = case(&file, bytes);
         let read = [false, true].map(|allow_truncated_tail| {
             let options = OpenOptions { allow_truncated_tail, ..without_sidecar() };
-            open(file.path(), &options, 1).ok().map(|reader| positions(&*reader))
+            case.open(&options, 1).ok().map(|reader| case.positions(&*reader))
         });
         Truth { bytes: bytes.to_vec(), read }
     };
@@ -54,6 +57,7 @@ pub fn sidecar(input: &[u8]) {
     let last = input.last().copied().unwrap_or(0);
     let truth = &TRUTHS[format][usize::from(last & 1)];
     let file = OnDisk::new(&truth.bytes);
+    let case = case(&file, &truth.bytes);
     let kept = beside(file.path());
     let fitting = with_digests(input, &truth.bytes, last & 2 != 0);
     // As it is nearly every input is no sidecar at all, which one opening shows.
@@ -63,23 +67,23 @@ pub fn sidecar(input: &[u8]) {
         std::fs::write(&kept, bytes).expect("the sidecar can be written");
         let options = OpenOptions { allow_truncated_tail, ..OpenOptions::default() };
         let read = &truth.read[usize::from(allow_truncated_tail)];
-        check(file.path(), &options, 1, read);
+        check(&case, &options, 1, read);
         // What the first opening believed or left serves the second.
         if fitting.is_some() {
-            check(file.path(), &options, 3, read);
+            check(&case, &options, 3, read);
         }
     }
 }
 
 /// Opens and reads, and compares with the truth.
-fn check(path: &Path, options: &OpenOptions, pieces: usize, truth: &Option<Reading>) {
-    let (reader, truth) = match (open(path, options, pieces), truth) {
+fn check(case: &Case<'_>, options: &OpenOptions, pieces: usize, truth: &Option<Reading>) {
+    let (reader, truth) = match (case.open(options, pieces), truth) {
         (Ok(reader), Some(truth)) => (reader, truth),
         (Err(_), None) => return,
         (Err(error), Some(_)) => panic!("a sidecar made an error: {error}"),
         (Ok(_), None) => panic!("a sidecar hid an error"),
     };
-    let read = positions(&*reader);
+    let read = case.positions(&*reader);
     let stale = |frame: &Result<_, Error>| matches!(frame, Err(Error::Stale { .. }));
     let sound = read.iter().position(stale).unwrap_or(read.len());
     if sound == read.len() {
@@ -94,10 +98,10 @@ fn check(path: &Path, options: &OpenOptions, pieces: usize, truth: &Option<Readi
     }
 }
 
-fn positions(reader: &dyn Reader) -> Reading {
-    let atoms = Atoms::all(reader.index().n_atoms());
-    let set = InstructionSet::chosen();
-    read(reader, Way { set, field: Field::Positions, atoms: &atoms, backwards: false })
+/// The memory that a sidecar may take depends on the file alone: a longer one is not read.
+fn case<'a>(file: &'a OnDisk, bytes: &'a [u8]) -> Case<'a> {
+    let most = EACH * bytes.len() + FIXED;
+    Case { path: file.path(), bytes, options: OpenOptions::default(), most, turn: 0 }
 }
 
 /// Where the sidecar of a file lies.

@@ -3,7 +3,7 @@
 use trajet_io::ncdf::{Scale, Stored, Values};
 use trajet_io::trr::Reals;
 use trajet_io::xtc::Positions;
-use trajet_io::{Field, Raw};
+use trajet_io::{Field, Raw, h5md};
 
 use crate::reading::bits;
 
@@ -35,6 +35,18 @@ pub(crate) fn vectors(raw: &Raw, field: Field) -> Option<Vec<u32>> {
         (Raw::Ncdf(frame), Field::Positions) => scaled(&frame.coordinates, 1.0),
         (Raw::Ncdf(frame), Field::Velocities) => scaled(frame.velocities.as_ref()?, 1.0),
         (Raw::Ncdf(frame), Field::Forces) => scaled(frame.forces.as_ref()?, 4.184),
+        (Raw::H5md(frame), field) => {
+            let stored = match field {
+                Field::Positions => &frame.positions,
+                Field::Velocities => &frame.velocities,
+                Field::Forces => &frame.forces,
+            };
+            let h5md::Stored { values, factor } = stored.as_ref()?;
+            match values {
+                Values::Float(values) => values.iter().map(|v| v * factor).collect(),
+                Values::Double(values) => values.iter().map(|&v| v as f32 * factor).collect(),
+            }
+        }
         _ => return None,
     };
     Some(floats.into_iter().map(bits).collect())

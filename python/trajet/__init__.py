@@ -26,13 +26,23 @@ from trajet._trajet import (
     TaskError,
     TrajetError,
     TruncatedError,
+    WorkerError,
     __version__,
 )
-from trajet.analysis import dihedrals, distances, rdf, rmsd, rmsf
+from trajet.analysis import apply, dihedrals, distances, rdf, rmsd, rmsf
 from trajet.conversion import Conversion, convert, split
 from trajet.pools.local import LocalPool
 from trajet.pools.pool import Pool
-from trajet.result import AtomValues, Dihedrals, Distances, RadialDistribution, Report, Series
+from trajet.pools.processes import ProcessPool
+from trajet.result import (
+    Applied,
+    AtomValues,
+    Dihedrals,
+    Distances,
+    RadialDistribution,
+    Report,
+    Series,
+)
 from trajet.trajectory import Block, Selection, Trajectory, open
 
 if DEBUG_BUILD:
@@ -44,6 +54,7 @@ if DEBUG_BUILD:
 
 __all__ = [
     "AnalysisError",
+    "Applied",
     "AtomValues",
     "Block",
     "Conversion",
@@ -55,6 +66,7 @@ __all__ = [
     "MissingPackageError",
     "OutputError",
     "Pool",
+    "ProcessPool",
     "RadialDistribution",
     "Report",
     "Selection",
@@ -65,7 +77,9 @@ __all__ = [
     "Trajectory",
     "TrajetError",
     "TruncatedError",
+    "WorkerError",
     "__version__",
+    "apply",
     "convert",
     "dihedrals",
     "distances",

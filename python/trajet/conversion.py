@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, h5md, mdanalysis, output
 from trajet._trajet import OutputError
-from trajet.analysis.subject import Progress, main_selection
+from trajet.analysis.subject import main_selection
+from trajet.pools.pool import Progress
 from trajet.result import Report, make_report
 from trajet.trajectory import FrameChoice, Selection, Trajectory, resolve_frames
 

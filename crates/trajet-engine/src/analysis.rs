@@ -95,9 +95,9 @@ pub struct Pass {
     pub transforms: Vec<Box<dyn Transform>>,
     /// What is computed.
     pub analysis: Box<dyn Analysis>,
-    /// The pass to run on this one's output; none where the output is the result.
+    /// The pass to run on this one's state; none where rows and state are the result.
     pub then: Option<Continuation>,
 }
 
-/// Makes the next pass of an analysis from the output of the last.
-pub type Continuation = Box<dyn FnOnce(Output) -> Pass + Send + Sync>;
+/// Makes the next pass of an analysis from the state of the last.
+pub type Continuation = Box<dyn FnOnce(State) -> Pass + Send + Sync>;

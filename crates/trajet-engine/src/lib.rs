@@ -24,4 +24,4 @@ pub mod tree;
 pub use analysis::{Analysis, Output, Pass, Refusal, State};
 pub use error::{RunError, TaskError, TaskFault};
 pub use run::convert::{Converted, convert};
-pub use run::{Budget, Control, open, run};
+pub use run::{Budget, Control, Part, Subtrees, open, run, run_part};

@@ -5,7 +5,7 @@ use trajet_kernels::moments;
 use trajet_kernels::superpose::Reference;
 use trajet_simd::InstructionSet;
 
-use crate::analysis::{Analysis, Output, Pass, Refusal, State, check_finite};
+use crate::analysis::{Analysis, Pass, Refusal, State, check_finite};
 use crate::average::Average;
 use crate::places::{Places, together};
 use crate::rmsd::Group;
@@ -58,8 +58,8 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
         atoms,
         transforms: vec![superposed(&align.reference)],
         analysis: Box::new(Average { n_atoms: n_read }),
-        then: Some(Box::new(move |output: Output| {
-            let mean = Average::positions(&output.state);
+        then: Some(Box::new(move |state: State| {
+            let mean = Average::positions(&state);
             let mut memory = Vec::new();
             let onto = superposed(places[1].gather(&mean, &mut memory));
             last(vec![onto], read)

@@ -58,15 +58,21 @@ impl Leaves {
     }
 }
 
-/// Runs of leaves of about `task_frames` frames; by default so many that `workers` are kept busy.
-pub fn tasks(leaves: &Leaves, workers: usize, task_frames: Option<usize>) -> Vec<Range<usize>> {
-    let n = leaves.len();
+/// A part of the leaves as runs of about `task_frames` frames; by default so many that `workers` are kept
+/// busy.
+pub fn tasks(
+    leaves: &Leaves,
+    part: Range<usize>,
+    workers: usize,
+    task_frames: Option<usize>,
+) -> Vec<Range<usize>> {
+    let n = part.len();
     let per_task = match task_frames {
         Some(frames) => frames.div_ceil(leaves.frames_per_leaf),
         None => n / (workers.max(1) * TASKS_PER_WORKER),
     }
     .clamp(1, n.max(1));
-    (0..n).step_by(per_task).map(|begin| begin..(begin + per_task).min(n)).collect()
+    part.clone().step_by(per_task).map(|begin| begin..(begin + per_task).min(part.end)).collect()
 }
 
 #[cfg(test)]
@@ -81,10 +87,14 @@ mod tests {
             n_atoms in 1usize..100_000,
             workers in 1usize..20,
             task_frames in prop::option::of(1usize..10_000),
+            border in 0.0f64..=1.0,
         ) {
             let leaves = Leaves::new(n_frames, n_atoms);
+            let border = (border * leaves.len() as f64) as usize;
+            let parts = [0..border, border..leaves.len()];
+            let all = parts.map(|part| tasks(&leaves, part, workers, task_frames));
             let mut next = 0;
-            for task in tasks(&leaves, workers, task_frames) {
+            for task in all.concat() {
                 prop_assert!(!task.is_empty());
                 let frames = leaves.frames_of(&task);
                 prop_assert_eq!(frames.start, next);

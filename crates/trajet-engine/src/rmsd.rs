@@ -5,7 +5,7 @@ use std::sync::Arc;
 use trajet_io::{Atoms, Block, Error};
 use trajet_kernels::superpose::{Coordinates, Reference};
 
-use crate::analysis::{Analysis, Output, Pass, Refusal, State};
+use crate::analysis::{Analysis, Pass, Refusal, State};
 use crate::average::Average;
 use crate::places::{Places, together};
 use crate::transform::Superpose;
@@ -75,8 +75,8 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
         transforms: vec![Box::new(Superpose { atoms: main_places, reference: onto })],
         analysis: Box::new(Average { n_atoms: atoms.len() }),
         atoms,
-        then: Some(Box::new(move |output: Output| {
-            let mean = Average::positions(&output.state);
+        then: Some(Box::new(move |state: State| {
+            let mean = Average::positions(&state);
             let on_mean = |(k, mut group): (usize, Group)| {
                 let mut memory = Vec::new();
                 group.reference = places[k].gather(&mean, &mut memory).to_vec();

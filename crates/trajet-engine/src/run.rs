@@ -162,25 +162,83 @@ pub fn run(
     let threads = budget.threads.min(leaves).clamp(1, MOST_THREADS);
     let mut report =
         RunReport { workers: vec![WorkerReport::default(); threads], ..Default::default() };
-    let mut next = Some(pass);
-    let mut output = Output::default();
-    while let Some(mut pass) = next {
+    let mut pass = pass;
+    loop {
         let then = pass.then.take();
-        output = run_pass(chain, frames, &pass, budget, begin, &mut report, control)?;
+        let leaves = Leaves::new(frames.len(), pass.atoms.len());
+        let width = pass.analysis.row_width();
+        let mut rows = row_memory(frames.len(), width)?;
+        let part = Part { frames, leaves, run: 0..leaves.len() };
+        let states = run_pass(chain, &pass, &part, &mut rows, budget, begin, &mut report, control)?;
+        let mut whole = Merger::new(leaves.len());
+        states.into_iter().for_each(|(node, state)| {
+            whole.add(node, state, |left, right| pass.analysis.merge(left, right));
+        });
+        let state = whole.into_whole().unwrap_or_else(|| pass.analysis.empty());
         report.passes += 1;
-        next = then.map(|then| then(std::mem::take(&mut output)));
+        match then {
+            Some(then) => pass = then(state),
+            None => {
+                report.tasks.sort_by_key(|t| (t.pass, t.task));
+                report.wall = begin.elapsed().as_secs_f64();
+                return Ok((Output { rows, row_width: width, state }, report));
+            }
+        }
     }
-    report.tasks.sort_by_key(|t| (t.pass, t.task));
+}
+
+/// A run of leaves of a pass.
+#[derive(Clone, Debug)]
+pub struct Part<'a> {
+    /// The frames of these leaves.
+    pub frames: &'a Frames,
+    /// All leaves of the pass.
+    pub leaves: Leaves,
+    /// Which of them.
+    pub run: std::ops::Range<usize>,
+}
+
+impl Part<'_> {
+    /// Positions among all wanted frames.
+    fn positions(&self) -> std::ops::Range<usize> {
+        self.leaves.frames_of(&self.run)
+    }
+}
+
+/// Runs a part of a pass: writes its rows (`[n_frames, row_width]`) and returns the states of the largest
+/// whole subtrees in it.
+///
+/// # Errors
+/// As [`run`].
+///
+/// # Panics
+/// If there are not as many frames or rows as the leaves have.
+pub fn run_part(
+    chain: &Chain,
+    pass: &Pass,
+    part: &Part<'_>,
+    rows: &mut [f64],
+    budget: Budget,
+    control: &mut dyn Control,
+) -> Result<(Subtrees, RunReport), RunError> {
+    let begin = Instant::now();
+    assert_eq!(part.frames.len(), part.positions().len(), "frames of the part");
+    assert_eq!(rows.len(), part.frames.len() * pass.analysis.row_width(), "rows of the part");
+    let threads = budget.threads.min(part.run.len()).clamp(1, MOST_THREADS);
+    let mut report =
+        RunReport { workers: vec![WorkerReport::default(); threads], ..Default::default() };
+    let states = run_pass(chain, pass, part, rows, budget, begin, &mut report, control)?;
+    report.passes = 1;
+    report.tasks.sort_by_key(|t| t.task);
     report.wall = begin.elapsed().as_secs_f64();
-    Ok((output, report))
+    Ok((states, report))
 }
 
 /// What the workers of a pass share.
 struct Shared<'a> {
     chain: &'a Chain,
-    frames: &'a Frames,
     pass: &'a Pass,
-    leaves: Leaves,
+    part: &'a Part<'a>,
     tasks: Vec<std::ops::Range<usize>>,
     begin: Instant,
     pass_number: usize,
@@ -202,27 +260,26 @@ struct Collected {
 }
 
 /// The states of the largest whole subtrees in a task.
-type Subtrees = Vec<(Node, State)>;
+pub type Subtrees = Vec<(Node, State)>;
 
+#[allow(clippy::too_many_arguments)]
 fn run_pass(
     chain: &Chain,
-    frames: &Frames,
     pass: &Pass,
+    part: &Part<'_>,
+    rows: &mut [f64],
     budget: Budget,
     begin: Instant,
     report: &mut RunReport,
     control: &mut dyn Control,
-) -> Result<Output, RunError> {
+) -> Result<Subtrees, RunError> {
     let threads = report.workers.len();
-    let leaves = Leaves::new(frames.len(), pass.atoms.len());
-    let tasks = tasks(&leaves, threads, budget.task_frames);
-    let width = pass.analysis.row_width();
-    let mut rows = row_memory(frames.len(), width)?;
+    let Part { frames, leaves, run } = part;
+    let tasks = tasks(leaves, run.clone(), threads, budget.task_frames);
     let shared = Shared {
         chain,
-        frames,
         pass,
-        leaves,
+        part,
         begin,
         pass_number: report.passes,
         stop: Arc::default(),
@@ -233,7 +290,7 @@ fn run_pass(
             tasks: Vec::with_capacity(tasks.len()),
             errors: Vec::new(),
         }),
-        rows: apart(&mut rows, &leaves, &tasks, width),
+        rows: apart(rows, leaves, &tasks, pass.analysis.row_width()),
         tasks,
         workers_left: Mutex::new(threads),
         all_left: Condvar::new(),
@@ -266,8 +323,7 @@ fn run_pass(
         errors.sort_by_key(|e| e.task);
         return Err(RunError::Tasks(errors));
     }
-    let state = states.into_whole().unwrap_or_else(|| pass.analysis.empty());
-    Ok(Output { rows, row_width: width, state })
+    Ok(states.into_subtrees())
 }
 
 /// Room for the rows of a run.
@@ -371,14 +427,16 @@ impl Shared<'_> {
     ) -> Result<Subtrees, TaskFault> {
         let Pass { atoms, transforms, analysis, .. } = self.pass;
         let leaves = self.tasks[task].clone();
-        let task_frames = self.leaves.frames_of(&leaves);
+        let all_leaves = &self.part.leaves;
+        let task_frames = all_leaves.frames_of(&leaves);
+        let first = self.part.positions().start;
         // The reader sees the task's frames and nothing beyond, so that it asks for no more.
-        let frames = self.frames.slice(task_frames.clone());
+        let frames = self.part.frames.slice(task_frames.start - first..task_frames.end - first);
         let width = analysis.row_width();
         let mut rows = lock(&self.rows[task]);
-        let mut states = Merger::new(self.leaves.len());
+        let mut states = Merger::new(all_leaves.len());
         for leaf in leaves {
-            let all = self.leaves.frames(leaf);
+            let all = all_leaves.frames(leaf);
             let here = all.start - task_frames.start..all.end - task_frames.start;
             block.reset(here.len(), atoms.len());
             let Block { positions, meta, .. } = &mut *block;
@@ -394,7 +452,7 @@ impl Shared<'_> {
             absorbed.map_err(|Refusal { frame, why }| {
                 let path = self.chain.path_of(frame).to_owned();
                 let within = self.chain.place(frame).frame;
-                let chained = (self.chain.segments().len() > 1).then_some(frame);
+                let chained = (!self.chain.is_alone()).then_some(frame);
                 TaskFault::Refused { path, frame: within, chained, why }
             })?;
             states.add(Node::leaf(leaf), state, |left, right| analysis.merge(left, right));
@@ -406,7 +464,7 @@ impl Shared<'_> {
 
     /// Merges states; keeps every error.
     fn collect(&self, worker: usize, task: usize, begin: f64, result: Result<Subtrees, TaskFault>) {
-        let at = self.leaves.frames_of(&self.tasks[task]);
+        let at = self.part.leaves.frames_of(&self.tasks[task]);
         let mut collected = lock(&self.collected);
         match result {
             Ok(states) => {

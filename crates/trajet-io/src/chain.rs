@@ -13,9 +13,15 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use serde::{Deserialize, Serialize};
+
 use crate::reader::{OpenOptions, Opening, ParallelFor, Reader, Scratch, Wanted};
 use crate::source::Handles;
 use crate::{Atoms, Error, Format, FrameIndex, FrameMeta, Frames, IndexState, Raw};
+pub(crate) use outline::Known;
+pub use outline::{Elsewhere, Outline, Slice};
+
+mod outline;
 
 /// Most files of a chain that are open at the same time, beside those that are read just then.
 pub const MOST_OPEN: usize = 64;
@@ -30,6 +36,8 @@ pub struct Chain {
     runs: Vec<Run>,
     n_frames: u64,
     remarks: Vec<String>,
+    /// Whether there is one file, so that its frames are those of the chain.
+    alone: bool,
 }
 
 /// A file of a chain.
@@ -41,7 +49,7 @@ pub struct Segment {
 }
 
 /// Neighbouring frames of a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Run {
     /// Their numbers in the chain.
     frames: Range<u64>,
@@ -127,7 +135,7 @@ impl From<Arc<dyn Reader>> for Chain {
         let n_frames = reader.index().n_frames() as u64;
         let runs = vec![Run { frames: 0..n_frames, segment: 0, first: 0 }];
         let segments = vec![Segment { reader, dropped: 0 }];
-        Chain { segments, runs, n_frames, remarks: Vec::new() }
+        Chain { segments, runs, n_frames, remarks: Vec::new(), alone: true }
     }
 }
 
@@ -171,7 +179,13 @@ impl Chain {
             }
             segments.push(Segment { reader, dropped });
         }
-        Ok(Chain { segments, runs, n_frames, remarks })
+        let alone = segments.len() == 1;
+        Ok(Chain { segments, runs, n_frames, remarks, alone })
+    }
+
+    /// Whether there is one file, so that its frames are those of the chain.
+    pub fn is_alone(&self) -> bool {
+        self.alone
     }
 
     /// The files, in the order of their frames.
@@ -335,8 +349,8 @@ impl Chain {
         out: &mut [f32],
         meta: &mut FrameMeta,
     ) -> Result<(), Error> {
-        if let [only] = &self.segments[..] {
-            return only.reader.read_into(wanted, positions, scratch, out, meta);
+        if self.alone {
+            return self.segments[0].reader.read_into(wanted, positions, scratch, out, meta);
         }
         let Wanted { frames, atoms, field } = *wanted;
         let frame_len = atoms.len() * 3;
@@ -420,7 +434,7 @@ impl Chain {
 
     /// The error of a file, in terms of the chain where there are several.
     fn in_chain(&self, error: Error, chained: u64) -> Error {
-        if self.segments.len() == 1 || matches!(error, Error::Interrupted) {
+        if self.alone || matches!(error, Error::Interrupted) {
             return error;
         }
         Error::InChain { error: Box::new(error), frame: self.place(chained).frame, chained }

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 /// The wanted frames of a trajectory by number, in the order in which they are wanted.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Frames {
     /// `first, first + step, …`, `count` of them; the step may be negative.
     Strided {

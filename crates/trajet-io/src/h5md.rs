@@ -26,7 +26,7 @@ use crate::source::{Meter, Source, Window};
 use crate::{Error, Fault, FrameIndex, Frames, IndexState, Raw};
 pub use frame::{Frame, Stored};
 pub use layout::{Boxes, Chunk, Description, Filters, Form, Layout, NO_ROW, Series, Storage};
-use layout::{Part, Piece};
+use layout::{MOST_OF_A_BYTE, Part, Piece};
 pub use pack::{Packed, Packing, pack};
 use unpack::{Numbers, Unpacker, Want};
 
@@ -91,6 +91,11 @@ impl Reader {
             steps.truncate(frame as usize);
             boxes.truncate(frame as usize);
             remarks.push(format!("of {n_frames} frames {frame} were written: these count"));
+        }
+        // Where no frame has a row, nothing else bears out by how many atoms memory is asked for.
+        if 12 * description.n_atoms > source.size().saturating_mul(MOST_OF_A_BYTE) {
+            let words = format!("{n_atoms} atoms are told of, for which the file has no room");
+            return Err(corrupt(&source, words));
         }
         let first = fields.iter().flatten().next().ok_or_else(|| {
             corrupt(&source, "neither positions, velocities nor forces are told of".to_owned())

@@ -12,8 +12,10 @@
 
 use std::fs;
 use std::io::Write;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::reader::OpenOptions;
@@ -28,13 +30,26 @@ const FRAME_BYTES: usize = 24;
 const STAMP_BYTES: u64 = 4096;
 
 /// Where each frame begins, when and at which step it was written.
-#[derive(Clone, Debug, Default, PartialEq)]
+///
+/// A part of an index ([`FrameIndex::part`]) knows some of the frames by the numbers that they have in the
+/// file; only what concerns single frames can be asked of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FrameIndex {
     n_atoms: usize,
     offsets: Vec<u64>,
     end: u64,
     times: Vec<f64>,
     steps: Vec<i64>,
+    /// Of a part: which frames it knows. Behind those of a stretch stands where the last of them ends.
+    stretches: Option<Vec<Stretch>>,
+}
+
+/// Neighbouring frames that a part of an index knows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Stretch {
+    frames: Range<u64>,
+    /// The place of the first of them.
+    at: usize,
 }
 
 impl FrameIndex {
@@ -71,13 +86,66 @@ impl FrameIndex {
         self.offsets.len()
     }
 
+    /// What is known of some frames; `wanted` are numbers in any order. Frames between neighbours that are
+    /// no further apart than it takes to name a stretch are there too.
+    ///
+    /// # Panics
+    /// If there is no such frame.
+    #[must_use]
+    pub fn part(&self, wanted: impl IntoIterator<Item = u64>) -> FrameIndex {
+        const NEAR: u64 = 8;
+        let mut wanted: Vec<u64> = wanted.into_iter().collect();
+        wanted.sort_unstable();
+        let mut part = FrameIndex::new(self.n_atoms);
+        let mut stretches: Vec<Stretch> = Vec::new();
+        for frame in wanted {
+            match stretches.last_mut() {
+                Some(last) if frame < last.frames.end + NEAR => {
+                    last.frames.end = last.frames.end.max(frame + 1);
+                }
+                _ => stretches.push(Stretch { frames: frame..frame + 1, at: 0 }),
+            }
+        }
+        for stretch in &mut stretches {
+            stretch.at = part.offsets.len();
+            let places = self.at(stretch.frames.start)..self.at(stretch.frames.end - 1) + 1;
+            part.offsets.extend_from_slice(&self.offsets[places.clone()]);
+            part.times.extend_from_slice(&self.times[places.clone()]);
+            part.steps.extend_from_slice(&self.steps[places]);
+            part.push(self.extent(stretch.frames.end - 1).end, 0, f64::NAN, 0);
+        }
+        part.end = part.offsets.last().copied().unwrap_or(0);
+        part.stretches = Some(stretches);
+        part
+    }
+
+    /// The place of a frame in the tables.
+    fn at(&self, frame: u64) -> usize {
+        let Some(stretches) = &self.stretches else { return frame as usize };
+        let k = stretches.partition_point(|stretch| stretch.frames.end <= frame);
+        let stretch = stretches.get(k).filter(|stretch| stretch.frames.contains(&frame));
+        let stretch = stretch.unwrap_or_else(|| panic!("frame {frame} is not in this part"));
+        stretch.at + (frame - stretch.frames.start) as usize
+    }
+
+    /// The bytes of a frame.
+    ///
+    /// # Panics
+    /// If there is no such frame.
+    pub fn extent(&self, frame: u64) -> Range<u64> {
+        let at = self.at(frame);
+        self.offsets[at]..self.offsets.get(at + 1).copied().unwrap_or(self.end)
+    }
+
     /// Where a frame begins; for the number of frames, where the last one ends.
     ///
     /// # Panics
     /// If `frame` is above the number of frames.
     pub fn offset(&self, frame: u64) -> u64 {
-        let frame = frame as usize;
-        if frame == self.offsets.len() { self.end } else { self.offsets[frame] }
+        if self.stretches.is_none() && frame as usize == self.offsets.len() {
+            return self.end;
+        }
+        self.offsets[self.at(frame)]
     }
 
     /// Where each frame begins.
@@ -102,11 +170,11 @@ impl FrameIndex {
 
     /// Whether `frame` is this one: a file may have changed since it was indexed.
     pub(crate) fn knows(&self, frame: u64, mark: &Mark) -> bool {
-        let at = frame as usize;
+        let (at, extent) = (self.at(frame), self.extent(frame));
         mark.n_atoms == self.n_atoms
             && mark.time.to_bits() == self.times[at].to_bits()
             && mark.step == self.steps[at]
-            && mark.len == self.offset(frame + 1) - self.offset(frame)
+            && mark.len == extent.end - extent.start
     }
 
     /// Checks that every wanted frame exists.
@@ -114,6 +182,10 @@ impl FrameIndex {
     /// # Errors
     /// [`Error::FrameOutOfRange`] with the largest frame asked for.
     pub fn check(&self, frames: &Frames, path: &Path) -> Result<(), Error> {
+        if self.stretches.is_some() {
+            // Whoever cut the part out has looked.
+            return Ok(());
+        }
         match frames.largest() {
             Some(frame) if frame >= self.n_frames() as u64 => Err(Error::FrameOutOfRange {
                 path: path.to_owned(),
@@ -163,7 +235,7 @@ impl IndexState {
 }
 
 /// What ties an index to the file that it describes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
     /// Bytes in the file.
     pub size: u64,
@@ -410,6 +482,7 @@ fn decode(bytes: &[u8], format: [u8; 4]) -> Option<(Stamp, FrameIndex)> {
         end: word(32)?,
         times: words(at(1)).map(f64::from_bits).collect(),
         steps: words(at(2)).map(|w| w as i64).collect(),
+        stretches: None,
     };
     let stamp = Stamp { size: word(24)?, head: word(40)?, tail: word(48)? };
     let ends = index.offsets.iter().skip(1).chain(std::iter::once(&index.end));

@@ -1,6 +1,7 @@
 //! An open file with its index: what the readers of all formats stand on.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Instant;
 
 use crate::index::{Found, Mark, Stamp};
@@ -11,7 +12,7 @@ use crate::{Error, Fault, FrameIndex, Frames};
 /// An open trajectory whose frames have been found.
 #[derive(Debug)]
 pub struct Indexed {
-    pub(crate) source: Source,
+    pub(crate) source: Arc<Source>,
     pub(crate) index: FrameIndex,
     pub(crate) stamp: Stamp,
     pub(crate) opening: Opening,
@@ -38,27 +39,39 @@ impl Indexed {
         opening.sidecar = sidecar;
         opening.index_ns = begin.elapsed().as_nanos() as u64;
         let request_size = options.request_size.max(1);
-        Ok(Indexed { source, index, stamp, opening, request_size })
+        Ok(Indexed { source: Arc::new(source), index, stamp, opening, request_size })
+    }
+
+    /// The file of whose frames `index` tells, a part of an index that was made elsewhere.
+    pub(crate) fn known(source: Source, index: FrameIndex, stamp: Stamp, request: usize) -> Self {
+        let (source, opening) = (Arc::new(source), Opening::default());
+        Indexed { source, index, stamp, opening, request_size: request.max(1) }
+    }
+
+    /// The same file with another part of its index.
+    pub(crate) fn with_index(&self, index: FrameIndex) -> Self {
+        let (source, opening) = (Arc::clone(&self.source), self.opening.clone());
+        Indexed { source, index, stamp: self.stamp, opening, request_size: self.request_size }
     }
 
     /// Where a frame begins, and its bytes.
     pub(crate) fn place(&self, frame: u64) -> (u64, usize) {
-        let offset = self.index.offset(frame);
-        (offset, (self.index.offset(frame + 1) - offset) as usize)
+        let Range { start, end } = self.index.extent(frame);
+        (start, (end - start) as usize)
     }
 
     /// Where the bytes that should be asked for together with frame `at` of `frames` end: past
     /// following frames, over gaps of up to a quarter of a request.
     pub(crate) fn wanted_until(&self, frames: &Frames, at: usize) -> u64 {
         let gap = self.request_size as u64 / 4;
-        let begin = self.index.offset(frames.get(at));
-        let mut end = self.index.offset(frames.get(at) + 1);
+        let Range { start: begin, mut end } = self.index.extent(frames.get(at));
         for next in at + 1..frames.len() {
-            let offset = self.index.offset(frames.get(next));
-            if offset < end || offset - end > gap || end - begin > 2 * self.request_size as u64 {
+            let next = self.index.extent(frames.get(next));
+            let far = next.start < end || next.start - end > gap;
+            if far || end - begin > 2 * self.request_size as u64 {
                 break;
             }
-            end = self.index.offset(frames.get(next) + 1);
+            end = next.end;
         }
         end
     }
@@ -95,7 +108,8 @@ impl Indexed {
         out: &mut Vec<u8>,
         mark: impl Fn(&[u8]) -> Option<Mark>,
     ) -> Result<(), Error> {
-        let (begin, end) = (self.index.offset(frames.start), self.index.offset(frames.end));
+        let begin = self.index.offset(frames.start);
+        let end = self.index.extent(frames.end - 1).end;
         let old = out.len();
         out.resize(old + (end - begin) as usize, 0);
         let mut from = begin;

@@ -14,8 +14,8 @@ mod head;
 mod writer;
 
 use std::ops::Range;
-use std::sync::Mutex;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use trajet_simd::multiversion;
@@ -81,6 +81,15 @@ impl Reader {
         };
         let file = Indexed::new(source, found, options, opening, begin)?;
         Ok(Reader { file, head, remarks })
+    }
+
+    /// The reader of a file whose times are known.
+    ///
+    /// # Errors
+    /// As [`Reader::open`].
+    pub(crate) fn known(mut file: Indexed) -> Result<Reader, Error> {
+        let head = Head::read(&file.source, &mut file.opening.meter)?;
+        Ok(Reader { file, head, remarks: Vec::new() })
     }
 
     /// The variable that holds a field.
@@ -194,6 +203,12 @@ impl reader::Reader for Reader {
 
     fn remarks(&self) -> Vec<String> {
         self.remarks.clone()
+    }
+
+    fn with_index(&self, index: FrameIndex) -> Option<Arc<dyn reader::Reader>> {
+        let (head, remarks) = (self.head.clone(), self.remarks.clone());
+        self.head.time.as_ref()?;
+        Some(Arc::new(Reader { file: self.file.with_index(index), head, remarks }))
     }
 
     fn truncated_tail(&self) -> u64 {

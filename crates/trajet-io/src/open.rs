@@ -5,10 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::reader::{OpenOptions, Opening, ParallelFor, Reader};
-use crate::source::Source;
+use crate::chain::Known;
+use crate::indexed::Indexed;
+use crate::reader::{OpenOptions, Opening, ParallelFor, Reader, Serial};
+use crate::source::{Handles, Source};
 use crate::writer::{Encoder, Format, Plan, Workspace};
-use crate::{Error, dcd, h5md, ncdf, trr, xtc};
+use crate::{Error, FrameIndex, dcd, h5md, ncdf, trr, xtc};
 
 /// Opens a trajectory of any format that is known, by its first bytes.
 ///
@@ -47,6 +49,44 @@ pub fn open(
         return Ok(Arc::new(h5md::Reader::open(source, description, options, opening)?));
     }
     Err(Error::UnknownFormat { path: path.to_owned(), looks_like: describe(first) })
+}
+
+/// Opens a file that was opened elsewhere before; `index` is that of the frames to read, where the format
+/// needs one.
+///
+/// # Errors
+/// As [`open`]; [`Error::Changed`].
+pub(crate) fn known(
+    known: &Known,
+    index: Option<FrameIndex>,
+    options: &OpenOptions,
+) -> Result<Arc<dyn Reader>, Error> {
+    let Known { path, absolute, format, stamp, description } = known;
+    let handles = options.handles.clone().unwrap_or_else(|| Arc::new(Handles::new(1)));
+    let source = Source::known(path.clone(), absolute.clone(), *stamp, &handles);
+    let opening = Opening::default();
+    Ok(match (format.as_str(), index) {
+        ("DCD", None) => Arc::new(dcd::Reader::open(source, options, opening)?),
+        ("NCDF", None) => Arc::new(ncdf::Reader::open(source, options, &Serial, opening)?),
+        (format, Some(index)) => {
+            let file = Indexed::known(source, index, *stamp, options.request_size);
+            match format {
+                "XTC" => Arc::new(xtc::Reader::known(file)),
+                "TRR" => Arc::new(trr::Reader::known(file)),
+                "NCDF" => Arc::new(ncdf::Reader::known(file)?),
+                _ => return Err(unknown(path, format)),
+            }
+        }
+        (format, None) => match description {
+            Some(said) => Arc::new(h5md::Reader::open(source, said, options, opening)?),
+            None => return Err(unknown(path, format)),
+        },
+    })
+}
+
+fn unknown(path: &Path, format: &str) -> Error {
+    let looks_like = format!("it was opened as {format} elsewhere");
+    Error::UnknownFormat { path: path.to_owned(), looks_like }
 }
 
 /// Makes the encoder of an output, and makes sure that it can hold the first frame.

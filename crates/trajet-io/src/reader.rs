@@ -291,6 +291,12 @@ pub trait Reader: Send + Sync {
         })
     }
 
+    /// The same file with another part of its index; none where the index follows from the header and
+    /// is here whole.
+    fn with_index(&self, _index: FrameIndex) -> Option<Arc<dyn Reader>> {
+        None
+    }
+
     /// The open file.
     fn source(&self) -> &Source {
         &self.file().source

@@ -126,13 +126,29 @@ enum Hold {
     },
 }
 
+fn next_number() -> u64 {
+    static NUMBER: AtomicU64 = AtomicU64::new(1);
+    NUMBER.fetch_add(1, Ordering::Relaxed)
+}
+
+/// The path from the root on.
+///
+/// # Errors
+/// [`Error::Io`] where there is no working folder any more.
+pub(crate) fn absolute(path: &Path) -> Result<PathBuf, Error> {
+    std::path::absolute(path).map_err(|source| Error::Io {
+        path: path.to_owned(),
+        doing: "find its folder",
+        source,
+    })
+}
+
 impl Source {
     /// Opens a regular file for reading.
     ///
     /// # Errors
     /// [`Error::Io`] as the operating system says, [`Error::NotAFile`], [`Error::Empty`].
     pub fn open(path: &Path, meter: &mut Meter) -> Result<Self, Error> {
-        static NUMBER: AtomicU64 = AtomicU64::new(1);
         let io = |doing| {
             let path = path.to_owned();
             move |source| Error::Io { path, doing, source }
@@ -148,8 +164,19 @@ impl Source {
         if metadata.len() == 0 {
             return Err(Error::Empty { path: path.to_owned() });
         }
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let number = next_number();
         Ok(Source { path: path.to_owned(), number, size: metadata.len(), hold: Hold::Always(file) })
+    }
+
+    /// A file of which is known what it is; it is opened when it is first read.
+    pub(crate) fn known(
+        path: PathBuf,
+        absolute: PathBuf,
+        stamp: Stamp,
+        handles: &Arc<Handles>,
+    ) -> Self {
+        let hold = Hold::Shared { handles: Arc::clone(handles), stamp, absolute };
+        Source { path, number: next_number(), size: stamp.size, hold }
     }
 
     /// From now on the file is open only while there is room for it among `handles`. When it is
@@ -158,11 +185,7 @@ impl Source {
     /// # Errors
     /// [`Error::Io`] where there is no working folder any more.
     pub(crate) fn share(&mut self, handles: &Arc<Handles>, stamp: Stamp) -> Result<(), Error> {
-        let absolute = std::path::absolute(&self.path).map_err(|source| Error::Io {
-            path: self.path.clone(),
-            doing: "find its folder",
-            source,
-        })?;
+        let absolute = absolute(&self.path)?;
         let shared = Hold::Shared { handles: Arc::clone(handles), stamp, absolute };
         if let Hold::Always(file) = std::mem::replace(&mut self.hold, shared) {
             handles.put(self.number, Arc::new(file));

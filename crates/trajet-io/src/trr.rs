@@ -8,6 +8,7 @@ mod head;
 mod writer;
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Instant;
 
 use trajet_simd::multiversion;
@@ -17,7 +18,7 @@ use crate::indexed::Indexed;
 use crate::reader::{self, Field, OpenOptions, Opening, ParallelFor, Said, Scratch, Wanted};
 use crate::source::{Meter, Source};
 use crate::xdr::{f32_at, f64_at};
-use crate::{Error, Fault, Frames, Raw, walk};
+use crate::{Error, Fault, FrameIndex, Frames, Raw, walk};
 pub use frame::{Frame, Reals};
 use head::{Head, MAGIC, MOST_FRONT_BYTES, Trr, real_at};
 pub use writer::Encoder;
@@ -58,6 +59,11 @@ impl Reader {
             return Err(file.corrupt(0, Fault::Malformed(words)));
         }
         Ok(Reader { file })
+    }
+
+    /// The reader of a file whose frames are known.
+    pub(crate) fn known(file: Indexed) -> Reader {
+        Reader { file }
     }
 
     /// The header of a frame of which the first bytes are here.
@@ -191,6 +197,10 @@ impl reader::Reader for Reader {
             said
         };
         Ok(said)
+    }
+
+    fn with_index(&self, index: FrameIndex) -> Option<Arc<dyn reader::Reader>> {
+        Some(Arc::new(Reader::known(self.file.with_index(index))))
     }
 
     fn copy_frames(

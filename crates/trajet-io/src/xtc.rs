@@ -16,6 +16,7 @@ mod steps;
 mod writer;
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Instant;
 
 use crate::block::{cell_from_vectors, turned_vectors};
@@ -23,7 +24,7 @@ use crate::index::Mark;
 use crate::indexed::Indexed;
 use crate::reader::{self, Field, OpenOptions, Opening, ParallelFor, Said, Scratch, Wanted};
 use crate::source::Source;
-use crate::{Atoms, Error, Fault, Frames, Raw, walk};
+use crate::{Atoms, Error, Fault, FrameIndex, Frames, Raw, walk};
 use decode::{ANGSTROM_PER_NM, Decoded, Memory, Used};
 pub use frame::{Frame, Positions};
 use head::{Head, Xtc};
@@ -58,6 +59,11 @@ impl Reader {
         let begin = Instant::now();
         let found = walk::frames_of::<Xtc>(&source, options, threads, &mut opening.meter)?;
         Ok(Reader { file: Indexed::new(source, found, options, opening, begin)? })
+    }
+
+    /// The reader of a file whose frames are known.
+    pub(crate) fn known(file: Indexed) -> Reader {
+        Reader { file }
     }
 
     /// Reads the bytes of one frame and hands them to `decode`: only its front where the last frame
@@ -146,6 +152,10 @@ impl reader::Reader for Reader {
         let (vectors, scale) = (head.vectors.map(f64::from), f64::from(ANGSTROM_PER_NM));
         let cell = cell_from_vectors(&vectors, scale);
         Ok(Said { time, step, cell, turned: turned_vectors(&vectors, scale) })
+    }
+
+    fn with_index(&self, index: FrameIndex) -> Option<Arc<dyn reader::Reader>> {
+        Some(Arc::new(Reader::known(self.file.with_index(index))))
     }
 
     fn copy_frames(

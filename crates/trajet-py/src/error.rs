@@ -47,12 +47,15 @@ class AnalysisError(TrajetError, ValueError):
 class TaskError(TrajetError, RuntimeError):
     '''A task failed through a defect of trajet.'''
 
+class WorkerError(TrajetError, RuntimeError):
+    '''A worker of a pool died or could not be reached.'''
+
 class MissingPackageError(TrajetError, ImportError):
     '''A package that only this needs is not installed.'''
 ";
 
 /// Names of the exceptions, all of which the package shows.
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 11] = [
     "TrajetError",
     "FormatError",
     "TruncatedError",
@@ -62,6 +65,7 @@ const NAMES: [&str; 10] = [
     "OutputError",
     "AnalysisError",
     "TaskError",
+    "WorkerError",
     "MissingPackageError",
 ];
 
@@ -92,7 +96,11 @@ pub(crate) fn from_io(py: Python<'_>, error: &Error) -> PyErr {
             return match source.kind() {
                 ErrorKind::NotFound => PyFileNotFoundError::new_err(message),
                 ErrorKind::PermissionDenied => PyPermissionError::new_err(message),
-                _ => PyOSError::new_err(message),
+                // The number goes with it wherever it is sent.
+                _ => match source.raw_os_error() {
+                    Some(code) => PyOSError::new_err((code, message)),
+                    None => PyOSError::new_err(message),
+                },
             };
         }
         Error::NotAFile { folder: true, .. } => return PyIsADirectoryError::new_err(message),

@@ -1,10 +1,12 @@
 //! The native module of the Python package `trajet`: conversion only, no science.
 
+mod apply;
 mod arrays;
 mod control;
 mod convert;
 mod error;
 mod h5md;
+mod parts;
 mod reader;
 mod run;
 
@@ -24,11 +26,17 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("DEBUG_BUILD", cfg!(debug_assertions))?;
     module.add_class::<reader::Reader>()?;
     module.add_class::<run::Plan>()?;
+    module.add_class::<parts::PyPass>()?;
+    module.add_class::<parts::PyElsewhere>()?;
+    module.add_class::<parts::PyStates>()?;
+    module.add_class::<parts::Stop>()?;
+    module.add_function(wrap_pyfunction!(parts::task, module)?)?;
     module.add_function(wrap_pyfunction!(run::rmsd_plan, module)?)?;
     module.add_function(wrap_pyfunction!(run::moments_plan, module)?)?;
     module.add_function(wrap_pyfunction!(run::dihedrals_plan, module)?)?;
     module.add_function(wrap_pyfunction!(run::distances_plan, module)?)?;
     module.add_function(wrap_pyfunction!(run::rdf_plan, module)?)?;
+    module.add_function(wrap_pyfunction!(apply::apply_plan, module)?)?;
     module.add_function(wrap_pyfunction!(convert::convert, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(h5md::pack_chunks, module)?)?;

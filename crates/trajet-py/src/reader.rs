@@ -7,13 +7,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray3};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList};
 use trajet_io::{Chain, Field, FrameMeta, Meter, OpenOptions, Scratch, Wanted};
 
 use crate::arrays::{PyFrames, atoms, cells, turned};
 use crate::control::FromPython;
 use crate::error::from_io;
 use crate::h5md::PyDescription;
+use crate::parts::to_bytes;
 
 /// Atoms read between two looks for Ctrl-C: some tens of milliseconds.
 const ATOMS_BETWEEN_SIGNALS: usize = 4_000_000;
@@ -24,6 +25,7 @@ const FRAMES_BETWEEN_SIGNALS: usize = 20_000;
 #[pyclass(frozen, module = "trajet._trajet")]
 pub(crate) struct Reader {
     pub(crate) inner: Chain,
+    options: OpenOptions,
     /// Memory of reads that have ended, for the next ones; one for each read at the same time.
     spare: Mutex<Vec<Scratch>>,
 }
@@ -64,7 +66,13 @@ impl Reader {
         let opened = py.detach(|| trajet_engine::open(&paths, &options, threads, &mut control));
         control.check()?;
         let inner = opened.map_err(|error| from_io(py, &error))?;
-        Ok(Reader { inner, spare: Mutex::default() })
+        Ok(Reader { inner, options, spare: Mutex::default() })
+    }
+
+    /// What workers in other processes are told once.
+    fn outline<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let outline = self.inner.outline(&self.options).map_err(|error| from_io(py, &error))?;
+        Ok(PyBytes::new(py, &to_bytes(&outline)?))
     }
 
     #[getter]

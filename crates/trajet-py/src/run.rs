@@ -10,6 +10,7 @@ use trajet_engine::rmsd::{Fit, Group};
 use trajet_engine::{Budget, Pass, dihedrals, distances, moments, rdf, rmsd};
 use trajet_io::Error;
 
+use crate::apply::{Apply, Raised};
 use crate::arrays::PyFrames;
 use crate::control::FromPython;
 use crate::error::{from_io, from_run};
@@ -18,27 +19,37 @@ use crate::reader::{Reader, counts};
 /// What is to be computed, apart from the trajectory and its frames. See `_trajet.pyi`.
 #[pyclass(frozen, module = "trajet._trajet")]
 pub(crate) struct Plan {
-    request: Request,
+    pub(crate) request: Request,
 }
 
 /// What is asked for, of any analysis.
 #[derive(Clone)]
-enum Request {
+pub(crate) enum Request {
     Rmsd(rmsd::Request),
     Moments(moments::Request),
     Dihedrals(dihedrals::Request),
     Distances(distances::Request),
     Rdf(rdf::Request),
+    Apply(Apply),
 }
 
 impl Plan {
-    fn first_pass(&self, n_atoms: usize) -> Result<Pass, Error> {
+    pub(crate) fn first_pass(&self, n_atoms: usize) -> Result<Pass, Error> {
         match self.request.clone() {
             Request::Rmsd(request) => rmsd::plan(request, n_atoms),
             Request::Moments(request) => moments::plan(request, n_atoms),
             Request::Dihedrals(request) => dihedrals::plan(request, n_atoms),
             Request::Distances(request) => distances::plan(request, n_atoms),
             Request::Rdf(request) => rdf::plan(request, n_atoms),
+            Request::Apply(request) => request.first_pass(n_atoms),
+        }
+    }
+
+    /// What functions of Python raised that the plan calls.
+    pub(crate) fn raised(&self) -> Raised {
+        match &self.request {
+            Request::Apply(request) => request.raised().clone(),
+            _ => Raised::default(),
         }
     }
 }
@@ -199,6 +210,7 @@ pub(crate) fn run<'py>(
     let budget = Budget { threads, task_frames };
     let result = py.detach(|| trajet_engine::run(inner, &frames, pass, budget, &mut control));
     control.check()?;
+    plan.raised().take().map_or(Ok(()), Err)?;
     let (output, report) = result.map_err(|error| from_run(py, &error))?;
     let width = output.row_width;
     let rows = PyArray1::from_vec(py, output.rows).reshape([frames.len(), width])?;

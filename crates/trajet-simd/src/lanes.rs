@@ -1,4 +1,5 @@
-//! Sixteen lanes of 32 bits, and of 64 where products need them, for integer code that the compiler does not turn into vectors by itself.
+//! Sixteen lanes of 32 bits, and of 64 where products need them, for integer code that the compiler does
+//! not turn into vectors by itself.
 //!
 //! Only what the decoders need. All of it wraps around, as the processor does.
 
@@ -7,6 +8,10 @@ mod x86;
 
 #[cfg(target_arch = "x86_64")]
 pub use x86::{Avx2, Avx512};
+
+// There are lanes on this processor alone.
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests;
 
 /// How many lanes there are, on every instruction set.
 pub const LANES: usize = 16;
@@ -23,13 +28,8 @@ pub unsafe trait Lanes: Copy {
     type F: Copy;
     /// Sixteen `u64`.
     type W: Copy;
-    /// Sixteen `f64`.
-    type D: Copy;
     /// Four `f32`.
     type Q: Copy;
-
-    /// Whether arithmetic on lanes of 64 bits is faster than the processor's own.
-    const WIDE: bool;
 
     /// The same number in all lanes.
     fn splat(self, value: i32) -> Self::I;
@@ -77,19 +77,33 @@ pub unsafe trait Lanes: Copy {
     fn div_f(self, a: Self::F, b: Self::F) -> Self::F;
     /// Whether some lane is negative.
     fn any_negative(self, a: Self::I) -> bool;
-    /// Of each lane the 57 or more bits of `data` from bit `at` on, in the highest bits. Places
-    /// behind the end yield some bytes of `data`.
+    /// Of each lane the 57 or more bits of `data` from bit `at` on, in the highest bits. Bytes from a
+    /// place behind the last eight are these.
     ///
     /// # Panics
     /// If there are less than eight bytes of data.
     fn stream(self, data: &[u8], at: Self::I) -> Self::W;
     /// The upper 32 bits of each lane, their four bytes in reverse order.
     fn upper_reversed(self, a: Self::W) -> Self::I;
+    /// Four rows as sixteen columns of four.
+    fn columns(self, rows: [Self::F; 4]) -> [Self::Q; LANES];
+    /// Four floats to memory.
+    fn store_q(self, four: Self::Q, to: &mut [f32; 4]);
+}
+
+/// Arithmetic on lanes of 64 bits, where that is faster than the processor's own.
+///
+/// # Safety
+/// As of [`Lanes`].
+pub unsafe trait WideLanes: Lanes {
+    /// Sixteen `f64`.
+    type D: Copy;
+
     /// The eight bytes of each lane in reverse order.
     fn reversed(self, a: Self::W) -> Self::W;
-    /// `a << by`, by the same in all lanes.
+    /// `a << by`, by the same in all lanes, zero from 64 on.
     fn shl_w(self, a: Self::W, by: u32) -> Self::W;
-    /// `a >> by` without sign.
+    /// `a >> by` without sign, zero from 64 on.
     fn shr_w(self, a: Self::W, by: u32) -> Self::W;
     /// `a & mask`.
     fn and_w(self, a: Self::W, mask: u64) -> Self::W;
@@ -97,7 +111,7 @@ pub unsafe trait Lanes: Copy {
     fn or_w(self, a: Self::W, b: Self::W) -> Self::W;
     /// The lower 32 bits of each lane.
     fn lower(self, a: Self::W) -> Self::I;
-    /// Numbers below 2^52 as doubles.
+    /// Numbers without sign as doubles, rounded to nearest.
     fn double_w(self, a: Self::W) -> Self::D;
     /// Numbers as doubles.
     fn double(self, a: Self::I) -> Self::D;
@@ -109,8 +123,4 @@ pub unsafe trait Lanes: Copy {
     fn add_d(self, a: Self::D, b: f64) -> Self::D;
     /// `a + b`, rounded.
     fn sum_d(self, a: Self::D, b: Self::D) -> Self::D;
-    /// Four rows as sixteen columns of four.
-    fn columns(self, rows: [Self::F; 4]) -> [Self::Q; LANES];
-    /// Four floats to memory.
-    fn store_q(self, four: Self::Q, to: &mut [f32; 4]);
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use trajet_io::{OpenOptions, Serial};
 
-use crate::case::OnDisk;
+use crate::disk::OnDisk;
 use crate::sidecar::beside;
 
 const HEADER_BYTES: usize = 64;

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, mdanalysis
 from trajet._trajet import SelectionError
-from trajet.analysis.subject import Progress, main_selection, run
-from trajet.pools.pool import Pool
+from trajet.analysis.subject import main_selection, run
+from trajet.pools.pool import Plan, Pool, Progress
 from trajet.result import Dihedrals
 from trajet.trajectory import FrameChoice, Selection, Trajectory
 
@@ -79,7 +79,7 @@ def dihedrals(
         frames,
         pool,
         progress,
-        lambda _: _trajet.dihedrals_plan(fours, features=features, periodic=pbc),
+        lambda _: Plan.of(_trajet.dihedrals_plan, fours, features=features, periodic=pbc),
     )
     columns = names
     if features:

@@ -12,8 +12,8 @@ from trajet.analysis.reference import (
     is_average,
     reference_positions,
 )
-from trajet.analysis.subject import Progress, describe, further_selection, main_selection, run
-from trajet.pools.pool import Pool
+from trajet.analysis.subject import describe, further_selection, main_selection, run
+from trajet.pools.pool import Plan, Pool, Progress
 from trajet.result import Distances
 from trajet.trajectory import FrameChoice, Selection
 
@@ -79,13 +79,13 @@ def distances(
         raise ValueError("the average structure is no reference for distances")
     other = None if b is None else further_selection(b, main.trajectory)
 
-    def plan(_: NDArray[np.int64]) -> _trajet.Plan:
+    def plan(_: NDArray[np.int64]) -> Plan:
         partner: NDArray[np.int64] | NDArray[np.float32] | None = None
         if other is not None:
             partner = other.indices
         elif reference is not None:
             partner = reference_positions(reference, main, [])[0]
-        return _trajet.distances_plan(main.indices, partner, periodic=pbc)
+        return Plan.of(_trajet.distances_plan, main.indices, partner, periodic=pbc)
 
     outcome = run(main.trajectory, frames, pool, progress, plan)
     partners = None if other is None and reference is None else (other or main)

@@ -6,8 +6,8 @@ import numpy as np
 
 from trajet import _trajet
 from trajet._trajet import SelectionError
-from trajet.analysis.subject import Progress, further_selection, main_selection, run
-from trajet.pools.pool import Pool
+from trajet.analysis.subject import further_selection, main_selection, run
+from trajet.pools.pool import Plan, Pool, Progress
 from trajet.result import RadialDistribution
 from trajet.trajectory import FrameChoice, Selection
 
@@ -89,7 +89,8 @@ def rdf(
                 f"exclusion_block {exclusion_block} does not divide selections of {n_a} and {n_b}"
                 " atoms into equally many blocks"
             )
-    plan = _trajet.rdf_plan(
+    plan = Plan.of(
+        _trajet.rdf_plan,
         main.indices,
         None if other is None else other.indices,
         bins=bins,

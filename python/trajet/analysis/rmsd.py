@@ -16,8 +16,8 @@ from trajet.analysis.reference import (
     reference_positions,
     weights_of,
 )
-from trajet.analysis.subject import Progress, describe, further_selection, main_selection, run
-from trajet.pools.pool import Pool
+from trajet.analysis.subject import describe, further_selection, main_selection, run
+from trajet.pools.pool import Plan, Pool, Progress
 from trajet.result import Series
 from trajet.trajectory import FrameChoice, Selection
 
@@ -108,9 +108,10 @@ def rmsd(
     if average and fit != "superposition":
         raise ValueError("reference='average' needs the superposition that it averages after")
 
-    def plan(chosen: NDArray[np.int64]) -> _trajet.Plan:
+    def plan(chosen: NDArray[np.int64]) -> Plan:
         targets = reference_positions(first_of(chosen) if average else reference, main, others)
-        return _trajet.rmsd_plan(
+        return Plan.of(
+            _trajet.rmsd_plan,
             (main.indices, targets[0], weights_of(weights, main)),
             [
                 (group.indices, target, weights_of(group_weights, group))

@@ -15,8 +15,8 @@ from trajet.analysis.reference import (
     reference_positions,
     weights_of,
 )
-from trajet.analysis.subject import Progress, describe, further_selection, main_selection, run
-from trajet.pools.pool import Pool
+from trajet.analysis.subject import describe, further_selection, main_selection, run
+from trajet.pools.pool import Plan, Pool, Progress
 from trajet.result import AtomValues
 from trajet.trajectory import FrameChoice, Selection
 
@@ -87,13 +87,13 @@ def rmsf(
         raise ValueError("reference and weights go with align: nothing is superposed without it")
     onto = None if align is None else further_selection(align, main.trajectory)
 
-    def plan(chosen: NDArray[np.int64]) -> _trajet.Plan:
+    def plan(chosen: NDArray[np.int64]) -> Plan:
         group = None
         if onto is not None:
             here = first_of(chosen) if average else reference
             target = reference_positions(here, onto, [])[0]
             group = (onto.indices, target, weights_of(weights, onto))
-        return _trajet.moments_plan(main.indices, align=group, average=average)
+        return Plan.of(_trajet.moments_plan, main.indices, align=group, average=average)
 
     outcome = run(main.trajectory, frames, pool, progress, plan)
     count = outcome.state[0]

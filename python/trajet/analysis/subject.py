@@ -3,15 +3,15 @@
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import mdanalysis
-from trajet._trajet import Plan, Reader, SelectionError
+from trajet._trajet import Reader, SelectionError
 from trajet.pools.local import LocalPool
-from trajet.pools.pool import Frames, Pool
+from trajet.pools.pool import Frames, Plan, Pool, Progress
 from trajet.result import Report, make_report
 from trajet.trajectory import (
     FrameChoice,
@@ -21,8 +21,6 @@ from trajet.trajectory import (
     from_atomgroup,
     resolve_frames,
 )
-
-Progress: TypeAlias = Callable[[int, int], None]
 
 
 def main_selection(thing: Selection | Any) -> Selection:

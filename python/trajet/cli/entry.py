@@ -65,4 +65,6 @@ def main() -> NoReturn:
 def _one_line(error: BaseException) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror is not None:
+        return " ".join(error.strerror.split())
     return " ".join(str(error).split())

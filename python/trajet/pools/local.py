@@ -1,6 +1,5 @@
 """Threads of this process."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
-from trajet._trajet import Plan, Reader
-from trajet.pools.pool import Frames
+from trajet._trajet import Reader
+from trajet.pools.pool import Frames, Plan, Progress, check_counts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,10 +34,7 @@ class LocalPool:
 
     def __post_init__(self) -> None:
         """Refuse numbers that mean nothing."""
-        for name in ("threads", "task_frames"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ValueError(f"{name} must be at least 1, not {value}")
+        check_counts(threads=self.threads, task_frames=self.task_frames)
 
     def run(
         self,
@@ -46,12 +42,12 @@ class LocalPool:
         plan: Plan,
         frames: Frames,
         *,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
         """Run a plan; see `trajet.pools.pool.Pool.run`."""
         return _trajet.run(
             reader,
-            plan,
+            plan.build(),
             frames,
             threads=self.threads or _trajet.available_threads(),
             task_frames=self.task_frames,

@@ -1,15 +1,45 @@
 """What every pool can do."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet._trajet import Plan, Reader
+from trajet import _trajet
+from trajet._trajet import Reader
 
 # (first, step, count) or frame numbers; none is negative
 Frames: TypeAlias = tuple[int, int, int] | NDArray[np.int64]
+# called with frames done and in total
+Progress: TypeAlias = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be computed, apart from the trajectory and its frames; it can be sent elsewhere.
+
+    Attributes
+    ----------
+    make
+        The function of the native module that makes the plan.
+    arguments, options
+        What it is called with.
+    """
+
+    make: Callable[..., _trajet.Plan]
+    arguments: tuple[Any, ...]
+    options: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, make: Callable[..., _trajet.Plan], *arguments: Any, **options: Any) -> "Plan":
+        """Return the plan that `make` makes of these arguments."""
+        return cls(make, arguments, options)
+
+    def build(self) -> _trajet.Plan:
+        """Return the plan for the native module of this process."""
+        return self.make(*self.arguments, **self.options)
 
 
 class Pool(Protocol):
@@ -21,7 +51,7 @@ class Pool(Protocol):
         plan: Plan,
         frames: Frames,
         *,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
         """Return rows, `(n_frames, width)` float64, the folded state, and what the engine reports.
 
@@ -29,3 +59,21 @@ class Pool(Protocol):
         task.
         """
         ...
+
+
+def check_counts(**counts: int | None) -> None:
+    """Refuse numbers that mean nothing.
+
+    Raises
+    ------
+    ValueError
+        If a number is below one.
+    """
+    for name, value in counts.items():
+        if value is not None and value < 1:
+            raise ValueError(f"{name} must be at least 1, not {value}")
+
+
+def n_frames_of(frames: Frames) -> int:
+    """Return how many frames there are."""
+    return frames[2] if isinstance(frames, tuple) else len(frames)

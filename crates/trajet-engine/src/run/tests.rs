@@ -147,6 +147,46 @@ fn states_are_merged_in_the_order_of_frames() {
 }
 
 #[test]
+fn parts_in_any_order_are_the_whole() {
+    let made = made(2000);
+    let chain = opened(&made);
+    let frames = Frames::Strided { first: 1999, step: -3, count: 600 };
+    let whole = |average| {
+        let pass = plan(request(&made, average), ATOMS).unwrap();
+        run(&chain, &frames, pass, budget(1, None), &mut Quiet::default()).unwrap().0
+    };
+    for average in [false, true] {
+        let mut pass = plan(request(&made, average), ATOMS).unwrap();
+        let output = loop {
+            let then = pass.then.take();
+            let leaves = Leaves::new(frames.len(), pass.atoms.len());
+            let width = pass.analysis.row_width();
+            let mut rows = vec![0.0; frames.len() * width];
+            let mut merger = Merger::new(leaves.len());
+            for run in tasks(&leaves, 0..leaves.len(), 1, Some(77)).into_iter().rev() {
+                let positions = leaves.frames_of(&run);
+                let part = Part { frames: &frames.slice(positions.clone()), leaves, run };
+                let rows = &mut rows[positions.start * width..positions.end * width];
+                let control = &mut Quiet::default();
+                let (states, report) =
+                    run_part(&chain, &pass, &part, rows, budget(2, Some(20)), control).unwrap();
+                assert_eq!(report.tasks.iter().map(|t| t.frames).sum::<usize>(), positions.len());
+                assert!(report.tasks.iter().all(|t| positions.contains(&t.first)));
+                for (node, state) in states {
+                    merger.add(node, state, |left, right| pass.analysis.merge(left, right));
+                }
+            }
+            let state = merger.into_whole().unwrap();
+            match then {
+                Some(then) => pass = then(state),
+                None => break Output { rows, row_width: width, state },
+            }
+        };
+        assert_eq!(output, whole(average));
+    }
+}
+
+#[test]
 fn counts_add_up() {
     let made = made(2000);
     let chain = opened(&made);

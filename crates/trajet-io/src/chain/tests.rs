@@ -195,6 +195,49 @@ proptest! {
     }
 
     #[test]
+    fn workers_elsewhere_read_the_same_from_slices(
+        (ends, kinds) in splits(),
+        frames in wanted_frames(40),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..4),
+        continuous in any::<bool>(),
+    ) {
+        let frames_of = row(0..40);
+        let begins = [0].into_iter().chain(ends.iter().copied());
+        let parts = Folder::of(begins.zip(&ends).zip(kinds).map(|((begin, &end), is_trr)| {
+            let frames = &frames_of[begin..end];
+            if is_trr { trr(frames) } else { xtc(frames, ATOMS) }
+        }));
+        let options = OpenOptions { continuous, ..plain() };
+        let chain = parts.chain(&options);
+        let atoms = Atoms::all(ATOMS);
+        let all = 0..frames.len();
+        let (want, said) = read(&chain, &frames, &atoms, all, &mut Scratch::default()).unwrap();
+        let elsewhere = Elsewhere::new(chain.outline(&options).unwrap());
+        prop_assert_eq!(elsewhere.n_atoms(), ATOMS);
+        let mut borders: Vec<usize> = cuts.iter().map(|cut| cut.index(frames.len())).collect();
+        borders.extend([0, frames.len()]);
+        borders.sort_unstable();
+        borders.dedup();
+        let mut scratch = Scratch::default();
+        let (mut got, mut numbers, mut opening) = (Vec::new(), Vec::new(), Meter::default());
+        for task in borders.windows(2) {
+            let frames = frames.slice(task[0]..task[1]);
+            let part = elsewhere.chain(chain.slice(&frames), &mut opening).unwrap();
+            let all = 0..frames.len();
+            let (positions, meta) = read(&part, &frames, &atoms, all, &mut scratch).unwrap();
+            got.extend(positions);
+            numbers.extend(meta.frames);
+        }
+        prop_assert_eq!(got, want);
+        prop_assert_eq!(numbers, said.frames);
+        // Each file that is touched is opened once, with a look at its head and tail.
+        let touched: std::collections::BTreeSet<usize> =
+            (0..frames.len()).map(|k| chain.place(frames.get(k)).segment).collect();
+        prop_assert_eq!(opening, Meter::default());
+        prop_assert_eq!(scratch.meter.opens, touched.len() as u64);
+    }
+
+    #[test]
     fn what_is_kept_of_repeated_frames_ascends(
         files in prop::collection::vec((0u32..60, 1u32..30), 1..7),
     ) {
@@ -322,6 +365,33 @@ fn errors_name_the_file_and_the_frame_in_it_and_in_the_chain() {
     let stopped = Scratch::stopped_by(Arc::new(true.into()));
     let stopped = read_all(&chain, &Frames::all(15), &mut { stopped }).unwrap_err();
     assert!(matches!(stopped, Error::Interrupted));
+}
+
+#[test]
+fn errors_elsewhere_name_frames_as_here() {
+    let parts = Folder::of((0..3).map(|k| xtc(&row(100 * k..100 * (k + 1)), ATOMS)));
+    let chain = parts.chain(&plain());
+    let outline = chain.outline(&plain()).unwrap();
+    let mut bytes = std::fs::read(&parts.paths[1]).unwrap();
+    let frame = bytes.len() / 100;
+    bytes[40 * frame..40 * frame + 4].fill(0);
+    std::fs::write(&parts.paths[1], &bytes).unwrap();
+    let frames = Frames::Strided { first: 130, step: 1, count: 20 };
+    let error = |outline| {
+        let there = Elsewhere::new(outline);
+        let part = there.chain(chain.slice(&frames), &mut Meter::default()).unwrap();
+        read_all(&part, &frames, &mut Scratch::default()).unwrap_err()
+    };
+    let here = read_all(&chain, &frames, &mut Scratch::default()).unwrap_err();
+    let message = here.to_string();
+    assert!(message.contains("part1: frame 40 at byte"), "{message}");
+    assert!(message.contains("frame 140"), "{message}");
+    // Head and tail, which are looked at when the file is opened there, are as they were.
+    assert_eq!(error(outline.clone()).to_string(), message);
+    bytes[0..4].fill(0);
+    std::fs::write(&parts.paths[1], &bytes).unwrap();
+    let Error::InChain { error, .. } = error(outline) else { panic!("an error of the chain") };
+    assert!(matches!(*error, Error::Changed { .. }));
 }
 
 #[test]

@@ -2,18 +2,20 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use crate::source::Source;
 use crate::{Atoms, Error, Fault, cell_from_vectors};
 
 /// The row of a frame that a series does not have.
 pub const NO_ROW: u64 = u64::MAX;
 /// Deflate makes at most so many bytes of one.
-const MOST_OF_A_BYTE: u64 = 1032;
+pub(super) const MOST_OF_A_BYTE: u64 = 1032;
 /// HDF5 allowed no larger chunks for most of its life, and nobody wants them.
 const MOST_OF_A_CHUNK: u64 = u32::MAX as u64;
 
 /// Which of the layouts a file has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Layout {
     /// The published one.
     #[default]
@@ -23,7 +25,7 @@ pub enum Layout {
 }
 
 /// What whoever looked at the tables of an HDF5 file tells of a trajectory in it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Description {
     /// Which layout it is.
     pub layout: Layout,
@@ -48,7 +50,7 @@ pub struct Description {
 }
 
 /// Boxes, one or one a frame.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Boxes {
     /// Lengths and angles, as in [`crate::FrameMeta`].
     Cells(Vec<[f64; 6]>),
@@ -107,7 +109,7 @@ fn of<T>(boxes: &[T], frame: u64) -> Option<&T> {
 }
 
 /// A dataset of `[rows, n_atoms, 3]` floating-point numbers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Series {
     /// Its first dimension.
     pub rows: u64,
@@ -122,7 +124,7 @@ pub struct Series {
 }
 
 /// How a number is stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Form {
     /// Of eight bytes, not of four.
     pub double: bool,
@@ -138,7 +140,7 @@ impl Form {
 }
 
 /// Where the numbers of a dataset stand.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Storage {
     /// Here: small datasets stand among the file's tables.
     Held(Vec<u8>),
@@ -156,7 +158,7 @@ pub enum Storage {
 }
 
 /// What was done to the bytes of a chunk, in this order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Filters {
     /// The first bytes of all numbers, then the second ones, ….
     pub shuffle: bool,
@@ -181,7 +183,7 @@ impl Filters {
 }
 
 /// A chunk that was written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chunk {
     /// The first row, atom and axis in it.
     pub at: [u64; 3],

@@ -706,3 +706,24 @@ fn the_opening_is_counted() {
     assert!(opening.index_ns >= 1 << 60 && reader.format() == "H5MD");
     assert_eq!(opening.state, IndexState::Computed);
 }
+
+#[test]
+fn atoms_for_which_the_file_has_no_room_are_refused() {
+    let drawn = Drawn { n_frames: 1, place: Place::Held, ..packed() };
+    let mut made = Made::of(&drawn);
+    let series = made.description.positions.as_mut().unwrap();
+    // No frame has a row, so that no number contradicts.
+    (series.rows, series.row_of) = (0, Some(vec![NO_ROW]));
+    series.storage = Storage::Held(Vec::new());
+    made.description.n_atoms = HEAD as u64 * 1032 / 12;
+    assert!(made.open().is_ok());
+    made.description.n_atoms += 1;
+    let message = made.refusal();
+    assert!(message.contains("no room"), "{message}");
+    // A simulation that has just begun: that is what a user should hear of.
+    let series = made.description.positions.as_mut().unwrap();
+    (series.rows, series.row_of) = (1, None);
+    let shape = [1, made.description.n_atoms, 3];
+    series.storage = Storage::Chunked { shape, filters: GZIP, chunks: Vec::new() };
+    assert!(matches!(made.open(), Err(Error::Unwritten { frame: 0, .. })));
+}

@@ -5,7 +5,9 @@
 //! `f64` for absolute coordinates), rounded to nearest, and corrected by the remainder, so that they are
 //! exact.
 
-use trajet_simd::lanes::{LANES, Lanes};
+#[cfg(target_arch = "x86_64")]
+use trajet_simd::lanes::{Avx2, Avx512};
+use trajet_simd::lanes::{LANES, Lanes, WideLanes};
 
 use super::decode::{ANGSTROM_PER_NM, Coder, GROUP_ATOMS};
 use super::head::Packed;
@@ -148,7 +150,7 @@ fn fill(walk: &mut Walk<'_>, to: &mut [Sixteen; AHEAD]) -> Result<usize, Fault> 
 ///
 /// Returns the largest of `runs`; none where a number is too wide for a lane, and nothing is decoded.
 #[inline(always)]
-fn decode<V: Lanes>(
+fn decode<V: Absolutes>(
     v: V,
     coder: &Coder,
     constants: &mut Constants<V>,
@@ -170,9 +172,8 @@ fn decode<V: Lanes>(
     let data = &data[base..];
     let bits = groups.bit.map(|bit| bit.wrapping_sub(8 * base as u64));
     let at = v.load(&bits.map(|bit| bit as i32));
-    let absolute = match coder.wide().filter(|_| V::WIDE) {
-        Some(wide) => {
-            let (absolute, outside) = wide_absolutes(v, wide, v.stream(data, at));
+    let absolute = match v.absolutes(coder, data, at) {
+        Some((absolute, outside)) => {
             constants.outside = v.or(constants.outside, outside);
             [0, 1, 2].map(|axis| v.add(absolute[axis], constants.min[axis]))
         }
@@ -260,10 +261,31 @@ fn divide<V: Lanes>(v: V, number: V::I, size: V::I, inverse: V::F) -> (V::I, V::
     (v.add(quotient, too_large), v.add(remainder, v.and(size, too_large)))
 }
 
+/// Lanes, and whether they are faster than the processor's own arithmetic for absolute coordinates too.
+pub(super) trait Absolutes: Lanes {
+    /// Those at these bits of the data, as [`wide_absolutes`] yields them; none where they are to be
+    /// taken one by one.
+    #[inline(always)]
+    fn absolutes(self, _: &Coder, _: &[u8], _: Self::I) -> Option<([Self::I; 3], Self::I)> {
+        None
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Absolutes for Avx2 {}
+
+#[cfg(target_arch = "x86_64")]
+impl Absolutes for Avx512 {
+    #[inline(always)]
+    fn absolutes(self, coder: &Coder, data: &[u8], at: Self::I) -> Option<([Self::I; 3], Self::I)> {
+        coder.wide().map(|wide| wide_absolutes(self, wide, self.stream(data, at)))
+    }
+}
+
 /// The absolute coordinates at the front of each lane's bits, and what is negative where the first is
 /// outside of its radix. As [`divide`], in `f64`.
 #[inline(always)]
-fn wide_absolutes<V: Lanes>(v: V, wide: &Wide, stream: V::W) -> ([V::I; 3], V::I) {
+fn wide_absolutes<V: WideLanes>(v: V, wide: &Wide, stream: V::W) -> ([V::I; 3], V::I) {
     let Wide { bits, whole, mask, sizes, inverses } = *wide;
     let last = v.shr_w(v.shl_w(stream, whole), 64 - (bits - whole));
     let number = v.or_w(v.and_w(v.reversed(stream), mask), v.shl_w(last, whole));
@@ -332,7 +354,7 @@ impl Batch {
 /// Any [`Fault`] of the compressed coordinates.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
-pub(super) fn all<V: Lanes>(
+pub(super) fn all<V: Absolutes>(
     v: V,
     coder: &Coder,
     packed: &Packed,
@@ -373,7 +395,7 @@ pub(super) fn all<V: Lanes>(
 /// [`Fault::OutsideRange`].
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
-pub(super) fn wanted<V: Lanes>(
+pub(super) fn wanted<V: Absolutes>(
     v: V,
     coder: &Coder,
     _: &Packed,

@@ -6,7 +6,7 @@
 
 use core::arch::x86_64::*;
 
-use super::{LANES, Lanes};
+use super::{LANES, Lanes, WideLanes};
 
 /// One register of 512 bits.
 #[derive(Clone, Copy, Debug)]
@@ -38,8 +38,6 @@ impl Avx2 {
     }
 }
 
-/// Its bits and those of a smaller number do not meet.
-const TWO_TO_52: f64 = 4_503_599_627_370_496.0;
 /// Reverses the bytes of each word of 64 or 32 bits, in every 16 bytes.
 const REVERSE_64: [u8; 16] = [7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8];
 const REVERSE_32: [u8; 16] = [3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12];
@@ -95,9 +93,7 @@ unsafe impl Lanes for Avx512 {
     type I = __m512i;
     type F = __m512;
     type W = [__m512i; 2];
-    type D = [__m512d; 2];
     type Q = __m128;
-    const WIDE: bool = true;
 
     #[inline(always)]
     fn splat(self, value: i32) -> __m512i {
@@ -216,6 +212,48 @@ unsafe impl Lanes for Avx512 {
         }
     }
     #[inline(always)]
+    fn columns(self, [a, b, c, d]: [__m512; 4]) -> [__m128; LANES] {
+        unsafe {
+            let (ab, ab2) = (_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+            let (cd, cd2) = (_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d));
+            // Each holds the columns k, k + 4, k + 8, k + 12.
+            let [p, q, r, s] = [
+                pairs!(_mm512_unpacklo_pd, _mm512_castps_pd, _mm512_castpd_ps, ab, cd),
+                pairs!(_mm512_unpackhi_pd, _mm512_castps_pd, _mm512_castpd_ps, ab, cd),
+                pairs!(_mm512_unpacklo_pd, _mm512_castps_pd, _mm512_castpd_ps, ab2, cd2),
+                pairs!(_mm512_unpackhi_pd, _mm512_castps_pd, _mm512_castpd_ps, ab2, cd2),
+            ];
+            [
+                _mm512_castps512_ps128(p),
+                _mm512_castps512_ps128(q),
+                _mm512_castps512_ps128(r),
+                _mm512_castps512_ps128(s),
+                _mm512_extractf32x4_ps::<1>(p),
+                _mm512_extractf32x4_ps::<1>(q),
+                _mm512_extractf32x4_ps::<1>(r),
+                _mm512_extractf32x4_ps::<1>(s),
+                _mm512_extractf32x4_ps::<2>(p),
+                _mm512_extractf32x4_ps::<2>(q),
+                _mm512_extractf32x4_ps::<2>(r),
+                _mm512_extractf32x4_ps::<2>(s),
+                _mm512_extractf32x4_ps::<3>(p),
+                _mm512_extractf32x4_ps::<3>(q),
+                _mm512_extractf32x4_ps::<3>(r),
+                _mm512_extractf32x4_ps::<3>(s),
+            ]
+        }
+    }
+    #[inline(always)]
+    fn store_q(self, four: __m128, to: &mut [f32; 4]) {
+        unsafe { _mm_storeu_ps(to.as_mut_ptr(), four) }
+    }
+}
+
+// SAFETY: see `Avx512::new`.
+unsafe impl WideLanes for Avx512 {
+    type D = [__m512d; 2];
+
+    #[inline(always)]
     fn reversed(self, a: [__m512i; 2]) -> [__m512i; 2] {
         unsafe {
             let reverse = _mm512_broadcast_i32x4(sixteen_bytes(REVERSE_64));
@@ -289,42 +327,6 @@ unsafe impl Lanes for Avx512 {
     fn sum_d(self, a: [__m512d; 2], b: [__m512d; 2]) -> [__m512d; 2] {
         unsafe { [_mm512_add_pd(a[0], b[0]), _mm512_add_pd(a[1], b[1])] }
     }
-    #[inline(always)]
-    fn columns(self, [a, b, c, d]: [__m512; 4]) -> [__m128; LANES] {
-        unsafe {
-            let (ab, ab2) = (_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
-            let (cd, cd2) = (_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d));
-            // Each holds the columns k, k + 4, k + 8, k + 12.
-            let [p, q, r, s] = [
-                pairs!(_mm512_unpacklo_pd, _mm512_castps_pd, _mm512_castpd_ps, ab, cd),
-                pairs!(_mm512_unpackhi_pd, _mm512_castps_pd, _mm512_castpd_ps, ab, cd),
-                pairs!(_mm512_unpacklo_pd, _mm512_castps_pd, _mm512_castpd_ps, ab2, cd2),
-                pairs!(_mm512_unpackhi_pd, _mm512_castps_pd, _mm512_castpd_ps, ab2, cd2),
-            ];
-            [
-                _mm512_castps512_ps128(p),
-                _mm512_castps512_ps128(q),
-                _mm512_castps512_ps128(r),
-                _mm512_castps512_ps128(s),
-                _mm512_extractf32x4_ps::<1>(p),
-                _mm512_extractf32x4_ps::<1>(q),
-                _mm512_extractf32x4_ps::<1>(r),
-                _mm512_extractf32x4_ps::<1>(s),
-                _mm512_extractf32x4_ps::<2>(p),
-                _mm512_extractf32x4_ps::<2>(q),
-                _mm512_extractf32x4_ps::<2>(r),
-                _mm512_extractf32x4_ps::<2>(s),
-                _mm512_extractf32x4_ps::<3>(p),
-                _mm512_extractf32x4_ps::<3>(q),
-                _mm512_extractf32x4_ps::<3>(r),
-                _mm512_extractf32x4_ps::<3>(s),
-            ]
-        }
-    }
-    #[inline(always)]
-    fn store_q(self, four: __m128, to: &mut [f32; 4]) {
-        unsafe { _mm_storeu_ps(to.as_mut_ptr(), four) }
-    }
 }
 
 /// Four words of the stream, from no place past `last`.
@@ -335,21 +337,17 @@ fn four_words(data: &[u8], at: __m128i, last: i32) -> __m256i {
         let bytes = _mm_min_epu32(_mm_srli_epi32::<3>(at), _mm_set1_epi32(last));
         let shift = _mm256_cvtepu32_epi64(_mm_and_si128(at, _mm_set1_epi32(7)));
         let words = _mm256_i32gather_epi64::<1>(data.as_ptr().cast(), bytes);
-        _mm256_sllv_epi64(reversed_256(words), shift)
+        let reverse = _mm256_broadcastsi128_si256(sixteen_bytes(REVERSE_64));
+        _mm256_sllv_epi64(_mm256_shuffle_epi8(words, reverse), shift)
     }
 }
 
+/// The upper halves of eight words, in their order.
 #[inline(always)]
-fn reversed_256(a: __m256i) -> __m256i {
-    unsafe { _mm256_shuffle_epi8(a, _mm256_broadcastsi128_si256(sixteen_bytes(REVERSE_64))) }
-}
-
-/// The upper (`HALVES` 0b11_01_11_01) or lower (0b10_00_10_00) halves of eight words, in their order.
-#[inline(always)]
-fn halves<const HALVES: i32>(low: __m256i, high: __m256i) -> __m256i {
+fn upper_halves(low: __m256i, high: __m256i) -> __m256i {
     unsafe {
         let (low, high) = (_mm256_castsi256_ps(low), _mm256_castsi256_ps(high));
-        let mixed = _mm256_castps_si256(_mm256_shuffle_ps::<HALVES>(low, high));
+        let mixed = _mm256_castps_si256(_mm256_shuffle_ps::<0b11_01_11_01>(low, high));
         _mm256_permute4x64_epi64::<0b11_01_10_00>(mixed)
     }
 }
@@ -364,28 +362,12 @@ macro_rules! both {
     };
 }
 
-/// All quarters of a result of four registers; what stands behind the semicolon is the same for each.
-macro_rules! four {
-    ($f:ident($($arg:ident),+) $(; $same:expr)?) => {
-        unsafe {
-            [
-                $f($($arg[0]),+ $(, $same)?),
-                $f($($arg[1]),+ $(, $same)?),
-                $f($($arg[2]),+ $(, $same)?),
-                $f($($arg[3]),+ $(, $same)?),
-            ]
-        }
-    };
-}
-
 // SAFETY: see `Avx2::new`.
 unsafe impl Lanes for Avx2 {
     type I = Two;
     type F = TwoF;
     type W = [__m256i; 4];
-    type D = [__m256d; 4];
     type Q = __m128;
-    const WIDE: bool = false;
 
     #[inline(always)]
     fn splat(self, value: i32) -> Two {
@@ -508,75 +490,10 @@ unsafe impl Lanes for Avx2 {
         unsafe {
             let reverse = _mm256_broadcastsi128_si256(sixteen_bytes(REVERSE_32));
             [
-                _mm256_shuffle_epi8(halves::<0b11_01_11_01>(a[0], a[1]), reverse),
-                _mm256_shuffle_epi8(halves::<0b11_01_11_01>(a[2], a[3]), reverse),
+                _mm256_shuffle_epi8(upper_halves(a[0], a[1]), reverse),
+                _mm256_shuffle_epi8(upper_halves(a[2], a[3]), reverse),
             ]
         }
-    }
-    #[inline(always)]
-    fn reversed(self, a: [__m256i; 4]) -> [__m256i; 4] {
-        [reversed_256(a[0]), reversed_256(a[1]), reversed_256(a[2]), reversed_256(a[3])]
-    }
-    #[inline(always)]
-    fn shl_w(self, a: [__m256i; 4], by: u32) -> [__m256i; 4] {
-        let by = unsafe { _mm_cvtsi32_si128(by as i32) };
-        four!(_mm256_sll_epi64(a); by)
-    }
-    #[inline(always)]
-    fn shr_w(self, a: [__m256i; 4], by: u32) -> [__m256i; 4] {
-        let by = unsafe { _mm_cvtsi32_si128(by as i32) };
-        four!(_mm256_srl_epi64(a); by)
-    }
-    #[inline(always)]
-    fn and_w(self, a: [__m256i; 4], mask: u64) -> [__m256i; 4] {
-        let mask = unsafe { _mm256_set1_epi64x(mask as i64) };
-        four!(_mm256_and_si256(a); mask)
-    }
-    #[inline(always)]
-    fn or_w(self, a: [__m256i; 4], b: [__m256i; 4]) -> [__m256i; 4] {
-        four!(_mm256_or_si256(a, b))
-    }
-    #[inline(always)]
-    fn lower(self, a: [__m256i; 4]) -> Two {
-        [halves::<0b10_00_10_00>(a[0], a[1]), halves::<0b10_00_10_00>(a[2], a[3])]
-    }
-    #[inline(always)]
-    fn double_w(self, a: [__m256i; 4]) -> [__m256d; 4] {
-        // The bits of 2^52 with the number in the lowest ones are 2^52 and the number.
-        let power = unsafe { _mm256_set1_pd(TWO_TO_52) };
-        let power_bits = unsafe { _mm256_castpd_si256(power) };
-        let with_power = four!(_mm256_or_si256(a); power_bits);
-        let with_power = four!(_mm256_castsi256_pd(with_power));
-        four!(_mm256_sub_pd(with_power); power)
-    }
-    #[inline(always)]
-    fn double(self, a: Two) -> [__m256d; 4] {
-        unsafe {
-            [
-                _mm256_cvtepi32_pd(_mm256_castsi256_si128(a[0])),
-                _mm256_cvtepi32_pd(_mm256_extracti128_si256::<1>(a[0])),
-                _mm256_cvtepi32_pd(_mm256_castsi256_si128(a[1])),
-                _mm256_cvtepi32_pd(_mm256_extracti128_si256::<1>(a[1])),
-            ]
-        }
-    }
-    #[inline(always)]
-    fn bits_d(self, a: [__m256d; 4]) -> [__m256i; 4] {
-        four!(_mm256_castpd_si256(a))
-    }
-    #[inline(always)]
-    fn mul_d(self, a: [__m256d; 4], b: f64) -> [__m256d; 4] {
-        let b = unsafe { _mm256_set1_pd(b) };
-        four!(_mm256_mul_pd(a); b)
-    }
-    #[inline(always)]
-    fn add_d(self, a: [__m256d; 4], b: f64) -> [__m256d; 4] {
-        let b = unsafe { _mm256_set1_pd(b) };
-        four!(_mm256_add_pd(a); b)
-    }
-    #[inline(always)]
-    fn sum_d(self, a: [__m256d; 4], b: [__m256d; 4]) -> [__m256d; 4] {
-        four!(_mm256_add_pd(a, b))
     }
     #[inline(always)]
     fn columns(self, [a, b, c, d]: [TwoF; 4]) -> [__m128; LANES] {

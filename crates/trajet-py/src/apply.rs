@@ -1,0 +1,189 @@
+//! Functions of Python as analyses: they run on whichever pool, with the readers under them.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use trajet_engine::{Analysis, Pass, Refusal, State};
+use trajet_io::{Atoms, Block, Error};
+
+use crate::run::{Plan, Request};
+
+/// What is asked for.
+pub(crate) struct Apply {
+    atoms: Vec<i64>,
+    function: Py<PyAny>,
+    /// Joins what the function returns; none where that are rows.
+    reducer: Option<Py<PyAny>>,
+    /// Whether the function takes one frame, not a block of them.
+    by_frame: bool,
+    /// Whether it takes the unit cells too.
+    cells: bool,
+    /// Numbers that it returns of a frame, or where there is a reducer, of anything.
+    width: usize,
+    raised: Raised,
+}
+
+/// What a function of Python raised first.
+#[derive(Clone, Default)]
+pub(crate) struct Raised(Arc<Mutex<Option<PyErr>>>);
+
+impl Raised {
+    /// Takes the error, if there is one.
+    pub(crate) fn take(&self) -> Option<PyErr> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn keep(&self, error: PyErr) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    }
+}
+
+impl Apply {
+    /// The pass of a request on a trajectory of `n_atoms` atoms.
+    ///
+    /// # Errors
+    /// [`Error::AtomOutOfRange`].
+    pub(crate) fn first_pass(&self, n_atoms: usize) -> Result<Pass, Error> {
+        let atoms = Atoms::listed(&self.atoms, n_atoms)?;
+        Ok(Pass { atoms, transforms: Vec::new(), analysis: Box::new(self.clone()), then: None })
+    }
+
+    pub(crate) fn raised(&self) -> &Raised {
+        &self.raised
+    }
+
+    /// What the function returns of frames of a block, as numbers.
+    fn call(
+        &self,
+        py: Python<'_>,
+        block: &Block,
+        frames: std::ops::Range<usize>,
+    ) -> PyResult<State> {
+        let n_atoms = block.n_atoms();
+        let numbers = &block.positions[frames.start * n_atoms * 3..frames.end * n_atoms * 3];
+        let positions = PyArray1::from_slice(py, numbers);
+        let cells = &block.meta.cells[frames.clone()];
+        let cells = PyArray1::from_slice(py, cells.as_flattened());
+        let arguments = match self.by_frame {
+            true => [positions.reshape([n_atoms, 3])?.into_any(), cells.into_any()],
+            false => [
+                positions.reshape([frames.len(), n_atoms, 3])?.into_any(),
+                cells.reshape([frames.len(), 6])?.into_any(),
+            ],
+        };
+        let given = if self.cells { &arguments[..] } else { &arguments[..1] };
+        let returned = self.function.bind(py).call1(PyTuple::new(py, given)?)?;
+        if self.by_frame || self.reducer.is_some() {
+            return flat(py, &returned, self.width);
+        }
+        let shape = py.import("numpy")?.call_method1("shape", (&returned,))?;
+        if shape.is_empty()? || shape.get_item(0)?.extract::<usize>()? != frames.len() {
+            return Err(PyValueError::new_err(format!(
+                "the function returned an array of shape {shape} of a block of {} frames: the first \
+                 axis must be frames",
+                frames.len()
+            )));
+        }
+        flat(py, &returned, self.width * frames.len())
+    }
+
+    fn row_len(&self) -> usize {
+        if self.reducer.is_some() { 0 } else { self.width }
+    }
+}
+
+impl Clone for Apply {
+    fn clone(&self) -> Self {
+        Python::attach(|py| Apply {
+            atoms: self.atoms.clone(),
+            function: self.function.clone_ref(py),
+            reducer: self.reducer.as_ref().map(|reducer| reducer.clone_ref(py)),
+            raised: self.raised.clone(),
+            ..*self
+        })
+    }
+}
+
+/// An array, or a number, as so many numbers in a row.
+fn flat(py: Python<'_>, value: &Bound<'_, PyAny>, expected: usize) -> PyResult<State> {
+    let numpy = py.import("numpy")?;
+    let array = numpy.call_method1("ascontiguousarray", (value, numpy.getattr("float64")?))?;
+    let array = array.call_method1("reshape", (-1,))?;
+    let numbers: PyReadonlyArray1<'_, f64> = array.extract()?;
+    let numbers = numbers.as_array().to_vec();
+    match numbers.len() == expected {
+        true => Ok(numbers),
+        false => Err(PyValueError::new_err(format!(
+            "the function returned {} numbers where it returned {expected} of the first frame",
+            numbers.len()
+        ))),
+    }
+}
+
+impl Analysis for Apply {
+    fn row_width(&self) -> usize {
+        self.row_len()
+    }
+
+    fn empty(&self) -> State {
+        State::new()
+    }
+
+    fn absorb(&self, block: &Block, rows: &mut [f64], state: &mut State) -> Result<(), Refusal> {
+        let n = block.n_frames();
+        let stretches: Vec<_> = match self.by_frame {
+            true => (0..n).map(|i| i..i + 1).collect(),
+            false => std::iter::once(0..n).collect(),
+        };
+        for frames in stretches {
+            let first = frames.start;
+            let called = Python::attach(|py| self.call(py, block, frames));
+            let numbers = called.map_err(|error| {
+                self.raised.keep(error);
+                let why = "the function raised an error".to_owned();
+                Refusal { frame: block.meta.frames[first], why }
+            })?;
+            match self.reducer {
+                None => rows[first * self.width..][..numbers.len()].copy_from_slice(&numbers),
+                Some(_) => *state = self.merge(std::mem::take(state), numbers),
+            }
+        }
+        Ok(())
+    }
+
+    fn merge(&self, left: State, right: State) -> State {
+        let Some(reducer) = &self.reducer else { return left };
+        if left.is_empty() || right.is_empty() {
+            return if left.is_empty() { right } else { left };
+        }
+        Python::attach(|py| {
+            let arrays = (PyArray1::from_slice(py, &left), PyArray1::from_vec(py, right));
+            let merged = reducer.bind(py).call1(arrays);
+            merged.and_then(|merged| flat(py, &merged, self.width))
+        })
+        .unwrap_or_else(|error| {
+            self.raised.keep(error);
+            left
+        })
+    }
+}
+
+/// A plan that calls a function of Python with positions of `atoms`.
+#[pyfunction]
+#[pyo3(signature = (atoms, function, reducer, *, by_frame, cells, width))]
+pub(crate) fn apply_plan(
+    atoms: PyReadonlyArray1<'_, i64>,
+    function: Py<PyAny>,
+    reducer: Option<Py<PyAny>>,
+    by_frame: bool,
+    cells: bool,
+    width: usize,
+) -> Plan {
+    let atoms = atoms.as_array().to_vec();
+    let raised = Raised::default();
+    let apply = Apply { atoms, function, reducer, by_frame, cells, width, raised };
+    Plan { request: Request::Apply(apply) }
+}

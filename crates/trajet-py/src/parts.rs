@@ -1,0 +1,303 @@
+//! Parts of a run, for pools whose workers are other processes.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray2};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use serde::{Deserialize, Serialize};
+use trajet_engine::plan::{Leaves, tasks};
+use trajet_engine::tree::{Merger, Node};
+use trajet_engine::{Budget, Control, Part, State, Subtrees, run_part};
+use trajet_io::chain::{Elsewhere, Slice};
+use trajet_io::{Frames, Meter};
+
+use crate::apply::Raised;
+use crate::arrays::PyFrames;
+use crate::control::FromPython;
+use crate::error::{from_io, from_run};
+use crate::reader::Reader;
+use crate::run::{Plan, report_dict};
+
+/// A pass of a plan over so many frames. See `_trajet.pyi`.
+#[pyclass(frozen, module = "trajet._trajet", name = "Pass")]
+pub(crate) struct PyPass {
+    inner: trajet_engine::Pass,
+    leaves: Leaves,
+    raised: Raised,
+}
+
+#[pymethods]
+impl PyPass {
+    /// The pass that follows from the states of those before it.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        plan: &Plan,
+        n_atoms: usize,
+        n_frames: usize,
+        states: Vec<PyReadonlyArray1<'_, f64>>,
+    ) -> PyResult<Self> {
+        let mut inner = plan.first_pass(n_atoms).map_err(|error| from_io(py, &error))?;
+        for state in states {
+            let then = inner.then.take();
+            let then = then.ok_or_else(|| PyValueError::new_err("the plan has fewer passes"))?;
+            inner = then(state.as_array().to_vec());
+        }
+        let leaves = Leaves::new(n_frames, inner.atoms.len());
+        Ok(PyPass { inner, leaves, raised: plan.raised() })
+    }
+
+    #[getter]
+    fn n_leaves(&self) -> usize {
+        self.leaves.len()
+    }
+
+    #[getter]
+    fn row_width(&self) -> usize {
+        self.inner.analysis.row_width()
+    }
+
+    #[getter]
+    fn is_last(&self) -> bool {
+        self.inner.then.is_none()
+    }
+
+    /// Runs of leaves, as first and behind the last.
+    #[pyo3(signature = (workers, task_frames))]
+    fn tasks(&self, workers: usize, task_frames: Option<usize>) -> Vec<(usize, usize)> {
+        let tasks = tasks(&self.leaves, 0..self.leaves.len(), workers, task_frames);
+        tasks.into_iter().map(|run| (run.start, run.end)).collect()
+    }
+
+    /// The positions of the frames of a run of leaves, as first and behind the last.
+    fn frames_of(&self, begin: usize, end: usize) -> (usize, usize) {
+        let frames = self.leaves.frames_of(&(begin..end));
+        (frames.start, frames.end)
+    }
+}
+
+/// What a worker is told of a task.
+#[derive(Serialize, Deserialize)]
+struct Task {
+    run: std::ops::Range<usize>,
+    frames: Frames,
+    slice: Slice,
+}
+
+/// What a worker needs to know of a run of leaves, as bytes.
+#[pyfunction]
+pub(crate) fn task<'py>(
+    py: Python<'py>,
+    reader: &Reader,
+    pass_: &PyPass,
+    frames: PyFrames<'py>,
+    begin: usize,
+    end: usize,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let frames = frames.to_frames();
+    reader.inner.check(&frames).map_err(|error| from_io(py, &error))?;
+    let run = begin..end;
+    let positions = pass_.leaves.frames_of(&run);
+    if run.is_empty() || end > pass_.leaves.len() || positions.end > frames.len() {
+        return Err(PyValueError::new_err(format!("there are no leaves {begin} to {end}")));
+    }
+    let frames = frames.slice(positions);
+    let slice = reader.inner.slice(&frames);
+    Ok(PyBytes::new(py, &to_bytes(&Task { run, frames, slice })?))
+}
+
+pub(crate) fn to_bytes<T: Serialize>(value: &T) -> PyResult<Vec<u8>> {
+    postcard::to_stdvec(value).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+fn from_bytes<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> PyResult<T> {
+    postcard::from_bytes(bytes)
+        .map_err(|error| PyValueError::new_err(format!("these bytes are of another kind: {error}")))
+}
+
+/// A flag that ends what looks at it. See `_trajet.pyi`.
+#[pyclass(frozen, module = "trajet._trajet")]
+#[derive(Default)]
+pub(crate) struct Stop(Arc<AtomicBool>);
+
+#[pymethods]
+impl Stop {
+    #[new]
+    fn new() -> Self {
+        Stop::default()
+    }
+
+    fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    #[getter]
+    fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Ends where the interpreter or a flag asks for it.
+struct Stoppable<'a> {
+    python: FromPython,
+    stop: Option<&'a AtomicBool>,
+}
+
+impl Control for Stoppable<'_> {
+    fn progress(&mut self, done: usize, total: usize) {
+        self.python.progress(done, total);
+    }
+
+    fn interrupted(&mut self) -> bool {
+        self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) || self.python.interrupted()
+    }
+}
+
+/// A trajectory that was opened in another process. See `_trajet.pyi`.
+#[pyclass(frozen, module = "trajet._trajet", name = "Elsewhere")]
+pub(crate) struct PyElsewhere {
+    inner: Elsewhere,
+}
+
+#[pymethods]
+impl PyElsewhere {
+    #[new]
+    fn new(outline: &[u8]) -> PyResult<Self> {
+        Ok(PyElsewhere { inner: Elsewhere::new(from_bytes(outline)?) })
+    }
+
+    #[getter]
+    fn n_atoms(&self) -> usize {
+        self.inner.n_atoms()
+    }
+
+    /// Does a task: fills `rows` and returns states and report.
+    #[pyo3(signature = (pass_, task, rows, *, threads, stop, progress))]
+    #[allow(clippy::too_many_arguments)]
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        pass_: &PyPass,
+        task: &[u8],
+        mut rows: PyReadwriteArray2<'py, f64>,
+        threads: usize,
+        stop: Option<&Stop>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyDict>)> {
+        let Task { run, frames, slice } = from_bytes(task)?;
+        let (begin, mut opening) = (Instant::now(), Meter::default());
+        let chain = py.detach(|| self.inner.chain(slice, &mut opening));
+        let chain = chain.map_err(|error| from_io(py, &error))?;
+        let opened = begin.elapsed().as_secs_f64();
+        let PyPass { inner, leaves, raised } = pass_;
+        let width = inner.analysis.row_width();
+        let shape = rows.as_array().shape().to_vec();
+        if shape != [frames.len(), width] || leaves.frames_of(&run).len() != frames.len() {
+            return Err(PyValueError::new_err(format!(
+                "rows of shape {shape:?} for {} frames of width {width}",
+                frames.len()
+            )));
+        }
+        let rows =
+            rows.as_slice_mut().map_err(|_| PyValueError::new_err("rows are not C-contiguous"))?;
+        let part = Part { frames: &frames, leaves: *leaves, run };
+        let mut control =
+            Stoppable { python: FromPython::new(progress), stop: stop.map(|stop| &*stop.0) };
+        // One thread needs no further division, which costs requests; several even out with a little.
+        let shares = if threads > 1 { 2 * threads } else { 1 };
+        let budget = Budget { threads, task_frames: Some(frames.len().div_ceil(shares)) };
+        let result = py.detach(|| run_part(&chain, inner, &part, rows, budget, &mut control));
+        control.python.check()?;
+        raised.take().map_or(Ok(()), Err)?;
+        let (states, mut report) = result.map_err(|error| from_run(py, &error))?;
+        if let Some(first) = report.workers.first_mut() {
+            first.meter.add(&opening);
+            first.stages.t_open += opened;
+            first.stages.t_total += opened;
+        }
+        report.wall += opened;
+        Ok((PyArray1::from_vec(py, packed(states)), report_dict(py, &report)?))
+    }
+}
+
+/// Level, place and length of each state, and its numbers.
+fn packed(states: Subtrees) -> Vec<f64> {
+    let mut all = Vec::with_capacity(states.iter().map(|(_, state)| 3 + state.len()).sum());
+    for (node, state) in states {
+        all.extend([f64::from(node.level), node.place as f64, state.len() as f64]);
+        all.extend(state);
+    }
+    all
+}
+
+fn unpacked(mut all: &[f64]) -> Option<Subtrees> {
+    let mut states = Subtrees::new();
+    while let [level, place, len, rest @ ..] = all {
+        let (state, others) = rest.split_at_checked(*len as usize)?;
+        states.push((Node { level: *level as u32, place: *place as usize }, state.to_vec()));
+        all = others;
+    }
+    all.is_empty().then_some(states)
+}
+
+/// Merges the states of tasks. See `_trajet.pyi`.
+#[pyclass(frozen, module = "trajet._trajet", name = "States")]
+pub(crate) struct PyStates {
+    pass: Py<PyPass>,
+    merger: Mutex<Option<Merger<State>>>,
+}
+
+#[pymethods]
+impl PyStates {
+    #[new]
+    fn new(pass_: Py<PyPass>) -> Self {
+        let merger = Mutex::new(Some(Merger::new(pass_.get().leaves.len())));
+        PyStates { pass: pass_, merger }
+    }
+
+    /// Adds what a task returned.
+    fn add(&self, states: PyReadonlyArray1<'_, f64>) -> PyResult<()> {
+        let states = states.as_array().to_vec();
+        let states = unpacked(&states)
+            .ok_or_else(|| PyValueError::new_err("these numbers are no states"))?;
+        let analysis = &self.pass.get().inner.analysis;
+        let mut held = self.merger.lock().unwrap_or_else(PoisonError::into_inner);
+        let merger = held.as_mut().ok_or_else(taken)?;
+        for (node, state) in states {
+            merger.add(node, state, |left, right| analysis.merge(left, right));
+        }
+        self.pass.get().raised.take().map_or(Ok(()), Err)
+    }
+
+    /// What could not be merged yet, to be added elsewhere.
+    fn subtrees<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(PyArray1::from_vec(py, packed(self.take()?.into_subtrees())))
+    }
+
+    /// The state of the whole pass.
+    fn whole<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let PyPass { inner, leaves, .. } = self.pass.get();
+        let whole = match leaves.is_empty() {
+            true => inner.analysis.empty(),
+            false => self
+                .take()?
+                .into_whole()
+                .ok_or_else(|| PyValueError::new_err("the states of some tasks were not added"))?,
+        };
+        Ok(PyArray1::from_vec(py, whole))
+    }
+}
+
+impl PyStates {
+    fn take(&self) -> PyResult<Merger<State>> {
+        self.merger.lock().unwrap_or_else(PoisonError::into_inner).take().ok_or_else(taken)
+    }
+}
+
+fn taken() -> PyErr {
+    PyValueError::new_err("these states were taken already")
+}

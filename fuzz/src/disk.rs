@@ -1,0 +1,40 @@
+//! Inputs as files.
+
+use std::path::{Path, PathBuf};
+use std::sync::Once;
+
+use crate::memory;
+
+/// A file that is gone with its folder when the case ends.
+pub(crate) struct OnDisk {
+    _folder: tempfile::TempDir,
+    path: PathBuf,
+}
+
+impl OnDisk {
+    /// In memory, where the system has such a folder.
+    pub(crate) fn new(bytes: &[u8]) -> OnDisk {
+        static HOOK: Once = Once::new();
+        HOOK.call_once(|| {
+            // The message of a panic may take more than the case is allowed.
+            let fuzzers = std::panic::take_hook();
+            std::panic::set_hook(Box::new(move |info| {
+                memory::lift();
+                fuzzers(info);
+            }));
+        });
+        let memory = Path::new("/dev/shm");
+        let folder = match memory.is_dir() {
+            true => tempfile::tempdir_in(memory),
+            false => tempfile::tempdir(),
+        };
+        let folder = folder.expect("a folder can be made");
+        let path = folder.path().join("input");
+        std::fs::write(&path, bytes).expect("the input can be written");
+        OnDisk { _folder: folder, path }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}

@@ -1,0 +1,251 @@
+//! What must hold of every file, sound or not.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use trajet_io::{Atoms, Error, Field, OpenOptions, ParallelFor, Raw, Reader, Scratch};
+use trajet_simd::InstructionSet;
+
+use crate::memory::Budget;
+use crate::reading::{Reading, Way, assert_follows, assert_part, assert_same, n_frames, read};
+use crate::stored;
+
+/// Bytes that are searched at a time for the frame with which a piece begins.
+const SEARCHED: usize = 256 << 10;
+
+const FIELDS: [Field; 3] = [Field::Positions, Field::Velocities, Field::Forces];
+
+/// A file, and how it is opened and read.
+#[derive(Clone, Debug)]
+pub(crate) struct Case<'a> {
+    pub(crate) path: &'a Path,
+    /// What is in it.
+    pub(crate) bytes: &'a [u8],
+    /// What the ways of opening have in common.
+    pub(crate) options: OpenOptions,
+    /// Bytes of memory that an opening or a reading may take.
+    pub(crate) most: usize,
+    /// Decides what else is drawn: atoms, sizes of requests, numbers of pieces.
+    pub(crate) turn: usize,
+}
+
+pub(crate) type Opened = Result<Arc<dyn Reader>, Error>;
+
+impl Case<'_> {
+    /// Opens and reads the file in all ways, which must agree.
+    pub(crate) fn check(&self) {
+        let pieces = [2, 3, 7][self.turn / 4 % 3];
+        let strict = self.options.clone();
+        let lax = OpenOptions { allow_truncated_tail: true, ..self.options.clone() };
+        let request_size = [1, 64, 300, 4096][self.turn / 8 % 4];
+        let other = OpenOptions { request_size, ..lax.clone() };
+        let opened = [strict, lax].map(|options| {
+            let opened = self.open(&options, 1);
+            check_openings(&opened, &self.open(&options, pieces));
+            opened
+        });
+        let lax = match opened.into() {
+            (Err(_), Err(_)) => return,
+            (Err(Error::Truncated { .. } | Error::Unwritten { .. }), Ok(lax)) => lax,
+            (Err(error), Ok(_)) => panic!("does not open strictly, and not for a cut: {error}"),
+            (Ok(_), Err(error)) => {
+                panic!("opens strictly, but not where a cut is allowed: {error}")
+            }
+            (Ok(strict), Ok(lax)) => {
+                assert_eq!(strict.truncated_tail(), 0);
+                self.check_index(&*strict);
+                check_indices(&*strict, &*lax);
+                self.check_same_frames(&*strict, &*lax);
+                lax
+            }
+        };
+        self.check_index(&*lax);
+        let other = self.open(&other, 1).expect("requests of the common size are enough");
+        check_indices(&*lax, &*other);
+        self.check_copy(&*lax);
+        let list = selection(lax.index().n_atoms(), self.turn);
+        for field in FIELDS {
+            let whole = self.check_sets(&*lax, field, &list);
+            self.check_raw(&*lax, field, &list, &whole);
+            self.check_requests(&*other, field, &list, &whole);
+        }
+    }
+
+    /// Opens, with the index built in so many pieces, and does what else is done with a file that opens
+    /// or does not.
+    pub(crate) fn open(&self, options: &OpenOptions, pieces: usize) -> Opened {
+        let searched = if pieces > 1 { SEARCHED } else { 0 };
+        Budget::of(self.most + searched).theirs(|| {
+            let opened = trajet_io::open(self.path, options, &Pieces(pieces));
+            match &opened {
+                Ok(reader) => assert!(reader.remarks().iter().all(|remark| !remark.contains('\n'))),
+                Err(error) => {
+                    let words = error.to_string();
+                    assert!(!words.contains('\n'), "an error of several lines: {words}");
+                }
+            }
+            opened
+        })
+    }
+
+    /// Reads the positions of all atoms in the common way.
+    pub(crate) fn positions(&self, reader: &dyn Reader) -> Reading {
+        let all = Atoms::all(reader.index().n_atoms());
+        read(reader, self.way(InstructionSet::chosen(), Field::Positions, &all, false))
+    }
+
+    fn way<'a>(
+        &self,
+        set: InstructionSet,
+        field: Field,
+        atoms: &'a Atoms,
+        backwards: bool,
+    ) -> Way<'a> {
+        Way { most: self.most, set, field, atoms, backwards }
+    }
+
+    fn check_index(&self, reader: &dyn Reader) {
+        let (index, size) = (reader.index(), self.bytes.len() as u64);
+        assert!(index.n_frames() > 0 && index.n_atoms() > 0);
+        assert_eq!(index.n_frames(), index.times().len());
+        assert_eq!(index.n_frames(), index.steps().len());
+        assert!(index.end() <= size && reader.truncated_tail() <= size);
+        // Frames of HDF5 need not follow each other, nor stand in the file for themselves.
+        let n = index.n_frames() as u64;
+        let follow = (0..n).all(|frame| index.offset(frame) < index.offset(frame + 1));
+        assert!(follow || !self.options.described.is_empty());
+        // How much memory is asked for a frame depends on this.
+        let n_atoms = index.n_atoms();
+        assert!(12 * n_atoms <= self.most, "{n_atoms} atoms in {size} bytes");
+    }
+
+    /// Compares the positions of all atoms.
+    fn check_same_frames(&self, strict: &dyn Reader, lax: &dyn Reader) {
+        let what = "strictly, and where a cut is allowed";
+        assert_same(&self.positions(strict), &self.positions(lax), what);
+    }
+
+    /// Compares all sets of vector instructions, and with the whole what is read of some atoms; returns
+    /// the whole.
+    fn check_sets(&self, reader: &dyn Reader, field: Field, list: &[i64]) -> Reading {
+        let n_atoms = reader.index().n_atoms();
+        let all = Atoms::all(n_atoms);
+        let some = Atoms::listed(list, n_atoms).expect("the atoms are there");
+        let scalar = InstructionSet::SCALAR;
+        let whole = read(reader, self.way(scalar, field, &all, false));
+        let part = read(reader, self.way(scalar, field, &some, true));
+        assert_part(&whole, &part, list, "some atoms");
+        for set in InstructionSet::available().into_iter().filter(|&set| set != scalar) {
+            let again = read(reader, self.way(set, field, &all, false));
+            assert_same(&whole, &again, set.name());
+            let again = read(reader, self.way(set, field, &some, true));
+            assert_same(&part, &again, set.name());
+        }
+        whole
+    }
+
+    /// Frames that are copied are the bytes of the file.
+    fn check_copy(&self, reader: &dyn Reader) {
+        let index = reader.index();
+        let (n, mut scratch, mut out) = (index.n_frames() as u64, Scratch::default(), Vec::new());
+        let copied = Budget::of(self.most)
+            .theirs(|| reader.copy_frames(0..n, &mut scratch, &mut out))
+            .expect("the index was made just now");
+        match copied {
+            true => assert_eq!(out, self.bytes[index.offset(0) as usize..index.end() as usize]),
+            false => assert!(out.is_empty()),
+        }
+    }
+
+    /// Compares raw frames, of all atoms and of some, with the frames.
+    fn check_raw(&self, reader: &dyn Reader, field: Field, list: &[i64], whole: &Reading) {
+        let n_atoms = reader.index().n_atoms();
+        let some = Atoms::listed(list, n_atoms).expect("the atoms are there");
+        let indices: Vec<usize> = list.iter().map(|&atom| atom as usize).collect();
+        let mut scratch = Scratch::default();
+        assert_eq!(whole.len(), n_frames(reader));
+        for (frame, got) in whole.iter().enumerate() {
+            let raw = Budget::of(self.most).theirs(|| reader.read_raw(frame as u64, &mut scratch));
+            let raw = match (raw, got) {
+                (Ok(raw), _) => raw,
+                (Err(_), Err(_)) => continue,
+                // A raw frame is all that is there: chunks of other vectors too, in HDF5.
+                (Err(_), Ok(_)) if !self.options.described.is_empty() => continue,
+                (Err(error), Ok(_)) => panic!("no raw frame {frame}: {error}"),
+            };
+            match (stored::vectors(&raw, field), got) {
+                (Some(stored), Ok(got)) => assert_eq!(stored, got.vectors, "raw frame {frame}"),
+                (None, Ok(got)) => assert!(got.vectors.iter().all(|&v| v == u32::MAX), "{frame}"),
+                (None, Err(Error::NoField { .. })) => {}
+                (_, Err(error)) => panic!("a raw frame {frame}, but {error}"),
+            }
+            // One of HDF5 without any vectors does not know its atoms.
+            if matches!(raw, Raw::H5md(_)) && raw.n_atoms() == 0 {
+                continue;
+            }
+            assert_eq!(raw.n_atoms(), n_atoms);
+            let part = Budget::of(self.most)
+                .theirs(|| reader.read_raw_of(frame as u64, &some, &mut scratch))
+                .expect("all atoms were read");
+            let taken = raw.take(&indices);
+            assert_eq!((part.n_atoms(), taken.n_atoms()), (list.len(), list.len()));
+            assert_eq!(stored::vectors(&part, field), stored::vectors(&taken, field));
+        }
+    }
+
+    /// Compares what was read with requests of the common size with what this reader's give.
+    fn check_requests(&self, reader: &dyn Reader, field: Field, list: &[i64], whole: &Reading) {
+        let n_atoms = reader.index().n_atoms();
+        let set = InstructionSet::chosen();
+        let all = Atoms::all(n_atoms);
+        let some = Atoms::listed(list, n_atoms).expect("the atoms are there");
+        let again = read(reader, self.way(set, field, &all, false));
+        assert_follows(whole, &again, "all atoms in other requests");
+        for backwards in [false, true] {
+            let part = read(reader, self.way(set, field, &some, backwards));
+            assert_part(whole, &part, list, "some atoms in other requests");
+        }
+    }
+}
+
+/// Pieces of work one after the other, the last first.
+struct Pieces(usize);
+
+impl ParallelFor for Pieces {
+    fn width(&self) -> usize {
+        self.0
+    }
+    fn each(&self, n: usize, work: &(dyn Fn(usize) + Sync)) {
+        (0..n).rev().for_each(work);
+    }
+}
+
+/// Atoms that are wanted, in some order, perhaps repeated.
+fn selection(n_atoms: usize, turn: usize) -> Vec<i64> {
+    let n = n_atoms as i64;
+    match turn % 7 {
+        0 => vec![0],
+        1 => vec![n - 1, 0, n - 1],
+        2 => (0..n).step_by(3).collect(),
+        3 => (0..n).filter(|&atom| atom != n / 2).collect(),
+        4 => (n / 3..n / 2 + 1).collect(),
+        5 => (0..n).rev().collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn check_openings(a: &Opened, b: &Opened) {
+    match (a, b) {
+        (Ok(a), Ok(b)) => check_indices(&**a, &**b),
+        (Err(a), Err(b)) => assert_eq!(a.to_string(), b.to_string()),
+        (a, b) => panic!("{:?} and {:?}", a.as_ref().err(), b.as_ref().err()),
+    }
+}
+
+fn check_indices(a: &dyn Reader, b: &dyn Reader) {
+    let (a, b) = (a.index(), b.index());
+    assert_eq!(a.n_atoms(), b.n_atoms());
+    assert_eq!((a.offsets(), a.end(), a.steps()), (b.offsets(), b.end(), b.steps()));
+    let same = |(a, b): (&f64, &f64)| a.to_bits() == b.to_bits();
+    assert!(a.times().iter().zip(b.times()).all(same), "{:?} and {:?}", a.times(), b.times());
+}

@@ -1,0 +1,208 @@
+//! What is told of HDF5 files, and the files.
+
+use trajet_io::Serial;
+use trajet_io::h5md::{Packed, Packing, pack};
+
+use super::Drawn;
+use crate::tables::{MAGIC, number};
+
+/// How numbers are stored.
+#[derive(Clone, Copy)]
+struct File {
+    is_double: bool,
+    is_big: bool,
+    place: Place,
+    n_atoms: usize,
+    n_frames: usize,
+    n_boxes: usize,
+    /// Positions, velocities, forces.
+    series: [bool; 3],
+    /// Whether all frames but the last stand in rows of their own, from the last row to the second.
+    has_rows: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Place {
+    Held,
+    Contiguous,
+    /// Frames, atoms and axes of a chunk; whether it is shuffled.
+    Chunked([usize; 3], bool),
+    /// By the library's own packing.
+    Packed(Packing),
+}
+
+const PLAIN: File = File {
+    is_double: false,
+    is_big: false,
+    place: Place::Contiguous,
+    n_atoms: 7,
+    n_frames: 5,
+    n_boxes: 5,
+    series: [true, false, false],
+    has_rows: false,
+};
+
+impl File {
+    fn number(&self, value: f64) -> Vec<u8> {
+        let mut bytes = match self.is_double {
+            true => value.to_le_bytes().to_vec(),
+            false => (value as f32).to_le_bytes().to_vec(),
+        };
+        if self.is_big {
+            bytes.reverse();
+        }
+        bytes
+    }
+
+    fn write(&self) -> Vec<u8> {
+        let [positions, velocities, forces] = self.series.map(u8::from);
+        let flags = u8::from(self.n_boxes == 1) << 1 | positions << 2 | velocities << 3;
+        let mut told = vec![flags | forces << 4, self.n_frames as u8];
+        number(&mut told, self.n_atoms as u64);
+        number(&mut told, self.n_boxes as u64);
+        let mut file = MAGIC.to_vec();
+        for seed in (0..3).filter(|&k| self.series[k]) {
+            self.one(seed as u64, &mut told, &mut file);
+        }
+        told.extend(&file[MAGIC.len()..]);
+        told
+    }
+
+    /// Tells of a series and adds it to the file.
+    fn one(&self, seed: u64, told: &mut Vec<u8>, file: &mut Vec<u8>) {
+        let mut drawn = Drawn(17 + seed);
+        let vectors: Vec<[f32; 3]> = (0..self.n_frames * self.n_atoms)
+            .map(|_| [0; 3].map(|_| drawn.coordinate() as f32))
+            .collect();
+        let (storage, filters) = match self.place {
+            Place::Held => (0, 0),
+            Place::Contiguous => (1, 0),
+            Place::Chunked(_, shuffle) => (2, u8::from(shuffle)),
+            Place::Packed(Packing { level, .. }) => (2, if level > 0 { 3 } else { 0 }),
+        };
+        let form = u8::from(self.is_double) | u8::from(self.is_big) << 1;
+        told.push(form | u8::from(self.has_rows) << 2 | storage << 3 | filters << 5);
+        number(told, self.n_frames as u64);
+        if self.has_rows {
+            let rows = (1..self.n_frames as u64).rev().chain([u64::MAX]);
+            rows.for_each(|row| number(told, row));
+        }
+        let all = || vectors.iter().flatten().flat_map(|&x| self.number(f64::from(x)));
+        match self.place {
+            Place::Held => {
+                number(told, all().count() as u64);
+                told.extend(all());
+            }
+            Place::Contiguous => {
+                number(told, file.len() as u64);
+                file.extend(all());
+            }
+            Place::Chunked(shape, shuffle) => {
+                let chunks = self.chunks(&vectors, shape, shuffle);
+                tell(told, file, shape, &chunks);
+            }
+            Place::Packed(packing) => packed(told, file, &vectors, self.n_atoms, packing),
+        }
+    }
+
+    fn chunks(&self, vectors: &[[f32; 3]], shape: [usize; 3], shuffle: bool) -> Vec<Packaged> {
+        let [frames, atoms, axes] = shape;
+        let mut chunks = Vec::new();
+        for f in (0..self.n_frames).step_by(frames) {
+            for a in (0..self.n_atoms).step_by(atoms) {
+                for x in (0..3).step_by(axes) {
+                    let mut numbers = Vec::new();
+                    for k in 0..frames * atoms * axes {
+                        let (i, j, l) = (f + k / axes / atoms, a + k / axes % atoms, x + k % axes);
+                        let there = i < self.n_frames && j < self.n_atoms && l < 3;
+                        let value = if there { vectors[i * self.n_atoms + j][l] } else { 0.0 };
+                        numbers.push(self.number(f64::from(value)));
+                    }
+                    let planes =
+                        || (0..numbers[0].len()).flat_map(|b| numbers.iter().map(move |n| n[b]));
+                    let bytes = if shuffle { planes().collect() } else { numbers.concat() };
+                    chunks.push(([f, a, x], 0, bytes));
+                }
+            }
+        }
+        chunks
+    }
+}
+
+/// Where a chunk begins, which filters were left out, and its bytes.
+type Packaged = ([usize; 3], u32, Vec<u8>);
+
+/// Tells of chunks and adds them to the file.
+fn tell(told: &mut Vec<u8>, file: &mut Vec<u8>, shape: [usize; 3], chunks: &[Packaged]) {
+    shape.iter().for_each(|&k| number(told, k as u64));
+    told.push(chunks.len() as u8);
+    for (at, skipped, bytes) in chunks {
+        at.iter().for_each(|&k| number(told, k as u64));
+        number(told, file.len() as u64);
+        number(told, bytes.len() as u64);
+        number(told, u64::from(*skipped));
+        file.extend(bytes);
+    }
+}
+
+fn packed(
+    told: &mut Vec<u8>,
+    file: &mut Vec<u8>,
+    vectors: &[[f32; 3]],
+    n_atoms: usize,
+    packing: Packing,
+) {
+    let chunks: Vec<_> = pack(vectors, n_atoms, packing, &Serial)
+        .into_iter()
+        .map(|Packed { frame, atom, skipped, bytes }| ([frame, atom, 0], skipped, bytes))
+        .collect();
+    tell(told, file, [packing.frames, packing.atoms, 3], &chunks);
+}
+
+pub(super) fn files() -> Vec<Vec<u8>> {
+    let packed = |frames, atoms, level| Place::Packed(Packing { frames, atoms, level });
+    let mut files = Vec::new();
+    for (is_double, is_big) in [(false, false), (false, true), (true, false), (true, true)] {
+        let plain = File { is_double, is_big, ..PLAIN };
+        files.extend([
+            plain,
+            File { place: Place::Held, ..plain },
+            File { place: Place::Chunked([2, 4, 3], false), n_boxes: 1, ..plain },
+            File { place: Place::Chunked([2, 3, 3], true), n_boxes: 0, ..plain },
+            File { place: Place::Chunked([1, 7, 2], true), ..plain },
+        ]);
+    }
+    files.extend([
+        File { series: [true, true, true], ..PLAIN },
+        File { series: [false, true, false], ..PLAIN },
+        File { has_rows: true, ..PLAIN },
+        File { has_rows: true, place: Place::Chunked([2, 4, 3], true), ..PLAIN },
+        File { place: packed(2, 4, 4), ..PLAIN },
+        File { place: packed(3, 20, 9), n_atoms: 17, ..PLAIN },
+        File { place: packed(1, 100, 1), n_atoms: 60, n_frames: 3, n_boxes: 3, ..PLAIN },
+        File { place: packed(5, 7, 0), series: [true, true, false], ..PLAIN },
+    ]);
+    files.iter().map(File::write).chain([zeros(), nothing()]).collect()
+}
+
+/// Eighty thousand zeros, deflated to a chunk of a hundredth of that.
+fn zeros() -> Vec<u8> {
+    let (frames, atoms) = (8, 833);
+    let mut told = vec![1 << 2, frames as u8];
+    number(&mut told, atoms as u64);
+    told.extend([0, 2 << 3 | 3 << 5, frames as u8]);
+    let mut file = MAGIC.to_vec();
+    let packing = Packing { frames, atoms, level: 9 };
+    packed(&mut told, &mut file, &vec![[0.0; 3]; frames * atoms], atoms, packing);
+    told.extend(&file[MAGIC.len()..]);
+    told
+}
+
+/// More atoms than any memory holds, and no row of them.
+fn nothing() -> Vec<u8> {
+    let mut told = vec![1 << 2, 1];
+    number(&mut told, 3_000_000_000);
+    told.extend([0, 1 << 2, 0, 254, 0]);
+    told.extend([0; 20]);
+    told
+}

@@ -1,0 +1,117 @@
+//! What is told of an HDF5 file's tables, as bytes that can be mutated.
+//!
+//! Numbers are one byte each, but for those that stand before larger ones: 252 before two bytes, 253
+//! before eight, little endian; 254 is the largest number. Behind the end of the input all is zero.
+
+use trajet_io::h5md::{Boxes, Chunk, Description, Filters, Form, Layout, Series, Storage};
+
+/// The first bytes of an HDF5 file.
+pub(crate) const MAGIC: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
+
+struct Bytes<'a>(&'a [u8]);
+
+impl<'a> Bytes<'a> {
+    fn take(&mut self, n: usize) -> &'a [u8] {
+        let (taken, rest) = self.0.split_at(n.min(self.0.len()));
+        self.0 = rest;
+        taken
+    }
+
+    fn byte(&mut self) -> u8 {
+        self.take(1).first().copied().unwrap_or(0)
+    }
+
+    fn number(&mut self) -> u64 {
+        let mut wide = |n| {
+            let mut bytes = [0; 8];
+            let taken = self.take(n);
+            bytes[..taken.len()].copy_from_slice(taken);
+            u64::from_le_bytes(bytes)
+        };
+        match wide(1) {
+            252 => wide(2),
+            253 => wide(8),
+            254 => u64::MAX,
+            small => small,
+        }
+    }
+
+    fn numbers<const N: usize>(&mut self) -> [u64; N] {
+        std::array::from_fn(|_| self.number())
+    }
+}
+
+/// Layout, of which kind boxes are, which series there are; frames, atoms, boxes; then each series.
+pub(crate) fn read(input: &[u8]) -> (Description, &[u8]) {
+    let mut bytes = Bytes(input);
+    let flags = bytes.byte();
+    let n_frames = bytes.byte();
+    let [n_atoms, n_boxes] = bytes.numbers();
+    let boxes = 0..n_boxes.min(300);
+    let size = |k| 20.0 + k as f64;
+    let mut series = |bit: u8| (flags >> bit & 1 == 1).then(|| one(&mut bytes, n_frames));
+    let description = Description {
+        layout: if flags & 1 == 1 { Layout::Mdtraj } else { Layout::H5md },
+        n_atoms,
+        times: (0..n_frames).map(|k| f64::from(k) * 0.5).collect(),
+        steps: (0..n_frames).map(|k| i64::from(k) * 10).collect(),
+        boxes: match flags >> 1 & 1 {
+            0 => Boxes::Cells(boxes.map(|k| [size(k), 30.0, 40.0, 90.0, 80.0, 70.0]).collect()),
+            _ => Boxes::Vectors(
+                boxes.map(|k| [size(k), 0.0, 0.0, 5.0, 30.0, 0.0, 0.0, 6.0, 40.0]).collect(),
+            ),
+        },
+        positions: series(2),
+        velocities: series(3),
+        forces: series(4),
+        ..Description::default()
+    };
+    (description, bytes.0)
+}
+
+/// Form, whether there is a list of rows, storage, filters, factor; rows, their list; the storage.
+fn one(bytes: &mut Bytes<'_>, n_frames: u8) -> Series {
+    let flags = bytes.byte();
+    let bit = |k: u8| flags >> k & 1 == 1;
+    let rows = bytes.number();
+    let row_of = bit(2).then(|| (0..n_frames).map(|_| bytes.number()).collect());
+    let storage = match flags >> 3 & 3 {
+        0 => {
+            let n = bytes.number().min(1 << 16) as usize;
+            Storage::Held(bytes.take(n).to_vec())
+        }
+        1 => Storage::Contiguous(bytes.number()),
+        _ => {
+            let shape = bytes.numbers();
+            let n_chunks = bytes.byte();
+            let chunk = |_| {
+                let [x, y, z, offset, size, skipped] = bytes.numbers();
+                Chunk { at: [x, y, z], offset, size, skipped: skipped as u32 }
+            };
+            let chunks = (0..n_chunks).map(chunk).collect();
+            Storage::Chunked {
+                shape,
+                filters: Filters { shuffle: bit(5), deflate: bit(6) },
+                chunks,
+            }
+        }
+    };
+    let form = Form { double: bit(0), big_endian: bit(1) };
+    Series { rows, row_of, form, factor: if bit(7) { 10.0 } else { 1.0 }, storage }
+}
+
+/// For seeds: the bytes that are read as this number.
+pub(crate) fn number(bytes: &mut Vec<u8>, value: u64) {
+    match value {
+        0..=251 => bytes.push(value as u8),
+        u64::MAX => bytes.push(254),
+        252..=0xffff => {
+            bytes.push(252);
+            bytes.extend((value as u16).to_le_bytes());
+        }
+        _ => {
+            bytes.push(253);
+            bytes.extend(value.to_le_bytes());
+        }
+    }
+}

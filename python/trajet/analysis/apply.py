@@ -1,0 +1,175 @@
+"""Functions of one's own, on any pool."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trajet import _trajet
+from trajet._trajet import MissingPackageError
+from trajet.analysis.subject import main_selection, run
+from trajet.pools.pool import Plan, Pool, Progress
+from trajet.result import Applied
+from trajet.trajectory import FrameChoice, Selection
+
+_BY = ("frame", "block")
+
+
+def apply(
+    function: Callable[..., ArrayLike],
+    selection: Selection | Any,
+    *,
+    by: str = "frame",
+    reducer: Callable[[NDArray[np.float64], NDArray[np.float64]], ArrayLike] | None = None,
+    cells: bool = False,
+    frames: FrameChoice = None,
+    pool: Pool | None = None,
+    progress: Progress | None = None,
+) -> Applied:
+    """Call a function of one's own with the positions of every frame.
+
+    It runs wherever the pool runs, with the same readers as the analyses of this package below it.
+    Python lets one thread of a process compute at a time, except inside of NumPy and the like: a
+    function in plain Python gains from `ProcessPool`, `DaskPool` and `MpiPool`, not from threads.
+
+    Parameters
+    ----------
+    function
+        Called with positions, float32, Å: `(n_atoms, 3)` of a frame, or `(n_frames, n_atoms, 3)` of
+        a block. Returns numbers: of a frame, always as many; of a block, an array whose first axis
+        are its frames; with a `reducer` of either, always as many. It must not rely on being called
+        in order, and is called once more, for the first frame, to see what it returns.
+    selection
+        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
+    by
+        "frame" or "block": what the function is called with. How many frames a block has depends on
+        the number of atoms and frames alone (256 KiB of positions at most, or one frame).
+    reducer
+        Joins what the function returned of two neighbouring stretches of frames, the earlier one
+        first, into the same of both; float64 arrays. Stretches are joined along a tree that depends
+        on the number of frames and atoms alone, so that a result has the same bits on every pool.
+        None: what is returned of each frame is kept.
+    cells
+        Whether the function gets unit cells as its second argument: `(6,)` of a frame,
+        `(n_frames, 6)` of a block; Å and degrees, NaN where there is none.
+    frames
+        A slice, frame numbers, or a mask; None for all.
+    pool
+        Where to compute; None for `LocalPool()`: all cores of this process.
+    progress
+        Called with frames done and in total.
+
+    Returns
+    -------
+    Applied
+        `values`, float64: `(n_frames, …)`, or what the reducer made of all frames.
+
+    Raises
+    ------
+    ValueError
+        If the function returns another number of values than of the first frame, or there is no
+        frame.
+    Exception
+        Whatever the function raises.
+
+    Examples
+    --------
+    >>> import trajet as tj
+    >>> traj = tj.open("adk.psf", "adk.xtc")
+    >>> def end_to_end(positions):
+    ...     return np.linalg.norm(positions[-1] - positions[0])
+    >>> tj.apply(end_to_end, traj.select("name CA")).values.shape
+    (98,)
+    """
+    if by not in _BY:
+        raise ValueError(f"by is 'frame' or 'block', not {by!r}")
+    main = main_selection(selection)
+    shape: tuple[int, ...] = ()
+
+    def plan(chosen: NDArray[np.int64]) -> Plan:
+        nonlocal shape
+        if not len(chosen):
+            raise ValueError("no frame is chosen: what the function returns is not known")
+        first = main.read(frames=chosen[:1])
+        positions, box = first.positions, first.cells
+        if by == "frame":
+            positions, box = positions[0], box[0]
+        sample = np.asarray(function(positions, box) if cells else function(positions))
+        if sample.dtype.kind not in "biuf":
+            raise TypeError(f"the function returned {sample.dtype}: numbers are wanted")
+        shape = sample.shape
+        if by == "block" and reducer is None:
+            if not shape or shape[0] != 1:
+                raise ValueError(
+                    f"the function returned an array of shape {shape} of a block of one frame: the"
+                    " first axis must be frames"
+                )
+            shape = shape[1:]
+        return Plan.of(
+            _trajet.apply_plan,
+            main.indices,
+            _Carried(function),
+            None if reducer is None else _Carried(_Joined(reducer, shape)),
+            by_frame=by == "frame",
+            cells=cells,
+            width=int(np.prod(shape)),
+        )
+
+    outcome = run(main.trajectory, frames, pool, progress, plan)
+    if reducer is None:
+        values = outcome.rows.reshape((len(outcome.frames), *shape))
+    else:
+        values = outcome.state.reshape(shape)
+    name = getattr(function, "__name__", type(function).__name__).strip("<>")
+    parameters = {
+        "selections": [main.label],
+        "n_atoms": [main.n_atoms],
+        "function": name,
+        "by": by,
+        "reducer": None if reducer is None else getattr(reducer, "__name__", "given"),
+    }
+    return Applied(
+        values=values,
+        times=outcome.times,
+        frames=outcome.frames,
+        name=name,
+        reduced=reducer is not None,
+        report=outcome.report("apply", parameters),
+    )
+
+
+class _Joined:
+    """Calls a reducer with arrays of the shape that the function returns."""
+
+    def __init__(self, reducer: Callable[..., Any], shape: tuple[int, ...]) -> None:
+        self._reducer = reducer
+        self._shape = shape
+
+    def __call__(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> Any:
+        return self._reducer(left.reshape(self._shape), right.reshape(self._shape))
+
+
+class _Carried:
+    """A function that can be sent to other processes, also where only this script knows it."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._function(*arguments)
+
+    def __reduce__(self) -> tuple[Callable[[bytes], "_Carried"], tuple[bytes]]:
+        try:
+            import cloudpickle
+        except ImportError as error:
+            raise MissingPackageError(
+                "to send a function to other processes needs cloudpickle: pip install cloudpickle"
+            ) from error
+        return _carried, (cloudpickle.dumps(self._function),)
+
+
+def _carried(function: bytes) -> _Carried:
+    import cloudpickle
+
+    return _Carried(cloudpickle.loads(function))

@@ -1,0 +1,242 @@
+"""Other processes of this machine."""
+
+import os
+import pickle
+import shutil
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import _trajet
+from trajet._trajet import MissingPackageError, Reader, WorkerError
+from trajet.pools.pool import Frames, Plan, Progress, check_counts, n_frames_of
+from trajet.pools.work import (
+    MOST_ATTEMPTS,
+    Brief,
+    Done,
+    Ledger,
+    PassRun,
+    Task,
+    Worker,
+    is_passing,
+    passes,
+    tasks_of,
+)
+
+# Seconds between two looks for Ctrl-C.
+_LOOK = 0.1
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProcessPool:
+    """Other processes of this machine, started when they are first needed and used again.
+
+    Threads do the same work with less ado; processes serve where many threads of one process are
+    slow (memory of several sockets) and to see what a cluster would do.
+
+    Attributes
+    ----------
+    workers
+        Processes; None for as many as this one may use cores.
+    threads
+        Threads of each.
+    task_frames
+        Frames of a task, rounded up to whole leaves; None for a size that keeps all workers busy.
+        It changes no bit of a result.
+
+    Raises
+    ------
+    ValueError
+        If a number is below one.
+    MissingPackageError
+        When it runs, if loky is not installed.
+    """
+
+    workers: int | None = None
+    threads: int = 1
+    task_frames: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that mean nothing."""
+        check_counts(workers=self.workers, threads=self.threads, task_frames=self.task_frames)
+
+    def run(
+        self,
+        reader: Reader,
+        plan: Plan,
+        frames: Frames,
+        *,
+        progress: Progress | None = None,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
+        """Run a plan; see `trajet.pools.pool.Pool.run`."""
+        workers = self.workers or _trajet.available_threads()
+        executor = _executor(workers)
+        ledger, crew = Ledger(), _Crew()
+        n_frames = n_frames_of(frames)
+        with ExitStack() as kept:
+            folder = kept.enter_context(_folder(_in_memory()))
+            going = passes(
+                reader,
+                plan,
+                frames,
+                ledger,
+                threads=self.threads,
+                make_tasks=lambda pass_: tasks_of(pass_, workers * self.threads, self.task_frames),
+                make_rows=lambda shape: _shared_rows(kept, folder / f"rows{ledger.passes}", shape),
+            )
+            for part in going:
+                before = ledger.passes * n_frames
+                try:
+                    self._do(executor, folder, part, ledger, crew, before, progress)
+                except BaseException:
+                    # What still runs would write to files that are gone.
+                    executor.shutdown(wait=True, kill_workers=True)
+                    raise
+        state = part.states.whole()
+        report = ledger.report(pool="processes", processes=workers, threads=self.threads)
+        return part.rows, state, report
+
+    def _do(
+        self,
+        executor: Any,
+        folder: Path,
+        part: PassRun,
+        ledger: Ledger,
+        crew: "_Crew",
+        before: int,
+        progress: Progress | None,
+    ) -> None:
+        """Have a pass done."""
+        brief = folder / f"brief{ledger.passes}"
+        brief.write_bytes(pickle.dumps(part.brief))
+        rows = folder / f"rows{ledger.passes}"
+        attempts: dict[int, int] = {}
+        running: dict[Future[Done], Task] = {}
+
+        def submit(task: Task) -> None:
+            attempts[task.number] = attempts.get(task.number, 0) + 1
+            shape = part.rows.shape
+            future = executor.submit(_do, brief, rows, shape, task, part.task_bytes(task))
+            running[future] = task
+
+        for task in part.tasks:
+            submit(task)
+        done_frames, total = before, before + len(part.rows)
+        while running:
+            ended, _ = wait(running, timeout=_LOOK, return_when=FIRST_COMPLETED)
+            for future in sorted(ended, key=lambda future: running[future].number):
+                task = running.pop(future)
+                error = future.exception()
+                if error is None:
+                    done = future.result()
+                    part.states.add(done.states)
+                    ledger.add(crew.number(done.process), task, done)
+                    done_frames += task.n_frames
+                elif is_passing(error) and attempts[task.number] < MOST_ATTEMPTS:
+                    ledger.retry(task, error)
+                    submit(task)
+                elif isinstance(error, BrokenExecutor):
+                    raise WorkerError(
+                        f"a process of the pool died during the task of frames"
+                        f" {task.frames[0]} to {task.frames[1] - 1}: was it killed, or is memory"
+                        " short?"
+                    ) from error
+                else:
+                    raise error
+            if progress is not None:
+                progress(done_frames, total)
+
+
+class _Crew:
+    """Numbers of workers, by their processes, as they first answer."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[int, int] = {}
+
+    def number(self, process: int) -> int:
+        return self._numbers.setdefault(process, len(self._numbers))
+
+
+def _executor(workers: int) -> Any:
+    try:
+        from loky import get_reusable_executor
+    except ImportError as error:
+        raise MissingPackageError(
+            "a pool of processes needs loky: pip install 'trajet[processes]'"
+        ) from error
+    return get_reusable_executor(max_workers=workers)
+
+
+@contextmanager
+def _folder(place: Path | None) -> Iterator[Path]:
+    """Make a folder that other processes of this machine see."""
+    folder = Path(tempfile.mkdtemp(prefix="trajet-", dir=place))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _in_memory() -> Path | None:
+    """Return where files live in memory, if there is such a place."""
+    memory = Path("/dev/shm")
+    return memory if os.access(memory, os.W_OK) else None
+
+
+def _shared_rows(kept: ExitStack, path: Path, shape: tuple[int, int]) -> NDArray[np.float64]:
+    """Return rows that other processes can write; on disk where memory has no room for them.
+
+    Raises
+    ------
+    MemoryError
+        If there is no room on the disk either.
+    """
+    size = 8 * shape[0] * shape[1]
+    if size == 0:
+        return np.zeros(shape)
+    try:
+        _reserve(path, size)
+    except OSError:
+        path.unlink(missing_ok=True)
+        there = kept.enter_context(_folder(None)) / path.name
+        try:
+            _reserve(there, size)
+        except OSError as error:
+            raise MemoryError(
+                f"{-(-size // 2**30)} GiB are needed for the numbers of all frames, which neither"
+                f" {path.parent.parent} nor {there.parent.parent} has"
+            ) from error
+        path.symlink_to(there)
+    return np.asarray(np.memmap(path, np.float64, "r+", shape=shape))
+
+
+def _reserve(path: Path, size: int) -> None:
+    """Make a file of this size that a write cannot find full."""
+    with path.open("xb") as file:
+        os.posix_fallocate(file.fileno(), 0, size)
+
+
+# The pass that this process works on, by its brief.
+_at_work: dict[Path, Worker] = {}
+
+
+def _do(brief: Path, rows: Path, shape: tuple[int, int], task: Task, what: bytes) -> Done:
+    """Do a task in a worker."""
+    worker = _at_work.get(brief)
+    if worker is None:
+        told: Brief = pickle.loads(brief.read_bytes())
+        last = next(iter(_at_work.values()), None)
+        _at_work.clear()
+        worker = _at_work[brief] = Worker(told, last)
+    first, end = task.frames
+    if 0 in shape:
+        return worker.do(what, np.zeros((end - first, shape[1])))
+    mapped = np.memmap(rows, np.float64, "r+", shape=shape)
+    return worker.do(what, np.asarray(mapped)[first:end])

@@ -1,0 +1,332 @@
+"""What pools share whose workers are other processes.
+
+The process that was asked (here: the leader) tells each worker once what is to be done (`Brief`),
+and with each task where its frames are. Workers parse no topology, look for no index and import no
+MDAnalysis. What they return is merged along the tree of the leaves, so that bits are those of one
+process.
+"""
+
+import errno
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import _trajet
+from trajet._trajet import Reader
+from trajet.pools.pool import Frames, Plan, n_frames_of
+
+COUNTS = (
+    "requests",
+    "opens",
+    "bytes_read",
+    "bytes_used",
+    "frames",
+    "empty_frames",
+    "atoms_decoded",
+)
+STAGES = (
+    "t_open",
+    "t_index",
+    "t_read",
+    "t_decode",
+    "t_comp",
+    "t_wait",
+    "t_comm",
+    "t_merge",
+    "t_close",
+    "t_overhead",
+)
+# A storage that fails with one of these may answer the next time.
+_PASSING = {
+    errno.EIO,
+    errno.EAGAIN,
+    errno.EINTR,
+    errno.ESTALE,
+    errno.ETIMEDOUT,
+    errno.ENETDOWN,
+    errno.ENETUNREACH,
+    errno.ECONNRESET,
+    errno.EHOSTDOWN,
+}
+# How often a task is tried where its storage fails.
+MOST_ATTEMPTS = 3
+
+
+@dataclass(frozen=True)
+class Brief:
+    """What a worker is told once a pass.
+
+    Attributes
+    ----------
+    outline
+        The trajectory, by `Reader.outline`.
+    plan
+        The analysis.
+    n_frames
+        Frames that are wanted in all.
+    states
+        What the passes before this one yielded.
+    threads
+        Threads of each worker.
+    """
+
+    outline: bytes
+    plan: Plan
+    n_frames: int
+    states: tuple[NDArray[np.float64], ...]
+    threads: int
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a worker returns of a task.
+
+    Attributes
+    ----------
+    states
+        The folded numbers of its largest whole subtrees, packed.
+    report
+        What the engine reports.
+    begin, end
+        Seconds by the worker's clock (`time.time`).
+    host, process
+        Where it ran.
+    """
+
+    states: NDArray[np.float64]
+    report: dict[str, Any]
+    begin: float
+    end: float
+    host: str
+    process: int
+
+
+class Worker:
+    """Does tasks of a pass in this process."""
+
+    def __init__(self, brief: Brief, before: "Worker | None" = None) -> None:
+        """Open nothing yet; the files that the worker of the pass `before` holds stay open."""
+        self.brief = brief
+        if before is not None and before.brief.outline == brief.outline:
+            self._trajectory: _trajet.Elsewhere = before._trajectory
+        else:
+            self._trajectory = _trajet.Elsewhere(brief.outline)
+        self.pass_ = _trajet.Pass(
+            brief.plan.build(), self._trajectory.n_atoms, brief.n_frames, list(brief.states)
+        )
+
+    def do(self, task: bytes, rows: NDArray[np.float64], stop: _trajet.Stop | None = None) -> Done:
+        """Do a task and fill its `rows`, `(n_frames, row_width)`."""
+        begin = time.time()
+        states, report = self._trajectory.run(
+            self.pass_,
+            task,
+            rows,
+            threads=self.brief.threads,
+            stop=stop,
+            progress=None,
+        )
+        return Done(states, report, begin, time.time(), socket.gethostname(), os.getpid())
+
+
+@dataclass(frozen=True)
+class Task:
+    """Neighbouring leaves of a pass.
+
+    Attributes
+    ----------
+    number
+        From 0.
+    leaves
+        The first, and behind the last.
+    frames
+        Positions of the frames among the wanted ones: the first, and behind the last.
+    """
+
+    number: int
+    leaves: tuple[int, int]
+    frames: tuple[int, int]
+
+    @property
+    def n_frames(self) -> int:
+        """Frames of the task."""
+        return self.frames[1] - self.frames[0]
+
+
+@dataclass
+class Account:
+    """What one thread of a worker did."""
+
+    tasks: int = 0
+    sums: dict[str, float] = field(default_factory=dict)
+
+
+class Ledger:
+    """What the leader writes down of a run, for the report."""
+
+    def __init__(self) -> None:
+        self.begin = time.time()
+        self._clock = time.perf_counter()
+        self._accounts: dict[tuple[int, int], Account] = {}
+        self._where: dict[int, dict[str, Any]] = {}
+        self._spans: dict[int, list[tuple[float, float]]] = {}
+        self.tasks: list[dict[str, Any]] = []
+        self.retried: list[dict[str, Any]] = []
+        self.passes = 0
+
+    def add(
+        self,
+        worker: int,
+        task: Task,
+        done: Done,
+        *,
+        where: dict[str, Any] | None = None,
+        further: dict[str, Any] | None = None,
+    ) -> None:
+        """Write down a task that `worker` has done; `where` it runs, and `further` entries."""
+        self._where.setdefault(
+            worker, {"host": done.host, "process": done.process, **(where or {})}
+        )
+        threads = done.report["workers"]
+        for thread, said in enumerate(threads):
+            account = self._accounts.setdefault((worker, thread), Account())
+            account.tasks += said["tasks"]
+            for name in (*COUNTS, *STAGES):
+                account.sums[name] = account.sums.get(name, 0) + said[name]
+            account.sums["t_total"] = account.sums.get("t_total", 0.0) + said["t_total"]
+        self._spans.setdefault(worker, []).append((done.begin, done.end))
+        self.tasks.append(
+            {
+                "pass": self.passes,
+                "task": task.number,
+                "worker": worker,
+                "first": task.frames[0],
+                "frames": task.n_frames,
+                "t_begin": done.begin - self.begin,
+                "t_end": done.end - self.begin,
+                **{name: sum(said[name] for said in threads) for name in _TASK_STAGES},
+                **(further or {}),
+            }
+        )
+
+    def retry(self, task: Task, error: BaseException) -> None:
+        """Write down that a task is tried again."""
+        self.retried.append({"pass": self.passes, "task": task.number, "error": str(error)})
+
+    def report(
+        self, over: dict[int, dict[str, float]] | None = None, **entries: Any
+    ) -> dict[str, Any]:
+        """Return what the engine reports of a run of this process, with one entry a thread.
+
+        `over` are stages that workers measured beside their tasks. What is left of the time between
+        a worker's first task and the end of its last was waiting.
+        """
+        workers = []
+        for (worker, thread), account in sorted(self._accounts.items()):
+            spans = self._spans[worker]
+            total = max(end for _, end in spans) - min(begin for begin, _ in spans)
+            entry: dict[str, Any] = {
+                "worker": worker,
+                "thread": thread,
+                **self._where[worker],
+                "tasks": account.tasks,
+                **{name: int(account.sums[name]) for name in COUNTS},
+                **{name: account.sums[name] for name in STAGES},
+            }
+            for name, seconds in (over or {}).get(worker, {}).items():
+                entry[name] = seconds if name == "t_total" else entry[name] + seconds
+            total = entry.get("t_total", total)
+            at_work = sum(end - begin for begin, end in spans)
+            if "t_wait" not in (over or {}).get(worker, {}):
+                entry["t_wait"] += max(0.0, total - at_work)
+            known = sum(entry[name] for name in STAGES if name != "t_overhead")
+            entry["t_overhead"] = max(0.0, total - known)
+            entry["t_total"] = total
+            workers.append(entry)
+        return {
+            "workers": workers,
+            "tasks": sorted(self.tasks, key=lambda task: (task["pass"], task["task"])),
+            "passes": self.passes,
+            "retried": self.retried,
+            "t_total": time.perf_counter() - self._clock,
+            **entries,
+        }
+
+
+_TASK_STAGES = ("t_open", "t_read", "t_decode", "t_comp", "t_merge")
+
+
+@dataclass(frozen=True)
+class PassRun:
+    """A pass that the leader has others do.
+
+    Attributes
+    ----------
+    brief
+        What workers are told.
+    tasks
+        What there is to do.
+    rows
+        `(n_frames, row_width)`, to be filled.
+    states
+        Takes what tasks return.
+    """
+
+    reader: Reader
+    frames: Frames
+    pass_: _trajet.Pass
+    brief: Brief
+    tasks: Sequence[Task]
+    rows: NDArray[np.float64]
+    states: _trajet.States
+
+    def task_bytes(self, task: Task) -> bytes:
+        """Return what a worker needs to know of a task."""
+        return _trajet.task(self.reader, self.pass_, self.frames, *task.leaves)
+
+
+def tasks_of(pass_: _trajet.Pass, workers: int, task_frames: int | None) -> list[Task]:
+    """Return the tasks of a pass."""
+    runs = pass_.tasks(workers, task_frames)
+    return [Task(k, run, pass_.frames_of(*run)) for k, run in enumerate(runs)]
+
+
+def plain_rows(shape: tuple[int, int]) -> NDArray[np.float64]:
+    """Return memory for rows."""
+    return np.zeros(shape)
+
+
+def passes(
+    reader: Reader,
+    plan: Plan,
+    frames: Frames,
+    ledger: Ledger,
+    *,
+    threads: int,
+    make_tasks: Callable[[_trajet.Pass], Sequence[Task]],
+    make_rows: Callable[[tuple[int, int]], NDArray[np.float64]] = plain_rows,
+) -> Iterator[PassRun]:
+    """Go through the passes of a plan; each must be done when the next is asked for."""
+    outline, n_frames = reader.outline(), n_frames_of(frames)
+    states: list[NDArray[np.float64]] = []
+    while True:
+        pass_ = _trajet.Pass(plan.build(), reader.n_atoms, n_frames, states)
+        brief = Brief(outline, plan, n_frames, tuple(states), threads)
+        rows = make_rows((n_frames, pass_.row_width))
+        merged = _trajet.States(pass_)
+        yield PassRun(reader, frames, pass_, brief, make_tasks(pass_), rows, merged)
+        ledger.passes += 1
+        if pass_.is_last:
+            return
+        states.append(merged.whole())
+
+
+def is_passing(error: BaseException) -> bool:
+    """Return whether the storage failed in a way that may be over when it is asked again."""
+    return isinstance(error, OSError) and error.errno in _PASSING

@@ -1,0 +1,144 @@
+"""Functions of one's own, on every pool that needs no server."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trajet as tj
+from golden_files import Adk
+
+POOLS = [
+    tj.LocalPool(threads=1),
+    tj.LocalPool(threads=3, task_frames=5),
+    tj.ProcessPool(workers=2, task_frames=50),
+]
+
+
+def end_to_end(positions: np.ndarray) -> float:
+    """Distance from the first atom to the last."""
+    return float(np.linalg.norm(positions[-1].astype(float) - positions[0]))
+
+
+@pytest.fixture(scope="module")
+def calpha(long_adk: Adk) -> tj.Selection:
+    """C-alpha atoms of 980 frames."""
+    return tj.open(long_adk.psf, long_adk.xtc).select("name CA")
+
+
+@pytest.mark.parametrize("pool", POOLS)
+def test_a_number_of_each_frame(calpha: tj.Selection, pool: tj.Pool) -> None:
+    """As a loop over what was read says."""
+    result = tj.apply(end_to_end, calpha, pool=pool)
+    wanted = [end_to_end(positions) for positions in calpha.read().positions]
+    assert result.values.tolist() == wanted
+    assert result.frames.tolist() == list(range(980))
+    assert result.report["analysis"] == "apply"
+    assert result.report["parameters"]["function"] == "end_to_end"
+
+
+@pytest.mark.parametrize("pool", POOLS)
+def test_arrays_of_each_frame_and_functions_without_a_name(
+    calpha: tj.Selection, pool: tj.Pool
+) -> None:
+    """A lambda with what it closes over goes to other processes too."""
+    scale = np.float32(3)
+    result = tj.apply(lambda x: x[:4] * scale, calpha, frames=slice(900, 3, -7), pool=pool)
+    wanted = calpha.read(frames=slice(900, 3, -7)).positions[:, :4] * scale
+    assert result.values.shape == wanted.shape
+    assert result.values.tobytes() == wanted.astype(float).tobytes()
+
+
+@pytest.mark.parametrize("pool", POOLS)
+def test_blocks_with_cells(long_adk: Adk, pool: tj.Pool) -> None:
+    """The first axis of what is returned are frames."""
+    everything = tj.open(long_adk.psf, long_adk.xtc).select("all")
+
+    def centres(positions: np.ndarray, cells: np.ndarray) -> np.ndarray:
+        assert cells.shape == (len(positions), 6)
+        return np.concatenate([positions.mean(axis=1), cells[:, :1]], axis=1)
+
+    result = tj.apply(centres, everything, by="block", cells=True, frames=slice(50), pool=pool)
+    block = everything.read(frames=slice(50))
+    assert result.values.shape == (50, 4)
+    np.testing.assert_array_equal(result.values[:, 3], block.cells[:, 0])
+    np.testing.assert_array_equal(result.values[:, :3], block.positions.mean(axis=1))
+
+
+def test_a_reducer_has_the_same_bits_on_every_pool(calpha: tj.Selection) -> None:
+    """Stretches are joined in the order of frames along one tree."""
+
+    def moments(positions: np.ndarray) -> np.ndarray:
+        x = positions.astype(float)
+        return np.stack([x.sum(axis=0), (x**2).sum(axis=0)])
+
+    def blocks(positions: np.ndarray) -> np.ndarray:
+        return np.array([len(positions), positions.astype(float).sum()])
+
+    for function, by in ((moments, "frame"), (blocks, "block")):
+        values = [
+            tj.apply(function, calpha, by=by, reducer=np.add, pool=pool).values for pool in POOLS
+        ]
+        assert {array.tobytes() for array in values} == {values[0].tobytes()}
+    assert values[0][0] == 980
+    assert values[0][1] == pytest.approx(calpha.read().positions.astype(float).sum(), rel=1e-12)
+    # What joins is called with the earlier stretch first: neither sum nor order may be lost.
+    first_and_last = tj.apply(
+        lambda x: np.array([x[0, 0], x[0, 0]]), calpha, reducer=lambda a, b: [a[0], b[1]]
+    )
+    x = calpha.read().positions[:, 0, 0]
+    assert first_and_last.values.tolist() == [x[0], x[-1]]
+
+
+@pytest.mark.parametrize("pool", POOLS)
+def test_errors_of_the_function_are_raised_here(calpha: tj.Selection, pool: tj.Pool) -> None:
+    """With their own class and words."""
+
+    def picky(positions: np.ndarray) -> float:
+        if positions[0, 0] == wanted:
+            raise ZeroDivisionError("this frame is not to be had")
+        return 0.0
+
+    wanted = calpha.read(frames=[97]).positions[0, 0, 0]
+    with pytest.raises(ZeroDivisionError, match="not to be had"):
+        tj.apply(picky, calpha, pool=pool)
+
+    def bad(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        raise LookupError("cannot join these")
+
+    with pytest.raises(LookupError, match="cannot join"):
+        tj.apply(end_to_end, calpha, reducer=bad, pool=pool)
+
+
+def test_what_a_function_may_not_return(calpha: tj.Selection) -> None:
+    """Numbers of another count, of another kind, or not by frames."""
+    x = calpha.read(frames=[97]).positions[0, 0, 0]
+    with pytest.raises(ValueError, match="returned 2 numbers where it returned 1"):
+        tj.apply(lambda p: [1.0, 2.0] if p[0, 0] == x else [1.0], calpha)
+    with pytest.raises(TypeError, match="complex"):
+        tj.apply(lambda p: 1j, calpha)
+    with pytest.raises(ValueError, match="first axis must be frames"):
+        tj.apply(lambda p: p.mean(axis=0), calpha, by="block")
+    with pytest.raises(ValueError, match="first axis must be frames"):
+        tj.apply(lambda p: np.zeros((1, 2)), calpha, by="block")
+    with pytest.raises(ValueError, match="no frame is chosen"):
+        tj.apply(end_to_end, calpha, frames=[])
+    with pytest.raises(ValueError, match="'frame' or 'block'"):
+        tj.apply(end_to_end, calpha, by="atom")
+
+
+def test_results_are_saved_and_drawn(calpha: tj.Selection, tmp_path: Path) -> None:
+    """As other results are."""
+    result = tj.apply(lambda p: p[0], calpha)
+    result.save(tmp_path / "a.npz")
+    result.save(tmp_path / "a.csv")
+    with np.load(tmp_path / "a.npz") as kept:
+        assert kept["values"].tobytes() == result.values.tobytes()
+    lines = (tmp_path / "a.csv").read_text().splitlines()
+    assert lines[0] == "frame,time_ps,lambda_0,lambda_1,lambda_2"
+    assert len(lines) == 981
+    assert result.plot().axes
+    total = tj.apply(end_to_end, calpha, reducer=np.add)
+    total.save(tmp_path / "b.csv")
+    assert (tmp_path / "b.csv").read_text().splitlines()[0] == "index,value"
+    with pytest.raises(ValueError, match="draw them yourself"):
+        total.plot()
