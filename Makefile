@@ -89,7 +89,7 @@ python-tests: .venv/.made-built .venv/.made-test-tools
 # Wheels of h5py know no MPI: it is built, in an environment of its own, with the MPICH of Debian.
 MPIO := .venv-mpio/bin/python
 test-mpio: .venv-mpio/.made
-	MPIEXEC=mpiexec.mpich $(MPIO) -m pytest tests/mpio
+	TRAJET_MPIEXEC=mpiexec.mpich $(MPIO) -m pytest tests/mpio
 
 .venv-mpio/.made: .venv/.made-built packaging/parallel_h5py.sh
 	PYTHON=$(PYTHON) sh packaging/parallel_h5py.sh .venv-mpio

@@ -1,7 +1,4 @@
-"""HDF5 under MPI: what can be known without an MPI build of h5py.
-
-`make test-mpio` runs the rest (tests/mpio), under mpiexec.
-"""
+"""HDF5 on ranks of MPI, but for what wants an h5py that knows MPI (tests/mpio)."""
 
 import subprocess
 import sys
@@ -21,6 +18,7 @@ from hypothesis import strategies as st
 from made_files import MADE
 from made_hdf5 import tables_of, write_h5md
 from MDAnalysisTests import datafiles
+from started_ranks import run_on_ranks
 from thread_ranks import ThreadRank, on_ranks
 from trajet import h5md
 from trajet.h5md import mpio, parallel_writing
@@ -287,7 +285,7 @@ def test_command_without_mpi4py(adk: Adk, tmp_path: Path) -> None:
     command = [sys.executable, "-c", code, "convert", str(adk.xtc), str(target), "--pool", "mpi"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
-    assert "pip install mpi4py mpich" in done.stderr
+    assert "pip install 'trajet[mpi]'" in done.stderr
     assert not target.exists()
 
 
@@ -315,3 +313,31 @@ def test_chunks_of_old_libraries(tmp_path: Path) -> None:
         table = h5md.tables.chunks(Old(file["particles/trajectory/position/value"]))
     assert sorted(table.tolist()) == sorted(listed.tolist())
     assert len(asked) == len(table) + 1
+
+
+@pytest.mark.parametrize("options", [(), ("--compression", "2"), ("--select", "name CA")])
+def test_command_on_ranks(adk: Adk, tmp_path: Path, options: tuple[str, ...]) -> None:
+    """Every value, attribute and chunk is that of one process; one rank says so."""
+    alone, together = tmp_path / "alone.h5md", tmp_path / "together.h5md"
+    command = ("-m", "trajet", "convert", adk.xtc, "--topology", adk.psf, *options)
+    run_on_ranks(1, *command, alone)
+    said = run_on_ranks(4, *command, together, "--pool", "mpi").stdout
+    assert said.count("98 frames of") == 1
+    assert tables_of(together) == tables_of(alone)
+    assert sorted(p.name for p in tmp_path.iterdir()) == [alone.name, together.name]
+
+
+def test_one_line_says_what_is_wrong(adk: Adk, tmp_path: Path) -> None:
+    """Not as many as there are ranks; and the code is 1."""
+    out = tmp_path / "out.h5md"
+    out.write_text("precious")
+    for arguments, words in (
+        ((adk.xtc, out), "is there already"),
+        ((tmp_path / "none.xtc", tmp_path / "new.h5md"), "none.xtc"),
+        ((adk.xtc, tmp_path / "new.dcd"), "write H5MD"),
+    ):
+        done = run_on_ranks(3, "-m", "trajet", "convert", *arguments, "--pool", "mpi", code=1)
+        assert done.stderr.count("trajet: ") == 1
+        assert words in done.stderr
+    assert out.read_text() == "precious"
+    assert list(tmp_path.iterdir()) == [out]

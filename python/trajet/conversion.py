@@ -95,7 +95,7 @@ def convert(
         Where to write the atoms themselves, as MDAnalysis does for this ending (.pdb, .gro, …), at
         the positions of the first frame.
     threads
-        None for all cores.
+        None for all cores; of each rank of `comm`, for 1.
     progress
         Called with frames done and in total.
     comm

@@ -26,25 +26,10 @@ from made_hdf5 import (
     write_with_mdanalysis,
 )
 from MDAnalysisTests import datafiles
+from started_ranks import MPIEXEC, run_on_ranks
 
 HERE = Path(__file__).parent
-MPIEXEC = os.environ.get("MPIEXEC", "mpiexec.mpich")
 POSITIONS = np.array([random_vectors(N_ATOMS, seed=k) for k in range(N_FRAMES)], np.float32)
-
-
-def ranks(
-    size: int, *command: str | Path, code: int | None = 0
-) -> "subprocess.CompletedProcess[str]":
-    """Run a command of Python on ranks."""
-    done = subprocess.run(
-        [MPIEXEC, "-n", str(size), sys.executable, *map(str, command)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert code is None or done.returncode == code, done.stdout + done.stderr
-    return done
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +77,7 @@ def files(tmp_path_factory: pytest.TempPathFactory, adk: Adk) -> list[Path]:
 @pytest.mark.parametrize("size", [1, 4])
 def test_ranks_read_what_one_process_reads(files: list[Path], size: int) -> None:
     """Bit for bit, independently and collectively, also where some ranks have no frames."""
-    done = ranks(size, "-m", "mpi4py", HERE / "ranks_read.py", *files)
+    done = run_on_ranks(size, "-m", "mpi4py", HERE / "ranks_read.py", *files)
     assert done.stdout == f"{len(files)} files on {size} ranks: equal\n"
 
 
@@ -116,7 +101,7 @@ def test_what_cannot_be_read_is_refused_on_all_ranks(tmp_path: Path) -> None:
         (text, "FormatError"),
         (tmp_path / "none.h5md", "FileNotFoundError"),
     ):
-        lines = ranks(4, HERE / "ranks_fail.py", "read", path).stdout.splitlines()
+        lines = run_on_ranks(4, HERE / "ranks_fail.py", "read", path).stdout.splitlines()
         assert len(lines) == 4
         assert len(set(lines)) == 1
         assert lines[0].startswith(kind)
@@ -130,48 +115,23 @@ def test_ranks_write_what_one_process_writes(
     """Every value, attribute and chunk, by the command."""
     alone, together = tmp_path / "alone.h5md", tmp_path / "together.h5md"
     command = ("-m", "trajet", "convert", adk.xtc, "--topology", adk.psf, *options)
-    ranks(1, *command, alone)
-    said = ranks(4, *command, together, "--pool", "mpi", "--threads", "1").stdout
+    run_on_ranks(1, *command, alone)
+    said = run_on_ranks(4, *command, together, "--pool", "mpi").stdout
     assert said.count("98 frames of") == 1
     assert tables_of(together) == tables_of(alone)
     assert sorted(p.name for p in tmp_path.iterdir()) == [alone.name, together.name]
-
-
-def test_velocities_forces_and_boxes(tmp_path: Path) -> None:
-    """Of a file that has them all."""
-    alone, together = tmp_path / "alone.h5md", tmp_path / "together.h5md"
-    command = ("-m", "trajet", "convert", datafiles.TRR_sub_sol, "--compression", "1")
-    ranks(1, *command, alone)
-    ranks(3, *command, together, "--pool", "mpi")
-    assert tables_of(together) == tables_of(alone)
 
 
 @pytest.mark.parametrize("how", ["allocate", "write"])
 def test_a_full_disk_ends_all_ranks(adk: Adk, tmp_path: Path, how: str) -> None:
     """Whichever rank meets it, all raise it, and nothing is left."""
     out = tmp_path / "out.h5md"
-    lines = ranks(4, HERE / "ranks_fail.py", how, adk.xtc, out).stdout.splitlines()
+    lines = run_on_ranks(4, HERE / "ranks_fail.py", how, adk.xtc, out).stdout.splitlines()
     assert len(lines) == 4
     assert len(set(lines)) == 1
     assert lines[0].startswith("OutputError")
     assert "File too large" in lines[0]
     assert list(tmp_path.iterdir()) == []
-
-
-def test_one_line_says_what_is_wrong(adk: Adk, tmp_path: Path) -> None:
-    """Not as many as there are ranks; and the code is 1."""
-    out = tmp_path / "out.h5md"
-    out.write_text("precious")
-    for arguments, words in (
-        ((adk.xtc, out), "is there already"),
-        ((tmp_path / "none.xtc", tmp_path / "new.h5md"), "none.xtc"),
-        ((adk.xtc, tmp_path / "new.dcd"), "write H5MD"),
-    ):
-        done = ranks(3, "-m", "trajet", "convert", *arguments, "--pool", "mpi", code=1)
-        assert done.stderr.count("trajet: ") == 1
-        assert words in done.stderr
-    assert out.read_text() == "precious"
-    assert list(tmp_path.iterdir()) == [out]
 
 
 def test_a_rank_that_is_killed_ends_all(long_adk: Adk, tmp_path: Path) -> None:
@@ -186,7 +146,7 @@ def test_a_rank_that_is_killed_ends_all(long_adk: Adk, tmp_path: Path) -> None:
     drawn = random.Random(4)
     for _ in range(4):
         job = subprocess.Popen(
-            [MPIEXEC, "-n", "3", sys.executable, "-c", code, str(long_adk.xtc), str(out)],
+            [*MPIEXEC, "-n", "3", sys.executable, "-c", code, str(long_adk.xtc), str(out)],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,

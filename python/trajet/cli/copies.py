@@ -59,7 +59,7 @@ _frames = (
     type=click.Choice(["local", "mpi"]),
     default="local",
     show_default=True,
-    help="Where to run. mpi: on the ranks that mpiexec started, to H5MD.",
+    help="Where to run: threads, or the ranks of mpiexec -n N trajet …, to H5MD.",
 )
 @options.threads
 @options.truncated
@@ -99,7 +99,7 @@ def convert(
       trajet convert part*.xtc all.xtc --continuous
       trajet convert run.xtc ca.xtc --topology top.gro --select "name CA" --topology-out ca.pdb
       trajet convert run.xtc every10.dcd --step 10
-      mpiexec -n 4 trajet convert run.xtc run.h5md --pool mpi --threads 1
+      mpiexec -n 4 trajet convert run.xtc run.h5md --pool mpi
     """
     *sources, target = files
     if not sources:

@@ -49,13 +49,13 @@ def world() -> Any:
     Raises
     ------
     MissingPackageError
-        If mpi4py is not installed.
+        If mpi4py is not installed, or finds no MPI.
     """
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
-        # RuntimeError: there is no library of MPI.
         raise MissingPackageError(
-            "MPI: mpi4py and an MPI are needed: pip install mpi4py mpich, or those of your cluster"
+            f"ranks of MPI need mpi4py and an MPI library ({error}): pip install 'trajet[mpi]', and"
+            " where the machine has no MPI: pip install mpich"
         ) from error
     return MPI.COMM_WORLD

@@ -65,7 +65,7 @@ def write_together(
     comm
         A communicator of mpi4py.
     threads
-        Threads that pack chunks, of each rank; None for all cores that it may use.
+        Threads that pack chunks, of each rank; None for 1.
     progress
         Called on rank 0 with the frames that all ranks have written, and in total.
     path, trajectory, frames, atoms, velocities, forces, compression, chunk, author
@@ -82,7 +82,8 @@ def write_together(
         own, tables = None, None
         with together(comm):
             request = prepare(
-                path, trajectory, frames, atoms, velocities, forces, compression, chunk, threads
+                *(path, trajectory, frames, atoms, velocities, forces, compression, chunk),
+                1 if threads is None else threads,
             )
             if comm.rank == 0:
                 own = stack.enter_context(output.beside(request.path))
