@@ -1,5 +1,6 @@
 # make demo   the main job on a real trajectory: a table, a plot, a CSV and a report
 # make test   every gate and test
+# make test-gromacs  what we write, read by GROMACS; needs gmx
 # make test-mpio  HDF5 on ranks of MPI, with an h5py that it builds; not part of make test
 # make wheel  a wheel for any x86-64 Linux, tried in an environment without Rust
 # make bench  trajet beside its peers and its limits, in one run; QUICK=1: short files, no record
@@ -11,7 +12,7 @@ BIN := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: demo test test-mpio wheel bench gates rust-tests fuzz fuzz-again fuzz-corpus fuzz-tools python-tests tools clean
+.PHONY: demo test wheel bench gates rust-tests fuzz fuzz-again fuzz-corpus fuzz-tools python-tests test-gromacs test-mpio tools clean
 .DELETE_ON_ERROR:
 
 demo: .venv/.made-built
@@ -86,6 +87,11 @@ fuzz-tools:
 python-tests: .venv/.made-built .venv/.made-test-tools
 	$(BIN)/python -m pytest
 
+# Not in the gate, which needs no GROMACS.
+test-gromacs: .venv/.made-built .venv/.made-test-tools
+	@command -v gmx >/dev/null || { echo "gmx is missing: apt-get install gromacs" >&2; exit 1; }
+	$(BIN)/python -m pytest tests/with_gromacs.py
+
 # Wheels of h5py know no MPI: it is built, in an environment of its own, with the MPICH of Debian.
 MPIO := .venv-mpio/bin/python
 test-mpio: .venv-mpio/.made
@@ -110,6 +116,7 @@ bench: .venv/.made-built .venv/.made-bench-tools
 	-cargo build --release --locked --manifest-path benches/molly/Cargo.toml
 	$(BIN)/python benches/compare.py $(if $(QUICK),--quick)
 	$(BIN)/python benches/stages.py $(if $(QUICK),--quick)
+	$(BIN)/python benches/copies.py $(if $(QUICK),--quick)
 
 # What must be there already, and what to do where it is not.
 tools:

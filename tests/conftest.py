@@ -18,6 +18,17 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("filterwarnings", "ignore:::MDAnalysis")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`pytest tests/test_dask.py --kills 20` kills more workers than the gate does."""
+    parser.addoption("--kills", type=int, default=4, help="workers that are killed in tests")
+
+
+@pytest.fixture(scope="session")
+def kills(request: pytest.FixtureRequest) -> int:
+    """How many workers are killed."""
+    return request.config.getoption("--kills")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Keep the user's cache folder out of the tests."""

@@ -521,3 +521,38 @@ def test_closed_pipe(adk: Adk) -> None:
     process.wait(timeout=60)
     assert "Traceback" not in errors
     assert "Exception ignored" not in errors
+
+
+def test_report_as_a_page_and_advice(own_adk: Adk, tmp_path: Path) -> None:
+    """--report writes pages too; `advise` prints what a kept report says and draws it."""
+    many = own_adk.xtc.with_name("many.xtc")
+    many.write_bytes(own_adk.xtc.read_bytes() * 200)
+    page, kept = tmp_path / "report.html", tmp_path / "report.json"
+    command = ("rmsd", own_adk.psf, many, "--select", "all", "--report")
+    lines = succeed(*command, page)
+    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert str(page) in lines
+    assert any(" this run" in line for line in lines)
+    succeed(*command, kept, "--quiet")
+    report = tj.Report.load(kept)
+    assert succeed("advise", kept) == report["advice"]
+    assert len(report["advice"]) > 2
+    drawn = tmp_path / "drawn.html"
+    assert succeed("advise", kept, "-o", drawn) == [*report["advice"], str(drawn)]
+    assert drawn.read_text(encoding="utf-8") == report.to_html()
+    # A short run is not worth a word.
+    short = succeed("rmsd", own_adk.psf, own_adk.xtc, "--select", "name CA", "--stop", "3")
+    assert not any(" this run" in line for line in short)
+
+
+def test_advise_on_what_is_no_report(adk: Adk, tmp_path: Path) -> None:
+    """One line that says so."""
+    other = tmp_path / "other.json"
+    other.write_text("{}")
+    assert str(other) in fail("advise", other)
+    assert str(adk.xtc) in fail("advise", adk.xtc)
+    assert "none.json" in fail("advise", tmp_path / "none.json")
+    assert ".html" in misuse("advise", other, "-o", tmp_path / "page.pdf")
+    assert ".json or .html" in misuse(
+        *("rmsd", adk.psf, adk.xtc, "--select", "all", "--report", tmp_path / "r.pdf")
+    )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from golden_files import Adk
 
-HEAVY = "{'MDAnalysis', 'matplotlib', 'scipy', 'dask', 'mpi4py', 'h5py'}"
+HEAVY = "{'MDAnalysis', 'matplotlib', 'scipy', 'dask', 'distributed', 'mpi4py', 'h5py'}"
 
 
 def run(code: str, *arguments: str) -> str:

@@ -96,16 +96,28 @@ def test_errors_that_cannot_be_sent() -> None:
         assert "Local: odd" in str(error)
 
 
+def write_together(
+    comm: ThreadRank,
+    path: Path,
+    source: Path,
+    *,
+    frames: Any = None,
+    threads: int | None = None,
+    progress: Any = None,
+    **options: Any,
+) -> None:
+    """Write a file on one of the ranks."""
+    traj = tj.open(None, source, sidecar=False)
+    content = h5md.Content(traj, options.pop("atoms", None), **options)
+    numbers = traj.frame_numbers(frames)
+    h5md.write_together(path, numbers, content, comm, threads=threads, progress=progress)
+
+
 def written_together(
     path: Path, source: Path, size: int, **options: Any
 ) -> list[BaseException | None]:
     """Write a file on ranks that are threads."""
-    return on_ranks(
-        size,
-        lambda comm: h5md.write_together(
-            path, tj.open(None, source, sidecar=False), comm, **options
-        ),
-    )
+    return on_ranks(size, lambda comm: write_together(comm, path, source, **options))
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
@@ -181,6 +193,20 @@ def test_no_two_ranks_write_to_a_page(
     assert len(set.union(*pages.values())) == sum(map(len, pages.values()))
 
 
+def failing_after(n: int) -> Any:
+    """Return how tables are written to a disk that has no room after `n` writes."""
+    write = parallel_writing._SparseFile.write
+    calls = []
+
+    def full(self: Any, data: Any) -> int:
+        calls.append(len(data))
+        if len(calls) > n and not self.given_up and np.frombuffer(data, np.uint8).any():
+            raise OSError(28, "No space left on device")
+        return write(self, data)
+
+    return full
+
+
 def test_a_rank_that_fails_ends_all(
     adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,6 +238,12 @@ def test_a_rank_that_fails_ends_all(
         assert isinstance(error, tj.OutputError)
         assert "No space left on device" in str(error)
     monkeypatch.undo()
+    for failing in (1, 5):
+        with monkeypatch.context() as context:
+            context.setattr(parallel_writing._SparseFile, "write", failing_after(failing))
+            for error in written_together(path, adk.xtc, 3, compression=1, chunk=(1, 50)):
+                assert isinstance(error, tj.OutputError)
+                assert "No space left on device" in str(error)
     errors = written_together(path, adk.xtc, 2, progress=lambda *_: {}["stop"])
     assert [type(error) for error in errors] == [KeyError] * 2
     assert path.read_text() == "precious"
@@ -220,16 +252,13 @@ def test_a_rank_that_fails_ends_all(
 
 def test_ranks_that_see_other_files(adk: Adk, long_adk: Adk, tmp_path: Path) -> None:
     """A trajectory that grows while ranks open it must not become a file of some of its frames."""
-
-    def write(comm: ThreadRank, source: Path, **options: Any) -> None:
-        path = tmp_path / "together.h5md"
-        h5md.write_together(path, tj.open(None, source, sidecar=False), comm, **options)
-
+    path = tmp_path / "together.h5md"
+    every = slice(None, None, 98)
     works = (
-        lambda comm: write(comm, (adk, long_adk)[comm.rank].xtc, frames=slice(None, None, 98)),
-        lambda comm: write(comm, adk.xtc, frames=slice(comm.rank, None)),
-        lambda comm: write(comm, adk.xtc, compression=1 + comm.rank),
-        lambda comm: write(comm, adk.xtc, atoms=[comm.rank]),
+        lambda comm: write_together(comm, path, (adk, long_adk)[comm.rank].xtc, frames=every),
+        lambda comm: write_together(comm, path, adk.xtc, frames=slice(comm.rank, None)),
+        lambda comm: write_together(comm, path, adk.xtc, compression=1 + comm.rank),
+        lambda comm: write_together(comm, path, adk.xtc, atoms=np.array([comm.rank])),
     )
     for work in works:
         for error in on_ranks(2, work):
@@ -257,7 +286,7 @@ def test_convert_on_ranks(adk: Adk, tmp_path: Path) -> None:
     for options, words in (
         ({}, "is there already"),
         ({"target": tmp_path / "a.xtc"}, r"write H5MD"),
-        ({"force": True, "precision": 100.0}, "without precision"),
+        ({"force": True, "precision": 100.0}, "precision and double"),
         ({"force": True, "frames": []}, "no frame"),
         ({"force": True, "compression": 11}, "1 to 9"),
         ({"force": True, "frames": [200]}, "out of range"),

@@ -2,6 +2,7 @@
 
 import os
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import MDAnalysis as mda
@@ -70,6 +71,30 @@ def test_blocks_use_their_buffer_again(adk: Adk) -> None:
         list(traj.blocks(10, frames=[0, 98]))
     with pytest.raises(ValueError):
         list(traj.blocks(0))
+
+
+def test_blocks_at_the_same_time(adk: Adk, adk_truth: Truth) -> None:
+    """Iterations do not disturb each other, nor what is read meanwhile."""
+    traj = tj.open(None, adk.xtc, request_size=100_000)
+    atoms = np.arange(adk_truth.n_atoms)
+    pairs = zip(traj.blocks(7), traj.blocks(7, frames=slice(None, None, -1)), strict=True)
+    for k, (forth, back) in enumerate(pairs):
+        here = np.arange(98)[7 * k : 7 * k + 7]
+        assert_same(traj.read(frames=[5]), adk_truth, np.array([5]), atoms)
+        assert_same(forth, adk_truth, here, atoms)
+        assert_same(back, adk_truth, 97 - here, atoms)
+
+
+def test_parts_that_are_read_by_many_threads(adk: Adk, adk_truth: Truth) -> None:
+    """Each gets its frames, whoever has the memory."""
+    parts = tj.open(None, adk.xtc).reader.parts((0, 1, 98), None)
+    out = np.empty_like(adk_truth.positions)
+    with ThreadPoolExecutor(5) as pool:
+        list(pool.map(lambda begin: parts.read(begin, out[begin : begin + 3]), range(0, 98, 3)))
+    assert np.array_equal(out, adk_truth.positions)
+    for begin in (98, 99, 2**64 - 1):
+        with pytest.raises(ValueError, match="not so many frames"):
+            parts.read(begin, out[:1])
 
 
 def test_reads_do_not_share_memory(adk: Adk) -> None:

@@ -2,11 +2,14 @@
 
 import json
 import math
+import os
 import re
 import shutil
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
+import made_reports
 import numpy as np
 import pytest
 import trajet as tj
@@ -31,7 +34,25 @@ NAMES = {
     "instruction_set",
     "threads",
     "host",
+    "pool",
+    "averages",
+    "r_comp_comm",
+    "cores",
+    "ranks_per_node",
+    "stragglers",
+    "retried",
+    "repeated",
+    "advice",
 }
+WORKER = {"worker", "thread", "host", "process", "tasks", "frames", "requests", "opens", "t_io"}
+TASK = {"pass", "task", "worker", "thread", "first", "frames", "t_begin", "t_end"}
+TASK_STAGES = {"t_open", "t_read", "t_decode", "t_comp", "t_merge"}
+POOLS = (
+    tj.LocalPool(threads=1),
+    tj.LocalPool(threads=3, task_frames=20),
+    tj.ProcessPool(workers=2, task_frames=50),
+    tj.ProcessPool(workers=2, threads=2, task_frames=200),
+)
 STAGES = {
     "t_open",
     "t_index",
@@ -159,9 +180,77 @@ def test_stages_of_a_worker_add_up(many: Path, threads: int) -> None:
     assert len(report["workers"]) == threads
     for worker in report["workers"]:
         parts = sum(worker[name] for name in STAGES - {"t_total"})
-        assert abs(parts - worker["t_total"]) <= 0.05 * worker["t_total"] + 0.001
+        assert parts == pytest.approx(worker["t_total"], rel=1e-6)
     assert sum(worker["t_decode"] for worker in report["workers"]) > 0
     assert sum(worker["t_comp"] for worker in report["workers"]) > 0
+
+
+@pytest.mark.parametrize("pool", POOLS, ids=str)
+def test_every_pool_has_the_same_names(many: Path, pool: tj.Pool) -> None:
+    """Workers and tasks of every pool are described alike, and add up alike."""
+    result = tj.rmsd(tj.open(None, many).select(np.arange(ADK_ATOMS)), pool=pool)
+    report = result.report
+    assert set(report) >= NAMES
+    workers, tasks, run = report["workers"], report["tasks"], report["stages"]["t_total"]
+    for worker in workers:
+        assert set(worker) >= STAGES | WORKER
+        # Exactly: what no stage explains is a stage.
+        parts = math.fsum(worker[name] for name in STAGES - {"t_total"})
+        assert parts == pytest.approx(worker["t_total"], rel=1e-6, abs=1e-9)
+        assert worker["t_io"] == worker["t_read"] + worker["t_decode"]
+        assert worker["t_total"] <= run
+    lanes = {(worker["worker"], worker["thread"]) for worker in workers}
+    assert len(lanes) == len(workers) == report["threads"]
+    for task in tasks:
+        assert set(task) >= TASK | TASK_STAGES
+        assert 0 <= task["t_begin"] <= task["t_end"] <= run
+        whose = {lane for lane in lanes if task["thread"] in (lane[1], None)}
+        assert task["worker"] in {worker for worker, _ in whose}
+    assert sum(task["frames"] for task in tasks) == report["frames"] == 10 * ADK_FRAMES
+    for name in TASK_STAGES - {"t_open", "t_merge"}:
+        of_tasks = math.fsum(task[name] for task in tasks)
+        assert of_tasks == pytest.approx(sum(worker[name] for worker in workers), rel=1e-6)
+    # A task of several threads is one of each that had a part in it.
+    if all(task["thread"] is not None for task in tasks) or len(lanes) == 2:
+        assert sum(worker["tasks"] for worker in workers) == len(tasks)
+    assert max(worker["tasks"] for worker in workers) <= len(tasks)
+    for name, mean in report["averages"].items():
+        assert mean == pytest.approx(sum(worker[name] for worker in workers) / len(workers))
+    processes = {worker["process"] for worker in workers}
+    assert sum(report["ranks_per_node"].values()) == len(processes)
+    assert (os.getpid() in processes) == isinstance(pool, tj.LocalPool)
+    assert report["r_comp_comm"] is None
+
+
+def test_a_clock_around_the_call_shows_more(many: Path) -> None:
+    """t_total of the run, and so of every worker, lies within it."""
+    atoms = tj.open(None, many).select(np.arange(ADK_ATOMS))
+    for pool in POOLS:
+        begin = time.perf_counter()
+        stages = tj.rmsd(atoms, pool=pool).report["stages"]
+        assert 0 < stages["t_total"] <= time.perf_counter() - begin
+
+
+def test_ratios_without_meaning_are_none() -> None:
+    """No frame was read: there is no ratio, which is something else than zero."""
+    report = made_reports.report([made_reports.worker(0, frames=0, t_wait=1.0)])
+    assert report["r_comp_io"] is None
+    assert "R_comp/IO" not in repr(report)
+    report = made_reports.report([made_reports.worker(0, t_comp=6.0, t_read=1, t_comm=2.0)])
+    assert (report["r_comp_io"], report["r_comp_comm"]) == (6.0, 3.0)
+
+
+def test_what_a_pool_adds_is_kept() -> None:
+    """Under its own names; versions join the others."""
+    ranks = [made_reports.worker(k, rank=k, t_comp=1.0) for k in range(6)]
+    report = made_reports.report(ranks, pool="mpi", mpi={"ranks": 6}, versions={"MPI": "4.1"})
+    assert report["pool"] == "mpi"
+    assert report["mpi"] == {"ranks": 6}
+    assert report["versions"]["MPI"] == "4.1"
+    assert report["versions"]["trajet"] == tj.__version__
+    assert report["ranks_per_node"] == {"node0": 4, "node1": 2}
+    late = [{"pass": 0, "task": 3}]
+    assert made_reports.report(ranks, repeated=late)["repeated"] == late
 
 
 def test_ratio_of_computing_to_reading(many: Path) -> None:
@@ -184,6 +273,30 @@ def test_json_round_trip(adk: Adk, tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["report.json"]
     with pytest.raises(tj.OutputError, match=re.escape(str(tmp_path / "no"))):
         report.save(tmp_path / "no" / "report.json")
+
+
+def test_load(adk: Adk, tmp_path: Path) -> None:
+    """A kept report is the report again; what is none is an error that says so."""
+    report = tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA")).report
+    path = tmp_path / "report.json"
+    report.save(path)
+    assert dict(tj.Report.load(path)) == dict(report)
+    assert tj.Report.load(path).to_html() == report.to_html()
+    for entries, words in (
+        ([1, 2], "no report"),
+        ({}, "no report"),
+        ({**report, "schema": 1}, "schema 1"),
+        ({name: report[name] for name in report if name != "stages"}, "without stages"),
+        ({**report, "workers": [{}]}, "without .* in workers"),
+    ):
+        path.write_text(json.dumps(entries))
+        with pytest.raises(tj.FormatError, match=words):
+            tj.Report.load(path)
+    path.write_bytes(b"\xff{")
+    with pytest.raises(tj.FormatError, match="no report"):
+        tj.Report.load(path)
+    with pytest.raises(FileNotFoundError):
+        tj.Report.load(tmp_path / "none.json")
 
 
 def digest_of(path: Path) -> str:

@@ -14,9 +14,6 @@ from numpy.typing import NDArray
 
 from peers.contestant import Contestant, clock
 
-# Bytes of positions that are read in one go.
-BLOCK = 4 << 20
-
 
 def load() -> Any:
     """Return the package; raise `MissingError` where there is none, or a debug build."""
@@ -68,7 +65,7 @@ def prepare(case: Case, truth: Truth) -> list[Contestant]:
     tj = load()
     traj = open_trajectory(tj, case)
     chosen = traj if case.selection is None else traj.select(case.selection)
-    size, isa, number = truth.block(BLOCK), instruction_set(), version("trajet")
+    isa, number = instruction_set(), version("trajet")
 
     def verify() -> None:
         positions = chosen.read(frames=truth.frames).positions
@@ -77,7 +74,7 @@ def prepare(case: Case, truth: Truth) -> list[Contestant]:
     def read() -> float:
         frames = 0
         start = perf_counter()
-        for block in chosen.blocks(size):
+        for block in chosen.blocks():
             frames += len(block.positions)
         seconds = perf_counter() - start
         expect(frames == truth.n_frames, "trajet", "numbers of frames")

@@ -46,8 +46,11 @@ impl Format {
 /// - frames that are copied are the bytes of the file;
 /// - what opens strictly opens where a cut tail is allowed, with the same frames; and the other way
 ///   round nothing but a cut is between them;
-/// - requests of another size read what those of the common size do. (They may read more of a damaged
-///   file: DCD's markers are compared where they are read.)
+/// - requests of another size read what those of the common size do (they may read more of a damaged
+///   file: DCD's markers are compared where they are read);
+/// - a worker elsewhere, who is told where the frames are, reads the same;
+/// - what a format can hold is written and read again: every bit, where the format is the same or holds
+///   floats in our units.
 ///
 /// An input that another target is about is rejected.
 pub fn trajectory(format: Format, input: &[u8]) -> Corpus {

@@ -3,12 +3,21 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use trajet_io::{Atoms, Error, Field, OpenOptions, ParallelFor, Raw, Reader, Scratch};
+use trajet_io::chain::{Chain, Elsewhere};
+use trajet_io::{
+    Atoms, Error, Field, Format, Frames, Meter, OpenOptions, ParallelFor, Raw, Reader, Scratch,
+    Serial,
+};
 use trajet_simd::InstructionSet;
 
+use crate::case::without_sidecar;
+use crate::disk::OnDisk;
 use crate::memory::Budget;
-use crate::reading::{Reading, Way, assert_follows, assert_part, assert_same, n_frames, read};
+use crate::reading::{
+    Reading, Way, assert_follows, assert_part, assert_same, n_frames, read, read_frames,
+};
 use crate::stored;
+use crate::written::{self, Written};
 
 /// Bytes that are searched at a time for the frame with which a piece begins.
 const SEARCHED: usize = 256 << 10;
@@ -68,6 +77,8 @@ impl Case<'_> {
             let whole = self.check_sets(&*lax, field, &list);
             self.check_raw(&*lax, field, &list, &whole);
             self.check_requests(&*other, field, &list, &whole);
+            self.check_elsewhere(&lax, field, &whole);
+            self.check_writing(&*lax, field, &whole);
         }
     }
 
@@ -200,10 +211,71 @@ impl Case<'_> {
         let all = Atoms::all(n_atoms);
         let some = Atoms::listed(list, n_atoms).expect("the atoms are there");
         let again = read(reader, self.way(set, field, &all, false));
-        assert_follows(whole, &again, "all atoms in other requests");
+        assert_follows(whole.iter(), &again, "all atoms in other requests");
         for backwards in [false, true] {
             let part = read(reader, self.way(set, field, &some, backwards));
             assert_part(whole, &part, list, "some atoms in other requests");
+        }
+    }
+
+    /// Compares what was read with what a worker elsewhere reads, who knows where some frames are, and
+    /// then where others are.
+    fn check_elsewhere(&self, reader: &Arc<dyn Reader>, field: Field, whole: &Reading) {
+        let options = OpenOptions { allow_truncated_tail: true, ..self.options.clone() };
+        let chain = Chain::from(Arc::clone(reader));
+        let outline = chain.outline(&options).expect("there is a working folder");
+        let elsewhere = Elsewhere::new(outline);
+        let all = Atoms::all(reader.index().n_atoms());
+        let way = self.way(InstructionSet::chosen(), field, &all, false);
+        // Of frames that lie far apart the index has gaps.
+        let step = [1, 2, 11][self.turn % 3];
+        for first in [0, 1] {
+            let list: Vec<u64> = (first..whole.len() as u64).step_by(step).collect();
+            let frames = Frames::Listed(list.as_slice().into());
+            let slice = chain.slice(&frames);
+            let there = Budget::of(self.most)
+                .theirs(|| elsewhere.chain(slice, &mut Meter::default()))
+                .expect("it is as it was");
+            let again = read_frames(way, &frames, |wanted, positions, scratch, out, meta| {
+                there.read_into(wanted, positions, scratch, out, meta)
+            });
+            let part = list.iter().map(|&frame| &whole[frame as usize]);
+            assert_follows(part, &again, "elsewhere");
+        }
+    }
+
+    /// Compares what was read with what is read of a file to which it was written.
+    fn check_writing(&self, reader: &dyn Reader, field: Field, whole: &Reading) {
+        let format = [Format::Xtc, Format::Trr, Format::Dcd, Format::Ncdf][self.turn / 2 % 4];
+        let written = written::write(reader, whole.len(), format, self.turn.is_multiple_of(2));
+        let Some(Written { bytes, exact, own }) = written else { return };
+        let file = OnDisk::new(&bytes);
+        let again = trajet_io::open(file.path(), &without_sidecar(), &Serial);
+        let again = again.unwrap_or_else(|error| panic!("what was written as {format:?}: {error}"));
+        assert_eq!(again.index().n_frames(), whole.len(), "written as {format:?}");
+        assert_eq!(again.index().n_atoms(), reader.index().n_atoms(), "written as {format:?}");
+        if !own && (!exact || field != Field::Positions) {
+            return;
+        }
+        let all = Atoms::all(reader.index().n_atoms());
+        let way =
+            Way { most: usize::MAX / 2, ..self.way(InstructionSet::SCALAR, field, &all, false) };
+        for (frame, pair) in whole.iter().zip(&read(&*again, way)).enumerate() {
+            match pair {
+                (Ok(first), Ok(second)) => {
+                    assert_eq!(first.vectors, second.vectors, "{frame} written as {format:?}");
+                    // The format computes times from one of them.
+                    let told = if format == Format::Dcd { 1 } else { 0 };
+                    let same = !own || first.numbers[told..] == second.numbers[told..];
+                    assert!(same, "{first:?} and {second:?} written as {format:?}");
+                }
+                (Err(Error::NoField { .. }), Err(Error::NoField { .. })) => {}
+                (Err(first), Err(second)) => {
+                    panic!("frame {frame} written as {format:?}: {first} and {second}")
+                }
+                (Err(error), Ok(_)) => panic!("frame {frame}: {error}, but written as {format:?}"),
+                (Ok(_), Err(error)) => panic!("frame {frame} written as {format:?}: {error}"),
+            }
         }
     }
 }

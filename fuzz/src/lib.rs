@@ -14,6 +14,7 @@ pub mod seeds;
 mod sidecar;
 mod stored;
 mod tables;
+mod written;
 
 pub use case::{Format, h5md, trajectory};
 pub use sidecar::sidecar;

@@ -1,4 +1,6 @@
-//! All frames of a file, read in one way, and comparisons between two ways.
+//! Frames of a file, read in one way, and comparisons between two ways.
+
+use std::ops::Range;
 
 use trajet_io::{Atoms, Error, Field, FrameMeta, Frames, Reader, Scratch, Wanted};
 use trajet_simd::InstructionSet;
@@ -50,28 +52,46 @@ pub(crate) fn n_frames(reader: &dyn Reader) -> usize {
 
 /// Reads frame by frame, with one scratch.
 pub(crate) fn read(reader: &dyn Reader, way: Way<'_>) -> Reading {
-    let mut budget = Budget::of(way.most);
     let n = n_frames(reader);
     let frames = match way.backwards {
         false => Frames::all(n),
         true => Frames::Strided { first: n as u64 - 1, step: -1, count: n },
     };
+    let mut reading = read_frames(way, &frames, |wanted, positions, scratch, out, meta| {
+        reader.read_into(wanted, positions, scratch, out, meta)
+    });
+    if way.backwards {
+        reading.reverse();
+    }
+    reading
+}
+
+/// Reads these frames one by one, in their order, by a function that is [`Reader::read_into`].
+pub(crate) fn read_frames(
+    way: Way<'_>,
+    frames: &Frames,
+    mut read_into: impl FnMut(
+        &Wanted<'_>,
+        Range<usize>,
+        &mut Scratch,
+        &mut [f32],
+        &mut FrameMeta,
+    ) -> Result<(), Error>,
+) -> Reading {
+    let mut budget = Budget::of(way.most);
     let Way { atoms, field, .. } = way;
-    let wanted = Wanted { frames: &frames, atoms, field };
+    let wanted = Wanted { frames, atoms, field };
     let mut out = budget.ours(|| vec![0.0; atoms.len() * 3]);
-    let mut reading: Reading = budget.ours(|| Vec::with_capacity(n));
+    let mut reading: Reading = budget.ours(|| Vec::with_capacity(frames.len()));
     let mut scratch = Scratch::on(way.set);
-    for at in 0..n {
+    for at in 0..frames.len() {
         let mut meta = FrameMeta::default();
-        let result = budget
-            .theirs(|| reader.read_into(&wanted, at..at + 1, &mut scratch, &mut out, &mut meta));
+        let result =
+            budget.theirs(|| read_into(&wanted, at..at + 1, &mut scratch, &mut out, &mut meta));
         budget.ours(|| reading.push(result.map(|()| got(&out, &meta))));
         if reading[at].is_ok() {
             assert_eq!(meta.frames, [frames.get(at)]);
         }
-    }
-    if way.backwards {
-        reading.reverse();
     }
     reading
 }
@@ -120,9 +140,13 @@ pub(crate) fn assert_part(whole: &Reading, part: &Reading, list: &[i64], what: &
 }
 
 /// Where one way could read, so can the other, with the same values.
-pub(crate) fn assert_follows(first: &Reading, second: &Reading, what: &str) {
+pub(crate) fn assert_follows<'a>(
+    first: impl ExactSizeIterator<Item = &'a Result<Got, Error>>,
+    second: &Reading,
+    what: &str,
+) {
     assert_eq!(first.len(), second.len(), "{what}: number of frames");
-    for (frame, pair) in first.iter().zip(second).enumerate() {
+    for (frame, pair) in first.zip(second).enumerate() {
         match pair {
             (Ok(first), Ok(second)) => assert_eq!(first, second, "{what}: frame {frame}"),
             (Ok(_), Err(error)) => panic!("{what}: frame {frame}: {error}"),

@@ -36,31 +36,51 @@ impl<'a> Bytes<'a> {
         }
     }
 
+    /// A small number, or any bits of eight bytes.
+    fn real(&mut self) -> f64 {
+        match self.number() {
+            small @ 0..=251 => small as f64,
+            bits => f64::from_bits(bits),
+        }
+    }
+
     fn numbers<const N: usize>(&mut self) -> [u64; N] {
         std::array::from_fn(|_| self.number())
     }
 }
 
-/// Layout, of which kind boxes are, which series there are; frames, atoms, boxes; then each series.
+/// Layout, of which kind boxes are, which series there are, whether times and steps, and boxes, are told;
+/// frames, atoms, boxes; what is told of those; then each series.
 pub(crate) fn read(input: &[u8]) -> (Description, &[u8]) {
     let mut bytes = Bytes(input);
     let flags = bytes.byte();
+    let bit = |k: u8| flags >> k & 1 == 1;
     let n_frames = bytes.byte();
     let [n_atoms, n_boxes] = bytes.numbers();
+    let (mut times, mut steps) = (Vec::new(), Vec::new());
+    for k in 0..n_frames {
+        times.push(if bit(5) { bytes.real() } else { f64::from(k) * 0.5 });
+        steps.push(if bit(5) { bytes.number() as i64 } else { i64::from(k) * 10 });
+    }
     let boxes = 0..n_boxes.min(300);
     let size = |k| 20.0 + k as f64;
-    let mut series = |bit: u8| (flags >> bit & 1 == 1).then(|| one(&mut bytes, n_frames));
+    let boxes = match (bit(1), bit(6)) {
+        (false, false) => {
+            Boxes::Cells(boxes.map(|k| [size(k), 30.0, 40.0, 90.0, 80.0, 70.0]).collect())
+        }
+        (true, false) => Boxes::Vectors(
+            boxes.map(|k| [size(k), 0.0, 0.0, 5.0, 30.0, 0.0, 0.0, 6.0, 40.0]).collect(),
+        ),
+        (false, true) => Boxes::Cells(boxes.map(|_| [0; 6].map(|_| bytes.real())).collect()),
+        (true, true) => Boxes::Vectors(boxes.map(|_| [0; 9].map(|_| bytes.real())).collect()),
+    };
+    let mut series = |k: u8| bit(k).then(|| one(&mut bytes, n_frames));
     let description = Description {
-        layout: if flags & 1 == 1 { Layout::Mdtraj } else { Layout::H5md },
+        layout: if bit(0) { Layout::Mdtraj } else { Layout::H5md },
         n_atoms,
-        times: (0..n_frames).map(|k| f64::from(k) * 0.5).collect(),
-        steps: (0..n_frames).map(|k| i64::from(k) * 10).collect(),
-        boxes: match flags >> 1 & 1 {
-            0 => Boxes::Cells(boxes.map(|k| [size(k), 30.0, 40.0, 90.0, 80.0, 70.0]).collect()),
-            _ => Boxes::Vectors(
-                boxes.map(|k| [size(k), 0.0, 0.0, 5.0, 30.0, 0.0, 0.0, 6.0, 40.0]).collect(),
-            ),
-        },
+        times,
+        steps,
+        boxes,
         positions: series(2),
         velocities: series(3),
         forces: series(4),

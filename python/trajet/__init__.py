@@ -31,7 +31,9 @@ from trajet._trajet import (
 )
 from trajet.analysis import apply, dihedrals, distances, rdf, rmsd, rmsf
 from trajet.conversion import Conversion, convert, split
+from trajet.pools.dask import DaskPool
 from trajet.pools.local import LocalPool
+from trajet.pools.mpi import MpiPool
 from trajet.pools.pool import Pool
 from trajet.pools.processes import ProcessPool
 from trajet.result import (
@@ -58,12 +60,14 @@ __all__ = [
     "AtomValues",
     "Block",
     "Conversion",
+    "DaskPool",
     "Dihedrals",
     "Distances",
     "FormatError",
     "FrameError",
     "LocalPool",
     "MissingPackageError",
+    "MpiPool",
     "OutputError",
     "Pool",
     "ProcessPool",

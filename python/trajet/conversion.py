@@ -1,6 +1,9 @@
 """Copies of trajectories: other formats, fewer atoms, fewer frames."""
 
+import contextlib
 import os
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -12,12 +15,23 @@ from numpy.typing import NDArray
 from trajet import _trajet, h5md, mdanalysis, output
 from trajet._trajet import OutputError
 from trajet.analysis.subject import main_selection
-from trajet.pools.pool import Progress
+from trajet.pools.pool import Frames, Progress
 from trajet.result import Report, make_report
-from trajet.trajectory import FrameChoice, Selection, Trajectory, resolve_frames
+from trajet.trajectory import FrameChoice, Selection, Trajectory, frame_numbers, resolve_frames
 
 HDF5 = (".h5md", ".h5")
 SUFFIXES = (".xtc", ".trr", ".dcd", ".nc", ".ncdf", *HDF5)
+# The endings of files of each format that is read; as mdtraj's HDF5 nothing is written.
+ENDINGS = {
+    "XTC": (".xtc",),
+    "TRR": (".trr",),
+    "DCD": (".dcd",),
+    "NCDF": (".nc", ".ncdf"),
+    "H5MD": (".h5md", ".h5"),
+    "MDTRAJ": (".h5md",),
+}
+# Frames that are looked at together for velocities.
+_FRAMES_LOOKED_AT = 1000
 
 
 @dataclass(frozen=True)
@@ -120,139 +134,189 @@ def convert(
     50
     """
     path = Path(path)
-    if comm is not None:
-        with h5md.together(comm):
-            if path.suffix.lower() not in HDF5 or (precision, double, topology) != (None,) * 3:
-                raise ValueError(
-                    f"{path}: ranks of MPI write H5MD, without precision, double or topology: end"
-                    " the name in .h5md, or leave comm= (--pool mpi) out"
-                )
-            selection, chosen, indices = _choose(source, path, frames, threads)
-            _check_absent(path, force=force)
-            first_frame = int(chosen[0])
-            velocities = velocities and _holds(selection.trajectory, first_frame, "velocities")
-            forces = forces and _holds(selection.trajectory, first_frame, "forces")
-        h5md.write_together(
-            path,
-            selection.trajectory,
-            comm,
-            frames=chosen,
-            atoms=indices,
-            velocities=velocities,
-            forces=forces,
-            compression=compression,
-            threads=threads,
-            progress=progress,
+    with h5md.together(comm):
+        selection = main_selection(source)
+        trajectory = selection.trajectory
+        asked = _Asked(
+            *(precision, double, velocities, forces, compression),
+            *(allow_loss, force, threads, progress, comm),
         )
-        # Other machines may not see the file yet.
-        size = comm.bcast(path.stat().st_size if comm.rank == 0 else 0)
-        return Conversion(path, len(chosen), selection.n_atoms, size, (), None)
-    selection, chosen, indices = _choose(source, path, frames, threads)
-    trajectory = selection.trajectory
-    if topology is not None:
-        _check_topology(Path(topology), selection, force=force)
-    numbers = resolve_frames(frames, trajectory.n_frames, trajectory.label)
-    report = None
-    if path.suffix.lower() in HDF5:
-        if precision is not None or double is not None:
-            raise ValueError(f"{path}: precision and double are of other formats")
-        _check_absent(path, force=force)
-        first_frame = int(chosen[0])
-        h5md.write(
-            path,
-            trajectory,
-            frames=chosen,
-            atoms=indices,
-            velocities=velocities and _holds(trajectory, first_frame, "velocities"),
-            forces=forces and _holds(trajectory, first_frame, "forces"),
-            compression=compression,
-            threads=threads,
-            progress=progress,
-        )
-        remarks: tuple[str, ...] = ()
-    else:
-        if compression is not None:
-            raise ValueError(f"{path}: compression is for H5MD")
-        _, said, run = trajectory.fresh(
-            lambda reader: _trajet.convert(
-                reader,
-                numbers,
-                indices,
-                path,
-                precision=precision,
-                double=double,
-                velocities=velocities,
-                forces=forces,
-                allow_loss=allow_loss,
-                force=force,
-                threads=threads or _trajet.available_threads(),
-                progress=progress,
+        asked.check(trajectory, [path])
+        if topology is not None:
+            _check_topology(Path(topology), selection, force=force)
+        numbers = resolve_frames(frames, trajectory.n_frames, trajectory.label)
+    (done,) = _copy(selection, [(path, numbers)], asked)
+    with h5md.together(comm):
+        if topology is not None and (comm is None or comm.rank == 0):
+            first = selection.read(frames=frame_numbers(numbers)[:1])
+            atoms = selection.atoms
+            with output.beside(Path(topology)) as own:
+                mdanalysis.write_structure(own, atoms, first.positions[0], first.cells[0])
+    return done
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is asked of outputs, beside their frames and atoms; see `convert`."""
+
+    precision: float | None
+    double: bool | None
+    velocities: bool
+    forces: bool
+    compression: int | None
+    allow_loss: bool
+    force: bool
+    threads: int | None
+    progress: Progress | None
+    comm: h5md.Communicator | None = None
+
+    def check(self, trajectory: Trajectory, paths: Sequence[Path]) -> None:
+        """Make sure that all outputs of one folder and ending may be written."""
+        output.check(paths[0], SUFFIXES)
+        if self.threads is not None and self.threads < 1:
+            raise ValueError(f"threads must be at least 1, not {self.threads}")
+        hdf5 = paths[0].suffix.lower() in HDF5
+        if hdf5 and (self.precision is not None or self.double is not None):
+            raise ValueError(f"{paths[0]}: precision and double are of other formats")
+        if not hdf5 and self.compression is not None:
+            raise ValueError(f"{paths[0]}: compression is for H5MD")
+        if not hdf5 and self.comm is not None:
+            raise ValueError(
+                f"{paths[0]}: ranks of MPI write H5MD: end the name in .h5md, or leave comm="
+                " (--pool mpi) out"
             )
-        )
-        remarks = tuple(said)
-        asked = {
-            "analysis": "convert",
-            "parameters": {"n_frames": len(chosen), "n_atoms": [selection.n_atoms]},
-            "inputs": trajectory.describe_inputs(),
-        }
-        report = make_report(trajectory.reader, run, asked)
-    if topology is not None:
-        first = selection.read(frames=[int(chosen[0])])
-        atoms = selection.atoms
-        with output.beside(Path(topology)) as own:
-            mdanalysis.write_structure(own, atoms, first.positions[0], first.cells[0])
-    size = path.stat().st_size
-    return Conversion(path, len(chosen), selection.n_atoms, size, remarks, report)
+        sources = {own.resolve() for own in trajectory.paths}
+        for path in paths:
+            if path.resolve() in sources:
+                raise OutputError(f"{path}: is what would be read: give another name")
+            if not self.force:
+                output.check_new(path)
 
 
-def _choose(
-    source: Trajectory | Selection | Any, path: Path, frames: FrameChoice, threads: int | None
-) -> tuple[Selection, NDArray[np.int64], NDArray[np.int64] | None]:
-    """Return what is to be written: the selection, frame numbers, and indices of some atoms."""
-    selection = main_selection(source)
+def _copy(
+    selection: Selection, parts: list[tuple[Path, Frames]], asked: _Asked
+) -> list[Conversion]:
+    """Write atoms of a trajectory to files that were checked, all or none."""
     trajectory = selection.trajectory
-    output.check(path, SUFFIXES)
-    if threads is not None and threads < 1:
-        raise ValueError(f"threads must be at least 1, not {threads}")
-    if path.resolve() in [own.resolve() for own in trajectory.paths]:
-        raise OutputError(f"{path}: is what would be read: give another name")
-    chosen = trajectory.frame_numbers(frames)
-    if len(chosen) == 0:
-        raise ValueError(f"{path}: there is no frame to write: choose some")
+    frames = [frame_numbers(numbers) for _, numbers in parts]
+    with h5md.together(asked.comm):
+        if min(map(len, frames)) == 0:
+            raise ValueError(f"{parts[0][0]}: there is no frame to write: choose some")
     every = np.arange(trajectory.n_atoms)
-    return (
-        selection,
-        chosen,
-        None if np.array_equal(selection.indices, every) else selection.indices,
+    indices = None if np.array_equal(selection.indices, every) else selection.indices
+    outcomes: list[tuple[list[str], dict[str, Any] | None]]
+    if parts[0][0].suffix.lower() in HDF5:
+        outcomes = _copy_to_hdf5(trajectory, parts, frames, indices, asked)
+    else:
+        copied = trajectory.fresh(
+            _trajet.convert,
+            trajectory.reader,
+            parts,
+            indices,
+            precision=asked.precision,
+            double=asked.double,
+            velocities=asked.velocities,
+            forces=asked.forces,
+            allow_loss=asked.allow_loss,
+            force=asked.force,
+            threads=asked.threads or _trajet.available_threads(),
+            progress=asked.progress,
+        )
+        outcomes = [(remarks, run) for _, remarks, run in copied]
+    inputs = trajectory.describe_inputs()
+    done = []
+    for (path, _), numbers, (remarks, run) in zip(parts, frames, outcomes, strict=True):
+        report = None
+        if run is not None:
+            parameters = {"n_frames": len(numbers), "n_atoms": [selection.n_atoms]}
+            what = {"analysis": "convert", "parameters": parameters, "inputs": inputs}
+            report = make_report(trajectory.reader, run, what)
+        # Ranks on other machines may not see it yet.
+        alone = asked.comm is None or asked.comm.rank == 0
+        size = path.stat().st_size if alone else 0
+        if asked.comm is not None:
+            size = asked.comm.bcast(size)
+        done.append(Conversion(path, len(numbers), selection.n_atoms, size, tuple(remarks), report))
+    return done
+
+
+def _copy_to_hdf5(
+    trajectory: Trajectory,
+    parts: list[tuple[Path, Frames]],
+    frames: list[NDArray[np.int64]],
+    indices: NDArray[np.int64] | None,
+    asked: _Asked,
+) -> list[tuple[list[str], dict[str, Any] | None]]:
+    """Write files as H5MD; return remarks of each, and no reports."""
+    with h5md.together(asked.comm):
+        content, remarks = _content(trajectory, parts[0][0], np.concatenate(frames), indices, asked)
+    named = [(path, numbers) for (path, _), numbers in zip(parts, frames, strict=True)]
+    how: dict[str, Any] = {
+        "force": asked.force,
+        "threads": asked.threads,
+        "progress": asked.progress,
+    }
+    if asked.comm is None:
+        trajectory.fresh(h5md.write_all, named, content, **how)
+    else:
+        trajectory.fresh(h5md.write_together, *named[0], content, asked.comm, **how)
+    return [(remarks, None) for _ in parts]
+
+
+def _content(
+    trajectory: Trajectory,
+    path: Path,
+    every: NDArray[np.int64],
+    indices: NDArray[np.int64] | None,
+    asked: _Asked,
+) -> tuple[h5md.Content, list[str]]:
+    """Return what H5MD files hold of frames, and remarks on what they do not."""
+    remarks = []
+    # What only TRR and CHARMM's DCD can say is in all frames, or comes as a run goes on.
+    for frame in (int(every[0]), int(every[-1])):
+        if lost := ", ".join(trajectory.reader.left_out(frame)):
+            if not asked.allow_loss:
+                raise OutputError(
+                    f"{path}: frame {frame}: H5MD cannot hold {lost}: choose a format that can, or"
+                    " let it go with --allow-loss (allow_loss=True)"
+                )
+            remarks = [f"left out, as H5MD cannot hold it: {lost}"]
+    content = h5md.Content(
+        trajectory,
+        indices,
+        velocities=asked.velocities and _holds(trajectory, every, "velocities"),
+        forces=asked.forces and _holds(trajectory, every, "forces"),
+        compression=asked.compression,
     )
-
-
-def _check_absent(path: Path, *, force: bool) -> None:
-    """Refuse to replace what is there, unless that is asked for."""
-    if path.exists() and not force:
-        raise OutputError(f"{path}: is there already: give another name, or force=True (--force)")
+    return content, remarks
 
 
 def _check_topology(path: Path, selection: Selection, *, force: bool) -> None:
     """Make sure that a structure can be written, before any work."""
     _ = selection.atoms
     output.check(path, (path.suffix.lower(),))
-    _check_absent(path, force=force)
+    if not force:
+        output.check_new(path)
     mdanalysis.check_structure(path)
 
 
-def _holds(trajectory: Trajectory, frame: int, kind: str) -> bool:
-    """Tell whether a frame has velocities or forces."""
-    try:
-        trajectory.read(
-            frames=[frame],
-            atoms=[0],
-            velocities=kind == "velocities",
-            forces=kind == "forces",
-        )
-    except _trajet.FormatError:
-        return False
-    return True
+def _holds(trajectory: Trajectory, frames: NDArray[np.int64], kind: str) -> bool:
+    """Tell whether any of the frames has velocities or forces."""
+    # Files of a chain may differ, and refuse what their format has no place for.
+    mixed = len({segment["format"] for segment in trajectory.reader.segments()}) > 1
+    size = 1 if mixed else _FRAMES_LOOKED_AT
+    for begin in range(0, len(frames), size):
+        try:
+            trajectory.read(
+                frames=frames[begin : begin + size],
+                atoms=[0],
+                velocities=kind == "velocities",
+                forces=kind == "forces",
+            )
+        except _trajet.FormatError:
+            continue
+        return True
+    return False
 
 
 def split(
@@ -261,11 +325,18 @@ def split(
     *,
     segments: int | None = None,
     frames_per_segment: int | None = None,
+    format: str | None = None,
+    compression: int | None = None,
+    allow_loss: bool = False,
     force: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> list[Conversion]:
-    """Divide a trajectory into files of its own format, for many processes to read.
+    """Divide a trajectory into files, for many processes to read.
+
+    Files are made several at a time. They have their names only when all of them are whole, so that
+    there is never a part of a trajectory that looks like all of it. Whole frames of XTC and TRR are
+    copied byte for byte.
 
     Parameters
     ----------
@@ -278,6 +349,11 @@ def split(
         How many files, of as equal numbers of frames as can be.
     frames_per_segment
         Instead of that: frames of each but the last.
+    format
+        The ending of the files, as for `convert`: "xtc", "trr", "dcd", "nc" or "h5md"; None for the
+        format of the (first) file that is read.
+    compression, allow_loss
+        As for `convert`.
     force
         Replace files that are there.
     threads
@@ -293,9 +369,10 @@ def split(
     Raises
     ------
     OutputError
-        If a file is there already or cannot be written.
+        If a file is there already, cannot be written, or cannot hold what it should; or if the
+        folder has further files that would look like parts of this trajectory.
     ValueError
-        If there are fewer frames than segments, or the format is not written.
+        If there are fewer frames than segments, or an option means nothing.
 
     Examples
     --------
@@ -303,47 +380,73 @@ def split(
     >>> [part.n_frames for part in tj.split(traj, "parts", segments=4)]
     [25, 25, 24, 24]
     """
-    trajectory = main_selection(source).trajectory
-    if (segments is None) == (frames_per_segment is None):
-        raise ValueError("give segments or frames_per_segment")
-    n = trajectory.n_frames
-    if segments is not None:
-        if not 1 <= segments <= n:
-            raise ValueError(f"{n} frames make 1 to {n} segments, not {segments}")
-        borders = [n // segments * k + min(k, n % segments) for k in range(segments + 1)]
-    else:
-        assert frames_per_segment is not None
-        if frames_per_segment < 1:
-            raise ValueError("a segment has at least one frame")
-        borders = [*range(0, n, frames_per_segment), n]
-    suffix = trajectory.path.suffix.lower()
+    selection = main_selection(source)
+    trajectory = selection.trajectory
+    borders = _borders(trajectory.n_frames, segments, frames_per_segment)
+    suffix = _suffix(trajectory) if format is None else f".{format.lower().removeprefix('.')}"
     if suffix not in SUFFIXES:
-        raise ValueError(
-            f"{trajectory.path}: files of this ending are not written: convert it first"
-        )
+        known = ", ".join(ending[1:] for ending in SUFFIXES)
+        raise ValueError(f"{format!r} is no format: choose from {known}")
     folder = Path(folder)
+    digits = max(3, len(str(len(borders) - 2)))
+    stem = trajectory.path.stem
+    paths = [folder / f"{stem}-{k:0{digits}d}{suffix}" for k in range(len(borders) - 1)]
+    asked = _Asked(None, None, True, True, compression, allow_loss, force, threads, progress)
+    frames = [(begin, 1, end - begin) for begin, end in pairwise(borders)]
+    with _folder(folder):
+        asked.check(trajectory, paths)
+        _check_alone(paths, stem)
+        return _copy(selection, list(zip(paths, frames, strict=True)), asked)
+
+
+@contextlib.contextmanager
+def _folder(folder: Path) -> Iterator[None]:
+    """Make a folder where there is none, and take it away again where nothing comes into it."""
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{folder}: is a file: name a folder, which is made if it is not there")
+    made = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"{folder}: cannot be made: {error.strerror}") from error
-    digits = max(3, len(str(len(borders) - 2)))
-    stem = trajectory.path.stem
-    parts = []
-    for k, (begin, end) in enumerate(pairwise(borders)):
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):
+            if made:
+                folder.rmdir()
+        raise
 
-        def show(done: int, _: int, begin: int = begin) -> None:
-            if progress is not None:
-                progress(begin + done, n)
 
-        path = folder / f"{stem}-{k:0{digits}d}{suffix}"
-        parts.append(
-            convert(
-                source,
-                path,
-                frames=slice(begin, end),
-                force=force,
-                threads=threads,
-                progress=show,
-            )
+def _check_alone(paths: list[Path], stem: str) -> None:
+    """Make sure that a pattern for these files finds no others beside them."""
+    alike = re.compile(re.escape(stem) + r"-\d+" + re.escape(paths[0].suffix))
+    names = {path.name for path in paths}
+    there = sorted(path.name for path in paths[0].parent.iterdir() if alike.fullmatch(path.name))
+    if further := [name for name in there if name not in names]:
+        more = f" and {len(further) - 1} more" if further[1:] else ""
+        raise OutputError(
+            f"{paths[0].with_name(further[0])}: is of another division, and would look like a part"
+            f" of this one: remove it{more}, or choose another folder"
         )
-    return parts
+
+
+def _borders(n: int, segments: int | None, frames_per_segment: int | None) -> list[int]:
+    """Return where segments of `n` frames begin, and where the last one ends."""
+    if (segments is None) == (frames_per_segment is None):
+        raise ValueError("give segments or frames_per_segment")
+    if segments is not None:
+        if not 1 <= segments <= n:
+            raise ValueError(f"{n} frames make 1 to {n} segments, not {segments}")
+        return [n // segments * k + min(k, n % segments) for k in range(segments + 1)]
+    assert frames_per_segment is not None
+    if frames_per_segment < 1:
+        raise ValueError("a segment has at least one frame")
+    return [*range(0, n, frames_per_segment), n]
+
+
+def _suffix(trajectory: Trajectory) -> str:
+    """Return the ending of files of the trajectory's own format: its own where that is right."""
+    endings = ENDINGS[trajectory.reader.segments()[0]["format"]]
+    own = trajectory.path.suffix.lower()
+    return own if own in endings else endings[0]

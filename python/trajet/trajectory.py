@@ -7,19 +7,27 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, h5md, mdanalysis
 from trajet._trajet import FormatError, FrameError, Reader, SelectionError, StaleIndexError
-from trajet.pools.pool import Frames
+from trajet.pools.elsewhere import led
+from trajet.pools.pool import Frames, Pool
 
 DEFAULT_REQUEST_SIZE = 256 * 1024
 
+# Bytes of a block's positions where no size is given: with a request they stay in the processor's
+# cache, and so many are reached in few blocks that what each costs beside its frames is little.
+BLOCK_BYTES = 512 * 1024
+# Most frames of such a block: the first one of few atoms should not take long.
+BLOCK_FRAMES = 256
+
 FrameChoice: TypeAlias = slice | Sequence[int] | NDArray[Any] | None
 AtomChoice: TypeAlias = str | Sequence[int] | NDArray[Any]
+_P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
@@ -54,6 +62,7 @@ class Block:
     forces: NDArray[np.float32] | None = None
 
 
+@led("trajectory")
 def open(
     topology: str | os.PathLike[str] | None,
     *trajectories: str | os.PathLike[str],
@@ -66,6 +75,7 @@ def open(
     progress: Callable[[int, int], None] | None = None,
     particles: str | None = None,
     units: Mapping[str, str] | None = None,
+    pool: Pool | None = None,
 ) -> "Trajectory":
     """Open a trajectory.
 
@@ -104,6 +114,9 @@ def open(
     units
         Units of H5MD files that do not name them: {"position": "nm", "time": "ps"}, and
         "velocity" and "force".
+    pool
+        A pool whose processes all run this script (`MpiPool`): rank 0 opens the trajectory, and
+        what the others get stands for it where `select` and analyses take it.
 
     Returns
     -------
@@ -364,7 +377,7 @@ class Trajectory:
 
     def blocks(
         self,
-        size: int,
+        size: int | None = None,
         frames: FrameChoice = None,
         atoms: Sequence[int] | NDArray[Any] | None = None,
     ) -> Iterator[Block]:
@@ -373,9 +386,15 @@ class Trajectory:
         Parameters
         ----------
         size
-            Frames of a block; the last one may be smaller.
+            Frames of a block; the last one may be smaller. None for as many as are read fastest:
+            512 KiB of positions, at least one frame and at most 256.
         frames, atoms
             As for `read`.
+
+        Examples
+        --------
+        >>> sum(len(block.frames) for block in traj.blocks())
+        98
         """
         indices = None if atoms is None else _indices(atoms, self.n_atoms)
         return self.blocks_of_indices(size, frames, indices)
@@ -390,61 +409,62 @@ class Trajectory:
         forces: bool = False,
     ) -> Block:
         """Read the atoms of checked `indices`; see `read`."""
+        numbers = resolve_frames(frames, self.n_frames, self.label)
+        n_atoms = self.n_atoms if indices is None else len(indices)
+        shape = (_count(numbers), n_atoms, 3)
+        positions = np.empty(shape, np.float32) if out is None else _fitting(out, shape)
+        read = self._reader.read
+        got = self.fresh(read, numbers, indices, positions, "positions")
 
-        def further(
-            reader: Reader, numbers: Frames, shape: tuple[int, int, int], field: str
-        ) -> NDArray[np.float32]:
+        def further(field: str) -> NDArray[np.float32]:
             values = np.empty(shape, np.float32)
-            counts = reader.read(numbers, indices, values, field)["counts"]
+            counts = self.fresh(read, numbers, indices, values, field)["counts"]
             if counts["empty_frames"] == counts["frames"] > 0:
                 raise FormatError(
                     f"{self.label}: none of the {shape[0]} frames has {field}: read positions only"
                 )
             return values
 
-        def attempt(reader: Reader) -> Block:
-            numbers = resolve_frames(frames, reader.n_frames, self.label)
-            n_atoms = reader.n_atoms if indices is None else len(indices)
-            shape = (_count(numbers), n_atoms, 3)
-            positions = np.empty(shape, np.float32) if out is None else _fitting(out, shape)
-            got = reader.read(numbers, indices, positions, "positions")
-            return Block(
-                positions,
-                got["times"],
-                got["steps"],
-                frame_numbers(numbers),
-                got["cells"],
-                further(reader, numbers, shape, "velocities") if velocities else None,
-                further(reader, numbers, shape, "forces") if forces else None,
-            )
-
-        return self.fresh(attempt)
+        return Block(
+            positions,
+            got["times"],
+            got["steps"],
+            frame_numbers(numbers),
+            got["cells"],
+            further("velocities") if velocities else None,
+            further("forces") if forces else None,
+        )
 
     def blocks_of_indices(
-        self, size: int, frames: FrameChoice, indices: NDArray[np.int64] | None
+        self, size: int | None, frames: FrameChoice, indices: NDArray[np.int64] | None
     ) -> Iterator[Block]:
         """Go over the atoms of checked `indices`; see `blocks`."""
-        if size < 1:
+        if size is not None and size < 1:
             raise ValueError(f"a block has at least 1 frame, not {size}")
-        numbers = frame_numbers(resolve_frames(frames, self.n_frames, self.label))
+        numbers = resolve_frames(frames, self.n_frames, self.label)
+        n_frames = _count(numbers)
         n_atoms = self.n_atoms if indices is None else len(indices)
-        buffer = np.empty((min(size, len(numbers)), n_atoms, 3), np.float32)
+        if size is None:
+            size = max(1, min(BLOCK_FRAMES, BLOCK_BYTES // (12 * n_atoms)))
+        parts = self._reader.parts(numbers, indices)
+        buffer = np.empty((min(size, n_frames), n_atoms, 3), np.float32)
 
-        def go() -> Iterator[Block]:
-            for begin in range(0, len(numbers), size):
-                here = numbers[begin : begin + size]
-                yield self.read_indices(here, indices, buffer[: len(here)])
+        def go(size: int) -> Iterator[Block]:
+            for begin in range(0, n_frames, size):
+                positions = buffer[: n_frames - begin]
+                times, steps, here, cells = self.fresh(parts.read, begin, positions)
+                yield Block(positions, times, steps, here, cells)
 
-        return go()
+        return go(size)
 
-    def fresh(self, attempt: Callable[[Reader], _T]) -> _T:
-        """Call `attempt` with the reader; a kept index that it finds stale is thrown away.
+    def fresh(self, attempt: Callable[_P, _T], *args: _P.args, **named: _P.kwargs) -> _T:
+        """Call `attempt`; where it finds that a kept index is stale, that is thrown away.
 
         The error goes on: numbers of frames that were taken from that index may have been used
         already, and half of a result must not come from another file than the other half.
         """
         try:
-            return attempt(self._reader)
+            return attempt(*args, **named)
         except StaleIndexError as error:
             for segment in self._reader.segments():
                 if segment["path"] == error.path and segment["index_path"] is not None:
@@ -523,7 +543,7 @@ class Selection:
             frames, self.indices, out, velocities=velocities, forces=forces
         )
 
-    def blocks(self, size: int, frames: FrameChoice = None) -> Iterator[Block]:
+    def blocks(self, size: int | None = None, frames: FrameChoice = None) -> Iterator[Block]:
         """Read block by block, into the same memory. See `Trajectory.blocks`."""
         return self.trajectory.blocks_of_indices(size, frames, self.indices)
 

@@ -47,6 +47,28 @@ impl Stages {
         ]
     }
 
+    /// What a worker's meter counted between two looks at it.
+    pub fn between(before: &Meter, after: &Meter) -> Self {
+        let seconds = |before: u64, after: u64| (after - before) as f64 / 1e9;
+        Self {
+            t_open: seconds(before.open_ns, after.open_ns),
+            t_read: seconds(before.read_ns, after.read_ns),
+            t_decode: seconds(before.decode_ns, after.decode_ns),
+            ..Self::default()
+        }
+    }
+
+    /// Names and values of what a task has: reading to merging.
+    pub fn named_of_task(&self) -> [(&'static str, f64); 5] {
+        [
+            ("t_open", self.t_open),
+            ("t_read", self.t_read),
+            ("t_decode", self.t_decode),
+            ("t_comp", self.t_comp),
+            ("t_merge", self.t_merge),
+        ]
+    }
+
     /// Sets `t_overhead` to what the named stages leave of `t_total`.
     pub fn close(&mut self, total: f64) {
         self.t_total = total;
@@ -84,6 +106,8 @@ pub struct TaskReport {
     pub begin: f64,
     /// Seconds from the run's begin to the task's end.
     pub end: f64,
+    /// Seconds by stage, of those that a task has.
+    pub stages: Stages,
 }
 
 /// What a run did.

@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use trajet_io::{Block, Chain, Frames, OpenOptions, ParallelFor, Scratch, Wanted};
+use trajet_io::{Block, Chain, Frames, Meter, OpenOptions, ParallelFor, Scratch, Wanted};
 
 use crate::analysis::{Output, Pass, Refusal, State};
 use crate::error::{RunError, TaskError, TaskFault};
 use crate::plan::{Leaves, tasks};
-use crate::report::{RunReport, TaskReport, WorkerReport};
+use crate::report::{RunReport, Stages, TaskReport, WorkerReport};
 use crate::schedule::{Event, Instruction, Schedule};
 use crate::tree::{Merger, Node};
 
@@ -259,6 +259,15 @@ struct Collected {
     errors: Vec<TaskError>,
 }
 
+/// What a worker knows of a task that it has just done.
+struct Attempt {
+    worker: usize,
+    task: usize,
+    begin: f64,
+    spent: Stages,
+    merging: Instant,
+}
+
 /// The states of the largest whole subtrees in a task.
 pub type Subtrees = Vec<(Node, State)>;
 
@@ -392,14 +401,17 @@ impl Shared<'_> {
             stages.t_wait += asked.elapsed().as_secs_f64();
             let Instruction::Run { task } = answer else { break };
             let started = self.begin.elapsed().as_secs_f64();
+            let (before, mut t_comp) = (scratch.meter, 0.0);
             let done = catch_unwind(AssertUnwindSafe(|| {
-                self.task(task, &mut scratch, &mut block, &mut stages.t_comp)
+                self.task(task, &mut scratch, &mut block, &mut t_comp)
             }));
+            stages.t_comp += t_comp;
             let result = done.unwrap_or_else(|panic| Err(TaskFault::Panicked(message(&*panic))));
             let merging = Instant::now();
             let mut ok = result.is_ok();
-            let collecting =
-                catch_unwind(AssertUnwindSafe(|| self.collect(number, task, started, result)));
+            let spent = Stages { t_comp, ..Stages::between(&before, &scratch.meter) };
+            let attempt = Attempt { worker: number, task, begin: started, spent, merging };
+            let collecting = catch_unwind(AssertUnwindSafe(|| self.collect(attempt, result)));
             if let Err(panic) = collecting {
                 let fault = TaskFault::Panicked(message(&*panic));
                 lock(&self.collected).errors.push(TaskError { task, first: 0, frames: 0, fault });
@@ -410,9 +422,10 @@ impl Shared<'_> {
             report.tasks += 1;
         }
         report.meter.add(&scratch.meter);
-        stages.t_open = report.meter.open_ns as f64 / 1e9;
-        stages.t_read = report.meter.read_ns as f64 / 1e9;
-        stages.t_decode = report.meter.decode_ns as f64 / 1e9;
+        let metered = Stages::between(&Meter::default(), &report.meter);
+        stages.t_open = metered.t_open;
+        stages.t_read = metered.t_read;
+        stages.t_decode = metered.t_decode;
         let total = stages.t_total + begin.elapsed().as_secs_f64();
         stages.close(total);
     }
@@ -463,7 +476,8 @@ impl Shared<'_> {
     }
 
     /// Merges states; keeps every error.
-    fn collect(&self, worker: usize, task: usize, begin: f64, result: Result<Subtrees, TaskFault>) {
+    fn collect(&self, attempt: Attempt, result: Result<Subtrees, TaskFault>) {
+        let Attempt { worker, task, begin, mut spent, merging } = attempt;
         let at = self.part.leaves.frames_of(&self.tasks[task]);
         let mut collected = lock(&self.collected);
         match result {
@@ -477,6 +491,7 @@ impl Shared<'_> {
                 collected.errors.push(TaskError { task, first: at.start, frames: at.len(), fault });
             }
         }
+        spent.t_merge = merging.elapsed().as_secs_f64();
         collected.tasks.push(TaskReport {
             pass: self.pass_number,
             task,
@@ -485,6 +500,7 @@ impl Shared<'_> {
             frames: at.len(),
             begin,
             end: self.begin.elapsed().as_secs_f64(),
+            stages: spent,
         });
     }
 }

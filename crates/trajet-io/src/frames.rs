@@ -1,8 +1,9 @@
 //! Which frames are wanted, in which order: an arithmetic row or a list.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// The wanted frames of a trajectory by number, in the order in which they are wanted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -17,7 +18,43 @@ pub enum Frames {
         count: usize,
     },
     /// Any frames in any order, repeats allowed.
-    Listed(Arc<[u64]>),
+    Listed(FrameList),
+}
+
+/// Numbers of frames.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(from = "Arc<[u64]>")]
+pub struct FrameList {
+    numbers: Arc<[u64]>,
+    /// Asked for with every block that is read.
+    largest: Option<u64>,
+}
+
+impl<T: Into<Arc<[u64]>>> From<T> for FrameList {
+    fn from(numbers: T) -> Self {
+        let numbers = numbers.into();
+        FrameList { largest: numbers.iter().copied().max(), numbers }
+    }
+}
+
+impl Serialize for FrameList {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.numbers.serialize(serializer)
+    }
+}
+
+impl Deref for FrameList {
+    type Target = [u64];
+
+    fn deref(&self) -> &[u64] {
+        &self.numbers
+    }
+}
+
+impl From<Vec<u64>> for Frames {
+    fn from(list: Vec<u64>) -> Self {
+        Frames::Listed(list.into())
+    }
 }
 
 impl Frames {
@@ -75,7 +112,7 @@ impl Frames {
         match self {
             Frames::Strided { count: 0, .. } => None,
             Frames::Strided { count, .. } => Some(self.get(0).max(self.get(count - 1))),
-            Frames::Listed(list) => list.iter().copied().max(),
+            Frames::Listed(list) => list.largest,
         }
     }
 }

@@ -11,7 +11,7 @@ use trajet_io::h5md::{
 };
 use trajet_io::{cell_from_vectors, turned_vectors};
 
-use crate::arrays::{cells, turned};
+use crate::arrays::{boxes, cells};
 
 /// A dataset. See `_trajet.pyi`.
 #[derive(FromPyObject)]
@@ -170,8 +170,8 @@ pub(crate) fn cells_of_vectors<'py>(
     if vectors.ncols() != 9 {
         return Err(PyValueError::new_err(format!("a box of {} numbers", vectors.ncols())));
     }
-    let boxes: Vec<[f64; 9]> = rows(&vectors);
-    let as_cells: Vec<_> = boxes.iter().map(|v| cell_from_vectors(v, 1.0)).collect();
-    let as_turned: Vec<_> = boxes.iter().map(|v| turned_vectors(v, 1.0)).collect();
-    Ok((cells(py, &as_cells)?, turned(py, &as_turned)?))
+    let vectors: Vec<[f64; 9]> = rows(&vectors);
+    let as_cells: Vec<_> = vectors.iter().map(|v| cell_from_vectors(v, 1.0)).collect();
+    let as_turned: Vec<_> = vectors.iter().map(|v| turned_vectors(v, 1.0)).collect();
+    Ok((cells(py, &as_cells)?, boxes(py, &as_turned)?))
 }

@@ -25,6 +25,7 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("INSTRUCTION_SETS", sets)?;
     module.add("DEBUG_BUILD", cfg!(debug_assertions))?;
     module.add_class::<reader::Reader>()?;
+    module.add_class::<reader::Parts>()?;
     module.add_class::<run::Plan>()?;
     module.add_class::<parts::PyPass>()?;
     module.add_class::<parts::PyElsewhere>()?;

@@ -1,16 +1,21 @@
 //! An open trajectory, seen from Python.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::path::PathBuf;
+use std::slice::from_mut;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray3};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadwriteArray3};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use trajet_io::{Chain, Field, FrameMeta, Meter, OpenOptions, Scratch, Wanted};
+use trajet_engine::run::Threads;
+use trajet_io::{
+    Atoms, Chain, Field, FrameMeta, Frames, Meter, OpenOptions, ParallelFor, Scratch, Wanted,
+};
 
-use crate::arrays::{PyFrames, atoms, cells, turned};
+use crate::arrays::{PyFrames, atoms, boxes, cells};
 use crate::control::FromPython;
 use crate::error::from_io;
 use crate::h5md::PyDescription;
@@ -165,15 +170,24 @@ impl Reader {
         PyArray1::from_slice(py, &self.inner.offsets())
     }
 
+    /// What a frame holds that only its own format has a place for.
+    fn left_out(&self, py: Python<'_>, frame: u64) -> PyResult<Vec<String>> {
+        let mut scratch = self.lend();
+        let raw = py.detach(|| self.inner.read_raw(frame, &mut scratch));
+        self.take_back(scratch);
+        Ok(raw.map_err(|error| from_io(py, &error))?.left_out())
+    }
+
     /// Fills `out` with "positions", "velocities" or "forces"; returns times, steps, cells and counts.
-    #[pyo3(signature = (frames, atoms_wanted, out, field))]
+    #[pyo3(signature = (frames, atoms_wanted, out, field, *, threads = 1))]
     fn read<'py>(
         &self,
         py: Python<'py>,
         frames: PyFrames<'py>,
         atoms_wanted: Option<PyReadonlyArray1<'py, i64>>,
-        mut out: PyReadwriteArray3<'py, f32>,
+        out: PyReadwriteArray3<'py, f32>,
         field: &str,
+        threads: usize,
     ) -> PyResult<Bound<'py, PyDict>> {
         let field = match field {
             "positions" => Field::Positions,
@@ -182,44 +196,184 @@ impl Reader {
             other => return Err(PyValueError::new_err(format!("frames have no {other}"))),
         };
         let frames = frames.to_frames();
-        let raised = |error: trajet_io::Error| from_io(py, &error);
-        let wanted = atoms(atoms_wanted, self.inner.n_atoms()).map_err(raised)?;
-        let vectors =
-            out.as_slice_mut().map_err(|_| PyValueError::new_err("out is not C-contiguous"))?;
-        let frame_len = wanted.len() * 3;
-        if vectors.len() != frames.len() * frame_len {
-            return Err(PyValueError::new_err("out has another size than frames x atoms x 3"));
+        let atoms = self.atoms(py, atoms_wanted)?;
+        let wanted = Wanted { frames: &frames, atoms: &atoms, field };
+        let threads = threads.min(frames.len()).max(1);
+        let mut scratches: Vec<Scratch> = (0..threads).map(|_| self.lend()).collect();
+        let mut meta = self.fill(py, &wanted, 0..frames.len(), &mut scratches, out)?;
+        for (k, known) in meta.turned.iter_mut().enumerate().filter(|(_, v)| v.is_none()) {
+            *known = self.inner.known_box(frames.get(k));
         }
-        let stride = ATOMS_BETWEEN_SIGNALS / self.inner.n_atoms();
-        let stride = stride.clamp(1, FRAMES_BETWEEN_SIGNALS);
-        let mut scratch = self.spare().pop().unwrap_or_default().renewed();
-        let mut meta = FrameMeta::default();
-        let wanted = Wanted { frames: &frames, atoms: &wanted, field };
-        let mut at = 0;
-        while at < frames.len() {
-            let end = (at + stride).min(frames.len());
-            let here = &mut vectors[at * frame_len..end * frame_len];
-            py.detach(|| self.inner.read_into(&wanted, at..end, &mut scratch, here, &mut meta))
-                .map_err(raised)?;
-            py.check_signals()?;
-            at = end;
+        let mut meter = Meter::default();
+        for scratch in scratches {
+            meter.add(&scratch.meter);
+            self.take_back(scratch);
         }
         let dict = PyDict::new(py);
         dict.set_item("times", PyArray1::from_vec(py, meta.times))?;
         dict.set_item("steps", PyArray1::from_vec(py, meta.steps))?;
         dict.set_item("cells", cells(py, &meta.cells)?)?;
-        dict.set_item("turned", turned(py, &meta.turned)?)?;
-        dict.set_item("counts", counts(py, &scratch.meter)?)?;
-        self.spare().push(scratch);
+        // Turned, or stored as such: cells tell neither, or not to the last bit.
+        dict.set_item("vectors", boxes(py, &meta.turned)?)?;
+        dict.set_item("counts", counts(py, &meter)?)?;
         Ok(dict)
+    }
+
+    /// Prepares positions to be read part by part.
+    #[pyo3(signature = (frames, atoms_wanted))]
+    fn parts<'py>(
+        this: &Bound<'py, Self>,
+        frames: PyFrames<'py>,
+        atoms_wanted: Option<PyReadonlyArray1<'py, i64>>,
+    ) -> PyResult<Parts> {
+        let reader = this.get();
+        let atoms = reader.atoms(this.py(), atoms_wanted)?;
+        let scratch = Mutex::new(reader.lend());
+        Ok(Parts { reader: this.clone().unbind(), frames: frames.to_frames(), atoms, scratch })
+    }
+}
+
+/// Frames that are read part by part, as in one call. See `_trajet.pyi`.
+#[pyclass(frozen, module = "trajet._trajet")]
+pub(crate) struct Parts {
+    reader: Py<Reader>,
+    frames: Frames,
+    atoms: Atoms,
+    scratch: Mutex<Scratch>,
+}
+
+/// Times, steps, frame numbers, cells.
+type Meta<'py> = (
+    Bound<'py, PyArray1<f64>>,
+    Bound<'py, PyArray1<i64>>,
+    Bound<'py, PyArray1<i64>>,
+    Bound<'py, PyArray2<f64>>,
+);
+
+#[pymethods]
+impl Parts {
+    /// Fills `out` with the wanted frames from position `begin` on; returns what they say of themselves.
+    fn read<'py>(
+        &self,
+        py: Python<'py>,
+        begin: usize,
+        out: PyReadwriteArray3<'py, f32>,
+    ) -> PyResult<Meta<'py>> {
+        let wanted = Wanted::positions(&self.frames, &self.atoms);
+        let end = begin.saturating_add(out.as_array().shape()[0]);
+        if end > self.frames.len() {
+            return Err(PyValueError::new_err("there are not so many frames"));
+        }
+        // Whoever reads at the same time goes on with memory of its own.
+        let mut scratch = std::mem::take(&mut *locked(&self.scratch));
+        let meta = self.reader.get().fill(py, &wanted, begin..end, from_mut(&mut scratch), out)?;
+        *locked(&self.scratch) = scratch;
+        let numbers = meta.frames.into_iter().map(|frame| frame as i64).collect();
+        Ok((
+            PyArray1::from_vec(py, meta.times),
+            PyArray1::from_vec(py, meta.steps),
+            PyArray1::from_vec(py, numbers),
+            cells(py, &meta.cells)?,
+        ))
+    }
+
+    /// Counts of all parts so far.
+    fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let meter = locked(&self.scratch).meter;
+        counts(py, &meter)
+    }
+}
+
+impl Drop for Parts {
+    fn drop(&mut self) {
+        let scratch = std::mem::take(&mut *locked(&self.scratch));
+        self.reader.get().take_back(scratch);
     }
 }
 
 impl Reader {
-    /// The spare memory; a panic while it was held left it whole.
-    fn spare(&self) -> MutexGuard<'_, Vec<Scratch>> {
-        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
+    fn atoms(&self, py: Python<'_>, wanted: Option<PyReadonlyArray1<'_, i64>>) -> PyResult<Atoms> {
+        atoms(wanted, self.inner.n_atoms()).map_err(|error| from_io(py, &error))
     }
+
+    /// Memory for a call; it stays away where the call fails.
+    fn lend(&self) -> Scratch {
+        locked(&self.spare).pop().unwrap_or_default().renewed()
+    }
+
+    fn take_back(&self, scratch: Scratch) {
+        locked(&self.spare).push(scratch);
+    }
+
+    /// Fills `out` with the frames at `positions` of the wanted ones, on as many threads as there is
+    /// memory for.
+    fn fill(
+        &self,
+        py: Python<'_>,
+        wanted: &Wanted<'_>,
+        positions: Range<usize>,
+        scratches: &mut [Scratch],
+        mut out: PyReadwriteArray3<'_, f32>,
+    ) -> PyResult<FrameMeta> {
+        let vectors =
+            out.as_slice_mut().map_err(|_| PyValueError::new_err("out is not C-contiguous"))?;
+        let frame_len = wanted.atoms.len() * 3;
+        if vectors.len() != positions.len() * frame_len {
+            return Err(PyValueError::new_err("out has another size than frames x atoms x 3"));
+        }
+        let stride = ATOMS_BETWEEN_SIGNALS / self.inner.n_atoms();
+        let stride = stride.clamp(1, FRAMES_BETWEEN_SIGNALS);
+        let mut meta = FrameMeta::default();
+        let mut rest = vectors;
+        let mut at = positions.start;
+        while at < positions.end {
+            let end = (at + stride).min(positions.end);
+            let (here, others) = rest.split_at_mut((end - at) * frame_len);
+            py.detach(|| self.read_on(wanted, at..end, scratches, here, &mut meta))
+                .map_err(|error| from_io(py, &error))?;
+            py.check_signals()?;
+            (at, rest) = (end, others);
+        }
+        Ok(meta)
+    }
+
+    /// Reads frames; each thread takes neighbours.
+    fn read_on(
+        &self,
+        wanted: &Wanted<'_>,
+        positions: Range<usize>,
+        scratches: &mut [Scratch],
+        out: &mut [f32],
+        meta: &mut FrameMeta,
+    ) -> Result<(), trajet_io::Error> {
+        if let [scratch] = scratches {
+            return self.inner.read_into(wanted, positions, scratch, out, meta);
+        }
+        let each = positions.len().div_ceil(scratches.len());
+        let (mut jobs, mut rest) = (Vec::new(), out);
+        for (begin, scratch) in positions.clone().step_by(each).zip(scratches) {
+            let here = begin..positions.end.min(begin + each);
+            let (out, others) = rest.split_at_mut(here.len() * wanted.atoms.len() * 3);
+            rest = others;
+            jobs.push(Mutex::new((here, scratch, out, FrameMeta::default(), Ok(()))));
+        }
+        Threads(jobs.len()).each(jobs.len(), &|k| {
+            let (here, scratch, out, meta, done) = &mut *locked(&jobs[k]);
+            *done = self.inner.read_into(wanted, here.clone(), scratch, out, meta);
+        });
+        for job in jobs {
+            let (_, _, _, mut here, done) =
+                job.into_inner().unwrap_or_else(PoisonError::into_inner);
+            done?;
+            meta.append(&mut here);
+        }
+        Ok(())
+    }
+}
+
+/// What a mutex guards: nobody panics while it is held.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A meter's counts as a dictionary.

@@ -248,6 +248,9 @@ pub(crate) fn report_dict<'py>(
         dict.set_item("frames", task.frames)?;
         dict.set_item("t_begin", task.begin)?;
         dict.set_item("t_end", task.end)?;
+        for (name, seconds) in task.stages.named_of_task() {
+            dict.set_item(name, seconds)?;
+        }
         tasks.append(dict)?;
     }
     let dict = PyDict::new(py);

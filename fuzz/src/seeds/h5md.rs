@@ -182,7 +182,7 @@ pub(super) fn files() -> Vec<Vec<u8>> {
         File { place: packed(1, 100, 1), n_atoms: 60, n_frames: 3, n_boxes: 3, ..PLAIN },
         File { place: packed(5, 7, 0), series: [true, true, false], ..PLAIN },
     ]);
-    files.iter().map(File::write).chain([zeros(), nothing()]).collect()
+    files.iter().map(File::write).chain([zeros(), nothing(), unusual()]).collect()
 }
 
 /// Eighty thousand zeros, deflated to a chunk of a hundredth of that.
@@ -204,5 +204,23 @@ fn nothing() -> Vec<u8> {
     number(&mut told, 3_000_000_000);
     told.extend([0, 1 << 2, 0, 254, 0]);
     told.extend([0; 20]);
+    told
+}
+
+/// Times, steps and vectors of boxes that nobody expects.
+fn unusual() -> Vec<u8> {
+    let times = [f64::NAN, -1e300, 1e-9];
+    let steps = [u64::MAX, 1 << 63, i64::MAX as u64];
+    let mut told = vec![1 << 1 | 1 << 2 | 1 << 5 | 1 << 6, 3, 2, 3];
+    for (time, step) in times.into_iter().zip(steps) {
+        number(&mut told, time.to_bits());
+        number(&mut told, step);
+    }
+    for vectors in [[0.0; 9], [f64::INFINITY; 9], [0.0, 3.0, -1e9, 1e-9, 0.0, 2.0, 0.5, 0.0, 0.0]] {
+        vectors.iter().for_each(|x| number(&mut told, x.to_bits()));
+    }
+    // Two atoms of three frames stand among the tables.
+    told.extend([0, 3, 72]);
+    told.extend([1; 72 + 20]);
     told
 }

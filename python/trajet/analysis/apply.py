@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from trajet import _trajet
 from trajet._trajet import MissingPackageError
 from trajet.analysis.subject import main_selection, run
+from trajet.pools.elsewhere import led
 from trajet.pools.pool import Plan, Pool, Progress
 from trajet.result import Applied
 from trajet.trajectory import FrameChoice, Selection
@@ -16,6 +17,7 @@ from trajet.trajectory import FrameChoice, Selection
 _BY = ("frame", "block")
 
 
+@led("result")
 def apply(
     function: Callable[..., ArrayLike],
     selection: Selection | Any,

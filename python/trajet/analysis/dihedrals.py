@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 from trajet import _trajet, mdanalysis
 from trajet._trajet import SelectionError
 from trajet.analysis.subject import main_selection, run
+from trajet.pools.elsewhere import led
 from trajet.pools.pool import Plan, Pool, Progress
 from trajet.result import Dihedrals
 from trajet.trajectory import FrameChoice, Selection, Trajectory
 
 
+@led("result")
 def dihedrals(
     selection: Selection | Trajectory | Any,
     quadruples: Sequence[Sequence[int]] | NDArray[Any] | None = None,

@@ -13,11 +13,13 @@ from trajet.analysis.reference import (
     reference_positions,
 )
 from trajet.analysis.subject import describe, further_selection, main_selection, run
+from trajet.pools.elsewhere import led
 from trajet.pools.pool import Plan, Pool, Progress
 from trajet.result import Distances
 from trajet.trajectory import FrameChoice, Selection
 
 
+@led("result")
 def distances(
     a: Selection | Any,
     b: str | Selection | Any | None = None,

@@ -7,11 +7,13 @@ import numpy as np
 from trajet import _trajet
 from trajet._trajet import SelectionError
 from trajet.analysis.subject import further_selection, main_selection, run
+from trajet.pools.elsewhere import led
 from trajet.pools.pool import Plan, Pool, Progress
 from trajet.result import RadialDistribution
 from trajet.trajectory import FrameChoice, Selection
 
 
+@led("result")
 def rdf(
     a: Selection | Any,
     b: str | Selection | Any | None = None,

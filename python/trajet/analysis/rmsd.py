@@ -17,11 +17,13 @@ from trajet.analysis.reference import (
     weights_of,
 )
 from trajet.analysis.subject import describe, further_selection, main_selection, run
+from trajet.pools.elsewhere import led
 from trajet.pools.pool import Plan, Pool, Progress
 from trajet.result import Series
 from trajet.trajectory import FrameChoice, Selection
 
 
+@led("result")
 def rmsd(
     selection: Selection | Any,
     *,

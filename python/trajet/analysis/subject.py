@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import mdanalysis
-from trajet._trajet import Reader, SelectionError
+from trajet._trajet import SelectionError
 from trajet.pools.local import LocalPool
-from trajet.pools.pool import Frames, Plan, Pool, Progress
+from trajet.pools.pool import Plan, Pool, Progress
 from trajet.result import Report, make_report
 from trajet.trajectory import (
     FrameChoice,
@@ -108,15 +108,13 @@ def run(
 ) -> Outcome:
     """Run the plan that `make_plan` makes for the numbers of the chosen frames."""
 
-    def attempt(
-        reader: Reader,
-    ) -> tuple[Frames, NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
-        numbers = resolve_frames(frames, reader.n_frames, trajectory.label)
-        plan = make_plan(frame_numbers(numbers))
-        return numbers, *(pool or LocalPool()).run(reader, plan, numbers, progress=progress)
+    def attempt() -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
+        plan = make_plan(chosen)
+        return (pool or LocalPool()).run(trajectory.reader, plan, numbers, progress=progress)
 
-    numbers, rows, state, report = trajectory.fresh(attempt)
+    numbers = resolve_frames(frames, trajectory.n_frames, trajectory.label)
     chosen = frame_numbers(numbers)
+    rows, state, report = trajectory.fresh(attempt)
     return Outcome(trajectory, rows, state, chosen, trajectory.times[chosen], report)
 
 

@@ -7,10 +7,10 @@ from typing import NoReturn
 import click
 
 import trajet
-from trajet.cli import analyses, copies, files
+from trajet.cli import analyses, copies, files, reports
 from trajet.cli.group import commands
 
-for _command in (*files.COMMANDS, *analyses.COMMANDS, *copies.COMMANDS):
+for _command in (*files.COMMANDS, *analyses.COMMANDS, *copies.COMMANDS, *reports.COMMANDS):
     commands.add_command(_command)
 
 # Shown by a shell for a process that Ctrl-C ended.

@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import trajet
-from trajet import output
-from trajet.pools.local import LocalPool
-from trajet.result import Result
+from trajet import advise, output
+from trajet.cli import pools
+from trajet.pools.pool import Pool
+from trajet.result import REPORT_SUFFIXES, Result
 from trajet.trajectory import DEFAULT_REQUEST_SIZE, Trajectory
 
 _LARGEST_REQUEST = 2**30
@@ -53,8 +54,8 @@ def _nonzero(_: click.Context, param: click.Parameter, value: int | None) -> int
     return value
 
 
-def _path(suffixes: tuple[str, ...]) -> Callable[..., Path | None]:
-    """Return a check of an output's path that runs before any work."""
+def path_to(suffixes: tuple[str, ...]) -> Callable[..., Path | None]:
+    """Return a check of an output's path that runs before any work, as an option's callback."""
 
     def check(_: click.Context, param: click.Parameter, value: str | None) -> Path | None:
         if value is None:
@@ -173,7 +174,7 @@ class Job:
 
     trajectory: Trajectory
     frames: slice | NDArray[np.int64]
-    pool: LocalPool
+    pool: Pool
     outputs: dict[str, Path | None]
     quiet: bool
 
@@ -194,6 +195,8 @@ class Job:
         # Whoever reads this may leave at any time: the files are there already.
         if not self.quiet:
             click.echo(table())
+            for line in advise.lead(result.report):
+                click.echo(line)
             for line in notes(self.trajectory):
                 click.echo(line)
             for path in (self.outputs[name] for name in ("plot", "report", "output")):
@@ -227,14 +230,7 @@ _SHARED = (
     ),
     click.option("--begin", type=float, metavar="PS", help="Take frames from this time on."),
     click.option("--end", type=float, metavar="PS", help="Take frames up to this time."),
-    click.option(
-        "--pool",
-        type=click.Choice(["local"]),
-        default="local",
-        show_default=True,
-        help="Where to run.",
-    ),
-    threads,
+    pools.choice,
     click.option(
         "--request-size",
         type=_Bytes(),
@@ -246,16 +242,19 @@ _SHARED = (
     particles,
     units,
     click.option(
-        "-o", "--output", callback=_path((".npz", ".csv")), metavar="FILE", help=".npz or .csv"
+        "-o", "--output", callback=path_to((".npz", ".csv")), metavar="FILE", help=".npz or .csv"
     ),
     click.option(
         "--plot",
-        callback=_path((".png", ".pdf", ".svg")),
+        callback=path_to((".png", ".pdf", ".svg")),
         metavar="FILE",
         help="A figure: .png, .pdf or .svg",
     ),
     click.option(
-        "--report", callback=_path((".json",)), metavar="FILE", help="Where the time went: .json"
+        "--report",
+        callback=path_to(REPORT_SUFFIXES),
+        metavar="FILE",
+        help="Where the time went: .json, or .html with figures",
     ),
     quiet,
 )
@@ -283,7 +282,9 @@ def analysis(
             begin: float | None,
             end: float | None,
             pool: str,
+            workers: int | None,
             threads: int | None,
+            scheduler: str | None,
             request_size: int,
             allow_truncated_tail: bool,
             particles: str | None,
@@ -300,6 +301,7 @@ def analysis(
                 raise click.UsageError(
                     "choose frames (--start, --stop) or times (--begin, --end), not both"
                 )
+            where = pools.made(pool, pools.Crew(workers, threads, scheduler))
             with progress("indexing", "B", quiet=quiet) as show:
                 opened = trajet.open(
                     topology,
@@ -312,14 +314,16 @@ def analysis(
                     particles=particles,
                     units=units,
                 )
-            job = Job(
-                trajectory=opened,
-                frames=choose_frames(opened, start, stop, step, begin, end),
-                pool=LocalPool(threads=threads),
-                outputs={"output": output, "plot": plot, "report": report},
-                quiet=quiet,
-            )
-            function(job, **values)
+            chosen = choose_frames(opened, start, stop, step, begin, end)
+            with where as at:
+                job = Job(
+                    trajectory=opened,
+                    frames=chosen,
+                    pool=at,
+                    outputs={"output": output, "plot": plot, "report": report},
+                    quiet=quiet,
+                )
+                function(job, **values)
 
         for option in reversed((*_SHARED[:2], *own, *_SHARED[2:])):
             option(command)

@@ -9,10 +9,11 @@ from trajet.h5md.mpio import MpioFrames
 from trajet.h5md.parallel_writing import write_together
 from trajet.h5md.ranks import Communicator, shares, together
 from trajet.h5md.tables import describe, is_hdf5
-from trajet.h5md.writing import write
+from trajet.h5md.writing import Content, write, write_all
 
 __all__ = [
     "Communicator",
+    "Content",
     "MpioFrames",
     "describe",
     "is_hdf5",
@@ -20,5 +21,6 @@ __all__ = [
     "together",
     "world",
     "write",
+    "write_all",
     "write_together",
 ]

@@ -6,11 +6,13 @@ packs on its threads, which HDF5's own parallel writing does not, and any build 
 """
 
 import contextlib
+import hashlib
 import io
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,18 +22,16 @@ from trajet._trajet import OutputError
 from trajet.h5md.library import h5py
 from trajet.h5md.ranks import Communicator, shares, together
 from trajet.h5md.writing import (
-    Request,
+    Content,
+    Packing,
     box_vectors,
+    check,
     create,
     head,
-    prepare,
     share_rows,
     write_box,
     write_rows,
 )
-
-if TYPE_CHECKING:
-    from trajet.trajectory import AtomChoice, FrameChoice, Trajectory
 
 # No two ranks write to the same page: clients of network file systems may write pages whole, over
 # what another rank has put into them.
@@ -41,18 +41,13 @@ _Chunk = tuple[int, int, int, int]
 
 
 def write_together(
-    path: str | os.PathLike[str],
-    trajectory: "Trajectory",
+    path: Path,
+    numbers: NDArray[np.int64],
+    content: Content,
     comm: Communicator,
     *,
-    frames: "FrameChoice" = None,
-    atoms: "AtomChoice | None" = None,
-    velocities: bool = False,
-    forces: bool = False,
-    compression: int | None = None,
-    chunk: tuple[int, int] | None = None,
+    force: bool = True,
     threads: int | None = None,
-    author: str = "N/A",
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
     """Write frames of a trajectory as H5MD, on all ranks of a communicator.
@@ -62,14 +57,18 @@ def write_together(
 
     Parameters
     ----------
+    path, numbers
+        Where it goes, and the frames that it holds.
+    content
+        What else it holds, and how.
     comm
         A communicator of mpi4py.
+    force
+        Whether to replace what stands there.
     threads
-        Threads that pack chunks, of each rank; None for 1.
+        Threads of each rank; None for 1.
     progress
         Called on rank 0 with the frames that all ranks have written, and in total.
-    path, trajectory, frames, atoms, velocities, forces, compression, chunk, author
-        As for `trajet.h5md.write`.
 
     Raises
     ------
@@ -81,14 +80,12 @@ def write_together(
     with together(comm), contextlib.ExitStack() as stack:
         own, tables = None, None
         with together(comm):
-            request = prepare(
-                *(path, trajectory, frames, atoms, velocities, forces, compression, chunk),
-                1 if threads is None else threads,
-            )
+            check([(path, numbers)], content, threads)
+            packing = content.packing(len(numbers), threads or 1)
             if comm.rank == 0:
-                own = stack.enter_context(output.beside(request.path))
-                tables = stack.enter_context(_Tables(own, author, request))
-        asked = request.digest()
+                own = stack.enter_context(output.beside(path, force=force))
+                tables = stack.enter_context(_Tables(own, len(numbers), content, packing))
+        asked = _digest(numbers, content, packing)
         own, first = comm.bcast((own, asked))
         with together(comm):
             if asked != first:
@@ -97,60 +94,74 @@ def write_together(
                     " rank 0, or sees another trajectory: wait until all see the same files"
                 )
             data = stack.enter_context(own.open("r+b", buffering=0))
-        boxes = comm.gather(_write_chunks(request, comm, data.fileno(), tables, progress))
+        share = _Share(numbers, content, packing, comm, data.fileno(), tables)
+        boxes = comm.gather(share.write(progress))
         # Before rank 0 gives the file its name.
         with together(comm):
             os.fsync(data.fileno())
         if tables is not None:
-            tables.finish(np.concatenate(boxes))
+            steps, times = content.trajectory.steps, content.trajectory.times
+            tables.finish(steps[numbers], times[numbers], np.concatenate(boxes))
 
 
-def _write_chunks(
-    request: Request,
-    comm: Communicator,
-    file: int,
-    tables: "_Tables | None",
-    progress: Callable[[int, int], None] | None,
-) -> NDArray[np.float64]:
-    """Write the chunks of this rank; return the boxes of its frames."""
-    n_frames = len(request.numbers)
-    call = request.packing.batch(request.n_atoms)
-    plan = shares(n_frames, comm.size, unit=request.chunk[0], call=call)
-    boxes = [np.empty((0, 3, 3))]
-    done = 0
-    for k, here in enumerate(plan[comm.rank]):
-        done += sum(len(calls[k]) for calls in plan)
-        for name in request.fields:
-            packed: list[tuple[int, int, int, bytes]] = []
-            with together(comm):
-                if here:
-                    values, got = _whole(request, name, request.numbers[here.start : here.stop])
-                    if name == "positions":
-                        boxes.append(box_vectors(got["cells"], got["turned"]))
-                    packed = request.pack(values)
-            told = [(here.start + row, *others, len(held)) for row, *others, held in packed]
-            chunks, places = comm.gather(told), None
-            with together(comm):
-                if tables is not None:
-                    places = [tables.places(name, one) for one in chunks]
-            places = comm.scatter(places)
-            with together(comm):
-                for at, (*_, held) in zip(places, packed, strict=True):
-                    _write_at(file, at, held)
-                if tables is not None and progress is not None and name == request.fields[-1]:
-                    progress(done, n_frames)
-    return np.concatenate(boxes)
+def _digest(numbers: NDArray[np.int64], content: Content, packing: Packing) -> bytes:
+    """Return what is equal where ranks are asked for the same file."""
+    trajectory = content.trajectory
+    how = (content.fields, packing.chunk, packing.batch(), packing.level)
+    words = hashlib.sha256(repr((how, trajectory.n_atoms)).encode())
+    for array in (numbers, content.atoms, trajectory.times[numbers], trajectory.steps[numbers]):
+        words.update(b"all" if array is None else array.tobytes())
+    return words.digest()
 
 
-def _whole(
-    request: Request, name: str, numbers: NDArray[np.int64]
-) -> tuple[NDArray[np.float32], dict[str, Any]]:
-    """Return vectors of frames that all have them, and what else the reader says."""
-    values, got = request.read(name, numbers)
-    if got["counts"]["empty_frames"]:
-        empty = np.isnan(values).all(axis=(1, 2))
-        raise request.lacking(name, numbers[empty][0])
-    return values, got
+@dataclass(frozen=True)
+class _Share:
+    """What one rank writes."""
+
+    numbers: NDArray[np.int64]
+    content: Content
+    packing: Packing
+    comm: Communicator
+    file: int
+    tables: "_Tables | None"
+
+    def write(self, progress: Callable[[int, int], None] | None) -> NDArray[np.float64]:
+        """Write the chunks of this rank, while the others do so; return the boxes of its frames."""
+        comm, tables, packing = self.comm, self.tables, self.packing
+        n_frames, fields = len(self.numbers), self.content.fields
+        plan = shares(n_frames, comm.size, unit=packing.frames, call=packing.batch())
+        boxes = [np.empty((0, 3, 3))]
+        done = 0
+        for k, here in enumerate(plan[comm.rank]):
+            done += sum(len(calls[k]) for calls in plan)
+            for name in fields:
+                packed: list[tuple[int, int, int, bytes]] = []
+                with together(comm):
+                    if here:
+                        values, got = self._read(name, here)
+                        if name == "positions":
+                            boxes.append(box_vectors(got["cells"], got["vectors"]))
+                        packed = packing.pack(values)
+                told = [(here.start + row, *others, len(held)) for row, *others, held in packed]
+                chunks, places = comm.gather(told), None
+                with together(comm):
+                    if tables is not None:
+                        places = [tables.places(name, one) for one in chunks]
+                places = comm.scatter(places)
+                with together(comm):
+                    for at, (*_, held) in zip(places, packed, strict=True):
+                        _write_at(self.file, at, held)
+                    if tables is not None and progress is not None and name == fields[-1]:
+                        progress(done, n_frames)
+        return np.concatenate(boxes)
+
+    def _read(self, name: str, here: range) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        """Return vectors of frames that all have them, and what else the reader says."""
+        numbers = self.numbers[here.start : here.stop]
+        values, got, there = self.content.read(name, numbers, self.packing.threads)
+        if not there.all():
+            raise self.content.lacking(name, numbers[~there][0])
+        return values, got
 
 
 def _write_at(file: int, at: int, held: bytes) -> None:
@@ -164,18 +175,16 @@ def _write_at(file: int, at: int, held: bytes) -> None:
 class _Tables:
     """A file that HDF5 lays out, and whose chunks are written by others."""
 
-    def __init__(self, path: Path, author: str, request: Request) -> None:
-        self.request = request
+    def __init__(self, path: Path, n_frames: int, content: Content, packing: Packing) -> None:
         self.held = _SparseFile(path)
-        self.file = h5py(str(request.path)).File(
+        self.file = h5py("it cannot be written").File(
             self.held,
             "w",
             alignment_threshold=1,
             alignment_interval=_PAGE,
         )
-        self.group = head(self.file, author)
-        n_frames = len(request.numbers)
-        self.values = {name: create(self.group, name, n_frames, request) for name in request.fields}
+        self.group = head(self.file, content.author)
+        self.values = {name: create(self.group, name, n_frames, packing) for name in content.fields}
         self.zeros = memoryview(b"")
 
     def __enter__(self) -> "_Tables":
@@ -204,17 +213,18 @@ class _Tables:
                 here = [at for at in here if at == told]
             if len(here) != 1:
                 raise OutputError(
-                    f"{self.request.path}: this version of HDF5 does not tell where chunks go:"
-                    " write the file with one process"
+                    "this version of HDF5 does not tell where chunks go: write the file with one"
+                    " process"
                 )
             found += here
         return found
 
-    def finish(self, boxes: NDArray[np.float64]) -> None:
+    def finish(
+        self, steps: NDArray[np.int64], times: NDArray[np.float64], boxes: NDArray[np.float64]
+    ) -> None:
         """Write what else belongs to the frames."""
-        trajectory, numbers = self.request.trajectory, self.request.numbers
         elements = [dataset.parent for dataset in self.values.values()]
-        write_rows(elements[0], trajectory.steps[numbers], trajectory.times[numbers])
+        write_rows(elements[0], steps, times)
         for element in elements[1:]:
             share_rows(element, elements[0])
         write_box(self.group, boxes)

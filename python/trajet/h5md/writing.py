@@ -1,9 +1,10 @@
 """Trajectories written as H5MD: h5py makes the tables, the native module packs the chunks."""
 
-import hashlib
+import contextlib
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, output
-from trajet._trajet import FormatError, OutputError
+from trajet._trajet import FormatError, OutputError, TrajetError
+from trajet.h5md.lanes import Show, run_lanes
 from trajet.h5md.library import h5py
 
 if TYPE_CHECKING:
@@ -93,133 +95,160 @@ def write(
     >>> tj.open(None, "calpha.h5md")
     <Trajectory calpha.h5md: 98 frames of 214 atoms>
     """
-    request = prepare(
-        path, trajectory, frames, atoms, velocities, forces, compression, chunk, threads
+    path = Path(path)
+    output.check(path, SUFFIXES)
+    content = Content(
+        trajectory,
+        None if atoms is None else trajectory.select(atoms).indices,
+        velocities=velocities,
+        forces=forces,
+        compression=compression,
+        chunk=chunk,
+        author=author,
     )
-    numbers, n_atoms, packing = request.numbers, request.n_atoms, request.packing
-    with output.beside(request.path) as own, h5py(str(path)).File(own, "w") as file:
-        group = head(file, author)
-        series = {name: _Series(group, name, request) for name in request.fields}
-        boxes = []
-        for begin in range(0, len(numbers), size := packing.batch(n_atoms)):
-            here = numbers[begin : begin + size]
-            for name, one in series.items():
-                values, got = request.read(name, here)
-                there = _there(values, got["counts"]["empty_frames"])
-                if name == "positions":
-                    boxes.append(box_vectors(got["cells"], got["turned"]))
-                    if not there.all():
-                        raise request.lacking(name, here[~there][0])
-                one.add(values, there, got["steps"], got["times"])
-            if progress is not None:
-                progress(begin + len(here), len(numbers))
-        for name, one in series.items():
-            if one.n_rows + len(one.rest) == 0:
-                raise FormatError(
-                    f"{trajectory.path}: none of the {len(numbers)} frames has {name}: write"
-                    " positions only"
-                )
-            one.close(series["positions"])
-        write_box(group, np.concatenate(boxes))
+    parts = [(path, trajectory.frame_numbers(frames))]
+    write_all(parts, content, threads=threads, progress=progress)
 
 
 @dataclass(frozen=True)
-class Request:
-    """What is to be written, and how.
+class Content:
+    """What files hold, and how; see `write`."""
 
-    Attributes
-    ----------
-    path
-        Where to.
-    trajectory, numbers, indices
-        Of which frames and atoms; no indices for all of them.
-    fields
-        "positions" first, and what else of its frames.
-    packing
-        How they become chunks.
-    """
-
-    path: Path
     trajectory: "Trajectory"
-    numbers: NDArray[np.int64]
-    indices: NDArray[np.int64] | None
-    fields: tuple[str, ...]
-    packing: "Packing"
+    # None for all.
+    atoms: NDArray[np.int64] | None
+    _: KW_ONLY
+    velocities: bool = False
+    forces: bool = False
+    compression: int | None = None
+    chunk: tuple[int, int] | None = None
+    author: str = "N/A"
+
+    def __post_init__(self) -> None:
+        """Refuse what gzip does not know."""
+        if self.compression is not None and not 1 <= self.compression <= 9:
+            raise ValueError(f"compression goes from 1 to 9, or is None, not {self.compression}")
 
     @property
     def n_atoms(self) -> int:
-        """Atoms of each frame."""
-        return self.trajectory.n_atoms if self.indices is None else len(self.indices)
+        """Atoms of a frame."""
+        return self.trajectory.n_atoms if self.atoms is None else len(self.atoms)
 
     @property
-    def chunk(self) -> tuple[int, int]:
-        """Frames and atoms of a chunk."""
-        return self.packing.frames, min(self.packing.atoms, self.n_atoms)
+    def fields(self) -> list[str]:
+        """What is written of each frame, "positions" first."""
+        return ["positions", *["velocities"] * self.velocities, *["forces"] * self.forces]
 
-    def digest(self) -> bytes:
-        """Return what is equal where the same file is asked for."""
-        trajectory, numbers = self.trajectory, self.numbers
-        words = hashlib.sha256(repr((self.fields, self.chunk, self.packing.level)).encode())
-        for array in (numbers, self.indices, trajectory.times[numbers], trajectory.steps[numbers]):
-            words.update(b"all" if array is None else array.tobytes())
-        return words.digest()
+    def packing(self, n_frames: int, threads: int) -> "Packing":
+        """Return how so many frames become chunks."""
+        frames, atoms = self.chunk or default_chunk(self.n_atoms, n_frames)
+        return Packing(frames, atoms, self.n_atoms, self.compression or 0, threads)
 
     def read(
-        self, name: str, numbers: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """Return vectors of frames, NaN where there are none, and what else the reader says."""
+        self, name: str, numbers: NDArray[np.int64], threads: int
+    ) -> tuple[NDArray[np.float32], dict[str, Any], NDArray[np.bool_]]:
+        """Return vectors of frames, what the reader says of them, and which are there."""
         values = np.empty((len(numbers), self.n_atoms, 3), np.float32)
-        return values, self.trajectory.reader.read(numbers, self.indices, values, name)
-
-    def pack(self, values: NDArray[np.float32]) -> list[tuple[int, int, int, bytes]]:
-        """Return the chunks of frames: first frame and atom, skipped filters, bytes."""
-        packing = self.packing
-        return _trajet.pack_chunks(values, self.chunk, level=packing.level, threads=packing.threads)
+        reader = self.trajectory.reader
+        got = reader.read(numbers, self.atoms, values, name, threads=threads)
+        return values, got, _there(values, got["counts"]["empty_frames"])
 
     def lacking(self, name: str, frame: int) -> FormatError:
-        """Return what is to be said of a frame without what is to be written."""
+        """Return the error of a frame without what is to be written."""
         return FormatError(
             f"{self.trajectory.path}: frame {frame} has no {name}: choose frames that have"
         )
 
+    def fill(
+        self,
+        own: Path,
+        numbers: NDArray[np.int64],
+        threads: int,
+        show: Show,
+    ) -> None:
+        """Write frames to the file `own`; `show` is called with the frames of each step."""
+        packing = self.packing(len(numbers), threads)
+        with h5py("it cannot be written").File(own, "w") as file:
+            group = head(file, self.author)
+            series = {name: _Series(group, name, packing) for name in self.fields}
+            boxes = []
+            for begin in range(0, len(numbers), size := packing.batch()):
+                here = numbers[begin : begin + size]
+                for name, one in series.items():
+                    values, got, there = self.read(name, here, threads)
+                    if name == "positions":
+                        boxes.append(box_vectors(got["cells"], got["vectors"]))
+                        if not there.all():
+                            raise self.lacking(name, here[~there][0])
+                    one.add(values, there, got["steps"], got["times"])
+                show(len(here))
+            for name, one in series.items():
+                if one.n_rows + len(one.rest) == 0:
+                    raise FormatError(
+                        f"{self.trajectory.path}: none of the {len(numbers)} frames has {name}:"
+                        " write positions only"
+                    )
+                one.close(series["positions"])
+            write_box(group, np.concatenate(boxes))
 
-def prepare(
-    path: str | os.PathLike[str],
-    trajectory: "Trajectory",
-    frames: "FrameChoice",
-    atoms: "AtomChoice | None",
-    velocities: bool,
-    forces: bool,
-    compression: int | None,
-    chunk: tuple[int, int] | None,
-    threads: int | None,
-) -> Request:
-    """Check what `write` is asked for, before any work; see there."""
-    path = Path(path)
-    output.check(path, SUFFIXES)
-    if compression is not None and not 1 <= compression <= 9:
-        raise ValueError(f"compression goes from 1 to 9, or is None, not {compression}")
+
+def check(
+    parts: Sequence[tuple[Path, NDArray[np.int64]]], content: Content, threads: int | None
+) -> None:
+    """Refuse what cannot be written, before any work; see `write_all`."""
     if threads is not None and threads < 1:
         raise ValueError(f"threads must be at least 1, not {threads}")
-    h5py(f"{path} cannot be written")
-    indices = None if atoms is None else trajectory.select(atoms).indices
-    numbers = trajectory.frame_numbers(frames)
-    steps = trajectory.steps[numbers]
-    if len(numbers) == 0:
-        raise ValueError(f"{path}: there is no frame to write: choose some")
-    if (np.diff(steps) < 0).any():
-        raise OutputError(
-            f"{path}: the steps of the frames go back, which H5MD does not allow: choose frames in"
-            " ascending order, or a run without its repeated part"
-        )
-    n_atoms = trajectory.n_atoms if indices is None else len(indices)
-    packing = Packing(
-        *(chunk or default_chunk(n_atoms, len(numbers))),
-        compression or 0,
-        threads or _trajet.available_threads(),
-    )
-    fields = ("positions", *["velocities"] * velocities, *["forces"] * forces)
-    return Request(path, trajectory, numbers, indices, fields, packing)
+    h5py(f"{parts[0][0]} cannot be written")
+    steps = content.trajectory.steps
+    for path, numbers in parts:
+        if len(numbers) == 0:
+            raise ValueError(f"{path}: there is no frame to write: choose some")
+        if (np.diff(steps[numbers]) < 0).any():
+            raise OutputError(
+                f"{path}: the steps of the frames go back, which H5MD does not allow: choose frames"
+                " in ascending order, or a run without its repeated part (--continuous)"
+            )
+
+
+def write_all(
+    parts: Sequence[tuple[Path, NDArray[np.int64]]],
+    content: Content,
+    *,
+    force: bool = True,
+    threads: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
+    """Write several files, several at a time; they have their names only when all are whole.
+
+    Parameters
+    ----------
+    parts
+        Where each goes, and the frames that it holds.
+    content
+        What they have in common.
+    force
+        Whether to replace what stands there.
+    threads, progress
+        As for `write`.
+    """
+    check(parts, content, threads)
+    threads = threads or _trajet.available_threads()
+    lanes = min(threads, len(parts))
+    with contextlib.ExitStack() as stack:
+        owns = [stack.enter_context(output.beside(path, force=force)) for path, _ in parts]
+
+        def fill(own: Path, path: Path, numbers: NDArray[np.int64], show: Show) -> None:
+            try:
+                content.fill(own, numbers, threads // lanes, show)
+            except (OSError, RuntimeError) as error:
+                # h5py has either for a file that could not be written, and could not be closed.
+                of_system = isinstance(error, OSError) or "errno = " in str(error)
+                if isinstance(error, TrajetError) or not of_system:
+                    raise
+                raise output.refused(path, error) from error
+
+        work = [partial(fill, own, *part) for own, part in zip(owns, parts, strict=True)]
+        run_lanes(work, lanes, sum(len(numbers) for _, numbers in parts), progress)
 
 
 def default_chunk(n_atoms: int, n_frames: int) -> tuple[int, int]:
@@ -233,10 +262,11 @@ def default_chunk(n_atoms: int, n_frames: int) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Packing:
-    """How frames become chunks."""
+    """How frames become chunks: frames and atoms of a chunk, and atoms of a frame."""
 
     frames: int
     atoms: int
+    n_atoms: int
     level: int
     threads: int
 
@@ -248,25 +278,33 @@ class Packing:
                 f" {self.frames} x {self.atoms}"
             )
 
-    def batch(self, n_atoms: int) -> int:
+    @property
+    def chunk(self) -> tuple[int, int]:
+        """Frames and atoms of a chunk; no more atoms than there are."""
+        return self.frames, min(self.atoms, self.n_atoms)
+
+    def batch(self) -> int:
         """Return a number of frames, whole chunks, that keeps all threads busy."""
-        row = 12 * n_atoms * self.frames
-        rows = max(4 * self.threads // -(-n_atoms // self.atoms), _BATCH_BYTES // row, 1)
+        row = 12 * self.n_atoms * self.frames
+        rows = max(4 * self.threads // -(-self.n_atoms // self.atoms), _BATCH_BYTES // row, 1)
         return self.frames * min(rows, max(1, _MOST_BATCH_BYTES // row))
 
+    def pack(self, values: NDArray[np.float32]) -> list[tuple[int, int, int, bytes]]:
+        """Return the chunks of frames: first frame and atom, skipped filters, bytes."""
+        return _trajet.pack_chunks(values, self.chunk, level=self.level, threads=self.threads)
 
-def create(group: Any, name: str, n_frames: int, request: Request) -> Any:
+
+def create(group: Any, name: str, n_frames: int, packing: Packing) -> Any:
     """Make an element of H5MD, and return the dataset of its vectors, which may grow."""
     element, unit = _UNITS[name]
-    level = request.packing.level
-    packed = {"compression": "gzip", "compression_opts": level, "shuffle": True}
+    packed = {"compression": "gzip", "compression_opts": packing.level, "shuffle": True}
     values = group.create_dataset(
         f"{element}/value",
-        shape=(n_frames, request.n_atoms, 3),
-        maxshape=(None, request.n_atoms, 3),
-        chunks=(*request.chunk, 3),
+        shape=(n_frames, packing.n_atoms, 3),
+        maxshape=(None, packing.n_atoms, 3),
+        chunks=(*packing.chunk, 3),
         dtype="<f4",
-        **(packed if level else {}),
+        **(packed if packing.level else {}),
     )
     values.attrs["unit"] = unit
     return values
@@ -287,13 +325,13 @@ def share_rows(element: Any, other: Any) -> None:
 class _Series:
     """A growing dataset of vectors."""
 
-    def __init__(self, group: Any, name: str, request: Request) -> None:
-        self.request = request
-        self.values = create(group, name, 0, request)
+    def __init__(self, group: Any, name: str, packing: Packing) -> None:
+        self.packing = packing
+        self.values = create(group, name, 0, packing)
         self.group = self.values.parent
         self.name = _UNITS[name][0]
         self.n_rows = 0
-        self.rest = np.empty((0, request.n_atoms, 3), np.float32)
+        self.rest = np.empty((0, packing.n_atoms, 3), np.float32)
         self.steps: list[NDArray[np.int64]] = []
         self.times: list[NDArray[np.float64]] = []
 
@@ -311,7 +349,7 @@ class _Series:
             values = values[there]
         if len(self.rest):
             values = np.concatenate((self.rest, values))
-        whole = len(values) // self.request.chunk[0] * self.request.chunk[0]
+        whole = len(values) // self.packing.frames * self.packing.frames
         self._write(values[:whole])
         self.rest = values[whole:].copy()
 
@@ -320,7 +358,7 @@ class _Series:
         if not len(values):
             return
         self.values.resize(self.n_rows + len(values), axis=0)
-        for frame, atom, skipped, packed in self.request.pack(values):
+        for frame, atom, skipped, packed in self.packing.pack(values):
             self.values.id.write_direct_chunk((self.n_rows + frame, atom, 0), packed, skipped)
         self.n_rows += len(values)
 
@@ -372,11 +410,11 @@ def write_box(group: Any, vectors: NDArray[np.float64]) -> None:
 
 
 def box_vectors(
-    cells: NDArray[np.float64], turned: NDArray[np.float64] | None
+    cells: NDArray[np.float64], stored: NDArray[np.float64] | None
 ) -> NDArray[np.float64]:
     """Return box vectors, `(n, 3, 3)`: the first along x, the second in the plane of x and y.
 
-    Those that are `turned` are taken as they are; others are NaN there.
+    Those that are `stored` are taken as they are; others are NaN there.
     """
     a, b, c, *angles = cells.T
     # Exact where nothing needs to be rounded.
@@ -391,7 +429,7 @@ def box_vectors(
     height = c**2 - vectors[:, 2, 0] ** 2 - vectors[:, 2, 1] ** 2
     vectors[:, 2, 2] = np.sqrt(np.maximum(height, 0))
     vectors[np.isnan(cells).any(axis=1)] = np.nan
-    if turned is not None:
-        there = ~np.isnan(turned[:, 0])
-        vectors[there] = turned[there].reshape(-1, 3, 3)
+    if stored is not None:
+        there = ~np.isnan(stored[:, 0])
+        vectors[there] = stored[there].reshape(-1, 3, 3)
     return vectors

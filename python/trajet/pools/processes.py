@@ -1,12 +1,8 @@
 """Other processes of this machine."""
 
-import os
 import pickle
-import shutil
-import tempfile
-from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +13,7 @@ from numpy.typing import NDArray
 from trajet import _trajet
 from trajet._trajet import MissingPackageError, Reader, WorkerError
 from trajet.pools.pool import Frames, Plan, Progress, check_counts, n_frames_of
+from trajet.pools.shared import folder_in, in_memory, shared_rows
 from trajet.pools.work import (
     MOST_ATTEMPTS,
     Brief,
@@ -81,7 +78,7 @@ class ProcessPool:
         ledger, crew = Ledger(), _Crew()
         n_frames = n_frames_of(frames)
         with ExitStack() as kept:
-            folder = kept.enter_context(_folder(_in_memory()))
+            folder = kept.enter_context(folder_in(in_memory()))
             going = passes(
                 reader,
                 plan,
@@ -89,7 +86,7 @@ class ProcessPool:
                 ledger,
                 threads=self.threads,
                 make_tasks=lambda pass_: tasks_of(pass_, workers * self.threads, self.task_frames),
-                make_rows=lambda shape: _shared_rows(kept, folder / f"rows{ledger.passes}", shape),
+                make_rows=lambda shape: shared_rows(kept, folder / f"rows{ledger.passes}", shape),
             )
             for part in going:
                 before = ledger.passes * n_frames
@@ -172,55 +169,6 @@ def _executor(workers: int) -> Any:
             "a pool of processes needs loky: pip install 'trajet[processes]'"
         ) from error
     return get_reusable_executor(max_workers=workers)
-
-
-@contextmanager
-def _folder(place: Path | None) -> Iterator[Path]:
-    """Make a folder that other processes of this machine see."""
-    folder = Path(tempfile.mkdtemp(prefix="trajet-", dir=place))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _in_memory() -> Path | None:
-    """Return where files live in memory, if there is such a place."""
-    memory = Path("/dev/shm")
-    return memory if os.access(memory, os.W_OK) else None
-
-
-def _shared_rows(kept: ExitStack, path: Path, shape: tuple[int, int]) -> NDArray[np.float64]:
-    """Return rows that other processes can write; on disk where memory has no room for them.
-
-    Raises
-    ------
-    MemoryError
-        If there is no room on the disk either.
-    """
-    size = 8 * shape[0] * shape[1]
-    if size == 0:
-        return np.zeros(shape)
-    try:
-        _reserve(path, size)
-    except OSError:
-        path.unlink(missing_ok=True)
-        there = kept.enter_context(_folder(None)) / path.name
-        try:
-            _reserve(there, size)
-        except OSError as error:
-            raise MemoryError(
-                f"{-(-size // 2**30)} GiB are needed for the numbers of all frames, which neither"
-                f" {path.parent.parent} nor {there.parent.parent} has"
-            ) from error
-        path.symlink_to(there)
-    return np.asarray(np.memmap(path, np.float64, "r+", shape=shape))
-
-
-def _reserve(path: Path, size: int) -> None:
-    """Make a file of this size that a write cannot find full."""
-    with path.open("xb") as file:
-        os.posix_fallocate(file.fileno(), 0, size)
 
 
 # The pass that this process works on, by its brief.

@@ -7,18 +7,22 @@ process.
 """
 
 import errno
+import math
 import os
 import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import _trajet
-from trajet._trajet import Reader
+from trajet import _trajet, output
+from trajet._trajet import OutputError, Reader
 from trajet.pools.pool import Frames, Plan, n_frames_of
 
 COUNTS = (
@@ -174,10 +178,13 @@ class Ledger:
         self.begin = time.time()
         self._clock = time.perf_counter()
         self._accounts: dict[tuple[int, int], Account] = {}
+        self._at_work: dict[int, float] = {}
         self._where: dict[int, dict[str, Any]] = {}
         self._spans: dict[int, list[tuple[float, float]]] = {}
+        self._moves: dict[int, list[tuple[float, float]]] = {}
         self.tasks: list[dict[str, Any]] = []
         self.retried: list[dict[str, Any]] = []
+        self.repeated: list[dict[str, Any]] = []
         self.passes = 0
 
     def add(
@@ -188,19 +195,27 @@ class Ledger:
         *,
         where: dict[str, Any] | None = None,
         further: dict[str, Any] | None = None,
+        moved: tuple[float, float] | None = None,
     ) -> None:
-        """Write down a task that `worker` has done; `where` it runs, and `further` entries."""
+        """Write down a task that `worker` has done.
+
+        `where` it runs, `further` entries of the task, and from when to when its rows `moved`.
+        """
         self._where.setdefault(
             worker, {"host": done.host, "process": done.process, **(where or {})}
         )
         threads = done.report["workers"]
+        longest = max(said["t_total"] for said in threads)
+        self._at_work[worker] = self._at_work.get(worker, 0.0) + longest
         for thread, said in enumerate(threads):
             account = self._accounts.setdefault((worker, thread), Account())
-            account.tasks += said["tasks"]
+            account.tasks += said["tasks"] > 0
             for name in (*COUNTS, *STAGES):
                 account.sums[name] = account.sums.get(name, 0) + said[name]
             account.sums["t_total"] = account.sums.get("t_total", 0.0) + said["t_total"]
         self._spans.setdefault(worker, []).append((done.begin, done.end))
+        if moved is not None:
+            self._moves.setdefault(worker, []).append(moved)
         self.tasks.append(
             {
                 "pass": self.passes,
@@ -215,7 +230,20 @@ class Ledger:
             }
         )
 
-    def retry(self, task: Task, error: BaseException) -> None:
+    def join(self, worker: int, threads: int, where: dict[str, Any]) -> None:
+        """Write down a worker, which may get no task."""
+        self._where.setdefault(worker, where)
+        for thread in range(threads):
+            none = dict.fromkeys((*COUNTS, *STAGES), 0.0)
+            self._accounts.setdefault((worker, thread), Account(sums=none))
+
+    def repeat(self, task: Task, worker: int, *, won: bool) -> None:
+        """Write down that `worker` did a late task as well, and whether it was first."""
+        self.repeated.append(
+            {"pass": self.passes, "task": task.number, "worker": worker, "won": won}
+        )
+
+    def retry(self, task: Task, error: BaseException | str) -> None:
         """Write down that a task is tried again."""
         self.retried.append({"pass": self.passes, "task": task.number, "error": str(error)})
 
@@ -224,13 +252,19 @@ class Ledger:
     ) -> dict[str, Any]:
         """Return what the engine reports of a run of this process, with one entry a thread.
 
-        `over` are stages that workers measured beside their tasks. What is left of the time between
-        a worker's first task and the end of its last was waiting.
+        `over` are stages that workers measured beside their tasks. Rows that moved while a worker
+        was at work took nothing of its time. What is left of the time between a worker's first task
+        and the end of its last was waiting.
         """
         workers = []
         for (worker, thread), account in sorted(self._accounts.items()):
-            spans = self._spans[worker]
-            total = max(end for _, end in spans) - min(begin for begin, _ in spans)
+            spans = self._spans.get(worker, [])
+            known_spans = [*spans, *self._moves.get(worker, [])]
+            total = 0.0
+            if known_spans:
+                total = max(end for _, end in known_spans) - min(begin for begin, _ in known_spans)
+            at_work = _covered(spans)
+            moving = _covered(known_spans) - at_work
             entry: dict[str, Any] = {
                 "worker": worker,
                 "thread": thread,
@@ -242,9 +276,11 @@ class Ledger:
             for name, seconds in (over or {}).get(worker, {}).items():
                 entry[name] = seconds if name == "t_total" else entry[name] + seconds
             total = entry.get("t_total", total)
-            at_work = sum(end - begin for begin, end in spans)
+            entry["t_comm"] += moving
             if "t_wait" not in (over or {}).get(worker, {}):
-                entry["t_wait"] += max(0.0, total - at_work)
+                entry["t_wait"] += max(0.0, total - at_work - moving)
+            # Of a task that it shared with other threads, for those that took longer.
+            entry["t_wait"] += self._at_work.get(worker, 0.0) - account.sums.get("t_total", 0.0)
             known = sum(entry[name] for name in STAGES if name != "t_overhead")
             entry["t_overhead"] = max(0.0, total - known)
             entry["t_total"] = total
@@ -254,9 +290,19 @@ class Ledger:
             "tasks": sorted(self.tasks, key=lambda task: (task["pass"], task["task"])),
             "passes": self.passes,
             "retried": self.retried,
+            "repeated": self.repeated,
             "t_total": time.perf_counter() - self._clock,
             **entries,
         }
+
+
+def _covered(spans: list[tuple[float, float]]) -> float:
+    """Return how long at least one of some spans lasts."""
+    covered, until = 0.0, -math.inf
+    for begin, end in sorted(spans):
+        covered += max(0.0, end - max(begin, until))
+        until = max(until, end)
+    return covered
 
 
 _TASK_STAGES = ("t_open", "t_read", "t_decode", "t_comp", "t_merge")
@@ -297,9 +343,58 @@ def tasks_of(pass_: _trajet.Pass, workers: int, task_frames: int | None) -> list
     return [Task(k, run, pass_.frames_of(*run)) for k, run in enumerate(runs)]
 
 
+def blocks_of(pass_: _trajet.Pass, count: int) -> list[Task]:
+    """Return the tasks of a pass where there are to be `count`, as equal as leaves allow."""
+    n = pass_.n_leaves
+    borders = [n * k // count for k in range(count + 1)]
+    runs = [run for run in pairwise(borders) if run[0] < run[1]]
+    return [Task(k, run, pass_.frames_of(*run)) for k, run in enumerate(runs)]
+
+
+# makes memory for rows of this shape
+MakeRows: TypeAlias = Callable[[tuple[int, int]], NDArray[np.float64]]
+
+
 def plain_rows(shape: tuple[int, int]) -> NDArray[np.float64]:
     """Return memory for rows."""
     return np.zeros(shape)
+
+
+@contextmanager
+def rows_kept_in(path: Path | None) -> Iterator[MakeRows]:
+    """Give what makes rows, in a NumPy file of that name once all is done, or else in memory.
+
+    What stands there is replaced; arrays that were made of it keep what they had.
+
+    Raises
+    ------
+    OutputError
+        If the file has no room.
+    """
+    if path is None:
+        yield plain_rows
+        return
+    output.check(path, (".npy",))
+    own = output.name_beside(path)
+
+    def make(shape: tuple[int, int]) -> NDArray[np.float64]:
+        if 0 in shape:
+            return plain_rows(shape)
+        try:
+            rows = np.lib.format.open_memmap(own, "w+", np.float64, shape)
+            with own.open("r+b") as file:
+                # A write to mapped memory cannot say that the disk is full.
+                os.posix_fallocate(file.fileno(), 0, own.stat().st_size)
+        except OSError as error:
+            raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
+        return np.asarray(rows)
+
+    try:
+        yield make
+        if own.exists():
+            own.replace(path)
+    finally:
+        own.unlink(missing_ok=True)
 
 
 def passes(
@@ -310,7 +405,7 @@ def passes(
     *,
     threads: int,
     make_tasks: Callable[[_trajet.Pass], Sequence[Task]],
-    make_rows: Callable[[tuple[int, int]], NDArray[np.float64]] = plain_rows,
+    make_rows: MakeRows = plain_rows,
 ) -> Iterator[PassRun]:
     """Go through the passes of a plan; each must be done when the next is asked for."""
     outline, n_frames = reader.outline(), n_frames_of(frames)

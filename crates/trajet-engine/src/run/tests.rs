@@ -87,7 +87,7 @@ fn rows_have_the_same_bits_for_any_threads_and_tasks() {
         for frames in [
             Frames::all(1500),
             Frames::Strided { first: 1499, step: -7, count: 200 },
-            Frames::Listed((0..999).map(|k| k * 37 % 1500).collect()),
+            (0..999).map(|k| k * 37 % 1500).collect::<Vec<_>>().into(),
         ] {
             let result = |threads, task_frames| {
                 let pass = plan(request(&made, average), ATOMS).unwrap();

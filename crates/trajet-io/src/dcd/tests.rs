@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use trajet_simd::InstructionSet;
 
 use crate::{
-    Atoms, Error, FrameMeta, Frames, IndexState, OpenOptions, Raw, Reader, Scratch, Serial, Wanted,
-    open,
+    Atoms, Error, Format, FrameMeta, Frames, IndexState, Input, OpenOptions, Plan, Raw, Reader,
+    Scratch, Serial, Snapshot, Wanted, WriteOptions, encoder, open,
 };
 
 /// What is written.
@@ -257,5 +257,17 @@ fn a_changed_marker_is_found() {
         let reader = open(&path, &OpenOptions::default(), &Serial).unwrap();
         let result = read(&*reader, &Frames::all(2), &Atoms::all(5));
         assert!(matches!(result, Err(Error::Corrupt { frame: 1, .. })), "marker at {marker}");
+    }
+}
+
+#[test]
+fn steps_farther_apart_than_any_number_are_not_kept() {
+    let snapshot = Snapshot { n_atoms: 1, positions: Some(vec![[1.0; 3]]), ..Snapshot::default() };
+    for steps in [[-2, i64::MAX], [2, i64::MIN]] {
+        let (first, options) = (Input::Snapshot(&snapshot), WriteOptions::default());
+        let (times, path) = ([0.0, 1.0], std::path::Path::new("far.dcd"));
+        let plan = Plan { path, first, times: &times, steps: &steps, options: &options };
+        let encoder = encoder(Format::Dcd, &plan).unwrap();
+        assert_eq!(encoder.remarks(), ["DCD keeps the times, but not the numbers of the steps"]);
     }
 }

@@ -187,7 +187,7 @@ impl Clock {
             0 | 1 if first_step > 0 => (first_step, begin),
             0 | 1 if begin != 0.0 => (1, begin),
             0 | 1 => (1, 1.0),
-            _ => (steps[1] - first_step, (times[n - 1] - begin) / (n - 1) as f64),
+            _ => (steps[1].saturating_sub(first_step), (times[n - 1] - begin) / (n - 1) as f64),
         };
         let as_stepped = Clock::new(first_step, apart, between);
         // Frames, not steps, are counted where steps and times do not begin together.

@@ -1,0 +1,56 @@
+//! What can be read is written and read again.
+
+use std::path::Path;
+
+use trajet_io::{Error, Format, Input, Plan, Raw, Reader, Scratch, Workspace, WriteOptions};
+
+/// A file that was written.
+pub(crate) struct Written {
+    pub(crate) bytes: Vec<u8>,
+    /// Whether its positions are those of the source in every bit.
+    pub(crate) exact: bool,
+    /// Whether the source is of the same format.
+    pub(crate) own: bool,
+}
+
+/// Writes the first `n` frames; none where one of them cannot be read, or the format cannot hold it.
+pub(crate) fn write(
+    reader: &dyn Reader,
+    n: usize,
+    format: Format,
+    allow_loss: bool,
+) -> Option<Written> {
+    let (mut scratch, mut workspace) = (Scratch::default(), Workspace::default());
+    let raw = (0..n as u64).map(|frame| reader.read_raw(frame, &mut scratch));
+    let raw: Vec<Raw> = raw.collect::<Result<_, _>>().ok()?;
+    let (times, steps) = (&reader.index().times()[..n], &reader.index().steps()[..n]);
+    let input = |k: usize| Input::Raw { raw: &raw[k], time: times[k], step: steps[k] };
+    let options = WriteOptions { allow_loss, ..WriteOptions::default() };
+    let plan = Plan { path: Path::new("output"), first: input(0), times, steps, options: &options };
+    let encoder = held(trajet_io::encoder(format, &plan))?;
+    let mut bytes = encoder.head();
+    for k in 0..n {
+        held(encoder.encode(k as u64, input(k), &mut workspace, &mut bytes))?;
+    }
+    for patch in encoder.patches(n as u64) {
+        bytes[patch.offset as usize..][..patch.bytes.len()].copy_from_slice(&patch.bytes);
+    }
+    let source = raw[0].format();
+    let own = source == Some(format);
+    let exact = match format {
+        // Through nm, from nm.
+        Format::Trr => own || source == Some(Format::Xtc),
+        Format::Xtc => own,
+        Format::Dcd | Format::Ncdf => true,
+    };
+    Some(Written { bytes, exact, own })
+}
+
+/// The error can only be that the format cannot hold something.
+fn held<T>(result: Result<T, Error>) -> Option<T> {
+    match result {
+        Ok(value) => Some(value),
+        Err(Error::CannotHold { .. }) => None,
+        Err(error) => panic!("{error}"),
+    }
+}

@@ -1,0 +1,121 @@
+"""Options that choose where tasks run, and the pool that they stand for."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from trajet.pools.dask import DaskPool, dask_client
+from trajet.pools.local import LocalPool
+from trajet.pools.mpi import MpiPool
+from trajet.pools.pool import Pool
+from trajet.pools.processes import ProcessPool
+
+
+@dataclass(frozen=True)
+class Crew:
+    """What the options say of who works.
+
+    Attributes
+    ----------
+    workers
+        Processes; None for as many as there are cores.
+    threads
+        Of each; None for what the pool takes by itself.
+    scheduler
+        Where Dask's scheduler listens; None for a cluster of this machine's own.
+    """
+
+    workers: int | None
+    threads: int | None
+    scheduler: str | None
+
+
+@contextmanager
+def _local(crew: Crew) -> Iterator[Pool]:
+    yield LocalPool(threads=crew.threads)
+
+
+@contextmanager
+def _processes(crew: Crew) -> Iterator[Pool]:
+    yield ProcessPool(workers=crew.workers, threads=crew.threads or 1)
+
+
+@contextmanager
+def _dask(crew: Crew) -> Iterator[Pool]:
+    with dask_client(crew.scheduler, crew.workers) as client:
+        yield DaskPool(client, threads=crew.threads or 1)
+
+
+@contextmanager
+def _mpi(crew: Crew) -> Iterator[Pool]:
+    yield MpiPool(threads=crew.threads or 1)
+
+
+_POOLS: dict[str, Callable[[Crew], AbstractContextManager[Pool]]] = {
+    "local": _local,
+    "processes": _processes,
+    "dask": _dask,
+    "mpi": _mpi,
+}
+
+
+def _begin(ctx: click.Context, _: click.Parameter, name: str) -> str:
+    """Let the ranks of MPI serve that do not lead, before they look at any other option."""
+    if name == "mpi" and MpiPool().serve():
+        ctx.exit()
+    return name
+
+
+def choice(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options to a command."""
+    options = (
+        click.option(
+            "--pool",
+            type=click.Choice(list(_POOLS)),
+            default="local",
+            show_default=True,
+            is_eager=True,
+            callback=_begin,
+            help="Where to run: threads, processes, a Dask cluster, or the ranks of mpiexec -n N"
+            " trajet ….",
+        ),
+        click.option(
+            "--workers",
+            type=click.IntRange(1, 1024),
+            metavar="N",
+            help="Processes. Default: as many as there are cores.",
+        ),
+        click.option(
+            "--scheduler",
+            metavar="ADDRESS",
+            help="Of a Dask cluster: tcp://host:8786. Default: workers of this machine.",
+        ),
+        click.option(
+            "--threads",
+            type=click.IntRange(1, 1024),
+            metavar="N",
+            help="Threads: all cores by default; of each process or rank 1.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def made(name: str, crew: Crew) -> AbstractContextManager[Pool]:
+    """Return the pool that was chosen, for as long as it is used."""
+    if crew.scheduler is not None and name != "dask":
+        raise click.UsageError("--scheduler goes with --pool dask")
+    if crew.workers is not None:
+        if name == "local":
+            raise click.UsageError(
+                "--workers goes with --pool processes and --pool dask; --threads with any"
+            )
+        if name == "mpi":
+            raise click.UsageError("how many ranks there are is what mpiexec -n says")
+        if crew.scheduler is not None:
+            raise click.UsageError("the scheduler has workers of its own: leave --workers out")
+    return _POOLS[name](crew)

@@ -1,0 +1,141 @@
+"""Who is there, and what all of them are told."""
+
+import logging
+import secrets
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from trajet._trajet import WorkerError
+from trajet.pools.dask.plugins import Member, Record, Recorder, end_run
+from trajet.pools.work import MOST_ATTEMPTS, Brief
+
+# Seconds that a worker may take to answer the first time.
+_PROBE = 2.0
+
+_log = logging.getLogger(__name__)
+
+
+class Crew:
+    """The workers of a cluster, as they come and go."""
+
+    def __init__(self, client: Any, patience: float) -> None:
+        """Wait for a first one, so many seconds.
+
+        Raises
+        ------
+        WorkerError
+            If none comes.
+        """
+        self._client, self._patience = client, patience
+        self._numbers: dict[tuple[str, int], int] = {}
+        # of each worker of Dask, by its address
+        self.threads: dict[str, int] = client.nthreads()
+        if not self.threads:
+            where = client.scheduler.address
+            _log.warning("no worker has come to %s yet: waiting %g s for one", where, patience)
+            with suppress(TimeoutError):
+                client.wait_for_workers(1, timeout=patience)
+            self.threads = client.nthreads()
+        self._seen = time.monotonic()
+        if not self.threads:
+            raise self._nobody()
+        # whether rows come without a detour over the scheduler
+        self.direct: bool = client.direct_to_workers
+        if self.direct is None:
+            self.direct = client.sync(_reaches, client, next(iter(self.threads)))
+
+    def slots(self) -> list[str]:
+        """Return the worker of each thread, which does a task at a time."""
+        return [address for address, n in sorted(self.threads.items()) for _ in range(n)]
+
+    def number(self, address: str, thread: int) -> int:
+        """Return a number for a thread of a worker."""
+        return self._numbers.setdefault((address, thread), len(self._numbers))
+
+    def count(self) -> None:
+        """See who is there.
+
+        Raises
+        ------
+        WorkerError
+            If nobody was there for too long.
+        """
+        self.threads = self._client.nthreads()
+        now = time.monotonic()
+        if self.threads:
+            self._seen = now
+        elif now - self._seen > self._patience:
+            raise self._nobody()
+
+    def _nobody(self) -> WorkerError:
+        return WorkerError(
+            f"no worker came to the scheduler {self._client.scheduler.address} in"
+            f" {self._patience:g} s: start one with `dask worker`, or see why the batch system has"
+            " not started any"
+        )
+
+
+async def _reaches(client: Any, address: str) -> bool:
+    """Return whether a worker can be reached from here; some clusters let in no one."""
+    try:
+        client.rpc.reuse(address, await client.rpc.connect(address, timeout=_PROBE))
+    except OSError:
+        return False
+    return True
+
+
+class Run:
+    """A run, as the scheduler and the workers know it, until it ends."""
+
+    def __init__(self, client: Any) -> None:
+        """Have the scheduler write down what becomes of its tasks."""
+        self._client = client
+        self._name = f"trajet-{secrets.token_hex(6)}"
+        self._passes = 0
+        _register(client, Recorder(self._name, client.id), self._name)
+
+    def tell(self, brief: Brief) -> str:
+        """Tell all workers of a pass, those that come later too; return the name of its tasks."""
+        before = f"{self._name}-{self._passes - 1}" if self._passes else None
+        name = f"{self._name}-{self._passes}"
+        self._passes += 1
+        _register(self._client, Member(brief, name, before), name)
+        return name
+
+    def end(self) -> Record:
+        """Have it forgotten; return what the scheduler wrote down."""
+        record: Record = self._client.run_on_scheduler(end_run, self._name)
+        return record
+
+
+@contextmanager
+def begun(client: Any) -> Iterator[Run]:
+    """Begin a run, which also ends where it fails."""
+    run = Run(client)
+    try:
+        yield run
+    except BaseException:
+        # Else the scheduler has forgotten it with the client.
+        if client.status == "running":
+            with suppress(Exception):
+                run.end()
+        raise
+
+
+def _register(client: Any, plugin: Any, name: str) -> None:
+    """Register a plugin of Dask, also while a worker dies."""
+    for attempt in range(1, MOST_ATTEMPTS + 1):
+        try:
+            client.register_plugin(plugin, name=name)
+            return
+        except ModuleNotFoundError as error:
+            raise WorkerError(
+                f"the scheduler {client.scheduler.address} or a worker of it has no {error.name}:"
+                " install trajet on all machines of the cluster"
+            ) from error
+        except OSError:
+            if attempt == MOST_ATTEMPTS:
+                raise
+            time.sleep(0.5)

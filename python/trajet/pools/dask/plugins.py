@@ -1,0 +1,171 @@
+"""What runs inside of Dask's workers and of its scheduler.
+
+Imported where `distributed` is there, never by `import trajet`.
+"""
+
+import threading
+import time
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import numpy as np
+from distributed import get_worker
+from distributed.diagnostics.plugin import SchedulerPlugin, WorkerPlugin
+from numpy.typing import NDArray
+
+from trajet._trajet import Stop, WorkerError, __version__
+from trajet.pools.work import Brief, Done, Worker
+
+# Changes of tasks' states that are kept of a run: those of about 16,000 tasks.
+MOST_CHANGES = 100_000
+
+# The run and its pass, the task, and which of its copies: 0 for the first.
+Key = tuple[str, int, int]
+
+
+class Answer(NamedTuple):
+    """What a worker returns of a task, and where it ran."""
+
+    rows: NDArray[np.float64]
+    done: Done
+    address: str
+    thread: int
+
+
+class Member(WorkerPlugin):  # type: ignore[misc]
+    """Holds what a worker is told once a pass; Dask gives it to workers that come later as well."""
+
+    def __init__(self, brief: Brief, name: str, before: str | None) -> None:
+        self.name = name
+        self._brief = brief
+        self._before = before
+        self._version = __version__
+
+    def setup(self, worker: Any) -> None:
+        """Begin the pass in a worker; files that the pass before holds open stay open."""
+        if self._version != __version__:
+            raise WorkerError(
+                f"the worker {worker.address} has trajet {__version__}, and this process"
+                f" {self._version}: install the same on all machines"
+            )
+        before = worker.plugins.get(self._before)
+        self._worker = worker
+        self._stops: dict[Key, Stop] = {}
+        self.at_work = Worker(self._brief, before and before.at_work)
+
+    def teardown(self, worker: Any) -> None:
+        """End what is still read."""
+        for stop in self._stops.values():
+            stop.set()
+
+    def transition(self, key: Any, start: str, finish: str, **_: Any) -> None:
+        """Say when a task begins; end the reading of one that is wanted no more."""
+        if not (isinstance(key, tuple) and key[0] == self.name):
+            return
+        if finish == "executing":
+            self._stops[key] = Stop()
+            begun = {"key": list(key), "worker": self._worker.address}
+            self._worker.log_event(self.name, begun)
+        elif start == "executing":
+            self._stops.pop(key).set()
+
+    def stop(self, key: Key) -> Stop | None:
+        """Return what ends a task, or nothing where it was ended already."""
+        return self._stops.get(key)
+
+
+def do(name: str, row_width: int, what: bytes, n_frames: int) -> Answer | None:
+    """Do a task in a worker; nothing comes of one that is wanted no more."""
+    worker = get_worker()
+    key = worker.get_current_task()
+    member = worker.plugins.get(name)
+    if member is None:
+        raise WorkerError(f"the worker {worker.address} was not told of the run of {key}")
+    stop = member.stop(key)
+    if stop is None:
+        return None
+    rows = np.zeros((n_frames, row_width))
+    try:
+        done = member.at_work.do(what, rows, stop)
+    except KeyboardInterrupt:
+        # How the engine says that it was stopped; it would end Dask's worker.
+        return None
+    return Answer(rows, done, worker.address, threading.get_ident())
+
+
+class Change(NamedTuple):
+    """A change of a task's state."""
+
+    time: float
+    # pass, task, copy
+    key: tuple[int, int, int]
+    start: str
+    finish: str
+    worker: str | None
+
+
+class Record(NamedTuple):
+    """What the scheduler has seen of a run."""
+
+    # up to MOST_CHANGES
+    changes: list[Change]
+    left_out: int
+    # by the scheduler's clock: when a task was given to a worker and when its result was there
+    spans: dict[tuple[int, int, int], tuple[float, float]]
+
+
+class Recorder(SchedulerPlugin):  # type: ignore[misc]
+    """Writes down every change of the state of a run's tasks."""
+
+    def __init__(self, run: str, client: str) -> None:
+        self.name = run
+        self._client = client
+        self.record = Record([], 0, {})
+        self._given: dict[tuple[int, int, int], float] = {}
+
+    def start(self, scheduler: Any) -> None:
+        """Know the scheduler."""
+        self._scheduler = scheduler
+
+    def transition(self, key: Any, start: str, finish: str, *_: Any, **__: Any) -> None:
+        """Write down a change."""
+        if not (isinstance(key, tuple) and str(key[0]).startswith(self.name)):
+            return
+        now = time.time()
+        name, task, copy = key
+        place = (int(name.removeprefix(f"{self.name}-")), task, copy)
+        if finish == "processing":
+            self._given[place] = now
+        elif finish == "memory":
+            self.record.spans[place] = (self._given.get(place, now), now)
+        changes, left_out, _spans = self.record
+        if len(changes) < MOST_CHANGES:
+            state = self._scheduler.tasks.get(key)
+            worker = state and state.processing_on
+            changes.append(Change(now, place, start, finish, worker and worker.address))
+        else:
+            self.record = self.record._replace(left_out=left_out + 1)
+
+    def remove_client(self, scheduler: Any, client: str) -> None:
+        """Leave nothing behind where the process that asked is gone."""
+        if client == self._client:
+            self.end(scheduler)
+
+    def end(self, scheduler: Any) -> None:
+        """Have the run forgotten, here and by the workers; nobody waits for them."""
+        scheduler.remove_plugin(name=self.name)
+        for name in [name for name in scheduler.worker_plugins if name.startswith(self.name)]:
+            scheduler.loop.add_callback(_forget, scheduler, name)
+
+
+async def _forget(scheduler: Any, name: str) -> None:
+    # A worker that just died has nothing to forget.
+    with suppress(OSError):
+        await scheduler.unregister_worker_plugin(None, name)
+
+
+def end_run(run: str, dask_scheduler: Any) -> Record:
+    """End a run, on the scheduler; return what was written down."""
+    recorder: Recorder = dask_scheduler.plugins[run]
+    recorder.end(dask_scheduler)
+    return recorder.record

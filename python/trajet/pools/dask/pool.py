@@ -1,0 +1,190 @@
+"""The pool as users see it."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet._trajet import Pass, Reader, WorkerError
+from trajet.pools.dask.cluster import distributed
+from trajet.pools.pool import Frames, Plan, Progress, check_counts, n_frames_of
+from trajet.pools.work import (
+    Ledger,
+    MakeRows,
+    Task,
+    blocks_of,
+    passes,
+    rows_kept_in,
+    tasks_of,
+)
+
+if TYPE_CHECKING:
+    from trajet.pools.dask.plugins import Record
+
+Scheduling = Literal["dynamic", "static"]
+
+
+@dataclass(frozen=True)
+class DaskPool:
+    """Workers of a Dask cluster: on this machine, by the address of a scheduler, or on SLURM.
+
+    Workers read the files of the trajectory themselves, by the absolute paths that they have here.
+
+    Attributes
+    ----------
+    client
+        A `distributed.Client`. Workers that have not come yet are waited for, and those that come
+        during a run take part in it.
+    threads
+        Threads of each task. A worker of Dask that has several threads does as many tasks at once.
+    task_frames
+        Frames of a task, rounded up to whole leaves; None for a size that keeps all workers busy.
+        It changes no bit of a result.
+    scheduling
+        "dynamic": Dask's scheduler hands out tasks as workers come free, and one that straggles is
+        done by an idle worker as well. "static": one block of neighbouring frames for each thread
+        of Dask's workers.
+    oversubscription
+        Tasks for each thread of Dask's workers, instead of `task_frames`.
+    rows_in
+        A file (`.npy`) that the rows of a result go to, where memory has no room for them. What
+        stands there is replaced.
+    wait_for_workers
+        Seconds that a run waits for a first worker.
+
+    Raises
+    ------
+    ValueError
+        If a number is below one, a scheduling is unknown, or the client is an asynchronous one.
+    MissingPackageError
+        When it runs, if distributed is not installed.
+    WorkerError
+        When it runs, if no worker comes, if workers die again and again over a task, or if the
+        scheduler cannot be reached.
+    """
+
+    client: Any
+    _: KW_ONLY
+    threads: int = 1
+    task_frames: int | None = None
+    scheduling: Scheduling = "dynamic"
+    oversubscription: int | None = None
+    rows_in: str | os.PathLike[str] | None = None
+    wait_for_workers: float = 60.0
+
+    def __post_init__(self) -> None:
+        """Refuse what means nothing."""
+        check_counts(
+            threads=self.threads,
+            task_frames=self.task_frames,
+            oversubscription=self.oversubscription,
+        )
+        if self.scheduling not in get_args(Scheduling):
+            known = " or ".join(get_args(Scheduling))
+            raise ValueError(f"scheduling must be {known}, not {self.scheduling}")
+        if self.task_frames is not None and self.oversubscription is not None:
+            raise ValueError("task_frames and oversubscription both say how large tasks are")
+        if self.client.asynchronous:
+            raise ValueError("the client is asynchronous: make one without that option")
+
+    def run(
+        self,
+        reader: Reader,
+        plan: Plan,
+        frames: Frames,
+        *,
+        progress: Progress | None = None,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
+        """Run a plan; see `trajet.pools.pool.Pool.run`."""
+        kept = None if self.rows_in is None else Path(self.rows_in)
+        with rows_kept_in(kept) as make_rows:
+            return self._run(reader, plan, frames, make_rows, progress)
+
+    def _run(
+        self,
+        reader: Reader,
+        plan: Plan,
+        frames: Frames,
+        make_rows: MakeRows,
+        progress: Progress | None,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
+        module = distributed()
+        from trajet.pools.dask.crew import Crew, begun
+        from trajet.pools.dask.leader import Leader
+
+        client, ledger = self.client, Ledger()
+        if client.status != "running":
+            raise WorkerError(f"the client of Dask is {client.status}: make a new one")
+        scheduler = client.scheduler.address
+        repeated: list[dict[str, Any]] = []
+        crew = Crew(client, self.wait_for_workers)
+        try:
+            with begun(client) as run:
+                going = passes(
+                    reader,
+                    plan,
+                    frames,
+                    ledger,
+                    threads=self.threads,
+                    make_tasks=lambda pass_: self._tasks(pass_, len(crew.slots())),
+                    make_rows=make_rows,
+                )
+                for part in going:
+                    name = run.tell(part.brief)
+                    pins = self._pins(part.tasks, crew.slots())
+                    leader = Leader(client, crew, name, part, ledger, pins)
+                    leader.do(ledger.passes * n_frames_of(frames), progress)
+                    repeated += leader.repeated
+                record = run.end()
+        except module.comm.CommClosedError as error:
+            raise WorkerError(f"the scheduler {scheduler} cannot be reached: {error}") from error
+        report = ledger.report(
+            pool="dask",
+            threads_per_task=self.threads,
+            scheduler=scheduler,
+            scheduling=self.scheduling,
+            versions={"distributed": module.__version__},
+            repeated=repeated,
+            transitions=_transitions(ledger, record),
+            transitions_left_out=record.left_out,
+        )
+        return part.rows, part.states.whole(), report
+
+    def _tasks(self, pass_: Pass, slots: int) -> Sequence[Task]:
+        """Divide a pass."""
+        per_slot = self.oversubscription
+        if self.scheduling == "static" and self.task_frames is None:
+            per_slot = per_slot or 1
+        if per_slot is None:
+            return tasks_of(pass_, slots, self.task_frames)
+        return blocks_of(pass_, slots * per_slot)
+
+    def _pins(self, tasks: Sequence[Task], slots: list[str]) -> dict[int, str]:
+        """Return whom a task is for, where that is not the scheduler's choice."""
+        if self.scheduling == "dynamic":
+            return {}
+        return {task.number: slots[k * len(slots) // len(tasks)] for k, task in enumerate(tasks)}
+
+
+def _transitions(ledger: Ledger, record: "Record") -> list[dict[str, Any]]:
+    """Return every change of a task's state; tell tasks how long the scheduler took for them."""
+    for task in ledger.tasks:
+        begin, end = record.spans[task["pass"], task["task"], task["copy"]]
+        task["t_scheduler"] = end - begin
+        task["t_waiting"] = task["t_scheduler"] - (task["t_end"] - task["t_begin"])
+    return [
+        {
+            "time": change.time - ledger.begin,
+            "pass": change.key[0],
+            "task": change.key[1],
+            "copy": change.key[2],
+            "start": change.start,
+            "finish": change.finish,
+            "address": change.worker,
+        }
+        for change in record.changes
+    ]

@@ -1,0 +1,274 @@
+"""Rows and states to rank 0: together at the end, one-sided as tasks are done, by memory or a file.
+
+**Invariant:** one transfer has fewer than 2^31 items, and on rank 0 there is no second copy of all
+rows.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import _trajet
+from trajet.pools.mpi.link import MOST_BYTES, Link
+from trajet.pools.work import Task
+
+# Bytes that are gathered at a time, as far as single tasks are not larger.
+_AT_ONCE = 2**26
+# Numbers of one transfer.
+_MOST = MOST_BYTES // 8
+# Rows that are under way, in tasks.
+_UNDER_WAY = 2
+_TAG = 1
+
+
+class Rows(Protocol):
+    """The way of the rows to rank 0."""
+
+    def put(self, task: Task, rows: NDArray[np.float64]) -> None:
+        """Take the rows of a task that this rank has done."""
+        ...
+
+    def settle(self) -> None:
+        """See that what was put has arrived, as far as this rank can."""
+        ...
+
+    def collect(self, winners: NDArray[np.int64] | None) -> None:
+        """Bring the rest; rank 0 knows the `winners`: which rank has done each task."""
+        ...
+
+    def close(self) -> None:
+        """Give back what is held. All ranks do so together."""
+        ...
+
+
+class Collected:
+    """Rows stay where they are computed and are gathered when all are done."""
+
+    def __init__(
+        self, link: Link, tasks: Sequence[Task], rows: NDArray[np.float64] | None, width: int
+    ) -> None:
+        self._link, self._tasks, self._rows, self._width = link, tasks, rows, width
+        self._held: dict[int, NDArray[np.float64]] = {}
+
+    def put(self, task: Task, rows: NDArray[np.float64]) -> None:
+        """Keep them."""
+        self._held[task.number] = rows
+
+    def settle(self) -> None:
+        """Do nothing."""
+
+    def collect(self, winners: NDArray[np.int64] | None) -> None:
+        """Gather, some tasks at a time."""
+        width = self._width
+        # So that counts are those of rows.
+        kind = self._link.mpi.DOUBLE.Create_contiguous(width).Commit()
+        for batch in _batches(self._tasks, 8 * width):
+            held = [self._held.pop(task.number) for task in batch if task.number in self._held]
+            mine = held[0] if len(held) == 1 else np.concatenate([np.empty((0, width)), *held])
+            if winners is None or self._rows is None:
+                self._link.comm.Gatherv([mine, len(mine), kind], None, 0)
+            else:
+                self._receive(mine, batch, winners, kind)
+        kind.Free()
+
+    def _receive(
+        self,
+        mine: NDArray[np.float64],
+        batch: Sequence[Task],
+        winners: NDArray[np.int64],
+        kind: Any,
+    ) -> None:
+        """Gather a batch on rank 0."""
+        assert self._rows is not None
+        by_rank: list[list[Task]] = [[] for _ in range(self._link.size)]
+        for task in batch:
+            by_rank[winners[task.number]].append(task)
+        counts = [sum(task.n_frames for task in tasks) for tasks in by_rank]
+        first, end = batch[0].frames[0], batch[-1].frames[1]
+        there = self._rows[first:end]
+        # Tasks of one rank that are neighbours arrive where they belong.
+        if all(neighbours(tasks) for tasks in by_rank):
+            places = [tasks[0].frames[0] - first if tasks else 0 for tasks in by_rank]
+            self._link.comm.Gatherv([mine, len(mine), kind], [there, (counts, places), kind], 0)
+            return
+        mixed = np.empty_like(there)
+        places = [0, *np.cumsum(counts)[:-1].tolist()]
+        self._link.comm.Gatherv([mine, len(mine), kind], [mixed, (counts, places), kind], 0)
+        at = 0
+        for tasks in by_rank:
+            for task in tasks:
+                self._rows[slice(*task.frames)] = mixed[at : at + task.n_frames]
+                at += task.n_frames
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class Put:
+    """Rows are put into the memory of rank 0, each task's as it is done."""
+
+    def __init__(self, link: Link, rows: NDArray[np.float64] | None) -> None:
+        self._link = link
+        self._window = link.mpi.Win.Create(rows, 8, comm=link.comm)
+        self._window.Lock_all()
+        self._under_way: list[list[Any]] = []
+        # What is sent must stay until it is gone.
+        self._held: list[NDArray[np.float64]] = []
+
+    def put(self, task: Task, rows: NDArray[np.float64]) -> None:
+        """Send them, while the next task is computed."""
+        width = rows.shape[1]
+        numbers, first = rows.reshape(-1), task.frames[0] * width
+        kind, requests = self._link.mpi.DOUBLE, []
+        for at in range(0, len(numbers), _MOST):
+            piece = numbers[at : at + _MOST]
+            place = (first + at, len(piece), kind)
+            requests.append(self._window.Rput([piece, kind], 0, place))
+        self._under_way.append(requests)
+        self._held.append(rows)
+        while len(self._under_way) > _UNDER_WAY:
+            self._end_first()
+
+    def _end_first(self) -> None:
+        for request in self._under_way.pop(0):
+            self._link.wait(request)
+        self._held.pop(0)
+
+    def settle(self) -> None:
+        """Wait until rank 0 has them."""
+        while self._under_way:
+            self._end_first()
+        self._window.Flush(0)
+
+    def collect(self, winners: NDArray[np.int64] | None) -> None:
+        """Do nothing more: they are there."""
+        self._window.Sync()
+
+    def close(self) -> None:
+        """Free the window."""
+        self._window.Unlock_all()
+        self._window.Free()
+
+
+class Shared:
+    """Rows are written to memory, or a mapped file, that all ranks of the machine see."""
+
+    def __init__(self, path: Path, shape: tuple[int, int]) -> None:
+        self._rows = np.memmap(path, np.float64, "r+", shape=shape)
+
+    def put(self, task: Task, rows: NDArray[np.float64]) -> None:
+        """Copy them."""
+        self._rows[slice(*task.frames)] = rows
+
+    def settle(self) -> None:
+        """Do nothing: a copy is there at once."""
+
+    def collect(self, winners: NDArray[np.int64] | None) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Let the memory go."""
+        del self._rows
+
+
+class Written:
+    """Rows are written to a file by MPI-IO, each task's as it is done."""
+
+    def __init__(self, link: Link, path: Path, offset: int) -> None:
+        self._link, self._offset = link, offset
+        self._file = link.mpi.File.Open(link.comm, str(path), link.mpi.MODE_WRONLY)
+
+    def put(self, task: Task, rows: NDArray[np.float64]) -> None:
+        """Write them."""
+        numbers, first = rows.reshape(-1), task.frames[0] * rows.shape[1]
+        for at in range(0, len(numbers), _MOST):
+            piece = numbers[at : at + _MOST]
+            self._file.Write_at(self._offset + 8 * (first + at), [piece, self._link.mpi.DOUBLE])
+
+    def settle(self) -> None:
+        """See that others can read them."""
+        self._file.Sync()
+
+    def collect(self, winners: NDArray[np.int64] | None) -> None:
+        """Do nothing more."""
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.Close()
+
+
+def neighbours(tasks: Sequence[Task]) -> bool:
+    """Return whether each task follows on the one before."""
+    return all(a.number + 1 == b.number for a, b in pairwise(tasks))
+
+
+def _batches(tasks: Sequence[Task], row_bytes: int) -> list[list[Task]]:
+    """Return runs of tasks whose rows go together."""
+    batches: list[list[Task]] = []
+    room = 0
+    for task in tasks:
+        size = row_bytes * task.n_frames
+        if not batches or room < size:
+            batches.append([])
+            room = _AT_ONCE
+        batches[-1].append(task)
+        room -= size
+    return batches
+
+
+def merge_along_tree(link: Link, states: _trajet.States) -> None:
+    """Bring the states of all ranks to rank 0; each is merged on its way with its neighbours'.
+
+    So rank 0 gets a few states, not some of every rank.
+    """
+    step = 1
+    while step < link.size:
+        if link.rank & step:
+            _send(link, states.subtrees(), link.rank - step)
+            return
+        if link.rank + step < link.size:
+            states.add(_receive(link, link.rank + step))
+        step *= 2
+
+
+def _send(link: Link, numbers: NDArray[np.float64], rank: int) -> None:
+    link.comm.Send(np.array([len(numbers)], np.int64), rank, _TAG)
+    for at in range(0, len(numbers), _MOST):
+        link.comm.Send(numbers[at : at + _MOST], rank, _TAG)
+
+
+def _receive(link: Link, rank: int) -> NDArray[np.float64]:
+    count = np.empty(1, np.int64)
+    link.comm.Recv(count, rank, _TAG)
+    numbers = np.empty(count[0])
+    for at in range(0, len(numbers), _MOST):
+        link.comm.Recv(numbers[at : at + _MOST], rank, _TAG)
+    return numbers
+
+
+def put_states(link: Link, states: _trajet.States) -> None:
+    """Bring the states of all ranks to rank 0, each put where those of the ranks before it end."""
+    mine = states.subtrees() if link.rank else np.empty(0)
+    count, before, total = (
+        np.array([len(mine)], np.int64),
+        np.zeros(1, np.int64),
+        np.empty(1, np.int64),
+    )
+    link.comm.Exscan(count, before, link.mpi.SUM)
+    link.comm.Allreduce(count, total, link.mpi.SUM)
+    size = int(total[0]) if link.rank == 0 else 0
+    window = link.mpi.Win.Allocate(8 * size, 8, comm=link.comm)
+    window.Fence()
+    first = int(before[0]) if link.rank else 0
+    for at in range(0, len(mine), _MOST):
+        piece = mine[at : at + _MOST]
+        place = (first + at, len(piece), link.mpi.DOUBLE)
+        window.Put([piece, link.mpi.DOUBLE], 0, place)
+    window.Fence()
+    if size:
+        states.add(np.frombuffer(window.tomemory(), np.float64).copy())
+    window.Free()

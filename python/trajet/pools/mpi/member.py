@@ -1,0 +1,374 @@
+"""What each rank does of a pass, rank 0 included."""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import _trajet
+from trajet.pools.mpi import gathering
+from trajet.pools.mpi.board import Board
+from trajet.pools.mpi.link import Link
+from trajet.pools.work import (
+    COUNTS,
+    MOST_ATTEMPTS,
+    STAGES,
+    Brief,
+    Done,
+    PassRun,
+    Task,
+    Worker,
+    is_passing,
+    tasks_of,
+)
+
+# Seconds between two looks at MPI while this rank computes: others wait so long for rank 0.
+_LOOK_LEADER = 1e-3
+_LOOK = 1e-2
+_SHOW = 0.1
+
+
+@dataclass(frozen=True)
+class Told:
+    """What all ranks are told of a pass.
+
+    Attributes
+    ----------
+    brief
+        What workers know; None in later passes, which differ by their states.
+    states
+        What the passes before yielded.
+    task_frames
+        Frames of a task.
+    dynamic
+        Whether tasks are taken as ranks come free.
+    way
+        How rows go: its name, a path, and where in that file they begin.
+    ends
+        Where the descriptions of the tasks end.
+    """
+
+    brief: Brief | None
+    states: tuple[NDArray[np.float64], ...]
+    task_frames: int | None
+    dynamic: bool
+    way: tuple[str, Path, int]
+    ends: NDArray[np.int64]
+
+    def brief_after(self, first: Brief) -> Brief:
+        """Return the brief of this pass."""
+        return replace(first, states=self.states)
+
+
+@dataclass(frozen=True)
+class Lead:
+    """What rank 0 has besides.
+
+    Attributes
+    ----------
+    part
+        The pass.
+    texts
+        What is to be known of each task.
+    show
+        Called with the frames that are done.
+    ready
+        Called when all ranks have found where rows go.
+    """
+
+    part: PassRun
+    texts: Sequence[bytes]
+    show: Callable[[int], None]
+    ready: Callable[[], None]
+
+
+@dataclass
+class Record:
+    """What a rank has done in a pass.
+
+    Attributes
+    ----------
+    host, process
+        Where it runs.
+    zero
+        Its clock (`time.time`) when all ranks began.
+    done
+        Tasks that count, with what the engine reports.
+    retried
+        Tasks that were tried again, and why.
+    again
+        Tasks that were late elsewhere, and whether this rank was first.
+    seconds
+        Stages beside those of tasks, and `t_total`; since the run began.
+    """
+
+    host: str
+    process: int
+    zero: float
+    done: list[tuple[int, Done]] = field(default_factory=list)
+    retried: list[tuple[int, str]] = field(default_factory=list)
+    again: list[tuple[int, bool]] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def by_clock_of(self, other: "Record", done: Done) -> Done:
+        """Return what was done with the times of another rank's clock."""
+        shift = other.zero - self.zero
+        return replace(done, begin=done.begin + shift, end=done.end + shift)
+
+
+class Member:
+    """A rank that takes part in a run."""
+
+    def __init__(self, link: Link, threads: int) -> None:
+        self._link, self._threads = link, threads
+        self._begin = time.perf_counter()
+        self._seconds = dict.fromkeys(("t_wait", "t_comm", "t_merge"), 0.0)
+        # MPI is called by this thread alone, while another computes.
+        self._computing = ThreadPoolExecutor(1)
+
+    def __enter__(self) -> Self:
+        """Take part."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End the thread."""
+        self._computing.shutdown()
+
+    @contextmanager
+    def clock(self, stage: str) -> Iterator[None]:
+        """Count the seconds of a stage."""
+        begin = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._seconds[stage] += time.perf_counter() - begin
+
+    def take_part(
+        self, told: Told, worker: Worker, lead: Lead | None = None
+    ) -> tuple[list[Record], BaseException | None]:
+        """Do a pass with all ranks.
+
+        Returns
+        -------
+        list of Record
+            Of each rank, on rank 0.
+        BaseException or None
+            Why the pass has failed, the same on all ranks.
+        """
+        with self._link.together():
+            return self._take_part(told, worker, lead)
+
+    def _take_part(
+        self, told: Told, worker: Worker, lead: Lead | None
+    ) -> tuple[list[Record], BaseException | None]:
+        link, pass_ = self._link, worker.pass_
+        tasks = tasks_of(pass_, link.size, told.task_frames)
+        with self.clock("t_comm"):
+            way = _way(link, told, tasks, worker, lead)
+            board = Board(link, tasks, told.ends, lead.texts if lead is not None else [])
+            if lead is not None:
+                lead.ready()
+        record = Record(link.host, os.getpid(), time.time())
+        states = _trajet.States(pass_) if lead is None else lead.part.states
+        turn = _Turn(self, board, way, worker, tasks, states, record, lead)
+        place, error = turn.run(dynamic=told.dynamic)
+        with self.clock("t_comm"):
+            if way is not None:
+                way.settle()
+        with self.clock("t_wait"):
+            found = link.agree(place, error)
+        with self.clock("t_comm"):
+            if found is None:
+                winners = board.claims() if link.rank == 0 else None
+                if way is not None:
+                    way.collect(winners)
+                if told.way[0] == "one-sided":
+                    gathering.put_states(link, states)
+                else:
+                    gathering.merge_along_tree(link, states)
+            if way is not None:
+                way.close()
+            board.close()
+        if lead is not None and found is None:
+            lead.show(worker.brief.n_frames)
+        record.seconds = {**self._seconds, "t_total": time.perf_counter() - self._begin}
+        return link.gather_objects(record), found
+
+    def compute(
+        self, worker: Worker, text: bytes, rows: NDArray[np.float64], look: Callable[[], bool]
+    ) -> tuple[Done | None, BaseException | None]:
+        """Do a task on the other thread; it is given up where `look` says so (no error then)."""
+        stop = _trajet.Stop()
+        future = self._computing.submit(worker.do, text, rows, stop)
+        every = _LOOK if self._link.rank else _LOOK_LEADER
+        try:
+            while True:
+                try:
+                    error = future.exception(timeout=every)
+                    break
+                except TimeoutError:
+                    self._link.progress()
+                    if look():
+                        stop.set()
+        except BaseException:
+            # Ctrl-C.
+            stop.set()
+            raise
+        if error is None:
+            return future.result(), None
+        return None, None if stop.is_set else error
+
+    def wait(self, seconds: float) -> None:
+        """Count what yielded nothing."""
+        self._seconds["t_wait"] += max(0.0, seconds)
+
+    @property
+    def threads(self) -> int:
+        """Threads that compute."""
+        return self._threads
+
+    @property
+    def rank(self) -> int:
+        """The number of this rank."""
+        return self._link.rank
+
+
+@dataclass
+class _Turn:
+    """The tasks of a rank in a pass."""
+
+    member: Member
+    board: Board
+    way: gathering.Rows | None
+    worker: Worker
+    tasks: Sequence[Task]
+    states: _trajet.States
+    record: Record
+    lead: Lead | None
+    shown: float = 0.0
+
+    def run(self, *, dynamic: bool) -> tuple[int | None, BaseException | None]:
+        """Do tasks until there are none; return the one that failed, and why."""
+        for own in self._own(dynamic=dynamic):
+            error = self._do(own, again=False)
+            if error is not None:
+                return own, error
+        while dynamic:
+            with self.member.clock("t_wait"):
+                late = self.board.late()
+            if late is None:
+                break
+            # Only its owner says what is wrong with a task.
+            self._do(late, again=True)
+        return None, None
+
+    def _own(self, *, dynamic: bool) -> Iterator[int]:
+        if not dynamic:
+            for number in self.board.mine():
+                if self.board.failed:
+                    return
+                yield number
+            return
+        while True:
+            with self.member.clock("t_comm"):
+                taken = self.board.next()
+                if taken is not None:
+                    self.board.begin(taken)
+            if taken is None:
+                return
+            yield taken
+
+    def _do(self, number: int, *, again: bool) -> BaseException | None:
+        """Do a task, several times where its storage fails."""
+        task, member, width = self.tasks[number], self.member, self.worker.pass_.row_width
+        with member.clock("t_comm"):
+            text = self.board.text(number)
+        begin = time.perf_counter()
+        rows = np.empty((task.n_frames, width))
+        for attempt in range(1, MOST_ATTEMPTS + 1):
+            done, error = member.compute(self.worker, text, rows, lambda: self._look(number))
+            if error is None or not is_passing(error) or attempt == MOST_ATTEMPTS:
+                break
+            self.record.retried.append((number, str(error)))
+        spent = time.perf_counter() - begin
+        if error is not None and not again:
+            return self._failed(task, error)
+        with member.clock("t_comm"):
+            won = done is not None and self.board.claim(number, spent)
+        if again:
+            self.record.again.append((number, won))
+        # What somebody else was first to do was waiting, as is what passes between two threads.
+        member.wait(spent if done is None or not won else spent - (done.end - done.begin))
+        if done is None or not won:
+            return None
+        try:
+            with member.clock("t_merge"):
+                self.states.add(done.states)
+        except Exception as error:
+            # A reducer of the user's own.
+            return self._failed(task, error)
+        if self.way is not None:
+            with member.clock("t_comm"):
+                self.way.put(task, rows)
+        self.record.done.append((number, _told_of(done, member.threads)))
+        return None
+
+    def _failed(self, task: Task, error: BaseException) -> BaseException:
+        """Have all ranks end, and say where this one was."""
+        self.board.fail()
+        first, end = task.frames
+        where = f"on rank {self.member.rank} ({self.record.host})"
+        error.add_note(f"{where}, in the task of frames {first} to {end - 1}")
+        return error
+
+    def _look(self, number: int) -> bool:
+        now = time.perf_counter()
+        if self.lead is not None and now - self.shown > _SHOW:
+            self.shown = now
+            self.lead.show(self.board.frames_done())
+        return self.board.to_be_given_up(number)
+
+
+def _told_of(done: Done, threads: int) -> Done:
+    """Return what is told of a task: without its states, with an entry for each thread."""
+    span, said = done.end - done.begin, done.report["workers"]
+    for worker in said[1:]:
+        # The first has opened the files meanwhile, or ended last.
+        worker["t_wait"] += max(0.0, span - sum(worker[stage] for stage in STAGES))
+    none = dict.fromkeys((*COUNTS, *STAGES, "tasks", "t_total"), 0)
+    idle = [{**none, "t_wait": span, "t_total": span} for _ in range(threads - len(said))]
+    return replace(done, states=np.empty(0), report={"workers": [*said, *idle]})
+
+
+def _way(
+    link: Link,
+    told: Told,
+    tasks: Sequence[Task],
+    worker: Worker,
+    lead: Lead | None,
+) -> gathering.Rows | None:
+    """Return the way of the rows; none where there are none."""
+    name, path, offset = told.way
+    rows, width = None if lead is None else lead.part.rows, worker.pass_.row_width
+    if name == "shared":
+        return gathering.Shared(path, (worker.brief.n_frames, width))
+    if name == "one-sided":
+        return gathering.Put(link, rows)
+    if name == "collective":
+        return gathering.Collected(link, tasks, rows, width)
+    if name == "file":
+        return gathering.Written(link, path, offset)
+    return None

@@ -1,0 +1,388 @@
+"""The pool: what is told, who takes part, and what the report says."""
+
+import os
+import pickle
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import output
+from trajet._trajet import Reader, WorkerError
+from trajet.pools.elsewhere import Elsewhere
+from trajet.pools.mpi.link import Link, Word, library, link_of, pickled
+from trajet.pools.mpi.member import Lead, Member, Record, Told
+from trajet.pools.pool import Frames, Plan, Progress, check_counts, n_frames_of
+from trajet.pools.shared import folder_in, in_memory, shared_rows
+from trajet.pools.work import Ledger, Task, Worker, passes, tasks_of
+
+Scheduling = Literal["dynamic", "static"]
+Gathering = Literal["shared", "one-sided", "collective"]
+# Tasks of a rank where they are handed out: enough to even out slow ones.
+_TASKS_PER_RANK = 16
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class MpiPool:
+    """Ranks of MPI: every rank runs the same script, and makes this pool.
+
+    Rank 0 leads: it alone opens, selects and has the results. On the other ranks analyses look at
+    none of their arguments, take part, and return an object that is false. With
+    `open(..., pool=pool)` the others do not open the trajectory either.
+
+    An error of an analysis is raised on every rank. One that a single rank has ends all: this sets
+    `sys.excepthook`.
+
+    Attributes
+    ----------
+    comm
+        The communicator; None for all ranks.
+    threads
+        Threads of each rank.
+    task_frames
+        Frames of a task, rounded up to whole leaves.
+    tasks_per_rank
+        Instead: tasks that there are for each rank; None for 16, or 1 where scheduling is static.
+        Neither changes a bit of a result.
+    scheduling
+        "dynamic": a rank that has done its own part takes tasks of others, and does again what
+        takes too long elsewhere. "static": every rank does its own part.
+    gathering
+        How rows come to rank 0: "collective" at the end, "one-sided" as tasks are done, "shared":
+        by memory, where all ranks are on one machine. None for shared where that can be, else
+        collective.
+    rows_in
+        A `.npy` file that takes the rows instead of memory; each rank writes its own. The values of
+        the result are then mapped from it.
+
+    Raises
+    ------
+    ValueError
+        If a number is below one, or a name is not one of these.
+    MissingPackageError
+        If mpi4py is not installed or finds no MPI.
+
+    Examples
+    --------
+    >>> pool = tj.MpiPool()  # doctest: +SKIP
+    >>> traj = tj.open("adk.psf", "adk.xtc", pool=pool)  # doctest: +SKIP
+    >>> result = tj.rmsd(traj.select("name CA"), pool=pool)  # doctest: +SKIP
+    >>> if result:  # doctest: +SKIP
+    ...     result.save("rmsd.npz")
+    """
+
+    comm: Any = None
+    _: KW_ONLY
+    threads: int = 1
+    task_frames: int | None = None
+    tasks_per_rank: int | None = None
+    scheduling: Scheduling = "dynamic"
+    gathering: Gathering | None = None
+    rows_in: str | os.PathLike[str] | None = None
+    _link: Link = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Refuse what means nothing, and find the other ranks."""
+        check_counts(
+            threads=self.threads, task_frames=self.task_frames, tasks_per_rank=self.tasks_per_rank
+        )
+        if self.task_frames is not None and self.tasks_per_rank is not None:
+            raise ValueError("give task_frames or tasks_per_rank, not both")
+        _check_one_of("scheduling", self.scheduling, get_args(Scheduling))
+        _check_one_of("gathering", self.gathering, (None, *get_args(Gathering)))
+        if self.rows_in is not None and self.gathering is not None:
+            raise ValueError("rows go to a file (rows_in) or to rank 0 (gathering), not both")
+        object.__setattr__(self, "_link", link_of(self.comm))
+        if self.gathering == "shared" and self._link.on_node < self._link.size:
+            raise ValueError("gathering='shared' needs all ranks on one machine")
+
+    @property
+    def rank(self) -> int:
+        """The number of this rank."""
+        return self._link.rank
+
+    @property
+    def size(self) -> int:
+        """How many ranks there are."""
+        return self._link.size
+
+    def lead(self, what: str, work: Callable[[], _T]) -> _T | Elsewhere:
+        """Do `work` on rank 0; on the others, take part and return what stands for its result.
+
+        Raises
+        ------
+        BaseException
+            On every rank, what rank 0 raised before the others were needed.
+        """
+        if self._link.rank:
+            self.follow()
+            return Elsewhere(what)
+        self._link.awaited = True
+        try:
+            result = work()
+        except Exception as error:
+            self._tell_failure(error)
+            raise
+        if self._link.awaited:
+            self._tell(Word.DONE)
+        return result
+
+    def follow(self) -> None:
+        """Take part in the next thing that rank 0 does with a pool.
+
+        Raises
+        ------
+        WorkerError
+            If rank 0 has ended instead.
+        BaseException
+            What rank 0 raised.
+        """
+        word, payload = self._hear(Word.CLOSED)
+        if word == Word.LEFT:
+            raise WorkerError("rank 0 has ended its script, and this rank waits for it")
+        self._answer(word, payload)
+
+    def serve(self) -> bool:
+        """Take part in all that rank 0 does, until it closes the pool or ends.
+
+        For programs that only rank 0 runs.
+
+        Returns
+        -------
+        bool
+            False on rank 0, at once; True on the others.
+        """
+        if not self._link.rank:
+            return False
+        while True:
+            word, payload = self._hear()
+            if word in {Word.LEFT, Word.CLOSED}:
+                return True
+            try:
+                self._answer(word, payload)
+            except Exception as error:
+                if error is not self._link.shared:
+                    raise
+
+    def close(self) -> None:
+        """Let the ranks go that serve; only rank 0 has something to say here."""
+        if not self._link.rank:
+            self._tell(Word.CLOSED)
+
+    def run(
+        self,
+        reader: Reader,
+        plan: Plan,
+        frames: Frames,
+        *,
+        progress: Progress | None = None,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
+        """Run a plan; see `trajet.pools.pool.Pool.run`. Rank 0 does, while the others follow."""
+        if self._link.rank:
+            raise WorkerError("rank 0 runs an analysis, the others follow: pool.follow()")
+        self._link.awaited = True
+        try:
+            return self._run(reader, plan, frames, progress)
+        except Exception as error:
+            self._tell_failure(error)
+            raise
+
+    def _run(
+        self, reader: Reader, plan: Plan, frames: Frames, progress: Progress | None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
+        link, ledger = self._link, Ledger()
+        size = self._task_frames(n_frames_of(frames))
+        rows_in = None if self.rows_in is None else Path(self.rows_in)
+        with ExitStack() as stack:
+            member = stack.enter_context(Member(link, self.threads))
+            keep = _Keep(self._gathering, rows_in, stack)
+            worker: Worker | None = None
+            told_of: bytes | None = None
+            for part in passes(
+                reader,
+                plan,
+                frames,
+                ledger,
+                threads=self.threads,
+                make_tasks=lambda pass_: tasks_of(pass_, link.size, size),
+                make_rows=keep.rows,
+            ):
+                with member.clock("t_comm"):
+                    worker = Worker(part.brief, worker)
+                    texts = [part.task_bytes(task) for task in part.tasks]
+                    told = Told(
+                        brief=part.brief if told_of is None else None,
+                        states=part.brief.states,
+                        task_frames=size,
+                        dynamic=self.scheduling == "dynamic",
+                        way=keep.way,
+                        ends=np.cumsum([len(text) for text in texts], dtype=np.int64),
+                    )
+                    told_of = part.brief.outline
+                    self._tell(Word.BEGIN, pickle.dumps(told))
+                show = partial(_show, progress, ledger.passes, len(part.rows))
+                lead = Lead(part, texts, show, keep.found)
+                records, error = member.take_part(told, worker, lead)
+                self._write_down(ledger, part.tasks, records)
+                if error is not None:
+                    raise error
+                link.awaited = not part.pass_.is_last
+            state = part.states.whole()
+        rows = part.rows if keep.file is None else np.load(keep.file, mmap_mode="r")
+        return rows, state, self._report(ledger, records)
+
+    def _task_frames(self, n_frames: int) -> int | None:
+        """Return the frames of a task."""
+        if self.task_frames is not None:
+            return self.task_frames
+        per_rank = self.tasks_per_rank or (_TASKS_PER_RANK if self.scheduling == "dynamic" else 1)
+        return max(1, -(-n_frames // (per_rank * self._link.size)))
+
+    @property
+    def _gathering(self) -> Gathering:
+        if self.gathering is not None:
+            return self.gathering
+        return "shared" if self._link.on_node == self._link.size else "collective"
+
+    def _tell(self, word: Word, payload: bytes = b"") -> None:
+        self._link.awaited = False
+        with self._link.together():
+            self._link.tell(word, payload)
+
+    def _tell_failure(self, error: Exception) -> None:
+        """Have the others raise the same, if they wait."""
+        if self._link.awaited:
+            self._link.shared = error
+            self._tell(Word.FAILED, pickled(error))
+
+    def _hear(self, but: Word | None = None) -> tuple[Word, bytes]:
+        """Wait for the next word, `but` this one."""
+        with self._link.together():
+            while (heard := self._link.hear())[0] == but:
+                pass
+        if heard[0] == Word.LEFT:
+            self._link.leave()
+        return heard
+
+    def _answer(self, word: Word, payload: bytes) -> None:
+        """Do what rank 0 asks for."""
+        if word == Word.FAILED:
+            self._link.shared = pickle.loads(payload)
+            raise self._link.shared
+        if word == Word.BEGIN:
+            self._take_part(pickle.loads(payload))
+
+    def _take_part(self, told: Told) -> None:
+        """Go through the passes of an analysis that rank 0 runs."""
+        assert told.brief is not None
+        brief, worker = told.brief, None
+        with Member(self._link, brief.threads) as member:
+            while True:
+                with self._link.together():
+                    worker = Worker(told.brief_after(brief), worker)
+                _, error = member.take_part(told, worker)
+                if error is not None:
+                    raise error
+                if worker.pass_.is_last:
+                    return
+                with member.clock("t_wait"):
+                    word, payload = self._hear()
+                if word != Word.BEGIN:
+                    self._answer(word, payload)
+                    return
+                told = pickle.loads(payload)
+
+    def _write_down(self, ledger: Ledger, tasks: Sequence[Task], records: Sequence[Record]) -> None:
+        """Note what the ranks did in a pass."""
+        for rank, record in enumerate(records):
+            where = {"host": record.host, "process": record.process, "rank": rank}
+            ledger.join(rank, self.threads, where)
+            for number, done in record.done:
+                ledger.add(rank, tasks[number], record.by_clock_of(records[0], done))
+            for number, error in record.retried:
+                ledger.retry(tasks[number], error)
+            for number, won in record.again:
+                ledger.repeat(tasks[number], rank, won=won)
+
+    def _report(self, ledger: Ledger, records: Sequence[Record]) -> dict[str, Any]:
+        """Return what a report says of the run."""
+        mpi = library()
+        nodes: dict[str, int] = {}
+        for record in records:
+            nodes[record.host] = nodes.get(record.host, 0) + 1
+        return ledger.report(
+            {rank: record.seconds for rank, record in enumerate(records)},
+            pool="mpi",
+            threads=self.threads,
+            mpi={
+                "library": " ".join(mpi.Get_library_version().strip("\0").split("\n")[0].split()),
+                "standard": ".".join(map(str, mpi.Get_version())),
+                "ranks": self._link.size,
+                "ranks_per_node": nodes,
+                "scheduling": self.scheduling,
+                "gathering": "file" if self.rows_in is not None else self._gathering,
+            },
+        )
+
+
+class _Keep:
+    """Where rank 0 keeps the rows of a pass, and how the others reach that.
+
+    Attributes
+    ----------
+    way
+        How: its name, a path, and where in that file rows begin.
+    file
+        The file that keeps them, if any.
+    """
+
+    def __init__(self, gathering: Gathering, rows_in: Path | None, stack: ExitStack) -> None:
+        self._gathering, self._rows_in, self._stack = gathering, rows_in, stack
+        self._seen = stack.enter_context(ExitStack())
+        self.way: tuple[str, Path, int] = ("none", Path(), 0)
+        self.file: Path | None = None
+
+    def rows(self, shape: tuple[int, int]) -> NDArray[np.float64]:
+        """Make room for rows."""
+        if self._rows_in is not None and 0 not in shape:
+            output.check(self._rows_in, (".npy",))
+            own = self._stack.enter_context(output.beside(self._rows_in))
+            mapped = np.lib.format.open_memmap(own, "w+", np.float64, shape)
+            os.posix_fallocate(_descriptor(self._stack, own), 0, own.stat().st_size)
+            self.way, self.file = ("file", own.absolute(), mapped.offset), self._rows_in
+            # Others write to the file, which is mapped when they have.
+            return np.broadcast_to(np.float64(0), shape)
+        if 0 in shape:
+            self.way = ("none", Path(), 0)
+            return np.zeros(shape)
+        if self._gathering == "shared":
+            path = self._seen.enter_context(folder_in(in_memory())) / "rows"
+            self.way = ("shared", path, 0)
+            return shared_rows(self._seen, path, shape)
+        self.way = (self._gathering, Path(), 0)
+        return np.zeros(shape)
+
+    def found(self) -> None:
+        """Take the name away of memory that all ranks have found: killed ranks leave nothing."""
+        self._seen.close()
+
+
+def _descriptor(stack: ExitStack, path: Path) -> int:
+    return stack.enter_context(path.open("r+b")).fileno()
+
+
+def _show(progress: Progress | None, passes_done: int, n_frames: int, done: int) -> None:
+    """Show how far a pass is."""
+    if progress is not None:
+        progress(passes_done * n_frames + done, (passes_done + 1) * n_frames)
+
+
+def _check_one_of(name: str, value: object, known: tuple[object, ...]) -> None:
+    if value not in known:
+        raise ValueError(f"{name} is one of {', '.join(map(repr, known))}, not {value!r}")

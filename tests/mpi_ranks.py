@@ -1,0 +1,168 @@
+"""What ranks run in the tests of MPI: `mpiexec -n N python mpi_ranks.py WHAT FOLDER`.
+
+FOLDER holds `adk.psf` and `adk.xtc`; rank 0 writes there what the tests look at.
+"""
+
+import errno
+import itertools
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pool_laws
+import trajet as tj
+from trajet.pools.work import Worker
+
+HEAVY = {"MDAnalysis", "matplotlib", "scipy", "h5py"}
+# Longer than any run of the tests: who is not stopped fails.
+FOREVER = 60.0
+
+
+def bits(folder: Path) -> None:
+    """Save what every analysis yields, by every way."""
+    traj = tj.open(folder / "adk.psf", folder / "adk.xtc")
+    ways = [*itertools.product(("static", "dynamic"), ("collective", "one-sided"))]
+    for scheduling, gathering in (*ways, ("dynamic", "shared")):
+        pool = tj.MpiPool(scheduling=scheduling, gathering=gathering)
+        found = {}
+        for name, compute in pool_laws.analyses(traj).items():
+            try:
+                found[name] = compute(pool)
+            except AttributeError:
+                # The result is on rank 0.
+                assert pool.rank
+        if not pool.rank:
+            np.savez(folder / f"{scheduling} {gathering}.npz", **found)
+
+
+def once(folder: Path) -> None:
+    """Look at what each rank opens and imports."""
+    pool = tj.MpiPool(scheduling="static", tasks_per_rank=4)
+    traj = tj.open(folder / "adk.psf", *sorted((folder / "parts").iterdir()), pool=pool)
+    result = tj.rmsd(traj.select("name CA"), groups=["name N"], pool=pool)
+    heavy = everybodys(sorted(HEAVY & set(sys.modules)))
+    if result:
+        save(folder, {"report": json.loads(result.report.to_json()), "heavy": heavy})
+
+
+def ways(folder: Path) -> None:
+    """Threads, small tasks, rows in a file, functions of one's own."""
+    pools = {
+        "threads": tj.MpiPool(threads=2),
+        "small tasks": tj.MpiPool(task_frames=1, gathering="collective"),
+        "file": tj.MpiPool(rows_in=folder / "rows.npy"),
+    }
+    traj = tj.open(folder / "adk.psf", folder / "adk.xtc", pool=pools["threads"])
+    atoms = traj.select(range(0, 3000, 50))
+    fours = np.arange(400).reshape(-1, 4)
+    found, reports = {}, {}
+    for name, pool in pools.items():
+        features = tj.dihedrals(traj, fours, features=True, pool=pool)
+        spread = tj.apply(lambda positions: positions.std(axis=0), atoms, pool=pool)
+        if features and spread:
+            found |= {f"{name}, features": features.values, f"{name}, apply": spread.values}
+            reports[name] = json.loads(features.report.to_json())
+    if found:
+        np.savez(folder / "ways.npz", **found)
+        save(folder, reports)
+
+
+def caught(folder: Path) -> None:
+    """Errors before and in a run reach every rank, and all go on."""
+    pool, said = tj.MpiPool(task_frames=8), []
+
+    def attempt(what: Callable[[], object]) -> None:
+        try:
+            what()
+        except Exception as error:
+            said.append([type(error).__name__, str(error)])
+
+    attempt(lambda: tj.open(folder / "adk.psf", folder / "nothing.xtc", pool=pool))
+    traj = tj.open(folder / "adk.psf", folder / "adk.xtc", pool=pool)
+    broken = tj.open(folder / "adk.psf", folder / "broken.xtc", pool=pool)
+    attempt(lambda: tj.rmsd(traj.select([1, 2, 3]), groups=["name X"], pool=pool))
+    attempt(lambda: tj.rmsd(broken.select(range(0, 3000, 7)), pool=pool))
+    attempt(lambda: tj.apply(lambda _: [1.0, 2.0][pool.rank :], traj.select([1]), pool=pool))
+    result = tj.rmsd(traj.select([1, 2, 3]), pool=pool)
+    all_said = everybodys(said)
+    if result:
+        save(folder, {"said": all_said, "frames": len(result.frames)})
+
+
+def stragglers(folder: Path) -> None:
+    """Let the storage of a rank fail twice, and a rank never come back from its first task."""
+    pool = tj.MpiPool(task_frames=16)
+    traj = tj.open(folder / "adk.psf", folder / "adk.xtc", pool=pool)
+    atoms, plain = traj.select(range(0, 3000, 7)), Worker.do
+    failures = [errno.EIO, errno.ESTALE]
+
+    def failing(self: Worker, task: bytes, rows: Any, stop: Any = None) -> Any:
+        if failures and pool.rank == 1:
+            raise OSError(failures.pop(), "the storage is not well")
+        return plain(self, task, rows, stop)
+
+    def stuck(self: Worker, task: bytes, rows: Any, stop: Any) -> Any:
+        end = time.monotonic() + FOREVER
+        while pool.rank == pool.size - 1:
+            time.sleep(0.01)
+            if stop.is_set:
+                raise KeyboardInterrupt
+            assert time.monotonic() < end, "nobody has done the task instead"
+        return plain(self, task, rows, stop)
+
+    reports, values = {}, {}
+    for name, do in (("failing", failing), ("stuck", stuck)):
+        Worker.do = do
+        result = tj.rmsd(atoms, pool=pool)
+        if result:
+            reports[name], values[name] = json.loads(result.report.to_json()), result.values
+    if values:
+        np.savez(folder / "stragglers.npz", **values)
+        save(folder, reports)
+
+
+def broken(folder: Path) -> None:
+    """Meet a corrupt frame."""
+    pool = tj.MpiPool()
+    traj = tj.open(folder / "adk.psf", folder / "broken.xtc", pool=pool)
+    tj.rmsd(traj.select(range(0, 3000, 7)), pool=pool)
+
+
+def alone(folder: Path) -> None:
+    """Fail on one rank that follows, in the script's own code."""
+    pool = tj.MpiPool()
+    traj = tj.open(folder / "adk.psf", folder / "adk.xtc", pool=pool)
+    if pool.rank == 1:
+        raise RuntimeError("of one's own")
+    while True:
+        tj.rmsd(traj.select([1, 2, 3]), pool=pool)
+
+
+def killed(folder: Path) -> None:
+    """Go on until somebody kills a rank."""
+    pool = tj.MpiPool()
+    traj = tj.open(folder / "adk.psf", folder / "adk.xtc", pool=pool)
+    while True:
+        tj.rmsd(traj.select(range(0, 3000, 7)), pool=pool)
+        (folder / f"rank {pool.rank}").write_text(str(os.getpid()))
+
+
+def everybodys(thing: object) -> Any:
+    """Return on rank 0 what every rank has."""
+    from mpi4py import MPI
+
+    return MPI.COMM_WORLD.gather(thing)
+
+
+def save(folder: Path, thing: object) -> None:
+    """Write down what a test looks at."""
+    (folder / "said.json").write_text(json.dumps(thing))
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]](Path(sys.argv[2]))

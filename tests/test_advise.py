@@ -1,0 +1,269 @@
+"""What a report says of its run: never more than its numbers show."""
+
+import json
+import re
+from typing import Any
+
+import made_reports
+import pytest
+import trajet as tj
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_reports import task, worker
+from trajet import advise
+
+EVEN = {"t_open": 0.1, "t_read": 2.0, "t_decode": 3.0, "t_comp": 2.0, "t_comm": 0.2}
+STAGES = {
+    "opening": "t_open",
+    "reading": "t_read",
+    "decoding": "t_decode",
+    "computing": "t_comp",
+    "gathering": "t_comm",
+}
+
+
+def named(report: tj.Report) -> list[tuple[int, str]]:
+    """Return the ranks that are stragglers and the stages that made them."""
+    return sorted((entry["worker"], entry["stage"]) for entry in report["stragglers"])
+
+
+@pytest.mark.parametrize(("word", "stage"), STAGES.items())
+def test_one_slow_rank_is_named_with_its_stage(word: str, stage: str) -> None:
+    """By both rules; with its host."""
+    ranks = [worker(k, rank=k, **EVEN) for k in range(8)]
+    ranks[5] = worker(5, rank=5, **{**EVEN, stage: EVEN[stage] + 20})
+    report = made_reports.report(ranks)
+    assert named(report) == [(5, word)]
+    (entry,) = report["stragglers"]
+    assert entry["rules"] == ["median", "fastest"]
+    assert (entry["rank"], entry["host"]) == (5, "node1")
+    assert entry["seconds"] == pytest.approx(27.3)
+    assert entry["median"] == pytest.approx(7.3)
+    assert entry["lost"] == pytest.approx(20)
+    first = report["advice"][0]
+    assert first.startswith("One slow worker bounded this run: rank 5 on node1 took 27.3 s")
+    assert first.endswith(f"20 s more than others in {word}.")
+
+
+@pytest.mark.parametrize(("n", "n_slow"), [(8, 6), (72, 62)])
+def test_most_are_slow(n: int, n_slow: int) -> None:
+    """Where the median is a straggler itself, the fastest group shows it: figure 2d of 2020."""
+    ranks = [
+        worker(k, rank=k, **{**EVEN, "t_comm": 30.0 + k / n if k < n_slow else 0.2})
+        for k in range(n)
+    ]
+    report = made_reports.report(ranks)
+    assert named(report) == [(k, "gathering") for k in range(n_slow)]
+    assert all(entry["rules"] == ["fastest"] for entry in report["stragglers"])
+    assert report["advice"][0].startswith(f"{n_slow} of {n} workers were slow and bounded this run")
+    assert f"rank {n_slow - 1} on" in report["advice"][0]
+
+
+def test_one_fast_rank_makes_no_stragglers() -> None:
+    """It is no group."""
+    ranks = [worker(k, **{**EVEN, "t_comp": 20.0 if k else 2.0}) for k in range(6)]
+    assert named(made_reports.report(ranks)) == []
+
+
+def test_waiting_makes_no_straggler() -> None:
+    """Who waits for others is not slow, nor are those equal that wait for one in a collective."""
+    ranks = [worker(k, **EVEN, t_wait=20.0) for k in range(8)]
+    ranks[2] = worker(2, **{**EVEN, "t_read": 22.0})
+    assert named(made_reports.report(ranks)) == [(2, "reading")]
+    ranks = [worker(k, **{**EVEN, "t_comm": 20.2}) for k in range(8)]
+    ranks[2] = worker(2, **{**EVEN, "t_read": 22.0})
+    report = made_reports.report(ranks)
+    assert named(report) == [(2, "reading")]
+    assert report["advice"][0].startswith("One slow worker bounded this run: worker 2")
+
+
+def test_more_work_makes_no_straggler() -> None:
+    """Three times the frames in three times the time is not slow; fewer in the same time is."""
+    even = {"t_read": 2.0, "t_decode": 3.0, "t_comp": 2.0}
+    thrice = {name: 3 * seconds for name, seconds in even.items()}
+    busy = worker(3, frames=3000, **thrice)
+    assert named(made_reports.report([*(worker(k, **even) for k in range(3)), busy])) == []
+    slow = worker(3, frames=300, t_read=5.6, t_decode=0.9, t_comp=0.6)
+    report = made_reports.report([*(worker(k, **even) for k in range(3)), slow])
+    assert named(report) == [(3, "reading")]
+    # Others took over its work: it was done when they were, and held up nobody.
+    bound = advise.bound(report)
+    assert (bound.what, bound.late) == ("reading", pytest.approx(0.1))
+    assert "for the mean number of frames" in " ".join(report["advice"])
+
+
+def test_a_worker_without_frames() -> None:
+    """It is not the fast one beside which others are slow."""
+    ranks = [worker(0, **EVEN), worker(1, frames=0, t_open=0.1)]
+    assert named(made_reports.report(ranks)) == []
+    late = [*(worker(k, **EVEN) for k in range(4)), worker(4, frames=0, t_open=30.0)]
+    assert named(made_reports.report(late)) == [(4, "opening")]
+
+
+def test_little_differences_are_not_named() -> None:
+    """Twice as long is nothing where that is less than a tenth of a second, or of a long run."""
+    ranks = [worker(k, t_comp=0.03 + 0.06 * (k == 1)) for k in range(4)]
+    assert named(made_reports.report(ranks)) == []
+    assert named(made_reports.report(ranks, total=10.0)) == []
+
+
+def test_one_slow_task_of_a_worker() -> None:
+    """A task is named where its worker's other tasks were as fast as those of others."""
+    tasks = [task(k, k % 4, k // 4, k // 4 + 1) for k in range(40)]
+    tasks[38] = task(38, 2, 9.0, 15.0, t_read=5.5)
+    ranks = [worker(k, t_comp=10.0 + 5 * (k == 2)) for k in range(4)]
+    report = made_reports.report(ranks, tasks)
+    (entry,) = report["stragglers"]
+    assert (entry["worker"], entry["task"], entry["stage"]) == (2, 38, "reading")
+    first = report["advice"][0]
+    assert first.startswith("One slow task bounded this run: task 38 of worker 2 on node0 took 6 s")
+    # One that came early held up nobody.
+    tasks = [task(k, k % 4, k // 4, k // 4 + 1) for k in range(40)]
+    tasks[2] = task(2, 2, 0.0, 6.0, t_read=5.5)
+    tasks = [entry for k, entry in enumerate(tasks) if k % 4 != 2 or k < 3 or k > 22]
+    report = made_reports.report([worker(k, t_comp=10.0) for k in range(4)], tasks)
+    assert [entry["task"] for entry in report["stragglers"]] == [2]
+    assert advise.bound(report).what == "computing"
+
+
+BOUNDS: dict[str, dict[str, Any]] = {
+    "reading": {"t_read": 8.0},
+    "decoding": {"t_decode": 8.0},
+    "computing": {"t_comp": 8.0},
+    "gathering": {"t_comm": 8.0},
+    "merging": {"t_merge": 8.0},
+    "opening": {"t_open": 8.0},
+    "closing": {"t_close": 8.0},
+    "waiting": {"t_wait": 8.0},
+    "overhead": {"t_overhead": 8.0},
+}
+
+
+@pytest.mark.parametrize("pool", ["local", "processes", "dask", "mpi"])
+@pytest.mark.parametrize(("word", "stages"), BOUNDS.items())
+def test_each_bound(word: str, stages: dict[str, Any], pool: str) -> None:
+    """The first sentence names what took most, with its part; the second what to try."""
+    rest = {name: 0.2 for name in ("t_read", "t_decode", "t_comp") if name not in stages}
+    report = made_reports.report([worker(k, **rest, **stages) for k in range(3)], pool=pool)
+    bound = advise.bound(report)
+    assert bound.what == word
+    assert sum(bound.shares.values()) == pytest.approx(1)
+    shown = "what no stage explains" if word == "overhead" else word
+    first, second = report["advice"][:2]
+    assert first.startswith(
+        f"{shown.capitalize()} bounded this run: {100 * bound.shares[word]:.0f} %"
+    )
+    assert advise.lead(report) == [first, second]
+
+
+def test_starting_and_ending_count_as_what_they_are() -> None:
+    """Time before the first task is starting; time without tasks at the end is waiting."""
+    ranks = [worker(k, t_comp=2.0) for k in range(2)]
+    tasks = [task(k, k, 6.0, 8.0) for k in range(2)]
+    bound = advise.bound(made_reports.report(ranks, tasks, total=8.0))
+    assert bound.what == "starting"
+    assert bound.shares["starting"] == pytest.approx(0.75)
+    tasks = [task(k, k, 0.0, 2.0) for k in range(2)]
+    bound = advise.bound(made_reports.report(ranks, tasks, total=8.0))
+    assert bound.what == "waiting"
+    assert bound.shares["waiting"] == pytest.approx(0.75)
+
+
+def test_short_and_empty_runs_say_so() -> None:
+    """And nothing else."""
+    report = made_reports.report([worker(0, t_comp=0.05)])
+    assert report["advice"] == ["The run took 50 ms: too short to tell what bounds it."]
+    assert advise.lead(report) == []
+    report = made_reports.report([worker(0, frames=0, t_wait=2.0)])
+    assert report["advice"] == ["No frame was read: there is nothing to say of this run."]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "says", "not_this"),
+    [
+        (0.3, "bound by input", "lets one shared file"),
+        (1.0, "bound by input", "lets one shared file"),
+        (5.0, "fewer stragglers, not none", "bound by input"),
+        (99.0, "fewer stragglers, not none", "bound by input"),
+        (200.0, "lets one shared file do for such ratios", "not none"),
+    ],
+)
+def test_heuristics(ratio: float, says: str, not_this: str) -> None:
+    """Section 8 of the paper is named, and its sentence fits the ratio."""
+    stages = {"t_read": 1.0, "t_decode": 1.0, "t_comp": 2 * ratio}
+    report = made_reports.report([worker(0, **stages)])
+    assert report["r_comp_io"] == pytest.approx(ratio)
+    text = " ".join(report["advice"])
+    assert f"R_comp/IO is {ratio:g}:" in text
+    assert "of this serial run" in text
+    assert "Khoshlessan et al. 2020 (section 8)" in text
+    assert says in text
+    assert not_this not in text
+    parallel = made_reports.report([worker(k, **stages) for k in range(2)])
+    assert "the paper takes it from a serial run" in " ".join(parallel["advice"])
+    # A conversion has no such ratio.
+    copied = made_reports.report([worker(0, **stages)], analysis="convert")
+    assert "R_comp/IO" not in " ".join(copied["advice"])
+
+
+def test_decoding_is_told_from_reading() -> None:
+    """The papers' I/O time holds both; which it was decides what helps."""
+    text = " ".join(made_reports.report([worker(0, t_read=1, t_decode=9, t_comp=1)])["advice"])
+    assert "But 90 % of that input was decoding" in text
+    text = " ".join(made_reports.report([worker(0, t_read=9, t_decode=1, t_comp=1)])["advice"])
+    assert "of that input was decoding" not in text
+
+
+def test_opening_retries_and_the_schedulers_clock() -> None:
+    """Each has its sentence where its numbers are there, else none."""
+    ranks = [worker(k, t_comp=4.0) for k in range(2)]
+    text = " ".join(made_reports.report(ranks)["advice"])
+    assert not re.search("before the run|tried again|scheduler", text)
+    report = made_reports.report(
+        ranks,
+        [task(0, 0, 0.0, 4.0, t_scheduler=10.0), task(1, 1, 0.0, 4.0, t_scheduler=4.01)],
+        opening={"t_open": 0.5, "t_index": 3.0, "index": "built"},
+        retried=[{"pass": 0, "task": 1, "error": "x"}],
+    )
+    text = " ".join(report["advice"])
+    assert "Opening the trajectory took 3.5 s before the run, 3 s of it to build the index" in text
+    assert "1 task was tried again" in text
+    assert "took 10 s by the scheduler's clock, 4 s by its own" in text
+
+
+seconds = st.floats(0, 100, allow_subnormal=False)
+stages = st.fixed_dictionaries(
+    {name: seconds for name in tj.result.STAGES if name not in ("t_total", "t_index")}
+)
+ranks_of = st.lists(st.tuples(st.integers(0, 5000), stages), min_size=1, max_size=12)
+
+
+@given(ranks_of, st.floats(0, 2), st.randoms())
+@settings(deadline=None)
+def test_sentences_follow_from_numbers(
+    made: list[tuple[int, dict[str, float]]], more: float, random: Any
+) -> None:
+    """Whatever the numbers are: what is named is there, in any order, also from JSON."""
+    ranks = [worker(k, rank=k, frames=n, **spent) for k, (n, spent) in enumerate(made)]
+    total = max(rank["t_total"] for rank in ranks) + more
+    report = made_reports.report(ranks, total=total)
+    again = json.loads(report.to_json())
+    assert advise.advice(again) == report["advice"]
+    shuffled = list(ranks)
+    random.shuffle(shuffled)
+    there = made_reports.report(shuffled, total=total)["stragglers"]
+    assert {entry["rank"] for entry in there} == {entry["rank"] for entry in report["stragglers"]}
+    text = " ".join(report["advice"])
+    assert not re.search(r"nan|inf\b|(?<!e)-\d", text)
+    assert ("slow" in text) == (
+        bool(report["stragglers"]) and "was read:" not in text and "short" not in text
+    )
+    bound = advise.bound(report)
+    if bound.what in bound.shares:
+        assert bound.shares[bound.what] == max(bound.shares.values())
+    for entry in report["stragglers"]:
+        limits = {"median": 1.5 * entry["median"], "fastest": 2 * entry["fastest"]}
+        assert entry["rules"]
+        assert all(entry["seconds"] > limits[rule] for rule in entry["rules"])
+        assert entry["lost"] > 0
+        assert f"{report['workers'][entry['worker']]['host']}" == entry["host"]

@@ -1,0 +1,519 @@
+"""Workers of a real Dask scheduler: three processes beside it on this machine.
+
+Functions that change workers are nested, so that they travel whole: workers know no tests.
+"""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pool_laws
+import pytest
+import trajet as tj
+from distributed import Client, LocalCluster
+from golden_files import Adk
+
+N_WORKERS = 3
+PATIENCE = 60
+
+
+@contextmanager
+def started(command: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a command of Dask meanwhile."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", f"distributed.cli.dask_{command}", "--no-dashboard", *arguments],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(PATIENCE)
+        finally:
+            process.kill()
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for what comes soon."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """Return a client of a scheduler with three workers, each of which Dask starts again."""
+    folder = tmp_path_factory.mktemp("dask")
+    told = folder / "scheduler.json"
+    place = ["--host", "127.0.0.1", "--scheduler-file", str(told)]
+    alone = ["--nworkers", str(N_WORKERS), "--nthreads", "1", "--local-directory", str(folder)]
+    with started("scheduler", "--port", "0", *place):
+        # It may be there and not be written yet.
+        until(lambda: told.exists() and told.read_text().rstrip().endswith("}"))
+        address = json.loads(told.read_text())["address"]
+        with started("worker", "--nanny", *place, *alone), Client(address) as client:
+            client.wait_for_workers(N_WORKERS, timeout=PATIENCE)
+            yield client
+
+
+@pytest.fixture
+def client(cluster: Client) -> Iterator[Client]:
+    """Return the client, with all of its workers; what a test did to them is undone."""
+    until(lambda: len(cluster.nthreads()) == N_WORKERS)
+    yield cluster
+    assert left_behind(cluster) == []
+    cluster.run(undo)
+
+
+def left_behind(client: Client) -> list[str]:
+    """Return what the scheduler still knows of our runs."""
+
+    def known(dask_scheduler: Any) -> list[str]:
+        names = [*dask_scheduler.plugins, *dask_scheduler.worker_plugins]
+        names += [str(key) for key in dask_scheduler.tasks]
+        return [name for name in names if "trajet" in name]
+
+    end = time.monotonic() + 10
+    # Tasks that were cancelled go soon, not at once.
+    while (names := client.run_on_scheduler(known)) and time.monotonic() < end:
+        time.sleep(0.05)
+    return names
+
+
+def change_do(client: Client, first: Callable[..., None], workers: list[str] | None = None) -> None:
+    """Have workers call `first(work, stop)` before each task; `work` is a place to keep things."""
+
+    def change() -> None:
+        from trajet.pools import work
+
+        plain = work.Worker.do
+
+        def do(self: Any, task: bytes, rows: Any, stop: Any = None) -> Any:
+            first(work, stop)
+            return plain(self, task, rows, stop)
+
+        work.Worker.do = do  # type: ignore[method-assign]
+        work.plain = plain  # type: ignore[attr-defined]
+
+    client.run(change, workers=workers)
+
+
+def _make_undo() -> Callable[[], None]:
+    def undo() -> None:
+        from trajet.pools import work
+
+        if hasattr(work, "plain"):
+            work.Worker.do = work.plain  # type: ignore[method-assign]
+            del work.plain
+
+    return undo
+
+
+undo = _make_undo()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"scheduling": "static"},
+        {"scheduling": "static", "oversubscription": 3, "threads": 2},
+        {"oversubscription": 2},
+        {"task_frames": 7, "threads": 2},
+    ],
+)
+def test_bits_are_those_of_one_thread(
+    client: Client, long_adk: Adk, options: dict[str, Any]
+) -> None:
+    """Rows, moments, histograms and wide rows, of all frames and of some."""
+    pool = tj.DaskPool(client, **options)
+    pool_laws.assert_same_bits(pool, tj.open(long_adk.psf, long_adk.xtc))
+
+
+def test_workers_open_what_they_read_and_no_index(
+    client: Client, long_adk: Adk, tmp_path: Path
+) -> None:
+    """Opens, requests and bytes are those of the tasks' own frames; MDAnalysis is not loaded."""
+    paths = pool_laws.segments(long_adk.xtc, tmp_path / "parts", 20)
+    traj = tj.open(long_adk.psf, *paths)
+    report = tj.rmsd(traj.select("name CA"), reference="average", pool=tj.DaskPool(client)).report
+    assert report["passes"] == 2
+    assert {worker["process"] for worker in report["workers"]}.isdisjoint({os.getpid()})
+    # Each worker opens a file once at most, for both passes, and looks at its head and tail then.
+    assert all(worker["opens"] <= 20 for worker in report["workers"])
+    assert sum(worker["opens"] for worker in report["workers"]) >= 20
+    size = sum(path.stat().st_size for path in paths)
+    opens = sum(worker["opens"] for worker in report["workers"])
+    most = 2 * size / 2**18 + 2 * len(report["tasks"]) + 2 * opens
+    # A task in two files asks for the rest of each.
+    assert report["requests"] <= most + 2 * 2 * len(paths)
+    assert 2 * size <= report["bytes_read"] <= 2 * size + 2 * 4096 * opens + 2 * 20 * 2**15
+    assert not any(client.run(lambda: "MDAnalysis" in sys.modules).values())
+
+
+def test_workers_are_told_once_a_pass(client: Client, long_adk: Adk) -> None:
+    """The reference and the atoms go to each worker once, and not with each task."""
+
+    def count() -> None:
+        from trajet.pools.dask import plugins
+
+        plain = plugins.Member.setup
+        plugins.told = []
+
+        def setup(self: Any, worker: Any) -> None:
+            plugins.told.append(self.name)
+            plain(self, worker)
+
+        plugins.Member.setup = setup
+
+    def told() -> list[str]:
+        from trajet.pools.dask import plugins
+
+        return plugins.told
+
+    def largest(dask_scheduler: Any) -> int:
+        from distributed.protocol.pickle import dumps
+
+        tasks = dask_scheduler.tasks.items()
+        return max(len(dumps(state.run_spec)) for key, state in tasks if "trajet" in key[0])
+
+    client.run(count)
+    sizes = []
+    traj = tj.open(long_adk.psf, long_adk.xtc)
+    change_do(client, lambda *_: __import__("time").sleep(0.01))
+    result = tj.rmsd(
+        traj,
+        reference="average",
+        pool=tj.DaskPool(client),
+        progress=lambda *_: sizes.append(client.run_on_scheduler(largest)),
+    )
+    assert result.report["tasks"]
+    for names in client.run(told).values():
+        assert len(names) == len(set(names)) == 2
+    # The reference alone has 12 bytes an atom.
+    assert sizes and max(sizes) < 12 * traj.n_atoms
+
+
+def test_static_blocks_stay_where_they_are(client: Client, long_adk: Adk) -> None:
+    """A worker each, of neighbouring frames."""
+    traj = tj.open(long_adk.psf, long_adk.xtc)
+    pool = tj.DaskPool(client, scheduling="static", oversubscription=4)
+    change_do(client, lambda *_: __import__("time").sleep(0.02))
+    report = tj.rmsd(traj.select("name CA"), pool=pool).report
+    assert [worker["tasks"] for worker in report["workers"]] == [4, 4, 4]
+    by_worker = [task["worker"] for task in report["tasks"]]
+    assert len(by_worker) == 12
+    assert all(len(set(by_worker[k : k + 4])) == 1 for k in (0, 4, 8))
+
+
+def test_report(client: Client, long_adk: Adk) -> None:
+    """The scheduler's record has every task, and its time holds that inside of it."""
+    traj = tj.open(long_adk.psf, long_adk.xtc)
+    report = tj.rmsd(traj.select("name CA"), reference="average", pool=tj.DaskPool(client)).report
+    assert report["pool"] == "dask"
+    assert report["scheduler"] == client.scheduler.address
+    assert report["retried"] == []
+    assert {worker["address"] for worker in report["workers"]} <= set(client.nthreads())
+    for worker in report["workers"]:
+        stages = [worker[name] for name in report["stages"] if name not in ("t_io", "t_total")]
+        assert sum(stages) == pytest.approx(worker["t_total"])
+    changes = Counter(
+        (change["pass"], change["task"], change["start"], change["finish"])
+        for change in report["transitions"]
+    )
+    assert report["transitions_left_out"] == 0
+    assert len(report["tasks"]) > 2 * N_WORKERS
+    for task in report["tasks"]:
+        assert task["t_scheduler"] >= task["t_end"] - task["t_begin"] - 0.005
+        assert task["t_waiting"] == task["t_scheduler"] - (task["t_end"] - task["t_begin"])
+        assert changes[task["pass"], task["task"], "processing", "memory"] == 1
+    given = {change["address"] for change in report["transitions"] if change["address"]}
+    assert given == {worker["address"] for worker in report["workers"]}
+    json.loads(report.to_json())
+
+
+def test_an_error_of_a_worker_is_raised_here(client: Client, long_adk: Adk, tmp_path: Path) -> None:
+    """With its class and words; other tasks are dropped, and no file of rows is left."""
+    broken = tmp_path / "broken.xtc"
+    data = bytearray(long_adk.xtc.read_bytes())
+    offset = int(tj.open(None, long_adk.xtc).reader.offsets()[500])
+    data[offset + 100 : offset + 400] = bytes(300)
+    broken.write_bytes(data)
+    traj = tj.open(long_adk.psf, broken)
+    before = set(tmp_path.iterdir())
+    pool = tj.DaskPool(client, rows_in=tmp_path / "rows.npy")
+    with pytest.raises(tj.FormatError, match="frame 500 at byte"):
+        tj.rmsd(traj.select("name CA"), pool=pool)
+    assert set(tmp_path.iterdir()) == before
+
+
+def test_a_storage_that_fails_once_is_asked_again(client: Client, long_adk: Adk) -> None:
+    """Each worker's third task fails; the report says so."""
+
+    def fail(work: Any, _stop: Any) -> None:
+        import errno
+
+        work.calls = getattr(work, "calls", 0) + 1
+        if work.calls == 3:
+            raise OSError(errno.EIO, "a cable was pulled")
+
+    traj = tj.open(long_adk.psf, long_adk.xtc)
+    here = tj.rmsd(traj.select("name CA"), pool=tj.LocalPool()).values
+    change_do(client, fail)
+    result = tj.rmsd(traj.select("name CA"), pool=tj.DaskPool(client, task_frames=4))
+    assert result.values.tobytes() == here.tobytes()
+    assert 1 <= len(result.report["retried"]) <= N_WORKERS
+    assert all("a cable was pulled" in retry["error"] for retry in result.report["retried"])
+
+
+def test_a_storage_that_always_fails_is_an_error(client: Client, long_adk: Adk) -> None:
+    """After three attempts."""
+
+    def fail(_work: Any, _stop: Any) -> None:
+        import errno
+
+        raise OSError(errno.EIO, "a cable was cut")
+
+    traj = tj.open(long_adk.psf, long_adk.xtc)
+    change_do(client, fail)
+    with pytest.raises(OSError, match="a cable was cut") as caught:
+        tj.rmsd(traj.select("name CA"), pool=tj.DaskPool(client))
+    assert any("during the task of frames" in note for note in caught.value.__notes__)
+
+
+def test_a_straggler_is_overtaken(client: Client, long_adk: Adk) -> None:
+    """An idle worker does its task; it stops reading, and the report names it."""
+
+    def hang(work: Any, stop: Any) -> None:
+        import time
+
+        end = time.monotonic() + 60
+        while not stop.is_set and time.monotonic() < end:
+            time.sleep(0.02)
+        work.stopped = stop.is_set
+        raise KeyboardInterrupt
+
+    def stopped() -> bool:
+        from trajet.pools import work
+
+        return getattr(work, "stopped", False)
+
+    traj = tj.open(long_adk.psf, long_adk.xtc)
+    slow = sorted(client.nthreads())[0]
+    here = tj.rmsd(traj.select("name CA"), pool=tj.LocalPool()).values
+    change_do(client, hang, workers=[slow])
+    result = tj.rmsd(traj.select("name CA"), pool=tj.DaskPool(client))
+    assert result.values.tobytes() == here.tobytes()
+    named = [straggler["address"] for straggler in result.report["repeated"]]
+    assert slow in named
+    for straggler in result.report["repeated"]:
+        assert straggler["rules"]
+        assert straggler["answered_by"] == straggler["also_on"] != slow
+    until(lambda: all(client.run(stopped, workers=[slow]).values()))
+
+
+def test_a_worker_that_sends_no_rows_is_overtaken(client: Client, long_adk: Adk) -> None:
+    """What it has done is done again, and the report says that it was its gathering."""
+
+    def hold(dask_worker: Any) -> None:
+        import asyncio
+
+        plain = dask_worker.handlers["get_data"]
+
+        async def get_data(*arguments: Any, **options: Any) -> Any:
+            await asyncio.sleep(20)
+            return await plain(*arguments, **options)
+
+        dask_worker.handlers["get_data"] = get_data
+        dask_worker.plain = plain
+
+    def release(dask_worker: Any) -> None:
+        dask_worker.handlers["get_data"] = dask_worker.plain
+
+    traj = tj.open(long_adk.psf, long_adk.xtc)
+    slow = sorted(client.nthreads())[0]
+    here = tj.rmsd(traj.select("name CA"), pool=tj.LocalPool()).values
+    client.run(hold, workers=[slow])
+    try:
+        result = tj.rmsd(traj.select("name CA"), pool=tj.DaskPool(client))
+    finally:
+        client.run(release, workers=[slow])
+    assert result.values.tobytes() == here.tobytes()
+    named = {straggler["state"]: straggler["address"] for straggler in result.report["repeated"]}
+    assert named["gathering"] == slow
+    assert slow not in {worker["address"] for worker in result.report["workers"]}
+
+
+def test_interrupt(client: Client, long_adk: Adk) -> None:
+    """Ctrl-C ends the run, and the reading of the workers."""
+
+    def hang(work: Any, stop: Any) -> None:
+        import time
+
+        while not stop.is_set:
+            time.sleep(0.02)
+        raise KeyboardInterrupt
+
+    traj = tj.open(long_adk.psf, long_adk.xtc)
+    change_do(client, hang)
+    timer = threading.Timer(1.0, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        tj.rmsd(traj.select("name CA"), pool=tj.DaskPool(client))
+    until(lambda: not any(client.call_stack().values()))
+
+
+def test_a_killed_worker_changes_nothing(client: Client, long_adk: Adk, kills: int) -> None:
+    """At random moments, of each run one; Dask starts it again, and it takes part again."""
+
+    def slowly(_work: Any, _stop: Any) -> None:
+        import time
+
+        time.sleep(0.02)
+
+    traj = tj.open(long_adk.psf, long_adk.xtc)
+    atoms = traj.select("name CA")
+    here = tj.rmsd(atoms, reference="average", pool=tj.LocalPool()).values
+    seed = random.randrange(2**32)
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    for _ in range(kills):
+        until(lambda: len(client.nthreads()) == N_WORKERS)
+        client.run(undo)
+        change_do(client, slowly)
+        processes = client.run(os.getpid)
+        moment = chance.uniform(0.0, 0.95)
+        killed: list[int] = []
+
+        def kill(
+            done: int,
+            total: int,
+            moment: float = moment,
+            killed: list[int] = killed,
+            victim: int = chance.choice(sorted(processes.values())),
+        ) -> None:
+            if done >= moment * total and not killed:
+                killed.append(victim)
+                os.kill(victim, signal.SIGKILL)
+
+        pool = tj.DaskPool(client, task_frames=4)
+        result = tj.rmsd(atoms, reference="average", pool=pool, progress=kill)
+        assert len(killed) == 1
+        assert result.values.tobytes() == here.tobytes()
+
+
+def test_rows_in_a_file(client: Client, long_adk: Adk, tmp_path: Path) -> None:
+    """Rows are in the file and mapped from it; states need none."""
+    traj = tj.open(long_adk.psf, long_adk.xtc)
+    fours = np.arange(400).reshape(-1, 4)
+    here = tj.dihedrals(traj, fours, features=True, pool=tj.LocalPool())
+    path = tmp_path / "rows.npy"
+    pool = tj.DaskPool(client, rows_in=path)
+    there = tj.dihedrals(traj, fours, features=True, pool=pool)
+    assert there.values.tobytes() == here.values.tobytes()
+    assert isinstance(there.values.base, np.memmap)
+    assert np.load(path).tobytes() == here.values.tobytes()
+    # The next result replaces the file and leaves the first one as it is.
+    tj.dihedrals(traj, fours[::-1], features=True, pool=pool)
+    assert there.values.tobytes() == here.values.tobytes()
+    assert np.load(path).tobytes() != here.values.tobytes()
+    path.unlink()
+    tj.rmsf(traj.select("name CA"), pool=pool)
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(tj.OutputError, match="no folder"):
+        tj.rmsd(traj, pool=tj.DaskPool(client, rows_in=tmp_path / "none" / "rows.npy"))
+
+
+def test_a_client_that_dies_leaves_nothing(client: Client, long_adk: Adk) -> None:
+    """Neither what workers were told nor what the scheduler wrote down."""
+    code = """
+import os, signal, sys
+import trajet as tj
+from distributed import Client
+client = Client(sys.argv[1])
+atoms = tj.open(None, sys.argv[2]).select(range(50))
+tj.rmsd(atoms, pool=tj.DaskPool(client), progress=lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+"""
+    change_do(client, lambda *_: __import__("time").sleep(0.05))
+    command = [sys.executable, "-c", code, client.scheduler.address, str(long_adk.xtc)]
+    assert subprocess.run(command, timeout=PATIENCE, check=False).returncode == -signal.SIGKILL
+    until(lambda: left_behind(client) == [])
+
+    def plugins(dask_worker: Any) -> list[str]:
+        return [name for name in dask_worker.plugins if "trajet" in name]
+
+    until(lambda: not any(client.run(plugins).values()))
+
+
+def test_workers_that_come_late_or_never(long_adk: Adk, caplog: pytest.LogCaptureFixture) -> None:
+    """They are waited for, which is said."""
+    atoms = tj.open(long_adk.psf, long_adk.xtc).select("name CA")
+    local = {"n_workers": 0, "threads_per_worker": 2, "dashboard_address": ":0"}
+    with LocalCluster(**local) as few, Client(few) as client:
+        with pytest.raises(tj.WorkerError, match=r"no worker came .* in 0\.2 s"):
+            tj.rmsd(atoms, pool=tj.DaskPool(client, wait_for_workers=0.2))
+        assert "waiting 0.2 s" in caplog.text
+        timer = threading.Timer(0.5, few.scale, [1])
+        timer.start()
+        result = tj.rmsd(atoms, pool=tj.DaskPool(client))
+        assert "waiting 60 s" in caplog.text
+        here = tj.rmsd(atoms, pool=tj.LocalPool()).values
+        assert result.values.tobytes() == here.tobytes()
+        # Its two threads do a task each.
+        assert len({worker["process"] for worker in result.report["workers"]}) == 1
+        assert {worker["tasks"] > 0 for worker in result.report["workers"]} == {True}
+        assert len(result.report["workers"]) == 2
+    with pytest.raises(tj.WorkerError, match="client of Dask is closed"):
+        tj.rmsd(atoms, pool=tj.DaskPool(client))
+
+
+def test_what_means_nothing_is_refused(
+    client: Client, long_adk: Adk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At once."""
+    with pytest.raises(ValueError, match="oversubscription must be at least 1"):
+        tj.DaskPool(client, oversubscription=0)
+    with pytest.raises(ValueError, match="dynamic or static"):
+        tj.DaskPool(client, scheduling="random")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="how large tasks are"):
+        tj.DaskPool(client, oversubscription=2, task_frames=2)
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(tj.MissingPackageError, match=r"trajet\[dask\]"):
+        tj.rmsd(tj.open(None, long_adk.xtc).select([1, 2, 3]), pool=tj.DaskPool(client))
+
+
+def test_the_command_line(client: Client, adk: Adk, tmp_path: Path) -> None:
+    """By the address of a scheduler, and with workers of this machine."""
+    here = tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA")).values
+    choices = [["--scheduler", client.scheduler.address], ["--workers", "2"]]
+    for k, choice in enumerate(choices):
+        out = tmp_path / f"{k}.npz"
+        what = ["rmsd", adk.psf, adk.xtc, "--select", "name CA", "-o", out, "--quiet"]
+        command = [sys.executable, "-m", "trajet", *what, "--pool", "dask", *choice]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        with np.load(out) as kept:
+            assert kept["values"].tobytes() == here.tobytes()
+    command[-2:] = ["--scheduler", "tcp://127.0.0.1:9"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "tcp://127.0.0.1:9: no Dask scheduler answers there" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    command[-2:] = ["--scheduler", client.scheduler.address, "--workers", "2"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "leave --workers out" in done.stderr

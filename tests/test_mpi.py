@@ -1,0 +1,223 @@
+"""Ranks of MPI, started as users start them."""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pool_laws
+import pytest
+import trajet as tj
+from golden_files import Adk
+
+TESTS = Path(__file__).parent
+# Another MPI than the one of pip, say: TRAJET_MPIEXEC="mpiexec --oversubscribe".
+MPIEXEC = shlex.split(
+    os.environ.get("TRAJET_MPIEXEC", str(Path(sys.executable).with_name("mpiexec")))
+)
+RANKS = (1, 2, 4, 7)
+# Seconds after which a run hangs: far more than any needs.
+HANGS = 120
+
+
+def command(ranks: int, *arguments: object) -> list[str]:
+    """Return a command that runs Python on so many ranks."""
+    return [*MPIEXEC, "-n", str(ranks), sys.executable, *map(str, arguments)]
+
+
+def run(ranks: int, *arguments: object, code: int = 0) -> subprocess.CompletedProcess[str]:
+    """Run Python on so many ranks, and want an exit code."""
+    done = subprocess.run(
+        command(ranks, *arguments), capture_output=True, text=True, timeout=HANGS, check=False
+    )
+    assert (done.returncode == 0) == (code == 0), done.stderr
+    return done
+
+
+def said(ranks: int, what: str, folder: Path) -> Any:
+    """Have ranks do something of `mpi_ranks`, and return what rank 0 says of it."""
+    run(ranks, TESTS / "mpi_ranks.py", what, folder)
+    return json.loads((folder / "said.json").read_text())
+
+
+@pytest.fixture
+def folder(long_adk: Adk, tmp_path: Path) -> Path:
+    """Return a folder with the trajectory and one that has a corrupt frame."""
+    for path in (long_adk.psf, long_adk.xtc):
+        (tmp_path / f"adk{path.suffix}").symlink_to(path)
+    data = bytearray(long_adk.xtc.read_bytes())
+    offset = int(tj.open(None, long_adk.xtc).reader.offsets()[500])
+    data[offset + 100 : offset + 400] = bytes(300)
+    (tmp_path / "broken.xtc").write_bytes(data)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def truth(long_adk: Adk) -> dict[str, np.ndarray]:
+    """Return what one thread yields."""
+    traj = tj.open(long_adk.psf, long_adk.xtc)
+    one = tj.LocalPool(threads=1)
+    return {name: compute(one) for name, compute in pool_laws.analyses(traj).items()}
+
+
+def assert_same(there: np.ndarray, here: np.ndarray) -> None:
+    """Assert that every bit is the same."""
+    assert (there.shape, there.dtype) == (here.shape, here.dtype)
+    assert there.tobytes() == here.tobytes()
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_bits_are_those_of_one_thread(
+    ranks: int, folder: Path, truth: dict[str, np.ndarray]
+) -> None:
+    """By every way of scheduling and gathering."""
+    run(ranks, TESTS / "mpi_ranks.py", "bits", folder)
+    ways = sorted(path.stem for path in folder.glob("*.npz"))
+    assert len(ways) == 5
+    for way in ways:
+        with np.load(folder / f"{way}.npz") as found:
+            assert set(found) == set(truth)
+            for name, values in truth.items():
+                assert_same(found[name], values)
+
+
+def test_static_data_goes_once(long_adk: Adk, folder: Path) -> None:
+    """Ranks import no MDAnalysis, build no index, and open the files of their own frames."""
+    paths = pool_laws.segments(long_adk.xtc, folder / "parts", 20)
+    found = said(4, "once", folder)
+    assert found["heavy"][1:] == [[], [], []]
+    assert "MDAnalysis" in found["heavy"][0]
+    report = found["report"]
+    assert [worker["rank"] for worker in report["workers"]] == [0, 1, 2, 3]
+    assert len({worker["process"] for worker in report["workers"]}) == 4
+    # A quarter of twenty files each, and the one that a border goes through.
+    assert all(worker["opens"] <= 6 for worker in report["workers"])
+    assert sum(worker["frames"] for worker in report["workers"]) == 980
+    assert len(report["tasks"]) == 16
+    # Opening looks at head and tail. A task reads from each of its files.
+    size = sum(path.stat().st_size for path in paths)
+    opens = sum(worker["opens"] for worker in report["workers"])
+    files = opens + len(report["tasks"])
+    assert report["requests"] <= size / 2**18 + 2 * files + 2 * opens
+    assert report["bytes_read"] <= size + 2 * 4096 * opens + 2**18 * files
+    assert report["mpi"]["ranks"] == 4
+    assert sum(report["mpi"]["ranks_per_node"].values()) == 4
+    assert report["mpi"]["library"]
+
+
+def test_threads_small_tasks_and_files(folder: Path, long_adk: Adk) -> None:
+    """They change no bit, and the report accounts for all the time of each thread."""
+    reports = said(3, "ways", folder)
+    traj = tj.open(long_adk.psf, long_adk.xtc)
+    one, fours = tj.LocalPool(threads=1), np.arange(400).reshape(-1, 4)
+    features = tj.dihedrals(traj, fours, features=True, pool=one).values
+    atoms = traj.select(range(0, 3000, 50))
+    spread = tj.apply(lambda positions: positions.std(axis=0), atoms, pool=one).values
+    with np.load(folder / "ways.npz") as found:
+        for name in ("threads", "small tasks", "file"):
+            assert_same(found[f"{name}, features"], features)
+            assert_same(found[f"{name}, apply"], spread)
+    # The last that was computed.
+    assert_same(np.load(folder / "rows.npy"), spread.reshape(980, 3))
+    assert not list(folder.glob(".trajet-*"))
+    assert reports["file"]["mpi"]["gathering"] == "file"
+    # Leaves of 4 frames.
+    assert len(reports["small tasks"]["tasks"]) == 245
+    for name, report in reports.items():
+        assert len(report["workers"]) == 3 * (2 if name == "threads" else 1)
+        for worker in report["workers"]:
+            stages = [
+                key for key in worker if key.startswith("t_") and key not in ("t_io", "t_total")
+            ]
+            assert sum(worker[key] for key in stages) == pytest.approx(worker["t_total"], rel=1e-6)
+
+
+def test_errors_reach_every_rank(folder: Path) -> None:
+    """Those of rank 0 before the run, and of any rank in it; then all go on."""
+    found = said(3, "caught", folder)
+    assert found["said"][1:] == found["said"][:1] * 2
+    kinds = [kind for kind, _ in found["said"][0]]
+    assert kinds == ["FileNotFoundError", "SelectionError", "FormatError", "ValueError"]
+    assert "frame 500 at byte" in found["said"][0][2][1]
+    assert found["frames"] == 980
+
+
+def test_stragglers_and_passing_errors(folder: Path, long_adk: Adk) -> None:
+    """A task is tried again; one that hangs is done elsewhere, and counts once."""
+    reports = said(3, "stragglers", folder)
+    traj = tj.open(long_adk.psf, long_adk.xtc)
+    one = tj.rmsd(traj.select(range(0, 3000, 7)), pool=tj.LocalPool(threads=1)).values
+    with np.load(folder / "stragglers.npz") as found:
+        assert_same(found["failing"], one)
+        assert_same(found["stuck"], one)
+    retried = reports["failing"]["retried"]
+    assert len(retried) == 2
+    assert len({entry["task"] for entry in retried}) == 1
+    assert "not well" in retried[0]["error"]
+    stuck = reports["stuck"]
+    assert [entry["won"] for entry in stuck["repeated"]].count(True) == 1
+    assert [worker["tasks"] for worker in stuck["workers"]][2] == 0
+    tasks = [task["task"] for task in stuck["tasks"]]
+    assert tasks == list(range(len(tasks)))
+    assert sum(worker["frames"] for worker in stuck["workers"]) == 980
+
+
+@pytest.mark.parametrize(
+    ("what", "words"), [("broken", "frame 500 at byte"), ("alone", "RuntimeError: of one's own")]
+)
+def test_an_error_ends_all(what: str, words: str, folder: Path) -> None:
+    """With its words on standard error, once."""
+    done = run(3, TESTS / "mpi_ranks.py", what, folder, code=1)
+    assert done.stderr.count(words) == 1
+
+
+def test_a_killed_rank_ends_all(folder: Path) -> None:
+    """No process is left, and no file in memory."""
+    with subprocess.Popen(
+        command(3, TESTS / "mpi_ranks.py", "killed", folder),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as ranks:
+        wait_until(lambda: len(list(folder.glob("rank *"))) == 3)
+        processes = [int(path.read_text()) for path in sorted(folder.glob("rank *"))]
+        os.kill(processes[1], signal.SIGKILL)
+        assert ranks.wait(HANGS) != 0
+    wait_until(lambda: not any(map(is_alive, processes)))
+    for process in processes:
+        assert not list(Path("/dev/shm").glob(f"trajet-{process}-*"))
+
+
+def is_alive(process: int) -> bool:
+    """Return whether a process runs."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def wait_until(holds: Any) -> None:
+    """Wait until something holds."""
+    end = time.monotonic() + HANGS
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_command_line(folder: Path, long_adk: Adk) -> None:
+    """Rank 0 runs the command; one table, one file, the same bytes."""
+    what = ["-m", "trajet", "rmsd", long_adk.psf, long_adk.xtc, "--select", "name CA"]
+    done = run(3, *what, "--pool", "mpi", "-o", folder / "mpi.csv")
+    assert done.stdout.count("980 frames") == 1
+    tj.rmsd(tj.open(long_adk.psf, long_adk.xtc).select("name CA")).save(folder / "local.csv")
+    assert (folder / "mpi.csv").read_bytes() == (folder / "local.csv").read_bytes()
+    what[-1] = "name NONE"
+    done = run(3, *what, "--pool", "mpi", code=1)
+    assert done.stderr.count("matches none of the 3341 atoms") == 1
+    assert "Traceback" not in done.stderr
