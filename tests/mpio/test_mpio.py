@@ -140,7 +140,7 @@ def test_a_rank_that_is_killed_ends_all(long_adk: Adk, tmp_path: Path) -> None:
     code = (
         "import os, sys, trajet as tj; from mpi4py import MPI\n"
         "traj = tj.open(None, sys.argv[1], sidecar=False)\n"
-        "print(os.getpid(), flush=True)\n"
+        "os.write(1, b'%d\\n' % os.getpid())\n"
         "tj.convert(traj, sys.argv[2], frames=[0] * 20000, comm=MPI.COMM_WORLD)\n"
     )
     drawn = random.Random(4)
