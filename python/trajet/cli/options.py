@@ -284,6 +284,7 @@ def analysis(
             pool: str,
             workers: int | None,
             threads: int | None,
+            scheduler: str | None,
             request_size: int,
             allow_truncated_tail: bool,
             particles: str | None,
@@ -300,7 +301,7 @@ def analysis(
                 raise click.UsageError(
                     "choose frames (--start, --stop) or times (--begin, --end), not both"
                 )
-            where = pools.made(pool, workers, threads)
+            where = pools.Where(pool, workers, threads, scheduler).made()
             with progress("indexing", "B", quiet=quiet) as show:
                 opened = trajet.open(
                     topology,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 @contextmanager
 def folder_in(place: Path | None) -> Iterator[Path]:
     """Make a folder that other processes of this machine see."""
-    folder = Path(tempfile.mkdtemp(prefix="trajet-", dir=place))
+    folder = Path(tempfile.mkdtemp(prefix=f"trajet-{os.getpid()}-", dir=place))
     try:
         yield folder
     finally:

@@ -27,6 +27,32 @@ if TYPE_CHECKING:
 Scheduling = Literal["dynamic", "static"]
 
 
+def connect(scheduler: str | None, workers: int | None = None) -> Any:
+    """Return a client of the scheduler at an address, or of a cluster on this machine.
+
+    Raises
+    ------
+    OSError
+        If nobody answers there.
+    MissingPackageError
+        If distributed is not installed.
+    """
+    distributed = _distributed()
+    if scheduler is not None:
+        return distributed.Client(scheduler)
+    return distributed.Client(n_workers=workers, threads_per_worker=1, dashboard_address=":0")
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError as error:
+        raise MissingPackageError(
+            "a pool of Dask's workers needs distributed: pip install 'trajet[dask]'"
+        ) from error
+    return distributed
+
+
 @dataclass(frozen=True)
 class DaskPool:
     """Workers of a Dask cluster: on this machine, by the address of a scheduler, or on SLURM.
@@ -111,12 +137,7 @@ class DaskPool:
         make_rows: MakeRows,
         progress: Progress | None,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
-        try:
-            import distributed
-        except ImportError as error:
-            raise MissingPackageError(
-                "a pool of Dask's workers needs distributed: pip install 'trajet[dask]'"
-            ) from error
+        distributed = _distributed()
         from trajet.pools.dask.crew import Crew, begun
         from trajet.pools.dask.leader import Leader
 
