@@ -1,5 +1,6 @@
 # make demo   the main job on a real trajectory: a table, a plot, a CSV and a report
 # make test   every gate and test
+# make test-gromacs  what we write, read by GROMACS; needs gmx
 # make wheel  a wheel for any x86-64 Linux, tried in an environment without Rust
 # make bench  trajet beside its peers and its limits, in one run; QUICK=1: short files, no record
 # All of them install what they need into .venv and work again when called again.
@@ -10,7 +11,7 @@ BIN := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: demo test wheel bench gates rust-tests fuzz fuzz-again fuzz-corpus fuzz-tools python-tests tools clean
+.PHONY: demo test wheel bench gates rust-tests fuzz fuzz-again fuzz-corpus fuzz-tools python-tests test-gromacs tools clean
 .DELETE_ON_ERROR:
 
 demo: .venv/.made-built
@@ -85,6 +86,11 @@ fuzz-tools:
 python-tests: .venv/.made-built .venv/.made-test-tools
 	$(BIN)/python -m pytest
 
+# Not in the gate, which needs no GROMACS.
+test-gromacs: .venv/.made-built .venv/.made-test-tools
+	@command -v gmx >/dev/null || { echo "gmx is missing: apt-get install gromacs" >&2; exit 1; }
+	$(BIN)/python -m pytest tests/with_gromacs.py
+
 # Zig links against the C library of 2014, so that the wheel runs wherever there is a later one.
 wheel: .venv/.made-built
 	$(BIN)/python -m pip install --quiet 'ziglang>=0.13'
@@ -98,6 +104,7 @@ bench: .venv/.made-built .venv/.made-bench-tools
 	-cargo build --release --locked --manifest-path benches/molly/Cargo.toml
 	$(BIN)/python benches/compare.py $(if $(QUICK),--quick)
 	$(BIN)/python benches/stages.py $(if $(QUICK),--quick)
+	$(BIN)/python benches/copies.py $(if $(QUICK),--quick)
 
 # What must be there already, and what to do where it is not.
 tools:

@@ -32,8 +32,9 @@ class Case:
     """What is read of which file, and what is computed of it.
 
     `task` is "read", or the analysis: "rmsd" (on frame 0), "rmsf", "dihedrals", "distances", "rdf";
-    an analysis takes the first `n_frames` frames, or all. `targets` says how many times as fast as
-    each tool trajet has to be with `target_threads`.
+    an analysis takes the first `n_frames` frames, or all. Or it is "copy", to a file that ends in
+    `output`. `targets` says how many times as fast as each tool trajet has to be with
+    `target_threads`.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Case:
     target_threads: int = 1
     n_frames: int | None = None
     longest_rounds: int | None = None
+    output: str = ""
 
 
 @dataclass(frozen=True)
@@ -136,4 +138,23 @@ def all_cases(folder: Path, isa: str, *, quick: bool) -> list[Case]:
             n_frames=1 if quick else 2,
             longest_rounds=1 if quick else 3,
         ),
+    ]
+
+
+def all_copies(folder: Path, *, quick: bool) -> list[Case]:
+    """Return the cases that write: how many times as fast as every other tool, with two threads."""
+    files = (folder / "adk.psf", folder / ("adk_run1.xtc" if quick else "adk_run.xtc"))
+
+    def copy(name: str, selection: str | None, output: str, times: float) -> Case:
+        targets = {"MDAnalysis": times, "mdtraj": times}
+        if output == ".xtc":
+            targets["gmx"] = times
+        options = {"target_threads": 2, "output": output}
+        return Case(name, *files, selection, "copy", targets, **options)
+
+    return [
+        copy("calpha-to-xtc", "name CA", ".xtc", 5),
+        copy("adk-to-dcd", None, ".dcd", 2),
+        copy("adk-to-ncdf", None, ".nc", 2),
+        copy("adk-to-h5md", None, ".h5md", 2),
     ]

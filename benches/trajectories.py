@@ -5,11 +5,13 @@ alone on the next call (`--force` makes it anew).
 
 - `adk100.xtc`: `adk_dims.dcd` written as XTC by MDAnalysis, its bytes repeated 100 times: 9,800
   frames of 3,341 atoms, protein only.
+- `adk_run.xtc`: its frames again, 10,000 in all, each at a time and a step of its own: a run that
+  goes on, which is what formats with ascending steps hold.
 - `solvated.xtc`: the bytes of `adk_oplsaa.xtc` repeated 50 times: 500 frames of 47,681 atoms,
   3,341 of protein first, then water and ions.
 - `adk25.trr`, `adk25.dcd`, `adk25.nc`: `adk_dims.dcd` written as TRR, DCD and NCDF by MDAnalysis,
   25 times: 2,450 frames, 98 MB each.
-- `adk10.xtc`, `adk5.*`, `solvated5.xtc`: the same, shorter, for `--quick`.
+- `adk10.xtc`, `adk_run1.xtc`, `adk5.*`, `solvated5.xtc`: the same, shorter, for `--quick`.
 - `adk.psf`, `adk_oplsaa.gro`: their topologies; `adk0.gro`: the first frame of `adk.xtc`,
   on the same grid.
 """
@@ -82,6 +84,24 @@ def convert(
     return write
 
 
+def run_on(topology: Path, trajectory: Path, n_frames: int) -> Callable[[Path], None]:
+    """Return a writer of XTC by MDAnalysis: the frames over and over, one each ps."""
+
+    def write(target: Path) -> None:
+        import MDAnalysis
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # adk_dims.dcd has no cell, the PSF no elements
+            universe: Any = MDAnalysis.Universe(str(topology), str(trajectory))
+            with MDAnalysis.Writer(str(target), universe.atoms.n_atoms, format="XTC") as writer:
+                for k in range(n_frames):
+                    ts = universe.trajectory[k % len(universe.trajectory)]
+                    ts.data["step"], ts.time = k, float(k)
+                    writer.write(universe.atoms)
+
+    return write
+
+
 def main() -> int:
     """Make every file that is missing."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -107,6 +127,8 @@ def main() -> int:
     make(folder / "adk0.gro", convert(psf, once, "GRO", n_frames=1), force=force)
     make(folder / "adk10.xtc", repeat(once, 10), force=force)
     make(folder / "adk100.xtc", repeat(once, 100), force=force)
+    make(folder / "adk_run1.xtc", run_on(psf, dcd, 1_000), force=force)
+    make(folder / "adk_run.xtc", run_on(psf, dcd, 10_000), force=force)
     for suffix, form in (("trr", "TRR"), ("dcd", "DCD"), ("nc", "NCDF")):
         make(folder / f"adk5.{suffix}", convert(psf, dcd, form, times=5), force=force)
         make(folder / f"adk25.{suffix}", convert(psf, dcd, form, times=25), force=force)

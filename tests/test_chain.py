@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from MDAnalysis import transformations
 from MDAnalysis.coordinates.DCD import DCDWriter
 from MDAnalysis.coordinates.TRJ import NCDFWriter
+from MDAnalysis.lib.formats.libmdaxdr import XTCFile
 
 N_FRAMES = 98
 N_ATOMS = 3341
@@ -72,10 +73,14 @@ def everything(traj: "tj.Trajectory", pool: "tj.LocalPool", **options: object) -
     rmsf = tj.rmsf(alpha, align="backbone", **options)
     angles = tj.dihedrals(traj.select("resid 10:30"), **options)
     pairs = tj.distances(traj.select("resid 1:9 and name CA"), "resid 20:30 and name CB", **options)
-    return bits(
+    results = [
         *(rmsd.values, rmsd.times, rmsd.frames, average.values, rmsf.values),
         *(angles.values, angles.times, pairs.values, pairs.frames),
-    )
+    ]
+    if not np.isnan(traj.read([0]).cells).any():
+        rdf = tj.rdf(alpha, "name CB", range=(0, 20), **options)
+        results += [rdf.g, rdf.counts]
+    return bits(*results)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -135,6 +140,44 @@ def test_radial_distributions(tmp_path: Path) -> None:
     for task_frames in (None, 1, 9):
         result = tj.rdf(selection, pool=tj.LocalPool(threads=3, task_frames=task_frames))
         assert bits(result.g, result.counts) == bits(expected.g, expected.counts)
+
+
+@pytest.fixture(scope="module")
+def in_a_box(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write the frames of adk.xtc in a cell that changes, for RDF, with steps that ascend."""
+    traj, path = tj.open(None, adk.xtc), tmp_path_factory.mktemp("box") / "boxed.xtc"
+    with XTCFile(str(path), "w") as file:
+        for k, positions in enumerate(traj.read().positions / 10):
+            box = np.array([[9, 0, 0], [1, 8 + k / 64, 0], [2, -1, 7]], np.float32)
+            file.write(positions, box, 10 * k, 2.5 * k, 1000)
+    return path
+
+
+@pytest.mark.parametrize("ending", ["xtc", "trr", "dcd", "nc", "h5md"])
+def test_every_format(adk: Adk, in_a_box: Path, tmp_path: Path, ending: str) -> None:
+    """Many files of a format have the bits of one file of it, for every analysis; few opens."""
+    one = tmp_path / f"whole.{ending}"
+    tj.convert(tj.open(None, in_a_box), one)
+    whole = tj.open(adk.psf, one)
+    # One frame of DCD alone does not say how far frames are apart, so that times are rounded anew.
+    size = 2 if ending == "dcd" else 1
+    parts = tj.split(whole, tmp_path / "parts", frames_per_segment=size)
+    chain = tj.open(adk.psf, *(part.path for part in parts))
+    n = len(parts)
+    assert n * size == chain.n_frames == N_FRAMES
+    want, got = whole.read(), chain.read()
+    for name in ("positions", "times", "cells"):
+        assert np.array_equal(getattr(got, name), getattr(want, name)), name
+    # NCDF has no steps: frames count from 0 in each file.
+    assert np.array_equal(got.steps, want.steps * (ending != "nc"))
+    expected = everything(whole, tj.LocalPool(threads=1))
+    for task_frames in (None, 1):
+        pool = tj.LocalPool(threads=8, task_frames=task_frames)
+        # The files that the last analysis has left open are not opened again.
+        fresh = tj.open(adk.psf, *(part.path for part in parts))
+        assert everything(fresh, pool) == expected
+        report = tj.rmsd(fresh.select("name CA"), pool=pool).report
+        assert n <= report["opens"] <= n + touched(report, [size] * n)
 
 
 def write_as(writer: type, path: Path, positions: np.ndarray, first: int) -> Path:

@@ -1,57 +1,45 @@
 """Copies: any format to any, whole or not there, and nothing lost twice."""
 
-import os
+import contextlib
+import multiprocessing
 import random
+import re
+import resource
 import signal
+import struct
 import subprocess
 import sys
 import time
 import warnings
 from pathlib import Path
 
+import killed
 import MDAnalysis as mda
 import numpy as np
 import pytest
 import trajet as tj
-from golden_files import XTC_FILES, Adk
+import xtc_bytes
+from golden_files import XTC_FILES, Adk, same_bits
+from made_files import MADE
 from MDAnalysisTests import datafiles
 
-# How far a position may move, Å, beside two roundings to float32: XTC keeps steps of 0.01 Å.
-ROUNDING = {".xtc": 0.0051, ".trr": 0.0, ".dcd": 0.0, ".nc": 0.0, ".h5md": 0.0}
-SOURCES = {
-    ".xtc": datafiles.XTC,
-    ".trr": datafiles.TRR_sub_sol,
-    ".dcd": datafiles.DCD_NAMD_TRICLINIC,
-    ".nc": datafiles.NCDFtruncoct,
-}
+ENDINGS = (".xtc", ".trr", ".dcd", ".nc", ".h5md")
+
+KILLS = 50
 
 
-@pytest.mark.parametrize("target", sorted(ROUNDING))
-@pytest.mark.parametrize("source", sorted(SOURCES))
-def test_any_format_to_any(source: str, target: str, tmp_path: Path) -> None:
-    """Frames, positions, times and cells come back, by our readers and MDAnalysis'."""
-    original = tj.open(None, SOURCES[source], sidecar=False)
-    path = tmp_path / f"copy{target}"
-    done = tj.convert(original, path, allow_loss=True)
-    assert (done.n_frames, done.n_atoms) == (original.n_frames, original.n_atoms)
-    assert done.size == path.stat().st_size
-    assert [p.name for p in tmp_path.iterdir()] == [path.name]
-    copy = tj.open(None, path, sidecar=False)
-    want, got = original.read(), copy.read()
-    apart = np.abs(got.positions - want.positions)
-    if source == target:
-        assert apart.max() == 0
-    assert (apart <= ROUNDING[target] + 2 * np.spacing(np.abs(want.positions))).all()
-    assert np.allclose(got.times, want.times, rtol=1e-6, atol=1e-4)
-    assert np.allclose(got.cells, want.cells, rtol=2e-6, atol=2e-4, equal_nan=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        universe = mda.Universe.empty(copy.n_atoms, trajectory=False)
-        universe.load_new(str(path), refresh_offsets=True) if target in (".xtc", ".trr") else (
-            universe.load_new(str(path), convert_units=True)
-        )
-        theirs = np.array([ts.positions.copy() for ts in universe.trajectory])
-    assert np.array_equal(theirs, got.positions)
+@pytest.fixture(scope="module")
+def long_run(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """980 frames whose steps and times ascend, as H5MD and DCD want them; its index is kept."""
+    path = tmp_path_factory.mktemp("long") / "long.xtc"
+    frames = xtc_bytes.pieces(adk.xtc.read_bytes()) * 10
+    clocks = [struct.pack(">if", k, k) for k in range(len(frames))]
+    pairs = zip(frames, clocks, strict=True)
+    path.write_bytes(
+        b"".join(f[: xtc_bytes.STEP] + clock + f[xtc_bytes.BOX :] for f, clock in pairs)
+    )
+    assert tj.open(None, path).n_frames == 980
+    return path
 
 
 @pytest.mark.parametrize("name", sorted(XTC_FILES))
@@ -105,7 +93,7 @@ def test_velocities_and_forces(tmp_path: Path) -> None:
 def test_threads_change_no_byte(adk: Adk, tmp_path: Path) -> None:
     """One thread or seven, to every format."""
     traj = tj.open(adk.psf, adk.xtc)
-    for ending in ROUNDING:
+    for ending in ENDINGS:
         written = set()
         for threads in (1, 2, 7):
             path = tmp_path / f"copy{threads}{ending}"
@@ -175,6 +163,131 @@ def test_parts_are_the_whole(adk: Adk, tmp_path: Path) -> None:
             tj.split(traj, tmp_path / "x", **wrong)
 
 
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_parts_of_any_format(long_run: Path, tmp_path: Path, ending: str) -> None:
+    """The same files for any number of threads, and the chain holds what the source does."""
+    traj = tj.open(None, long_run)
+    selection = traj.select(range(5, 900, 3))
+    seen: list[tuple[int, int]] = []
+    files = set()
+    for threads in (1, 2, 5):
+        folder = tmp_path / str(threads)
+        parts = tj.split(
+            selection,
+            folder,
+            segments=4,
+            format=ending[1:],
+            threads=threads,
+            progress=lambda *counts: seen.append(counts),
+        )
+        assert seen[-1] == (980, 980)
+        assert [part.n_frames for part in parts] == [245] * 4
+        assert [part.path for part in parts] == sorted(folder.iterdir())
+        assert [part.path.name for part in parts] == [f"long-{k:03d}{ending}" for k in range(4)]
+        assert [part.size for part in parts] == [part.path.stat().st_size for part in parts]
+        files.add(tuple(part.path.read_bytes() for part in parts))
+    assert len(files) == 1
+    chain, want = tj.open(None, *(part.path for part in parts)).read(), selection.read()
+    assert np.array_equal(chain.positions, want.positions)
+    assert np.allclose(chain.times, want.times, rtol=1e-6, atol=0)
+    # Again, from this format to itself.
+    again = tj.split(tj.open(None, parts[0].path), tmp_path / "again", frames_per_segment=100)
+    assert [part.path.suffix for part in again] == [ending] * 3
+    first = tj.open(None, *(part.path for part in again)).read()
+    assert np.array_equal(first.positions, want.positions[:245])
+
+
+def test_parts_are_packed(long_run: Path, tmp_path: Path) -> None:
+    """An option of H5MD reaches all files; other formats have none of it."""
+    traj = tj.open(None, long_run)
+    plain = tj.split(traj, tmp_path / "plain", segments=2, format="h5md")
+    packed = tj.split(traj, tmp_path / "packed", segments=2, format="h5md", compression=1)
+    assert all(a.size > b.size for a, b in zip(plain, packed, strict=True))
+    with pytest.raises(ValueError, match="compression is for H5MD"):
+        tj.split(traj, tmp_path / "x", segments=2, compression=1)
+    with pytest.raises(ValueError, match="'pdb' is no format"):
+        tj.split(traj, tmp_path / "x", segments=2, format="pdb")
+    assert not (tmp_path / "x").exists()
+
+
+def test_no_part_of_a_division(adk: Adk, tmp_path: Path) -> None:
+    """All files or none; and no others that a pattern for them would find."""
+    traj, folder = tj.open(adk.psf, adk.xtc), tmp_path / "parts"
+    full = tj.open(None, datafiles.TRR_sub_sol, sidecar=False)
+    with pytest.raises(tj.OutputError, match=r"cobrotoxin-000\.xtc: .*velocities.*allow.loss"):
+        tj.split(full, folder, segments=3, format="xtc")
+    assert not folder.exists()
+    parts = tj.split(full, folder, segments=3, format="xtc", allow_loss=True)
+    assert all("velocities" in part.remarks[0] for part in parts)
+    tj.split(traj, folder, segments=4)
+    (folder / "adk-002.xtc").write_text("precious")
+    with pytest.raises(tj.OutputError, match=r"adk-000\.xtc: is there already.*force"):
+        tj.split(traj, folder, segments=4)
+    (folder / "adk-000.xtc").unlink()
+    (folder / "adk-001.xtc").unlink()
+    with pytest.raises(tj.OutputError, match=r"adk-002\.xtc: is there already"):
+        tj.split(traj, folder, segments=4)
+    with pytest.raises(tj.OutputError, match=r"adk-002\.xtc: is of another.* remove it and 1 more"):
+        tj.split(traj, folder, segments=2, force=True)
+    assert (folder / "adk-002.xtc").read_text() == "precious"
+    assert len(tj.split(traj, folder, segments=4, force=True)) == 4
+    # One frame of the last file is damaged.
+    data = bytearray(adk.xtc.read_bytes())
+    last = len(data) - len(xtc_bytes.pieces(bytes(data))[-1])
+    damaged = tmp_path / "damaged.xtc"
+    damaged.write_bytes(data)
+    traj = tj.open(None, damaged)
+    data[last + xtc_bytes.SMALLIDX] = 77
+    damaged.write_bytes(data)
+    for ending in ("dcd", "h5md"):
+        for threads in (1, 3):
+            with pytest.raises(tj.FormatError, match="frame 97"):
+                tj.split(traj, tmp_path / "x", segments=5, format=ending, threads=threads)
+            assert not (tmp_path / "x").exists()
+    with pytest.raises(tj.OutputError, match=r"damaged\.xtc: is a file: name a folder"):
+        tj.split(traj, damaged, segments=2)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_no_space(long_run: Path, tmp_path: Path, ending: str) -> None:
+    """A limit of the system stands for a full disk: the output is named, and nothing is left."""
+    traj = tj.open(None, long_run)
+    path = tmp_path / f"copy{ending}"
+    path.write_text("old")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, before[1]))
+    try:
+        with pytest.raises(tj.OutputError) as caught:
+            tj.convert(traj, path, force=True)
+        with pytest.raises(tj.OutputError) as also:
+            tj.split(traj, tmp_path / "parts", segments=3, format=ending[1:])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert str(caught.value).startswith(f"{path}: cannot be written: File too large")
+    assert re.search(rf"long-00\d{ending}: cannot be written: File too large", str(also.value))
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_h5md_refuses_what_it_would_lose(tmp_path: Path) -> None:
+    """λ and virials of TRR have no place; velocities of later frames have one."""
+    mixed = tj.open(None, MADE["made_mixed.trr"](tmp_path / "mixed.trr"))
+    block = mixed.read(velocities=True)
+    whole = np.flatnonzero(~np.isnan(block.positions[:, 0, 0]))
+    moving = ~np.isnan(block.velocities[whole, 0, 0])
+    frames = whole[np.argsort(moving, kind="stable")]
+    assert moving.any()
+    assert not moving.all()
+    path = tmp_path / "copy.h5md"
+    frames = np.sort(np.concatenate((frames[:1], frames[-1:])))
+    with pytest.raises(tj.OutputError, match=r"H5MD cannot hold λ = 0\.5.*allow.loss"):
+        tj.convert(mixed, path, frames=frames)
+    done = tj.convert(mixed, path, frames=frames, allow_loss=True)
+    assert "λ = 0.5" in done.remarks[0]
+    got = tj.open(None, path).read(velocities=True).velocities
+    assert same_bits(got, block.velocities[frames])
+
+
 def test_the_commands(adk: Adk, tmp_path: Path) -> None:
     """`convert` and `split` as they are typed."""
 
@@ -198,32 +311,50 @@ def test_the_commands(adk: Adk, tmp_path: Path) -> None:
     assert (tmp_path / "again.xtc").read_bytes() == adk.xtc.read_bytes()
 
 
-def test_a_kill_leaves_the_old_file_or_the_new(adk: Adk, tmp_path: Path) -> None:
-    """Killed at any moment, the name never holds a file that is not whole."""
-    source = tmp_path / "long.xtc"
-    source.write_bytes(adk.xtc.read_bytes() * 20)
-    tj.open(None, source)
-    target = tmp_path / "copy.dcd"
-    script = "import sys, trajet as tj; tj.convert(tj.open(None, sys.argv[1]), sys.argv[2],"
-    script += " force=True)"
-    draw = random.Random(5)
-    seen = set()
-    for _ in range(20):
-        target.write_bytes(b"old")
-        process = subprocess.Popen([sys.executable, "-c", script, str(source), str(target)])
-        # The name of the file beside tells that writing has begun.
-        deadline = time.monotonic() + 30
-        while process.poll() is None and not list(tmp_path.glob(".trajet-*")):
-            assert time.monotonic() < deadline
-            time.sleep(0.001)
-        time.sleep(draw.uniform(0, 0.15))
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        content = target.read_bytes()
-        if content != b"old":
-            assert tj.open(None, target, sidecar=False).n_frames == 98 * 20
-        seen.add(content == b"old")
-        for left in tmp_path.glob(".trajet-*"):
-            left.unlink()
-    assert True in seen, "no run was killed in time"
-    assert os.path.getsize(source) == 20 * adk.xtc.stat().st_size
+def written(folder: Path) -> int:
+    """Count the bytes of files that have not their names yet."""
+    n = 0
+    for path in folder.glob(".trajet-*"):
+        with contextlib.suppress(FileNotFoundError):
+            n += path.stat().st_size
+    return n
+
+
+@pytest.mark.parametrize("name", ["copy.xtc", "copy.dcd", "copy.h5md", "parts-xtc", "parts-h5md"])
+def test_kills_leave_the_old_or_the_new(long_run: Path, tmp_path: Path, name: str) -> None:
+    """Killed at any moment of the work: no name ever holds a file that is not whole."""
+    server = multiprocessing.get_context("forkserver")
+    server.set_forkserver_preload(["trajet", "h5py", "pytest"])
+    target = tmp_path / name
+    # Whole frames are copied as they stand, others are decoded and encoded.
+    n_atoms = 3341 if name == "parts-xtc" else 2000
+    killed.copy(long_run, target, n_atoms)
+    paths = [target] if target.suffix else sorted(target.iterdir())
+    folder = paths[0].parent
+    whole = [path.read_bytes() for path in paths]
+    size = sum(map(len, whole))
+    assert len(whole) == (1 if target.suffix else 6)
+    draw = random.Random(name)
+    inside = 0
+    for _ in range(KILLS):
+        for path in paths:
+            path.write_bytes(b"old")
+        # A fifth of the kills comes when all is written, and made sure of, or given its name.
+        begin, linger = draw.uniform(0, 1.25) * size, draw.uniform(0, 0.01)
+        process = server.Process(target=killed.copy, args=(long_run, target, n_atoms))
+        process.start()
+        while process.is_alive() and written(folder) <= min(begin, size - 1):
+            time.sleep(0.0002)
+        time.sleep(linger if begin > size else 0)
+        process.kill()
+        process.join()
+        found = [path.read_bytes() for path in paths]
+        assert all(one in (b"old", new) for one, new in zip(found, whole, strict=True))
+        left = list(folder.glob(".trajet-*"))
+        assert len(list(folder.iterdir())) == len(left) + len(paths)
+        inside += process.exitcode == -signal.SIGKILL and bool(left)
+        for path in left:
+            path.unlink()
+    assert inside > KILLS / 2
+    killed.copy(long_run, target, n_atoms)
+    assert [path.read_bytes() for path in paths] == whole

@@ -199,7 +199,7 @@ def test_turned_boxes(tmp_path: Path) -> None:
     path = write_h5md(tmp_path / "made.h5md", POSITIONS, edges=edges)
     traj = tj.open(None, path)
     got = traj.reader.read((0, 1, N_FRAMES), None, np.empty_like(POSITIONS), "positions")
-    assert np.array_equal(got["turned"], edges.reshape(-1, 9) * 10)
+    assert np.array_equal(got["vectors"], edges.reshape(-1, 9) * 10)
     lengths = np.abs(traj.read(atoms=[0, 1]).cells[0])
     assert lengths.tolist() == [30, 40, 50, 90, 90, 90]
 

@@ -12,7 +12,7 @@ import pool_laws
 import pytest
 import trajet as tj
 from golden_files import Adk
-from trajet.pools import processes
+from trajet.pools import shared
 
 
 @pytest.mark.parametrize(
@@ -80,14 +80,14 @@ def test_rows_go_to_the_disk_where_memory_is_full(
     adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And nothing is left in either place; where both are full, memory is short."""
-    reserve, full = processes._reserve, [Path("/dev/shm")]
+    reserve, full = shared._reserve, [Path("/dev/shm")]
 
     def reserve_unless_full(path: Path, size: int) -> None:
         if any(path.is_relative_to(place) for place in full):
             raise OSError(errno.ENOSPC, "full")
         reserve(path, size)
 
-    monkeypatch.setattr(processes, "_reserve", reserve_unless_full)
+    monkeypatch.setattr(shared, "_reserve", reserve_unless_full)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     atoms = tj.open(adk.psf, adk.xtc).select("name CA")
     pool = tj.ProcessPool(workers=2)
@@ -96,4 +96,4 @@ def test_rows_go_to_the_disk_where_memory_is_full(
     with pytest.raises(MemoryError, match="GiB are needed"):
         tj.rmsd(atoms, pool=pool)
     assert not list(tmp_path.iterdir())
-    assert not list(Path("/dev/shm").glob("trajet-*"))
+    assert not list(Path("/dev/shm").glob(f"trajet-{os.getpid()}-*"))

@@ -85,7 +85,7 @@ def find_truth(case: Case) -> Truth:
     frames = [0, n_frames // 2, n_frames - 1]
     positions = [universe.trajectory[frame].positions[chosen.indices] for frame in frames]
     values = quadruples = None
-    if case.task != "read":
+    if case.task not in ("read", "copy"):
         values = values_of(case, analysis(case, universe)())
     if case.task == "dihedrals":
         quadruples = np.array([four.indices for four in backbone(chosen)], dtype=np.int64)

@@ -72,6 +72,7 @@ class Reader:
     def opening(self) -> dict[str, Any]: ...
     def times(self) -> NDArray[np.float64]: ...
     def steps(self) -> NDArray[np.int64]: ...
+    def left_out(self, frame: int) -> list[str]: ...
     def offsets(self) -> NDArray[np.uint64]: ...
     def read(
         self,
@@ -79,6 +80,8 @@ class Reader:
         atoms_wanted: NDArray[np.int64] | None,
         out: NDArray[np.float32],
         field: str,
+        *,
+        threads: int = 1,
     ) -> dict[str, Any]: ...
     # positions that are read part by part as in one call
     def parts(self, frames: Frames, atoms_wanted: NDArray[np.int64] | None) -> Parts: ...
@@ -124,9 +127,8 @@ def pack_chunks(
 ) -> list[tuple[int, int, int, bytes]]: ...
 def convert(
     reader: Reader,
-    frames: Frames,
+    parts: list[tuple[Path, Frames]],
     atoms_wanted: NDArray[np.int64] | None,
-    path: Path,
     *,
     precision: float | None,
     double: bool | None,
@@ -136,7 +138,7 @@ def convert(
     force: bool,
     threads: int,
     progress: Progress | None,
-) -> tuple[int, list[str], dict[str, Any]]: ...
+) -> list[tuple[int, list[str], dict[str, Any]]]: ...
 
 # A pass of a plan over so many frames, made from the states of those before it.
 class Pass:

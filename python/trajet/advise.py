@@ -8,7 +8,7 @@ Stragglers are recognised by both rules of Khoshlessan et al. 2020 (doi:10.1002/
 1. A worker here is a thread of a rank or process. Its waiting is left out: it waits for others.
 2. Workers that are handed tasks get different numbers of frames. Stages that grow with the frames
    are compared as for the mean number of frames; where all have as many, that is the time itself.
-3. The fastest group is the fastest quarter, at least one; its time is its median.
+3. The fastest group is the fastest quarter, rounded up; its time is its median.
 4. Ranks that wait inside of a collective call are as late as the one that they wait for, so that
    the rules are put to the time without gathering as well.
 5. What is less than a twentieth of the run, or 0.1 s, behind is not named.
@@ -110,7 +110,7 @@ def _slow_workers(
             {word: _seconds(worker, names) for word, names in once.items()}
             | {word: scale * _seconds(worker, names) for word, names in _PER_FRAME.items()}
         )
-    verdict = _Verdict([sum(spent[k].values()) for k in at_work])
+    verdict = Verdict([sum(spent[k].values()) for k in at_work])
     found = {}
     for k, stages in enumerate(spent):
         rules = verdict.rules(sum(stages.values()), worth)
@@ -148,11 +148,11 @@ def _slow_tasks(
             for k in here
             if tasks[k]["frames"] > 0
         }
-        verdict = _Verdict(list(seconds.values()))
+        verdict = Verdict(list(seconds.values()))
         of_worker: dict[Any, list[float]] = {}
         for k, took in seconds.items():
             of_worker.setdefault(_lane(tasks[k]), []).append(took)
-        usually = {lane: _Verdict(times) for lane, times in of_worker.items()}
+        usually = {lane: Verdict(times) for lane, times in of_worker.items()}
         for k, took in seconds.items():
             task = tasks[k]
             rules = verdict.rules(took, worth)
@@ -171,13 +171,19 @@ def _slow_tasks(
     return list(found.values())
 
 
-class _Verdict:
-    """The two rules, for a group of times."""
+class Verdict:
+    """The two rules, for a group of times.
+
+    Attributes
+    ----------
+    median, fastest
+        The times of which a straggler takes over `OVER_MEDIAN` and over `OVER_FASTEST`.
+    """
 
     def __init__(self, seconds: Sequence[float]) -> None:
         ordered = sorted(seconds) or [0.0]
         self.median = median(ordered)
-        self.fastest = median(ordered[: max(1, len(ordered) // _GROUP)])
+        self.fastest = median(ordered[: -(-len(ordered) // _GROUP)])
 
     def rules(self, seconds: float, worth: float) -> list[str]:
         """Return the rules by which somebody who took so long is a straggler."""
@@ -299,7 +305,9 @@ def advice(report: Entry) -> list[str]:
     if report["analysis"] != "convert":
         lines += _of_ratio(report, bounded)
     lines += [*_of_clocks(report), *_of_opening(report)]
-    if retried := len(report.get("retried", ())):
+    if repeated := report["repeated"]:
+        lines.append(_of_repeated(repeated))
+    if retried := len(report["retried"]):
         tasks = "1 task was" if retried == 1 else f"{retried} tasks were"
         lines.append(f"{tasks} tried again after an error of the storage: see `retried`.")
     return lines
@@ -438,7 +446,6 @@ _AGAINST_SLOW = {
     "opening": "Segments (trajet split) spare workers a file that all of them open.",
     "reading": "Smaller tasks (task_frames) let others take over more of its work; segments (trajet"
     " split) or H5MD spare workers one shared file.",
-    "gathering": "Try the other way of gathering, one-sided or collective.",
 }
 _SMALLER_TASKS = "Smaller tasks (task_frames) let others take over more of its work."
 
@@ -472,7 +479,8 @@ def _of_stragglers(report: Entry, bounded: Bound) -> list[str]:
         f" others in {worst['stage']}."
     ]
     if bounds:
-        lines.append(_AGAINST_SLOW.get(worst["stage"], _SMALLER_TASKS))
+        remedy = _AGAINST_SLOW.get(worst["stage"], _SMALLER_TASKS)
+        lines.append(_try_gathering(report) if worst["stage"] == "gathering" else remedy)
     return lines
 
 
@@ -490,14 +498,14 @@ def _of_ratio(report: Entry, bounded: Bound) -> list[str]:
     ratio, stages = report["r_comp_io"], report["stages"]
     if ratio is None:
         return []
-    n = len(report["workers"])
-    if n == 1:
+    t_io = stages["t_read"] + stages["t_decode"]
+    if len(report["workers"]) == 1:
         whose = "of this serial run"
     else:
         whose = f"summed over {_crew(report)}; the paper takes it from a serial run"
     lines = [
         f"R_comp/IO is {in_two_digits(ratio)}: {in_seconds(stages['t_comp'])} of computing to"
-        f" {in_seconds(stages['t_io'])} of reading and decoding, {whose}."
+        f" {in_seconds(t_io)} of reading and decoding, {whose}."
     ]
     if ratio <= 1:
         lines.append(
@@ -506,7 +514,7 @@ def _of_ratio(report: Entry, bounded: Bound) -> list[str]:
             " fewer than 200."
         )
         if stages["t_decode"] > stages["t_read"]:
-            decoding = stages["t_decode"] / stages["t_io"]
+            decoding = stages["t_decode"] / t_io
             lines.append(
                 f"But {_part(decoding)} of that input was decoding, which more cores share; reading"
                 f" alone took {_part(bounded.shares['reading'])} of the time."
@@ -519,6 +527,17 @@ def _of_ratio(report: Entry, bounded: Bound) -> list[str]:
     else:
         lines.append(f"{_PAPER} lets one shared file do for such ratios, up to about 50 cores.")
     return lines
+
+
+def _of_repeated(repeated: Sequence[Entry]) -> str:
+    """Say which tasks were done twice, and where the first of them hung, if the pool knows."""
+    n, first = len(repeated), repeated[0]
+    tasks = "1 task was" if n == 1 else f"{n} tasks were"
+    line = f"{tasks} late and given to an idle worker as well"
+    if "address" in first and "state" in first:
+        line += f": task {first['task']}, {first['state']} at {first['address']}"
+        line += ", and others" if n > 1 else ""
+    return f"{line} (see `repeated`)."
 
 
 def _of_clocks(report: Entry) -> list[str]:

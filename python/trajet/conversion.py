@@ -1,22 +1,37 @@
 """Copies of trajectories: other formats, fewer atoms, fewer frames."""
 
+import contextlib
 import os
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trajet import _trajet, h5md, mdanalysis, output
 from trajet._trajet import OutputError
 from trajet.analysis.subject import main_selection
-from trajet.pools.pool import Progress
+from trajet.pools.pool import Frames, Progress
 from trajet.result import Report, make_report
-from trajet.trajectory import FrameChoice, Selection, Trajectory, resolve_frames
+from trajet.trajectory import FrameChoice, Selection, Trajectory, frame_numbers, resolve_frames
 
 HDF5 = (".h5md", ".h5")
 SUFFIXES = (".xtc", ".trr", ".dcd", ".nc", ".ncdf", *HDF5)
+# The endings of files of each format that is read; as mdtraj's HDF5 nothing is written.
+ENDINGS = {
+    "XTC": (".xtc",),
+    "TRR": (".trr",),
+    "DCD": (".dcd",),
+    "NCDF": (".nc", ".ncdf"),
+    "H5MD": (".h5md", ".h5"),
+    "MDTRAJ": (".h5md",),
+}
+# Frames that are looked at together for velocities.
+_FRAMES_LOOKED_AT = 1000
 
 
 @dataclass(frozen=True)
@@ -116,95 +131,160 @@ def convert(
     selection = main_selection(source)
     trajectory = selection.trajectory
     path = Path(path)
-    output.check(path, SUFFIXES)
-    if threads is not None and threads < 1:
-        raise ValueError(f"threads must be at least 1, not {threads}")
-    if path.resolve() in [own.resolve() for own in trajectory.paths]:
-        raise OutputError(f"{path}: is what would be read: give another name")
+    asked = _Asked(
+        precision, double, velocities, forces, compression, allow_loss, force, threads, progress
+    )
+    asked.check(trajectory, [path])
     if topology is not None:
         _check_topology(Path(topology), selection, force=force)
     numbers = resolve_frames(frames, trajectory.n_frames, trajectory.label)
-    chosen = trajectory.frame_numbers(frames)
-    if len(chosen) == 0:
-        raise ValueError(f"{path}: there is no frame to write: choose some")
-    every = np.arange(trajectory.n_atoms)
-    indices = None if np.array_equal(selection.indices, every) else selection.indices
-    report = None
-    if path.suffix.lower() in HDF5:
-        if precision is not None or double is not None:
-            raise ValueError(f"{path}: precision and double are of other formats")
-        if path.exists() and not force:
-            raise OutputError(
-                f"{path}: is there already: give another name, or force=True (--force)"
-            )
-        first_frame = int(chosen[0])
-        h5md.write(
-            path,
-            trajectory,
-            frames=chosen,
-            atoms=indices,
-            velocities=velocities and _holds(trajectory, first_frame, "velocities"),
-            forces=forces and _holds(trajectory, first_frame, "forces"),
-            compression=compression,
-            threads=threads,
-            progress=progress,
-        )
-        remarks: tuple[str, ...] = ()
-    else:
-        if compression is not None:
-            raise ValueError(f"{path}: compression is for H5MD")
-        _, said, run = trajectory.fresh(
-            _trajet.convert,
-            trajectory.reader,
-            numbers,
-            indices,
-            path,
-            precision=precision,
-            double=double,
-            velocities=velocities,
-            forces=forces,
-            allow_loss=allow_loss,
-            force=force,
-            threads=threads or _trajet.available_threads(),
-            progress=progress,
-        )
-        remarks = tuple(said)
-        asked = {
-            "analysis": "convert",
-            "parameters": {"n_frames": len(chosen), "n_atoms": [selection.n_atoms]},
-            "inputs": trajectory.describe_inputs(),
-        }
-        report = make_report(trajectory.reader, run, asked)
+    (done,) = _copy(selection, [(path, numbers)], asked)
     if topology is not None:
-        first = selection.read(frames=[int(chosen[0])])
+        first = selection.read(frames=frame_numbers(numbers)[:1])
         atoms = selection.atoms
         with output.beside(Path(topology)) as own:
             mdanalysis.write_structure(own, atoms, first.positions[0], first.cells[0])
-    size = path.stat().st_size
-    return Conversion(path, len(chosen), selection.n_atoms, size, remarks, report)
+    return done
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is asked of outputs, beside their frames and atoms; see `convert`."""
+
+    precision: float | None
+    double: bool | None
+    velocities: bool
+    forces: bool
+    compression: int | None
+    allow_loss: bool
+    force: bool
+    threads: int | None
+    progress: Progress | None
+
+    def check(self, trajectory: Trajectory, paths: Sequence[Path]) -> None:
+        """Make sure that all outputs of one folder and ending may be written."""
+        output.check(paths[0], SUFFIXES)
+        if self.threads is not None and self.threads < 1:
+            raise ValueError(f"threads must be at least 1, not {self.threads}")
+        hdf5 = paths[0].suffix.lower() in HDF5
+        if hdf5 and (self.precision is not None or self.double is not None):
+            raise ValueError(f"{paths[0]}: precision and double are of other formats")
+        if not hdf5 and self.compression is not None:
+            raise ValueError(f"{paths[0]}: compression is for H5MD")
+        sources = {own.resolve() for own in trajectory.paths}
+        for path in paths:
+            if path.resolve() in sources:
+                raise OutputError(f"{path}: is what would be read: give another name")
+            if not self.force:
+                output.check_new(path)
+
+
+def _copy(
+    selection: Selection, parts: list[tuple[Path, Frames]], asked: _Asked
+) -> list[Conversion]:
+    """Write atoms of a trajectory to files that were checked, all or none."""
+    trajectory = selection.trajectory
+    frames = [frame_numbers(numbers) for _, numbers in parts]
+    if min(map(len, frames)) == 0:
+        raise ValueError(f"{parts[0][0]}: there is no frame to write: choose some")
+    every = np.arange(trajectory.n_atoms)
+    indices = None if np.array_equal(selection.indices, every) else selection.indices
+    outcomes: list[tuple[list[str], dict[str, Any] | None]]
+    if parts[0][0].suffix.lower() in HDF5:
+        outcomes = _copy_to_hdf5(trajectory, parts, frames, indices, asked)
+    else:
+        copied = trajectory.fresh(
+            _trajet.convert,
+            trajectory.reader,
+            parts,
+            indices,
+            precision=asked.precision,
+            double=asked.double,
+            velocities=asked.velocities,
+            forces=asked.forces,
+            allow_loss=asked.allow_loss,
+            force=asked.force,
+            threads=asked.threads or _trajet.available_threads(),
+            progress=asked.progress,
+        )
+        outcomes = [(remarks, run) for _, remarks, run in copied]
+    inputs = trajectory.describe_inputs()
+    done = []
+    for (path, _), numbers, (remarks, run) in zip(parts, frames, outcomes, strict=True):
+        report = None
+        if run is not None:
+            parameters = {"n_frames": len(numbers), "n_atoms": [selection.n_atoms]}
+            what = {"analysis": "convert", "parameters": parameters, "inputs": inputs}
+            report = make_report(trajectory.reader, run, what)
+        size = path.stat().st_size
+        done.append(Conversion(path, len(numbers), selection.n_atoms, size, tuple(remarks), report))
+    return done
+
+
+def _copy_to_hdf5(
+    trajectory: Trajectory,
+    parts: list[tuple[Path, Frames]],
+    frames: list[NDArray[np.int64]],
+    indices: NDArray[np.int64] | None,
+    asked: _Asked,
+) -> list[tuple[list[str], dict[str, Any] | None]]:
+    """Write files as H5MD; return remarks of each, and no reports."""
+    every = np.concatenate(frames)
+    remarks = []
+    # What only TRR and CHARMM's DCD can say is in all frames, or comes as a run goes on.
+    for frame in (int(every[0]), int(every[-1])):
+        if lost := ", ".join(trajectory.reader.left_out(frame)):
+            if not asked.allow_loss:
+                raise OutputError(
+                    f"{parts[0][0]}: frame {frame}: H5MD cannot hold {lost}: choose a format that"
+                    " can, or let it go with --allow-loss (allow_loss=True)"
+                )
+            remarks = [f"left out, as H5MD cannot hold it: {lost}"]
+    content = h5md.Content(
+        trajectory,
+        indices,
+        velocities=asked.velocities and _holds(trajectory, every, "velocities"),
+        forces=asked.forces and _holds(trajectory, every, "forces"),
+        compression=asked.compression,
+    )
+    paths = [path for path, _ in parts]
+    trajectory.fresh(
+        h5md.write_all,
+        list(zip(paths, frames, strict=True)),
+        content,
+        force=asked.force,
+        threads=asked.threads,
+        progress=asked.progress,
+    )
+    return [(remarks, None) for _ in parts]
 
 
 def _check_topology(path: Path, selection: Selection, *, force: bool) -> None:
     """Make sure that a structure can be written, before any work."""
     _ = selection.atoms
     output.check(path, (path.suffix.lower(),))
-    if path.exists() and not force:
-        raise OutputError(f"{path}: is there already: give another name, or force=True (--force)")
+    if not force:
+        output.check_new(path)
     mdanalysis.check_structure(path)
 
 
-def _holds(trajectory: Trajectory, frame: int, kind: str) -> bool:
-    """Tell whether a frame has velocities or forces."""
-    try:
-        trajectory.read(
-            frames=[frame],
-            atoms=[0],
-            velocities=kind == "velocities",
-            forces=kind == "forces",
-        )
-    except _trajet.FormatError:
-        return False
-    return True
+def _holds(trajectory: Trajectory, frames: NDArray[np.int64], kind: str) -> bool:
+    """Tell whether any of the frames has velocities or forces."""
+    # Files of a chain may differ, and refuse what their format has no place for.
+    mixed = len({segment["format"] for segment in trajectory.reader.segments()}) > 1
+    size = 1 if mixed else _FRAMES_LOOKED_AT
+    for begin in range(0, len(frames), size):
+        try:
+            trajectory.read(
+                frames=frames[begin : begin + size],
+                atoms=[0],
+                velocities=kind == "velocities",
+                forces=kind == "forces",
+            )
+        except _trajet.FormatError:
+            continue
+        return True
+    return False
 
 
 def split(
@@ -213,11 +293,18 @@ def split(
     *,
     segments: int | None = None,
     frames_per_segment: int | None = None,
+    format: str | None = None,
+    compression: int | None = None,
+    allow_loss: bool = False,
     force: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> list[Conversion]:
-    """Divide a trajectory into files of its own format, for many processes to read.
+    """Divide a trajectory into files, for many processes to read.
+
+    Files are made several at a time. They have their names only when all of them are whole, so that
+    there is never a part of a trajectory that looks like all of it. Whole frames of XTC and TRR are
+    copied byte for byte.
 
     Parameters
     ----------
@@ -230,6 +317,11 @@ def split(
         How many files, of as equal numbers of frames as can be.
     frames_per_segment
         Instead of that: frames of each but the last.
+    format
+        The ending of the files, as for `convert`: "xtc", "trr", "dcd", "nc" or "h5md"; None for the
+        format of the (first) file that is read.
+    compression, allow_loss
+        As for `convert`.
     force
         Replace files that are there.
     threads
@@ -245,9 +337,10 @@ def split(
     Raises
     ------
     OutputError
-        If a file is there already or cannot be written.
+        If a file is there already, cannot be written, or cannot hold what it should; or if the
+        folder has further files that would look like parts of this trajectory.
     ValueError
-        If there are fewer frames than segments, or the format is not written.
+        If there are fewer frames than segments, or an option means nothing.
 
     Examples
     --------
@@ -255,47 +348,73 @@ def split(
     >>> [part.n_frames for part in tj.split(traj, "parts", segments=4)]
     [25, 25, 24, 24]
     """
-    trajectory = main_selection(source).trajectory
-    if (segments is None) == (frames_per_segment is None):
-        raise ValueError("give segments or frames_per_segment")
-    n = trajectory.n_frames
-    if segments is not None:
-        if not 1 <= segments <= n:
-            raise ValueError(f"{n} frames make 1 to {n} segments, not {segments}")
-        borders = [n // segments * k + min(k, n % segments) for k in range(segments + 1)]
-    else:
-        assert frames_per_segment is not None
-        if frames_per_segment < 1:
-            raise ValueError("a segment has at least one frame")
-        borders = [*range(0, n, frames_per_segment), n]
-    suffix = trajectory.path.suffix.lower()
+    selection = main_selection(source)
+    trajectory = selection.trajectory
+    borders = _borders(trajectory.n_frames, segments, frames_per_segment)
+    suffix = _suffix(trajectory) if format is None else f".{format.lower().removeprefix('.')}"
     if suffix not in SUFFIXES:
-        raise ValueError(
-            f"{trajectory.path}: files of this ending are not written: convert it first"
-        )
+        known = ", ".join(ending[1:] for ending in SUFFIXES)
+        raise ValueError(f"{format!r} is no format: choose from {known}")
     folder = Path(folder)
+    digits = max(3, len(str(len(borders) - 2)))
+    stem = trajectory.path.stem
+    paths = [folder / f"{stem}-{k:0{digits}d}{suffix}" for k in range(len(borders) - 1)]
+    asked = _Asked(None, None, True, True, compression, allow_loss, force, threads, progress)
+    frames = [(begin, 1, end - begin) for begin, end in pairwise(borders)]
+    with _folder(folder):
+        asked.check(trajectory, paths)
+        _check_alone(paths, stem)
+        return _copy(selection, list(zip(paths, frames, strict=True)), asked)
+
+
+@contextlib.contextmanager
+def _folder(folder: Path) -> Iterator[None]:
+    """Make a folder where there is none, and take it away again where nothing comes into it."""
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{folder}: is a file: name a folder, which is made if it is not there")
+    made = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"{folder}: cannot be made: {error.strerror}") from error
-    digits = max(3, len(str(len(borders) - 2)))
-    stem = trajectory.path.stem
-    parts = []
-    for k, (begin, end) in enumerate(pairwise(borders)):
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):
+            if made:
+                folder.rmdir()
+        raise
 
-        def show(done: int, _: int, begin: int = begin) -> None:
-            if progress is not None:
-                progress(begin + done, n)
 
-        path = folder / f"{stem}-{k:0{digits}d}{suffix}"
-        parts.append(
-            convert(
-                source,
-                path,
-                frames=slice(begin, end),
-                force=force,
-                threads=threads,
-                progress=show,
-            )
+def _check_alone(paths: list[Path], stem: str) -> None:
+    """Make sure that a pattern for these files finds no others beside them."""
+    alike = re.compile(re.escape(stem) + r"-\d+" + re.escape(paths[0].suffix))
+    names = {path.name for path in paths}
+    there = sorted(path.name for path in paths[0].parent.iterdir() if alike.fullmatch(path.name))
+    if further := [name for name in there if name not in names]:
+        more = f" and {len(further) - 1} more" if further[1:] else ""
+        raise OutputError(
+            f"{paths[0].with_name(further[0])}: is of another division, and would look like a part"
+            f" of this one: remove it{more}, or choose another folder"
         )
-    return parts
+
+
+def _borders(n: int, segments: int | None, frames_per_segment: int | None) -> list[int]:
+    """Return where segments of `n` frames begin, and where the last one ends."""
+    if (segments is None) == (frames_per_segment is None):
+        raise ValueError("give segments or frames_per_segment")
+    if segments is not None:
+        if not 1 <= segments <= n:
+            raise ValueError(f"{n} frames make 1 to {n} segments, not {segments}")
+        return [n // segments * k + min(k, n % segments) for k in range(segments + 1)]
+    assert frames_per_segment is not None
+    if frames_per_segment < 1:
+        raise ValueError("a segment has at least one frame")
+    return [*range(0, n, frames_per_segment), n]
+
+
+def _suffix(trajectory: Trajectory) -> str:
+    """Return the ending of files of the trajectory's own format: its own where that is right."""
+    endings = ENDINGS[trajectory.reader.segments()[0]["format"]]
+    own = trajectory.path.suffix.lower()
+    return own if own in endings else endings[0]

@@ -1,7 +1,9 @@
 """Files that are written: checked before the work, written beside, renamed when whole."""
 
 import contextlib
+import errno
 import os
+import re
 import secrets
 import tempfile
 from collections.abc import Callable, Iterator
@@ -44,6 +46,32 @@ def check(path: Path, suffixes: tuple[str, ...]) -> None:
         ) from error
 
 
+def check_new(path: Path) -> None:
+    """Make sure that nothing stands at `path`.
+
+    Raises
+    ------
+    OutputError
+        If there is something.
+    """
+    if os.path.lexists(path):
+        raise OutputError(
+            f"{path}: is there already: give another name, or replace it with --force (force=True)"
+        )
+
+
+def refused(path: Path, error: OSError | RuntimeError) -> OutputError:
+    """Return the error of an output that the operating system refuses."""
+    number = error.errno if isinstance(error, OSError) else None
+    # HDF5's library hides it among names and addresses.
+    if number is None and (found := re.search(r"errno = (\d+)", str(error))):
+        number = int(found[1])
+    why = str(error) if number is None else os.strerror(number)
+    if number in (errno.ENOSPC, errno.EDQUOT):
+        why += ": make room, or write it elsewhere"
+    return OutputError(f"{path}: cannot be written: {why}")
+
+
 def name_beside(path: Path) -> Path:
     """Return a name that nobody else takes, for what becomes `path` once it is whole."""
     # Some writers go by the ending.
@@ -51,13 +79,15 @@ def name_beside(path: Path) -> Path:
 
 
 @contextlib.contextmanager
-def beside(path: Path) -> Iterator[Path]:
+def beside(path: Path, *, force: bool = True) -> Iterator[Path]:
     """Give a path of its own to write a file to, which becomes `path` once it is whole.
 
     Parameters
     ----------
     path
-        Where the output goes; what stands there is replaced.
+        Where the output goes.
+    force
+        Whether to replace what stands there then.
 
     Raises
     ------
@@ -71,12 +101,14 @@ def beside(path: Path) -> Iterator[Path]:
         yield own
         with own.open("rb") as file:
             os.fsync(file.fileno())
+        if not force:
+            check_new(path)
         os.replace(own, path)
     except BaseException as error:
         with contextlib.suppress(OSError):
             own.unlink()
         if isinstance(error, OSError) and not isinstance(error, OutputError):
-            raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
+            raise refused(path, error) from error
         raise
 
 

@@ -48,7 +48,16 @@ _COUNTS = (
 # What a report that is read must have, itself and in its lists.
 _NAMES = (
     *("analysis", "parameters", "inputs", "stages", "averages", "requests", "bytes_read", "frames"),
-    *("r_comp_io", "threads", "ranks_per_node", "workers", "tasks", "stragglers", "retried"),
+    *(
+        "r_comp_io",
+        "threads",
+        "ranks_per_node",
+        "workers",
+        "tasks",
+        "stragglers",
+        "retried",
+        "repeated",
+    ),
     *("advice", "versions", "cpu", "instruction_set", "host", "platform"),
 )
 _OF_WORKER = (*STAGES, "worker", "thread", "host", "tasks", "frames", "requests", "opens")
@@ -161,9 +170,10 @@ def make_report(reader: Reader, run: Mapping[str, Any], analysis: Mapping[str, A
     workers, tasks = _places(run, host)
     for worker in workers:
         worker["t_io"] = worker["t_read"] + worker["t_decode"]
-    timed = (*STAGES, "t_io")
-    stages = {name: sum(worker[name] for worker in workers) for name in timed}
-    averages = {name: seconds / len(workers) for name, seconds in stages.items() if workers}
+    stages = {name: sum(worker[name] for worker in workers) for name in STAGES}
+    input_time = stages["t_read"] + stages["t_decode"]
+    together = {**stages, "t_io": input_time}
+    averages = {name: seconds / max(1, len(workers)) for name, seconds in together.items()}
     stages["t_open"] += opening["t_open"]
     stages["t_index"] += opening["t_index"]
     stages["t_total"] = run["t_total"]
@@ -181,7 +191,7 @@ def make_report(reader: Reader, run: Mapping[str, Any], analysis: Mapping[str, A
         "stages": stages,
         "averages": averages,
         **counts,
-        "r_comp_io": _ratio(stages["t_comp"], stages["t_io"]),
+        "r_comp_io": _ratio(stages["t_comp"], input_time),
         "r_comp_comm": _ratio(stages["t_comp"], stages["t_comm"]),
         "passes": run["passes"],
         "threads": len(workers),
@@ -191,8 +201,7 @@ def make_report(reader: Reader, run: Mapping[str, Any], analysis: Mapping[str, A
         "tasks": tasks,
         "stragglers": advise.stragglers(workers, tasks, run["t_total"]),
         "retried": run.get("retried", []),
-        # What a pool calls a straggler while it runs is a task that it had done twice.
-        "repeated": run.get("repeated", run.get("stragglers", [])),
+        "repeated": run.get("repeated", []),
         "opening": opening,
         "versions": {**versions, **run.get("versions", {})},
         "cpu": _cpu(),

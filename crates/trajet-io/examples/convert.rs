@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use trajet_io::{
     Format, Input, OpenOptions, Output, Plan, Scratch, Serial, Workspace, WriteOptions, encoder,
-    open,
+    open, publish,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -53,7 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ns += begin.elapsed().as_nanos();
         output.append(&bytes)?;
     }
-    output.finish(&encoder.patches(index.n_frames() as u64))?;
+    publish(vec![output.finish(&encoder.patches(index.n_frames() as u64))?])?;
     let each = ns as f64 / index.n_frames() as f64;
     println!("{:.1} µs a frame, {:.1} ns an atom", each / 1e3, each / index.n_atoms() as f64);
     Ok(())

@@ -37,6 +37,15 @@ impl FrameMeta {
         self.cells.push(said.cell);
         self.turned.push(said.turned);
     }
+
+    /// Adds the frames of another.
+    pub fn append(&mut self, other: &mut FrameMeta) {
+        self.frames.append(&mut other.frames);
+        self.times.append(&mut other.times);
+        self.steps.append(&mut other.steps);
+        self.cells.append(&mut other.cells);
+        self.turned.append(&mut other.turned);
+    }
 }
 
 /// Positions of the same atoms in several frames. A block is filled again and again: the memory of

@@ -385,10 +385,13 @@ impl Chain {
     /// # Errors
     /// As [`Chain::read_into`].
     pub fn read_raw(&self, frame: u64, scratch: &mut Scratch) -> Result<Raw, Error> {
-        self.check(&Frames::Strided { first: frame, step: 1, count: 1 })?;
+        self.read_raw_of(frame, &Atoms::all(self.n_atoms()), scratch)
+    }
+
+    /// Box vectors (Å, row by row) of a frame, where they are known from opening its file.
+    pub fn known_box(&self, frame: u64) -> Option<[f64; 9]> {
         let Place { segment, frame: within } = self.place(frame);
-        let read = self.segments[segment].reader.read_raw(within, scratch);
-        read.map_err(|error| self.in_chain(error, frame))
+        self.segments[segment].reader.known_box(within)
     }
 
     /// Appends the bytes of neighbouring frames as they stand in one file of a format; false, and
@@ -430,6 +433,35 @@ impl Chain {
         let Place { segment, frame: within } = self.place(frame);
         let read = self.segments[segment].reader.read_raw_of(within, atoms, scratch);
         read.map_err(|error| self.in_chain(error, frame))
+    }
+
+    /// Reads some atoms of frames, one after the other, as their format stores them, and hands each to
+    /// `take`.
+    ///
+    /// # Errors
+    /// As [`Chain::read_into`], and those of `take`.
+    pub fn read_raws(
+        &self,
+        frames: &Frames,
+        atoms: &Atoms,
+        scratch: &mut Scratch,
+        mut take: impl FnMut(usize, &Raw) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.check(frames)?;
+        let mut at = 0;
+        while at < frames.len() {
+            let run = self.run_of(frames.get(at));
+            let stretch = run.stretch(frames, at, frames.len());
+            let reader = &self.segments[run.segment].reader;
+            for k in 0..stretch.len() {
+                scratch.check_stop()?;
+                let raw = reader.raw(&stretch, k, atoms, scratch);
+                let raw = raw.map_err(|error| self.in_chain(error, frames.get(at + k)))?;
+                take(at + k, &raw)?;
+            }
+            at += stretch.len();
+        }
+        Ok(())
     }
 
     /// The error of a file, in terms of the chain where there are several.

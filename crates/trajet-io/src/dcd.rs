@@ -286,12 +286,11 @@ impl reader::Reader for Reader {
         Ok(said)
     }
 
-    fn read_raw(&self, frame: u64, scratch: &mut Scratch) -> Result<Raw, Error> {
-        let frames = Frames::Strided { first: frame, step: 1, count: 1 };
-        self.file.index.check(&frames, self.file.source.path())?;
+    fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {
+        let frame = frames.get(at);
         let layout = self.head.layout(frame == 0);
         let order = self.head.order;
-        let bytes = self.whole(&frames, 0, &layout, scratch)?;
+        let bytes = self.whole(frames, at, &layout, scratch)?;
         let cell = self.cell_of(bytes);
         let cell = (!cell.is_empty()).then(|| head::record(order, cell));
         let record = 4 * layout.n_atoms + 8;

@@ -297,6 +297,14 @@ pub enum Error {
         /// The output.
         path: PathBuf,
     },
+    /// The operating system refused to make or to write an output.
+    #[error("{}: cannot be written: {source}{}", path.display(), remedy(source))]
+    Unwritable {
+        /// The output.
+        path: PathBuf,
+        /// The reason given.
+        source: io::Error,
+    },
     /// The caller asked to stop.
     #[error("interrupted")]
     Interrupted,
@@ -323,6 +331,16 @@ impl Error {
 /// Which frame of a chain a frame of one of its files is, for the end of a message.
 pub fn of_chain(frame: u64, chained: u64) -> String {
     format!(" (frame {frame} of this file is frame {chained} of the chain)")
+}
+
+/// What to do where an output cannot be written.
+fn remedy(source: &io::Error) -> &'static str {
+    use io::ErrorKind::{PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    match source.kind() {
+        StorageFull | QuotaExceeded => ": make room, or write it elsewhere",
+        PermissionDenied | ReadOnlyFilesystem => ": write it where you may",
+        _ => "",
+    }
 }
 
 /// What can still be done with a file whose frames before `frame` are whole.

@@ -421,15 +421,18 @@ impl reader::Reader for Reader {
         Ok(self.said(frame))
     }
 
-    fn read_raw(&self, frame: u64, scratch: &mut Scratch) -> Result<Raw, Error> {
-        let frames = Frames::Strided { first: frame, step: 1, count: 1 };
-        self.file.index.check(&frames, self.file.source.path())?;
+    fn known_box(&self, frame: u64) -> Option<[f64; 9]> {
+        self.boxes.vectors(frame).copied().filter(|_| !self.boxes.cell(frame)[0].is_nan())
+    }
+
+    fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {
+        let frame = frames.get(at);
         let Said { time, step, cell, .. } = self.said(frame);
         Ok(Raw::H5md(Box::new(Frame {
             time,
             step,
             cell: (!cell[0].is_nan()).then_some(cell),
-            vectors: self.boxes.vectors(frame).copied().filter(|_| !cell[0].is_nan()),
+            vectors: self.known_box(frame),
             positions: self.stored(Field::Positions, frame, scratch)?,
             velocities: self.stored(Field::Velocities, frame, scratch)?,
             forces: self.stored(Field::Forces, frame, scratch)?,

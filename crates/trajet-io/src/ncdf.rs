@@ -267,10 +267,8 @@ impl reader::Reader for Reader {
         Ok(said)
     }
 
-    fn read_raw(&self, frame: u64, scratch: &mut Scratch) -> Result<Raw, Error> {
-        let frames = Frames::Strided { first: frame, step: 1, count: 1 };
-        self.file.index.check(&frames, self.file.source.path())?;
-        let bytes = self.file.whole(&frames, 0, &mut scratch.window, &mut scratch.meter)?;
+    fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {
+        let bytes = self.file.whole(frames, at, &mut scratch.window, &mut scratch.meter)?;
         let stored = |slab: &Slab| Stored {
             values: slab.values(&bytes[slab.bytes()]),
             scale_factor: slab.scale_factor,

@@ -1,6 +1,7 @@
 //! Where outputs go: written beside under a name of their own, and renamed when whole. Under the final
 //! name there is never half a file.
 
+use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -9,28 +10,25 @@ use std::path::{Path, PathBuf};
 use crate::{Error, Patch};
 
 /// Bytes that are gathered before they are written: frames are often short.
-const GATHERED: usize = 1 << 20;
+const GATHERED: usize = 1 << 18;
 
 /// A file that is being written. Dropped before [`Output::finish`], it leaves nothing behind.
 #[derive(Debug)]
 pub struct Output {
-    path: PathBuf,
-    beside: PathBuf,
-    /// None when all is written.
-    file: Option<File>,
+    // Closed before it is removed: some systems do not remove open files.
+    file: File,
+    place: Whole,
     gathered: Vec<u8>,
     len: u64,
-    force: bool,
 }
 
 impl Output {
     /// Begins the file that will stand at `path`; what stands there is replaced only by `force`.
     ///
     /// # Errors
-    /// [`Error::Exists`], [`Error::NotAFile`], [`Error::Io`].
+    /// [`Error::Exists`], [`Error::NotAFile`], [`Error::Unwritable`].
     pub fn begin(path: &Path, force: bool) -> Result<Output, Error> {
-        let doing = "write it";
-        let failed = |source| Error::Io { path: path.to_owned(), doing, source };
+        let failed = |source| Error::Unwritable { path: path.to_owned(), source };
         match path.symlink_metadata() {
             Ok(there) if there.is_dir() => {
                 return Err(Error::NotAFile { path: path.to_owned(), folder: true });
@@ -47,13 +45,13 @@ impl Output {
         let name = format!(".trajet-{}-{:012x}.tmp", std::process::id(), random >> 16);
         let beside = path.with_file_name(name);
         let file = OpenOptions::new().write(true).create_new(true).open(&beside).map_err(failed)?;
-        let path = path.to_owned();
-        Ok(Output { path, beside, file: Some(file), gathered: Vec::new(), len: 0, force })
+        let place = Whole { path: path.to_owned(), beside, force };
+        Ok(Output { file, place, gathered: Vec::new(), len: 0 })
     }
 
     /// Where the file will stand.
     pub fn path(&self) -> &Path {
-        &self.path
+        &self.place.path
     }
 
     /// Bytes so far.
@@ -69,70 +67,87 @@ impl Output {
     /// Appends bytes.
     ///
     /// # Errors
-    /// [`Error::Io`], for instance where the disk is full.
+    /// [`Error::Unwritable`], for instance where the disk is full.
     pub fn append(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.len += bytes.len() as u64;
         if self.gathered.len() + bytes.len() > GATHERED {
             self.flush()?;
         }
         if bytes.len() >= GATHERED {
-            return self.try_to(|file, _| file.write_all(bytes));
+            return self.file.write_all(bytes).map_err(|source| self.place.failed(source));
         }
         self.gathered.extend_from_slice(bytes);
         Ok(())
     }
 
-    /// Puts the patches in, makes sure that all bytes are on the disk, and gives the file its name.
+    /// Puts the patches in and makes sure that all bytes are on the disk.
     ///
     /// # Errors
-    /// [`Error::Io`], and [`Error::Exists`] where somebody else made a file of that name meanwhile.
-    pub fn finish(mut self, patches: &[Patch]) -> Result<(), Error> {
+    /// [`Error::Unwritable`].
+    pub fn finish(mut self, patches: &[Patch]) -> Result<Whole, Error> {
         self.flush()?;
-        for Patch { offset, bytes } in patches {
-            self.try_to(|file, _| {
+        let Output { mut file, place, .. } = self;
+        let mut complete = || {
+            for Patch { offset, bytes } in patches {
                 file.seek(SeekFrom::Start(*offset))?;
-                file.write_all(bytes)
-            })?;
-        }
-        self.try_to(|file, _| file.sync_all())?;
-        self.file = None;
-        let moved = match self.force {
-            true => std::fs::rename(&self.beside, &self.path),
-            false => rename_new(&self.beside, &self.path),
+                file.write_all(bytes)?;
+            }
+            file.sync_all()
         };
-        moved.map_err(|source| match source.kind() {
-            io::ErrorKind::AlreadyExists => Error::Exists { path: self.path.clone() },
-            _ => self.failed(source),
-        })?;
-        sync_folder(&self.path);
-        Ok(())
+        let completed = complete();
+        drop(file);
+        completed.map_err(|source| place.failed(source))?;
+        Ok(place)
     }
 
     fn flush(&mut self) -> Result<(), Error> {
-        self.try_to(|file, gathered| file.write_all(gathered))?;
+        self.file.write_all(&self.gathered).map_err(|source| self.place.failed(source))?;
         self.gathered.clear();
         Ok(())
     }
+}
 
-    fn try_to(
-        &mut self,
-        act: impl FnOnce(&mut File, &[u8]) -> io::Result<()>,
-    ) -> Result<(), Error> {
-        let file = self.file.as_mut().expect("the file is open until it is finished");
-        act(file, &self.gathered).map_err(|source| self.failed(source))
-    }
+/// A file that is whole, but has not its name yet. Dropped before [`publish`], it leaves nothing behind.
+#[derive(Debug)]
+pub struct Whole {
+    path: PathBuf,
+    beside: PathBuf,
+    force: bool,
+}
 
+impl Whole {
     fn failed(&self, source: io::Error) -> Error {
-        Error::Io { path: self.path.clone(), doing: "write it", source }
+        Error::Unwritable { path: self.path.clone(), source }
     }
 }
 
-impl Drop for Output {
+impl Drop for Whole {
     fn drop(&mut self) {
-        // Closed first: some systems do not remove open files. Once renamed it is gone.
-        self.file = None;
+        // Once renamed it is gone.
         let _ = std::fs::remove_file(&self.beside);
     }
+}
+
+/// Gives files their names, one after the other. Where one cannot have its name, those behind it get
+/// none.
+///
+/// # Errors
+/// [`Error::Exists`] where somebody else made a file of that name meanwhile, and [`Error::Unwritable`].
+pub fn publish(files: Vec<Whole>) -> Result<(), Error> {
+    let mut folders = BTreeSet::new();
+    for file in &files {
+        let moved = match file.force {
+            true => std::fs::rename(&file.beside, &file.path),
+            false => rename_new(&file.beside, &file.path),
+        };
+        moved.map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => Error::Exists { path: file.path.clone() },
+            _ => file.failed(source),
+        })?;
+        folders.insert(file.path.parent());
+    }
+    folders.into_iter().flatten().for_each(sync_folder);
+    Ok(())
 }
 
 /// Gives a file a name that no other has. A link tells in one step whether the name is free; where the
@@ -152,12 +167,9 @@ fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Brings the name itself to the disk, where the system can do that.
-fn sync_folder(path: &Path) {
-    let folder = match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
+/// Brings the names themselves to the disk, where the system can do that.
+fn sync_folder(folder: &Path) {
+    let folder = if folder == Path::new("") { Path::new(".") } else { folder };
     if let Ok(folder) = File::open(folder) {
         let _ = folder.sync_all();
     }
@@ -186,7 +198,7 @@ mod tests {
         let before = names(folder.path());
         assert!(before.len() == 1 && before[0].starts_with(".trajet-"), "{before:?}");
         let patch = Patch { offset: 1, bytes: b"EA".to_vec() };
-        output.finish(&[patch]).unwrap();
+        publish(vec![output.finish(&[patch]).unwrap()]).unwrap();
         assert_eq!(names(folder.path()), ["out.dcd"]);
         let mut expected = pieces.concat();
         expected[1..3].copy_from_slice(b"EA");
@@ -212,7 +224,7 @@ mod tests {
         let mut output = Output::begin(&path, true).unwrap();
         output.append(b"new").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"old");
-        output.finish(&[]).unwrap();
+        publish(vec![output.finish(&[]).unwrap()]).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
         assert_eq!(names(folder.path()), ["out.xtc"]);
     }
@@ -224,9 +236,31 @@ mod tests {
         let mut output = Output::begin(&path, false).unwrap();
         output.append(b"ours").unwrap();
         std::fs::write(&path, "theirs").unwrap();
-        assert!(matches!(output.finish(&[]), Err(Error::Exists { .. })));
+        assert!(matches!(publish(vec![output.finish(&[]).unwrap()]), Err(Error::Exists { .. })));
         assert_eq!(std::fs::read(&path).unwrap(), b"theirs");
         assert_eq!(names(folder.path()), ["out.xtc"]);
+    }
+
+    #[test]
+    fn files_have_their_names_when_all_are_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = ["a.xtc", "b.xtc", "c.xtc"].map(|name| folder.path().join(name));
+        let whole = |path: &PathBuf| {
+            let mut output = Output::begin(path, false).unwrap();
+            output.append(b"ours").unwrap();
+            output.finish(&[]).unwrap()
+        };
+        let files: Vec<_> = paths.iter().map(whole).collect();
+        assert!(names(folder.path()).iter().all(|name| name.starts_with(".trajet-")));
+        drop(files);
+        assert_eq!(names(folder.path()), [""; 0]);
+        let files: Vec<_> = paths.iter().map(whole).collect();
+        std::fs::write(&paths[1], "theirs").unwrap();
+        assert!(matches!(publish(files), Err(Error::Exists { path }) if path == paths[1]));
+        let mut left = names(folder.path());
+        left.sort();
+        assert_eq!(left, ["a.xtc", "b.xtc"]);
+        assert_eq!(std::fs::read(&paths[1]).unwrap(), b"theirs");
     }
 
     #[test]
@@ -237,7 +271,7 @@ mod tests {
             assert!(matches!(refused, Err(Error::NotAFile { folder: true, .. })));
             let nowhere = folder.path().join("no/out.xtc");
             let refused = Output::begin(&nowhere, force).map(drop).unwrap_err().to_string();
-            assert!(refused.contains("cannot write it: No such file"), "{refused}");
+            assert!(refused.contains("cannot be written: No such file"), "{refused}");
         }
         assert_eq!(names(folder.path()), [""; 0]);
     }
@@ -250,10 +284,10 @@ mod tests {
         let path = folder.path().join("out.xtc");
         for many in [10, 2 * GATHERED] {
             let mut output = Output::begin(&path, false).unwrap();
-            output.file = Some(OpenOptions::new().write(true).open("/dev/full").unwrap());
+            output.file = OpenOptions::new().write(true).open("/dev/full").unwrap();
             let done = output.append(&vec![0; many]).and_then(|()| output.finish(&[]));
             let said = done.unwrap_err().to_string();
-            assert!(said.contains("out.xtc: cannot write it: No space left on device"), "{said}");
+            assert!(said.contains("out.xtc: cannot be written: No space left on device"), "{said}");
             assert_eq!(names(folder.path()), [""; 0]);
         }
     }

@@ -259,11 +259,16 @@ pub trait Reader: Send + Sync {
         out: &mut [f32],
     ) -> Result<Said, Error>;
 
-    /// Reads one frame as the format stores it.
+    /// Reads the frame at position `at` as the format stores it.
     ///
     /// # Errors
-    /// As [`Reader::read_into`].
-    fn read_raw(&self, frame: u64, scratch: &mut Scratch) -> Result<Raw, Error>;
+    /// As [`Reader::raw`].
+    fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error>;
+
+    /// Box vectors (Å, row by row) of a frame, where they are known from opening the file.
+    fn known_box(&self, _frame: u64) -> Option<[f64; 9]> {
+        None
+    }
 
     /// Appends the bytes of neighbouring frames as they stand in the file, where each frame stands for
     /// itself and the file has nothing beside them; false, and nothing is appended, in other formats.
@@ -279,16 +284,41 @@ pub trait Reader: Send + Sync {
         Ok(false)
     }
 
+    /// Reads some atoms, in their order, of the frame at position `at` as the format stores them. The
+    /// rest of the wanted frames, all of which the file has, tells what will be asked for next.
+    ///
+    /// # Errors
+    /// As [`Reader::read_into`].
+    fn raw(
+        &self,
+        frames: &Frames,
+        at: usize,
+        atoms: &Atoms,
+        scratch: &mut Scratch,
+    ) -> Result<Raw, Error> {
+        let raw = self.whole_raw(frames, at, scratch)?;
+        Ok(match atoms.listed_indices() {
+            Some(list) => raw.take(&list),
+            None => raw,
+        })
+    }
+
+    /// Reads one frame as the format stores it.
+    ///
+    /// # Errors
+    /// As [`Reader::read_into`].
+    fn read_raw(&self, frame: u64, scratch: &mut Scratch) -> Result<Raw, Error> {
+        self.read_raw_of(frame, &Atoms::all(self.index().n_atoms()), scratch)
+    }
+
     /// Reads some atoms of one frame, in their order, as the format stores them.
     ///
     /// # Errors
     /// As [`Reader::read_into`].
     fn read_raw_of(&self, frame: u64, atoms: &Atoms, scratch: &mut Scratch) -> Result<Raw, Error> {
-        let raw = self.read_raw(frame, scratch)?;
-        Ok(match atoms.listed_indices() {
-            Some(list) => raw.take(&list),
-            None => raw,
-        })
+        let frames = Frames::Strided { first: frame, step: 1, count: 1 };
+        self.index().check(&frames, self.source().path())?;
+        self.raw(&frames, 0, atoms, scratch)
     }
 
     /// The same file with another part of its index; none where the index follows from the header and

@@ -214,10 +214,8 @@ impl reader::Reader for Reader {
         Ok(true)
     }
 
-    fn read_raw(&self, frame: u64, scratch: &mut Scratch) -> Result<Raw, Error> {
-        let frames = Frames::Strided { first: frame, step: 1, count: 1 };
-        self.file.index.check(&frames, self.file.source.path())?;
-        let (head, bytes) = self.whole(&frames, 0, scratch)?;
+    fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {
+        let (head, bytes) = self.whole(frames, at, scratch)?;
         let part = |k: usize| {
             let bytes = &bytes[head.part(k)?];
             let n = bytes.len() / head.real;

@@ -169,23 +169,29 @@ impl reader::Reader for Reader {
         Ok(true)
     }
 
-    fn read_raw(&self, frame: u64, scratch: &mut Scratch) -> Result<Raw, Error> {
-        self.read_raw_of(frame, &Atoms::all(self.file.index.n_atoms()), scratch)
+    fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {
+        self.raw(frames, at, &Atoms::all(self.file.index.n_atoms()), scratch)
     }
 
-    fn read_raw_of(&self, frame: u64, atoms: &Atoms, scratch: &mut Scratch) -> Result<Raw, Error> {
-        let frames = Frames::Strided { first: frame, step: 1, count: 1 };
-        self.file.index.check(&frames, self.file.source.path())?;
+    fn raw(
+        &self,
+        frames: &Frames,
+        at: usize,
+        atoms: &Atoms,
+        scratch: &mut Scratch,
+    ) -> Result<Raw, Error> {
+        let set = scratch.set;
         let (head, positions) =
-            self.with_frame(&frames, 0, scratch, |head, bytes, at_hand, memory| {
+            self.with_frame(frames, at, scratch, |head, bytes, at_hand, memory| {
                 let Some(packed) = &head.packed else {
                     let mut floats = vec![[0.0; 3]; atoms.n_sorted()];
                     let decoded = decode::plain(head, bytes, at_hand, atoms, &mut floats, |nm| nm);
                     return Ok((decoded, Positions::Floats(floats)));
                 };
-                let mut triples = vec![[0; 3]; atoms.n_sorted()];
+                let mut triples = Vec::new();
+                let out = &mut triples;
                 let decoded =
-                    decode::integers(head, packed, bytes, at_hand, atoms, memory, &mut triples)?;
+                    decode::integers(set, head, packed, bytes, at_hand, atoms, memory, out)?;
                 Ok((decoded, Positions::Integers { precision: packed.precision, triples }))
             })?;
         let Head { magic, step, time, vectors, .. } = head;

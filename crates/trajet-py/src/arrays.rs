@@ -45,15 +45,15 @@ pub(crate) fn cells<'py>(
     numpy::PyArray1::from_slice(py, cells.as_flattened()).reshape([cells.len(), 6])
 }
 
-/// Box vectors of frames in which they are turned as an array of shape `(n_frames, 9)`, NaN where they
-/// are not; none where they are in no frame.
-pub(crate) fn turned<'py>(
+/// Box vectors as an array of shape `(n_frames, 9)`, NaN where there are none; none where no frame has
+/// any.
+pub(crate) fn boxes<'py>(
     py: Python<'py>,
-    turned: &[Option<[f64; 9]>],
+    vectors: &[Option<[f64; 9]>],
 ) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
-    if turned.iter().all(Option::is_none) {
+    if vectors.iter().all(Option::is_none) {
         return Ok(None);
     }
-    let rows: Vec<f64> = turned.iter().flat_map(|v| v.unwrap_or([f64::NAN; 9])).collect();
-    numpy::PyArray1::from_vec(py, rows).reshape([turned.len(), 9]).map(Some)
+    let rows: Vec<f64> = vectors.iter().flat_map(|v| v.unwrap_or([f64::NAN; 9])).collect();
+    numpy::PyArray1::from_vec(py, rows).reshape([vectors.len(), 9]).map(Some)
 }

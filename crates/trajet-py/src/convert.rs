@@ -15,16 +15,18 @@ use crate::error::{from_io, from_run};
 use crate::reader::Reader;
 use crate::run::report_dict;
 
-/// Writes frames to a file of the format that its ending names; returns bytes, remarks and report.
+/// Bytes, remarks and report of an output.
+type Done<'py> = (u64, Vec<String>, Bound<'py, PyDict>);
+
+/// Writes frames to files of the format that their endings name, all or none.
 #[pyfunction]
-#[pyo3(signature = (reader, frames, atoms_wanted, path, *, precision, double, velocities, forces, allow_loss, force, threads, progress))]
+#[pyo3(signature = (reader, parts, atoms_wanted, *, precision, double, velocities, forces, allow_loss, force, threads, progress))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn convert<'py>(
     py: Python<'py>,
     reader: &Reader,
-    frames: PyFrames<'py>,
+    parts: Vec<(PathBuf, PyFrames<'py>)>,
     atoms_wanted: Option<PyReadonlyArray1<'py, i64>>,
-    path: PathBuf,
     precision: Option<f32>,
     double: Option<bool>,
     velocities: bool,
@@ -33,19 +35,26 @@ pub(crate) fn convert<'py>(
     force: bool,
     threads: usize,
     progress: Option<Py<PyAny>>,
-) -> PyResult<(u64, Vec<String>, Bound<'py, PyDict>)> {
-    let frames = frames.to_frames();
+) -> PyResult<Vec<Done<'py>>> {
     let wanted = atoms(atoms_wanted, reader.inner.n_atoms()).map_err(|e| from_io(py, &e))?;
-    let format = Format::of(&path).ok_or_else(|| {
-        let path = path.display();
-        PyValueError::new_err(format!("{path}: the ending of an output is .xtc, .trr, .dcd or .nc"))
-    })?;
     let options = WriteOptions { precision, double, velocities, forces, allow_loss };
-    let request =
-        Request { frames: &frames, atoms: &wanted, path: &path, format, options: &options, force };
+    let parts: Vec<_> =
+        parts.into_iter().map(|(path, frames)| (path, frames.to_frames())).collect();
+    let mut requests = Vec::with_capacity(parts.len());
+    for (path, frames) in &parts {
+        let format = Format::of(path).ok_or_else(|| {
+            let path = path.display();
+            let message = format!("{path}: the ending of an output is .xtc, .trr, .dcd or .nc");
+            PyValueError::new_err(message)
+        })?;
+        let (atoms, options) = (&wanted, &options);
+        requests.push(Request { frames, atoms, path, format, options, force });
+    }
     let mut control = FromPython::new(progress);
-    let done = py.detach(|| trajet_engine::convert(&reader.inner, &request, threads, &mut control));
+    let done = py.detach(|| trajet_engine::split(&reader.inner, &requests, threads, &mut control));
     control.check()?;
     let done = done.map_err(|error| from_run(py, &error))?;
-    Ok((done.bytes, done.remarks, report_dict(py, &done.report)?))
+    done.into_iter()
+        .map(|one| Ok((one.bytes, one.remarks, report_dict(py, &one.report)?)))
+        .collect()
 }

@@ -107,7 +107,7 @@ pub(crate) fn from_io(py: Python<'_>, error: &Error) -> PyErr {
         Error::NotAFile { .. } => return PyOSError::new_err(message),
         Error::Truncated { .. } | Error::Unwritten { .. } => "TruncatedError",
         Error::Stale { .. } | Error::Changed { .. } => "StaleIndexError",
-        Error::CannotHold { .. } | Error::Exists { .. } => "OutputError",
+        Error::CannotHold { .. } | Error::Exists { .. } | Error::Unwritable { .. } => "OutputError",
         Error::FrameOutOfRange { .. } => "FrameError",
         Error::AtomOutOfRange { .. } => "SelectionError",
         _ => "FormatError",

@@ -3,15 +3,19 @@
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::PathBuf;
+use std::slice::from_mut;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadwriteArray3};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use trajet_io::{Atoms, Chain, Field, FrameMeta, Frames, Meter, OpenOptions, Scratch, Wanted};
+use trajet_engine::run::Threads;
+use trajet_io::{
+    Atoms, Chain, Field, FrameMeta, Frames, Meter, OpenOptions, ParallelFor, Scratch, Wanted,
+};
 
-use crate::arrays::{PyFrames, atoms, cells, turned};
+use crate::arrays::{PyFrames, atoms, boxes, cells};
 use crate::control::FromPython;
 use crate::error::from_io;
 use crate::h5md::PyDescription;
@@ -166,8 +170,16 @@ impl Reader {
         PyArray1::from_slice(py, &self.inner.offsets())
     }
 
+    /// What a frame holds that only its own format has a place for.
+    fn left_out(&self, py: Python<'_>, frame: u64) -> PyResult<Vec<String>> {
+        let mut scratch = self.lend();
+        let raw = py.detach(|| self.inner.read_raw(frame, &mut scratch));
+        self.take_back(scratch);
+        Ok(raw.map_err(|error| from_io(py, &error))?.left_out())
+    }
+
     /// Fills `out` with "positions", "velocities" or "forces"; returns times, steps, cells and counts.
-    #[pyo3(signature = (frames, atoms_wanted, out, field))]
+    #[pyo3(signature = (frames, atoms_wanted, out, field, *, threads = 1))]
     fn read<'py>(
         &self,
         py: Python<'py>,
@@ -175,6 +187,7 @@ impl Reader {
         atoms_wanted: Option<PyReadonlyArray1<'py, i64>>,
         out: PyReadwriteArray3<'py, f32>,
         field: &str,
+        threads: usize,
     ) -> PyResult<Bound<'py, PyDict>> {
         let field = match field {
             "positions" => Field::Positions,
@@ -185,15 +198,24 @@ impl Reader {
         let frames = frames.to_frames();
         let atoms = self.atoms(py, atoms_wanted)?;
         let wanted = Wanted { frames: &frames, atoms: &atoms, field };
-        let mut scratch = self.lend();
-        let meta = self.fill(py, &wanted, 0..frames.len(), &mut scratch, out)?;
+        let threads = threads.min(frames.len()).max(1);
+        let mut scratches: Vec<Scratch> = (0..threads).map(|_| self.lend()).collect();
+        let mut meta = self.fill(py, &wanted, 0..frames.len(), &mut scratches, out)?;
+        for (k, known) in meta.turned.iter_mut().enumerate().filter(|(_, v)| v.is_none()) {
+            *known = self.inner.known_box(frames.get(k));
+        }
+        let mut meter = Meter::default();
+        for scratch in scratches {
+            meter.add(&scratch.meter);
+            self.take_back(scratch);
+        }
         let dict = PyDict::new(py);
         dict.set_item("times", PyArray1::from_vec(py, meta.times))?;
         dict.set_item("steps", PyArray1::from_vec(py, meta.steps))?;
         dict.set_item("cells", cells(py, &meta.cells)?)?;
-        dict.set_item("turned", turned(py, &meta.turned)?)?;
-        dict.set_item("counts", counts(py, &scratch.meter)?)?;
-        self.take_back(scratch);
+        // Turned, or stored as such: cells tell neither, or not to the last bit.
+        dict.set_item("vectors", boxes(py, &meta.turned)?)?;
+        dict.set_item("counts", counts(py, &meter)?)?;
         Ok(dict)
     }
 
@@ -244,7 +266,7 @@ impl Parts {
         }
         // Whoever reads at the same time goes on with memory of its own.
         let mut scratch = std::mem::take(&mut *locked(&self.scratch));
-        let meta = self.reader.get().fill(py, &wanted, begin..end, &mut scratch, out)?;
+        let meta = self.reader.get().fill(py, &wanted, begin..end, from_mut(&mut scratch), out)?;
         *locked(&self.scratch) = scratch;
         let numbers = meta.frames.into_iter().map(|frame| frame as i64).collect();
         Ok((
@@ -283,13 +305,14 @@ impl Reader {
         locked(&self.spare).push(scratch);
     }
 
-    /// Fills `out` with the frames at `positions` of the wanted ones.
+    /// Fills `out` with the frames at `positions` of the wanted ones, on as many threads as there is
+    /// memory for.
     fn fill(
         &self,
         py: Python<'_>,
         wanted: &Wanted<'_>,
         positions: Range<usize>,
-        scratch: &mut Scratch,
+        scratches: &mut [Scratch],
         mut out: PyReadwriteArray3<'_, f32>,
     ) -> PyResult<FrameMeta> {
         let vectors =
@@ -306,12 +329,45 @@ impl Reader {
         while at < positions.end {
             let end = (at + stride).min(positions.end);
             let (here, others) = rest.split_at_mut((end - at) * frame_len);
-            py.detach(|| self.inner.read_into(wanted, at..end, scratch, here, &mut meta))
+            py.detach(|| self.read_on(wanted, at..end, scratches, here, &mut meta))
                 .map_err(|error| from_io(py, &error))?;
             py.check_signals()?;
             (at, rest) = (end, others);
         }
         Ok(meta)
+    }
+
+    /// Reads frames; each thread takes neighbours.
+    fn read_on(
+        &self,
+        wanted: &Wanted<'_>,
+        positions: Range<usize>,
+        scratches: &mut [Scratch],
+        out: &mut [f32],
+        meta: &mut FrameMeta,
+    ) -> Result<(), trajet_io::Error> {
+        if let [scratch] = scratches {
+            return self.inner.read_into(wanted, positions, scratch, out, meta);
+        }
+        let each = positions.len().div_ceil(scratches.len());
+        let (mut jobs, mut rest) = (Vec::new(), out);
+        for (begin, scratch) in positions.clone().step_by(each).zip(scratches) {
+            let here = begin..positions.end.min(begin + each);
+            let (out, others) = rest.split_at_mut(here.len() * wanted.atoms.len() * 3);
+            rest = others;
+            jobs.push(Mutex::new((here, scratch, out, FrameMeta::default(), Ok(()))));
+        }
+        Threads(jobs.len()).each(jobs.len(), &|k| {
+            let (here, scratch, out, meta, done) = &mut *locked(&jobs[k]);
+            *done = self.inner.read_into(wanted, here.clone(), scratch, out, meta);
+        });
+        for job in jobs {
+            let (_, _, _, mut here, done) =
+                job.into_inner().unwrap_or_else(PoisonError::into_inner);
+            done?;
+            meta.append(&mut here);
+        }
+        Ok(())
     }
 }
 

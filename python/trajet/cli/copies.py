@@ -18,6 +18,18 @@ _frames = (
     click.option("--end", type=float, metavar="PS", help="Take frames up to this time."),
 )
 
+_compression = click.option(
+    "--compression",
+    type=click.IntRange(1, 9),
+    metavar="1-9",
+    help="H5MD: pack with gzip. Default: not packed.",
+)
+_allow_loss = click.option(
+    "--allow-loss",
+    is_flag=True,
+    help="Leave out what the format cannot hold, instead of refusing it.",
+)
+
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="IN... OUT")
@@ -35,15 +47,8 @@ _frames = (
 @click.option("--double/--single", default=None, help="TRR: precision. Default: the input's.")
 @click.option("--no-velocities", is_flag=True, help="Leave velocities out.")
 @click.option("--no-forces", is_flag=True, help="Leave forces out.")
-@click.option(
-    "--compression",
-    type=click.IntRange(1, 9),
-    metavar="1-9",
-    help="H5MD: pack with gzip. Default: not packed.",
-)
-@click.option(
-    "--allow-loss", is_flag=True, help="Leave out what OUT cannot hold, instead of refusing it."
-)
+@_compression
+@_allow_loss
 @click.option("--topology-out", metavar="FILE", help="Write the atoms themselves: .pdb, .gro, ….")
 @click.option("--force", is_flag=True, help="Replace outputs that are there.")
 @options.threads
@@ -133,6 +138,14 @@ def convert(
     "--frames-per-segment", type=click.IntRange(1), metavar="N", help="Frames of each file."
 )
 @click.option("-o", "--output", required=True, metavar="FOLDER", help="Where the files go.")
+@click.option(
+    "--format",
+    "ending",
+    type=click.Choice([suffix[1:] for suffix in SUFFIXES]),
+    help="Format of the files. Default: that of IN.",
+)
+@_compression
+@_allow_loss
 @options.continuous
 @click.option("--force", is_flag=True, help="Replace files that are there.")
 @options.threads
@@ -143,21 +156,26 @@ def split(
     segments: int | None,
     frames_per_segment: int | None,
     output: str,
+    ending: str | None,
+    compression: int | None,
+    allow_loss: bool,
     continuous: bool,
     force: bool,
     threads: int | None,
     allow_truncated_tail: bool,
     quiet: bool,
 ) -> None:
-    """Divide a trajectory into files of its own format, for many processes to read.
+    """Divide a trajectory into files, for many processes to read.
 
     The files are named after the first IN and numbered: FOLDER/run-000.xtc, …. Together they are
-    the same trajectory again: trajet rmsd top.gro 'FOLDER/run-*.xtc' …
+    the same trajectory again: trajet rmsd top.gro 'FOLDER/run-*.xtc' … They are there only when all
+    of them are whole.
 
     \b
     Examples:
       trajet split run.xtc --segments 8 -o parts
       trajet split run.trr --frames-per-segment 1000 -o parts
+      trajet split run.xtc --segments 8 -o parts --format h5md --compression 1
     """
     if (segments is None) == (frames_per_segment is None):
         raise click.UsageError("choose --segments or --frames-per-segment")
@@ -176,11 +194,19 @@ def split(
             output,
             segments=segments,
             frames_per_segment=frames_per_segment,
+            format=ending,
+            compression=compression,
+            allow_loss=allow_loss,
             force=force,
             threads=threads,
             progress=show,
         )
     if not quiet:
+        for line in options.notes(opened):
+            click.echo(line)
+        # All parts say much the same.
+        for remark in dict.fromkeys(remark for part in parts for remark in part.remarks):
+            click.echo(f"note: {remark}")
         frames = sum(part.n_frames for part in parts)
         click.echo(f"{frames} frames in {len(parts)} files: {parts[0].path} to {parts[-1].path}")
 

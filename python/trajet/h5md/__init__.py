@@ -5,6 +5,6 @@ packed by the native module, on as many threads as there are.
 """
 
 from trajet.h5md.tables import describe, is_hdf5
-from trajet.h5md.writing import write
+from trajet.h5md.writing import Content, write, write_all
 
-__all__ = ["describe", "is_hdf5", "write"]
+__all__ = ["Content", "describe", "is_hdf5", "write", "write_all"]

@@ -1,8 +1,10 @@
 """Trajectories written as H5MD: h5py makes the tables, the native module packs the chunks."""
 
+import contextlib
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, output
-from trajet._trajet import FormatError, OutputError
+from trajet._trajet import FormatError, OutputError, TrajetError
+from trajet.h5md.lanes import Show, run_lanes
 from trajet.h5md.library import h5py
 
 if TYPE_CHECKING:
@@ -94,56 +97,136 @@ def write(
     """
     path = Path(path)
     output.check(path, SUFFIXES)
-    if compression is not None and not 1 <= compression <= 9:
-        raise ValueError(f"compression goes from 1 to 9, or is None, not {compression}")
+    content = Content(
+        trajectory,
+        None if atoms is None else trajectory.select(atoms).indices,
+        velocities=velocities,
+        forces=forces,
+        compression=compression,
+        chunk=chunk,
+        author=author,
+    )
+    parts = [(path, trajectory.frame_numbers(frames))]
+    write_all(parts, content, threads=threads, progress=progress)
+
+
+@dataclass(frozen=True)
+class Content:
+    """What files hold, and how; see `write`."""
+
+    trajectory: "Trajectory"
+    # None for all.
+    atoms: NDArray[np.int64] | None
+    _: KW_ONLY
+    velocities: bool = False
+    forces: bool = False
+    compression: int | None = None
+    chunk: tuple[int, int] | None = None
+    author: str = "N/A"
+
+    def __post_init__(self) -> None:
+        """Refuse what gzip does not know."""
+        if self.compression is not None and not 1 <= self.compression <= 9:
+            raise ValueError(f"compression goes from 1 to 9, or is None, not {self.compression}")
+
+    @property
+    def n_atoms(self) -> int:
+        """Atoms of a frame."""
+        return self.trajectory.n_atoms if self.atoms is None else len(self.atoms)
+
+    def fill(
+        self,
+        own: Path,
+        numbers: NDArray[np.int64],
+        threads: int,
+        show: Show,
+    ) -> None:
+        """Write frames to the file `own`; `show` is called with the frames of each step."""
+        trajectory, n_atoms = self.trajectory, self.n_atoms
+        chunk = self.chunk or default_chunk(n_atoms, len(numbers))
+        packing = _Packing(*chunk, self.compression or 0, threads)
+        fields = ["positions", *["velocities"] * self.velocities, *["forces"] * self.forces]
+        with h5py("it cannot be written").File(own, "w") as file:
+            group = _head(file, self.author)
+            series = {name: _Series(group, name, n_atoms, packing) for name in fields}
+            boxes = []
+            for begin in range(0, len(numbers), size := packing.batch(n_atoms)):
+                here = numbers[begin : begin + size]
+                for name, one in series.items():
+                    values = np.empty((len(here), n_atoms, 3), np.float32)
+                    got = trajectory.reader.read(
+                        here, self.atoms, values, name, threads=packing.threads
+                    )
+                    there = _there(values, got["counts"]["empty_frames"])
+                    if name == "positions":
+                        boxes.append(_vectors(got["cells"], got["vectors"]))
+                        if not there.all():
+                            raise FormatError(
+                                f"{trajectory.path}: frame {here[~there][0]} has no positions:"
+                                " choose frames that have"
+                            )
+                    one.add(values, there, got["steps"], got["times"])
+                show(len(here))
+            for name, one in series.items():
+                if one.n_rows + len(one.rest) == 0:
+                    raise FormatError(
+                        f"{trajectory.path}: none of the {len(numbers)} frames has {name}: write"
+                        " positions only"
+                    )
+                one.close(series["positions"])
+            _box(group, np.concatenate(boxes))
+
+
+def write_all(
+    parts: Sequence[tuple[Path, NDArray[np.int64]]],
+    content: Content,
+    *,
+    force: bool = True,
+    threads: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
+    """Write several files, several at a time; they have their names only when all are whole.
+
+    Parameters
+    ----------
+    parts
+        Where each goes, and the frames that it holds.
+    content
+        What they have in common.
+    force
+        Whether to replace what stands there.
+    threads, progress
+        As for `write`.
+    """
     if threads is not None and threads < 1:
         raise ValueError(f"threads must be at least 1, not {threads}")
-    module = h5py(f"{path} cannot be written")
-    indices = None if atoms is None else trajectory.select(atoms).indices
-    numbers = trajectory.frame_numbers(frames)
-    steps = trajectory.steps[numbers]
-    if len(numbers) == 0:
-        raise ValueError(f"{path}: there is no frame to write: choose some")
-    if (np.diff(steps) < 0).any():
-        raise OutputError(
-            f"{path}: the steps of the frames go back, which H5MD does not allow: choose frames in"
-            " ascending order, or a run without its repeated part"
-        )
-    n_atoms = trajectory.n_atoms if indices is None else len(indices)
-    packing = _Packing(
-        *(chunk or default_chunk(n_atoms, len(numbers))),
-        compression or 0,
-        threads or _trajet.available_threads(),
-    )
-    fields = ["positions", *["velocities"] * velocities, *["forces"] * forces]
-    with output.beside(path) as own, module.File(own, "w") as file:
-        group = _head(file, author)
-        series = {name: _Series(group, name, n_atoms, packing) for name in fields}
-        boxes = []
-        for begin in range(0, len(numbers), size := packing.batch(n_atoms)):
-            here = numbers[begin : begin + size]
-            for name, one in series.items():
-                values = np.empty((len(here), n_atoms, 3), np.float32)
-                got = trajectory.reader.read(here, indices, values, name)
-                there = _there(values, got["counts"]["empty_frames"])
-                if name == "positions":
-                    boxes.append(_vectors(got["cells"], got["turned"]))
-                    if not there.all():
-                        raise FormatError(
-                            f"{trajectory.path}: frame {here[~there][0]} has no positions: choose"
-                            " frames that have"
-                        )
-                one.add(values, there, got["steps"], got["times"])
-            if progress is not None:
-                progress(begin + len(here), len(numbers))
-        for name, one in series.items():
-            if one.n_rows + len(one.rest) == 0:
-                raise FormatError(
-                    f"{trajectory.path}: none of the {len(numbers)} frames has {name}: write"
-                    " positions only"
-                )
-            one.close(series["positions"])
-        _box(group, np.concatenate(boxes))
+    h5py(f"{parts[0][0]} cannot be written")
+    steps = content.trajectory.steps
+    for path, numbers in parts:
+        if len(numbers) == 0:
+            raise ValueError(f"{path}: there is no frame to write: choose some")
+        if (np.diff(steps[numbers]) < 0).any():
+            raise OutputError(
+                f"{path}: the steps of the frames go back, which H5MD does not allow: choose frames"
+                " in ascending order, or a run without its repeated part (--continuous)"
+            )
+    threads = threads or _trajet.available_threads()
+    lanes = min(threads, len(parts))
+    with contextlib.ExitStack() as stack:
+        owns = [stack.enter_context(output.beside(path, force=force)) for path, _ in parts]
+
+        def fill(own: Path, path: Path, numbers: NDArray[np.int64], show: Show) -> None:
+            try:
+                content.fill(own, numbers, threads // lanes, show)
+            except (OSError, RuntimeError) as error:
+                # h5py has either for a file that could not be written, and could not be closed.
+                of_system = isinstance(error, OSError) or "errno = " in str(error)
+                if isinstance(error, TrajetError) or not of_system:
+                    raise
+                raise output.refused(path, error) from error
+
+        work = [partial(fill, own, *part) for own, part in zip(owns, parts, strict=True)]
+        run_lanes(work, lanes, sum(len(numbers) for _, numbers in parts), progress)
 
 
 def default_chunk(n_atoms: int, n_frames: int) -> tuple[int, int]:
@@ -284,10 +367,10 @@ def _box(group: Any, vectors: NDArray[np.float64]) -> None:
         edges[name] = group[f"position/{name}"]
 
 
-def _vectors(cells: NDArray[np.float64], turned: NDArray[np.float64] | None) -> NDArray[np.float64]:
+def _vectors(cells: NDArray[np.float64], stored: NDArray[np.float64] | None) -> NDArray[np.float64]:
     """Return box vectors, `(n, 3, 3)`: the first along x, the second in the plane of x and y.
 
-    Those that are `turned` are taken as they are; others are NaN there.
+    Those that are `stored` are taken as they are; others are NaN there.
     """
     a, b, c, *angles = cells.T
     # Exact where nothing needs to be rounded.
@@ -302,7 +385,7 @@ def _vectors(cells: NDArray[np.float64], turned: NDArray[np.float64] | None) -> 
     height = c**2 - vectors[:, 2, 0] ** 2 - vectors[:, 2, 1] ** 2
     vectors[:, 2, 2] = np.sqrt(np.maximum(height, 0))
     vectors[np.isnan(cells).any(axis=1)] = np.nan
-    if turned is not None:
-        there = ~np.isnan(turned[:, 0])
-        vectors[there] = turned[there].reshape(-1, 3, 3)
+    if stored is not None:
+        there = ~np.isnan(stored[:, 0])
+        vectors[there] = stored[there].reshape(-1, 3, 3)
     return vectors

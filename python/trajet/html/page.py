@@ -115,13 +115,13 @@ def _tasks(report: Entry) -> str:
 def _numbers(report: Entry) -> str:
     """Return the tables."""
     stages, averages = report["stages"], report["averages"]
-    names = [*STAGE_COLOURS, "t_io", "t_total"]
+    names = [*STAGE_COLOURS, "t_total"]
     summed = sum(stages[name] for name in STAGE_COLOURS)
     rows = [
         (
             name,
             _number(stages[name]),
-            _number(averages.get(name, 0.0)),
+            _number(averages[name]),
             f"{100 * stages[name] / summed:.1f} %" if name in STAGE_COLOURS and summed > 0 else "",
         )
         for name in names
@@ -129,8 +129,9 @@ def _numbers(report: Entry) -> str:
     parts = [
         "<h2>Numbers</h2>",
         _table(("stage", "all workers (s)", "average (s)", "share"), rows),
-        '<p class="soft">t_io is t_read + t_decode. t_total of all is the clock around the run; its'
-        " average is that of the workers. t_open and t_index of all hold the opening's.</p>",
+        '<p class="soft">The papers\' t_IO is t_read + t_decode. t_total of all is the clock around'
+        " the run; its average is that of the workers. t_open and t_index of all hold the"
+        " opening's.</p>",
     ]
     if found := report["stragglers"]:
         slow = [

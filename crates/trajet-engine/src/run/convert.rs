@@ -1,8 +1,9 @@
-//! Copies frames to an output of any format: read, decoded and encoded by many threads at once, and
-//! written in their order by whichever thread has the next ones.
+//! Copies frames to outputs of any format: read, decoded and encoded by many threads at once, and
+//! written in their order by whichever thread has the next ones. Of several outputs as many are made
+//! at a time as there are threads, which they share: threads of one output wait for each other.
 //!
 //! Memory: each thread owns one window and one frame; encoded frames wait for those before them, at
-//! most four tasks a thread.
+//! most four tasks a thread, in memory that is used again.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,8 +14,8 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Instant;
 
 use trajet_io::{
-    Atoms, Chain, Encoder, Error, Format, Frames, Input, Output, Plan, Scratch, Workspace,
-    WriteOptions, encoder,
+    Atoms, Chain, Encoder, Error, Format, Frames, Input, Output, Plan, Scratch, Whole, Workspace,
+    WriteOptions, encoder, publish,
 };
 
 use super::{Control, LOOK, Leaving, MOST_THREADS, lock, message, watch};
@@ -67,82 +68,192 @@ pub fn convert(
     threads: usize,
     control: &mut dyn Control,
 ) -> Result<Converted, RunError> {
+    split(chain, std::slice::from_ref(request), threads, control).map(|mut one| one.remove(0))
+}
+
+/// Copies frames to several outputs, several at the same time where there are threads for that. They
+/// have their names only when all are whole.
+///
+/// # Errors
+/// As [`convert`]; then there is none of the outputs.
+pub fn split(
+    chain: &Chain,
+    requests: &[Request<'_>],
+    threads: usize,
+    control: &mut dyn Control,
+) -> Result<Vec<Converted>, RunError> {
     let begin = Instant::now();
-    let Request { frames, atoms, path, options, .. } = *request;
-    let failed = |error: Error| {
-        let fault = TaskFault::Input(error);
-        RunError::Tasks(vec![TaskError { task: 0, first: 0, frames: frames.len(), fault }])
-    };
-    chain.check(frames).map_err(failed)?;
-    let mut output = Output::begin(path, request.force).map_err(failed)?;
+    let threads = threads.clamp(1, MOST_THREADS);
+    let lanes = threads.min(requests.len());
     let (times, steps) = (chain.times(), chain.steps());
-    let number = |k: usize| frames.get(k) as usize;
-    let times: Vec<f64> = (0..frames.len()).map(|k| times[number(k)]).collect();
-    let steps: Vec<i64> = (0..frames.len()).map(|k| steps[number(k)]).collect();
-    if frames.is_empty() {
-        return Err(failed(Error::Empty { path: path.to_owned() }));
-    }
-    let raw = chain.read_raw_of(frames.get(0), atoms, &mut Scratch::default()).map_err(failed)?;
-    let first = Input::Raw { raw: &raw, time: times[0], step: steps[0] };
-    let plan = Plan { path, first, times: &times, steps: &steps, options };
-    let encoder = encoder(request.format, &plan).map_err(failed)?;
-    output.append(&encoder.head()).map_err(failed)?;
-    let per_task = (TASK_BYTES / (12 * atoms.len().max(1))).clamp(1, TASK_FRAMES);
-    let task = |begin: usize| begin..(begin + per_task).min(frames.len());
-    let tasks: Vec<_> = (0..frames.len()).step_by(per_task).map(task).collect();
-    let threads = threads.min(tasks.len()).clamp(1, MOST_THREADS);
-    let mut report =
-        RunReport { workers: vec![WorkerReport::default(); threads], ..Default::default() };
-    let line = Line {
+    let copies = Copies {
         chain,
-        request,
-        encoder: &*encoder,
+        requests,
         times: &times,
         steps: &steps,
-        ahead: AHEAD * threads,
-        tasks,
         stop: Arc::default(),
         next: AtomicUsize::new(0),
         frames_done: AtomicUsize::new(0),
-        order: Mutex::new(Order { output, next: 0, waiting: BTreeMap::new(), errors: Vec::new() }),
-        moved: Condvar::new(),
-        workers_left: Mutex::new(threads),
+        done: requests.iter().map(|_| Mutex::default()).collect(),
+        errors: Mutex::default(),
+        lanes_left: Mutex::new(lanes),
         all_left: Condvar::new(),
     };
     let interrupted = std::thread::scope(|scope| {
-        let line = &line;
-        for (number, worker) in report.workers.iter_mut().enumerate() {
-            let work = move || line.work(worker);
+        for lane in 0..lanes {
+            let copies = &copies;
+            let own = threads / lanes + usize::from(lane < threads % lanes);
+            let work = move || copies.work(own);
             if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, work) {
-                drop(Leaving { left: &line.workers_left, all_left: &line.all_left });
-                if number == 0 {
-                    line.fail(0, TaskFault::NoThread(error.to_string()));
+                drop(Leaving { left: &copies.lanes_left, all_left: &copies.all_left });
+                if lane == 0 {
+                    let fault = TaskFault::NoThread(error.to_string());
+                    copies.fail(0, vec![failed_copy(requests[0].frames.len(), fault)]);
                 }
             }
         }
-        let done = || line.frames_done.load(Ordering::Relaxed);
-        let stop = || line.stop.store(true, Ordering::Relaxed);
-        watch(&line.workers_left, &line.all_left, &done, frames.len(), control, &stop)
+        let done = || copies.frames_done.load(Ordering::Relaxed);
+        let stop = || copies.stop.store(true, Ordering::Relaxed);
+        let total = requests.iter().map(|request| request.frames.len()).sum();
+        watch(&copies.lanes_left, &copies.all_left, &done, total, control, &stop)
     });
-    let Order { output, errors, .. } =
-        line.order.into_inner().unwrap_or_else(PoisonError::into_inner);
     if interrupted {
         return Err(RunError::Interrupted);
     }
+    let mut errors = copies.errors.into_inner().unwrap_or_else(PoisonError::into_inner);
     if !errors.is_empty() {
-        let mut errors = errors;
-        errors.retain(|e| !matches!(e.fault, TaskFault::Input(Error::Interrupted)));
-        errors.sort_by_key(|e| e.task);
-        return Err(RunError::Tasks(errors));
+        errors.sort_by_key(|&(part, ref error)| (part, error.task));
+        return Err(RunError::Tasks(errors.into_iter().map(|(_, error)| error).collect()));
     }
-    let bytes = output.len();
-    output.finish(&encoder.patches(frames.len() as u64)).map_err(failed)?;
-    report.passes = 1;
-    report.wall = begin.elapsed().as_secs_f64();
-    Ok(Converted { bytes, remarks: encoder.remarks().to_vec(), report })
+    let done = copies.done.into_iter().filter_map(|one| one.into_inner().ok().flatten());
+    let (files, mut converted): (Vec<_>, Vec<_>) = done.unzip();
+    publish(files).map_err(|error| RunError::Tasks(vec![failed_copy(0, error.into())]))?;
+    if let [one] = &mut converted[..] {
+        one.report.wall = begin.elapsed().as_secs_f64();
+    }
+    Ok(converted)
 }
 
-/// What the workers share.
+/// The error of a copy as a whole.
+fn failed_copy(frames: usize, fault: TaskFault) -> TaskError {
+    TaskError { task: 0, first: 0, frames, fault }
+}
+
+/// What the lanes share: each makes one output after the other.
+struct Copies<'a> {
+    chain: &'a Chain,
+    requests: &'a [Request<'a>],
+    /// Of all frames of the chain.
+    times: &'a [f64],
+    steps: &'a [i64],
+    stop: Arc<AtomicBool>,
+    next: AtomicUsize,
+    frames_done: AtomicUsize,
+    done: Vec<Mutex<Option<(Whole, Converted)>>>,
+    /// With the numbers of their outputs.
+    errors: Mutex<Vec<(usize, TaskError)>>,
+    lanes_left: Mutex<usize>,
+    all_left: Condvar,
+}
+
+impl Copies<'_> {
+    /// A lane's life, on so many threads.
+    fn work(&self, threads: usize) {
+        let _leaving = Leaving { left: &self.lanes_left, all_left: &self.all_left };
+        while !self.stop.load(Ordering::Relaxed) {
+            let part = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(request) = self.requests.get(part) else { break };
+            let copied = catch_unwind(AssertUnwindSafe(|| self.copy(request, threads)));
+            match copied {
+                Ok(Ok(copied)) => *lock(&self.done[part]) = copied,
+                Ok(Err(errors)) => self.fail(part, errors),
+                Err(panic) => {
+                    let fault = TaskFault::Panicked(message(&*panic));
+                    self.fail(part, vec![failed_copy(request.frames.len(), fault)]);
+                }
+            }
+        }
+    }
+
+    /// Keeps the errors of an output and ends all.
+    fn fail(&self, part: usize, mut errors: Vec<TaskError>) {
+        errors.retain(|e| !matches!(e.fault, TaskFault::Input(Error::Interrupted)));
+        lock(&self.errors).extend(errors.into_iter().map(|error| (part, error)));
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Makes an output; none where all is to end.
+    fn copy(
+        &self,
+        request: &Request<'_>,
+        threads: usize,
+    ) -> Result<Option<(Whole, Converted)>, Vec<TaskError>> {
+        let begin = Instant::now();
+        let Request { frames, atoms, path, options, .. } = *request;
+        let failed = |error: Error| vec![failed_copy(frames.len(), error.into())];
+        self.chain.check(frames).map_err(failed)?;
+        if frames.is_empty() {
+            return Err(failed(Error::Empty { path: path.to_owned() }));
+        }
+        let mut output = Output::begin(path, request.force).map_err(failed)?;
+        let number = |k: usize| frames.get(k) as usize;
+        let times: Vec<f64> = (0..frames.len()).map(|k| self.times[number(k)]).collect();
+        let steps: Vec<i64> = (0..frames.len()).map(|k| self.steps[number(k)]).collect();
+        let mut scratch = Scratch::stopped_by(Arc::clone(&self.stop));
+        let raw = self.chain.read_raw_of(frames.get(0), atoms, &mut scratch).map_err(failed)?;
+        let first = Input::Raw { raw: &raw, time: times[0], step: steps[0] };
+        let plan = Plan { path, first, times: &times, steps: &steps, options };
+        let encoder = encoder(request.format, &plan).map_err(failed)?;
+        output.append(&encoder.head()).map_err(failed)?;
+        let per_task = (TASK_BYTES / (12 * atoms.len().max(1))).clamp(1, TASK_FRAMES);
+        let task = |begin: usize| begin..(begin + per_task).min(frames.len());
+        let tasks: Vec<_> = (0..frames.len()).step_by(per_task).map(task).collect();
+        let threads = threads.min(tasks.len());
+        let line = Line {
+            chain: self.chain,
+            request,
+            encoder: &*encoder,
+            times: &times,
+            steps: &steps,
+            ahead: AHEAD * threads,
+            tasks,
+            stop: &self.stop,
+            next: AtomicUsize::new(0),
+            frames_done: &self.frames_done,
+            order: Mutex::new(Order { output: Some(output), ..Order::default() }),
+            moved: Condvar::new(),
+        };
+        let mut workers = vec![WorkerReport::default(); threads];
+        std::thread::scope(|scope| {
+            let line = &line;
+            let [own, others @ ..] = &mut workers[..] else { return };
+            for worker in others {
+                // Where the system lets no more be started, there are fewer.
+                let work = move || line.work(worker);
+                let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+            }
+            line.work(own);
+        });
+        let Line { order, tasks, .. } = line;
+        let Order { output, errors, next, .. } =
+            order.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        if next < tasks.len() {
+            return Ok(None);
+        }
+        let output = output.expect("whoever wrote without an error has put it back");
+        let bytes = output.len();
+        let whole = output.finish(&encoder.patches(frames.len() as u64)).map_err(failed)?;
+        let wall = begin.elapsed().as_secs_f64();
+        let report = RunReport { workers, passes: 1, wall, ..Default::default() };
+        let remarks = encoder.remarks().to_vec();
+        Ok(Some((whole, Converted { bytes, remarks, report })))
+    }
+}
+
+/// What the workers of an output share.
 struct Line<'a> {
     chain: &'a Chain,
     request: &'a Request<'a>,
@@ -152,48 +263,54 @@ struct Line<'a> {
     tasks: Vec<Range<usize>>,
     /// How many tasks may be begun before the oldest one is written.
     ahead: usize,
-    stop: Arc<AtomicBool>,
+    stop: &'a Arc<AtomicBool>,
     next: AtomicUsize,
-    frames_done: AtomicUsize,
+    frames_done: &'a AtomicUsize,
     order: Mutex<Order>,
     /// A task was written.
     moved: Condvar,
-    workers_left: Mutex<usize>,
-    all_left: Condvar,
 }
 
 /// The output, and what waits for its turn.
+#[derive(Default)]
 struct Order {
-    output: Output,
+    /// None while a worker writes: the others go on meanwhile.
+    output: Option<Output>,
     /// The task whose bytes come next.
     next: usize,
     waiting: BTreeMap<usize, Vec<u8>>,
+    /// Memory of tasks that were written: memory that is new to a process costs more than encoding.
+    spare: Vec<Vec<u8>>,
     errors: Vec<TaskError>,
 }
 
 impl Line<'_> {
     /// A worker's life.
     fn work(&self, report: &mut WorkerReport) {
-        let _leaving = Leaving { left: &self.workers_left, all_left: &self.all_left };
         let begin = Instant::now();
-        let mut scratch = Scratch::stopped_by(Arc::clone(&self.stop));
+        let mut scratch = Scratch::stopped_by(Arc::clone(self.stop));
         let mut workspace = Workspace::default();
         loop {
             let task = self.next.fetch_add(1, Ordering::Relaxed);
-            if task >= self.tasks.len() || !self.wait_for_room(task, report) {
+            if task >= self.tasks.len() {
                 break;
             }
+            let Some(mut bytes) = self.wait_for_room(task, report) else { break };
             let encoded = catch_unwind(AssertUnwindSafe(|| {
-                self.encode(task, &mut scratch, &mut workspace, &mut report.stages.t_comp)
+                self.encode(task, &mut scratch, &mut workspace, &mut bytes, report)
             }));
             let encoded =
                 encoded.unwrap_or_else(|panic| Err(TaskFault::Panicked(message(&*panic))));
-            let writing = Instant::now();
-            let written = encoded.and_then(|bytes| Ok(self.write(task, bytes)?));
-            report.stages.t_merge += writing.elapsed().as_secs_f64();
             report.tasks += 1;
-            if let Err(fault) = written {
+            if let Err(fault) = encoded {
                 self.fail(task, fault);
+                break;
+            }
+            let writing = Instant::now();
+            let written = self.write(task, bytes);
+            report.stages.t_merge += writing.elapsed().as_secs_f64();
+            if let Err((task, error)) = written {
+                self.fail(task, TaskFault::Input(error));
                 break;
             }
         }
@@ -204,8 +321,9 @@ impl Line<'_> {
         stages.close(begin.elapsed().as_secs_f64());
     }
 
-    /// Waits until the task is not too far ahead of what is written; false where all is to end.
-    fn wait_for_room(&self, task: usize, report: &mut WorkerReport) -> bool {
+    /// Waits until the task is not too far ahead of what is written; returns memory for its bytes, none
+    /// where all is to end.
+    fn wait_for_room(&self, task: usize, report: &mut WorkerReport) -> Option<Vec<u8>> {
         let waiting = Instant::now();
         let mut order = lock(&self.order);
         while task >= order.next + self.ahead && !self.stop.load(Ordering::Relaxed) {
@@ -213,34 +331,40 @@ impl Line<'_> {
             order = held.unwrap_or_else(PoisonError::into_inner).0;
         }
         report.stages.t_wait += waiting.elapsed().as_secs_f64();
-        !self.stop.load(Ordering::Relaxed)
+        let stopped = self.stop.load(Ordering::Relaxed);
+        (!stopped).then(|| order.spare.pop().unwrap_or_default())
     }
 
-    /// The bytes of a task's frames.
+    /// Fills `bytes` with those of a task's frames.
     fn encode(
         &self,
         task: usize,
         scratch: &mut Scratch,
         workspace: &mut Workspace,
-        t_comp: &mut f64,
-    ) -> Result<Vec<u8>, TaskFault> {
+        bytes: &mut Vec<u8>,
+        report: &mut WorkerReport,
+    ) -> Result<(), TaskFault> {
         let Request { frames, atoms, format, .. } = *self.request;
-        let mut bytes = Vec::new();
+        bytes.clear();
+        let positions = self.tasks[task].clone();
         if let Some(numbers) = self.neighbours(task)
-            && self.chain.copy_frames(numbers, format, scratch, &mut bytes)?
+            && self.chain.copy_frames(numbers, format, scratch, bytes)?
         {
-            self.frames_done.fetch_add(self.tasks[task].len(), Ordering::Relaxed);
-            return Ok(bytes);
+            self.frames_done.fetch_add(positions.len(), Ordering::Relaxed);
+            return Ok(());
         }
-        for k in self.tasks[task].clone() {
-            let raw = self.chain.read_raw_of(frames.get(k), atoms, scratch)?;
+        // The frames of this task alone: what comes next is read by others.
+        let begin = positions.start;
+        self.chain.read_raws(&frames.slice(positions), atoms, scratch, |k, raw| {
+            let k = begin + k;
             let encoding = Instant::now();
-            let input = Input::Raw { raw: &raw, time: self.times[k], step: self.steps[k] };
-            self.encoder.encode(k as u64, input, workspace, &mut bytes)?;
-            *t_comp += encoding.elapsed().as_secs_f64();
+            let input = Input::Raw { raw, time: self.times[k], step: self.steps[k] };
+            self.encoder.encode(k as u64, input, workspace, bytes)?;
+            report.stages.t_comp += encoding.elapsed().as_secs_f64();
             self.frames_done.fetch_add(1, Ordering::Relaxed);
-        }
-        Ok(bytes)
+            Ok(())
+        })?;
+        Ok(())
     }
 
     /// The numbers of a task's frames, where they are neighbours of which nothing is to change.
@@ -257,17 +381,23 @@ impl Line<'_> {
         ascending.then(|| first..first + (end - start) as u64)
     }
 
-    /// Writes a task's bytes, and those that waited for it, or lets them wait.
-    fn write(&self, task: usize, bytes: Vec<u8>) -> Result<(), Error> {
+    /// Writes a task's bytes, and those that waited for it, or lets them wait for whoever writes now.
+    /// An error comes with the task whose bytes could not be written.
+    fn write(&self, task: usize, bytes: Vec<u8>) -> Result<(), (usize, Error)> {
         let mut order = lock(&self.order);
         order.waiting.insert(task, bytes);
+        let Some(mut output) = order.output.take() else { return Ok(()) };
         loop {
             let next = order.next;
             let Some(bytes) = order.waiting.remove(&next) else { break };
-            order.output.append(&bytes)?;
+            drop(order);
+            output.append(&bytes).map_err(|error| (next, error))?;
+            order = lock(&self.order);
             order.next += 1;
+            order.spare.push(bytes);
+            self.moved.notify_all();
         }
-        self.moved.notify_all();
+        order.output = Some(output);
         Ok(())
     }
 

@@ -92,7 +92,8 @@ fn chunk(
         let first = 3 * k * to.atoms;
         let words = from.as_flattened().iter().enumerate();
         if to.level == 0 {
-            words.for_each(|(i, w)| raw[4 * (first + i)..][..4].copy_from_slice(&w.to_le_bytes()));
+            let to = raw[4 * first..].as_chunks_mut().0.iter_mut();
+            to.zip(words).for_each(|(to, (_, word))| *to = word.to_le_bytes());
         } else {
             let (a, rest) = raw.split_at_mut(n_numbers);
             let (b, rest) = rest.split_at_mut(n_numbers);
@@ -103,7 +104,7 @@ fn chunk(
         }
     }
     if to.level == 0 {
-        return Packed { frame, atom, skipped: 0, bytes: raw.clone() };
+        return Packed { frame, atom, skipped: 0, bytes: std::mem::take(raw) };
     }
     match deflate(raw, state) {
         Some(bytes) => Packed { frame, atom, skipped: 0, bytes },

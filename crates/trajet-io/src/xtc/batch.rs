@@ -9,7 +9,7 @@
 use trajet_simd::lanes::{Avx2, Avx512};
 use trajet_simd::lanes::{LANES, Lanes, WideLanes};
 
-use super::decode::{ANGSTROM_PER_NM, Coder, GROUP_ATOMS};
+use super::decode::{ANGSTROM_PER_NM, Coder, Form, GROUP_ATOMS};
 use super::head::Packed;
 use super::radix::{SMALL_SIZES, Wide};
 use super::scan::{Group, Scanned, Walk};
@@ -32,7 +32,7 @@ const TO_NEAREST_WIDE: f64 = 6_755_399_441_055_744.0;
 /// Memory of a batch, not initialised anew for each.
 #[derive(Debug)]
 pub(super) struct Batch {
-    /// Å, by place in the file's order times three plus axis, then by lane.
+    /// As [`Form`] says, by place in the file's order times three plus axis, then by lane.
     pub(super) rows: [[f32; LANES]; ROW],
     /// The same, turned.
     columns: [[f32; ROW]; LANES],
@@ -48,6 +48,7 @@ impl Default for Batch {
 pub(super) struct Constants<V: Lanes> {
     min: [V::I; 3],
     above: [V::I; 3],
+    form: Form,
     inverse: V::F,
     angstrom: V::F,
     /// The largest coordinate so far, from the smallest on; compared at the end.
@@ -63,6 +64,7 @@ impl<V: Lanes> Constants<V> {
         Constants {
             min: coder.min().map(|m| v.splat(m)),
             above: coder.above().map(|a| v.splat(a as i32)),
+            form: coder.form(),
             inverse: v.splat_f(coder.inverse()),
             angstrom: v.splat_f(ANGSTROM_PER_NM),
             worst: [zero; 3],
@@ -238,7 +240,10 @@ fn decode<V: Absolutes>(
 impl<V: Lanes> Constants<V> {
     #[inline(always)]
     fn convert(&self, v: V, integers: V::I) -> V::F {
-        v.mul_f(v.mul_f(v.float(integers), self.inverse), self.angstrom)
+        match self.form {
+            Form::Angstroms => v.mul_f(v.mul_f(v.float(integers), self.inverse), self.angstrom),
+            Form::Integers => v.of_bits(integers),
+        }
     }
 
     /// Keeps the largest coordinate, from the smallest on, of the active lanes.
@@ -348,7 +353,7 @@ impl Batch {
     }
 }
 
-/// Decodes all atoms of a frame on the way from group to group, as Å.
+/// Decodes all atoms of a frame on the way from group to group.
 ///
 /// # Errors
 /// Any [`Fault`] of the compressed coordinates.
@@ -389,7 +394,7 @@ pub(super) fn all<V: Absolutes>(
     walk.end_with(inside && constants.inside(v))
 }
 
-/// Decodes the wanted atoms, as Å, of the groups that hold one; returns how many the format had to decode.
+/// Decodes the wanted atoms of the groups that hold one; returns how many the format had to decode.
 ///
 /// # Errors
 /// [`Fault::OutsideRange`].
@@ -422,7 +427,7 @@ pub(super) fn wanted<V: Absolutes>(
         }
         if decode(v, coder, &mut constants, data, &sixteen, &runs, batch).is_none() {
             let (list, place) = (&wanted[first..next], &mut out[first..next]);
-            coder.wanted(data, here, list, place, |t| coder.angstrom(t))?;
+            coder.wanted(data, here, list, place, |t| coder.stored(t))?;
             continue;
         }
         let mut from = first;

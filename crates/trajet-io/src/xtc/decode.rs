@@ -39,11 +39,22 @@ pub(super) enum Decoded {
     },
 }
 
+/// In what form coordinates are put into memory for floats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Å.
+    Angstroms,
+    /// The bits of the integers that are stored.
+    Integers,
+}
+
 /// What decoding works with between frames.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     groups: Groups,
     batch: Batch,
+    /// Integers before they are triples.
+    stored: Vec<f32>,
 }
 
 /// Decodes the distinct wanted atoms, ascending, as Å.
@@ -63,15 +74,59 @@ pub(super) fn angstroms(
     memory: &mut Memory,
     out: &mut [f32],
 ) -> Result<Decoded, Fault> {
-    let n_atoms = head.n_atoms;
     let Some(packed) = &head.packed else {
         let out = out.as_chunks_mut::<3>().0;
         return Ok(plain(head, bytes, at_hand, atoms, out, |nm| nm * ANGSTROM_PER_NM));
     };
+    let here = (bytes, at_hand);
+    let Memory { groups, batch, .. } = memory;
+    packed_atoms(set, Form::Angstroms, head, packed, here, atoms, (groups, batch), out)
+}
+
+/// Decodes the distinct wanted atoms, ascending, as the stored integers; nothing is appended where the
+/// bytes at hand are too few.
+///
+/// # Errors
+/// Any [`Fault`] of the compressed coordinates.
+#[allow(clippy::too_many_arguments)]
+pub(super) fn integers(
+    set: InstructionSet,
+    head: &Head,
+    packed: &Packed,
+    bytes: &[u8],
+    at_hand: usize,
+    atoms: &Atoms,
+    memory: &mut Memory,
+    out: &mut Vec<[i32; 3]>,
+) -> Result<Decoded, Fault> {
+    let here = (bytes, at_hand);
+    let Memory { groups, batch, stored } = memory;
+    stored.resize(3 * atoms.n_sorted(), 0.0);
+    let memory = (groups, batch);
+    let decoded = packed_atoms(set, Form::Integers, head, packed, here, atoms, memory, stored)?;
+    if matches!(decoded, Decoded::Done(_)) {
+        let triples = stored.as_chunks::<3>().0.iter();
+        out.extend(triples.map(|triple| triple.map(|x| x.to_bits() as i32)));
+    }
+    Ok(decoded)
+}
+
+/// Decodes the distinct wanted atoms, ascending, of a compressed frame.
+#[allow(clippy::too_many_arguments)]
+fn packed_atoms(
+    set: InstructionSet,
+    form: Form,
+    head: &Head,
+    packed: &Packed,
+    (bytes, at_hand): (&[u8], usize),
+    atoms: &Atoms,
+    (groups, batch): (&mut Groups, &mut Batch),
+    out: &mut [f32],
+) -> Result<Decoded, Fault> {
+    let n_atoms = head.n_atoms;
     let data = &bytes[head.data_at..];
     let at_hand = packed.at_hand(at_hand, head);
-    let coder = Coder::new(packed);
-    let Memory { groups, batch } = memory;
+    let coder = Coder::new(packed, form);
     let (scanned, decoded) = match atoms.sorted() {
         None => {
             let scanned = all_atoms(set, &coder, packed, data, at_hand, n_atoms, batch, out)?;
@@ -93,7 +148,7 @@ pub(super) fn angstroms(
 }
 
 on_lanes! {
-    /// Decodes all atoms of a frame on the way from group to group, as Å.
+    /// Decodes all atoms of a frame on the way from group to group.
     fn all_atoms(
         coder: &Coder,
         packed: &Packed,
@@ -106,7 +161,7 @@ on_lanes! {
 }
 
 on_lanes! {
-    /// Decodes the wanted atoms of the groups that hold one, as Å; returns the number of atoms decoded.
+    /// Decodes the wanted atoms of the groups that hold one; returns the number of atoms decoded.
     fn some_atoms(
         coder: &Coder,
         packed: &Packed,
@@ -130,14 +185,17 @@ fn all_one_by_one(
 ) -> Result<Scanned, Fault> {
     // The integers stand in the floats' place until all are there: converting many at once takes
     // vector instructions.
-    let kept = |t: [i32; 3]| t.map(|n| f32::from_bits(n as u32));
     let out = out.as_chunks_mut::<3>().0;
-    let scanned = coder.all(packed, data, at_hand, n_atoms, out, kept)?;
+    let scanned = coder.all(packed, data, at_hand, n_atoms, out, in_place)?;
     // Nothing is in place yet where the bytes at hand were too few.
-    if matches!(scanned, Scanned::Done(_)) && !convert(packed, out.as_flattened_mut()) {
-        return Err(Fault::OutsideRange);
+    if matches!(scanned, Scanned::Short { .. }) {
+        return Ok(scanned);
     }
-    Ok(scanned)
+    let inside = match coder.form {
+        Form::Angstroms => convert(packed, out.as_flattened_mut()),
+        Form::Integers => all_inside(packed, out),
+    };
+    if inside { Ok(scanned) } else { Err(Fault::OutsideRange) }
 }
 
 fn wanted_one_by_one(
@@ -149,7 +207,18 @@ fn wanted_one_by_one(
     _: &mut Batch,
     out: &mut [f32],
 ) -> Result<u64, Fault> {
-    coder.wanted(data, groups, wanted, out.as_chunks_mut::<3>().0, |t| coder.angstrom(t))
+    coder.wanted(data, groups, wanted, out.as_chunks_mut::<3>().0, |t| coder.stored(t))
+}
+
+/// Integers in the floats' place.
+#[inline(always)]
+fn in_place(triple: [i32; 3]) -> [f32; 3] {
+    triple.map(|n| f32::from_bits(n as u32))
+}
+
+/// Whether integers in the floats' place all lie inside of the frame's range.
+fn all_inside(packed: &Packed, out: &[[f32; 3]]) -> bool {
+    out.iter().all(|t| packed.holds(t.map(|n| n.to_bits() as i32)))
 }
 
 /// Turns integers in the floats' place into Å; false where one lies outside of the frame's range.
@@ -158,7 +227,7 @@ fn convert(packed: &Packed, out: &mut [f32]) -> bool {
     const PERIOD: usize = 12;
     let inverse = 1.0 / packed.precision;
     let wide = packed.sizes.iter().any(|&size| size > 1 << 31);
-    if wide && !out.as_chunks::<3>().0.iter().all(|t| packed.holds(t.map(|n| n.to_bits() as i32))) {
+    if wide && !all_inside(packed, out.as_chunks::<3>().0) {
         return false;
     }
     let min: [i32; PERIOD] = std::array::from_fn(|k| packed.min[k % 3]);
@@ -183,44 +252,6 @@ fn convert(packed: &Packed, out: &mut [f32]) -> bool {
         outside[k] |= one(k, x);
     }
     (0..PERIOD).all(|k| outside[k] >= 0 || above[k] < 0)
-}
-
-/// Decodes the distinct wanted atoms, ascending, as the stored integers.
-///
-/// # Errors
-/// Any [`Fault`] of the compressed coordinates.
-pub(super) fn integers(
-    head: &Head,
-    packed: &Packed,
-    bytes: &[u8],
-    at_hand: usize,
-    atoms: &Atoms,
-    memory: &mut Memory,
-    out: &mut [[i32; 3]],
-) -> Result<Decoded, Fault> {
-    let data = &bytes[head.data_at..];
-    let at_hand = packed.at_hand(at_hand, head);
-    let coder = Coder::new(packed);
-    let (scanned, decoded) = match atoms.sorted() {
-        None => {
-            let scanned = coder.all(packed, data, at_hand, head.n_atoms, out, |t| t)?;
-            (scanned, head.n_atoms as u64)
-        }
-        Some(wanted) => {
-            let groups = &mut memory.groups;
-            let scanned = scan(packed, data, at_hand, head.n_atoms, atoms, groups)?;
-            let found = match scanned {
-                Scanned::Done(_) => coder.wanted(data, groups.as_slice(), wanted, out, |t| t)?,
-                Scanned::Short { .. } => 0,
-            };
-            (scanned, found)
-        }
-    };
-    let decoded = finish(head, packed, at_hand, atoms, scanned, decoded)?;
-    if matches!(decoded, Decoded::Done(_)) && !out.iter().all(|&t| packed.holds(t)) {
-        return Err(Fault::OutsideRange);
-    }
-    Ok(decoded)
 }
 
 /// Copies the distinct wanted atoms of a frame of plain floats.
@@ -270,6 +301,7 @@ fn finish(
 
 /// What is constant in a frame.
 pub(super) struct Coder {
+    form: Form,
     absolute: Radix,
     min: [i32; 3],
     above: [u32; 3],
@@ -278,14 +310,20 @@ pub(super) struct Coder {
 }
 
 impl Coder {
-    fn new(packed: &Packed) -> Self {
+    fn new(packed: &Packed, form: Form) -> Self {
         Coder {
+            form,
             absolute: Radix::absolute(packed.sizes),
             min: packed.min,
             above: packed.sizes.map(|size| size - 1),
             inverse: 1.0 / packed.precision,
             wide: Radix::absolute(packed.sizes).wide(),
         }
+    }
+
+    /// The form of what is decoded.
+    pub(super) fn form(&self) -> Form {
+        self.form
     }
 
     /// The numbers of absolute coordinates, where doubles hold them.
@@ -309,8 +347,11 @@ impl Coder {
     }
 
     #[inline(always)]
-    pub(super) fn angstrom(&self, triple: [i32; 3]) -> [f32; 3] {
-        triple.map(|n| (n as f32 * self.inverse) * ANGSTROM_PER_NM)
+    pub(super) fn stored(&self, triple: [i32; 3]) -> [f32; 3] {
+        match self.form {
+            Form::Angstroms => triple.map(|n| (n as f32 * self.inverse) * ANGSTROM_PER_NM),
+            Form::Integers => in_place(triple),
+        }
     }
 
     #[inline(always)]
@@ -338,7 +379,7 @@ impl Coder {
         walk.end_with(inside)
     }
 
-    /// Decodes all atoms of some groups, as Å, to their places in the frame; false where one is
+    /// Decodes all atoms of some groups to their places in the frame; false where one is
     /// outside of the frame's range.
     pub(super) fn each(&self, data: &[u8], groups: &[Group], out: &mut [f32]) -> bool {
         let (mut inside, mut held) = (true, true);
@@ -347,7 +388,7 @@ impl Coder {
             let place = &mut out[group.first as usize..];
             self.group(data, group, usize::from(group.run), &mut inside, |k, triple| {
                 held &= self.holds(triple);
-                place[k] = self.angstrom(triple);
+                place[k] = self.stored(triple);
             });
         }
         inside && held

@@ -76,19 +76,29 @@ impl Frame {
 
     /// Appends the positions in nm, as GROMACS computes them.
     pub(crate) fn nanometres(&self, out: &mut Vec<[f32; 3]>) {
-        match &self.positions {
-            Positions::Integers { precision, triples } => {
-                let inverse = 1.0 / precision;
-                out.extend(triples.iter().map(|triple| triple.map(|n| n as f32 * inverse)));
-            }
-            Positions::Floats(triples) => out.extend_from_slice(triples),
-        }
+        self.positions_into(out, |nm| nm);
     }
 
     /// Appends the positions in Å.
     pub(crate) fn angstroms(&self, out: &mut Vec<[f32; 3]>) {
+        self.positions_into(out, |nm| nm * ANGSTROM_PER_NM);
+    }
+
+    #[inline(always)]
+    fn positions_into(&self, out: &mut Vec<[f32; 3]>, convert: impl Fn(f32) -> f32) {
         let first = out.len();
-        self.nanometres(out);
-        out[first..].as_flattened_mut().iter_mut().for_each(|x| *x *= ANGSTROM_PER_NM);
+        out.resize(first + self.n_atoms(), [0.0; 3]);
+        // Flat, for vector instructions.
+        let to = out[first..].as_flattened_mut().iter_mut();
+        match &self.positions {
+            Positions::Integers { precision, triples } => {
+                let inverse = 1.0 / precision;
+                let stored = to.zip(triples.as_flattened());
+                stored.for_each(|(x, &n)| *x = convert(n as f32 * inverse));
+            }
+            Positions::Floats(triples) => {
+                to.zip(triples.as_flattened()).for_each(|(x, &nm)| *x = convert(nm));
+            }
+        }
     }
 }

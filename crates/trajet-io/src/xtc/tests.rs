@@ -193,10 +193,17 @@ fn without_sidecar() -> OpenOptions {
 
 /// What is read, which must be the same with all vector instructions that there are.
 fn read(reader: &dyn Reader, frames: &Frames, atoms: &Atoms) -> Result<Vec<f32>, Error> {
-    let scalar = read_on(InstructionSet::SCALAR, reader, frames, atoms);
+    on_all(|set| read_on(set, reader, frames, atoms), |a, b| same_bits(a, b))
+}
+
+fn on_all<T>(
+    read: impl Fn(InstructionSet) -> Result<T, Error>,
+    same: impl Fn(&T, &T) -> bool,
+) -> Result<T, Error> {
+    let scalar = read(InstructionSet::SCALAR);
     for set in InstructionSet::available() {
-        match (&scalar, read_on(set, reader, frames, atoms)) {
-            (Ok(a), Ok(b)) => assert!(same_bits(a, &b), "{set:?}"),
+        match (&scalar, read(set)) {
+            (Ok(a), Ok(b)) => assert!(same(a, &b), "{set:?}"),
             (Err(a), Err(b)) => assert_eq!(a.to_string(), b.to_string(), "{set:?}"),
             (a, b) => panic!("{set:?}: {} instead of {}", b.is_ok(), a.is_ok()),
         }
@@ -218,9 +225,11 @@ fn read_on(
     Ok(out)
 }
 
-fn read_raw(reader: &dyn Reader) -> Frame {
-    match reader.read_raw(0, &mut Scratch::default()).unwrap() {
-        Raw::Xtc(frame) => frame,
+/// Some atoms of the first frame as they are stored.
+fn read_raw_of(reader: &dyn Reader, atoms: &Atoms) -> Result<Frame, Error> {
+    let on = |set| reader.read_raw_of(0, atoms, &mut Scratch::on(set));
+    match on_all(on, |a, b| a == b)? {
+        Raw::Xtc(frame) => Ok(frame),
         other => panic!("{other:?}"),
     }
 }
@@ -242,7 +251,7 @@ proptest! {
         let file = on_disk(&bytes);
         let reader = open(&file.path, &without_sidecar(), &Serial).unwrap();
         let n = triples.len();
-        let raw = read_raw(&*reader);
+        let raw = read_raw_of(&*reader, &Atoms::all(n)).unwrap();
         prop_assert_eq!(
             &raw.positions,
             &Positions::Integers { precision: frame.precision, triples: triples.clone() }
@@ -250,8 +259,10 @@ proptest! {
         let all = read(&*reader, &Frames::all(1), &Atoms::all(n)).unwrap();
         prop_assert!(same_bits(&all, &angstroms(&triples, frame.precision)));
         let picks: Vec<i64> = picks.iter().map(|p| i64::from(p % n as u32)).collect();
-        let some = read(&*reader, &Frames::all(1), &Atoms::listed(&picks, n).unwrap()).unwrap();
+        let listed = Atoms::listed(&picks, n).unwrap();
+        let some = read(&*reader, &Frames::all(1), &listed).unwrap();
         let wanted: Vec<usize> = picks.iter().map(|&p| p as usize).collect();
+        prop_assert_eq!(read_raw_of(&*reader, &listed).unwrap(), raw.take(&wanted));
         let Positions::Integers { triples, .. } = raw.take(&wanted).positions else { unreachable!() };
         prop_assert!(same_bits(&some, &angstroms(&triples, frame.precision)));
     }
@@ -271,7 +282,12 @@ proptest! {
             let n = reader.index().n_atoms();
             let frames = Frames::all(reader.index().n_frames());
             let _ = read(&*reader, &frames, &Atoms::all(n));
-            let _ = read(&*reader, &frames, &Atoms::listed(&[n as i64 - 1, 0], n).unwrap());
+            let some = Atoms::listed(&[n as i64 - 1, 0], n).unwrap();
+            let _ = read(&*reader, &frames, &some);
+            let all = read_raw_of(&*reader, &Atoms::all(n)).is_ok();
+            prop_assert_eq!(all, read(&*reader, &Frames::all(1), &Atoms::all(n)).is_ok());
+            let some = read_raw_of(&*reader, &some).is_ok();
+            prop_assert!(some || !all);
         }
     }
 

@@ -92,7 +92,7 @@ class Leader:
         """Hand out nothing yet; the tasks of `pins` are for these workers alone."""
         self._client, self._crew, self._name = client, crew, name
         self._part, self._ledger, self._pins = part, ledger, pins
-        self.stragglers: list[dict[str, Any]] = []
+        self.repeated: list[dict[str, Any]] = []
         self._dynamic = not pins
         self._events: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._open = {task.number: _Open(task) for task in part.tasks}
@@ -408,7 +408,7 @@ class Leader:
             "also_on": elsewhere,
             "answered_by": None,
         }
-        self.stragglers.append(state.straggler)
+        self.repeated.append(state.straggler)
         self._submit([state.task], rather=[elsewhere])
 
 

@@ -145,7 +145,7 @@ class DaskPool:
         if client.status != "running":
             raise WorkerError(f"the client of Dask is {client.status}: make a new one")
         scheduler = client.scheduler.address
-        stragglers: list[dict[str, Any]] = []
+        repeated: list[dict[str, Any]] = []
         crew = Crew(client, self.wait_for_workers)
         try:
             with begun(client) as run:
@@ -163,7 +163,7 @@ class DaskPool:
                     pins = self._pins(part.tasks, crew.slots())
                     leader = Leader(client, crew, name, part, ledger, pins)
                     leader.do(ledger.passes * n_frames_of(frames), progress)
-                    stragglers += leader.stragglers
+                    repeated += leader.repeated
                 record = run.end()
         except distributed.comm.CommClosedError as error:
             raise WorkerError(f"the scheduler {scheduler} cannot be reached: {error}") from error
@@ -173,7 +173,7 @@ class DaskPool:
             scheduler=scheduler,
             scheduling=self.scheduling,
             distributed=distributed.__version__,
-            stragglers=stragglers,
+            repeated=repeated,
             transitions=_transitions(ledger, record),
             transitions_left_out=record.left_out,
         )

@@ -96,3 +96,81 @@ fn whole_frames_are_copied_without_decoding() {
     let decoded: u64 = done.report.workers.iter().map(|w| w.meter.atoms_decoded).sum();
     assert_eq!(decoded, 0);
 }
+
+#[test]
+fn several_outputs_are_all_there_or_none() {
+    let made = made(700);
+    let chain = opened(&made);
+    let source = std::fs::read(&made.path).unwrap();
+    let frame = source.len() / 700;
+    let (atoms, options) = (Atoms::all(7), WriteOptions::default());
+    let folder = tempfile::tempdir().unwrap();
+    let parts: Vec<_> = [0, 100, 350, 699, 700]
+        .windows(2)
+        .map(|ends| {
+            let (first, count) = (ends[0] as u64, ends[1] - ends[0]);
+            let path = folder.path().join(format!("{first}.xtc"));
+            (Frames::Strided { first, step: 1, count }, path)
+        })
+        .collect();
+    let request = |(frames, path)| Request {
+        frames,
+        atoms: &atoms,
+        path,
+        format: Format::Xtc,
+        options: &options,
+        force: true,
+    };
+    let requests: Vec<_> = parts.iter().map(|(frames, path)| request((frames, path))).collect();
+    for threads in [1, 3, 16] {
+        let mut control = Quiet::default();
+        let done = split(&chain, &requests, threads, &mut control).unwrap();
+        let joined: Vec<u8> =
+            parts.iter().flat_map(|(_, path)| std::fs::read(path).unwrap()).collect();
+        assert!(joined == source);
+        assert_eq!(done.iter().map(|one| one.bytes).sum::<u64>(), source.len() as u64);
+        for (frames, path) in &parts {
+            assert_eq!(std::fs::metadata(path).unwrap().len(), (frames.len() * frame) as u64);
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+    // The last one cannot be made.
+    let nowhere = folder.path().join("none/at/all.xtc");
+    let bad = [requests.clone(), vec![request((&parts[0].0, &nowhere))]].concat();
+    for threads in [1, 2, 7] {
+        let Err(RunError::Tasks(errors)) = split(&chain, &bad, threads, &mut Quiet::default())
+        else {
+            panic!("a folder that is not there")
+        };
+        let fault = &errors[0].fault;
+        assert!(
+            matches!(fault, TaskFault::Input(Error::Unwritable { path, .. }) if *path == nowhere)
+        );
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn frames_of_a_task_are_read_in_few_requests() {
+    let made = made(700);
+    let chain = opened(&made);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("c.dcd");
+    let (frames, atoms, options) = (Frames::all(700), Atoms::all(7), WriteOptions::default());
+    let request = Request {
+        frames: &frames,
+        atoms: &atoms,
+        path: &path,
+        format: Format::Dcd,
+        options: &options,
+        force: false,
+    };
+    let done = convert(&chain, &request, 3, &mut Quiet::default()).unwrap();
+    let size = std::fs::metadata(&made.path).unwrap().len();
+    let sum = |count: fn(&trajet_io::Meter) -> u64| -> u64 {
+        done.report.workers.iter().map(|worker| count(&worker.meter)).sum()
+    };
+    let n_tasks = 700u64.div_ceil(TASK_FRAMES as u64);
+    assert_eq!(sum(|meter| meter.bytes_read), size, "every byte once");
+    assert!(sum(|meter| meter.requests) <= size / 4096 + 2 * n_tasks);
+}

@@ -1,0 +1,58 @@
+"""Which file of each format is converted to which other, and how much of a position may be lost."""
+
+from pathlib import Path
+
+import mdtraj
+import numpy as np
+import trajet as tj
+from MDAnalysisTests import datafiles
+
+# Adenylate kinase in water, cobrotoxin (with velocities and forces), silicon nitride, an octahedron
+# of water. What mdtraj writes is made of the first.
+SOURCES = {
+    ".xtc": datafiles.XTC,
+    ".trr": datafiles.TRR_sub_sol,
+    ".dcd": datafiles.DCD_NAMD_TRICLINIC,
+    ".nc": datafiles.NCDFtruncoct,
+    ".h5md": datafiles.H5MD_xvf,
+    ".h5": None,
+}
+ENDINGS = (".xtc", ".trr", ".dcd", ".nc", ".h5md")
+# Half of a step of 0.01 Å.
+STEP = 0.005
+
+# From what to what: Å, and roundings to float32 beside. DCD, NCDF and H5MD hold what is read. So do
+# formats of GROMACS what others of GROMACS hold; Å of others are rounded to nm and, when they are
+# read, back. To XTC there are six roundings of half a unit: every product on the way.
+PRECISION = {
+    **{(source, target): (0.0, 0) for source in SOURCES for target in (".dcd", ".nc", ".h5md")},
+    **{(source, ".trr"): (0.0, 1) for source in SOURCES},
+    **{(source, ".xtc"): (STEP, 3) for source in SOURCES},
+    (".xtc", ".trr"): (0.0, 0),
+    (".trr", ".trr"): (0.0, 0),
+    (".xtc", ".xtc"): (0.0, 0),
+}
+
+
+def source_of(ending: str, folder: Path) -> tj.Trajectory:
+    """Open the file of a format, which mdtraj writes first where it is its own."""
+    path = SOURCES[ending]
+    if path is None:
+        path = folder / "source.h5"
+        few = mdtraj.formats.XTCTrajectoryFile(SOURCES[".xtc"]).read(atom_indices=range(500))
+        with mdtraj.formats.HDF5TrajectoryFile(str(path), "w") as file:
+            xyz, time, _, box = few
+            lengths_and_angles = mdtraj.utils.box_vectors_to_lengths_and_angles(
+                *np.moveaxis(box, 1, 0)
+            )
+            lengths, angles = np.split(np.transpose(lengths_and_angles), 2, axis=1)
+            file.write(xyz, time=time, cell_lengths=lengths, cell_angles=angles)
+    return tj.open(None, path, sidecar=False)
+
+
+def assert_near(got: np.ndarray, want: np.ndarray, source: str, target: str) -> None:
+    """Compare positions, within the precision of this pair of formats."""
+    step, roundings = PRECISION[source, target]
+    apart = np.abs(got.astype(np.float64) - want.astype(np.float64))
+    assert got.shape == want.shape
+    assert (apart <= step + roundings * np.spacing(np.abs(want))).all(), apart.max()
