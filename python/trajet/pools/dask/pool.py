@@ -151,7 +151,7 @@ class DaskPool:
             threads_per_task=self.threads,
             scheduler=scheduler,
             scheduling=self.scheduling,
-            distributed=distributed.__version__,
+            versions={"distributed": distributed.__version__},
             repeated=repeated,
             transitions=_transitions(ledger, record),
             transitions_left_out=record.left_out,
