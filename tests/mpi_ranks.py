@@ -42,7 +42,7 @@ def bits(folder: Path) -> None:
 
 def once(folder: Path) -> None:
     """Look at what each rank opens and imports."""
-    pool = tj.MpiPool(scheduling="static", tasks_per_rank=4)
+    pool = tj.MpiPool(scheduling="static", oversubscription=4)
     traj = tj.open(folder / "adk.psf", *sorted((folder / "parts").iterdir()), pool=pool)
     result = tj.rmsd(traj.select("name CA"), groups=["name N"], pool=pool)
     heavy = everybodys(sorted(HEAVY & set(sys.modules)))

@@ -166,6 +166,9 @@ class Stop:
     def set(self) -> None: ...
     @property
     def is_set(self) -> bool: ...
+    # what a task that it ended had done; None where it ended none
+    @property
+    def report(self) -> dict[str, Any] | None: ...
 
 # A trajectory that was opened in another process: files are opened when they are first read.
 class Elsewhere:

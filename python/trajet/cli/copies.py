@@ -13,6 +13,7 @@ from trajet import h5md
 from trajet.cli import options
 from trajet.cli.options import choose_frames, in_order, progress
 from trajet.conversion import SUFFIXES, Conversion
+from trajet.pools.mpi.link import library
 from trajet.trajectory import Trajectory
 
 # What the command line leaves with after Ctrl-C.
@@ -115,7 +116,7 @@ def convert(
         raise click.UsageError(
             f"{target}: the file to write comes last and ends in {', '.join(SUFFIXES)}"
         )
-    comm = h5md.world() if pool == "mpi" else None
+    comm = library().COMM_WORLD if pool == "mpi" else None
     with _one_voice(comm) as speaks:
         quiet = quiet or not speaks
         opened = _opened(

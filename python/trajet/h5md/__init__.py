@@ -4,7 +4,6 @@ h5py looks at the tables of a file and makes new ones. The numbers themselves ar
 packed by the native module, on as many threads as there are.
 """
 
-from trajet.h5md.library import world
 from trajet.h5md.mpio import MpioFrames
 from trajet.h5md.parallel_writing import write_together
 from trajet.h5md.ranks import Communicator, shares, together
@@ -19,7 +18,6 @@ __all__ = [
     "is_hdf5",
     "shares",
     "together",
-    "world",
     "write",
     "write_all",
     "write_together",

@@ -41,21 +41,3 @@ def parallel_h5py(why: str) -> Any:
             f"{why}: this h5py was built without MPI, as the wheels of PyPI are: {_HOW}"
         )
     return module
-
-
-def world() -> Any:
-    """Return the communicator of all ranks that were started.
-
-    Raises
-    ------
-    MissingPackageError
-        If mpi4py is not installed, or finds no MPI.
-    """
-    try:
-        from mpi4py import MPI
-    except (ImportError, RuntimeError) as error:
-        raise MissingPackageError(
-            f"ranks of MPI need mpi4py and an MPI library ({error}): pip install 'trajet[mpi]', and"
-            " where the machine has no MPI: pip install mpich"
-        ) from error
-    return MPI.COMM_WORLD

@@ -24,7 +24,7 @@ from trajet.pools.work import Ledger, Task, Worker, passes, tasks_of
 Scheduling = Literal["dynamic", "static"]
 Gathering = Literal["shared", "one-sided", "collective"]
 # Tasks of a rank where they are handed out: enough to even out slow ones.
-_TASKS_PER_RANK = 16
+_OVERSUBSCRIPTION = 16
 _T = TypeVar("_T")
 
 
@@ -47,7 +47,7 @@ class MpiPool:
         Threads of each rank.
     task_frames
         Frames of a task, rounded up to whole leaves.
-    tasks_per_rank
+    oversubscription
         Instead: tasks that there are for each rank; None for 16, or 1 where scheduling is static.
         Neither changes a bit of a result.
     scheduling
@@ -81,7 +81,7 @@ class MpiPool:
     _: KW_ONLY
     threads: int = 1
     task_frames: int | None = None
-    tasks_per_rank: int | None = None
+    oversubscription: int | None = None
     scheduling: Scheduling = "dynamic"
     gathering: Gathering | None = None
     rows_in: str | os.PathLike[str] | None = None
@@ -90,10 +90,12 @@ class MpiPool:
     def __post_init__(self) -> None:
         """Refuse what means nothing, and find the other ranks."""
         check_counts(
-            threads=self.threads, task_frames=self.task_frames, tasks_per_rank=self.tasks_per_rank
+            threads=self.threads,
+            task_frames=self.task_frames,
+            oversubscription=self.oversubscription,
         )
-        if self.task_frames is not None and self.tasks_per_rank is not None:
-            raise ValueError("give task_frames or tasks_per_rank, not both")
+        if self.task_frames is not None and self.oversubscription is not None:
+            raise ValueError("give task_frames or oversubscription, not both")
         _check_one_of("scheduling", self.scheduling, get_args(Scheduling))
         _check_one_of("gathering", self.gathering, (None, *get_args(Gathering)))
         if self.rows_in is not None and self.gathering is not None:
@@ -241,7 +243,9 @@ class MpiPool:
         """Return the frames of a task."""
         if self.task_frames is not None:
             return self.task_frames
-        per_rank = self.tasks_per_rank or (_TASKS_PER_RANK if self.scheduling == "dynamic" else 1)
+        per_rank = self.oversubscription or (
+            _OVERSUBSCRIPTION if self.scheduling == "dynamic" else 1
+        )
         return max(1, -(-n_frames // (per_rank * self._link.size)))
 
     @property
@@ -307,8 +311,10 @@ class MpiPool:
                 ledger.add(rank, tasks[number], record.by_clock_of(records[0], done))
             for number, error in record.retried:
                 ledger.retry(tasks[number], error)
-            for number, won in record.again:
-                ledger.repeat(tasks[number], rank, won=won)
+            for done in record.vain:
+                ledger.spend(rank, record.by_clock_of(records[0], done))
+            for number, late, won in record.again:
+                ledger.repeat(tasks[number], late, rank, won=won)
 
     def _report(self, ledger: Ledger, records: Sequence[Record]) -> dict[str, Any]:
         """Return what a report says of the run."""
