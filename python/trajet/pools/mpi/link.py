@@ -27,7 +27,7 @@ from trajet._trajet import MissingPackageError, WorkerError
 # Looks before the first sleep, and the seconds of the first and of the longest sleep.
 _LOOKS = 50
 _FIRST_SLEEP = 5e-5
-_LONGEST_SLEEP = 5e-3
+_LONGEST_SLEEP = 1e-3
 # Bytes of one transfer: MPI counts up to 2^31.
 MOST_BYTES = 2**28
 # Calls of a look: each moves a few KiB of what other ranks put here.
@@ -105,8 +105,8 @@ class Link:
                 pause = min(1.5 * pause, _LONGEST_SLEEP)
 
     def progress(self) -> None:
-        """Let others reach the memory of rank 0: by some libraries it must call MPI for that."""
-        for _ in range(_CALLS if self.rank == 0 else 1):
+        """Let what was put move on: by some libraries both sides must call MPI for that."""
+        for _ in range(_CALLS):
             self.comm.Iprobe()
 
     def meet(self) -> None:

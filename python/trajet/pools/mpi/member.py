@@ -271,6 +271,7 @@ class _Turn:
     record: Record
     lead: Lead | None
     shown: float = 0.0
+    memory: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
 
     def run(self, *, dynamic: bool) -> tuple[int | None, BaseException | None]:
         """Do tasks until there are none; return the one that failed, and why."""
@@ -309,7 +310,7 @@ class _Turn:
         with member.clock("t_comm"):
             text = self.board.text(number)
         begin = time.perf_counter()
-        rows = np.empty((task.n_frames, width))
+        rows = self._rows((task.n_frames, width))
         for attempt in range(1, MOST_ATTEMPTS + 1):
             done, error, given_up = member.compute(
                 self.worker, text, rows, lambda: self._look(number)
@@ -342,6 +343,14 @@ class _Turn:
                 self.way.put(task, rows)
         self.record.done.append((number, _told_of(done)))
         return None
+
+    def _rows(self, shape: tuple[int, int]) -> NDArray[np.float64]:
+        """Return memory for the rows of a task; the same again where their way copies them."""
+        if self.way is None or self.way.keeps:
+            return np.empty(shape)
+        if self.memory.size < shape[0] * shape[1]:
+            self.memory = np.empty(shape[0] * shape[1])
+        return self.memory[: shape[0] * shape[1]].reshape(shape)
 
     def _failed(self, task: Task, error: BaseException) -> BaseException:
         """Have all ranks end, and say where this one was."""

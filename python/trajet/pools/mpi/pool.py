@@ -213,7 +213,7 @@ class MpiPool:
                 ledger,
                 threads=self.threads,
                 make_tasks=lambda pass_: tasks_of(pass_, link.size, size),
-                make_rows=keep.rows,
+                make_rows=member.clock("t_comm")(keep.rows),
             ):
                 with member.clock("t_comm"):
                     worker = Worker(part.brief, worker)
