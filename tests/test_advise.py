@@ -59,6 +59,12 @@ def test_most_are_slow(n: int, n_slow: int) -> None:
     assert f"rank {n_slow - 1} on" in report["advice"][0]
 
 
+def test_one_fast_rank_makes_no_stragglers() -> None:
+    """It is no group."""
+    ranks = [worker(k, **{**EVEN, "t_comp": 20.0 if k else 2.0}) for k in range(6)]
+    assert named(made_reports.report(ranks)) == []
+
+
 def test_waiting_makes_no_straggler() -> None:
     """Who waits for others is not slow, nor are those equal that wait for one in a collective."""
     ranks = [worker(k, **EVEN, t_wait=20.0) for k in range(8)]

@@ -62,7 +62,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     place = ["--host", "127.0.0.1", "--scheduler-file", str(told)]
     alone = ["--nworkers", str(N_WORKERS), "--nthreads", "1", "--local-directory", str(folder)]
     with started("scheduler", "--port", "0", *place):
-        until(told.exists)
+        # It may be there and not be written yet.
+        until(lambda: told.exists() and told.read_text().rstrip().endswith("}"))
         address = json.loads(told.read_text())["address"]
         with started("worker", "--nanny", *place, *alone), Client(address) as client:
             client.wait_for_workers(N_WORKERS, timeout=PATIENCE)
@@ -493,3 +494,26 @@ def test_what_means_nothing_is_refused(
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(tj.MissingPackageError, match=r"trajet\[dask\]"):
         tj.rmsd(tj.open(None, long_adk.xtc).select([1, 2, 3]), pool=tj.DaskPool(client))
+
+
+def test_the_command_line(client: Client, adk: Adk, tmp_path: Path) -> None:
+    """By the address of a scheduler, and with workers of this machine."""
+    here = tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA")).values
+    choices = [["--scheduler", client.scheduler.address], ["--workers", "2"]]
+    for k, choice in enumerate(choices):
+        out = tmp_path / f"{k}.npz"
+        what = ["rmsd", adk.psf, adk.xtc, "--select", "name CA", "-o", out, "--quiet"]
+        command = [sys.executable, "-m", "trajet", *what, "--pool", "dask", *choice]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        with np.load(out) as kept:
+            assert kept["values"].tobytes() == here.tobytes()
+    command[-2:] = ["--scheduler", "tcp://127.0.0.1:9"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "tcp://127.0.0.1:9: no Dask scheduler answers there" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    command[-2:] = ["--scheduler", client.scheduler.address, "--workers", "2"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "leave --workers out" in done.stderr

@@ -250,7 +250,7 @@ def test_what_a_pool_adds_is_kept() -> None:
     assert report["versions"]["trajet"] == tj.__version__
     assert report["ranks_per_node"] == {"node0": 4, "node1": 2}
     late = [{"pass": 0, "task": 3}]
-    assert made_reports.report(ranks, stragglers=late)["repeated"] == late
+    assert made_reports.report(ranks, repeated=late)["repeated"] == late
 
 
 def test_ratio_of_computing_to_reading(many: Path) -> None:

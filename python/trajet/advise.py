@@ -8,7 +8,7 @@ Stragglers are recognised by both rules of Khoshlessan et al. 2020 (doi:10.1002/
 1. A worker here is a thread of a rank or process. Its waiting is left out: it waits for others.
 2. Workers that are handed tasks get different numbers of frames. Stages that grow with the frames
    are compared as for the mean number of frames; where all have as many, that is the time itself.
-3. The fastest group is the fastest quarter, rounded up; its time is its median.
+3. The fastest group is the fastest quarter, at least two of four or more; its time is its median.
 4. Ranks that wait inside of a collective call are as late as the one that they wait for, so that
    the rules are put to the time without gathering as well.
 5. What is less than a twentieth of the run, or 0.1 s, behind is not named.
@@ -183,7 +183,9 @@ class Verdict:
     def __init__(self, seconds: Sequence[float]) -> None:
         ordered = sorted(seconds) or [0.0]
         self.median = median(ordered)
-        self.fastest = median(ordered[: -(-len(ordered) // _GROUP)])
+        n = len(ordered)
+        # One alone is no group, where there could be two.
+        self.fastest = median(ordered[: max(-(-n // _GROUP), min(2, n // 2))])
 
     def rules(self, seconds: float, worth: float) -> list[str]:
         """Return the rules by which somebody who took so long is a straggler."""
@@ -327,7 +329,11 @@ def _of_stage(report: Entry, bounded: Bound) -> str:
         for word in words[1:3]
         if bounded.shares[word] >= _MENTIONED
     ]
-    verb = "bounded this run" if bounded.shares[words[0]] >= _BOUNDS else "took most of this run"
+    verb = (
+        "bounded this run"
+        if bounded.shares[words[0]] >= _BOUNDS
+        else "took more of this run than any other stage"
+    )
     whose = "time" if len(report["workers"]) == 1 else f"time of its {_crew(report)}"
     then = f" ({', '.join(parts)})" if parts else ""
     what = _word(report, words[0]).capitalize()

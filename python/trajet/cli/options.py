@@ -301,7 +301,7 @@ def analysis(
                 raise click.UsageError(
                     "choose frames (--start, --stop) or times (--begin, --end), not both"
                 )
-            where = pools.Where(pool, workers, threads, scheduler).made()
+            where = pools.made(pool, pools.Crew(workers, threads, scheduler))
             with progress("indexing", "B", quiet=quiet) as show:
                 opened = trajet.open(
                     topology,
@@ -314,14 +314,16 @@ def analysis(
                     particles=particles,
                     units=units,
                 )
-            job = Job(
-                trajectory=opened,
-                frames=choose_frames(opened, start, stop, step, begin, end),
-                pool=where,
-                outputs={"output": output, "plot": plot, "report": report},
-                quiet=quiet,
-            )
-            function(job, **values)
+            chosen = choose_frames(opened, start, stop, step, begin, end)
+            with where as at:
+                job = Job(
+                    trajectory=opened,
+                    frames=chosen,
+                    pool=at,
+                    outputs={"output": output, "plot": plot, "report": report},
+                    quiet=quiet,
+                )
+                function(job, **values)
 
         for option in reversed((*_SHARED[:2], *own, *_SHARED[2:])):
             option(command)

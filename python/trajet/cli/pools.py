@@ -1,12 +1,13 @@
 """Options that choose where tasks run, and the pool that they stand for."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import click
 
-from trajet.pools.dask import DaskPool, connect
+from trajet.pools.dask import DaskPool, dask_client
 from trajet.pools.local import LocalPool
 from trajet.pools.mpi import MpiPool
 from trajet.pools.pool import Pool
@@ -14,41 +15,50 @@ from trajet.pools.processes import ProcessPool
 
 
 @dataclass(frozen=True)
-class Where:
-    """What the options say."""
+class Crew:
+    """What the options say of who works.
 
-    pool: str
+    Attributes
+    ----------
+    workers
+        Processes; None for as many as there are cores.
+    threads
+        Of each; None for what the pool takes by itself.
+    scheduler
+        Where Dask's scheduler listens; None for a cluster of this machine's own.
+    """
+
     workers: int | None
     threads: int | None
     scheduler: str | None
 
-    def made(self) -> Pool:
-        """Return the pool.
 
-        Raises
-        ------
-        UsageError
-            If options contradict each other.
-        """
-        if self.workers is not None and self.pool not in {"processes", "dask"}:
-            raise click.UsageError(
-                f"--workers goes with --pool processes or dask; with {self.pool} it is"
-                f" {'mpiexec -n' if self.pool == 'mpi' else '--threads'} that says how many"
-            )
-        if self.scheduler is not None and self.pool != "dask":
-            raise click.UsageError("--scheduler goes with --pool dask")
-        if self.scheduler is not None and self.workers is not None:
-            raise click.UsageError("the workers of a cluster are there already, without --workers")
-        return _POOLS[self.pool](self)
+@contextmanager
+def _local(crew: Crew) -> Iterator[Pool]:
+    yield LocalPool(threads=crew.threads)
 
 
-_POOLS: dict[str, Callable[[Where], Pool]] = {
-    "local": lambda where: LocalPool(threads=where.threads),
-    "processes": lambda where: ProcessPool(workers=where.workers, threads=where.threads or 1),
-    "dask": lambda where: DaskPool(
-        connect(where.scheduler, where.workers), threads=where.threads or 1
-    ),
-    "mpi": lambda where: MpiPool(threads=where.threads or 1),
+@contextmanager
+def _processes(crew: Crew) -> Iterator[Pool]:
+    yield ProcessPool(workers=crew.workers, threads=crew.threads or 1)
+
+
+@contextmanager
+def _dask(crew: Crew) -> Iterator[Pool]:
+    with dask_client(crew.scheduler, crew.workers) as client:
+        yield DaskPool(client, threads=crew.threads or 1)
+
+
+@contextmanager
+def _mpi(crew: Crew) -> Iterator[Pool]:
+    yield MpiPool(threads=crew.threads or 1)
+
+
+_POOLS: dict[str, Callable[[Crew], AbstractContextManager[Pool]]] = {
+    "local": _local,
+    "processes": _processes,
+    "dask": _dask,
+    "mpi": _mpi,
 }
 
 
@@ -69,27 +79,43 @@ def choice(command: Callable[..., Any]) -> Callable[..., Any]:
             show_default=True,
             is_eager=True,
             callback=_begin,
-            help="Where to run: on threads, on processes of this machine, on workers of Dask, or on"
-            " the ranks of MPI that this was started with (mpiexec -n 8 trajet …).",
+            help="Where to run: threads, processes, a Dask cluster, or the ranks of mpiexec -n N"
+            " trajet ….",
         ),
         click.option(
             "--workers",
             type=click.IntRange(1, 1024),
             metavar="N",
-            help="Processes, of this machine or of Dask on it. Default: as many as cores.",
+            help="Processes. Default: as many as there are cores.",
+        ),
+        click.option(
+            "--scheduler",
+            metavar="ADDRESS",
+            help="Of a Dask cluster: tcp://host:8786. Default: workers of this machine.",
         ),
         click.option(
             "--threads",
             type=click.IntRange(1, 1024),
             metavar="N",
-            help="Threads. Default: all cores; of each process, worker or rank 1.",
-        ),
-        click.option(
-            "--scheduler",
-            metavar="ADDRESS",
-            help="Dask's scheduler: tcp://host:8786. Default: one of our own on this machine.",
+            help="Threads: all cores by default; of each process or rank 1.",
         ),
     )
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def made(name: str, crew: Crew) -> AbstractContextManager[Pool]:
+    """Return the pool that was chosen, for as long as it is used."""
+    if crew.scheduler is not None and name != "dask":
+        raise click.UsageError("--scheduler goes with --pool dask")
+    if crew.workers is not None:
+        if name == "local":
+            raise click.UsageError(
+                "--workers goes with --pool processes and --pool dask; --threads with any"
+            )
+        if name == "mpi":
+            raise click.UsageError("how many ranks there are is what mpiexec -n says")
+        if crew.scheduler is not None:
+            raise click.UsageError("the scheduler has workers of its own: leave --workers out")
+    return _POOLS[name](crew)

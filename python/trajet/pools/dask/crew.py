@@ -11,6 +11,9 @@ from trajet._trajet import WorkerError
 from trajet.pools.dask.plugins import Member, Record, Recorder, end_run
 from trajet.pools.work import MOST_ATTEMPTS, Brief
 
+# Seconds that a worker may take to answer the first time.
+_PROBE = 2.0
+
 _log = logging.getLogger(__name__)
 
 
@@ -38,6 +41,10 @@ class Crew:
         self._seen = time.monotonic()
         if not self.threads:
             raise self._nobody()
+        # whether rows come without a detour over the scheduler
+        self.direct: bool = client.direct_to_workers
+        if self.direct is None:
+            self.direct = client.sync(_reaches, client, next(iter(self.threads)))
 
     def slots(self) -> list[str]:
         """Return the worker of each thread, which does a task at a time."""
@@ -68,6 +75,15 @@ class Crew:
             f" {self._patience:g} s: start one with `dask worker`, or see why the batch system has"
             " not started any"
         )
+
+
+async def _reaches(client: Any, address: str) -> bool:
+    """Return whether a worker can be reached from here; some clusters let in no one."""
+    try:
+        client.rpc.reuse(address, await client.rpc.connect(address, timeout=_PROBE))
+    except OSError:
+        return False
+    return True
 
 
 class Run:

@@ -294,7 +294,8 @@ class Leader:
         fetched: list[Answer | None] | BaseException
         try:
             futures = [copy.future for copy in batch]
-            fetched = await self._client.gather(futures, asynchronous=True)
+            direct = self._crew.direct
+            fetched = await self._client.gather(futures, direct=direct, asynchronous=True)
         except (Exception, asyncio.CancelledError) as error:
             fetched = error
         moved = (begin, time.time())

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet._trajet import MissingPackageError, Pass, Reader, WorkerError
+from trajet._trajet import Pass, Reader, WorkerError
+from trajet.pools.dask.cluster import distributed
 from trajet.pools.pool import Frames, Plan, Progress, check_counts, n_frames_of
 from trajet.pools.work import (
     Ledger,
@@ -25,32 +26,6 @@ if TYPE_CHECKING:
     from trajet.pools.dask.plugins import Record
 
 Scheduling = Literal["dynamic", "static"]
-
-
-def connect(scheduler: str | None, workers: int | None = None) -> Any:
-    """Return a client of the scheduler at an address, or of a cluster on this machine.
-
-    Raises
-    ------
-    OSError
-        If nobody answers there.
-    MissingPackageError
-        If distributed is not installed.
-    """
-    distributed = _distributed()
-    if scheduler is not None:
-        return distributed.Client(scheduler)
-    return distributed.Client(n_workers=workers, threads_per_worker=1, dashboard_address=":0")
-
-
-def _distributed() -> Any:
-    try:
-        import distributed
-    except ImportError as error:
-        raise MissingPackageError(
-            "a pool of Dask's workers needs distributed: pip install 'trajet[dask]'"
-        ) from error
-    return distributed
 
 
 @dataclass(frozen=True)
@@ -137,7 +112,7 @@ class DaskPool:
         make_rows: MakeRows,
         progress: Progress | None,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
-        distributed = _distributed()
+        module = distributed()
         from trajet.pools.dask.crew import Crew, begun
         from trajet.pools.dask.leader import Leader
 
@@ -165,14 +140,14 @@ class DaskPool:
                     leader.do(ledger.passes * n_frames_of(frames), progress)
                     repeated += leader.repeated
                 record = run.end()
-        except distributed.comm.CommClosedError as error:
+        except module.comm.CommClosedError as error:
             raise WorkerError(f"the scheduler {scheduler} cannot be reached: {error}") from error
         report = ledger.report(
             pool="dask",
             threads_per_task=self.threads,
             scheduler=scheduler,
             scheduling=self.scheduling,
-            distributed=distributed.__version__,
+            versions={"distributed": module.__version__},
             repeated=repeated,
             transitions=_transitions(ledger, record),
             transitions_left_out=record.left_out,
