@@ -10,8 +10,10 @@ leaves.
 
 import atexit
 import pickle
+import secrets
 import socket
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import MissingPackageError, WorkerError
+from trajet.pools.shared import path_of
 
 # Looks before the first sleep, and the seconds of the first and of the longest sleep.
 _LOOKS = 50
@@ -77,10 +80,8 @@ class Link:
         self.rank: int = comm.Get_rank()
         self.size: int = comm.Get_size()
         self.host = socket.gethostname()
-        # Ranks of this node.
-        node = self.comm.Split_type(self.mpi.COMM_TYPE_SHARED)
-        self.on_node: int = node.Get_size()
-        node.Free()
+        # Whether all find what rank 0 has in memory.
+        self.one_memory = self._one_memory()
         # An error that all ranks raise.
         self.shared: BaseException | None = None
         # On rank 0: whether the others wait for a word.
@@ -89,6 +90,17 @@ class Link:
         if self.size > 1:
             atexit.register(self._leave)
             sys.excepthook = self._hook(sys.excepthook)
+
+    def _one_memory(self) -> bool:
+        with tempfile.TemporaryFile() as file:
+            file.write(secrets.token_bytes(16))
+            file.seek(0)
+            path, mark = self.comm.bcast((path_of(file), file.read()))
+            try:
+                seen = path.read_bytes() == mark
+            except OSError:
+                seen = False
+            return bool(self.comm.allreduce(seen, self.mpi.LAND))
 
     def wait(self, request: Any) -> None:
         """Wait until a request is done, and leave the core to others."""

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
+from trajet._trajet import WorkerError
 from trajet.pools.mpi import gathering
 from trajet.pools.mpi.board import Board
 from trajet.pools.mpi.link import Link
@@ -194,6 +195,8 @@ class Member:
         with self.clock("t_comm"):
             if found is None:
                 winners = board.claims() if link.rank == 0 else None
+                if winners is not None and (winners < 0).any():
+                    raise WorkerError("a task was done by no rank: please report this")
                 if way is not None:
                     way.collect(winners)
                 if told.way[0] == "one-sided":

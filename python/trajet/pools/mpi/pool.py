@@ -18,7 +18,7 @@ from trajet.pools.elsewhere import Elsewhere
 from trajet.pools.mpi.link import Link, Word, library, link_of, pickled
 from trajet.pools.mpi.member import Lead, Member, Record, Told
 from trajet.pools.pool import Frames, Plan, Progress, check_counts, n_frames_of
-from trajet.pools.shared import folder_in, in_memory, shared_rows
+from trajet.pools.shared import shared_rows
 from trajet.pools.work import Ledger, Task, Worker, passes, tasks_of
 
 Scheduling = Literal["dynamic", "static"]
@@ -101,7 +101,7 @@ class MpiPool:
         if self.rows_in is not None and self.gathering is not None:
             raise ValueError("rows go to a file (rows_in) or to rank 0 (gathering), not both")
         object.__setattr__(self, "_link", link_of(self.comm))
-        if self.gathering == "shared" and self._link.on_node < self._link.size:
+        if self.gathering == "shared" and not self._link.one_memory:
             raise ValueError("gathering='shared' needs all ranks on one machine")
 
     @property
@@ -252,7 +252,7 @@ class MpiPool:
     def _gathering(self) -> Gathering:
         if self.gathering is not None:
             return self.gathering
-        return "shared" if self._link.on_node == self._link.size else "collective"
+        return "shared" if self._link.one_memory else "collective"
 
     def _tell(self, word: Word, payload: bytes = b"") -> None:
         self._link.awaited = False
@@ -368,14 +368,14 @@ class _Keep:
             self.way = ("none", Path(), 0)
             return np.zeros(shape)
         if self._gathering == "shared":
-            path = self._seen.enter_context(folder_in(in_memory())) / "rows"
+            rows, path = shared_rows(self._seen, shape)
             self.way = ("shared", path, 0)
-            return shared_rows(self._seen, path, shape)
+            return rows
         self.way = (self._gathering, Path(), 0)
         return np.zeros(shape)
 
     def found(self) -> None:
-        """Take the name away of memory that all ranks have found: killed ranks leave nothing."""
+        """Close what all ranks have found, and hold by themselves."""
         self._seen.close()
 
 
