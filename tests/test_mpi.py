@@ -145,7 +145,10 @@ def test_errors_reach_every_rank(folder: Path) -> None:
     found = said(3, "caught", folder)
     assert found["said"][1:] == found["said"][:1] * 2
     kinds = [kind for kind, _ in found["said"][0]]
-    assert kinds == ["FileNotFoundError", "SelectionError", "FormatError", "ValueError"]
+    known = ["FileNotFoundError", "SelectionError", "FormatError", "ValueError", "OSError"]
+    assert kinds == known
+    assert "the storage is gone" in found["said"][0][4][1]
+    assert not list(folder.glob("*rows*"))
     assert "frame 500 at byte" in found["said"][0][2][1]
     assert found["frames"] == 980
 

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
+from functools import cache
 from types import TracebackType
 from typing import Any
 
@@ -224,17 +225,21 @@ class Link:
                 self.end(f"trajet: rank {self.rank} on {self.host}: {error}", error)
 
 
-# One link a communicator: who waits at the end waits once.
-_links: dict[int, Link] = {}
+@cache
+def _key() -> int:
+    """Return the key under which communicators keep their link."""
+    key: int = library().Comm.Create_keyval()
+    return key
 
 
 def link_of(comm: Any) -> Link:
-    """Return the link of a communicator; None for all ranks. All its ranks call this."""
+    """Return the one link of a communicator; None for all ranks. All its ranks call this."""
     comm = library().COMM_WORLD if comm is None else comm
-    handle = comm.py2f()
-    if handle not in _links:
-        _links[handle] = Link(comm)
-    return _links[handle]
+    link: Link | None = comm.Get_attr(_key())
+    if link is None:
+        link = Link(comm)
+        comm.Set_attr(_key(), link)
+    return link
 
 
 def pickled(error: BaseException) -> bytes:

@@ -287,8 +287,9 @@ class _Turn:
                 late = self.board.late()
             if late is None:
                 break
-            # Only its owner says what is wrong with a task.
-            self._do(*late)
+            error = self._do(*late)
+            if error is not None:
+                return late[0], error
         return None, None
 
     def _own(self, *, dynamic: bool) -> Iterator[int]:
@@ -322,6 +323,7 @@ class _Turn:
                 break
             self.record.retried.append((number, str(error)))
         spent = time.perf_counter() - begin
+        # Only its owner says what is wrong with a task.
         if error is not None and late is None:
             return self._failed(task, error)
         with member.clock("t_comm"):
