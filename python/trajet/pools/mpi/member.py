@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
+from trajet._trajet import WorkerError
 from trajet.pools.mpi import gathering
 from trajet.pools.mpi.board import Board
 from trajet.pools.mpi.link import Link
@@ -194,6 +195,8 @@ class Member:
         with self.clock("t_comm"):
             if found is None:
                 winners = board.claims() if link.rank == 0 else None
+                if winners is not None and (winners < 0).any():
+                    raise WorkerError("a task was done by no rank: please report this")
                 if way is not None:
                     way.collect(winners)
                 if told.way[0] == "one-sided":
@@ -271,6 +274,7 @@ class _Turn:
     record: Record
     lead: Lead | None
     shown: float = 0.0
+    memory: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
 
     def run(self, *, dynamic: bool) -> tuple[int | None, BaseException | None]:
         """Do tasks until there are none; return the one that failed, and why."""
@@ -283,8 +287,9 @@ class _Turn:
                 late = self.board.late()
             if late is None:
                 break
-            # Only its owner says what is wrong with a task.
-            self._do(*late)
+            error = self._do(*late)
+            if error is not None:
+                return late[0], error
         return None, None
 
     def _own(self, *, dynamic: bool) -> Iterator[int]:
@@ -309,7 +314,7 @@ class _Turn:
         with member.clock("t_comm"):
             text = self.board.text(number)
         begin = time.perf_counter()
-        rows = np.empty((task.n_frames, width))
+        rows = self._rows((task.n_frames, width))
         for attempt in range(1, MOST_ATTEMPTS + 1):
             done, error, given_up = member.compute(
                 self.worker, text, rows, lambda: self._look(number)
@@ -318,6 +323,7 @@ class _Turn:
                 break
             self.record.retried.append((number, str(error)))
         spent = time.perf_counter() - begin
+        # Only its owner says what is wrong with a task.
         if error is not None and late is None:
             return self._failed(task, error)
         with member.clock("t_comm"):
@@ -342,6 +348,14 @@ class _Turn:
                 self.way.put(task, rows)
         self.record.done.append((number, _told_of(done)))
         return None
+
+    def _rows(self, shape: tuple[int, int]) -> NDArray[np.float64]:
+        """Return memory for the rows of a task; the same again where their way copies them."""
+        if self.way is None or self.way.keeps:
+            return np.empty(shape)
+        if self.memory.size < shape[0] * shape[1]:
+            self.memory = np.empty(shape[0] * shape[1])
+        return self.memory[: shape[0] * shape[1]].reshape(shape)
 
     def _failed(self, task: Task, error: BaseException) -> BaseException:
         """Have all ranks end, and say where this one was."""
