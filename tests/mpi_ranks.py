@@ -156,9 +156,13 @@ def killed(folder: Path) -> None:
     """Go on until somebody kills a rank."""
     pool = tj.MpiPool()
     traj = tj.open(folder / "adk.psf", folder / "adk.xtc", pool=pool)
+    tj.rmsd(traj.select(range(0, 3000, 7)), pool=pool)
+    # Whoever finds the file finds the number in it.
+    part = folder / f"part {pool.rank}"
+    part.write_text(str(os.getpid()))
+    part.rename(folder / f"rank {pool.rank}")
     while True:
         tj.rmsd(traj.select(range(0, 3000, 7)), pool=pool)
-        (folder / f"rank {pool.rank}").write_text(str(os.getpid()))
 
 
 def everybodys(thing: object) -> Any:

@@ -60,6 +60,8 @@ _PASSING = {
 }
 # How often a task is tried where its storage fails.
 MOST_ATTEMPTS = 3
+# Of a task's rows, which are in memory once, and twice while they move, whatever becomes of them.
+_ROW_BYTES = 2**26
 
 
 @dataclass(frozen=True)
@@ -343,9 +345,18 @@ class PassRun:
         return _trajet.task(self.reader, self.pass_, self.frames, *task.leaves)
 
 
+def most_frames(pass_: _trajet.Pass) -> int:
+    """Return the frames that a task has at most, where nobody says how many."""
+    return max(1, _ROW_BYTES // (8 * max(1, pass_.row_width)))
+
+
 def tasks_of(pass_: _trajet.Pass, workers: int, task_frames: int | None) -> list[Task]:
     """Return the tasks of a pass."""
     runs = pass_.tasks(workers, task_frames)
+    if task_frames is None and runs:
+        first, end = pass_.frames_of(*runs[0])
+        if end - first > most_frames(pass_):
+            runs = pass_.tasks(workers, most_frames(pass_))
     return [Task(k, run, pass_.frames_of(*run)) for k, run in enumerate(runs)]
 
 

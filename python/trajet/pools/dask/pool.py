@@ -17,6 +17,7 @@ from trajet.pools.work import (
     MakeRows,
     Task,
     blocks_of,
+    most_frames,
     passes,
     rows_kept_in,
     tasks_of,
@@ -47,7 +48,7 @@ class DaskPool:
     scheduling
         "dynamic": Dask's scheduler hands out tasks as workers come free, and one that straggles is
         done by an idle worker as well. "static": one block of neighbouring frames for each thread
-        of Dask's workers.
+        of Dask's workers; several where the rows of one would be over 64 MiB.
     oversubscription
         Tasks for each thread of Dask's workers, instead of `task_frames`.
     rows_in
@@ -157,8 +158,9 @@ class DaskPool:
     def _tasks(self, pass_: Pass, slots: int) -> Sequence[Task]:
         """Divide a pass."""
         per_slot = self.oversubscription
-        if self.scheduling == "static" and self.task_frames is None:
-            per_slot = per_slot or 1
+        if self.scheduling == "static" and self.task_frames is None and per_slot is None:
+            _, n_frames = pass_.frames_of(0, pass_.n_leaves)
+            per_slot = max(1, -(-n_frames // (slots * most_frames(pass_))))
         if per_slot is None:
             return tasks_of(pass_, slots, self.task_frames)
         return blocks_of(pass_, slots * per_slot)

@@ -12,13 +12,13 @@ from typing import Any, Literal, TypeVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet._trajet import Reader, WorkerError
+from trajet._trajet import Pass, Reader, WorkerError
 from trajet.pools.elsewhere import Elsewhere
 from trajet.pools.mpi.link import Link, Word, library, link_of, pickled
 from trajet.pools.mpi.member import Lead, Member, Record, Told
 from trajet.pools.pool import Frames, Plan, Progress, check_counts, n_frames_of
 from trajet.pools.shared import shared_rows
-from trajet.pools.work import Ledger, Task, Worker, passes, rows_kept_in, tasks_of
+from trajet.pools.work import Ledger, Task, Worker, most_frames, passes, rows_kept_in, tasks_of
 
 Scheduling = Literal["dynamic", "static"]
 Gathering = Literal["shared", "one-sided", "collective"]
@@ -47,8 +47,9 @@ class MpiPool:
     task_frames
         Frames of a task, rounded up to whole leaves.
     oversubscription
-        Instead: tasks that there are for each rank; None for 16, or 1 where scheduling is static.
-        Neither changes a bit of a result.
+        Instead: tasks that there are for each rank; None for 16, or 1 where scheduling is static,
+        and for more where the rows of a task would be over 64 MiB. Neither changes a bit of a
+        result.
     scheduling
         "dynamic": a rank that has done its own part takes tasks of others, and does again what
         takes too long elsewhere. "static": every rank does its own part.
@@ -197,8 +198,11 @@ class MpiPool:
     def _run(
         self, reader: Reader, plan: Plan, frames: Frames, progress: Progress | None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
-        link, ledger = self._link, Ledger()
-        size = self._task_frames(n_frames_of(frames))
+        link, ledger, n_frames = self._link, Ledger(), n_frames_of(frames)
+
+        def size(pass_: Pass) -> int:
+            return self._task_frames(n_frames, most_frames(pass_))
+
         rows_in = None if self.rows_in is None else Path(self.rows_in)
         with ExitStack() as stack:
             member = stack.enter_context(Member(link, self.threads))
@@ -210,7 +214,7 @@ class MpiPool:
                 frames,
                 ledger,
                 threads=self.threads,
-                make_tasks=lambda pass_: tasks_of(pass_, link.size, size),
+                make_tasks=lambda pass_: tasks_of(pass_, link.size, size(pass_)),
                 make_rows=member.clock("t_comm")(keep.rows),
             ):
                 with member.clock("t_comm"):
@@ -219,7 +223,7 @@ class MpiPool:
                     told = Told(
                         brief=None if ledger.passes else part.brief,
                         states=part.brief.states,
-                        task_frames=size,
+                        task_frames=size(part.pass_),
                         dynamic=self.scheduling == "dynamic",
                         way=keep.way,
                         ends=np.cumsum([len(text) for text in texts], dtype=np.int64),
@@ -236,14 +240,14 @@ class MpiPool:
         rows = part.rows if keep.file is None else np.load(keep.file, mmap_mode="r")
         return rows, state, self._report(ledger, records)
 
-    def _task_frames(self, n_frames: int) -> int | None:
+    def _task_frames(self, n_frames: int, most: int) -> int:
         """Return the frames of a task."""
         if self.task_frames is not None:
             return self.task_frames
-        per_rank = self.oversubscription or (
-            _OVERSUBSCRIPTION if self.scheduling == "dynamic" else 1
-        )
-        return max(1, -(-n_frames // (per_rank * self._link.size)))
+        if self.oversubscription is not None:
+            return max(1, -(-n_frames // (self.oversubscription * self._link.size)))
+        per_rank = _OVERSUBSCRIPTION if self.scheduling == "dynamic" else 1
+        return max(1, min(-(-n_frames // (per_rank * self._link.size)), most))
 
     @property
     def _gathering(self) -> Gathering:
