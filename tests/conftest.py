@@ -20,7 +20,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`pytest tests/test_dask.py --kills 20` kills more workers than the gate does."""
-    parser.addoption("--kills", type=int, default=4, help="workers that are killed in tests")
+    parser.addoption("--kills", type=int, default=3, help="workers that are killed in tests")
 
 
 @pytest.fixture(scope="session")

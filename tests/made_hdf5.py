@@ -92,6 +92,33 @@ def write_values(
     return group[name]
 
 
+def write_as_gromacs(path: Path, positions: np.ndarray) -> Path:
+    """GROMACS 2026: no unit of time, texts of fixed length, velocities at steps of their own."""
+    layout = {"chunks": (1, N_ATOMS, 3), "maxshape": (None, N_ATOMS, 3)}
+    edges = np.tile(np.diag([3.0, 4, 5]).astype("f4"), (N_FRAMES, 1, 1))
+    write_h5md(
+        path,
+        positions,
+        layout=layout,
+        edges=edges,
+        boundary=np.array([b"periodic"] * 3),
+        unit=np.bytes_(b"nm"),
+        time_unit=None,
+        group="system",
+        libver="latest",
+    )
+    with h5py.File(path, "a") as file:
+        creator = file.create_group("h5md/creator")
+        creator.attrs["name"] = np.bytes_(b"GROMACS")
+        system = file["particles/system"]
+        system["id"] = np.arange(N_ATOMS)
+        write_values(system.create_group("velocity"), "value", positions[::5], layout)
+        system["velocity/value"].attrs["unit"] = np.bytes_(b"nm ps-1")
+        system["velocity/step"] = np.arange(0, 10 * N_FRAMES, 50)
+        system["velocity/time"] = np.arange(0, N_FRAMES, 5) / 2
+    return path
+
+
 def write_with_mdanalysis(path: Path, *, cells: bool = True, **options: Any) -> Path:
     """Write all vectors with MDAnalysis' writer."""
     universe = mda.Universe.empty(N_ATOMS, trajectory=True, velocities=True, forces=True)
@@ -145,3 +172,25 @@ def truth_of(path: Path, **options: Any) -> Truth:
         vectors["velocities"],
         vectors["forces"],
     )
+
+
+def tables_of(path: Path) -> dict[str, Any]:
+    """Return every dataset and attribute of a file, and how it is stored."""
+    found: dict[str, Any] = {}
+
+    def note(name: str, thing: Any) -> None:
+        found[name] = {key: np.asarray(value).tolist() for key, value in thing.attrs.items()}
+        if isinstance(thing, h5py.Dataset):
+            numbers = thing[()]
+            found[name] |= {
+                "bits": (numbers.dtype, numbers.shape, numbers.tobytes()),
+                "stored": (thing.chunks, thing.maxshape, thing.compression_opts, thing.shuffle),
+            }
+
+    with h5py.File(path) as file:
+        file.visititems(note)
+        for name in ("box/edges", "velocity", "force"):
+            group = file.get(f"particles/trajectory/{name}")
+            if group is not None:
+                assert group["step"] == file["particles/trajectory/position/step"]
+    return found

@@ -42,7 +42,7 @@ def bits(folder: Path) -> None:
 
 def once(folder: Path) -> None:
     """Look at what each rank opens and imports."""
-    pool = tj.MpiPool(scheduling="static", tasks_per_rank=4)
+    pool = tj.MpiPool(scheduling="static", oversubscription=4)
     traj = tj.open(folder / "adk.psf", *sorted((folder / "parts").iterdir()), pool=pool)
     result = tj.rmsd(traj.select("name CA"), groups=["name N"], pool=pool)
     heavy = everybodys(sorted(HEAVY & set(sys.modules)))
@@ -88,10 +88,19 @@ def caught(folder: Path) -> None:
     attempt(lambda: tj.rmsd(traj.select([1, 2, 3]), groups=["name X"], pool=pool))
     attempt(lambda: tj.rmsd(broken.select(range(0, 3000, 7)), pool=pool))
     attempt(lambda: tj.apply(lambda _: [1.0, 2.0][pool.rank :], traj.select([1]), pool=pool))
+    plain, kept = Worker.do, tj.MpiPool(rows_in=folder / "rows.npy")
+    Worker.do = failing
+    attempt(lambda: tj.rmsd(traj.select([1, 2, 3]), pool=kept))
+    Worker.do = plain
     result = tj.rmsd(traj.select([1, 2, 3]), pool=pool)
     all_said = everybodys(said)
     if result:
         save(folder, {"said": all_said, "frames": len(result.frames)})
+
+
+def failing(*_: object) -> None:
+    """Do nothing, as where the storage is gone."""
+    raise OSError(errno.EIO, "the storage is gone")
 
 
 def stragglers(folder: Path) -> None:

@@ -21,8 +21,8 @@ from made_hdf5 import (
     N_ATOMS,
     N_FRAMES,
     truth_of,
+    write_as_gromacs,
     write_h5md,
-    write_values,
     write_with_mdanalysis,
 )
 
@@ -305,28 +305,7 @@ def test_units_that_are_missing(tmp_path: Path) -> None:
 
 def test_files_as_gromacs_writes_them(tmp_path: Path) -> None:
     """GROMACS 2026: no unit of time, texts of fixed length, velocities at steps of their own."""
-    layout = {"chunks": (1, N_ATOMS, 3), "maxshape": (None, N_ATOMS, 3)}
-    edges = np.tile(np.diag([3.0, 4, 5]).astype("f4"), (N_FRAMES, 1, 1))
-    path = write_h5md(
-        tmp_path / "made.h5md",
-        POSITIONS,
-        layout=layout,
-        edges=edges,
-        boundary=np.array([b"periodic"] * 3),
-        unit=np.bytes_(b"nm"),
-        time_unit=None,
-        group="system",
-        libver="latest",
-    )
-    with h5py.File(path, "a") as file:
-        creator = file.create_group("h5md/creator")
-        creator.attrs["name"] = np.bytes_(b"GROMACS")
-        system = file["particles/system"]
-        system["id"] = np.arange(N_ATOMS)
-        write_values(system.create_group("velocity"), "value", POSITIONS[::5], layout)
-        system["velocity/value"].attrs["unit"] = np.bytes_(b"nm ps-1")
-        system["velocity/step"] = np.arange(0, 10 * N_FRAMES, 50)
-        system["velocity/time"] = np.arange(0, N_FRAMES, 5) / 2
+    path = write_as_gromacs(tmp_path / "made.h5md", POSITIONS)
     traj = tj.open(None, path)
     assert traj.remarks == (
         "the file names no unit of time: ps, as usual there",

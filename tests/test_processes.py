@@ -6,7 +6,9 @@ import signal
 import tempfile
 import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
+from typing import IO
 
 import pool_laws
 import pytest
@@ -80,14 +82,14 @@ def test_rows_go_to_the_disk_where_memory_is_full(
     adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And nothing is left in either place; where both are full, memory is short."""
-    reserve, full = shared._reserve, [Path("/dev/shm")]
+    reserved, full = shared._reserved, [Path("/dev/shm")]
 
-    def reserve_unless_full(path: Path, size: int) -> None:
-        if any(path.is_relative_to(place) for place in full):
+    def reserved_unless_full(kept: ExitStack, place: Path, size: int) -> IO[bytes]:
+        if place in full:
             raise OSError(errno.ENOSPC, "full")
-        reserve(path, size)
+        return reserved(kept, place, size)
 
-    monkeypatch.setattr(shared, "_reserve", reserve_unless_full)
+    monkeypatch.setattr(shared, "_reserved", reserved_unless_full)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     atoms = tj.open(adk.psf, adk.xtc).select("name CA")
     pool = tj.ProcessPool(workers=2)

@@ -125,6 +125,9 @@ def apply_plan(
 def pack_chunks(
     vectors: NDArray[np.float32], chunk: tuple[int, int], *, level: int, threads: int
 ) -> list[tuple[int, int, int, bytes]]: ...
+def cells_of_vectors(
+    vectors: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]: ...
 def convert(
     reader: Reader,
     parts: list[tuple[Path, Frames]],
@@ -163,6 +166,9 @@ class Stop:
     def set(self) -> None: ...
     @property
     def is_set(self) -> bool: ...
+    # what a task that it ended had done; None where it ended none
+    @property
+    def report(self) -> dict[str, Any] | None: ...
 
 # A trajectory that was opened in another process: files are opened when they are first read.
 class Elsewhere:

@@ -75,6 +75,7 @@ def convert(
     topology: str | os.PathLike[str] | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
+    comm: h5md.Communicator | None = None,
 ) -> Conversion:
     """Write a trajectory, or some of its atoms and frames, to a file of any format.
 
@@ -108,9 +109,13 @@ def convert(
         Where to write the atoms themselves, as MDAnalysis does for this ending (.pdb, .gro, …), at
         the positions of the first frame.
     threads
-        None for all cores.
+        None for all cores; of each rank of `comm`, for 1.
     progress
         Called with frames done and in total.
+    comm
+        H5MD: a communicator of mpi4py, whose ranks call this with the same arguments and write the
+        file together; an error of one is raised on all. All frames must have the velocities and
+        forces that are written; `progress` is called on rank 0.
 
     Raises
     ------
@@ -128,22 +133,25 @@ def convert(
     >>> tj.convert(traj.select("name CA"), "calpha.xtc", frames=slice(0, 50)).n_frames
     50
     """
-    selection = main_selection(source)
-    trajectory = selection.trajectory
     path = Path(path)
-    asked = _Asked(
-        precision, double, velocities, forces, compression, allow_loss, force, threads, progress
-    )
-    asked.check(trajectory, [path])
-    if topology is not None:
-        _check_topology(Path(topology), selection, force=force)
-    numbers = resolve_frames(frames, trajectory.n_frames, trajectory.label)
+    with h5md.together(comm):
+        selection = main_selection(source)
+        trajectory = selection.trajectory
+        asked = _Asked(
+            *(precision, double, velocities, forces, compression),
+            *(allow_loss, force, threads, progress, comm),
+        )
+        asked.check(trajectory, [path])
+        if topology is not None:
+            _check_topology(Path(topology), selection, force=force)
+        numbers = resolve_frames(frames, trajectory.n_frames, trajectory.label)
     (done,) = _copy(selection, [(path, numbers)], asked)
-    if topology is not None:
-        first = selection.read(frames=frame_numbers(numbers)[:1])
-        atoms = selection.atoms
-        with output.beside(Path(topology)) as own:
-            mdanalysis.write_structure(own, atoms, first.positions[0], first.cells[0])
+    with h5md.together(comm):
+        if topology is not None and (comm is None or comm.rank == 0):
+            first = selection.read(frames=frame_numbers(numbers)[:1])
+            atoms = selection.atoms
+            with output.beside(Path(topology)) as own:
+                mdanalysis.write_structure(own, atoms, first.positions[0], first.cells[0])
     return done
 
 
@@ -160,6 +168,7 @@ class _Asked:
     force: bool
     threads: int | None
     progress: Progress | None
+    comm: h5md.Communicator | None = None
 
     def check(self, trajectory: Trajectory, paths: Sequence[Path]) -> None:
         """Make sure that all outputs of one folder and ending may be written."""
@@ -171,6 +180,11 @@ class _Asked:
             raise ValueError(f"{paths[0]}: precision and double are of other formats")
         if not hdf5 and self.compression is not None:
             raise ValueError(f"{paths[0]}: compression is for H5MD")
+        if not hdf5 and self.comm is not None:
+            raise ValueError(
+                f"{paths[0]}: ranks of MPI write H5MD: end the name in .h5md, or leave comm="
+                " (--pool mpi) out"
+            )
         sources = {own.resolve() for own in trajectory.paths}
         for path in paths:
             if path.resolve() in sources:
@@ -185,8 +199,9 @@ def _copy(
     """Write atoms of a trajectory to files that were checked, all or none."""
     trajectory = selection.trajectory
     frames = [frame_numbers(numbers) for _, numbers in parts]
-    if min(map(len, frames)) == 0:
-        raise ValueError(f"{parts[0][0]}: there is no frame to write: choose some")
+    with h5md.together(asked.comm):
+        if min(map(len, frames)) == 0:
+            raise ValueError(f"{parts[0][0]}: there is no frame to write: choose some")
     every = np.arange(trajectory.n_atoms)
     indices = None if np.array_equal(selection.indices, every) else selection.indices
     outcomes: list[tuple[list[str], dict[str, Any] | None]]
@@ -216,7 +231,11 @@ def _copy(
             parameters = {"n_frames": len(numbers), "n_atoms": [selection.n_atoms]}
             what = {"analysis": "convert", "parameters": parameters, "inputs": inputs}
             report = make_report(trajectory.reader, run, what)
-        size = path.stat().st_size
+        # Ranks on other machines may not see it yet.
+        alone = asked.comm is None or asked.comm.rank == 0
+        size = path.stat().st_size if alone else 0
+        if asked.comm is not None:
+            size = asked.comm.bcast(size)
         done.append(Conversion(path, len(numbers), selection.n_atoms, size, tuple(remarks), report))
     return done
 
@@ -229,15 +248,37 @@ def _copy_to_hdf5(
     asked: _Asked,
 ) -> list[tuple[list[str], dict[str, Any] | None]]:
     """Write files as H5MD; return remarks of each, and no reports."""
-    every = np.concatenate(frames)
+    with h5md.together(asked.comm):
+        content, remarks = _content(trajectory, parts[0][0], np.concatenate(frames), indices, asked)
+    named = [(path, numbers) for (path, _), numbers in zip(parts, frames, strict=True)]
+    how: dict[str, Any] = {
+        "force": asked.force,
+        "threads": asked.threads,
+        "progress": asked.progress,
+    }
+    if asked.comm is None:
+        trajectory.fresh(h5md.write_all, named, content, **how)
+    else:
+        trajectory.fresh(h5md.write_together, *named[0], content, asked.comm, **how)
+    return [(remarks, None) for _ in parts]
+
+
+def _content(
+    trajectory: Trajectory,
+    path: Path,
+    every: NDArray[np.int64],
+    indices: NDArray[np.int64] | None,
+    asked: _Asked,
+) -> tuple[h5md.Content, list[str]]:
+    """Return what H5MD files hold of frames, and remarks on what they do not."""
     remarks = []
     # What only TRR and CHARMM's DCD can say is in all frames, or comes as a run goes on.
     for frame in (int(every[0]), int(every[-1])):
         if lost := ", ".join(trajectory.reader.left_out(frame)):
             if not asked.allow_loss:
                 raise OutputError(
-                    f"{parts[0][0]}: frame {frame}: H5MD cannot hold {lost}: choose a format that"
-                    " can, or let it go with --allow-loss (allow_loss=True)"
+                    f"{path}: frame {frame}: H5MD cannot hold {lost}: choose a format that can, or"
+                    " let it go with --allow-loss (allow_loss=True)"
                 )
             remarks = [f"left out, as H5MD cannot hold it: {lost}"]
     content = h5md.Content(
@@ -247,16 +288,7 @@ def _copy_to_hdf5(
         forces=asked.forces and _holds(trajectory, every, "forces"),
         compression=asked.compression,
     )
-    paths = [path for path, _ in parts]
-    trajectory.fresh(
-        h5md.write_all,
-        list(zip(paths, frames, strict=True)),
-        content,
-        force=asked.force,
-        threads=asked.threads,
-        progress=asked.progress,
-    )
-    return [(remarks, None) for _ in parts]
+    return content, remarks
 
 
 def _check_topology(path: Path, selection: Selection, *, force: bool) -> None:

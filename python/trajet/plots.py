@@ -1,6 +1,7 @@
 """Figures: the only room that imports matplotlib, when a figure is asked for."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's colours, told apart with any eyes and on any projector.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+MARKS = ("o", "s", "^", "D")
 # Longer series get a running average over this part of their length.
 SMOOTHED_PART = 50
 SMOOTHED_FROM = 200
@@ -232,6 +234,99 @@ def profile(
     axes.margins(x=0)
     axes.set_ylim(bottom=0)
     _bare(axes)
+    return figure
+
+
+# of a curve: its label, numbers of workers, and of each quantity means and standard deviations
+Curve: TypeAlias = tuple[str, Sequence[int], Mapping[str, tuple[Sequence[float], Sequence[float]]]]
+
+
+def scaling(curves: Sequence[Curve], *, title: str, weak: bool) -> "Figure":
+    """Draw reading, computing, speed-up and efficiency against the number of workers.
+
+    Parameters
+    ----------
+    curves
+        With the quantities t_io, t_comp, S and E.
+    title
+        What the figure says.
+    weak
+        Whether the frames grow with the workers.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8.0, 7.0), layout="constrained", dpi=150)
+    grid = figure.subplots(2, 2, sharex=True)
+    panels = (
+        ("t_io", "reading and decoding, $t_{IO}$ (s)"),
+        ("t_comp", "computing, $t_{comp}$ (s)"),
+        ("S", "speed-up S"),
+        ("E", "efficiency E"),
+    )
+    numbers = sorted({n for _, workers, _ in curves for n in workers})
+    for axes, (name, label) in zip(grid.flat, panels, strict=True):
+        for k, (curve, workers, figures) in enumerate(curves):
+            mean, sd = (np.array(values) for values in figures[name])
+            colour, mark = COLOURS[k % len(COLOURS)], MARKS[k // len(COLOURS) % len(MARKS)]
+            axes.errorbar(
+                workers,
+                mean,
+                yerr=np.nan_to_num(sd),
+                color=colour,
+                marker=mark,
+                markersize=5,
+                linewidth=1.2,
+                capsize=3,
+                label=_shortened(curve),
+            )
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(numbers, [str(n) for n in numbers])
+        axes.minorticks_off()
+        axes.set_ylabel(label)
+        axes.set_ylim(bottom=0)
+        _bare(axes)
+    ideal = {"S": numbers, "E": [1] * len(numbers)}
+    for axes, name in zip(grid[1], ("S", "E"), strict=True):
+        axes.plot(numbers, ideal[name], color="0.6", linestyle="--", linewidth=0.8, zorder=0)
+        axes.set_xlabel("workers" + (", each with as many frames" if weak else ""))
+    figure.suptitle(_shortened(title), fontsize="medium")
+    handles = grid[0, 0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside lower center", ncols=2, frameon=False)
+    return figure
+
+
+def throughput(
+    curves: Mapping[str, Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]]], *, title: str
+) -> "Figure":
+    """Draw tasks a second against time.
+
+    Parameters
+    ----------
+    curves
+        By label, of each repeat: times since its begin (s) and rates. The line is the mean over the
+        repeats, the band one standard deviation on both sides.
+    title
+        What the figure says.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8.0, 5.0), layout="constrained", dpi=150)
+    axes = figure.subplots()
+    for k, (label, repeats) in enumerate(curves.items()):
+        times = np.mean([times for times, _ in repeats], axis=0)
+        rates = np.array([rates for _, rates in repeats])
+        mean, sd = rates.mean(axis=0), rates.std(axis=0, ddof=min(1, len(rates) - 1))
+        colour, style = COLOURS[k // 2 % len(COLOURS)], ("-", "--")[k % 2]
+        axes.plot(times, mean, color=colour, linestyle=style, linewidth=1.5, label=label)
+        low = np.maximum(mean - sd, mean / 10)
+        axes.fill_between(times, low, mean + sd, color=colour, alpha=0.2, linewidth=0)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("time since the begin of the run (s)")
+    axes.set_ylabel("tasks a second")
+    axes.set_title(_shortened(title), loc="left", fontsize="medium")
+    _bare(axes)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False)
     return figure
 
 

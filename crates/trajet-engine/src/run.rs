@@ -206,7 +206,7 @@ impl Part<'_> {
 }
 
 /// Runs a part of a pass: writes its rows (`[n_frames, row_width]`) and returns the states of the largest
-/// whole subtrees in it.
+/// whole subtrees in it. The report says what was done, also where it ends with an error.
 ///
 /// # Errors
 /// As [`run`].
@@ -219,19 +219,19 @@ pub fn run_part(
     part: &Part<'_>,
     rows: &mut [f64],
     budget: Budget,
+    report: &mut RunReport,
     control: &mut dyn Control,
-) -> Result<(Subtrees, RunReport), RunError> {
+) -> Result<Subtrees, RunError> {
     let begin = Instant::now();
     assert_eq!(part.frames.len(), part.positions().len(), "frames of the part");
     assert_eq!(rows.len(), part.frames.len() * pass.analysis.row_width(), "rows of the part");
     let threads = budget.threads.min(part.run.len()).clamp(1, MOST_THREADS);
-    let mut report =
-        RunReport { workers: vec![WorkerReport::default(); threads], ..Default::default() };
-    let states = run_pass(chain, pass, part, rows, budget, begin, &mut report, control)?;
+    *report = RunReport { workers: vec![WorkerReport::default(); threads], ..Default::default() };
+    let states = run_pass(chain, pass, part, rows, budget, begin, report, control);
     report.passes = 1;
     report.tasks.sort_by_key(|t| t.task);
     report.wall = begin.elapsed().as_secs_f64();
-    Ok((states, report))
+    states
 }
 
 /// What the workers of a pass share.

@@ -113,7 +113,7 @@ pub fn cell_from_vectors(vectors: &[f64; 9], scale: f64) -> [f64; 6] {
 
 /// The vectors times `scale`, where lengths and angles alone do not say how they stand: see
 /// [`FrameMeta::turned`].
-pub(crate) fn turned_vectors(vectors: &[f64; 9], scale: f64) -> Option<[f64; 9]> {
+pub fn turned_vectors(vectors: &[f64; 9], scale: f64) -> Option<[f64; 9]> {
     let [ax, ay, az, _, by, bz, _, _, cz] = *vectors;
     let usual = [ay, az, bz] == [0.0; 3] && ax >= 0.0 && by >= 0.0 && cz >= 0.0;
     let finite = vectors.iter().all(|x| x.is_finite());

@@ -28,7 +28,7 @@ mod xdr;
 pub mod xtc;
 
 pub use atoms::Atoms;
-pub use block::{Block, FrameMeta, cell_from_vectors};
+pub use block::{Block, FrameMeta, cell_from_vectors, turned_vectors};
 pub use chain::Chain;
 pub use error::{Error, Fault, of_chain};
 pub use frames::{FrameList, Frames};

@@ -1,7 +1,7 @@
 //! What Python tells of HDF5 files, and chunks that it writes to them.
 
 use numpy::ndarray::{ArrayView1, ArrayView2};
-use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};
+use numpy::{PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -9,6 +9,9 @@ use trajet_engine::run::Threads;
 use trajet_io::h5md::{
     Boxes, Chunk, Description, Filters, Form, Layout, NO_ROW, Packing, Series, Storage, pack,
 };
+use trajet_io::{cell_from_vectors, turned_vectors};
+
+use crate::arrays::{boxes, cells};
 
 /// A dataset. See `_trajet.pyi`.
 #[derive(FromPyObject)]
@@ -152,4 +155,23 @@ pub(crate) fn pack_chunks<'py>(
         (chunk.frame, chunk.atom, chunk.skipped, PyBytes::new(py, &chunk.bytes))
     };
     Ok(packed.into_iter().map(chunk).collect())
+}
+
+/// Cells of box vectors, and of those that are turned the vectors, as reading gives them.
+type PyCells<'py> = (Bound<'py, PyArray2<f64>>, Option<Bound<'py, PyArray2<f64>>>);
+
+/// The cells of box vectors, nine numbers a box, Å.
+#[pyfunction]
+pub(crate) fn cells_of_vectors<'py>(
+    py: Python<'py>,
+    vectors: PyReadonlyArray2<'py, f64>,
+) -> PyResult<PyCells<'py>> {
+    let vectors = vectors.as_array();
+    if vectors.ncols() != 9 {
+        return Err(PyValueError::new_err(format!("a box of {} numbers", vectors.ncols())));
+    }
+    let vectors: Vec<[f64; 9]> = rows(&vectors);
+    let as_cells: Vec<_> = vectors.iter().map(|v| cell_from_vectors(v, 1.0)).collect();
+    let as_turned: Vec<_> = vectors.iter().map(|v| turned_vectors(v, 1.0)).collect();
+    Ok((cells(py, &as_cells)?, boxes(py, &as_turned)?))
 }

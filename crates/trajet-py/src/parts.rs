@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde::{Deserialize, Serialize};
 use trajet_engine::plan::{Leaves, tasks};
+use trajet_engine::report::RunReport;
 use trajet_engine::tree::{Merger, Node};
 use trajet_engine::{Budget, Control, Part, State, Subtrees, run_part};
 use trajet_io::chain::{Elsewhere, Slice};
@@ -122,7 +123,10 @@ fn from_bytes<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> PyResult<T> {
 /// A flag that ends what looks at it. See `_trajet.pyi`.
 #[pyclass(frozen, module = "trajet._trajet")]
 #[derive(Default)]
-pub(crate) struct Stop(Arc<AtomicBool>);
+pub(crate) struct Stop {
+    flag: Arc<AtomicBool>,
+    report: Mutex<Option<Py<PyDict>>>,
+}
 
 #[pymethods]
 impl Stop {
@@ -132,12 +136,19 @@ impl Stop {
     }
 
     fn set(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.flag.store(true, Ordering::Relaxed);
     }
 
     #[getter]
     fn is_set(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.flag.load(Ordering::Relaxed)
+    }
+
+    /// What was done before the end.
+    #[getter]
+    fn report(&self, py: Python<'_>) -> Option<Py<PyDict>> {
+        let report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+        report.as_ref().map(|report| report.clone_ref(py))
     }
 }
 
@@ -206,21 +217,28 @@ impl PyElsewhere {
             rows.as_slice_mut().map_err(|_| PyValueError::new_err("rows are not C-contiguous"))?;
         let part = Part { frames: &frames, leaves: *leaves, run };
         let mut control =
-            Stoppable { python: FromPython::new(progress), stop: stop.map(|stop| &*stop.0) };
+            Stoppable { python: FromPython::new(progress), stop: stop.map(|stop| &*stop.flag) };
         // One thread needs no further division, which costs requests; several even out with a little.
         let shares = if threads > 1 { 2 * threads } else { 1 };
         let budget = Budget { threads, task_frames: Some(frames.len().div_ceil(shares)) };
-        let result = py.detach(|| run_part(&chain, inner, &part, rows, budget, &mut control));
-        control.python.check()?;
-        raised.take().map_or(Ok(()), Err)?;
-        let (states, mut report) = result.map_err(|error| from_run(py, &error))?;
+        let mut report = RunReport::default();
+        let result =
+            py.detach(|| run_part(&chain, inner, &part, rows, budget, &mut report, &mut control));
         if let Some(first) = report.workers.first_mut() {
             first.meter.add(&opening);
             first.stages.t_open += opened;
             first.stages.t_total += opened;
         }
         report.wall += opened;
-        Ok((PyArray1::from_vec(py, packed(states)), report_dict(py, &report)?))
+        let report = report_dict(py, &report)?;
+        if let Some(stop) = stop.filter(|stop| stop.is_set()) {
+            let mut kept = stop.report.lock().unwrap_or_else(PoisonError::into_inner);
+            *kept = Some(report.clone().unbind());
+        }
+        control.python.check()?;
+        raised.take().map_or(Ok(()), Err)?;
+        let states = result.map_err(|error| from_run(py, &error))?;
+        Ok((PyArray1::from_vec(py, packed(states)), report))
     }
 }
 

@@ -1,14 +1,23 @@
 """Commands that write trajectories: `trajet convert | split`."""
 
+import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
 import trajet
+from trajet import h5md
 from trajet.cli import options
 from trajet.cli.options import choose_frames, in_order, progress
 from trajet.conversion import SUFFIXES, Conversion
+from trajet.pools.mpi.link import library
+from trajet.trajectory import Trajectory
+
+# What the command line leaves with after Ctrl-C.
+_INTERRUPTED = 130
 
 _frames = (
     click.option("--start", type=int, metavar="FRAME", help="First frame; negative from the end."),
@@ -51,6 +60,13 @@ _allow_loss = click.option(
 @_allow_loss
 @click.option("--topology-out", metavar="FILE", help="Write the atoms themselves: .pdb, .gro, ….")
 @click.option("--force", is_flag=True, help="Replace outputs that are there.")
+@click.option(
+    "--pool",
+    type=click.Choice(["local", "mpi"]),
+    default="local",
+    show_default=True,
+    help="Where to run: threads, or the ranks of mpiexec -n N trajet …, to H5MD.",
+)
 @options.threads
 @options.truncated
 @options.quiet
@@ -72,6 +88,7 @@ def convert(
     allow_loss: bool,
     topology_out: str | None,
     force: bool,
+    pool: str,
     threads: int | None,
     allow_truncated_tail: bool,
     quiet: bool,
@@ -88,6 +105,7 @@ def convert(
       trajet convert part*.xtc all.xtc --continuous
       trajet convert run.xtc ca.xtc --topology top.gro --select "name CA" --topology-out ca.pdb
       trajet convert run.xtc every10.dcd --step 10
+      mpiexec -n 4 trajet convert run.xtc run.h5md --pool mpi
     """
     *sources, target = files
     if not sources:
@@ -98,37 +116,79 @@ def convert(
         raise click.UsageError(
             f"{target}: the file to write comes last and ends in {', '.join(SUFFIXES)}"
         )
-    with progress("indexing", "B", quiet=quiet) as show:
-        opened = trajet.open(
+    comm = library().COMM_WORLD if pool == "mpi" else None
+    with _one_voice(comm) as speaks:
+        quiet = quiet or not speaks
+        opened = _opened(
             topology,
-            *in_order(tuple(sources)),
+            sources,
+            comm,
+            quiet=quiet,
             continuous=continuous,
             allow_truncated_tail=allow_truncated_tail,
             threads=threads,
-            progress=show,
         )
-    with progress("convert", " frames", quiet=quiet) as show:
-        done = trajet.convert(
-            opened if select is None else opened.select(select),
-            target,
-            frames=choose_frames(opened, start, stop, step, begin, end),
-            precision=precision,
-            double=double,
-            velocities=not no_velocities,
-            forces=not no_forces,
-            compression=compression,
-            allow_loss=allow_loss,
-            force=force,
-            topology=topology_out,
-            threads=threads,
-            progress=show,
-        )
+        with h5md.together(comm):
+            subject = opened if select is None else opened.select(select)
+            frames = choose_frames(opened, start, stop, step, begin, end)
+        with progress("convert", " frames", quiet=quiet) as show:
+            done = trajet.convert(
+                subject,
+                target,
+                frames=frames,
+                precision=precision,
+                double=double,
+                velocities=not no_velocities,
+                forces=not no_forces,
+                compression=compression,
+                allow_loss=allow_loss,
+                force=force,
+                topology=topology_out,
+                threads=threads,
+                progress=show,
+                comm=comm,
+            )
     if not quiet:
         for line in options.notes(opened):
             click.echo(line)
         _say(done)
         if topology_out is not None:
             click.echo(topology_out)
+
+
+@contextlib.contextmanager
+def _one_voice(comm: h5md.Communicator | None) -> Iterator[bool]:
+    """Tell whether this process speaks: of several ranks, which meet the same errors, the first."""
+    try:
+        yield comm is None or comm.rank == 0
+    except KeyboardInterrupt:
+        if comm is not None:
+            # It may have come where the other ranks wait for this one.
+            comm.Abort(_INTERRUPTED)
+        raise
+    except Exception:
+        if comm is not None and comm.rank > 0:
+            raise click.exceptions.Exit(1) from None
+        raise
+
+
+def _opened(
+    topology: str | None,
+    sources: list[str],
+    comm: h5md.Communicator | None,
+    *,
+    quiet: bool,
+    **how: Any,
+) -> Trajectory:
+    """Open a trajectory; on the first rank before the others, which find its index then."""
+    opened: list[Trajectory] = []
+    for turn in (True, False) if comm is not None else (True,):
+        with h5md.together(comm), progress("indexing", "B", quiet=quiet) as show:
+            if comm is None or (comm.rank == 0) == turn:
+                opened.append(
+                    trajet.open(topology, *in_order(tuple(sources)), progress=show, **how)
+                )
+    return opened[0]
 
 
 @click.command()

@@ -7,11 +7,12 @@ from typing import NoReturn
 import click
 
 import trajet
-from trajet.cli import analyses, copies, files, reports
+from trajet.cli import analyses, bench, copies, files, reports
 from trajet.cli.group import commands
 
-for _command in (*files.COMMANDS, *analyses.COMMANDS, *copies.COMMANDS, *reports.COMMANDS):
-    commands.add_command(_command)
+for _room in (files, analyses, copies, reports, bench):
+    for _command in _room.COMMANDS:
+        commands.add_command(_command)
 
 # Shown by a shell for a process that Ctrl-C ended.
 INTERRUPTED = 130

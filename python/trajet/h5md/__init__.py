@@ -4,7 +4,21 @@ h5py looks at the tables of a file and makes new ones. The numbers themselves ar
 packed by the native module, on as many threads as there are.
 """
 
+from trajet.h5md.mpio import MpioFrames
+from trajet.h5md.parallel_writing import write_together
+from trajet.h5md.ranks import Communicator, shares, together
 from trajet.h5md.tables import describe, is_hdf5
 from trajet.h5md.writing import Content, write, write_all
 
-__all__ = ["Content", "describe", "is_hdf5", "write", "write_all"]
+__all__ = [
+    "Communicator",
+    "Content",
+    "MpioFrames",
+    "describe",
+    "is_hdf5",
+    "shares",
+    "together",
+    "write",
+    "write_all",
+    "write_together",
+]

@@ -4,6 +4,11 @@ from typing import Any
 
 from trajet._trajet import MissingPackageError
 
+_HOW = (
+    "install libhdf5-mpich-dev and build h5py from source with CC=mpicc.mpich HDF5_MPI=ON"
+    " (docs/parallel-hdf5.md has the commands), or take the python3-h5py-mpi of Debian"
+)
+
 
 def h5py(why: str) -> Any:
     """Return the module h5py.
@@ -19,4 +24,20 @@ def h5py(why: str) -> Any:
         raise MissingPackageError(
             f"{why}: h5py is needed for HDF5 files: pip install 'trajet[h5md]'"
         ) from error
+    return module
+
+
+def parallel_h5py(why: str) -> Any:
+    """Return the module h5py, which knows MPI.
+
+    Raises
+    ------
+    MissingPackageError
+        If it is not installed, or was built without MPI; `why` says what it is needed for.
+    """
+    module = h5py(why)
+    if not module.get_config().mpi:
+        raise MissingPackageError(
+            f"{why}: this h5py was built without MPI, as the wheels of PyPI are: {_HOW}"
+        )
     return module

@@ -177,6 +177,7 @@ class _Look:
                 **self._form(value),
                 "factor": factors[name],
                 "storage": storages[name],
+                **_dataset(value),
             }
         return self._description("H5MD", n_atoms, frames, boxes, series)
 
@@ -219,6 +220,7 @@ class _Look:
                 **self._form(value),
                 "factor": self._factor(quantity, value, "units", unit),
                 "storage": storage if value is coordinates else self._storage(value),
+                **_dataset(value),
             }
         return self._description("MDTRAJ", coordinates.shape[1], frames, cells, series)
 
@@ -318,18 +320,11 @@ class _Look:
             raise self._error(
                 f"{where} is shuffled by other than its numbers: repack it (h5repack)"
             )
-        table = array.array("Q")
-
-        def row(chunk: Any, extend: Any = table.extend) -> None:
-            if chunk.byte_offset is not None:
-                extend((*chunk.chunk_offset, chunk.byte_offset, chunk.size, chunk.filter_mask))
-
-        value.id.chunk_iter(row)
         return {
             "shape": value.chunks,
             "shuffle": _SHUFFLE in codes,
             "deflate": _DEFLATE in codes,
-            "table": np.frombuffer(table, np.uint64).reshape(-1, 6),
+            "table": chunks(value),
         }
 
     def _form(self, value: Any) -> dict[str, bool]:
@@ -549,6 +544,33 @@ class _Look:
                     f"its atoms change places: {value.name.strip('/')} of frame {frame} is not that"
                     " of frame 0: sort each frame by it first"
                 )
+
+
+def chunks(value: Any) -> NDArray[np.uint64]:
+    """Return first row, atom and axis, offset, size and skipped filters of the chunks there are."""
+    table = array.array("Q")
+
+    def row(chunk: Any, extend: Any = table.extend) -> None:
+        if chunk.byte_offset is not None:
+            extend((*chunk.chunk_offset, chunk.byte_offset, chunk.size, chunk.filter_mask))
+
+    if hasattr(value.id, "chunk_iter"):
+        value.id.chunk_iter(row)
+    else:
+        # HDF5 1.10, as of Debian's MPI builds, lists chunks in a time that grows with their square.
+        rows, atoms, axes = map(range, (0, 0, 0), value.shape, value.chunks)
+        for at in ((i, j, k) for i in rows for j in atoms for k in axes):
+            chunk = value.id.get_chunk_info_by_coord(at)
+            row(chunk)
+            # What follows is not read: frames end at the first chunk that was not written.
+            if chunk.byte_offset is None:
+                break
+    return np.frombuffer(table, np.uint64).reshape(-1, 6)
+
+
+def _dataset(value: Any) -> dict[str, Any]:
+    """Say what HDF5 calls a dataset, for readers that go through its library."""
+    return {"dataset": value.name, "shape": value.shape, "dtype": value.dtype}
 
 
 def _text(value: Any) -> str:

@@ -134,6 +134,31 @@ class Content:
         """Atoms of a frame."""
         return self.trajectory.n_atoms if self.atoms is None else len(self.atoms)
 
+    @property
+    def fields(self) -> list[str]:
+        """What is written of each frame, "positions" first."""
+        return ["positions", *["velocities"] * self.velocities, *["forces"] * self.forces]
+
+    def packing(self, n_frames: int, threads: int) -> "Packing":
+        """Return how so many frames become chunks."""
+        frames, atoms = self.chunk or default_chunk(self.n_atoms, n_frames)
+        return Packing(frames, atoms, self.n_atoms, self.compression or 0, threads)
+
+    def read(
+        self, name: str, numbers: NDArray[np.int64], threads: int
+    ) -> tuple[NDArray[np.float32], dict[str, Any], NDArray[np.bool_]]:
+        """Return vectors of frames, what the reader says of them, and which are there."""
+        values = np.empty((len(numbers), self.n_atoms, 3), np.float32)
+        reader = self.trajectory.reader
+        got = reader.read(numbers, self.atoms, values, name, threads=threads)
+        return values, got, _there(values, got["counts"]["empty_frames"])
+
+    def lacking(self, name: str, frame: int) -> FormatError:
+        """Return the error of a frame without what is to be written."""
+        return FormatError(
+            f"{self.trajectory.path}: frame {frame} has no {name}: choose frames that have"
+        )
+
     def fill(
         self,
         own: Path,
@@ -142,39 +167,47 @@ class Content:
         show: Show,
     ) -> None:
         """Write frames to the file `own`; `show` is called with the frames of each step."""
-        trajectory, n_atoms = self.trajectory, self.n_atoms
-        chunk = self.chunk or default_chunk(n_atoms, len(numbers))
-        packing = _Packing(*chunk, self.compression or 0, threads)
-        fields = ["positions", *["velocities"] * self.velocities, *["forces"] * self.forces]
+        packing = self.packing(len(numbers), threads)
         with h5py("it cannot be written").File(own, "w") as file:
-            group = _head(file, self.author)
-            series = {name: _Series(group, name, n_atoms, packing) for name in fields}
+            group = head(file, self.author)
+            series = {name: _Series(group, name, packing) for name in self.fields}
             boxes = []
-            for begin in range(0, len(numbers), size := packing.batch(n_atoms)):
+            for begin in range(0, len(numbers), size := packing.batch()):
                 here = numbers[begin : begin + size]
                 for name, one in series.items():
-                    values = np.empty((len(here), n_atoms, 3), np.float32)
-                    got = trajectory.reader.read(
-                        here, self.atoms, values, name, threads=packing.threads
-                    )
-                    there = _there(values, got["counts"]["empty_frames"])
+                    values, got, there = self.read(name, here, threads)
                     if name == "positions":
-                        boxes.append(_vectors(got["cells"], got["vectors"]))
+                        boxes.append(box_vectors(got["cells"], got["vectors"]))
                         if not there.all():
-                            raise FormatError(
-                                f"{trajectory.path}: frame {here[~there][0]} has no positions:"
-                                " choose frames that have"
-                            )
+                            raise self.lacking(name, here[~there][0])
                     one.add(values, there, got["steps"], got["times"])
                 show(len(here))
             for name, one in series.items():
                 if one.n_rows + len(one.rest) == 0:
                     raise FormatError(
-                        f"{trajectory.path}: none of the {len(numbers)} frames has {name}: write"
-                        " positions only"
+                        f"{self.trajectory.path}: none of the {len(numbers)} frames has {name}:"
+                        " write positions only"
                     )
                 one.close(series["positions"])
-            _box(group, np.concatenate(boxes))
+            write_box(group, np.concatenate(boxes))
+
+
+def check(
+    parts: Sequence[tuple[Path, NDArray[np.int64]]], content: Content, threads: int | None
+) -> None:
+    """Refuse what cannot be written, before any work; see `write_all`."""
+    if threads is not None and threads < 1:
+        raise ValueError(f"threads must be at least 1, not {threads}")
+    h5py(f"{parts[0][0]} cannot be written")
+    steps = content.trajectory.steps
+    for path, numbers in parts:
+        if len(numbers) == 0:
+            raise ValueError(f"{path}: there is no frame to write: choose some")
+        if (np.diff(steps[numbers]) < 0).any():
+            raise OutputError(
+                f"{path}: the steps of the frames go back, which H5MD does not allow: choose frames"
+                " in ascending order, or a run without its repeated part (--continuous)"
+            )
 
 
 def write_all(
@@ -198,18 +231,7 @@ def write_all(
     threads, progress
         As for `write`.
     """
-    if threads is not None and threads < 1:
-        raise ValueError(f"threads must be at least 1, not {threads}")
-    h5py(f"{parts[0][0]} cannot be written")
-    steps = content.trajectory.steps
-    for path, numbers in parts:
-        if len(numbers) == 0:
-            raise ValueError(f"{path}: there is no frame to write: choose some")
-        if (np.diff(steps[numbers]) < 0).any():
-            raise OutputError(
-                f"{path}: the steps of the frames go back, which H5MD does not allow: choose frames"
-                " in ascending order, or a run without its repeated part (--continuous)"
-            )
+    check(parts, content, threads)
     threads = threads or _trajet.available_threads()
     lanes = min(threads, len(parts))
     with contextlib.ExitStack() as stack:
@@ -239,11 +261,12 @@ def default_chunk(n_atoms: int, n_frames: int) -> tuple[int, int]:
 
 
 @dataclass(frozen=True)
-class _Packing:
-    """How frames become chunks."""
+class Packing:
+    """How frames become chunks: frames and atoms of a chunk, and atoms of a frame."""
 
     frames: int
     atoms: int
+    n_atoms: int
     level: int
     threads: int
 
@@ -255,34 +278,60 @@ class _Packing:
                 f" {self.frames} x {self.atoms}"
             )
 
-    def batch(self, n_atoms: int) -> int:
+    @property
+    def chunk(self) -> tuple[int, int]:
+        """Frames and atoms of a chunk; no more atoms than there are."""
+        return self.frames, min(self.atoms, self.n_atoms)
+
+    def batch(self) -> int:
         """Return a number of frames, whole chunks, that keeps all threads busy."""
-        row = 12 * n_atoms * self.frames
-        rows = max(4 * self.threads // -(-n_atoms // self.atoms), _BATCH_BYTES // row, 1)
+        row = 12 * self.n_atoms * self.frames
+        rows = max(4 * self.threads // -(-self.n_atoms // self.atoms), _BATCH_BYTES // row, 1)
         return self.frames * min(rows, max(1, _MOST_BATCH_BYTES // row))
+
+    def pack(self, values: NDArray[np.float32]) -> list[tuple[int, int, int, bytes]]:
+        """Return the chunks of frames: first frame and atom, skipped filters, bytes."""
+        return _trajet.pack_chunks(values, self.chunk, level=self.level, threads=self.threads)
+
+
+def create(group: Any, name: str, n_frames: int, packing: Packing) -> Any:
+    """Make an element of H5MD, and return the dataset of its vectors, which may grow."""
+    element, unit = _UNITS[name]
+    packed = {"compression": "gzip", "compression_opts": packing.level, "shuffle": True}
+    values = group.create_dataset(
+        f"{element}/value",
+        shape=(n_frames, packing.n_atoms, 3),
+        maxshape=(None, packing.n_atoms, 3),
+        chunks=(*packing.chunk, 3),
+        dtype="<f4",
+        **(packed if packing.level else {}),
+    )
+    values.attrs["unit"] = unit
+    return values
+
+
+def write_rows(element: Any, steps: NDArray[np.int64], times: NDArray[np.float64]) -> None:
+    """Write when the rows of an element were written."""
+    element.create_dataset("step", data=steps)
+    element.create_dataset("time", data=times).attrs["unit"] = "ps"
+
+
+def share_rows(element: Any, other: Any) -> None:
+    """Give an element the steps and times of another, as specified: one dataset, two names."""
+    for name in ("step", "time"):
+        element[name] = other[name]
 
 
 class _Series:
     """A growing dataset of vectors."""
 
-    def __init__(self, group: Any, name: str, n_atoms: int, packing: _Packing) -> None:
-        self.name, unit = _UNITS[name]
-        self.group = group.create_group(self.name)
+    def __init__(self, group: Any, name: str, packing: Packing) -> None:
         self.packing = packing
-        packed = {"compression": "gzip", "compression_opts": packing.level, "shuffle": True}
-        atoms = min(packing.atoms, n_atoms)
-        self.values = self.group.create_dataset(
-            "value",
-            shape=(0, n_atoms, 3),
-            maxshape=(None, n_atoms, 3),
-            chunks=(packing.frames, atoms, 3),
-            dtype="<f4",
-            **(packed if packing.level else {}),
-        )
-        self.values.attrs["unit"] = unit
-        self.chunk = (packing.frames, atoms)
+        self.values = create(group, name, 0, packing)
+        self.group = self.values.parent
+        self.name = _UNITS[name][0]
         self.n_rows = 0
-        self.rest = np.empty((0, n_atoms, 3), np.float32)
+        self.rest = np.empty((0, packing.n_atoms, 3), np.float32)
         self.steps: list[NDArray[np.int64]] = []
         self.times: list[NDArray[np.float64]] = []
 
@@ -300,7 +349,7 @@ class _Series:
             values = values[there]
         if len(self.rest):
             values = np.concatenate((self.rest, values))
-        whole = len(values) // self.chunk[0] * self.chunk[0]
+        whole = len(values) // self.packing.frames * self.packing.frames
         self._write(values[:whole])
         self.rest = values[whole:].copy()
 
@@ -309,10 +358,7 @@ class _Series:
         if not len(values):
             return
         self.values.resize(self.n_rows + len(values), axis=0)
-        level, threads = self.packing.level, self.packing.threads
-        for frame, atom, skipped, packed in _trajet.pack_chunks(
-            values, self.chunk, level=level, threads=threads
-        ):
+        for frame, atom, skipped, packed in self.packing.pack(values):
             self.values.id.write_direct_chunk((self.n_rows + frame, atom, 0), packed, skipped)
         self.n_rows += len(values)
 
@@ -321,17 +367,14 @@ class _Series:
         self._write(self.rest)
         steps, times = np.concatenate(self.steps), np.concatenate(self.times)
         if self is not positions and self.n_rows == positions.n_rows:
-            # One dataset of two names, as the specification wants it.
-            for name in ("step", "time"):
-                self.group[name] = positions.group[name]
+            share_rows(self.group, positions.group)
             return
         if self is not positions and not (np.diff(positions.group["step"][()]) > 0).all():
             raise ValueError(
                 f"some frames have no {self.name}, and the steps of others are equal: nobody could"
                 " tell which belong together; choose frames that have all"
             )
-        self.group.create_dataset("step", data=steps)
-        self.group.create_dataset("time", data=times).attrs["unit"] = "ps"
+        write_rows(self.group, steps, times)
 
 
 def _there(values: NDArray[np.float32], n_empty: int) -> NDArray[np.bool_]:
@@ -341,7 +384,7 @@ def _there(values: NDArray[np.float32], n_empty: int) -> NDArray[np.bool_]:
     return np.asarray(~np.isnan(values).all(axis=(1, 2)))
 
 
-def _head(file: Any, author: str) -> Any:
+def head(file: Any, author: str) -> Any:
     """Write who made the file, and return the group of particles."""
     head = file.create_group("h5md")
     head.attrs["version"] = np.array([1, 1], np.int32)
@@ -352,7 +395,7 @@ def _head(file: Any, author: str) -> Any:
     return file.create_group("particles/trajectory")
 
 
-def _box(group: Any, vectors: NDArray[np.float64]) -> None:
+def write_box(group: Any, vectors: NDArray[np.float64]) -> None:
     """Write box vectors, one box a frame; those of frames without are of no size."""
     box = group.create_group("box")
     box.attrs["dimension"] = 3
@@ -363,11 +406,12 @@ def _box(group: Any, vectors: NDArray[np.float64]) -> None:
     vectors[absent] = 0
     edges = box.create_group("edges")
     edges.create_dataset("value", data=vectors).attrs["unit"] = "Angstrom"
-    for name in ("step", "time"):
-        edges[name] = group[f"position/{name}"]
+    share_rows(edges, group["position"])
 
 
-def _vectors(cells: NDArray[np.float64], stored: NDArray[np.float64] | None) -> NDArray[np.float64]:
+def box_vectors(
+    cells: NDArray[np.float64], stored: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
     """Return box vectors, `(n, 3, 3)`: the first along x, the second in the plane of x and y.
 
     Those that are `stored` are taken as they are; others are NaN there.

@@ -78,7 +78,13 @@ class ProcessPool:
         ledger, crew = Ledger(), _Crew()
         n_frames = n_frames_of(frames)
         with ExitStack() as kept:
-            folder = kept.enter_context(folder_in(in_memory()))
+            folder, rows_at = kept.enter_context(folder_in(in_memory())), Path()
+
+            def make_rows(shape: tuple[int, int]) -> NDArray[np.float64]:
+                nonlocal rows_at
+                rows, rows_at = shared_rows(kept, shape)
+                return rows
+
             going = passes(
                 reader,
                 plan,
@@ -86,12 +92,12 @@ class ProcessPool:
                 ledger,
                 threads=self.threads,
                 make_tasks=lambda pass_: tasks_of(pass_, workers * self.threads, self.task_frames),
-                make_rows=lambda shape: shared_rows(kept, folder / f"rows{ledger.passes}", shape),
+                make_rows=make_rows,
             )
             for part in going:
                 before = ledger.passes * n_frames
                 try:
-                    self._do(executor, folder, part, ledger, crew, before, progress)
+                    self._do(executor, folder, part, rows_at, ledger, crew, before, progress)
                 except BaseException:
                     # What still runs would write to files that are gone.
                     executor.shutdown(wait=True, kill_workers=True)
@@ -105,6 +111,7 @@ class ProcessPool:
         executor: Any,
         folder: Path,
         part: PassRun,
+        rows: Path,
         ledger: Ledger,
         crew: "_Crew",
         before: int,
@@ -113,7 +120,6 @@ class ProcessPool:
         """Have a pass done."""
         brief = folder / f"brief{ledger.passes}"
         brief.write_bytes(pickle.dumps(part.brief))
-        rows = folder / f"rows{ledger.passes}"
         attempts: dict[int, int] = {}
         running: dict[Future[Done], Task] = {}
 

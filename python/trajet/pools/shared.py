@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +28,11 @@ def in_memory() -> Path | None:
     return memory if os.access(memory, os.W_OK) else None
 
 
-def shared_rows(kept: ExitStack, path: Path, shape: tuple[int, int]) -> NDArray[np.float64]:
-    """Return rows that other processes can write; on disk where memory has no room for them.
+def shared_rows(kept: ExitStack, shape: tuple[int, int]) -> tuple[NDArray[np.float64], Path]:
+    """Return rows that other processes can write, and the path by which they find them.
+
+    They are on disk where memory has no room for them. The path holds as long as they are `kept`;
+    there is no name of them that a killed process would leave behind.
 
     Raises
     ------
@@ -37,24 +41,31 @@ def shared_rows(kept: ExitStack, path: Path, shape: tuple[int, int]) -> NDArray[
     """
     size = 8 * shape[0] * shape[1]
     if size == 0:
-        return np.zeros(shape)
-    try:
-        _reserve(path, size)
-    except OSError:
-        path.unlink(missing_ok=True)
-        there = kept.enter_context(folder_in(None)) / path.name
+        return np.zeros(shape), Path()
+    places = [place for place in (in_memory(), Path(tempfile.gettempdir())) if place is not None]
+    for place in places:
         try:
-            _reserve(there, size)
+            file = _reserved(kept, place, size)
         except OSError as error:
-            raise MemoryError(
-                f"{-(-size // 2**30)} GiB are needed for the numbers of all frames, which neither"
-                f" {path.parent.parent} nor {there.parent.parent} has"
-            ) from error
-        path.symlink_to(there)
-    return np.asarray(np.memmap(path, np.float64, "r+", shape=shape))
+            full = error
+        else:
+            rows = np.memmap(file, np.float64, "r+", shape=shape)
+            return np.asarray(rows), path_of(file)
+    raise MemoryError(
+        f"{-(-size // 2**30)} GiB are needed for the numbers of all frames, which"
+        f" {' and '.join(map(str, places))} have no room for"
+    ) from full
 
 
-def _reserve(path: Path, size: int) -> None:
-    """Make a file of this size that a write cannot find full."""
-    with path.open("xb") as file:
+def _reserved(kept: ExitStack, place: Path, size: int) -> IO[bytes]:
+    """Return a file without a name, of a size that a write cannot find full."""
+    with ExitStack() as own:
+        file = own.enter_context(tempfile.TemporaryFile(dir=place))
         os.posix_fallocate(file.fileno(), 0, size)
+        kept.enter_context(own.pop_all())
+    return file
+
+
+def path_of(file: IO[bytes]) -> Path:
+    """Return where other processes of this machine find an open file of this one."""
+    return Path(f"/proc/{os.getpid()}/fd/{file.fileno()}")

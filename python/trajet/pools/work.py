@@ -207,15 +207,10 @@ class Ledger:
             worker, {"host": done.host, "process": done.process, **(where or {})}
         )
         threads = done.report["workers"]
-        longest = max(said["t_total"] for said in threads)
-        self._at_work[worker] = self._at_work.get(worker, 0.0) + longest
         for thread, said in enumerate(threads):
             account = self._accounts.setdefault((worker, thread), Account())
             account.tasks += said["tasks"] > 0
-            for name in (*COUNTS, *STAGES):
-                account.sums[name] = account.sums.get(name, 0) + said[name]
-            account.sums["t_total"] = account.sums.get("t_total", 0.0) + said["t_total"]
-        self._spans.setdefault(worker, []).append((done.begin, done.end))
+        self.spend(worker, done)
         if moved is not None:
             self._moves.setdefault(worker, []).append(moved)
         self.tasks.append(
@@ -232,6 +227,18 @@ class Ledger:
             }
         )
 
+    def spend(self, worker: int, done: Done) -> None:
+        """Write down what a worker spent on a task, also if that was in vain."""
+        threads = done.report["workers"]
+        longest = max(said["t_total"] for said in threads)
+        self._at_work[worker] = self._at_work.get(worker, 0.0) + longest
+        for thread, said in enumerate(threads):
+            account = self._accounts.setdefault((worker, thread), Account())
+            for name in (*COUNTS, *STAGES):
+                account.sums[name] = account.sums.get(name, 0) + said[name]
+            account.sums["t_total"] = account.sums.get("t_total", 0.0) + said["t_total"]
+        self._spans.setdefault(worker, []).append((done.begin, done.end))
+
     def join(self, worker: int, threads: int, where: dict[str, Any]) -> None:
         """Write down a worker, which may get no task."""
         self._where.setdefault(worker, where)
@@ -239,11 +246,10 @@ class Ledger:
             none = dict.fromkeys((*COUNTS, *STAGES), 0.0)
             self._accounts.setdefault((worker, thread), Account(sums=none))
 
-    def repeat(self, task: Task, worker: int, *, won: bool) -> None:
-        """Write down that `worker` did a late task as well, and whether it was first."""
-        self.repeated.append(
-            {"pass": self.passes, "task": task.number, "worker": worker, "won": won}
-        )
+    def repeat(self, task: Task, late: int, worker: int, *, won: bool) -> None:
+        """Write down that `worker` did a task as well with which `late` was, and who was first."""
+        numbers = {"pass": self.passes, "task": task.number, "late": late, "worker": worker}
+        self.repeated.append({**numbers, "won": won})
 
     def retry(self, task: Task, error: BaseException | str) -> None:
         """Write down that a task is tried again."""

@@ -167,9 +167,10 @@ fn parts_in_any_order_are_the_whole() {
                 let positions = leaves.frames_of(&run);
                 let part = Part { frames: &frames.slice(positions.clone()), leaves, run };
                 let rows = &mut rows[positions.start * width..positions.end * width];
-                let control = &mut Quiet::default();
-                let (states, report) =
-                    run_part(&chain, &pass, &part, rows, budget(2, Some(20)), control).unwrap();
+                let (mut report, control) = (RunReport::default(), &mut Quiet::default());
+                let budget = budget(2, Some(20));
+                let states =
+                    run_part(&chain, &pass, &part, rows, budget, &mut report, control).unwrap();
                 assert_eq!(report.tasks.iter().map(|t| t.frames).sum::<usize>(), positions.len());
                 assert!(report.tasks.iter().all(|t| positions.contains(&t.first)));
                 for (node, state) in states {

@@ -28,8 +28,12 @@ def distributed() -> Any:
 
 
 @contextmanager
-def dask_client(scheduler: str | None = None, workers: int | None = None) -> Iterator[Any]:
+def dask_client(
+    scheduler: str | None = None, workers: int | None = None, threads: int = 1
+) -> Iterator[Any]:
     """Make a client of a scheduler by its address, or of workers of this machine while it is used.
+
+    Each of these has so many `threads`, and does as many tasks at once.
 
     Raises
     ------
@@ -41,7 +45,7 @@ def dask_client(scheduler: str | None = None, workers: int | None = None) -> Ite
         with (
             module.LocalCluster(
                 n_workers=workers or available_threads(),
-                threads_per_worker=1,
+                threads_per_worker=threads,
                 dashboard_address=None,
             ) as cluster,
             module.Client(cluster) as client,

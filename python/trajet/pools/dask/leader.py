@@ -28,6 +28,8 @@ _MOST_SENT = 4 << 20
 # Bytes of rows that are fetched from a worker at once, and from how many workers at a time.
 _MOST_FETCHED = 32 << 20
 _FETCHES = 4
+# Turns of Dask's loop between two fetches.
+_APART = 20
 # A task is no straggler before so many others are done, and by less than so many seconds.
 _LEAST_DONE = 3
 _LEAST_LATE = 0.25
@@ -103,6 +105,7 @@ class Leader:
         self._lost: list[_Copy] = []
         # workers whose rows are on their way
         self._fetching: set[str | None] = set()
+        self._asking = asyncio.Lock()
         self._done_frames = 0
         # seconds a frame, of tasks and of fetching their rows; workers that straggled
         self._rates: list[float] = []
@@ -295,7 +298,14 @@ class Leader:
         try:
             futures = [copy.future for copy in batch]
             direct = self._crew.direct
-            fetched = await self._client.gather(futures, direct=direct, asynchronous=True)
+            async with self._asking:
+                answers = asyncio.ensure_future(
+                    self._client.gather(futures, direct=direct, asynchronous=True)
+                )
+                # Dask joins requests of the same moment: a slow worker would hold up others' rows.
+                for _ in range(_APART):
+                    await asyncio.sleep(0)
+            fetched = await answers
         except (Exception, asyncio.CancelledError) as error:
             fetched = error
         moved = (begin, time.time())

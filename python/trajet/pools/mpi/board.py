@@ -96,15 +96,16 @@ class Board:
                 self._region = (most + self._link.rank) % self._link.size
         return None
 
-    def late(self) -> int | None:
-        """Wait for a task that takes too long, and return it; none when all are done."""
+    def late(self) -> tuple[int, int] | None:
+        """Wait for a task that takes too long: it and its rank; none when all are done."""
         pause = 1e-3
         while self._read(_LEFT, 1)[0] > 0:
             number = self._latest()
             if number is not None and self._swap(self._cell(number, _AGAIN)):
                 # Its owner looks whether somebody does it as well when it claims it.
-                if self._read(self._cell(number, _CLAIM), 1)[0] == 0:
-                    return number
+                claim, owner = self._read(self._cell(number, _CLAIM), 2)
+                if claim == 0:
+                    return number, int(owner) - 1
                 continue
             time.sleep(pause)
             pause = min(1.5 * pause, _LONGEST_SLEEP)

@@ -26,7 +26,15 @@ _TAG = 1
 
 
 class Rows(Protocol):
-    """The way of the rows to rank 0."""
+    """The way of the rows to rank 0.
+
+    Attributes
+    ----------
+    keeps
+        Whether it keeps the rows that are put, or copies them.
+    """
+
+    keeps: bool
 
     def put(self, task: Task, rows: NDArray[np.float64]) -> None:
         """Take the rows of a task that this rank has done."""
@@ -47,6 +55,8 @@ class Rows(Protocol):
 
 class Collected:
     """Rows stay where they are computed and are gathered when all are done."""
+
+    keeps = True
 
     def __init__(
         self, link: Link, tasks: Sequence[Task], rows: NDArray[np.float64] | None, width: int
@@ -111,6 +121,8 @@ class Collected:
 class Put:
     """Rows are put into the memory of rank 0, each task's as it is done."""
 
+    keeps = True
+
     def __init__(self, link: Link, rows: NDArray[np.float64] | None) -> None:
         self._link = link
         self._window = link.mpi.Win.Create(rows, 8, comm=link.comm)
@@ -157,6 +169,8 @@ class Put:
 class Shared:
     """Rows are written to memory, or a mapped file, that all ranks of the machine see."""
 
+    keeps = False
+
     def __init__(self, path: Path, shape: tuple[int, int]) -> None:
         self._rows = np.memmap(path, np.float64, "r+", shape=shape)
 
@@ -177,6 +191,8 @@ class Shared:
 
 class Written:
     """Rows are written to a file by MPI-IO, each task's as it is done."""
+
+    keeps = False
 
     def __init__(self, link: Link, path: Path, offset: int) -> None:
         self._link, self._offset = link, offset

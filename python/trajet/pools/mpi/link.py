@@ -10,12 +10,15 @@ leaves.
 
 import atexit
 import pickle
+import secrets
 import socket
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
+from functools import cache
 from types import TracebackType
 from typing import Any
 
@@ -23,11 +26,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import MissingPackageError, WorkerError
+from trajet.pools.shared import path_of
 
 # Looks before the first sleep, and the seconds of the first and of the longest sleep.
 _LOOKS = 50
 _FIRST_SLEEP = 5e-5
-_LONGEST_SLEEP = 5e-3
+_LONGEST_SLEEP = 1e-3
 # Bytes of one transfer: MPI counts up to 2^31.
 MOST_BYTES = 2**28
 # Calls of a look: each moves a few KiB of what other ranks put here.
@@ -77,10 +81,8 @@ class Link:
         self.rank: int = comm.Get_rank()
         self.size: int = comm.Get_size()
         self.host = socket.gethostname()
-        # Ranks of this node.
-        node = self.comm.Split_type(self.mpi.COMM_TYPE_SHARED)
-        self.on_node: int = node.Get_size()
-        node.Free()
+        # Whether all find what rank 0 has in memory.
+        self.one_memory = self._one_memory()
         # An error that all ranks raise.
         self.shared: BaseException | None = None
         # On rank 0: whether the others wait for a word.
@@ -89,6 +91,17 @@ class Link:
         if self.size > 1:
             atexit.register(self._leave)
             sys.excepthook = self._hook(sys.excepthook)
+
+    def _one_memory(self) -> bool:
+        with tempfile.TemporaryFile() as file:
+            file.write(secrets.token_bytes(16))
+            file.seek(0)
+            path, mark = self.comm.bcast((path_of(file), file.read()))
+            try:
+                seen = path.read_bytes() == mark
+            except OSError:
+                seen = False
+            return bool(self.comm.allreduce(seen, self.mpi.LAND))
 
     def wait(self, request: Any) -> None:
         """Wait until a request is done, and leave the core to others."""
@@ -105,8 +118,8 @@ class Link:
                 pause = min(1.5 * pause, _LONGEST_SLEEP)
 
     def progress(self) -> None:
-        """Let others reach the memory of rank 0: by some libraries it must call MPI for that."""
-        for _ in range(_CALLS if self.rank == 0 else 1):
+        """Let what was put move on: by some libraries both sides must call MPI for that."""
+        for _ in range(_CALLS):
             self.comm.Iprobe()
 
     def meet(self) -> None:
@@ -212,17 +225,21 @@ class Link:
                 self.end(f"trajet: rank {self.rank} on {self.host}: {error}", error)
 
 
-# One link a communicator: who waits at the end waits once.
-_links: dict[int, Link] = {}
+@cache
+def _key() -> int:
+    """Return the key under which communicators keep their link."""
+    key: int = library().Comm.Create_keyval()
+    return key
 
 
 def link_of(comm: Any) -> Link:
-    """Return the link of a communicator; None for all ranks. All its ranks call this."""
+    """Return the one link of a communicator; None for all ranks. All its ranks call this."""
     comm = library().COMM_WORLD if comm is None else comm
-    handle = comm.py2f()
-    if handle not in _links:
-        _links[handle] = Link(comm)
-    return _links[handle]
+    link: Link | None = comm.Get_attr(_key())
+    if link is None:
+        link = Link(comm)
+        comm.Set_attr(_key(), link)
+    return link
 
 
 def pickled(error: BaseException) -> bytes:

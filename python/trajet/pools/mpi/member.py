@@ -8,19 +8,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
+from trajet._trajet import WorkerError
 from trajet.pools.mpi import gathering
 from trajet.pools.mpi.board import Board
 from trajet.pools.mpi.link import Link
 from trajet.pools.work import (
-    COUNTS,
     MOST_ATTEMPTS,
-    STAGES,
     Brief,
     Done,
     PassRun,
@@ -102,10 +101,12 @@ class Record:
         Its clock (`time.time`) when all ranks began.
     done
         Tasks that count, with what the engine reports.
+    vain
+        What the engine reports of others: somebody else was first.
     retried
         Tasks that were tried again, and why.
     again
-        Tasks that were late elsewhere, and whether this rank was first.
+        Tasks that were late elsewhere, on which rank, and whether this one was first.
     seconds
         Stages beside those of tasks, and `t_total`; since the run began.
     """
@@ -114,8 +115,9 @@ class Record:
     process: int
     zero: float
     done: list[tuple[int, Done]] = field(default_factory=list)
+    vain: list[Done] = field(default_factory=list)
     retried: list[tuple[int, str]] = field(default_factory=list)
-    again: list[tuple[int, bool]] = field(default_factory=list)
+    again: list[tuple[int, int, bool]] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
 
     def by_clock_of(self, other: "Record", done: Done) -> Done:
@@ -193,6 +195,8 @@ class Member:
         with self.clock("t_comm"):
             if found is None:
                 winners = board.claims() if link.rank == 0 else None
+                if winners is not None and (winners < 0).any():
+                    raise WorkerError("a task was done by no rank: please report this")
                 if way is not None:
                     way.collect(winners)
                 if told.way[0] == "one-sided":
@@ -209,9 +213,19 @@ class Member:
 
     def compute(
         self, worker: Worker, text: bytes, rows: NDArray[np.float64], look: Callable[[], bool]
-    ) -> tuple[Done | None, BaseException | None]:
-        """Do a task on the other thread; it is given up where `look` says so (no error then)."""
-        stop = _trajet.Stop()
+    ) -> tuple[Done | None, BaseException | None, bool]:
+        """Do a task on the other thread.
+
+        Returns
+        -------
+        Done or None
+            What was done, as far as it is known.
+        BaseException or None
+            Why it failed.
+        bool
+            Whether it was given up, since `look` said so.
+        """
+        stop, begin = _trajet.Stop(), time.time()
         future = self._computing.submit(worker.do, text, rows, stop)
         every = _LOOK if self._link.rank else _LOOK_LEADER
         try:
@@ -228,17 +242,18 @@ class Member:
             stop.set()
             raise
         if error is None:
-            return future.result(), None
-        return None, None if stop.is_set else error
+            return future.result(), None, False
+        if not stop.is_set:
+            return None, error, False
+        done = None
+        if stop.report is not None:
+            end = begin + _seconds_of(stop.report)
+            done = Done(np.empty(0), stop.report, begin, end, self._link.host, os.getpid())
+        return done, None, True
 
     def wait(self, seconds: float) -> None:
         """Count what yielded nothing."""
         self._seconds["t_wait"] += max(0.0, seconds)
-
-    @property
-    def threads(self) -> int:
-        """Threads that compute."""
-        return self._threads
 
     @property
     def rank(self) -> int:
@@ -259,11 +274,12 @@ class _Turn:
     record: Record
     lead: Lead | None
     shown: float = 0.0
+    memory: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
 
     def run(self, *, dynamic: bool) -> tuple[int | None, BaseException | None]:
         """Do tasks until there are none; return the one that failed, and why."""
         for own in self._own(dynamic=dynamic):
-            error = self._do(own, again=False)
+            error = self._do(own)
             if error is not None:
                 return own, error
         while dynamic:
@@ -271,8 +287,9 @@ class _Turn:
                 late = self.board.late()
             if late is None:
                 break
-            # Only its owner says what is wrong with a task.
-            self._do(late, again=True)
+            error = self._do(*late)
+            if error is not None:
+                return late[0], error
         return None, None
 
     def _own(self, *, dynamic: bool) -> Iterator[int]:
@@ -291,28 +308,34 @@ class _Turn:
                 return
             yield taken
 
-    def _do(self, number: int, *, again: bool) -> BaseException | None:
-        """Do a task, several times where its storage fails."""
+    def _do(self, number: int, late: int | None = None) -> BaseException | None:
+        """Do a task, several times where its storage fails; also one with which `late` is."""
         task, member, width = self.tasks[number], self.member, self.worker.pass_.row_width
         with member.clock("t_comm"):
             text = self.board.text(number)
         begin = time.perf_counter()
-        rows = np.empty((task.n_frames, width))
+        rows = self._rows((task.n_frames, width))
         for attempt in range(1, MOST_ATTEMPTS + 1):
-            done, error = member.compute(self.worker, text, rows, lambda: self._look(number))
+            done, error, given_up = member.compute(
+                self.worker, text, rows, lambda: self._look(number)
+            )
             if error is None or not is_passing(error) or attempt == MOST_ATTEMPTS:
                 break
             self.record.retried.append((number, str(error)))
         spent = time.perf_counter() - begin
-        if error is not None and not again:
+        # Only its owner says what is wrong with a task.
+        if error is not None and late is None:
             return self._failed(task, error)
         with member.clock("t_comm"):
-            won = done is not None and self.board.claim(number, spent)
-        if again:
-            self.record.again.append((number, won))
-        # What somebody else was first to do was waiting, as is what passes between two threads.
-        member.wait(spent if done is None or not won else spent - (done.end - done.begin))
-        if done is None or not won:
+            won = done is not None and not given_up and self.board.claim(number, spent)
+        if late is not None:
+            self.record.again.append((number, late, won))
+        # What passes between the two threads, and of what failed all.
+        member.wait(spent - (_seconds_of(done.report) if done is not None else 0.0))
+        if done is None:
+            return None
+        if not won:
+            self.record.vain.append(_told_of(done))
             return None
         try:
             with member.clock("t_merge"):
@@ -323,8 +346,16 @@ class _Turn:
         if self.way is not None:
             with member.clock("t_comm"):
                 self.way.put(task, rows)
-        self.record.done.append((number, _told_of(done, member.threads)))
+        self.record.done.append((number, _told_of(done)))
         return None
+
+    def _rows(self, shape: tuple[int, int]) -> NDArray[np.float64]:
+        """Return memory for the rows of a task; the same again where their way copies them."""
+        if self.way is None or self.way.keeps:
+            return np.empty(shape)
+        if self.memory.size < shape[0] * shape[1]:
+            self.memory = np.empty(shape[0] * shape[1])
+        return self.memory[: shape[0] * shape[1]].reshape(shape)
 
     def _failed(self, task: Task, error: BaseException) -> BaseException:
         """Have all ranks end, and say where this one was."""
@@ -342,15 +373,14 @@ class _Turn:
         return self.board.to_be_given_up(number)
 
 
-def _told_of(done: Done, threads: int) -> Done:
-    """Return what is told of a task: without its states, with an entry for each thread."""
-    span, said = done.end - done.begin, done.report["workers"]
-    for worker in said[1:]:
-        # The first has opened the files meanwhile, or ended last.
-        worker["t_wait"] += max(0.0, span - sum(worker[stage] for stage in STAGES))
-    none = dict.fromkeys((*COUNTS, *STAGES, "tasks", "t_total"), 0)
-    idle = [{**none, "t_wait": span, "t_total": span} for _ in range(threads - len(said))]
-    return replace(done, states=np.empty(0), report={"workers": [*said, *idle]})
+def _seconds_of(report: dict[str, Any]) -> float:
+    """Return how long the engine was at work."""
+    return float(max(worker["t_total"] for worker in report["workers"]))
+
+
+def _told_of(done: Done) -> Done:
+    """Return what is told of a task: without its states."""
+    return replace(done, states=np.empty(0), report={"workers": done.report["workers"]})
 
 
 def _way(

@@ -12,19 +12,18 @@ from typing import Any, Literal, TypeVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import output
 from trajet._trajet import Pass, Reader, WorkerError
 from trajet.pools.elsewhere import Elsewhere
 from trajet.pools.mpi.link import Link, Word, library, link_of, pickled
 from trajet.pools.mpi.member import Lead, Member, Record, Told
 from trajet.pools.pool import Frames, Plan, Progress, check_counts, n_frames_of
-from trajet.pools.shared import folder_in, in_memory, shared_rows
-from trajet.pools.work import Ledger, Task, Worker, most_frames, passes, tasks_of
+from trajet.pools.shared import shared_rows
+from trajet.pools.work import Ledger, Task, Worker, most_frames, passes, rows_kept_in, tasks_of
 
 Scheduling = Literal["dynamic", "static"]
 Gathering = Literal["shared", "one-sided", "collective"]
 # Tasks of a rank where they are handed out: enough to even out slow ones.
-_TASKS_PER_RANK = 16
+_OVERSUBSCRIPTION = 16
 _T = TypeVar("_T")
 
 
@@ -47,7 +46,7 @@ class MpiPool:
         Threads of each rank.
     task_frames
         Frames of a task, rounded up to whole leaves.
-    tasks_per_rank
+    oversubscription
         Instead: tasks that there are for each rank; None for 16, or 1 where scheduling is static,
         and for more where the rows of a task would be over 64 MiB. Neither changes a bit of a
         result.
@@ -82,7 +81,7 @@ class MpiPool:
     _: KW_ONLY
     threads: int = 1
     task_frames: int | None = None
-    tasks_per_rank: int | None = None
+    oversubscription: int | None = None
     scheduling: Scheduling = "dynamic"
     gathering: Gathering | None = None
     rows_in: str | os.PathLike[str] | None = None
@@ -91,16 +90,18 @@ class MpiPool:
     def __post_init__(self) -> None:
         """Refuse what means nothing, and find the other ranks."""
         check_counts(
-            threads=self.threads, task_frames=self.task_frames, tasks_per_rank=self.tasks_per_rank
+            threads=self.threads,
+            task_frames=self.task_frames,
+            oversubscription=self.oversubscription,
         )
-        if self.task_frames is not None and self.tasks_per_rank is not None:
-            raise ValueError("give task_frames or tasks_per_rank, not both")
+        if self.task_frames is not None and self.oversubscription is not None:
+            raise ValueError("give task_frames or oversubscription, not both")
         _check_one_of("scheduling", self.scheduling, get_args(Scheduling))
         _check_one_of("gathering", self.gathering, (None, *get_args(Gathering)))
         if self.rows_in is not None and self.gathering is not None:
             raise ValueError("rows go to a file (rows_in) or to rank 0 (gathering), not both")
         object.__setattr__(self, "_link", link_of(self.comm))
-        if self.gathering == "shared" and self._link.on_node < self._link.size:
+        if self.gathering == "shared" and not self._link.one_memory:
             raise ValueError("gathering='shared' needs all ranks on one machine")
 
     @property
@@ -207,7 +208,6 @@ class MpiPool:
             member = stack.enter_context(Member(link, self.threads))
             keep = _Keep(self._gathering, rows_in, stack)
             worker: Worker | None = None
-            told_of: bytes | None = None
             for part in passes(
                 reader,
                 plan,
@@ -215,20 +215,19 @@ class MpiPool:
                 ledger,
                 threads=self.threads,
                 make_tasks=lambda pass_: tasks_of(pass_, link.size, size(pass_)),
-                make_rows=keep.rows,
+                make_rows=member.clock("t_comm")(keep.rows),
             ):
                 with member.clock("t_comm"):
                     worker = Worker(part.brief, worker)
                     texts = [part.task_bytes(task) for task in part.tasks]
                     told = Told(
-                        brief=part.brief if told_of is None else None,
+                        brief=None if ledger.passes else part.brief,
                         states=part.brief.states,
                         task_frames=size(part.pass_),
                         dynamic=self.scheduling == "dynamic",
                         way=keep.way,
                         ends=np.cumsum([len(text) for text in texts], dtype=np.int64),
                     )
-                    told_of = part.brief.outline
                     self._tell(Word.BEGIN, pickle.dumps(told))
                 show = partial(_show, progress, ledger.passes, len(part.rows))
                 lead = Lead(part, texts, show, keep.found)
@@ -245,16 +244,16 @@ class MpiPool:
         """Return the frames of a task."""
         if self.task_frames is not None:
             return self.task_frames
-        if self.tasks_per_rank is not None:
-            return max(1, -(-n_frames // (self.tasks_per_rank * self._link.size)))
-        per_rank = _TASKS_PER_RANK if self.scheduling == "dynamic" else 1
+        if self.oversubscription is not None:
+            return max(1, -(-n_frames // (self.oversubscription * self._link.size)))
+        per_rank = _OVERSUBSCRIPTION if self.scheduling == "dynamic" else 1
         return max(1, min(-(-n_frames // (per_rank * self._link.size)), most))
 
     @property
     def _gathering(self) -> Gathering:
         if self.gathering is not None:
             return self.gathering
-        return "shared" if self._link.on_node == self._link.size else "collective"
+        return "shared" if self._link.one_memory else "collective"
 
     def _tell(self, word: Word, payload: bytes = b"") -> None:
         self._link.awaited = False
@@ -313,8 +312,10 @@ class MpiPool:
                 ledger.add(rank, tasks[number], record.by_clock_of(records[0], done))
             for number, error in record.retried:
                 ledger.retry(tasks[number], error)
-            for number, won in record.again:
-                ledger.repeat(tasks[number], rank, won=won)
+            for done in record.vain:
+                ledger.spend(rank, record.by_clock_of(records[0], done))
+            for number, late, won in record.again:
+                ledger.repeat(tasks[number], late, rank, won=won)
 
     def _report(self, ledger: Ledger, records: Sequence[Record]) -> dict[str, Any]:
         """Return what a report says of the run."""
@@ -349,38 +350,36 @@ class _Keep:
     """
 
     def __init__(self, gathering: Gathering, rows_in: Path | None, stack: ExitStack) -> None:
-        self._gathering, self._rows_in, self._stack = gathering, rows_in, stack
+        self._gathering, self._rows_in = gathering, rows_in
+        self._make = stack.enter_context(rows_kept_in(rows_in))
         self._seen = stack.enter_context(ExitStack())
         self.way: tuple[str, Path, int] = ("none", Path(), 0)
         self.file: Path | None = None
 
     def rows(self, shape: tuple[int, int]) -> NDArray[np.float64]:
         """Make room for rows."""
-        if self._rows_in is not None and 0 not in shape:
-            output.check(self._rows_in, (".npy",))
-            own = self._stack.enter_context(output.beside(self._rows_in))
-            mapped = np.lib.format.open_memmap(own, "w+", np.float64, shape)
-            os.posix_fallocate(_descriptor(self._stack, own), 0, own.stat().st_size)
-            self.way, self.file = ("file", own.absolute(), mapped.offset), self._rows_in
-            # Others write to the file, which is mapped when they have.
-            return np.broadcast_to(np.float64(0), shape)
+        self.file = None
         if 0 in shape:
             self.way = ("none", Path(), 0)
             return np.zeros(shape)
+        if self._rows_in is not None:
+            rows = self._make(shape)
+            mapped = rows.base
+            assert isinstance(mapped, np.memmap)
+            self.way = ("file", Path(str(mapped.filename)).absolute(), mapped.offset)
+            # Others write to it: it is mapped again when they have.
+            self.file = self._rows_in
+            return rows
         if self._gathering == "shared":
-            path = self._seen.enter_context(folder_in(in_memory())) / "rows"
+            rows, path = shared_rows(self._seen, shape)
             self.way = ("shared", path, 0)
-            return shared_rows(self._seen, path, shape)
+            return rows
         self.way = (self._gathering, Path(), 0)
         return np.zeros(shape)
 
     def found(self) -> None:
-        """Take the name away of memory that all ranks have found: killed ranks leave nothing."""
+        """Close what all ranks have found, and hold by themselves."""
         self._seen.close()
-
-
-def _descriptor(stack: ExitStack, path: Path) -> int:
-    return stack.enter_context(path.open("r+b")).fileno()
 
 
 def _show(progress: Progress | None, passes_done: int, n_frames: int, done: int) -> None:

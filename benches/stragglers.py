@@ -1,0 +1,315 @@
+"""What stragglers cost: ranks and workers that read through a store slowed on purpose.
+
+    .venv/bin/python benches/stragglers.py            # about five minutes on two cores
+
+Needs `trajectories.py`, the slow store (`cargo build --release --manifest-path
+benches/slow-store/Cargo.toml`), /dev/fuse, and `pip install 'trajet[mpi,dask]' mpich`. In each case
+something is 20 times slower than elsewhere; every strategy computes the same RMSD of C-alpha, whose
+bits are compared with those of one thread. Waiting needs no processor, so that two cores can be
+eight clients. Slow gathering is simulated in the ranks: each of their puts sleeps first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import trajet as tj
+from machine import describe_load, this_commit, this_machine
+from page import write_section
+from trajet.pools.dask import dask_client
+from trajet.pools.mpi.gathering import Put, Shared
+
+HERE = Path(__file__).resolve().parent
+STORE = HERE / "slow-store" / "target" / "release" / "trajet-slow-store"
+PAGE = HERE.parent / "docs" / "stragglers.md"
+WORKERS = 8
+FACTOR = 20
+MOUNT_SECONDS = 10.0
+A_FRAME = 1  # bytes: no request reads on into the next frame
+FRAME_WISE = "static, a request a frame"
+STATIC = "static"
+DEFAULT = "default"
+DASK = "Dask"
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is slow: `stage` of the workers `slow`, or the part `region` of the file."""
+
+    name: str
+    stage: str = "reading"
+    slow: tuple[int, ...] = ()
+    region: tuple[float, float] | None = None
+
+    def rules(self, processes: list[int], delay: float) -> str:
+        """Return the store's rules; an opening waits as long as twenty requests."""
+        lines = [f"delay_ms {delay}", f"open_ms {20 * delay if self.stage == 'opening' else 0}"]
+        lines.append(f"factor {FACTOR}")
+        words = {"reading": "slow_process", "opening": "slow_opening"}
+        if self.stage in words:
+            lines += [f"{words[self.stage]} {processes[k]}" for k in self.slow]
+        if self.region is not None:
+            lines.append("slow_region {} {}".format(*self.region))
+        return "\n".join([*lines, ""])
+
+
+CASES = (
+    Case("nothing"),
+    Case("one rank reads", slow=(3,)),
+    # An eighth: the block of one rank.
+    Case("one region of the file", region=(0.5, 0.625)),
+    Case("6 of 8 ranks read", slow=(0, 2, 3, 5, 6, 7)),
+    Case("one rank opens", stage="opening", slow=(3,)),
+    Case("one rank sends its rows", stage="gathering", slow=(3,)),
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A run: clock around the call, t_total of the report, who is named slow in what."""
+
+    case: str
+    strategy: str
+    round: int
+    wall: float
+    t_total: float
+    requests: int
+    named: str
+    repeated: int
+    same_bits: bool
+
+
+def names(report: tj.Report) -> str:
+    """Return who the report calls slow, and in what."""
+    found = []
+    for entry in report["stragglers"]:
+        who = entry.get("rank", entry["worker"])
+        what = f" (task {entry['task']})" if "task" in entry else ""
+        found.append(f"{who}{what} {entry['stage']}")
+    return "; ".join(found)
+
+
+def timed(
+    case: Case, strategy: str, number: int, compute: Callable[[], Any], truth: Path
+) -> Row | None:
+    """Run once; only who has the result has a row."""
+    begin = time.perf_counter()
+    result = compute()
+    wall = time.perf_counter() - begin
+    if not result:
+        return None
+    report = result.report
+    return Row(
+        case=case.name,
+        strategy=strategy,
+        round=number,
+        wall=wall,
+        t_total=report["stages"]["t_total"],
+        requests=report["requests"],
+        named=names(report),
+        repeated=len(report["repeated"]),
+        same_bits=bool(np.array_equal(result.values, np.load(truth))),
+    )
+
+
+@contextmanager
+def slow_puts(slow: bool, seconds: float) -> Iterator[None]:
+    """Let rows of this rank leave late."""
+    ways = {kind: kind.put for kind in (Put, Shared)}
+
+    def late(put: Any) -> Any:
+        def wait_and_put(*arguments: Any) -> None:
+            time.sleep(seconds)
+            put(*arguments)
+
+        return wait_and_put
+
+    if slow:
+        for kind, put in ways.items():
+            kind.put = late(put)
+    try:
+        yield
+    finally:
+        for kind, put in ways.items():
+            kind.put = put
+
+
+def as_ranks(folder: Path, cases: list[Case], rounds: int, delay: float) -> None:
+    """Be one of the ranks; rank 0 writes down the rows."""
+    from mpi4py import MPI
+
+    world = MPI.COMM_WORLD
+    rows: list[Row] = []
+    for case in cases:
+        processes = world.gather(os.getpid())
+        if processes is not None:
+            (folder / "rules").write_text(case.rules(processes, delay))
+        world.Barrier()
+        runs = [(FRAME_WISE, 0)] if case.stage == "reading" else []
+        runs += [(name, number) for number in range(rounds) for name in (STATIC, DEFAULT)]
+        for strategy, number in runs:
+            pool = tj.MpiPool(scheduling="dynamic" if strategy == DEFAULT else "static")
+            request_size = A_FRAME if strategy == FRAME_WISE else 2**18
+            traj = tj.open(
+                folder / "adk.psf", folder / "mnt" / "adk.xtc", request_size=request_size, pool=pool
+            )
+            atoms = traj.select("name CA")
+            late = case.stage == "gathering" and world.rank in case.slow
+            world.Barrier()
+            # As slow for a rank's whole part by either: static puts once, dynamic up to 16 times.
+            puts = 1 if strategy != DEFAULT else 16
+            with slow_puts(late, 0.4 * delay / puts):
+                row = timed(
+                    case, strategy, number, lambda: tj.rmsd(atoms, pool=pool), folder / "truth.npy"  # noqa: B023
+                )
+            if row is not None:
+                rows.append(row)
+                print(row, flush=True)
+    if not world.rank:
+        (folder / "rows.json").write_text(json.dumps([asdict(row) for row in rows]))
+
+
+def with_dask(folder: Path, cases: list[Case], rounds: int, delay: float) -> list[Row]:
+    """Have a Dask cluster of this machine do the cases that the store can slow for it."""
+    rows = []
+    with dask_client(workers=WORKERS) as client:
+        pool = tj.DaskPool(client)
+        traj = tj.open(folder / "adk.psf", folder / "mnt" / "adk.xtc")
+        atoms = traj.select("name CA")
+        (folder / "rules").write_text(Case("nothing").rules([], delay))
+        # Who comes first is worker 0 of the report; imports are outside the clock.
+        tj.rmsd(atoms, pool=pool)
+        for case in cases:
+            if case.stage == "gathering":
+                continue
+            for number in range(rounds):
+                processes = list(client.run(os.getpid).values())
+                (folder / "rules").write_text(case.rules(processes, delay))
+                row = timed(
+                    case, DASK, number, lambda: tj.rmsd(atoms, pool=pool), folder / "truth.npy"
+                )
+                assert row is not None
+                rows.append(row)
+                print(row, flush=True)
+    return rows
+
+
+@contextmanager
+def mounted(folder: Path) -> Iterator[None]:
+    """Show `folder/src` at `folder/mnt`, slowed by `folder/rules`."""
+    (folder / "mnt").mkdir()
+    (folder / "rules").write_text("")
+    command = [STORE, folder / "src", folder / "mnt", folder / "rules"]
+    with subprocess.Popen(command) as store:
+        try:
+            end = time.monotonic() + MOUNT_SECONDS
+            while not os.path.ismount(folder / "mnt"):
+                if store.poll() is not None or time.monotonic() > end:
+                    raise SystemExit("the slow store does not start: see above")
+                time.sleep(0.05)
+            yield
+        finally:
+            undo = ["fusermount3", "-u"] if shutil.which("fusermount3") else ["umount"]
+            subprocess.run([*undo, folder / "mnt"], check=False)
+            store.terminate()
+
+
+def as_table(rows: list[Row]) -> list[str]:
+    """Return the lines of the page: medians over the rounds."""
+    columns = (FRAME_WISE, STATIC, DEFAULT, DASK)
+    lines = [
+        f"| {FACTOR} times slower | {' | '.join(columns)} | default / static | named by default |",
+        "|---" * (len(columns) + 3) + "|",
+    ]
+    for name in dict.fromkeys(row.case for row in rows):
+        cells, times = [], {}
+        for strategy in columns:
+            found = [row for row in rows if (row.case, row.strategy) == (name, strategy)]
+            times[strategy] = median(row.t_total for row in found) if found else None
+            cells.append("" if times[strategy] is None else f"{times[strategy]:.2f}")
+        ratio = times[DEFAULT] / times[STATIC]
+        named = [row.named for row in rows if (row.case, row.strategy) == (name, DEFAULT)]
+        lines.append(f"| {name} | {' | '.join(cells)} | {ratio:.2f} | {named[0] or 'nobody'} |")
+    return lines
+
+
+def parse() -> argparse.Namespace:
+    """Return the options."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    names_of_cases = [case.name for case in CASES]
+    parser.add_argument("--data", type=Path, default=HERE / "data", help="folder of the files")
+    parser.add_argument("--record", type=Path, default=HERE / "record", help="folder of the CSVs")
+    parser.add_argument("--no-record", action="store_true", help="append and write nothing")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of each case (default 3)")
+    parser.add_argument("--copies", type=int, default=50, help="of 98 frames (default 50)")
+    parser.add_argument("--delay", type=float, default=5.0, help="ms of a request (default 5)")
+    parser.add_argument("--cases", nargs="+", choices=names_of_cases, default=names_of_cases)
+    parser.add_argument("--without-dask", action="store_true")
+    parser.add_argument("--as-rank", type=Path, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Run all cases and write the record."""
+    options = parse()
+    cases = [case for case in CASES if case.name in options.cases]
+    if options.as_rank is not None:
+        as_ranks(options.as_rank, cases, options.rounds, options.delay)
+        return 0
+    if not STORE.exists():
+        raise SystemExit(f"build {STORE.name} first: see the top of this file")
+    machine, before = this_machine(), describe_load()
+    print(before)
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "src").mkdir()
+        (folder / "adk.psf").symlink_to((options.data / "adk.psf").resolve())
+        source = folder / "src" / "adk.xtc"
+        source.write_bytes((options.data / "adk.xtc").read_bytes() * options.copies)
+        # Keeps the index beside the file, where the store shows it.
+        atoms = tj.open(folder / "adk.psf", source).select("name CA")
+        np.save(folder / "truth.npy", tj.rmsd(atoms, pool=tj.LocalPool(threads=1)).values)
+        with mounted(folder):
+            mpiexec = Path(sys.executable).with_name("mpiexec")
+            again = [__file__, *sys.argv[1:], "--as-rank", folder]
+            subprocess.run([mpiexec, "-n", str(WORKERS), sys.executable, *again], check=True)
+            rows = [Row(**row) for row in json.loads((folder / "rows.json").read_text())]
+            if not options.without_dask:
+                rows += with_dask(folder, cases, options.rounds, options.delay)
+    lines = as_table(rows)
+    print("\n".join(lines))
+    wrong = [row for row in rows if not row.same_bits]
+    for row in wrong:
+        print(f"other bits than one thread: {row}")
+    if not (options.no_record or wrong):
+        stamp = datetime.now(UTC).strftime("%Y-%m-%d")
+        path = options.record / machine.slug / f"{stamp}-stragglers.csv"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("w", newline="") as stream:
+            writer = csv.DictWriter(stream, list(asdict(rows[0])), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(asdict(row) for row in rows)
+        head = f"{machine.cpu}, {machine.cores} cores, {stamp}, {this_commit()}; {before}."
+        size = f"{98 * options.copies:,} frames, {options.delay:g} ms a request, seconds (t_total)"
+        write_section(PAGE, "stragglers", [f"{head} {size}, median of {options.rounds}.", "", *lines])
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

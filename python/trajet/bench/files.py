@@ -1,0 +1,80 @@
+"""Trajectories to measure with, made of one that is given."""
+
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from trajet import conversion, trajectory
+from trajet.bench.setups import MEMORY, Setup
+from trajet.pools.shared import folder_in, in_memory
+
+
+class Files:
+    """Files that are made when they are first asked for, and removed at the end.
+
+    Frames are those of the given trajectory, again and again where it has fewer.
+    """
+
+    def __init__(
+        self, topology: str, given: Sequence[str], select: str, files_of_chain: int, place: Path
+    ) -> None:
+        """Take what is given; files are made in folders in `place`."""
+        self._topology, self._given, self._select = topology, given, select
+        self._files_of_chain, self._place = files_of_chain, place
+        self._kept, self._made = ExitStack(), dict[tuple[str, str, int, int], list[Path]]()
+
+    def __enter__(self) -> Self:
+        """Make nothing yet."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Remove the files."""
+        self._kept.close()
+
+    def of(self, setup: Setup) -> list[Path]:
+        """Return the files of a setup."""
+        n_files = setup.n_files(self._files_of_chain)
+        where = MEMORY if setup.access == MEMORY else ""
+        key = (setup.format, where, setup.frames, n_files)
+        if key not in self._made:
+            place = in_memory() if where else self._place
+            folder = self._kept.enter_context(folder_in(place))
+            self._made[key] = self._make(setup, folder, n_files)
+        return self._made[key]
+
+    def _make(self, setup: Setup, folder: Path, n_files: int) -> list[Path]:
+        n_given = trajectory.open(None, *self._given).n_frames
+        # As many times over as frames are wanted.
+        again = -(-setup.frames // max(1, n_given))
+        source = trajectory.open(self._topology, *(list(self._given) * again))
+        whole = folder / f"run.{setup.format}"
+        conversion.convert(
+            source.select(self._select) if setup.access == MEMORY else source,
+            whole,
+            frames=slice(0, setup.frames),
+            allow_loss=True,
+        )
+        if n_files == 1:
+            return [whole]
+        parts = folder / "parts"
+        made = conversion.split(
+            trajectory.open(self._topology, whole), parts, segments=n_files, allow_loss=True
+        )
+        whole.unlink()
+        return [part.path for part in made]
+
+
+def drop(paths: Sequence[Path]) -> None:
+    """Have the system forget what it keeps of files in memory."""
+    for path in paths:
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)

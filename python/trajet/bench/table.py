@@ -1,0 +1,149 @@
+"""Rows of runs to tables: mean, standard deviation, speed-up, efficiency.
+
+The wide table has the shape of table 5 of the draft of 2018 behind Khoshlessan et al. 2020
+(doi:10.1002/cpe.5789): an observable a line, a number of workers a pair of columns.
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from math import hypot, isnan, nan
+from statistics import mean, stdev
+from typing import Any
+
+from trajet.bench.setups import Setup
+from trajet.plots import Curve
+
+OBSERVABLES = ("t_open", "t_io", "t_comp", "t_comm", "t_wait", "t_N", "t_total")
+SPEED_UP, EFFICIENCY = "S", "E"
+# What tells curves apart; a curve has points of several numbers of workers.
+CURVE = tuple(f.name for f in fields(Setup) if f.name not in {"workers", "frames"})
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A mean over the repeats, and its standard deviation; not a number for one repeat."""
+
+    mean: float
+    sd: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Figure":
+        """Return that of some values."""
+        return cls(mean(values), stdev(values) if len(values) > 1 else nan)
+
+    def over(self, other: "Figure") -> "Figure":
+        """Return the ratio of two that do not depend on each other."""
+        if other.mean == 0:
+            return Figure(nan, nan)
+        ratio = self.mean / other.mean
+        relative = hypot(self.sd / self.mean, other.sd / other.mean) if self.mean else nan
+        return Figure(ratio, ratio * relative)
+
+    def times(self, factor: float) -> "Figure":
+        """Return so many times this."""
+        return Figure(self.mean * factor, self.sd * factor)
+
+
+@dataclass(frozen=True)
+class Point:
+    """What the repeats of a setup come to; `curve` are the words of its curve."""
+
+    curve: tuple[Any, ...]
+    workers: int
+    frames: int
+    figures: Mapping[str, Figure]
+
+
+def points(rows: Iterable[Mapping[str, Any]]) -> list[Point]:
+    """Return a point for each setup.
+
+    S(N) = t(1) / t(N) and E(N) = S(N) / N of `t_total`, where all workers share the frames; where
+    there are as many for each, E(N) = t(1) / t(N) and S(N) = N E(N). Not a number without t(1).
+    """
+    grouped: dict[tuple[tuple[Any, ...], int, int], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        key = tuple(row[name] for name in CURVE), row["workers"], row["frames"]
+        grouped.setdefault(key, []).append(row)
+    found = []
+    for (curve, workers, frames), runs in grouped.items():
+        figures = {name: Figure.of([run[name] for run in runs]) for name in OBSERVABLES}
+        found.append(Point(curve, workers, frames, figures))
+    alone = {point.curve: point.figures["t_total"] for point in found if point.workers == 1}
+    return [_with_scaling(point, alone.get(point.curve)) for point in found]
+
+
+def _with_scaling(point: Point, alone: Figure | None) -> Point:
+    ratio = Figure(nan, nan)
+    if alone is not None and point.workers == 1:
+        ratio = Figure(1.0, 0.0)
+    elif alone is not None:
+        ratio = alone.over(point.figures["t_total"])
+    weak = dict(zip(CURVE, point.curve, strict=True))["scaling"] == "weak"
+    n = point.workers
+    speed_up, efficiency = (ratio.times(n), ratio) if weak else (ratio, ratio.times(1 / n))
+    figures = {**point.figures, SPEED_UP: speed_up, EFFICIENCY: efficiency}
+    return Point(point.curve, point.workers, point.frames, figures)
+
+
+def ratios(found: Iterable[Point]) -> dict[tuple[Any, ...], float]:
+    """Return R_comp/IO of each curve: t_comp / t_io of the serial run."""
+    serial = [point for point in found if point.workers == 1]
+    return {p.curve: p.figures["t_comp"].over(p.figures["t_io"]).mean for p in serial}
+
+
+def wide(found: Sequence[Point]) -> str:
+    """Return the table as CSV: for each number of workers the mean and the standard deviation."""
+    numbers = sorted({point.workers for point in found})
+    columns = [name for n in numbers for name in (f"{n}", f"{n} sd")]
+    r_comp_io = ratios(found)
+    lines: list[list[object]] = [[*CURVE, "r_comp_io", "observable", *columns]]
+    for curve in dict.fromkeys(point.curve for point in found):
+        by_number = {point.workers: point.figures for point in found if point.curve == curve}
+        for name in (*OBSERVABLES, SPEED_UP, EFFICIENCY):
+            cells: list[object] = []
+            for n in numbers:
+                figure = by_number[n][name] if n in by_number else None
+                cells += ["", ""] if figure is None else [_cell(figure.mean), _cell(figure.sd)]
+            lines.append([*curve, _cell(r_comp_io.get(curve, nan)), name, *cells])
+    return as_csv(lines)
+
+
+def curves(found: Sequence[Point]) -> dict[str, list[Curve]]:
+    """Return what to draw, by scaling; a curve's label are the words that not all have."""
+    names = [name for name in CURVE if name != "scaling"]
+    words = {p.curve: dict(zip(CURVE, p.curve, strict=True)) for p in found}
+    varied = [name for name in names if len({said[name] for said in words.values()}) > 1]
+    drawn: dict[str, list[Curve]] = {}
+    for curve, said in words.items():
+        points = sorted((p for p in found if p.curve == curve), key=lambda p: p.workers)
+        figures = {
+            name: ([p.figures[name].mean for p in points], [p.figures[name].sd for p in points])
+            for name in points[0].figures
+        }
+        label = ", ".join(_word(name, said[name]) for name in varied if said[name])
+        workers = [p.workers for p in points]
+        drawn.setdefault(said["scaling"], []).append((label or said["pool"], workers, figures))
+    return drawn
+
+
+def _word(name: str, value: object) -> str:
+    return f"{value}x" if name == "load" else str(value)
+
+
+def long(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return every run as CSV."""
+    names = [name for name in rows[0] if name != "rates"]
+    return as_csv([names, *([row[name] for name in names] for row in rows)])
+
+
+def as_csv(lines: Iterable[Sequence[object]]) -> str:
+    """Return lines as CSV."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(lines)
+    return text.getvalue()
+
+
+def _cell(number: float) -> str:
+    return "" if isnan(number) else f"{number:.6g}"

@@ -1,0 +1,382 @@
+"""Commands that measure this machine: `trajet bench scaling | load | scheduler`."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import output, plots
+from trajet._trajet import available_threads
+from trajet.bench import empty, setups, table
+from trajet.bench.files import Files
+from trajet.bench.run import Job, Row, measured
+from trajet.bench.setups import EMPTY, MEMORY, Axes, Setup
+from trajet.pools.shared import folder_in
+
+# Of the papers.
+_CORE = "(resid 1:29 or resid 60:121 or resid 160:214) and name CA"
+_LOADS = "1,40,70,100"
+
+
+def _several(known: Sequence[str]) -> Callable[[Any, click.Parameter, str], tuple[str, ...]]:
+    """Return what takes words with commas between them."""
+
+    def split(_: click.Context, param: click.Parameter, text: str) -> tuple[str, ...]:
+        words = tuple(text.split(","))
+        for word in words:
+            if word not in known:
+                raise click.BadParameter(f"{word!r} is none of {', '.join(known)}", param=param)
+        return words
+
+    return split
+
+
+def _numbers(_: click.Context, param: click.Parameter, text: str) -> tuple[int, ...]:
+    """Take whole numbers with commas between them."""
+    try:
+        numbers = tuple(int(word) for word in text.split(","))
+    except ValueError as error:
+        raise click.BadParameter(f"{text!r} is not of the form 1,2,4", param=param) from error
+    if min(numbers) < 1:
+        raise click.BadParameter("numbers are at least 1", param=param)
+    return numbers
+
+
+def _cores() -> str:
+    """Return powers of two up to the cores that there are."""
+    most = available_threads()
+    return ",".join(str(2**k) for k in range(most.bit_length()) if 2**k <= most)
+
+
+def _words(name: str, known: Sequence[str], default: str, help_: str) -> Callable[..., Any]:
+    return click.option(
+        name,
+        default=default,
+        show_default=True,
+        callback=_several(known),
+        metavar="A,B",
+        help=help_,
+    )
+
+
+_pools = _words("--pools", setups.POOLS, "local", "Of " + ", ".join(setups.POOLS) + ".")
+_workers = click.option(
+    "--workers",
+    default=_cores,
+    callback=_numbers,
+    metavar="1,2,4",
+    help="Numbers of workers: threads, processes, ranks. Default: powers of two up to the cores.",
+)
+_frames = click.option(
+    "--frames",
+    type=click.IntRange(1),
+    default=10_000,
+    show_default=True,
+    metavar="N",
+    help="Frames, those of TRAJECTORY again and again; weak: of each worker.",
+)
+_select = click.option(
+    "--select", default=_CORE, show_default=True, metavar="SELECTION", help="Atoms of the RMSD."
+)
+_mpiexec = click.option(
+    "--mpiexec",
+    metavar="COMMAND",
+    help='What starts ranks, where it is not mpiexec: "mpiexec --oversubscribe", "srun".',
+)
+_scratch = click.option(
+    "--scratch",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Where trajectories are made: the storage to be measured. Default: the output's folder.",
+)
+_output = click.option(
+    "-o",
+    "--output",
+    "folder",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Takes runs.csv, table.csv and figures.",
+)
+
+
+def _repeats(count: int) -> Callable[..., Any]:
+    return click.option(
+        "--repeats",
+        type=click.IntRange(1),
+        default=count,
+        show_default=True,
+        metavar="N",
+        help="Runs of each line that count; one before them does not.",
+    )
+
+
+@click.group()
+def bench() -> None:
+    """Measure how analyses scale on this machine, and its pools.
+
+    Made after Khoshlessan et al. 2017 and 2020 (doi:10.25080/shinma-7f4c6e7-00d, 10.1002/cpe.5789).
+
+    \b
+    Examples:
+      trajet bench scaling adk.psf adk.xtc --pools local,mpi --workers 1,2,4 -o scaling
+    """
+
+
+@bench.command()
+@click.argument("topology", metavar="TOPOLOGY")
+@click.argument("trajectories", nargs=-1, required=True, metavar="TRAJECTORY...")
+@_frames
+@_select
+@_words("--tasks", setups.TASKS, "rmsd", "RMSD; cosines and sines of φ and ψ.")
+@_words("--formats", setups.FORMATS, "xtc", "Of " + ", ".join(setups.FORMATS) + ".")
+@_words(
+    "--access",
+    setups.ACCESSES,
+    "shared",
+    "One shared file; segments: a file for each worker; chain: many files.",
+)
+@click.option(
+    "--files",
+    type=click.IntRange(1),
+    default=64,
+    show_default=True,
+    metavar="N",
+    help="Files of a chain.",
+)
+@_words(
+    "--gathering", setups.GATHERINGS, "shared", "Of MPI's ranks: shared, collective, one-sided."
+)
+@_pools
+@_workers
+@_words(
+    "--scaling", setups.SCALINGS, "strong", "strong: all share the frames; weak: each has them."
+)
+@_words("--cache", setups.CACHES, "warm", "cold: the files' pages are dropped before each run.")
+@_repeats(5)
+@_mpiexec
+@_scratch
+@_output
+def scaling(
+    topology: str,
+    trajectories: tuple[str, ...],
+    frames: int,
+    select: str,
+    tasks: tuple[str, ...],
+    formats: tuple[str, ...],
+    access: tuple[str, ...],
+    files: int,
+    gathering: tuple[str, ...],
+    pools: tuple[str, ...],
+    workers: tuple[int, ...],
+    scaling: tuple[str, ...],
+    cache: tuple[str, ...],
+    repeats: int,
+    mpiexec: str | None,
+    scratch: Path | None,
+    folder: Path,
+) -> None:
+    """Vary task, file, pool and number of workers, every combination.
+
+    Trajectories are made of the frames of TRAJECTORY. runs.csv has every run; table.csv their means
+    and standard deviations, an observable a line, and the speed-up S and efficiency E by t_total.
+
+    \b
+    Examples:
+      trajet bench scaling adk.psf adk.xtc --pools local,mpi --workers 1,2,4 -o scaling
+      trajet bench scaling adk.psf adk.xtc --tasks rmsd,dihedrals --formats xtc,h5md \\
+          --access shared,segments --cache cold --scaling strong,weak -o scaling
+    """
+    axes = Axes(
+        frames=frames,
+        tasks=tasks,
+        formats=formats,
+        accesses=access,
+        gatherings=gathering,
+        pools=pools,
+        workers=workers,
+        scalings=scaling,
+        caches=cache,
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    with Files(topology, trajectories, select, files, scratch or folder) as made:
+        rows = _measure(axes.setups(), made, topology, select, repeats, mpiexec)
+    _write(folder, rows)
+
+
+@bench.command()
+@click.argument("topology", metavar="TOPOLOGY")
+@click.argument("trajectories", nargs=-1, required=True, metavar="TRAJECTORY...")
+@_frames
+@_select
+@click.option(
+    "--loads", default=_LOADS, show_default=True, callback=_numbers, metavar="1,40", help="RMSDs."
+)
+@_pools
+@_workers
+@_repeats(5)
+@_mpiexec
+@_scratch
+@_output
+def load(
+    topology: str,
+    trajectories: tuple[str, ...],
+    frames: int,
+    select: str,
+    loads: tuple[int, ...],
+    pools: tuple[str, ...],
+    workers: tuple[int, ...],
+    repeats: int,
+    mpiexec: str | None,
+    scratch: Path | None,
+    folder: Path,
+) -> None:
+    """Compute the RMSD of each frame many times, from a file and from memory.
+
+    As one superposition and RMSD, then the RMSD of as many groups of the same atoms after it. From
+    memory: of the wanted atoms alone, as DCD in /dev/shm, so that there is next to nothing to read.
+
+    \b
+    Examples:
+      trajet bench load adk.psf adk.xtc --pools local,mpi --workers 1,2,4 -o load
+    """
+    from_file = Axes(frames=frames, loads=loads, pools=pools, workers=workers)
+    from_memory = replace(from_file, formats=("dcd",), accesses=(MEMORY,))
+    both = [*from_file.setups(), *from_memory.setups()]
+    folder.mkdir(parents=True, exist_ok=True)
+    with Files(topology, trajectories, select, 1, scratch or folder) as made:
+        rows = _measure(both, made, topology, select, repeats, mpiexec)
+    _write(folder, rows)
+
+
+@bench.command()
+@click.option(
+    "--tasks",
+    type=click.IntRange(1),
+    default=100_000,
+    show_default=True,
+    metavar="N",
+    help="Tasks of a run.",
+)
+@_words("--pools", setups.POOLS, ",".join(setups.POOLS), "Of " + ", ".join(setups.POOLS) + ".")
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    default=available_threads,
+    metavar="N",
+    help="Workers, or threads of one. Default: the cores.",
+)
+@_repeats(10)
+@_mpiexec
+@_output
+def scheduler(
+    tasks: int,
+    pools: tuple[str, ...],
+    workers: int,
+    repeats: int,
+    mpiexec: str | None,
+    folder: Path,
+) -> None:
+    """Hand out tasks in which nothing is done, and count how many each pool does in a second.
+
+    One worker with many threads against many workers of one thread. A task reads one frame of
+    132 kB, from the page cache.
+
+    \b
+    Examples:
+      trajet bench scheduler -o scheduler
+      trajet bench scheduler --tasks 10000 --pools dask,mpi --workers 16 --repeats 3 -o scheduler
+    """
+    crews = {(1, workers), (workers, 1)}
+    chosen = [
+        Setup(
+            task=EMPTY,
+            format="dcd",
+            access="shared",
+            gathering="shared" if pool == "mpi" else "",
+            pool=pool,
+            workers=crew,
+            threads=threads,
+            frames=tasks,
+        )
+        for pool in pools
+        for crew, threads in sorted(crews)
+        # Threads are all that it has.
+        if pool != "local" or crew == 1
+    ]
+    folder.mkdir(parents=True, exist_ok=True)
+    with folder_in(folder) as place:
+        file = place / "empty.dcd"
+        empty.write(file)
+        rows = []
+        for setup in chosen:
+            rows += _run(Job(setup, None, [str(file)], "", repeats), mpiexec)
+    _save(folder / "runs.csv", table.long(rows))
+    names = ("pool", "workers", "threads", "repeat", "time", "tasks_per_second")
+    lines = [[*(row[name] for name in names[:4]), *point] for row in rows for point in row["rates"]]
+    _save(folder / "rates.csv", table.as_csv([names, *lines]))
+    curves: dict[str, list[tuple[NDArray[np.float64], NDArray[np.float64]]]] = {}
+    for row in rows:
+        times, rates = np.array(row["rates"]).T
+        label = f"{row['pool']}, {row['workers']} x {row['threads']} threads"
+        curves.setdefault(label, []).append((times, rates))
+    title = f"{tasks:,} empty tasks: mean of {repeats}, one standard deviation on both sides"
+    _draw(folder / "throughput.png", plots.throughput(curves, title=title))
+
+
+def _measure(
+    chosen: Iterable[Setup],
+    made: Files,
+    topology: str,
+    select: str,
+    repeats: int,
+    mpiexec: str | None,
+) -> list[Row]:
+    rows: list[Row] = []
+    for setup in chosen:
+        files = [str(path) for path in made.of(setup)]
+        rows += _run(Job(setup, topology, files, select, repeats), mpiexec)
+    return rows
+
+
+def _run(job: Job, mpiexec: str | None) -> list[Row]:
+    """Measure a setup and say what came of it."""
+    rows = measured(job, mpiexec)
+    total = table.Figure.of([row["t_total"] for row in rows])
+    s = job.setup
+    task = s.task if s.load == 1 else f"{s.task} {s.load}x"
+    crew = f"{s.workers} x {s.threads}"
+    words = (task, s.format, s.access, s.pool, s.gathering, crew, s.scaling, s.cache)
+    sd = "" if len(rows) == 1 else f" ± {total.sd:.2g}"
+    click.echo(f"{' '.join(word for word in words if word)}: {total.mean:.4g}{sd} s")
+    return rows
+
+
+def _write(folder: Path, rows: list[Row]) -> None:
+    """Write tables and figures."""
+    _save(folder / "runs.csv", table.long(rows))
+    found = table.points(rows)
+    _save(folder / "table.csv", table.wide(found))
+    frames = min(point.frames for point in found)
+    for scaling, curves in table.curves(found).items():
+        title = f"{scaling} scaling, {frames:,} frames on one worker"
+        figure = plots.scaling(curves, title=title, weak=scaling == "weak")
+        _draw(folder / f"{scaling}.png", figure)
+
+
+def _save(path: Path, text: str) -> None:
+    with output.beside(path) as own:
+        own.write_text(text)
+    click.echo(path)
+
+
+def _draw(path: Path, figure: Any) -> None:
+    output.write(path, lambda file: figure.savefig(file, format="png"))
+    click.echo(path)
+
+
+COMMANDS = (bench,)

@@ -1,0 +1,307 @@
+"""Positions of HDF5 files, read by HDF5's library through MPI-IO.
+
+After Khoshlessan, Paraskevakos, Fox, Jha and Beckstein (2020), section 3.3
+(doi:10.1002/cpe.5789), whose ranks opened one file with the driver `mpio`. Departures:
+
+1. Their file held the analysed atoms alone, in a layout of its own. Here it is H5MD, or a file of
+   mdtraj, with any atoms.
+2. They read independently. Here ranks may also read collectively, where all call at the same time.
+3. One rank looks at the tables and checks them, and tells the others.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import _trajet
+from trajet._trajet import FormatError, FrameError, SelectionError, StaleIndexError
+from trajet.h5md.library import parallel_h5py
+from trajet.h5md.ranks import Communicator, together
+from trajet.h5md.tables import describe, is_hdf5
+
+# What lies between wanted atoms and is read over: a quarter of a request, as in other files.
+_GAP_BYTES = 2**16
+
+
+class MpioFrames:
+    """Frames of an HDF5 trajectory that the ranks of a communicator read through MPI-IO.
+
+    Made, and closed, on every rank at the same time. Where reading is collective, every rank makes
+    the same number of calls of `read`, of no frames where it has none left (`ranks.shares` divides
+    frames so); a rank that meets an error leaves the others waiting, so that programs are best
+    started with `python -m mpi4py`, which then ends them all.
+
+    Parameters
+    ----------
+    path
+        An H5MD file, or one of mdtraj.
+    comm
+        A communicator of mpi4py.
+    collective
+        Whether ranks read together.
+    particles, units, allow_truncated_tail
+        As for `trajet.open`.
+
+    Attributes
+    ----------
+    path
+        The file.
+    n_frames, n_atoms
+        Frames, and atoms of each.
+    times, steps
+        `(n_frames,)`, float64, ps; int64.
+    cells
+        `(n_frames, 6)`, float64: a, b, c (Å), α, β, γ (degrees); NaN where a frame has no cell.
+    turned
+        `(n_frames, 9)`, float64, Å: box vectors that do not lie as cells say, NaN for those that
+        do; None where all do.
+    chunk_frames
+        Frames of a chunk: reading is quickest in multiples of it.
+    remarks
+        What one should know of the file.
+
+    Raises
+    ------
+    MissingPackageError
+        If h5py is not there, or knows no MPI.
+    FormatError, TruncatedError, ValueError, OSError
+        As `trajet.open`; on every rank, whichever met it.
+
+    Examples
+    --------
+    >>> from mpi4py import MPI  # doctest: +SKIP
+    >>> with MpioFrames("run.h5md", MPI.COMM_WORLD) as frames:  # doctest: +SKIP
+    ...     positions, cells = frames.read(range(0, 100))
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        comm: Communicator,
+        *,
+        collective: bool = False,
+        particles: str | None = None,
+        units: dict[str, str] | None = None,
+        allow_truncated_tail: bool = False,
+    ) -> None:
+        self.path = Path(path)
+        self._comm = comm
+        with together(comm):
+            module = parallel_h5py(str(path))
+            said = None
+            if comm.rank == 0:
+                said = _look(
+                    self.path,
+                    particles=particles,
+                    units=units,
+                    allow_truncated_tail=allow_truncated_tail,
+                )
+        said = comm.bcast(said)
+        self.n_frames: int = len(said["times"])
+        self.n_atoms: int = said["n_atoms"]
+        self.times: NDArray[np.float64] = said["times"]
+        self.steps: NDArray[np.int64] = said["steps"]
+        self.cells: NDArray[np.float64] = said["cells"]
+        self.turned: NDArray[np.float64] | None = said["turned"]
+        self.chunk_frames: int = said["chunk_frames"]
+        self.remarks: tuple[str, ...] = said["remarks"]
+        self._factor = np.float32(said["factor"])
+        # None of its own: an error before all have opened must not close it on this rank alone.
+        self._file: Any = None
+        with together(comm):
+            self._file = module.File(self.path, "r", driver="mpio", comm=comm)
+        with together(comm):
+            self._dataset = self._file[said["dataset"]]
+            if (self._dataset.shape, self._dataset.dtype) != (said["shape"], said["dtype"]):
+                raise StaleIndexError(f"{path}: it changed while it was opened: open it again")
+            self._transfer = module.h5p.create(module.h5p.DATASET_XFER)
+            if collective:
+                self._transfer.set_dxpl_mpio(module.h5fd.MPIO_COLLECTIVE)
+        self._spaces = module.h5s
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close the file, on all ranks; not where one failed, since the others may not come."""
+        if error is None:
+            self.close()
+
+    def close(self) -> None:
+        """Close the file; every rank must call this."""
+        self._file.close()
+
+    def read(
+        self, frames: range | NDArray[np.int64], atoms: Sequence[int] | NDArray[Any] | None = None
+    ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """Read positions, the same bits as `Trajectory.read` gives.
+
+        Parameters
+        ----------
+        frames
+            Frame numbers, in any order. Of no frame nothing is read, but where reading is
+            collective the rank takes part.
+        atoms
+            Atom indices, in any order; None for all.
+
+        Returns
+        -------
+        positions
+            `(n_frames, n_atoms, 3)`, float32, Å.
+        cells
+            `(n_frames, 6)`, float64, Å and degrees.
+
+        Raises
+        ------
+        FrameError, SelectionError
+            If a frame or an atom is out of range.
+        FormatError
+            If HDF5 cannot read it.
+        """
+        wanted = np.asarray(frames, np.int64)
+        if (wrong := wanted[(wanted < 0) | (wanted >= self.n_frames)]).size:
+            raise FrameError(
+                f"{self.path}: frame {wrong[0]} is out of range: the trajectory has"
+                f" {self.n_frames} frames, 0 to {self.n_frames - 1}"
+            )
+        rows, row_of = _in_order(wanted)
+        indices = np.arange(self.n_atoms) if atoms is None else np.asarray(atoms, np.int64)
+        if (wrong := indices[(indices < 0) | (indices >= self.n_atoms)]).size or not indices.size:
+            raise SelectionError(
+                f"{self.path}: atom {wrong[0] if wrong.size else 'none'} is out of range: the"
+                f" trajectory has {self.n_atoms} atoms, 0 to {self.n_atoms - 1}"
+            )
+        sorted_atoms, atom_of = _in_order(indices)
+        gap = _GAP_BYTES // (3 * self._dataset.dtype.itemsize)
+        spans = stretches(sorted_atoms, gap)
+        stored = self._stored(rows, spans)
+        # As the native reader does: rounded to single precision, then multiplied.
+        positions = stored.astype(np.float32, copy=False)
+        if self._factor != 1:
+            positions *= self._factor
+        read = np.concatenate([np.arange(begin, end) for begin, end in spans])
+        if len(read) != len(indices) or atom_of is not None:
+            places = np.searchsorted(read, indices)
+            positions = positions[:, places]
+        if row_of is not None:
+            positions = positions[row_of]
+        return np.ascontiguousarray(positions), self.cells[wanted]
+
+    def _stored(self, rows: NDArray[np.int64], spans: list[tuple[int, int]]) -> NDArray[Any]:
+        """Read atoms of rows as they are stored: HDF5 converts no numbers collectively."""
+        n_atoms = sum(end - begin for begin, end in spans)
+        stored = np.empty((len(rows), n_atoms, 3), self._dataset.dtype)
+        space = self._dataset.id.get_space()
+        memory = self._spaces.create_simple(stored.shape if stored.size else (1,))
+        if not stored.size:
+            memory.select_none()
+            space.select_none()
+        operation = self._spaces.SELECT_SET
+        for first, step, count in strides(rows):
+            for begin, end in spans:
+                space.select_hyperslab(
+                    (first, begin, 0),
+                    (count, 1, 1),
+                    (step, 1, 1),
+                    (1, end - begin, 3),
+                    op=operation,
+                )
+                operation = self._spaces.SELECT_OR
+        into = stored if stored.size else np.empty(1, stored.dtype)
+        try:
+            self._dataset.id.read(memory, space, into, self._dataset.id.get_type(), self._transfer)
+        except (OSError, RuntimeError) as error:
+            reason = " ".join(str(error).split())
+            raise FormatError(
+                f"{self.path}: HDF5 cannot read frames {rows[0] if len(rows) else 'none'} to"
+                f" {rows[-1] if len(rows) else 'none'} ({reason}): copy the file again"
+            ) from error
+        return stored
+
+
+def _look(path: Path, **options: Any) -> dict[str, Any]:
+    """Return what the ranks need to know of a file, after all checks of the native reader."""
+    # What is not there is not HDF5 either.
+    path.stat()
+    if not is_hdf5(path):
+        raise FormatError(f"{path}: is no HDF5 file: convert it to .h5md, or read it with open()")
+    found = describe(path, **options)
+    series = found["positions"]
+    if series is None:
+        raise FormatError(f"{path}: it holds no positions")
+    reader = _trajet.Reader(
+        [path],
+        continuous=False,
+        allow_truncated_tail=options["allow_truncated_tail"],
+        request_size=2**18,
+        sidecar=False,
+        rebuild_index=False,
+        cache=None,
+        threads=1,
+        progress=None,
+        described={path: found},
+    )
+    n = reader.n_frames
+    boxes, turned = found["boxes"], None
+    if boxes.shape[1] == 9:
+        boxes, turned = _trajet.cells_of_vectors(boxes)
+    storage = series["storage"]
+    return {
+        "n_atoms": reader.n_atoms,
+        "times": reader.times(),
+        "steps": reader.steps(),
+        "cells": np.full((n, 6), np.nan) if not len(boxes) else _of_frames(boxes, n),
+        "turned": None if turned is None else _of_frames(turned, n),
+        "chunk_frames": storage["shape"][0] if isinstance(storage, dict) else 1,
+        "remarks": tuple(reader.remarks),
+        "factor": series["factor"],
+        **{name: series[name] for name in ("dataset", "shape", "dtype")},
+    }
+
+
+def _of_frames(boxes: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """Return the boxes of `n` frames, where there may be one for all."""
+    return np.repeat(boxes, n, axis=0) if len(boxes) == 1 else boxes[:n]
+
+
+def _in_order(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+    """Return each number once, in order, and the place of each; no places where nothing changes."""
+    if (np.diff(numbers) > 0).all():
+        return numbers, None
+    return np.unique(numbers, return_inverse=True)
+
+
+def stretches(atoms: NDArray[np.int64], gap: int) -> list[tuple[int, int]]:
+    """Return what is read of a frame for ascending atoms: first and end of each stretch.
+
+    Parameters
+    ----------
+    atoms
+        Ascending, at least one.
+    gap
+        Most atoms between wanted ones that are read, too.
+    """
+    cuts = np.flatnonzero(np.diff(atoms) > gap + 1) + 1
+    borders = [0, *cuts.tolist(), len(atoms)]
+    return [(int(atoms[a]), int(atoms[b - 1]) + 1) for a, b in pairwise(borders)]
+
+
+def strides(rows: NDArray[np.int64]) -> list[tuple[int, int, int]]:
+    """Return ascending rows as (first, step, count): one where their distances are equal."""
+    if not len(rows):
+        return []
+    distances = np.diff(rows)
+    if not len(distances) or (distances == distances[0]).all():
+        return [(int(rows[0]), int(distances[0]) if len(distances) else 1, len(rows))]
+    return [(begin, 1, end - begin) for begin, end in stretches(rows, 0)]

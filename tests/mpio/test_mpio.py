@@ -1,0 +1,160 @@
+"""HDF5 on ranks of MPI, with an h5py that knows MPI: `make test-mpio`.
+
+Each test starts its own ranks: a rank that fails must not leave the tests waiting.
+"""
+
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+import trajet as tj
+from golden_files import Adk
+from made_files import random_vectors
+from made_hdf5 import (
+    LAYOUTS,
+    N_ATOMS,
+    N_FRAMES,
+    tables_of,
+    write_as_gromacs,
+    write_h5md,
+    write_with_mdanalysis,
+)
+from MDAnalysisTests import datafiles
+from started_ranks import MPIEXEC, run_on_ranks
+
+HERE = Path(__file__).parent
+POSITIONS = np.array([random_vectors(N_ATOMS, seed=k) for k in range(N_FRAMES)], np.float32)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory, adk: Adk) -> list[Path]:
+    """Every layout, kind of number, box and unit; of other programs, and of ours."""
+    folder = tmp_path_factory.mktemp("files")
+    made = [
+        write_h5md(folder / f"{name}.h5md", POSITIONS, layout=layout)
+        for name, layout in LAYOUTS.items()
+    ]
+    for k, kind in enumerate((">f4", "<f8", ">f8")):
+        layout = LAYOUTS["odd shuffled" if k else "contiguous"]
+        made.append(write_h5md(folder / f"{k}.h5md", POSITIONS.astype(kind), layout=layout))
+    edges = np.tile(np.eye(3) * 4, (N_FRAMES, 1, 1))
+    edges[:, 1, 0] = np.linspace(0, 1, N_FRAMES)
+    edges[2] = [[0, 4, 0], [5, 0, 0], [0, 0, 6]]
+    made.append(write_h5md(folder / "turned.h5md", POSITIONS, edges=edges))
+    made.append(write_h5md(folder / "fixed.h5md", POSITIONS, edges=np.eye(3), edges_of="edges"))
+    made.append(write_h5md(folder / "two.h5md", POSITIONS[:2], unit="pm"))
+    made.append(write_h5md(folder / "unitless.h5md", POSITIONS, unit=None))
+    grown = write_h5md(folder / "grown.h5md", POSITIONS, layout=LAYOUTS["growing"])
+    with h5py.File(grown, "r+") as file:
+        group = file["particles/trajectory/position"]
+        group["value"].resize(N_FRAMES + 9, axis=0)
+    made.append(grown)
+    made.append(write_as_gromacs(folder / "gromacs.h5md", POSITIONS))
+    mdtraj = folder / "mdtraj.h5"
+    with h5py.File(mdtraj, "w") as file:
+        file.attrs["conventions"] = "Pande"
+        file["coordinates"] = POSITIONS
+        file["coordinates"].attrs["units"] = "nanometers"
+        file["cell_lengths"] = np.full((N_FRAMES, 3), 4, np.float32)
+        file["cell_angles"] = np.full((N_FRAMES, 3), 80, np.float32)
+    made.append(mdtraj)
+    made.append(write_with_mdanalysis(folder / "mdanalysis.h5md"))
+    made.append(write_with_mdanalysis(folder / "gzip.h5md", compression="gzip"))
+    made.append(Path(datafiles.H5MD_xvf))
+    ours = tj.open(None, adk.xtc, sidecar=False)
+    for name, compression in (("plain.h5md", None), ("packed.h5md", 2)):
+        tj.convert(ours, folder / name, compression=compression)
+        made.append(folder / name)
+    return made
+
+
+@pytest.mark.parametrize("size", [1, 4])
+def test_ranks_read_what_one_process_reads(files: list[Path], size: int) -> None:
+    """Bit for bit, independently and collectively, also where some ranks have no frames."""
+    done = run_on_ranks(size, "-m", "mpi4py", HERE / "ranks_read.py", *files)
+    assert done.stdout == f"{len(files)} files on {size} ranks: equal\n"
+
+
+def test_what_cannot_be_read_is_refused_on_all_ranks(tmp_path: Path) -> None:
+    """Chunks that were never written, damage, and what is no trajectory; never zeros."""
+    holes = write_h5md(tmp_path / "holes.h5md", POSITIONS, layout=LAYOUTS["growing"])
+    with h5py.File(holes, "r+") as file:
+        group = file["particles/trajectory/position"]
+        n = N_FRAMES + 20
+        group["value"].resize(n, axis=0)
+        del group["step"], group["time"]
+        group["step"], group["time"] = np.arange(n), np.arange(n) * 1.0
+        group["time"].attrs["unit"] = "ps"
+    cut = tmp_path / "cut.h5md"
+    cut.write_bytes(holes.read_bytes()[:-3000])
+    text = tmp_path / "text.h5md"
+    text.write_text("no HDF5")
+    for path, kind in (
+        (holes, "TruncatedError"),
+        (cut, "TruncatedError"),
+        (text, "FormatError"),
+        (tmp_path / "none.h5md", "FileNotFoundError"),
+    ):
+        lines = run_on_ranks(4, HERE / "ranks_fail.py", "read", path).stdout.splitlines()
+        assert len(lines) == 4
+        assert len(set(lines)) == 1
+        assert lines[0].startswith(kind)
+        assert path.name in lines[0]
+
+
+@pytest.mark.parametrize("options", [(), ("--compression", "2"), ("--select", "name CA")])
+def test_ranks_write_what_one_process_writes(
+    adk: Adk, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    """Every value, attribute and chunk, by the command."""
+    alone, together = tmp_path / "alone.h5md", tmp_path / "together.h5md"
+    command = ("-m", "trajet", "convert", adk.xtc, "--topology", adk.psf, *options)
+    run_on_ranks(1, *command, alone)
+    said = run_on_ranks(4, *command, together, "--pool", "mpi").stdout
+    assert said.count("98 frames of") == 1
+    assert tables_of(together) == tables_of(alone)
+    assert sorted(p.name for p in tmp_path.iterdir()) == [alone.name, together.name]
+
+
+@pytest.mark.parametrize("how", ["allocate", "write"])
+def test_a_full_disk_ends_all_ranks(adk: Adk, tmp_path: Path, how: str) -> None:
+    """Whichever rank meets it, all raise it, and nothing is left."""
+    out = tmp_path / "out.h5md"
+    lines = run_on_ranks(4, HERE / "ranks_fail.py", how, adk.xtc, out).stdout.splitlines()
+    assert len(lines) == 4
+    assert len(set(lines)) == 1
+    assert lines[0].startswith("OutputError")
+    assert "File too large" in lines[0]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_rank_that_is_killed_ends_all(long_adk: Adk, tmp_path: Path) -> None:
+    """At random moments: no file has the name, and no rank goes on."""
+    out = tmp_path / "out.h5md"
+    code = (
+        "import os, sys, trajet as tj; from mpi4py import MPI\n"
+        "traj = tj.open(None, sys.argv[1], sidecar=False)\n"
+        "os.write(1, b'%d\\n' % os.getpid())\n"
+        "tj.convert(traj, sys.argv[2], frames=[0] * 20000, comm=MPI.COMM_WORLD)\n"
+    )
+    drawn = random.Random(4)
+    for _ in range(4):
+        job = subprocess.Popen(
+            [*MPIEXEC, "-n", "3", sys.executable, "-c", code, str(long_adk.xtc), str(out)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        assert job.stdout is not None
+        running = [int(job.stdout.readline()) for _ in range(3)]
+        time.sleep(drawn.uniform(0, 0.6))
+        os.kill(drawn.choice(running), 9)
+        assert job.wait(timeout=60) != 0
+        assert not out.exists()
+        assert not any(Path(f"/proc/{one}").exists() for one in running)

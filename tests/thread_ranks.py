@@ -1,0 +1,61 @@
+"""Ranks that are threads of this process: what they say to each other, without MPI."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+
+class ThreadRank:
+    """One rank of a communicator."""
+
+    def __init__(self, rank: int, size: int, barrier: threading.Barrier, board: list[Any]) -> None:
+        self.rank, self.size = rank, size
+        self._barrier, self._board = barrier, board
+
+    def allgather(self, sendobj: Any) -> list[Any]:
+        """Return what every rank gives, on all of them."""
+        self._board[self.rank] = sendobj
+        self._barrier.wait()
+        got = list(self._board)
+        self._barrier.wait()
+        return got
+
+    def gather(self, sendobj: Any, root: int = 0) -> list[Any] | None:
+        """Return what every rank gives, on rank `root`."""
+        got = self.allgather(sendobj)
+        return got if self.rank == root else None
+
+    def bcast(self, obj: Any, root: int = 0) -> Any:
+        """Return what rank `root` gives."""
+        return self.allgather(obj)[root]
+
+    def scatter(self, sendobj: Any, root: int = 0) -> Any:
+        """Return the own part of what rank `root` gives."""
+        return self.allgather(sendobj)[root][self.rank]
+
+    def Abort(self, errorcode: int = 0) -> None:
+        """Let nobody wait any longer."""
+        self._barrier.abort()
+
+
+def on_ranks(size: int, work: Callable[[ThreadRank], Any]) -> list[Any]:
+    """Call `work` on every rank; return what it returns, or the error that it raises.
+
+    A rank that waits for others which do not come gets a BrokenBarrierError, after a minute.
+    """
+    barrier = threading.Barrier(size, timeout=60)
+    board: list[Any] = [None] * size
+    results: list[Any] = [None] * size
+
+    def run(rank: int) -> None:
+        try:
+            results[rank] = work(ThreadRank(rank, size, barrier, board))
+        except BaseException as error:
+            results[rank] = error
+
+    threads = [threading.Thread(target=run, args=(rank,)) for rank in range(size)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
