@@ -72,6 +72,20 @@ def ways(folder: Path) -> None:
         save(folder, reports)
 
 
+def wide(folder: Path) -> None:
+    """Compute rows of half a megabyte, by the pool's own division."""
+    traj = tj.open(folder / "adk.psf", folder / "adk.xtc", pool=tj.MpiPool())
+    one, other = traj.select(range(245)), traj.select(range(245, 490))
+    reports = {}
+    for scheduling in ("static", "dynamic"):
+        pool = tj.MpiPool(scheduling=scheduling)
+        result = tj.distances(one, other, frames=slice(0, 300), pool=pool)
+        if result:
+            reports[scheduling] = [task["frames"] for task in result.report["tasks"]]
+    if reports:
+        save(folder, reports)
+
+
 def caught(folder: Path) -> None:
     """Errors before and in a run reach every rank, and all go on."""
     pool, said = tj.MpiPool(task_frames=8), []

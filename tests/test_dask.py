@@ -220,6 +220,16 @@ def test_static_blocks_stay_where_they_are(client: Client, long_adk: Adk) -> Non
     assert all(len(set(by_worker[k : k + 4])) == 1 for k in (0, 4, 8))
 
 
+def test_tasks_of_wide_rows_are_small(client: Client, long_adk: Adk) -> None:
+    """At most 64 MiB of rows, though a static worker has 72 MB to do."""
+    traj = tj.open(long_adk.psf, long_adk.xtc)
+    pairs = traj.select(range(245)), traj.select(range(245, 490))
+    pool = tj.DaskPool(client, scheduling="static")
+    result = tj.distances(*pairs, frames=slice(0, 450), pool=pool)
+    assert sum(task["frames"] for task in result.report["tasks"]) == 450
+    assert max(task["frames"] for task in result.report["tasks"]) <= 2**26 // (8 * 245 * 245)
+
+
 def test_report(client: Client, long_adk: Adk) -> None:
     """The scheduler's record has every task, and its time holds that inside of it."""
     traj = tj.open(long_adk.psf, long_adk.xtc)

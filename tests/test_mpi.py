@@ -140,6 +140,14 @@ def test_threads_small_tasks_and_files(folder: Path, long_adk: Adk) -> None:
             assert known == pytest.approx(worker["t_total"], rel=1e-6)
 
 
+def test_tasks_of_wide_rows_are_small(folder: Path) -> None:
+    """A static rank has 150 frames to do, and 64 MiB are 139; leaves stay whole."""
+    found = said(2, "wide", folder)
+    assert all(sum(frames) == 300 for frames in found.values())
+    assert max(found["static"]) < 150
+    assert max(found["dynamic"]) < 139
+
+
 def test_errors_reach_every_rank(folder: Path) -> None:
     """Those of rank 0 before the run, and of any rank in it; then all go on."""
     found = said(3, "caught", folder)
