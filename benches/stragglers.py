@@ -176,7 +176,11 @@ def as_ranks(folder: Path, cases: list[Case], rounds: int, delay: float) -> None
             puts = 1 if strategy != DEFAULT else 16
             with slow_puts(late, 0.4 * delay / puts):
                 row = timed(
-                    case, strategy, number, lambda: tj.rmsd(atoms, pool=pool), folder / "truth.npy"  # noqa: B023
+                    case,
+                    strategy,
+                    number,
+                    lambda: tj.rmsd(atoms, pool=pool),
+                    folder / "truth.npy",  # noqa: B023
                 )
             if row is not None:
                 rows.append(row)
@@ -307,7 +311,9 @@ def main() -> int:
             writer.writerows(asdict(row) for row in rows)
         head = f"{machine.cpu}, {machine.cores} cores, {stamp}, {this_commit()}; {before}."
         size = f"{98 * options.copies:,} frames, {options.delay:g} ms a request, seconds (t_total)"
-        write_section(PAGE, "stragglers", [f"{head} {size}, median of {options.rounds}.", "", *lines])
+        write_section(
+            PAGE, "stragglers", [f"{head} {size}, median of {options.rounds}.", "", *lines]
+        )
     return 1 if wrong else 0
 
 

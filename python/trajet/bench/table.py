@@ -114,7 +114,7 @@ def curves(found: Sequence[Point]) -> dict[str, list[Curve]]:
     """Return what to draw, by scaling; a curve's label are the words that not all have."""
     names = [name for name in CURVE if name != "scaling"]
     words = {p.curve: dict(zip(CURVE, p.curve, strict=True)) for p in found}
-    varied = [name for name in names if len({said[name] for said in words.values()}) > 1]
+    varied = [name for name in names if len({said[name] for said in words.values()} - {""}) > 1]
     drawn: dict[str, list[Curve]] = {}
     for curve, said in words.items():
         points = sorted((p for p in found if p.curve == curve), key=lambda p: p.workers)
@@ -129,7 +129,7 @@ def curves(found: Sequence[Point]) -> dict[str, list[Curve]]:
 
 
 def _word(name: str, value: object) -> str:
-    return f"{value}x" if name == "load" else str(value)
+    return {"load": f"{value}x", "gathering": f"{value} rows"}.get(name, str(value))
 
 
 def long(rows: Sequence[Mapping[str, Any]]) -> str:
