@@ -77,13 +77,16 @@ class Files:
         # As many times over as frames are wanted.
         again = -(-setup.frames // max(1, self._opened.n_frames))
         source = trajectory.open(None, *(list(self._given) * again))
-        whole = folder / f"run.{setup.format}"
-        conversion.convert(
-            source.select(self._chosen) if setup.access == MEMORY else source,
-            whole,
-            frames=slice(0, setup.frames),
-            allow_loss=True,
-        )
+        chosen = source.select(self._chosen) if setup.access == MEMORY else source
+        whole, frames = folder / f"run.{setup.format}", slice(0, setup.frames)
+        if setup.format == "h5md":
+            # Which allows no step back in time; DCD counts the frames instead.
+            counted = folder / "counted.dcd"
+            conversion.convert(chosen, counted, frames=frames, allow_loss=True)
+            conversion.convert(trajectory.open(None, counted), whole, allow_loss=True)
+            counted.unlink()
+        else:
+            conversion.convert(chosen, whole, frames=frames, allow_loss=True)
         if n_files == 1:
             return [whole]
         parts = folder / "parts"

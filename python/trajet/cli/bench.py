@@ -345,9 +345,17 @@ def _run(job: Job, mpiexec: str | None) -> list[Row]:
     rows = measured(job, mpiexec)
     total = table.Figure.of([row["t_total"] for row in rows])
     s = job.setup
-    task = s.task if s.load == 1 else f"{s.task} {s.load}x"
     crew = f"{s.workers} x {s.threads}"
-    words = (task, s.format, s.access, s.pool, s.gathering, crew, s.scaling, s.cache)
+    words = (
+        table.task_of(rows[0]),
+        s.format,
+        s.access,
+        s.pool,
+        s.gathering,
+        crew,
+        s.scaling,
+        s.cache,
+    )
     sd = "" if len(rows) == 1 else f" ± {total.sd:.2g}"
     click.echo(f"{' '.join(word for word in words if word)}: {total.mean:.4g}{sd} s")
     return rows
@@ -363,10 +371,10 @@ def _write(folder: Path, rows: list[Row]) -> None:
     found = table.points(rows)
     _save(folder / "table.csv", table.wide(found))
     frames = min(point.frames for point in found)
-    for scaling, curves in table.curves(found).items():
-        title = f"{scaling} scaling, {frames:,} frames on one worker"
+    for (task, scaling, cache), curves in table.curves(found).items():
+        title = f"{task}, {scaling} scaling, {cache} cache, {frames:,} frames on one worker"
         figure = plots.scaling(curves, title=title, weak=scaling == "weak")
-        _draw(folder / f"{scaling}.png", figure)
+        _draw(folder / f"{task.replace(' ', '-')}-{scaling}-{cache}.png", figure)
 
 
 def _save(path: Path, text: str) -> None:
