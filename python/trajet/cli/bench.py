@@ -119,7 +119,7 @@ def _repeats(count: int) -> Callable[..., Any]:
 def bench() -> None:
     """Measure how analyses scale on this machine, and its pools.
 
-    Made after Khoshlessan et al. 2017 and 2020 (doi:10.25080/shinma-7f4c6e7-00d, 10.1002/cpe.5789).
+    Made after Khoshlessan et al. 2017 and 2020 (doi:10.25080/shinma-7f4c6e7-00a, 10.1002/cpe.5789).
 
     \b
     Examples:
