@@ -19,7 +19,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -105,12 +105,10 @@ def names(report: tj.Report) -> str:
     return "; ".join(found)
 
 
-def timed(
-    case: Case, strategy: str, number: int, compute: Callable[[], Any], truth: Path
-) -> Row | None:
+def timed(case: Case, strategy: str, number: int, atoms: Any, pool: Any, truth: Path) -> Row | None:
     """Run once; only who has the result has a row."""
     begin = time.perf_counter()
-    result = compute()
+    result = tj.rmsd(atoms, pool=pool)
     wall = time.perf_counter() - begin
     if not result:
         return None
@@ -175,9 +173,7 @@ def as_ranks(folder: Path, cases: list[Case], rounds: int, delay: float) -> None
             # As slow for a rank's whole part by either: static puts once, dynamic up to 16 times.
             puts = 1 if strategy != DEFAULT else 16
             with slow_puts(late, 0.4 * delay / puts):
-                row = timed(
-                    case, strategy, number, lambda: tj.rmsd(atoms, pool=pool), folder / "truth.npy"  # noqa: B023
-                )
+                row = timed(case, strategy, number, atoms, pool, folder / "truth.npy")
             if row is not None:
                 rows.append(row)
                 print(row, flush=True)
@@ -201,9 +197,7 @@ def with_dask(folder: Path, cases: list[Case], rounds: int, delay: float) -> lis
             for number in range(rounds):
                 processes = list(client.run(os.getpid).values())
                 (folder / "rules").write_text(case.rules(processes, delay))
-                row = timed(
-                    case, DASK, number, lambda: tj.rmsd(atoms, pool=pool), folder / "truth.npy"
-                )
+                row = timed(case, DASK, number, atoms, pool, folder / "truth.npy")
                 assert row is not None
                 rows.append(row)
                 print(row, flush=True)
@@ -307,7 +301,9 @@ def main() -> int:
             writer.writerows(asdict(row) for row in rows)
         head = f"{machine.cpu}, {machine.cores} cores, {stamp}, {this_commit()}; {before}."
         size = f"{98 * options.copies:,} frames, {options.delay:g} ms a request, seconds (t_total)"
-        write_section(PAGE, "stragglers", [f"{head} {size}, median of {options.rounds}.", "", *lines])
+        write_section(
+            PAGE, "stragglers", [f"{head} {size}, median of {options.rounds}.", "", *lines]
+        )
     return 1 if wrong else 0
 
 

@@ -267,3 +267,25 @@ def test_sentences_follow_from_numbers(
         assert all(entry["seconds"] > limits[rule] for rule in entry["rules"])
         assert entry["lost"] > 0
         assert f"{report['workers'][entry['worker']]['host']}" == entry["host"]
+
+
+def test_few_frames_do_not_hide_the_stage() -> None:
+    """A rank whose task was done elsewhere lost its time where it was, not in its one frame."""
+    ranks = [worker(k, rank=k, **EVEN) for k in range(8)]
+    ranks[3] = worker(3, rank=3, frames=1, t_open=5.0, t_read=0.1)
+    assert named(made_reports.report(ranks)) == [(3, "opening")]
+
+
+def test_what_a_worker_opens_first_is_no_slow_task() -> None:
+    """All begin with opening; a later task that opens a slow file is named."""
+    ranks = [worker(k, rank=k, frames=400, t_open=1.0, t_comp=0.4) for k in range(4)]
+    tasks = []
+    for k in range(4):
+        tasks.append(task(4 * k, k, 0.0, 1.1, t_open=1.0, t_comp=0.1))
+        for n in range(1, 4):
+            begin = 1.0 + 0.1 * n
+            tasks.append(task(4 * k + n, k, begin, begin + 0.1, t_open=0.0, t_comp=0.1))
+    assert made_reports.report(ranks, tasks)["stragglers"] == []
+    tasks[7] = task(7, 1, 1.3, 3.4, t_open=2.0, t_comp=0.1)
+    (entry,) = made_reports.report(ranks, tasks)["stragglers"]
+    assert (entry["task"], entry["stage"]) == (7, "opening")

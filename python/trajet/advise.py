@@ -124,7 +124,9 @@ def _slow_workers(
                 "median": verdict.median,
                 "fastest": verdict.fastest,
             }
-    _name_stages(found, spent)
+    # Few frames tell little of what it would have spent on many: what it lost is what it did spend.
+    parts = [count / mean for count in frames]
+    _name_stages(found, spent, parts)
     return found
 
 
@@ -134,17 +136,23 @@ def _slow_tasks(
     """Return the tasks that were slow where others of the same worker were not."""
     hosts = {worker["worker"]: worker["host"] for worker in workers}
     found: dict[int, dict[str, Any]] = {}
-    spent = []
-    for task in tasks:
+    first: dict[Any, int] = {}
+    for k in sorted(range(len(tasks)), key=lambda k: float(tasks[k]["t_begin"])):
+        first.setdefault(_lane(tasks[k]), k)
+    spans, spent = [], []
+    for k, task in enumerate(tasks):
         known = {word: _seconds(task, names) for word, names in STAGES_OF.items()}
         rest = task["t_end"] - task["t_begin"] - sum(known.values())
-        spent.append({**known, "overhead": max(0.0, rest)})
+        # What a worker opens first is its own: workers are compared in that.
+        own = known["opening"] if first[_lane(task)] == k else 0.0
+        spans.append(task["t_end"] - task["t_begin"] - own)
+        spent.append({**known, "opening": known["opening"] - own, "overhead": max(0.0, rest)})
     for number in {task["pass"] for task in tasks}:
         here = [k for k, task in enumerate(tasks) if task["pass"] == number]
         usual = median(tasks[k]["frames"] for k in here)
         # A task of more frames may take longer; one of fewer should not.
         seconds = {
-            k: (tasks[k]["t_end"] - tasks[k]["t_begin"]) * min(1.0, usual / tasks[k]["frames"])
+            k: spans[k] * min(1.0, usual / tasks[k]["frames"])
             for k in here
             if tasks[k]["frames"] > 0
         }
@@ -167,7 +175,7 @@ def _slow_tasks(
                     "median": verdict.median,
                     "fastest": verdict.fastest,
                 }
-    _name_stages(found, spent)
+    _name_stages(found, spent, [1.0] * len(spent))
     return list(found.values())
 
 
@@ -194,15 +202,23 @@ class Verdict:
         return ["median"] * over_median + ["fastest"] * over_fastest
 
 
-def _name_stages(found: Mapping[int, dict[str, Any]], spent: Sequence[Mapping[str, float]]) -> None:
-    """Add the stage in which each that was found lost most, and how much it lost there."""
+def _name_stages(
+    found: Mapping[int, dict[str, Any]],
+    spent: Sequence[Mapping[str, float]],
+    parts: Sequence[float],
+) -> None:
+    """Add the stage in which each that was found lost most, and how much it lost there.
+
+    `parts`: which part of the seconds of stages that grow with the frames each did spend.
+    """
     usual: dict[str, float] = {}
     if found:
         others = [stages for k, stages in enumerate(spent) if k not in found] or spent
         usual = {word: median(stages[word] for stages in others) for word in spent[0]}
     for k, entry in found.items():
         lost = {word: spent[k][word] - usual[word] for word in usual}
-        entry["stage"] = max(lost, key=lambda word: lost[word])
+        truly = {word: lost[word] * (parts[k] if word in _PER_FRAME else 1.0) for word in lost}
+        entry["stage"] = max(truly, key=lambda word: truly[word])
         entry["lost"] = lost[entry["stage"]]
 
 

@@ -296,15 +296,15 @@ def scaling(curves: Sequence[Curve], *, title: str, weak: bool) -> "Figure":
 
 
 def throughput(
-    curves: Mapping[str, Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]]], *, title: str
+    curves: Mapping[str, Mapping[str, Sequence[NDArray[np.float64]]]], *, title: str
 ) -> "Figure":
     """Draw tasks a second against time.
 
     Parameters
     ----------
     curves
-        By label, of each repeat: times since its begin (s) and rates. The line is the mean over the
-        repeats, the band one standard deviation on both sides.
+        By pool and crew, of each repeat `(n, 2)`: times since its begin (s) and rates. The line is
+        the mean over the repeats, the band one standard deviation on both sides.
     title
         What the figure says.
     """
@@ -312,14 +312,16 @@ def throughput(
 
     figure = Figure(figsize=(8.0, 5.0), layout="constrained", dpi=150)
     axes = figure.subplots()
-    for k, (label, repeats) in enumerate(curves.items()):
-        times = np.mean([times for times, _ in repeats], axis=0)
-        rates = np.array([rates for _, rates in repeats])
-        mean, sd = rates.mean(axis=0), rates.std(axis=0, ddof=min(1, len(rates) - 1))
-        colour, style = COLOURS[k // 2 % len(COLOURS)], ("-", "--")[k % 2]
-        axes.plot(times, mean, color=colour, linestyle=style, linewidth=1.5, label=label)
-        low = np.maximum(mean - sd, mean / 10)
-        axes.fill_between(times, low, mean + sd, color=colour, alpha=0.2, linewidth=0)
+    for k, (pool, crews) in enumerate(curves.items()):
+        colour = COLOURS[k % len(COLOURS)]
+        for (crew, repeats), style in zip(crews.items(), ("-", "--"), strict=False):
+            times = np.mean(repeats, axis=0)[:, 0]
+            rates = np.array(repeats)[:, :, 1]
+            mean, sd = rates.mean(axis=0), rates.std(axis=0, ddof=min(1, len(rates) - 1))
+            label = f"{pool}, {crew}"
+            axes.plot(times, mean, color=colour, linestyle=style, linewidth=1.5, label=label)
+            low = np.maximum(mean - sd, mean / 10)
+            axes.fill_between(times, low, mean + sd, color=colour, alpha=0.15, linewidth=0)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel("time since the begin of the run (s)")

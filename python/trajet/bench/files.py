@@ -3,11 +3,15 @@
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from trajet import conversion, trajectory
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import conversion, mdanalysis, trajectory
 from trajet.bench.setups import MEMORY, Setup
 from trajet.pools.shared import folder_in, in_memory
 
@@ -50,23 +54,44 @@ class Files:
             self._made[key] = self._make(setup, folder, n_files)
         return self._made[key]
 
+    def atoms_of(self, setup: Setup) -> NDArray[np.int64]:
+        """Return the atoms of a task: of the RMSD, or four of each angle."""
+        if setup.access == MEMORY:
+            return np.arange(len(self._chosen))
+        if setup.task == "dihedrals":
+            _, fours = mdanalysis.backbone_dihedrals(
+                self._opened.select("protein").atoms, "protein"
+            )
+            return fours
+        return self._chosen
+
+    @cached_property
+    def _opened(self) -> trajectory.Trajectory:
+        return trajectory.open(self._topology, *self._given)
+
+    @cached_property
+    def _chosen(self) -> NDArray[np.int64]:
+        return self._opened.select(self._select).indices
+
     def _make(self, setup: Setup, folder: Path, n_files: int) -> list[Path]:
-        n_given = trajectory.open(None, *self._given).n_frames
         # As many times over as frames are wanted.
-        again = -(-setup.frames // max(1, n_given))
-        source = trajectory.open(self._topology, *(list(self._given) * again))
-        whole = folder / f"run.{setup.format}"
-        conversion.convert(
-            source.select(self._select) if setup.access == MEMORY else source,
-            whole,
-            frames=slice(0, setup.frames),
-            allow_loss=True,
-        )
+        again = -(-setup.frames // max(1, self._opened.n_frames))
+        source = trajectory.open(None, *(list(self._given) * again))
+        chosen = source.select(self._chosen) if setup.access == MEMORY else source
+        whole, frames = folder / f"run.{setup.format}", slice(0, setup.frames)
+        if setup.format == "h5md":
+            # Which allows no step back in time; DCD counts the frames instead.
+            counted = folder / "counted.dcd"
+            conversion.convert(chosen, counted, frames=frames, allow_loss=True)
+            conversion.convert(trajectory.open(None, counted), whole, allow_loss=True)
+            counted.unlink()
+        else:
+            conversion.convert(chosen, whole, frames=frames, allow_loss=True)
         if n_files == 1:
             return [whole]
         parts = folder / "parts"
         made = conversion.split(
-            trajectory.open(self._topology, whole), parts, segments=n_files, allow_loss=True
+            trajectory.open(None, whole), parts, segments=n_files, allow_loss=True
         )
         whole.unlink()
         return [part.path for part in made]

@@ -17,12 +17,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from trajet import mdanalysis, trajectory
+from trajet import trajectory
 from trajet._trajet import WorkerError
 from trajet.analysis import apply, dihedrals, rmsd
 from trajet.bench import empty
 from trajet.bench.files import drop
-from trajet.bench.setups import EMPTY, MEMORY, Setup
+from trajet.bench.setups import EMPTY, Setup
 from trajet.pools.dask import DaskPool, dask_client
 from trajet.pools.local import LocalPool
 from trajet.pools.mpi import MpiPool
@@ -46,16 +46,15 @@ class Job:
     ----------
     setup
         What is measured.
-    topology, files, select
-        What is read.
+    files, atoms
+        What is read; selections are made before, once for all.
     repeats
         Runs that count; one before them does not.
     """
 
     setup: Setup
-    topology: str | None
     files: Sequence[str]
-    select: str
+    atoms: list[Any]
     repeats: int
 
     def to_json(self) -> str:
@@ -102,14 +101,14 @@ def rows_of(job: Job) -> list[Row]:
     with _pool(job.setup) as pool:
         if isinstance(pool, MpiPool) and pool.serve():
             return []
-        compute = _TASKS[job.setup.task](job)
+        compute = _TASKS[job.setup.task]
         rows = []
         for repeat in range(-1, job.repeats):
             if job.setup.cache == "cold":
                 drop([Path(path) for path in job.files])
-            opened = trajectory.open(job.topology, *job.files)
+            opened = trajectory.open(None, *job.files)
             begin = time.perf_counter()
-            report = compute(opened, pool)
+            report = compute(job, opened, pool)
             wall = time.perf_counter() - begin
             if repeat >= 0:
                 rows.append(
@@ -139,58 +138,28 @@ def _pool(setup: Setup) -> Iterator[Pool]:
         yield MpiPool(threads=setup.threads, gathering=way, task_frames=task_frames)
 
 
-# Takes an open trajectory and a pool, and returns the report.
-Compute = Callable[[Trajectory, Pool], Report]
-
-
-def _rmsd(job: Job) -> Compute:
+def _rmsd(job: Job, opened: Trajectory, pool: Pool) -> Report:
     """Load 100 is the RMSD of the atoms and, after that superposition, of 99 such groups."""
-    atoms = _atoms(job)
-
-    def compute(opened: Trajectory, pool: Pool) -> Report:
-        chosen = opened.select(atoms)
-        frames = slice(0, job.setup.frames)
-        groups = [chosen] * (job.setup.load - 1)
-        return rmsd(chosen, groups=groups, frames=frames, pool=pool).report
-
-    return compute
+    atoms, frames = opened.select(job.atoms), slice(0, job.setup.frames)
+    groups = [atoms] * (job.setup.load - 1)
+    return rmsd(atoms, groups=groups, frames=frames, pool=pool).report
 
 
-def _dihedrals(job: Job) -> Compute:
-    opened = trajectory.open(job.topology, *job.files)
-    chosen = opened.select("protein")
-    _, fours = mdanalysis.backbone_dihedrals(chosen.atoms, "protein")
-
-    def compute(opened: Trajectory, pool: Pool) -> Report:
-        frames = slice(0, job.setup.frames)
-        return dihedrals(opened, fours, features=True, frames=frames, pool=pool).report
-
-    return compute
+def _dihedrals(job: Job, opened: Trajectory, pool: Pool) -> Report:
+    frames = slice(0, job.setup.frames)
+    return dihedrals(opened, job.atoms, features=True, frames=frames, pool=pool).report
 
 
-def _empty(job: Job) -> Compute:
-    frames = empty.frames_of(job.setup.frames)
-
-    def compute(opened: Trajectory, pool: Pool) -> Report:
-        everything = opened.select(range(opened.n_atoms))
-        return apply(empty.nothing, everything, frames=frames, pool=pool).report
-
-    return compute
+def _empty(job: Job, opened: Trajectory, pool: Pool) -> Report:
+    everything, frames = opened.select(range(opened.n_atoms)), empty.frames_of(job.setup.frames)
+    return apply(empty.nothing, everything, frames=frames, pool=pool).report
 
 
-_TASKS: dict[str, Callable[[Job], Compute]] = {
+_TASKS: dict[str, Callable[[Job, Trajectory, Pool], Report]] = {
     "rmsd": _rmsd,
     "dihedrals": _dihedrals,
     EMPTY: _empty,
 }
-
-
-def _atoms(job: Job) -> Any:
-    """Return the indices of the chosen atoms, so that selecting them is no part of a run."""
-    opened = trajectory.open(job.topology, *job.files)
-    if job.setup.access == MEMORY:
-        return range(opened.n_atoms)
-    return opened.select(job.select).indices
 
 
 def _figures(task: str, report: Report, wall: float) -> Row:

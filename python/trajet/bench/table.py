@@ -110,26 +110,40 @@ def wide(found: Sequence[Point]) -> str:
     return as_csv(lines)
 
 
-def curves(found: Sequence[Point]) -> dict[str, list[Curve]]:
-    """Return what to draw, by scaling; a curve's label are the words that not all have."""
-    names = [name for name in CURVE if name != "scaling"]
-    words = {p.curve: dict(zip(CURVE, p.curve, strict=True)) for p in found}
-    varied = [name for name in names if len({said[name] for said in words.values()}) > 1]
-    drawn: dict[str, list[Curve]] = {}
-    for curve, said in words.items():
-        points = sorted((p for p in found if p.curve == curve), key=lambda p: p.workers)
+def curves(found: Sequence[Point]) -> dict[tuple[str, str, str], list[Curve]]:
+    """Return what to draw: a figure for each task, scaling and cache, a line for each of the rest.
+
+    A line's label are the words that not all of the figure have.
+    """
+    figures: dict[tuple[str, str, str], dict[tuple[Any, ...], list[Point]]] = {}
+    for point in sorted(found, key=lambda point: point.workers):
+        said = dict(zip(CURVE, point.curve, strict=True))
+        key = task_of(said), said["scaling"], said["cache"]
+        figures.setdefault(key, {}).setdefault(point.curve, []).append(point)
+    return {key: _lines(list(lines.values())) for key, lines in figures.items()}
+
+
+def _lines(lines: Sequence[Sequence[Point]]) -> list[Curve]:
+    words = [dict(zip(CURVE, line[0].curve, strict=True)) for line in lines]
+    varied = [name for name in CURVE if len({said[name] for said in words} - {""}) > 1]
+    drawn: list[Curve] = []
+    for said, line in zip(words, lines, strict=True):
         figures = {
-            name: ([p.figures[name].mean for p in points], [p.figures[name].sd for p in points])
-            for name in points[0].figures
+            name: ([p.figures[name].mean for p in line], [p.figures[name].sd for p in line])
+            for name in line[0].figures
         }
         label = ", ".join(_word(name, said[name]) for name in varied if said[name])
-        workers = [p.workers for p in points]
-        drawn.setdefault(said["scaling"], []).append((label or said["pool"], workers, figures))
+        drawn.append((label or said["pool"], [p.workers for p in line], figures))
     return drawn
 
 
 def _word(name: str, value: object) -> str:
-    return f"{value}x" if name == "load" else str(value)
+    return f"{value} rows" if name == "gathering" else str(value)
+
+
+def task_of(said: Mapping[str, Any]) -> str:
+    """Return the name of a task with its load."""
+    return said["task"] if said["load"] == 1 else f"{said['task']} {said['load']}x"
 
 
 def long(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -119,7 +119,7 @@ def _repeats(count: int) -> Callable[..., Any]:
 def bench() -> None:
     """Measure how analyses scale on this machine, and its pools.
 
-    Made after Khoshlessan et al. 2017 and 2020 (doi:10.25080/shinma-7f4c6e7-00d, 10.1002/cpe.5789).
+    Made after Khoshlessan et al. 2017 and 2020 (doi:10.25080/shinma-7f4c6e7-00a, 10.1002/cpe.5789).
 
     \b
     Examples:
@@ -204,7 +204,7 @@ def scaling(
     )
     folder.mkdir(parents=True, exist_ok=True)
     with Files(topology, trajectories, select, files, scratch or folder) as made:
-        rows = _measure(axes.setups(), made, topology, select, repeats, mpiexec)
+        rows = _measure(axes.setups(), made, repeats, mpiexec)
     _write(folder, rows)
 
 
@@ -249,7 +249,7 @@ def load(
     both = [*from_file.setups(), *from_memory.setups()]
     folder.mkdir(parents=True, exist_ok=True)
     with Files(topology, trajectories, select, 1, scratch or folder) as made:
-        rows = _measure(both, made, topology, select, repeats, mpiexec)
+        rows = _measure(both, made, repeats, mpiexec)
     _write(folder, rows)
 
 
@@ -314,16 +314,15 @@ def scheduler(
         empty.write(file)
         rows = []
         for setup in chosen:
-            rows += _run(Job(setup, None, [str(file)], "", repeats), mpiexec)
+            rows += _run(Job(setup, [str(file)], [], repeats), mpiexec)
     _save(folder / "runs.csv", table.long(rows))
     names = ("pool", "workers", "threads", "repeat", "time", "tasks_per_second")
     lines = [[*(row[name] for name in names[:4]), *point] for row in rows for point in row["rates"]]
     _save(folder / "rates.csv", table.as_csv([names, *lines]))
-    curves: dict[str, list[tuple[NDArray[np.float64], NDArray[np.float64]]]] = {}
+    curves: dict[str, dict[str, list[NDArray[np.float64]]]] = {}
     for row in rows:
-        times, rates = np.array(row["rates"]).T
-        label = f"{row['pool']}, {row['workers']} x {row['threads']} threads"
-        curves.setdefault(label, []).append((times, rates))
+        crew = f"{row['workers']} × {_threads(row['threads'])}"
+        curves.setdefault(row["pool"], {}).setdefault(crew, []).append(np.array(row["rates"]))
     title = f"{tasks:,} empty tasks: mean of {repeats}, one standard deviation on both sides"
     _draw(folder / "throughput.png", plots.throughput(curves, title=title))
 
@@ -331,15 +330,13 @@ def scheduler(
 def _measure(
     chosen: Iterable[Setup],
     made: Files,
-    topology: str,
-    select: str,
     repeats: int,
     mpiexec: str | None,
 ) -> list[Row]:
     rows: list[Row] = []
     for setup in chosen:
         files = [str(path) for path in made.of(setup)]
-        rows += _run(Job(setup, topology, files, select, repeats), mpiexec)
+        rows += _run(Job(setup, files, made.atoms_of(setup).tolist(), repeats), mpiexec)
     return rows
 
 
@@ -348,12 +345,24 @@ def _run(job: Job, mpiexec: str | None) -> list[Row]:
     rows = measured(job, mpiexec)
     total = table.Figure.of([row["t_total"] for row in rows])
     s = job.setup
-    task = s.task if s.load == 1 else f"{s.task} {s.load}x"
     crew = f"{s.workers} x {s.threads}"
-    words = (task, s.format, s.access, s.pool, s.gathering, crew, s.scaling, s.cache)
+    words = (
+        table.task_of(rows[0]),
+        s.format,
+        s.access,
+        s.pool,
+        s.gathering,
+        crew,
+        s.scaling,
+        s.cache,
+    )
     sd = "" if len(rows) == 1 else f" ± {total.sd:.2g}"
     click.echo(f"{' '.join(word for word in words if word)}: {total.mean:.4g}{sd} s")
     return rows
+
+
+def _threads(count: int) -> str:
+    return "1 thread" if count == 1 else f"{count} threads"
 
 
 def _write(folder: Path, rows: list[Row]) -> None:
@@ -362,10 +371,10 @@ def _write(folder: Path, rows: list[Row]) -> None:
     found = table.points(rows)
     _save(folder / "table.csv", table.wide(found))
     frames = min(point.frames for point in found)
-    for scaling, curves in table.curves(found).items():
-        title = f"{scaling} scaling, {frames:,} frames on one worker"
+    for (task, scaling, cache), curves in table.curves(found).items():
+        title = f"{task}, {scaling} scaling, {cache} cache, {frames:,} frames on one worker"
         figure = plots.scaling(curves, title=title, weak=scaling == "weak")
-        _draw(folder / f"{scaling}.png", figure)
+        _draw(folder / f"{task.replace(' ', '-')}-{scaling}-{cache}.png", figure)
 
 
 def _save(path: Path, text: str) -> None:
