@@ -219,9 +219,18 @@ def mounted(folder: Path) -> Iterator[None]:
                 time.sleep(0.05)
             yield
         finally:
-            undo = ["fusermount3", "-u"] if shutil.which("fusermount3") else ["umount"]
+            # Lazily: this process has the trajectory open.
+            undo = ["fusermount3", "-uz"] if shutil.which("fusermount3") else ["umount", "-l"]
             subprocess.run([*undo, folder / "mnt"], check=False)
             store.terminate()
+
+
+def in_short(named: str) -> str:
+    """Return the ranks that are named, and how many tasks of others."""
+    entries = named.split("; ") if named else []
+    words = sorted(entry for entry in entries if "task" not in entry)
+    n_tasks = len(entries) - len(words)
+    return ", ".join([*words, *[f"{n_tasks} tasks"] * (n_tasks > 0)]) or "nobody"
 
 
 def as_table(rows: list[Row]) -> list[str]:
@@ -239,8 +248,23 @@ def as_table(rows: list[Row]) -> list[str]:
             cells.append("" if times[strategy] is None else f"{times[strategy]:.2f}")
         ratio = times[DEFAULT] / times[STATIC]
         named = [row.named for row in rows if (row.case, row.strategy) == (name, DEFAULT)]
-        lines.append(f"| {name} | {' | '.join(cells)} | {ratio:.2f} | {named[0] or 'nobody'} |")
+        lines.append(f"| {name} | {' | '.join(cells)} | {ratio:.2f} | {in_short(named[0])} |")
     return lines
+
+
+def record(rows: list[Row], lines: list[str], options: argparse.Namespace, load: str) -> None:
+    """Write every run, and the table of the page."""
+    machine, stamp = this_machine(), datetime.now(UTC).strftime("%Y-%m-%d")
+    path = options.record / machine.slug / f"{stamp}-stragglers.csv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, list(asdict(rows[0])), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(asdict(row) for row in rows)
+    head = f"{machine.cpu}, {machine.cores} cores, {stamp}, {this_commit()}; {load}."
+    size = f"{98 * options.copies:,} frames, {options.delay:g} ms a request, seconds (t_total)"
+    head = f"{head} {size}, median of {options.rounds} rounds; a request a frame: one round."
+    write_section(PAGE, "stragglers", [head, "", *lines])
 
 
 def parse() -> argparse.Namespace:
@@ -268,7 +292,7 @@ def main() -> int:
         return 0
     if not STORE.exists():
         raise SystemExit(f"build {STORE.name} first: see the top of this file")
-    machine, before = this_machine(), describe_load()
+    before = describe_load()
     print(before)
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -292,18 +316,7 @@ def main() -> int:
     for row in wrong:
         print(f"other bits than one thread: {row}")
     if not (options.no_record or wrong):
-        stamp = datetime.now(UTC).strftime("%Y-%m-%d")
-        path = options.record / machine.slug / f"{stamp}-stragglers.csv"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("w", newline="") as stream:
-            writer = csv.DictWriter(stream, list(asdict(rows[0])), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(asdict(row) for row in rows)
-        head = f"{machine.cpu}, {machine.cores} cores, {stamp}, {this_commit()}; {before}."
-        size = f"{98 * options.copies:,} frames, {options.delay:g} ms a request, seconds (t_total)"
-        write_section(
-            PAGE, "stragglers", [f"{head} {size}, median of {options.rounds}.", "", *lines]
-        )
+        record(rows, lines, options, before)
     return 1 if wrong else 0
 
 
