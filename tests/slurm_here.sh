@@ -3,7 +3,7 @@
 #     tests/slurm_here.sh COMMAND...
 # Needs root (a container will do) and Debian's packages: apt-get install slurm-wlm
 set -euo pipefail
-place=$(mktemp -d /tmp/trajet-slurm-XXXXXX)
+place=$(mktemp -d -t trajet-slurm-XXXXXX)
 chmod 755 "$place"
 cleanup() {
     code=$?

@@ -112,14 +112,27 @@ def test_errors_of_the_function_are_raised_here(calpha: tj.Selection, pool: tj.P
 def test_what_a_function_may_not_return(calpha: tj.Selection) -> None:
     """Numbers of another count, of another kind, or not by frames."""
     x = calpha.read(frames=[97]).positions[0, 0, 0]
-    with pytest.raises(ValueError, match="returned 2 numbers where it returned 1"):
+
+    def by_i(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return (a + b) * 1j
+
+    with pytest.raises(ValueError, match=r"shape \[2\] where \[1\] was expected"):
         tj.apply(lambda p: [1.0, 2.0] if p[0, 0] == x else [1.0], calpha)
     with pytest.raises(TypeError, match="complex"):
         tj.apply(lambda p: 1j, calpha)
+    with pytest.raises(TypeError, match="complex"):
+        tj.apply(end_to_end, calpha, reducer=by_i)
+    with pytest.raises(TypeError, match="complex"):
+        tj.apply(lambda p: np.array([1j]) if p[0, 0] == x else np.array([1.0]), calpha)
     with pytest.raises(ValueError, match="first axis must be frames"):
         tj.apply(lambda p: p.mean(axis=0), calpha, by="block")
-    with pytest.raises(ValueError, match="first axis must be frames"):
+    with pytest.raises(ValueError, match=r"shape \[1, 2\] where \[4, 2\] was expected"):
         tj.apply(lambda p: np.zeros((1, 2)), calpha, by="block")
+    # As many numbers, but in another order.
+    with pytest.raises(ValueError, match=r"shape \[3, 2\] where \[2, 3\] was expected"):
+        tj.apply(lambda p: p[:2].T if p[0, 0] == x else p[:2], calpha)
+    with pytest.raises(ValueError, match=r"shape \[\] where \[2, 3\] was expected"):
+        tj.apply(lambda p: p[:2], calpha, reducer=lambda a, b: 1.0)
     with pytest.raises(ValueError, match="no frame is chosen"):
         tj.apply(end_to_end, calpha, frames=[])
     with pytest.raises(ValueError, match="'frame' or 'block'"):

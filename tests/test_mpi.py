@@ -16,7 +16,7 @@ import pool_laws
 import pytest
 import trajet as tj
 from golden_files import Adk
-from trajet.pools.work import STAGES
+from trajet.pools.work import PARTS
 
 TESTS = Path(__file__).parent
 # Another MPI than the one of pip, say: TRAJET_MPIEXEC="mpiexec --oversubscribe".
@@ -136,7 +136,7 @@ def test_threads_small_tasks_and_files(folder: Path, long_adk: Adk) -> None:
     for name, report in reports.items():
         assert len(report["workers"]) == 3 * (2 if name == "threads" else 1)
         for worker in report["workers"]:
-            known = sum(worker[stage] for stage in STAGES)
+            known = sum(worker[stage] for stage in PARTS)
             assert known == pytest.approx(worker["t_total"], rel=1e-6)
 
 

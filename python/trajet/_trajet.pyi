@@ -120,7 +120,7 @@ def apply_plan(
     *,
     by_frame: bool,
     cells: bool,
-    width: int,
+    shape: tuple[int, ...],
 ) -> Plan: ...
 def pack_chunks(
     vectors: NDArray[np.float32], chunk: tuple[int, int], *, level: int, threads: int

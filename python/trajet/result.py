@@ -36,7 +36,7 @@ STAGES = (
     "t_overhead",
     "t_total",
 )
-_COUNTS = (
+COUNTS = (
     "requests",
     "opens",
     "bytes_read",
@@ -177,7 +177,7 @@ def make_report(reader: Reader, run: Mapping[str, Any], analysis: Mapping[str, A
     stages["t_open"] += opening["t_open"]
     stages["t_index"] += opening["t_index"]
     stages["t_total"] = run["t_total"]
-    counts = {name: sum(worker[name] for worker in workers) for name in _COUNTS}
+    counts = {name: sum(worker[name] for worker in workers) for name in COUNTS}
     counts["opens"] += opening["opens"]
     versions = {"trajet": __version__, "python": platform.python_version(), "numpy": np.__version__}
     if (version := mdanalysis.version()) is not None:

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use trajet_engine::{Analysis, Pass, Refusal, State};
@@ -21,8 +21,8 @@ pub(crate) struct Apply {
     by_frame: bool,
     /// Whether it takes the unit cells too.
     cells: bool,
-    /// Numbers that it returns of a frame, or where there is a reducer, of anything.
-    width: usize,
+    /// Of what it returns of a frame, or where there is a reducer, of anything.
+    shape: Vec<usize>,
     raised: Raised,
 }
 
@@ -76,22 +76,18 @@ impl Apply {
         };
         let given = if self.cells { &arguments[..] } else { &arguments[..1] };
         let returned = self.function.bind(py).call1(PyTuple::new(py, given)?)?;
-        if self.by_frame || self.reducer.is_some() {
-            return flat(py, &returned, self.width);
-        }
-        let shape = py.import("numpy")?.call_method1("shape", (&returned,))?;
-        if shape.is_empty()? || shape.get_item(0)?.extract::<usize>()? != frames.len() {
-            return Err(PyValueError::new_err(format!(
-                "the function returned an array of shape {shape} of a block of {} frames: the first \
-                 axis must be frames",
-                frames.len()
-            )));
-        }
-        flat(py, &returned, self.width * frames.len())
+        let whole = [&[frames.len()], &self.shape[..]].concat();
+        let a_frame = self.by_frame || self.reducer.is_some();
+        flat(py, &returned, if a_frame { &self.shape } else { &whole })
+    }
+
+    /// Numbers in what the function returns of a frame.
+    fn width(&self) -> usize {
+        self.shape.iter().product()
     }
 
     fn row_len(&self) -> usize {
-        if self.reducer.is_some() { 0 } else { self.width }
+        if self.reducer.is_some() { 0 } else { self.width() }
     }
 }
 
@@ -101,26 +97,35 @@ impl Clone for Apply {
             atoms: self.atoms.clone(),
             function: self.function.clone_ref(py),
             reducer: self.reducer.as_ref().map(|reducer| reducer.clone_ref(py)),
+            by_frame: self.by_frame,
+            cells: self.cells,
+            shape: self.shape.clone(),
             raised: self.raised.clone(),
-            ..*self
         })
     }
 }
 
-/// An array, or a number, as so many numbers in a row.
-fn flat(py: Python<'_>, value: &Bound<'_, PyAny>, expected: usize) -> PyResult<State> {
+/// An array of this shape, or a number, as numbers in a row.
+fn flat(py: Python<'_>, value: &Bound<'_, PyAny>, expected: &[usize]) -> PyResult<State> {
     let numpy = py.import("numpy")?;
-    let array = numpy.call_method1("ascontiguousarray", (value, numpy.getattr("float64")?))?;
-    let array = array.call_method1("reshape", (-1,))?;
-    let numbers: PyReadonlyArray1<'_, f64> = array.extract()?;
-    let numbers = numbers.as_array().to_vec();
-    match numbers.len() == expected {
-        true => Ok(numbers),
-        false => Err(PyValueError::new_err(format!(
-            "the function returned {} numbers where it returned {expected} of the first frame",
-            numbers.len()
-        ))),
+    let array = numpy.call_method1("asarray", (value,))?;
+    let dtype = array.getattr("dtype")?;
+    let kind: String = dtype.getattr("kind")?.extract()?;
+    if !"biuf".contains(&kind) {
+        // Of complex numbers NumPy would drop what is imaginary.
+        let words = format!("the function returned {dtype}: numbers are wanted");
+        return Err(PyTypeError::new_err(words));
     }
+    let array = numpy.call_method1("asarray", (array, numpy.getattr("float64")?))?;
+    let shape: Vec<usize> = array.getattr("shape")?.extract()?;
+    if shape != expected {
+        return Err(PyValueError::new_err(format!(
+            "the function returned an array of shape {shape:?} where {expected:?} was expected: as of \
+             the first frame, and of a block with the frames as its first axis"
+        )));
+    }
+    let numbers: PyReadonlyArray1<'_, f64> = array.call_method1("ravel", ())?.extract()?;
+    Ok(numbers.as_array().to_vec())
 }
 
 impl Analysis for Apply {
@@ -147,7 +152,7 @@ impl Analysis for Apply {
                 Refusal { frame: block.meta.frames[first], why }
             })?;
             match self.reducer {
-                None => rows[first * self.width..][..numbers.len()].copy_from_slice(&numbers),
+                None => rows[first * self.width()..][..numbers.len()].copy_from_slice(&numbers),
                 Some(_) => *state = self.merge(std::mem::take(state), numbers),
             }
         }
@@ -162,7 +167,7 @@ impl Analysis for Apply {
         Python::attach(|py| {
             let arrays = (PyArray1::from_slice(py, &left), PyArray1::from_vec(py, right));
             let merged = reducer.bind(py).call1(arrays);
-            merged.and_then(|merged| flat(py, &merged, self.width))
+            merged.and_then(|merged| flat(py, &merged, &self.shape))
         })
         .unwrap_or_else(|error| {
             self.raised.keep(error);
@@ -173,17 +178,17 @@ impl Analysis for Apply {
 
 /// A plan that calls a function of Python with positions of `atoms`.
 #[pyfunction]
-#[pyo3(signature = (atoms, function, reducer, *, by_frame, cells, width))]
+#[pyo3(signature = (atoms, function, reducer, *, by_frame, cells, shape))]
 pub(crate) fn apply_plan(
     atoms: PyReadonlyArray1<'_, i64>,
     function: Py<PyAny>,
     reducer: Option<Py<PyAny>>,
     by_frame: bool,
     cells: bool,
-    width: usize,
+    shape: Vec<usize>,
 ) -> Plan {
     let atoms = atoms.as_array().to_vec();
     let raised = Raised::default();
-    let apply = Apply { atoms, function, reducer, by_frame, cells, width, raised };
+    let apply = Apply { atoms, function, reducer, by_frame, cells, shape, raised };
     Plan { request: Request::Apply(apply) }
 }

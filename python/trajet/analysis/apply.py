@@ -70,7 +70,7 @@ def apply(
     Raises
     ------
     ValueError
-        If the function returns another number of values than of the first frame, or there is no
+        If the function returns an array of another shape than of the first frame, or there is no
         frame.
     Exception
         Whatever the function raises.
@@ -115,7 +115,7 @@ def apply(
             None if reducer is None else _Carried(_Joined(reducer, shape)),
             by_frame=by == "frame",
             cells=cells,
-            width=int(np.prod(shape)),
+            shape=shape,
         )
 
     outcome = run(main.trajectory, frames, pool, progress, plan)

@@ -24,28 +24,10 @@ from numpy.typing import NDArray
 from trajet import _trajet, output
 from trajet._trajet import OutputError, Reader
 from trajet.pools.pool import Frames, Plan, n_frames_of
+from trajet.result import COUNTS, STAGES
 
-COUNTS = (
-    "requests",
-    "opens",
-    "bytes_read",
-    "bytes_used",
-    "frames",
-    "empty_frames",
-    "atoms_decoded",
-)
-STAGES = (
-    "t_open",
-    "t_index",
-    "t_read",
-    "t_decode",
-    "t_comp",
-    "t_wait",
-    "t_comm",
-    "t_merge",
-    "t_close",
-    "t_overhead",
-)
+# What a worker's time is made of.
+PARTS = tuple(name for name in STAGES if name != "t_total")
 # A storage that fails with one of these may answer the next time.
 _PASSING = {
     errno.EIO,
@@ -234,7 +216,7 @@ class Ledger:
         self._at_work[worker] = self._at_work.get(worker, 0.0) + longest
         for thread, said in enumerate(threads):
             account = self._accounts.setdefault((worker, thread), Account())
-            for name in (*COUNTS, *STAGES):
+            for name in (*COUNTS, *PARTS):
                 account.sums[name] = account.sums.get(name, 0) + said[name]
             account.sums["t_total"] = account.sums.get("t_total", 0.0) + said["t_total"]
         self._spans.setdefault(worker, []).append((done.begin, done.end))
@@ -243,7 +225,7 @@ class Ledger:
         """Write down a worker, which may get no task."""
         self._where.setdefault(worker, where)
         for thread in range(threads):
-            none = dict.fromkeys((*COUNTS, *STAGES), 0.0)
+            none = dict.fromkeys((*COUNTS, *PARTS), 0.0)
             self._accounts.setdefault((worker, thread), Account(sums=none))
 
     def repeat(self, task: Task, late: int, worker: int, *, won: bool) -> None:
@@ -279,7 +261,7 @@ class Ledger:
                 **self._where[worker],
                 "tasks": account.tasks,
                 **{name: int(account.sums[name]) for name in COUNTS},
-                **{name: account.sums[name] for name in STAGES},
+                **{name: account.sums[name] for name in PARTS},
             }
             for name, seconds in (over or {}).get(worker, {}).items():
                 entry[name] = seconds if name == "t_total" else entry[name] + seconds
@@ -289,7 +271,7 @@ class Ledger:
                 entry["t_wait"] += max(0.0, total - at_work - moving)
             # Of a task that it shared with other threads, for those that took longer.
             entry["t_wait"] += self._at_work.get(worker, 0.0) - account.sums.get("t_total", 0.0)
-            known = sum(entry[name] for name in STAGES if name != "t_overhead")
+            known = sum(entry[name] for name in PARTS if name != "t_overhead")
             entry["t_overhead"] = max(0.0, total - known)
             entry["t_total"] = total
             workers.append(entry)
