@@ -8,6 +8,7 @@ mod atoms;
 mod block;
 pub mod chain;
 pub mod dcd;
+pub mod divided;
 mod error;
 mod frames;
 pub mod h5md;

@@ -1,10 +1,12 @@
 //! A frame as XTC stores it.
 
+use serde::{Deserialize, Serialize};
+
 use super::decode::ANGSTROM_PER_NM;
 use crate::cell_from_vectors;
 
 /// Positions in the form in which a frame holds them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Positions {
     /// Integer multiples of `1/precision` nm, `[n_atoms]` triples.
     Integers {
@@ -18,7 +20,7 @@ pub enum Positions {
 }
 
 /// A frame as the file stores it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Frame {
     /// The magic number (it says how wide the byte count is).
     pub magic: i32,
