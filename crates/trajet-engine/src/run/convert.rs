@@ -62,19 +62,19 @@ pub struct Target<'a> {
     pub options: &'a WriteOptions,
 }
 
-/// Frames that are divided by their atoms.
+/// Frames that are to be divided by their atoms.
 #[derive(Clone, Copy, Debug)]
-pub struct Division<'a> {
+pub struct Partition<'a> {
     /// The frames, in the order in which they are written.
     pub frames: &'a Frames,
-    /// The parts; at least one.
+    /// The parts: each atom is in one of them.
     pub targets: &'a [Target<'a>],
     /// The format in which frames shall be put together again.
     pub whole: Format,
 }
 
 /// What a division has written.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Divided {
     /// A file for each target, whole, but without its name yet. Dropped, they leave nothing behind.
     pub files: Vec<Whole>,
@@ -192,15 +192,21 @@ pub fn split(
 /// nothing left of the outputs.
 ///
 /// # Panics
-/// If there is no target.
+/// If an atom is in no target, or in several.
 pub fn divide(
     chain: &Chain,
-    division: &Division<'_>,
+    partition: &Partition<'_>,
     threads: usize,
     control: &mut dyn Control,
 ) -> Result<Divided, RunError> {
-    let &Division { frames, targets, whole } = division;
-    assert!(!targets.is_empty(), "a division into nothing");
+    let &Partition { frames, targets, whole } = partition;
+    let listed = |target: &Target<'_>| {
+        let Target { atoms, .. } = *target;
+        atoms.listed_indices().unwrap_or_else(|| (0..atoms.n_total()).collect())
+    };
+    let mut atoms: Vec<usize> = targets.iter().flat_map(listed).collect();
+    atoms.sort_unstable();
+    assert!(atoms.into_iter().eq(0..chain.n_atoms()), "each atom is in one target");
     let job = Job { frames, targets: targets.to_vec(), force: false, whole: Some(whole) };
     lanes::run(chain, &[job], threads, control).map(|mut one| one.remove(0))
 }

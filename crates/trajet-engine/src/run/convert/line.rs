@@ -53,10 +53,8 @@ pub(super) fn copy(
     let parts = parts.collect::<Result<Vec<_>, _>>().map_err(failed)?;
     let measure = whole.map(|format| Measure::new(format, chain.path(), &parts, &first));
     let measure = measure.transpose().map_err(failed)?;
-    let mut heads = Vec::with_capacity(parts.len());
     for (part, output) in parts.iter().zip(&mut outputs) {
-        heads.push(part.encoder.head());
-        output.append(&heads[heads.len() - 1]).map_err(failed)?;
+        output.append(&part.encoder.head()).map_err(failed)?;
     }
     let per_task = (TASK_BYTES / (12 * atoms.len().max(1))).clamp(1, TASK_FRAMES);
     let task = |begin: usize| begin..(begin + per_task).min(frames.len());
@@ -77,17 +75,7 @@ pub(super) fn copy(
         order: Mutex::new(Order { written: Some(written), ..Order::default() }),
         moved: Condvar::new(),
     };
-    let mut workers = vec![WorkerReport::default(); threads];
-    std::thread::scope(|scope| {
-        let line = &line;
-        let [own, others @ ..] = &mut workers[..] else { return };
-        for worker in others {
-            // Where the system lets no more be started, there are fewer.
-            let work = move || line.work(worker);
-            let _ = std::thread::Builder::new().spawn_scoped(scope, work);
-        }
-        line.work(own);
-    });
+    let workers = line.run(threads);
     let Line { order, tasks, .. } = line;
     let Order { written, errors, next, .. } =
         order.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -97,22 +85,28 @@ pub(super) fn copy(
     if next < tasks.len() {
         return Ok(None);
     }
-    let Written { outputs, frames: rows } =
-        written.expect("whoever wrote without an error has put it back");
-    let lens = outputs.iter().map(Output::len).collect();
-    let (mut files, mut heads_of_files) = (Vec::new(), Vec::new());
-    for ((part, output), mut head) in parts.iter().zip(outputs).zip(heads) {
-        let patches = part.encoder.patches(frames.len() as u64);
+    let written = written.expect("whoever wrote without an error has put it back");
+    let mut done = finish(&parts, written, frames.len() as u64).map_err(failed)?;
+    let wall = begin.elapsed().as_secs_f64();
+    done.report = RunReport { workers, passes: 1, wall, ..Default::default() };
+    Ok(Some(done))
+}
+
+/// Makes the files whole.
+fn finish(parts: &[Part<'_>], written: Written, n_frames: u64) -> Result<Divided, Error> {
+    let Written { outputs, frames } = written;
+    let mut done = Divided { frames, ..Divided::default() };
+    for (Part { encoder, .. }, output) in parts.iter().zip(outputs) {
+        let (mut head, patches) = (encoder.head(), encoder.patches(n_frames));
         for Patch { offset, bytes } in &patches {
             head[*offset as usize..][..bytes.len()].copy_from_slice(bytes);
         }
-        heads_of_files.push((head.len() as u64, xxh3_64(&head)));
-        files.push(output.finish(&patches).map_err(failed)?);
+        done.heads_of_files.push((head.len() as u64, xxh3_64(&head)));
+        done.remarks.push(encoder.remarks().to_vec());
+        done.lens.push(output.len());
+        done.files.push(output.finish(&patches)?);
     }
-    let remarks = parts.iter().map(|part| part.encoder.remarks().to_vec()).collect();
-    let wall = begin.elapsed().as_secs_f64();
-    let report = RunReport { workers, passes: 1, wall, ..Default::default() };
-    Ok(Some(Divided { files, remarks, lens, heads_of_files, frames: rows, report }))
+    Ok(done)
 }
 
 /// What the workers of a line share.
@@ -182,6 +176,21 @@ struct Tools {
 }
 
 impl Line<'_> {
+    /// Does all tasks on so many threads, one of which is the caller's.
+    fn run(&self, threads: usize) -> Vec<WorkerReport> {
+        let mut workers = vec![WorkerReport::default(); threads];
+        std::thread::scope(|scope| {
+            let [own, others @ ..] = &mut workers[..] else { return };
+            for worker in others {
+                // Where the system lets no more be started, there are fewer.
+                let work = move || self.work(worker);
+                let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+            }
+            self.work(own);
+        });
+        workers
+    }
+
     /// A worker's life.
     fn work(&self, report: &mut WorkerReport) {
         let begin = Instant::now();

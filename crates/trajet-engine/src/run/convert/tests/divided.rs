@@ -119,8 +119,8 @@ fn divide_in(
     };
     let (frames, targets) = (Frames::all(chain.n_frames()), [0, 1, 2].map(target));
     let whole = [Format::Xtc, Format::Trr, Format::Dcd, Format::Ncdf];
-    let whole = whole.into_iter().find(|format| format.name() == chain.format()).unwrap();
-    divide(chain, &Division { frames: &frames, targets: &targets, whole }, threads, control)
+    let whole = whole.into_iter().find(|format| chain.format().starts_with(format.name())).unwrap();
+    divide(chain, &Partition { frames: &frames, targets: &targets, whole }, threads, control)
 }
 
 fn paths(folder: &Path) -> [PathBuf; 3] {
@@ -229,25 +229,27 @@ fn parts_are_copies_of_their_atoms_and_together_the_source() {
 fn of_a_loss_that_is_allowed_the_whole_is_what_the_parts_give_back() {
     let frames: Vec<_> = (0..FRAMES).map(|k| frame(Format::Xtc, k)).collect();
     let (_folder, path) = source(Format::Xtc, &frames);
+    let before = sizes(&path, std::fs::metadata(&path).unwrap().len());
     let options = |precision| WriteOptions { precision, allow_loss: true, ..Default::default() };
     let (coarse, same) = (options(Some(100.0)), WriteOptions::default());
     let (parts, done) = divided(&open_file(&path), [Format::Xtc; 3], [&coarse, &same, &same], 2);
     let union = joined(parts.path(), &done.frames);
     assert!(union != frames);
+    assert_ne!(done.frames.whole, before);
     let (_again, path) = source(Format::Xtc, &union);
     assert_eq!(done.frames.whole, sizes(&path, std::fs::metadata(&path).unwrap().len()));
 }
 
 /// Divides where that must fail: the file and the frame that the error names, and its words.
 fn refused(
-    path: &Path,
+    chain: &Chain,
     formats: [Format; 3],
     options: &WriteOptions,
     threads: usize,
 ) -> (String, u64, String) {
-    let (chain, folder) = (open_file(path), tempfile::tempdir().unwrap());
+    let folder = tempfile::tempdir().unwrap();
     let control = &mut Quiet::default();
-    let done = divide_in(folder.path(), &chain, formats, [options; 3], threads, control);
+    let done = divide_in(folder.path(), chain, formats, [options; 3], threads, control);
     let Err(RunError::Tasks(errors)) = done else { panic!("{formats:?} {options:?}") };
     assert_eq!(left_in(folder.path()), 0);
     match &errors[0].fault {
@@ -277,11 +279,12 @@ fn what_would_not_come_back_is_refused() {
     ] {
         let frames: Vec<_> = (0..FRAMES).map(|k| frame(of, k)).collect();
         let (_folder, path) = source(of, &frames);
-        let (file, frame, words) = refused(&path, [target; 3], options, 2);
+        let chain = open_file(&path);
+        let (file, frame, words) = refused(&chain, [target; 3], options, 2);
         assert_eq!((&file[..], frame), ("0", 0), "{words}");
         assert!(words.contains(what) && words.contains("lossy = true"), "{words}");
         let lossy = WriteOptions { allow_loss: true, velocities: false, ..options.clone() };
-        divided(&open_file(&path), [target; 3], [&lossy; 3], 2);
+        divided(&chain, [target; 3], [&lossy; 3], 2);
     }
 }
 
@@ -311,10 +314,34 @@ fn a_frame_that_would_not_come_back_is_found_wherever_it_is() {
     ] {
         let (_folder, path) = source(format, frames);
         for threads in [1, 3] {
-            let (name, frame, words) = refused(&path, formats, &WriteOptions::default(), threads);
+            let (name, frame, words) =
+                refused(&open_file(&path), formats, &WriteOptions::default(), threads);
             assert_eq!((&name[..], frame), (file, 140), "{words}");
             assert!(words.contains(what) && words.contains("lossy = true"), "{words}");
         }
+    }
+}
+
+#[test]
+fn files_of_a_chain_that_store_otherwise_than_its_first_are_refused() {
+    use Format::{Ncdf, Trr, Xtc};
+    let frames = |format| -> Vec<_> { (0..5).map(|k| frame(format, k)).collect() };
+    let mut doubles = frames(Ncdf);
+    for raw in &mut doubles {
+        let Raw::Ncdf(raw) = raw else { unreachable!("made as such") };
+        raw.coordinates.values = Values::Double(vec![0.1; 3 * ATOMS]);
+    }
+    for (first, second, of, what) in [
+        (Ncdf, &doubles, Ncdf, "NCDF cannot hold a frame that is stored in another way"),
+        (Xtc, &frames(Trr), Trr, "XTC cannot hold velocities, λ = 0.25"),
+    ] {
+        let (_first, one) = source(first, &frames(first));
+        let (_second, other) = source(of, second);
+        let options = OpenOptions { sidecar: false, ..OpenOptions::default() };
+        let chain = crate::open(&[one, other], &options, 1, &mut Quiet::default()).unwrap();
+        let (file, frame, words) = refused(&chain, [first; 3], &WriteOptions::default(), 2);
+        assert_eq!((&file[..], frame), ("0", 5), "{words}");
+        assert!(words.contains(what) && words.contains("lossy = true"), "{words}");
     }
 }
 
