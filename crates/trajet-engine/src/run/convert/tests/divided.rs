@@ -227,7 +227,15 @@ fn parts_are_copies_of_their_atoms_and_together_the_source() {
 
 #[test]
 fn of_a_loss_that_is_allowed_the_whole_is_what_the_parts_give_back() {
-    let frames: Vec<_> = (0..FRAMES).map(|k| frame(Format::Xtc, k)).collect();
+    let mut frames: Vec<_> = (0..FRAMES).map(|k| frame(Format::Xtc, k)).collect();
+    for raw in &mut frames {
+        // Atoms that are near each other take as many bytes as their steps ask for.
+        let Raw::Xtc(raw) = raw else { unreachable!("made as such") };
+        let Positions::Integers { triples, .. } = &mut raw.positions else {
+            unreachable!("made as such")
+        };
+        triples.as_flattened_mut().iter_mut().for_each(|n| *n >>= 10);
+    }
     let (_folder, path) = source(Format::Xtc, &frames);
     let before = sizes(&path, std::fs::metadata(&path).unwrap().len());
     let options = |precision| WriteOptions { precision, allow_loss: true, ..Default::default() };
