@@ -129,7 +129,7 @@ impl Reader {
             let dict = PyDict::new(py);
             dict.set_item("path", reader.source().path())?;
             dict.set_item("format", reader.format())?;
-            dict.set_item("size", reader.source().size())?;
+            dict.set_item("size", reader.size())?;
             dict.set_item("digest", reader.stamp().digest())?;
             dict.set_item("n_atoms", reader.index().n_atoms())?;
             dict.set_item("n_frames", reader.index().n_frames())?;

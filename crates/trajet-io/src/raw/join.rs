@@ -204,11 +204,11 @@ fn join_xtc(head: &xtc::Frame, n: usize, parts: &[Part<'_>]) -> Result<xtc::Fram
 
 fn join_trr(head: &trr::Frame, n: usize, parts: &[Part<'_>]) -> Result<trr::Frame, String> {
     fn of<T: Real>(field: Field, n: usize, parts: &[Part<'_>]) -> Result<Vec<T>, String> {
-        let stored = |raw| match raw {
-            &Raw::Trr(ref frame) => frame.reals(field).and_then(T::of_reals),
-            _ => None,
-        };
-        vectors(field, n, parts, stored, nanometres, 1.0)
+        fn stored<T: Real>(raw: &Raw, field: Field) -> Option<&[T]> {
+            let Raw::Trr(frame) = raw else { return None };
+            frame.reals(field).and_then(T::of_reals)
+        }
+        vectors(field, n, parts, |raw| stored(raw, field), nanometres, 1.0)
     }
     let field = |field| {
         head.reals(field)
@@ -248,41 +248,34 @@ fn join_values<'a>(
     field: Field,
     n: usize,
     parts: &[Part<'a>],
-    stored: impl Fn(&'a Raw) -> Option<&'a Values>,
     factor: f64,
+    stored: impl Fn(&'a Raw) -> Option<&'a Values>,
 ) -> Result<Values, String> {
-    fn of<'a, T: Real>(
-        field: Field,
-        n: usize,
-        parts: &[Part<'a>],
-        stored: impl Fn(&'a Raw) -> Option<&'a Values>,
-        factor: f64,
-    ) -> Result<Vec<T>, String> {
-        let stored = |raw| stored(raw).and_then(T::of_values);
-        vectors(field, n, parts, stored, angstroms, factor)
-    }
     Ok(match head {
-        Values::Float(_) => Values::Float(of(field, n, parts, stored, factor)?),
-        Values::Double(_) => Values::Double(of(field, n, parts, stored, factor)?),
+        Values::Float(_) => {
+            let floats = |raw| stored(raw).and_then(f32::of_values);
+            Values::Float(vectors(field, n, parts, floats, angstroms, factor)?)
+        }
+        Values::Double(_) => {
+            let doubles = |raw| stored(raw).and_then(f64::of_values);
+            Values::Double(vectors(field, n, parts, doubles, angstroms, factor)?)
+        }
     })
 }
 
 fn join_ncdf(head: &ncdf::Frame, n: usize, parts: &[Part<'_>]) -> Result<ncdf::Frame, String> {
     let field = |field: Field, of_head: &ncdf::Stored| {
         let scale_factor = of_head.scale_factor;
-        let stored = |raw| match raw {
-            &Raw::Ncdf(ref frame) => frame
-                .stored(field)
-                .filter(|stored| stored.scale_factor == scale_factor)
-                .map(|stored| &stored.values),
-            _ => None,
-        };
         let factor = match scale_factor {
             None => 1.0,
             Some(Scale::Float(factor)) => f64::from(factor),
             Some(Scale::Double(factor)) => factor,
         };
-        let values = join_values(&of_head.values, field, n, parts, stored, factor)?;
+        let values = join_values(&of_head.values, field, n, parts, factor, |raw| {
+            let Raw::Ncdf(frame) = raw else { return None };
+            let stored = frame.stored(field)?;
+            (stored.scale_factor == scale_factor).then_some(&stored.values)
+        })?;
         Ok::<_, String>(ncdf::Stored { values, scale_factor })
     };
     let optional = |kind: Field| head.stored(kind).map(|of_head| field(kind, of_head)).transpose();
@@ -298,14 +291,11 @@ fn join_ncdf(head: &ncdf::Frame, n: usize, parts: &[Part<'_>]) -> Result<ncdf::F
 fn join_h5md(head: &h5md::Frame, n: usize, parts: &[Part<'_>]) -> Result<h5md::Frame, String> {
     let field = |field: Field| {
         let join = |&h5md::Stored { ref values, factor }: &h5md::Stored| {
-            let stored = |raw| match raw {
-                &Raw::H5md(ref frame) => frame
-                    .field(field)
-                    .filter(|stored| stored.factor == factor)
-                    .map(|stored| &stored.values),
-                _ => None,
-            };
-            let values = join_values(values, field, n, parts, stored, f64::from(factor))?;
+            let values = join_values(values, field, n, parts, f64::from(factor), |raw| {
+                let Raw::H5md(frame) = raw else { return None };
+                let stored = frame.field(field)?;
+                (stored.factor == factor).then_some(&stored.values)
+            })?;
             Ok::<_, String>(h5md::Stored { values, factor })
         };
         head.field(field).map(join).transpose()

@@ -1,9 +1,13 @@
 //! Laws of divided trajectories: whatever the parts are, together they are what was divided.
 
+// Ranges of atoms are the values here.
+#![allow(clippy::single_range_in_vec_init)]
+
 mod heads;
 mod join;
 #[path = "../write/made.rs"]
 mod made;
+mod reading;
 
 use std::ops::Range;
 
