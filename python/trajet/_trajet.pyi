@@ -1,6 +1,7 @@
 """Types of the native module."""
 
 from collections.abc import Callable
+from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
 
