@@ -71,7 +71,7 @@ impl Reader {
         let opened = py.detach(|| trajet_engine::open(&paths, &options, threads, &mut control));
         control.check()?;
         let inner = opened.map_err(|error| from_io(py, &error))?;
-        Ok(Reader { inner, options, spare: Mutex::default() })
+        Ok(Reader::of(inner, options))
     }
 
     /// What workers in other processes are told once.
@@ -292,6 +292,11 @@ impl Drop for Parts {
 }
 
 impl Reader {
+    /// A trajectory that is open.
+    pub(crate) fn of(inner: Chain, options: OpenOptions) -> Reader {
+        Reader { inner, options, spare: Mutex::default() }
+    }
+
     fn atoms(&self, py: Python<'_>, wanted: Option<PyReadonlyArray1<'_, i64>>) -> PyResult<Atoms> {
         atoms(wanted, self.inner.n_atoms()).map_err(|error| from_io(py, &error))
     }
@@ -376,7 +381,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A meter's counts as a dictionary; bytes a tier where any are of a store.
+/// A meter's counts as a dictionary.
 pub(crate) fn counts<'py>(py: Python<'py>, meter: &Meter) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("requests", meter.requests)?;
@@ -386,8 +391,5 @@ pub(crate) fn counts<'py>(py: Python<'py>, meter: &Meter) -> PyResult<Bound<'py,
     dict.set_item("frames", meter.frames)?;
     dict.set_item("empty_frames", meter.empty_frames)?;
     dict.set_item("atoms_decoded", meter.atoms_decoded)?;
-    if meter.by_tier.iter().any(|&bytes| bytes > 0) {
-        dict.set_item("bytes_by_tier", meter.by_tier.to_vec())?;
-    }
     Ok(dict)
 }
