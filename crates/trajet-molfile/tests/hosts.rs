@@ -68,6 +68,8 @@ struct Done {
 
 fn run(version: u32, kind: &str, file: &Path, options: &[&str]) -> Done {
     let read = file.with_extension(format!("{version}.{}.read", options.join(".")));
+    // Of a run before.
+    let _ = std::fs::remove_file(&read);
     let under = std::env::var("TRAJET_HOST_UNDER").unwrap_or_default();
     let mut words = under.split_whitespace().map(Into::into).collect::<Vec<PathBuf>>();
     words.extend([host(version).to_owned(), library(), kind.into(), file.to_owned(), read.clone()]);
