@@ -1,7 +1,7 @@
 /*
  * VMD's molfile plug-in interface, as far as a host that reads trajectories needs it. Written from its published
  * description, https://www.ks.uiuc.edu/Research/vmd/plugins/doxygen/. MOLFILE_ABI is the version to be had:
- * 16 (VMD 1.9.1), 17 (1.9.3) or 18 (1.9.4).
+ * 16, 17 (VMD 1.9.3) or 18 (1.9.4).
  */
 #ifndef TRAJET_MOLFILE_H
 #define TRAJET_MOLFILE_H

@@ -2,8 +2,8 @@
 //!
 //! Source: the interface as it is published, <https://www.ks.uiuc.edu/Research/vmd/plugins/doxygen/>. A host takes
 //! plug-ins of its own version of the interface alone, and has them in a table that grew in the middle:
-//! VMD 1.9.1 has version 16, 1.9.3 has 17, 1.9.4 has 18. So all three are offered, the newest first, until the host
-//! takes one. Hosts write into what is registered (where messages go to), so that it lies in memory
+//! VMD 1.9.3 has version 17, 1.9.4 has 18, older ones 16. So all three are offered, the newest first, until the
+//! host takes one. Hosts write into what is registered (where messages go to), so that it lies in memory
 //! that can be written.
 
 use std::cell::UnsafeCell;

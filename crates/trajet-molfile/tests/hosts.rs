@@ -10,7 +10,7 @@ use trajet_io::{
     Wanted, Workspace, WriteOptions, chain, encoder, publish,
 };
 
-/// VMD 1.9.4, 1.9.3 and 1.9.1.
+/// Those of VMD 1.9.4, 1.9.3 and older.
 const VERSIONS: [u32; 3] = [18, 17, 16];
 const FORMATS: [(Format, &str); 4] = [
     (Format::Xtc, "made.xtc"),

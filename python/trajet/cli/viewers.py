@@ -32,8 +32,9 @@ def molfile() -> None:
     library = Path(trajet.__file__).resolve().parent / _LIBRARY
     if not library.is_file():
         message = (
-            "was not built with this installation: take a wheel, or build it from the sources with"
-            " `cargo build --release -p trajet-molfile` and load target/release/libtrajet_molfile.so"
+            "was not built with this installation: take a wheel, or run"
+            " `cargo build --release -p trajet-molfile` in the sources and load"
+            " target/release/libtrajet_molfile.so"
         )
         raise FileNotFoundError(errno.ENOENT, message, str(library))
     click.echo(library)
