@@ -76,8 +76,8 @@ impl Plugin {
             name: name.as_ptr(),
             pretty_name: pretty_name.as_ptr(),
             author: c"the trajet project".as_ptr(),
-            major_version: 0,
-            minor_version: 1,
+            major_version: number(env!("CARGO_PKG_VERSION_MAJOR")),
+            minor_version: number(env!("CARGO_PKG_VERSION_MINOR")),
             is_reentrant: 1,
             // Some hosts know types by their endings alone.
             filename_extension: name.as_ptr(),
@@ -94,6 +94,13 @@ impl Plugin {
             read_volumetric_data: None,
             rest,
         }
+    }
+}
+
+const fn number(digits: &str) -> c_int {
+    match c_int::from_str_radix(digits, 10) {
+        Ok(number) => number,
+        Err(_) => panic!("cargo's versions are numbers"),
     }
 }
 
@@ -277,4 +284,44 @@ fn guarded<T>(otherwise: T, work: impl FnOnce() -> Result<T, Error>) -> T {
         say(format_args!("{error}"));
         otherwise
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_stays_here() {
+        assert_eq!(guarded(ERROR, || panic!("on purpose")), ERROR);
+        assert_eq!(guarded(ERROR, || Err(Error::Panicked)), ERROR);
+        assert_eq!(guarded(ERROR, || Ok(SUCCESS)), SUCCESS);
+    }
+
+    #[test]
+    fn what_a_host_forgets_is_an_error() {
+        let (null, mut n_atoms) = (ptr::null_mut(), 0);
+        let frame = ptr::null_mut();
+        // SAFETY: null is looked at by each of them.
+        unsafe {
+            assert!(open_file_read(ptr::null(), ptr::null(), &raw mut n_atoms).is_null());
+            assert!(open_file_read(c"x".as_ptr(), ptr::null(), ptr::null_mut()).is_null());
+            assert_eq!(read_timestep_metadata(null, ptr::null_mut()), ERROR);
+            assert_eq!(read_next_timestep(null, 1, frame), ERROR);
+            close_file_read(null);
+            assert_eq!(vmdplugin_register(null, None), ERROR);
+        }
+    }
+
+    #[test]
+    fn a_host_that_takes_nothing_gets_an_error() {
+        unsafe extern "C" fn refuse(count: *mut c_void, _: *mut Plugin) -> c_int {
+            // SAFETY: the number below.
+            unsafe { *count.cast::<usize>() += 1 };
+            -1
+        }
+        let mut count = 0usize;
+        // SAFETY: the function takes this number.
+        let status = unsafe { vmdplugin_register((&raw mut count).cast(), Some(refuse)) };
+        assert_eq!((status, count), (ERROR, 6));
+    }
 }

@@ -23,7 +23,7 @@ use crate::error::Error;
 const MAGIC: &[u8] = b"trajet-pointer ";
 /// The version that is read.
 const VERSION: &[u8] = b"1";
-/// Longer files are none.
+/// Nobody lists so many files.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// What a pointer file names.
@@ -69,13 +69,21 @@ fn pointer(path: &Path) -> Result<Option<Vec<u8>>, Error> {
         return Ok(None);
     }
     file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 >= MOST_BYTES {
+        let what = format!("a pointer file has less than {MOST_BYTES} bytes");
+        return Err(Error::Pointer { path: path.to_owned(), line: 1, what });
+    }
     Ok(Some(bytes))
 }
 
 fn parse(path: &Path, text: &[u8]) -> Result<Target, Error> {
     let wrong = |line: usize, what: String| Error::Pointer { path: path.to_owned(), line, what };
     let folder = path.parent().unwrap_or(Path::new(""));
-    let lines: Vec<&[u8]> = text.trim_ascii_end().split(|&byte| byte == b'\n').collect();
+    let text = text.strip_suffix(b"\n").unwrap_or(text);
+    let lines: Vec<&[u8]> = text
+        .split(|&byte| byte == b'\n')
+        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+        .collect();
     let version = lines[0].strip_prefix(MAGIC).unwrap_or_default();
     if version != VERSION {
         let version = String::from_utf8_lossy(version);
@@ -132,9 +140,10 @@ mod tests {
     #[test]
     fn a_tag_of_a_store() {
         let tag = Target::Tag { dataset: "/store/bar".into(), tag: "protein".into() };
-        for end in ["", "\n", "\r\n"] {
-            let text = format!("trajet-pointer 1\ndataset /store/bar\ntag protein{end}");
+        for end in ["\n", "\r\n"] {
+            let text = ["trajet-pointer 1", "dataset /store/bar", "tag protein"].join(end);
             assert_eq!(parsed(&text), Ok(tag.clone()));
+            assert_eq!(parsed(&(text + end)), Ok(tag.clone()));
         }
         assert_eq!(parsed("trajet-pointer 1\ntag protein\ndataset /store/bar\n"), Ok(tag));
     }
@@ -161,6 +170,16 @@ mod tests {
             let error = parsed(text).unwrap_err();
             assert!(error.starts_with(&format!("/here/x.tjt: {expected}")), "{text:?}: {error}");
         }
+    }
+
+    #[test]
+    fn a_list_without_end_is_refused_and_not_cut() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("long.tjt");
+        let text = "trajet-pointer 1\n".to_owned() + &"file a.xtc\n".repeat(1 << 17);
+        std::fs::write(&path, text).unwrap();
+        let error = open(&path).err().unwrap().to_string();
+        assert!(error.contains("less than 1048576 bytes"), "{error}");
     }
 
     proptest! {
