@@ -173,6 +173,8 @@ int main(int argc, char **argv) {
       if (status != MOLFILE_SUCCESS)
         break;
     }
+    if (plugin->read_next_timestep(handle, asked, NULL) == MOLFILE_SUCCESS)
+      fail(UNUSABLE, "a frame behind the last");
     fclose(out);
     plugin->close_file_read(handle);
     if (gone_by != about.count)

@@ -316,15 +316,16 @@ fn a_damaged_frame_ends_the_animation_with_a_message() {
     let whole = expected(&[&path], false, 1);
     let options = OpenOptions { sidecar: false, ..OpenOptions::default() };
     let reader = trajet_io::open(&path, &options, &Serial).expect("a trajectory");
-    let last = reader.index().offset(FRAMES as u64 - 1);
-    // The step of the last frame, after nothing of it can have been read ahead.
-    let magic = format!("damage={last}");
-    let done = run(18, "trajet", &path, &[&magic, "after=0"]);
+    let bad = FRAMES - 3;
+    let begin = format!("damage={}", reader.index().offset(bad as u64));
+    let done = run(18, "trajet", &path, &[&begin, "after=0"]);
     let said = complaints(&done.stderr);
-    assert_eq!((done.status, said.lines().count()), (SHORT, 1), "{said}");
-    assert!(said.contains(&format!("frame {}", FRAMES - 1)), "{said}");
+    let [first, again] = said.lines().collect::<Vec<_>>()[..] else { panic!("{said}") };
+    assert_eq!(done.status, SHORT);
+    assert!(first.contains(&format!("frame {bad} at byte")), "{said}");
+    assert!(again.contains("no frame is read after one that could not be"), "{said}");
     let read = std::fs::read(done.read).expect("what was read");
-    assert!(read == whole[..whole.len() - 32 - 12 * ATOMS]);
+    assert!(read == whole[..8 + bad * (32 + 12 * ATOMS)]);
 }
 
 #[test]
@@ -335,7 +336,7 @@ fn other_atoms_than_the_hosts_are_an_error() {
     for atoms in ["0", "300", "302"] {
         let done = run(18, "trajet", &path, &[&format!("atoms={atoms}")]);
         let said = complaints(&done.stderr);
-        assert_eq!((done.status, said.lines().count()), (SHORT, 1), "{said}");
+        assert_eq!(done.status, SHORT);
         assert!(said.contains(&format!("301 atoms, but the host asks for {atoms}")), "{said}");
     }
 }
