@@ -222,6 +222,21 @@ fn frames_without_a_cell_have_none() {
 }
 
 #[test]
+fn frames_without_positions_are_not_a_number_and_said_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("made.trr");
+    let mut frames = snapshots(true, true);
+    frames.iter_mut().skip(1).step_by(2).for_each(|frame| frame.positions = None);
+    write(&path, Format::Trr, &frames);
+    let done = run(18, "trajet", &path, &[]);
+    let said = complaints(&done.stderr);
+    assert_eq!((done.status, said.lines().count()), (0, 1), "{said}");
+    assert!(said.contains("frame 1 and perhaps others hold no positions"), "{said}");
+    let read = std::fs::read(done.read).expect("what was read");
+    assert!(read == expected(&[&path], true, 1));
+}
+
+#[test]
 fn frames_are_passed_over() {
     let folder = tempfile::tempdir().expect("a folder");
     for (path, velocities) in made(folder.path()) {
