@@ -184,7 +184,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_panics(rest in prop::collection::vec(any::<u8>(), 0..200), keyed in "((dataset|tag|file)? ?[a-z/]*\n?)*") {
+        fn no_text_panics(
+            rest in prop::collection::vec(any::<u8>(), 0..200),
+            keyed in "((dataset|tag|file)? ?[a-z/]*\n?)*",
+        ) {
             let _ = parse(Path::new("x"), &rest);
             let _ = parse(Path::new("x"), &[MAGIC, b"1\n", &rest].concat());
             let _ = parse(Path::new("x"), &[MAGIC, b"1\n", keyed.as_bytes()].concat());

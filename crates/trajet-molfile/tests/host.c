@@ -5,8 +5,8 @@
  *
  * OUT gets the bytes of what was read: atoms and whether there are velocities (int), then of each frame A to gamma
  * (float), time (double), positions and velocities (float). times: open, read and close so often; step: read every
- * N-th frame only, as `mol addfile … step N`; atoms: ask for so many; damage: turn over the bits of a byte of FILE after so
- * many frames. Exit status: 0 if all frames came, else one of those below.
+ * N-th frame only, as `mol addfile … step N`; atoms: ask for so many; damage: turn over the bits of a byte of FILE
+ * after so many frames. Exit status: 0 if all frames came, else one of those below.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
