@@ -7,6 +7,8 @@ use std::path::PathBuf;
 pub(crate) enum Error {
     #[error(transparent)]
     Trajectory(#[from] trajet_io::Error),
+    #[error(transparent)]
+    Store(#[from] trajet_store::Error),
     #[error("{}: the pointer file cannot be read: {source}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
     #[error("{}: line {line}: {what}", path.display())]

@@ -15,7 +15,8 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use trajet_io::{Chain, OpenOptions, Serial, chain};
+use trajet_io::{Atoms, Chain, FrameMeta, Frames, OpenOptions, Scratch, Serial, Wanted, chain};
+use trajet_store::Store;
 
 use crate::error::Error;
 
@@ -36,23 +37,30 @@ enum Target {
 /// Opens a trajectory, or what a pointer file names.
 ///
 /// # Errors
-/// As [`chain::open`]; what is wrong with the pointer file.
+/// As [`chain::open`]; what is wrong with the pointer file, or the store.
 pub(crate) fn open(path: &Path) -> Result<Chain, Error> {
     let options = OpenOptions { cache: cache_folder(), ..OpenOptions::default() };
     let files = match pointer(path)? {
         None => vec![path.to_owned()],
         Some(text) => match parse(path, &text)? {
             Target::Files(files) => files,
-            Target::Tag { dataset, tag } => return open_tag(path, &dataset, &tag),
+            Target::Tag { dataset, tag } => return open_tag(&dataset, tag, &options),
         },
     };
     Ok(chain::open(&files, &options, &Serial)?)
 }
 
 /// The trajectory of a store's tag.
-fn open_tag(path: &Path, dataset: &Path, tag: &str) -> Result<Chain, Error> {
-    let what = format!("{} ({tag}): this library was built without stores", dataset.display());
-    Err(Error::Pointer { path: path.to_owned(), line: 2, what })
+fn open_tag(dataset: &Path, tag: String, options: &OpenOptions) -> Result<Chain, Error> {
+    let (folder, name) = (dataset.parent(), dataset.file_name());
+    let name = name.unwrap_or_default().to_string_lossy();
+    let store = Store::open(folder.unwrap_or(dataset))?;
+    let chain = store.dataset(&name)?.chain(Some(&[tag]), options)?;
+    // A tag's files are opened when they are first read. What is wrong with them is to be known now.
+    let (first, atom) = (Frames::all(1), Atoms::listed(&[0], chain.n_atoms())?);
+    let (wanted, mut meta) = (Wanted::positions(&first, &atom), FrameMeta::default());
+    chain.read_into(&wanted, 0..1, &mut Scratch::default(), &mut [0.0; 3], &mut meta)?;
+    Ok(chain)
 }
 
 /// The bytes of a pointer file; none of any other, nor of what is no file.

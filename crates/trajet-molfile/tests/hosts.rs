@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
+use trajet_engine::run::Control;
 use trajet_io::{
-    Atoms, Field, Format, FrameMeta, Frames, Input, OpenOptions, Plan, Scratch, Serial, Snapshot,
-    Wanted, Workspace, WriteOptions, chain, encoder, publish,
+    Atoms, Chain, Field, Format, FrameMeta, Frames, Input, OpenOptions, Plan, Scratch, Serial,
+    Snapshot, Wanted, Workspace, WriteOptions, chain, encoder, publish,
 };
+use trajet_store::manifest::Tag;
+use trajet_store::{Given, Spec, Store, Tier};
 
 /// Those of VMD 1.9.4, 1.9.3 and older.
 const VERSIONS: [u32; 3] = [18, 17, 16];
@@ -148,15 +151,24 @@ fn write(path: &Path, format: Format, frames: &[Snapshot]) {
     publish(vec![whole]).expect("a name");
 }
 
-/// What a host should have read, by our own reader.
-fn expected(paths: &[&Path], velocities: bool, step: usize) -> Vec<u8> {
+fn opened(paths: &[&Path]) -> Chain {
     let options = OpenOptions { sidecar: false, ..OpenOptions::default() };
     let paths: Vec<PathBuf> = paths.iter().map(|&path| path.to_owned()).collect();
-    let chain = chain::open(&paths, &options, &Serial).expect("a trajectory");
-    let (frames, atoms) = (Frames::all(chain.n_frames()), Atoms::all(chain.n_atoms()));
-    let len = chain.n_frames() * chain.n_atoms() * 3;
+    chain::open(&paths, &options, &Serial).expect("a trajectory")
+}
+
+/// What a host should have read, by our own reader.
+fn expected(paths: &[&Path], velocities: bool, step: usize) -> Vec<u8> {
+    let chain = opened(paths);
+    expected_of(&chain, &Atoms::all(chain.n_atoms()), velocities, step)
+}
+
+fn expected_of(chain: &Chain, atoms: &Atoms, velocities: bool, step: usize) -> Vec<u8> {
+    let frames = Frames::all(chain.n_frames());
+    let numbers = atoms.len() * 3;
+    let len = chain.n_frames() * numbers;
     let read = |field| {
-        let wanted = Wanted { frames: &frames, atoms: &atoms, field };
+        let wanted = Wanted { frames: &frames, atoms, field };
         let (mut out, mut meta) = (vec![0.0; len], FrameMeta::default());
         let all = 0..chain.n_frames();
         chain
@@ -167,14 +179,14 @@ fn expected(paths: &[&Path], velocities: bool, step: usize) -> Vec<u8> {
     let (positions, meta) = read(Field::Positions);
     let velocities = velocities.then(|| read(Field::Velocities).0);
     let mut bytes = Vec::new();
-    bytes.extend((chain.n_atoms() as i32).to_ne_bytes());
+    bytes.extend((atoms.len() as i32).to_ne_bytes());
     bytes.extend(i32::from(velocities.is_some()).to_ne_bytes());
     for k in (0..chain.n_frames()).step_by(step) {
         let none = meta.cells[k][0].is_nan();
         let cell = if none { [0.0, 0.0, 0.0, 90.0, 90.0, 90.0] } else { meta.cells[k] };
         bytes.extend(cell.iter().flat_map(|&x| (x as f32).to_ne_bytes()));
         bytes.extend(meta.times[k].to_ne_bytes());
-        let here = k * chain.n_atoms() * 3..(k + 1) * chain.n_atoms() * 3;
+        let here = k * numbers..(k + 1) * numbers;
         for field in [Some(&positions), velocities.as_ref()].into_iter().flatten() {
             bytes.extend(field[here.clone()].iter().flat_map(|x| x.to_ne_bytes()));
         }
@@ -283,6 +295,91 @@ fn a_pointer_names_files() {
     assert!(refused("tjt", &pointer).contains("gone.xtc"));
     std::fs::write(&pointer, "trajet-pointer 2\n").expect("room");
     assert!(refused("tjt", &pointer).contains("take a newer trajet"));
+}
+
+struct Quiet;
+
+impl Control for Quiet {
+    fn progress(&mut self, _: usize, _: usize) {}
+    fn interrupted(&mut self) -> bool {
+        false
+    }
+}
+
+/// Every fifth atom is protein, the others are not.
+fn protein() -> impl Iterator<Item = usize> + Clone {
+    (0..ATOMS).filter(|atom| atom % 5 == 0)
+}
+
+/// A store with the trajectory as a data set `bar`, and the path of that.
+fn stored(folder: &Path, trajectory: &Path) -> PathBuf {
+    let store = Store::create(&folder.join("store")).expect("a store");
+    let rest = (0..ATOMS).filter(|atom| atom % 5 != 0);
+    let tag = |name: &str, atoms: &mut dyn Iterator<Item = usize>| Tag {
+        name: name.into(),
+        short: name[..1].into(),
+        select: name.into(),
+        tier: "fast".into(),
+        format: "exact".into(),
+        lossy: false,
+        precision: None,
+        atoms: atoms.map(|atom| atom as u32..atom as u32 + 1).collect(),
+    };
+    let tags = vec![tag("protein", &mut protein()), tag("misc", &mut rest.clone())];
+    let tier = Tier { folder: folder.join("fast"), limit: None };
+    let spec = Spec { tiers: [("fast".into(), tier)].into(), tags };
+    let topology = folder.join("bar.pdb");
+    std::fs::write(&topology, "END\n").expect("room");
+    let given = Given { topology: &topology, structures: &[Vec::new(), Vec::new()] };
+    store.add("bar", &opened(&[trajectory]), &spec, &given, 1, &mut Quiet).expect("a data set");
+    folder.join("store/bar")
+}
+
+#[test]
+fn a_pointer_names_a_tag_of_a_store() {
+    for (format, name) in FORMATS {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join(name);
+        write(&path, format, &snapshots(true, true));
+        let dataset = stored(folder.path(), &path);
+        let pointer = folder.path().join("bar.p.tjt");
+        let velocities = matches!(format, Format::Trr | Format::Ncdf);
+        let list: Vec<i64> = protein().map(|atom| atom as i64).collect();
+        let atoms = Atoms::listed(&list, ATOMS).expect("atoms");
+        let expected = expected_of(&opened(&[&path]), &atoms, velocities, 1);
+        for tag in ["protein", "p"] {
+            let text = format!("trajet-pointer 1\ndataset {}\ntag {tag}\n", dataset.display());
+            std::fs::write(&pointer, text).expect("room");
+            for options in [&[][..], &["times=100"]] {
+                assert!(succeed(18, "tjt", &pointer, options) == expected, "{name}, {tag}");
+            }
+        }
+        let wrong =
+            [("store/bar", "lipid", "lipid"), ("store/foo", "p", "foo"), ("none/bar", "p", "none")];
+        for (place, tag, said) in wrong {
+            let text = format!("trajet-pointer 1\ndataset {place}\ntag {tag}\n");
+            std::fs::write(&pointer, text).expect("room");
+            let complaint = refused("tjt", &pointer);
+            assert!(complaint.contains(said), "{complaint}");
+        }
+        let text = "trajet-pointer 1\ndataset store/bar\ntag protein\n";
+        std::fs::write(&pointer, text).expect("room");
+        let file = subset(&folder.path().join("fast"), "protein");
+        let bytes = std::fs::read(&file).expect("a subset");
+        std::fs::write(&file, &bytes[..bytes.len() - 20]).expect("room");
+        let said = refused("tjt", &pointer);
+        assert!(said.contains("cut inside frame") && said.contains("/protein."), "{said}");
+    }
+}
+
+/// The file of a tag below a tier's folder.
+fn subset(tier: &Path, tag: &str) -> PathBuf {
+    let files = std::fs::read_dir(tier).expect("a tier").flat_map(|folder| {
+        let folder = folder.expect("an entry").path();
+        std::fs::read_dir(folder).expect("a folder").map(|file| file.expect("an entry").path())
+    });
+    let mut files = files.filter(|path| path.file_stem().is_some_and(|stem| stem == tag));
+    files.next().expect("a subset")
 }
 
 #[test]
