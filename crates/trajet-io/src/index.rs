@@ -128,6 +128,15 @@ impl FrameIndex {
         stretch.at + (frame - stretch.frames.start) as usize
     }
 
+    /// The time of a frame, ps, and its integration step.
+    ///
+    /// # Panics
+    /// If there is no such frame.
+    pub fn when(&self, frame: u64) -> (f64, i64) {
+        let at = self.at(frame);
+        (self.times[at], self.steps[at])
+    }
+
     /// The bytes of a frame.
     ///
     /// # Panics

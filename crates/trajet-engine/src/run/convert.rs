@@ -85,12 +85,9 @@ pub fn split(
     let begin = Instant::now();
     let threads = threads.clamp(1, MOST_THREADS);
     let lanes = threads.min(requests.len());
-    let (times, steps) = (chain.times(), chain.steps());
     let copies = Copies {
         chain,
         requests,
-        times: &times,
-        steps: &steps,
         stop: Arc::default(),
         next: AtomicUsize::new(0),
         frames_done: AtomicUsize::new(0),
@@ -143,9 +140,6 @@ fn failed_copy(frames: usize, fault: TaskFault) -> TaskError {
 struct Copies<'a> {
     chain: &'a Chain,
     requests: &'a [Request<'a>],
-    /// Of all frames of the chain.
-    times: &'a [f64],
-    steps: &'a [i64],
     stop: Arc<AtomicBool>,
     next: AtomicUsize,
     frames_done: AtomicUsize,
@@ -196,9 +190,8 @@ impl Copies<'_> {
             return Err(failed(Error::Empty { path: path.to_owned() }));
         }
         let mut output = Output::begin(path, request.force).map_err(failed)?;
-        let number = |k: usize| frames.get(k) as usize;
-        let times: Vec<f64> = (0..frames.len()).map(|k| self.times[number(k)]).collect();
-        let steps: Vec<i64> = (0..frames.len()).map(|k| self.steps[number(k)]).collect();
+        let when = |k: usize| self.chain.when(frames.get(k));
+        let (times, steps): (Vec<f64>, Vec<i64>) = (0..frames.len()).map(when).unzip();
         let mut scratch = Scratch::stopped_by(Arc::clone(&self.stop));
         let raw = self.chain.read_raw_of(frames.get(0), atoms, &mut scratch).map_err(failed)?;
         let first = Input::Raw { raw: &raw, time: times[0], step: steps[0] };
