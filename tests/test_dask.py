@@ -423,6 +423,27 @@ def test_copies_are_those_of_one_process(client: Client, long_adk: Adk, tmp_path
     assert not any(client.run(lambda: "MDAnalysis" in sys.modules).values())
 
 
+@pytest.mark.parametrize("name", [*pool_laws.DIVISIONS, "continuous"])
+def test_copies_of_any_format(client: Client, adk: Adk, tmp_path: Path, name: str) -> None:
+    """Also where frames of a chain were dropped, and of some atoms."""
+    source, parts = tj.open(None, adk.xtc), tmp_path / "parts"
+    if name == "continuous":
+        parts.mkdir()
+        for k, frames in enumerate((slice(0, 60), slice(31, 98))):
+            tj.convert(source, parts / f"{k}.xtc", frames=frames)
+    else:
+        tj.split(source, parts, **pool_laws.DIVISIONS[name])
+    traj = tj.open(None, *sorted(parts.iterdir()), continuous=name == "continuous")
+    some = traj.select(range(5, 3000, 3))
+    for subject, folder in ((traj, "all"), (some, "some")):
+        for pool, where in ((tj.DaskPool(client), "there"), (None, "here")):
+            out = tmp_path / where / folder
+            tj.split(subject, out, frames_per_segment=14, allow_loss=True, pool=pool)
+    pool_laws.assert_same_files(tmp_path / "there", tmp_path / "here")
+    assert traj.n_frames == 98
+    assert len(list((tmp_path / "there").rglob("*.*"))) == 2 * 7
+
+
 def test_a_copy_that_fails_leaves_nothing(client: Client, long_adk: Adk, tmp_path: Path) -> None:
     """Neither files nor their folder; an error names the file that was to be."""
     broken = broken_copy(long_adk, tmp_path)
@@ -647,6 +668,13 @@ def test_the_command_line(client: Client, adk: Adk, tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         with np.load(out) as kept:
             assert kept["values"].tobytes() == here.tobytes()
+    tj.split(tj.open(None, adk.xtc), tmp_path / "here", segments=3)
+    what = ["split", adk.xtc, "--segments", "3", "-o", tmp_path / "there"]
+    copy = [sys.executable, "-m", "trajet", *what, "--pool", "dask", *choices[0]]
+    done = subprocess.run(copy, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("98 frames in 3 files") == 1
+    pool_laws.assert_same_files(tmp_path / "there", tmp_path / "here")
     command[-2:] = ["--scheduler", "tcp://127.0.0.1:9"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1

@@ -14,8 +14,8 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Instant;
 
 use trajet_io::{
-    Atoms, Chain, Encoder, Error, Format, Frames, Input, Output, Plan, Scratch, Whole, Workspace,
-    WriteOptions, encoder, publish,
+    Atoms, Chain, Encoder, Error, Format, Frames, Input, Meter, Output, Plan, Scratch, Whole,
+    Workspace, WriteOptions, encoder, publish,
 };
 
 use super::{Control, LOOK, Leaving, MOST_THREADS, lock, message, watch};
@@ -240,6 +240,9 @@ impl Copies<'_> {
         let bytes = output.len();
         let whole = output.finish(&encoder.patches(frames.len() as u64)).map_err(failed)?;
         let wall = begin.elapsed().as_secs_f64();
+        // The first frame was looked at before all others, which count it.
+        let (first, Meter { opens, requests, bytes_read, .. }) = (&mut workers[0], scratch.meter);
+        first.meter.add(&Meter { opens, requests, bytes_read, ..Meter::default() });
         let report = RunReport { workers, passes: 1, wall, ..Default::default() };
         let remarks = encoder.remarks().to_vec();
         Ok(Some((whole, Converted { bytes, remarks, report })))
