@@ -183,7 +183,7 @@ def copies_that_fail(folder: Path) -> None:
         except Exception as error:
             said.append([type(error).__name__, str(error)])
 
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise tj.OutputError("somebody else was here")
 
     # Frame 500 is of the last rank.
@@ -193,9 +193,10 @@ def copies_that_fail(folder: Path) -> None:
     attempt(lambda: tj.convert(broken, folder / "out.h5md", frames=some, pool=pool))
     attempt(lambda: tj.convert(traj, folder / "out.xtc", pool=pool))
     attempt(lambda: tj.split(traj, out, segments=3, pool=pool, threads=2))
-    plain, output.check_new = output.check_new, refuse
+    # When all have written.
+    plain, output.give_name = output.give_name, refuse
     attempt(lambda: tj.split(traj, out, segments=3, pool=pool))
-    output.check_new = plain
+    output.give_name = plain
     left = sorted(path.name for path in folder.glob("*out*"))
     parts = tj.split(traj, out, segments=3, pool=pool)
     all_said = everybodys(said)

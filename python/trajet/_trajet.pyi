@@ -1,6 +1,7 @@
 """Types of the native module."""
 
 from collections.abc import Callable
+from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -25,6 +26,7 @@ class OutputError(TrajetError, OSError): ...
 class AnalysisError(TrajetError, ValueError): ...
 class TaskError(TrajetError, RuntimeError): ...
 class WorkerError(TrajetError, RuntimeError): ...
+class StoreError(TrajetError, ValueError): ...
 class MissingPackageError(TrajetError, ImportError): ...
 
 # (first, step, count) or frame numbers; none is negative
@@ -210,3 +212,60 @@ def run(
     task_frames: int | None,
     progress: Progress | None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]: ...
+
+class Store:
+    """A store; `progress(done, total)` is called every 100 ms."""
+
+    folder: Path
+    def __init__(self, folder: str | PathLike[str], *, create: bool = False) -> None: ...
+    def tiers(self) -> str: ...
+    def names(self) -> list[str]: ...
+    def manifest(self, name: str) -> str: ...
+    def add(
+        self,
+        name: str,
+        reader: Reader,
+        spec_json: str,
+        topology: str | PathLike[str],
+        structures: list[list[Path]],
+        *,
+        threads: int,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> dict[str, Any]: ...
+    def append(
+        self,
+        name: str,
+        reader: Reader,
+        *,
+        skip: int,
+        threads: int,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> int: ...
+    def retag(
+        self,
+        name: str,
+        spec_json: str,
+        structures: list[list[Path]],
+        *,
+        threads: int,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> dict[str, Any]: ...
+    def move(
+        self,
+        name: str,
+        tag: str,
+        tier: str,
+        *,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> None: ...
+    def remove(self, name: str) -> None: ...
+    def verify(
+        self,
+        name: str,
+        *,
+        threads: int,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> list[str]: ...
+    def repair(self) -> list[str]: ...
+    def paths(self, name: str, tag: str) -> list[Path]: ...
+    def reader(self, name: str, tags: list[str] | None = None, *, request_size: int) -> Reader: ...

@@ -119,10 +119,21 @@ def give_name(own: Path, path: Path, *, force: bool) -> None:
     OutputError
         If it cannot have it.
     """
-    if not force:
-        check_new(path)
     try:
-        os.replace(own, path)
+        if force:
+            os.replace(own, path)
+            return
+        try:
+            # In one step: a file that somebody else made meanwhile stays.
+            os.link(own, path)
+        except OSError:
+            # It is there, or the file system has no links.
+            check_new(path)
+            os.replace(own, path)
+        else:
+            own.unlink()
+    except OutputError:
+        raise
     except OSError as error:
         raise refused(path, error) from error
 

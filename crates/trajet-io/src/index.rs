@@ -128,15 +128,6 @@ impl FrameIndex {
         stretch.at + (frame - stretch.frames.start) as usize
     }
 
-    /// The time of a frame, ps, and its integration step.
-    ///
-    /// # Panics
-    /// If there is no such frame.
-    pub fn when(&self, frame: u64) -> (f64, i64) {
-        let at = self.at(frame);
-        (self.times[at], self.steps[at])
-    }
-
     /// The bytes of a frame.
     ///
     /// # Panics
@@ -175,6 +166,15 @@ impl FrameIndex {
     /// Integration step of each frame.
     pub fn steps(&self) -> &[i64] {
         &self.steps
+    }
+
+    /// Time (ps) and integration step of a frame.
+    ///
+    /// # Panics
+    /// If there is no such frame.
+    pub fn when(&self, frame: u64) -> (f64, i64) {
+        let at = self.at(frame);
+        (self.times[at], self.steps[at])
     }
 
     /// Whether `frame` is this one: a file may have changed since it was indexed.

@@ -2,11 +2,15 @@
 //!
 //! `f32` Å cannot give back what was stored; this can. Each format describes its own frames.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{dcd, h5md, ncdf, trr, xtc};
+
+mod join;
 
 /// One frame as its format stores it.
 #[non_exhaustive]
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Raw {
     /// GROMACS' compressed format.
     Xtc(xtc::Frame),
@@ -34,6 +38,12 @@ impl Raw {
             Raw::Ncdf(frame) => Raw::Ncdf(Box::new(frame.take(atoms))),
             Raw::H5md(frame) => Raw::H5md(Box::new(frame.take(atoms))),
         }
+    }
+
+    /// What the frame says beside its atoms: the frame with none of them.
+    #[must_use]
+    pub fn head(&self) -> Raw {
+        self.take(&[])
     }
 
     /// Atoms in the frame.

@@ -72,7 +72,7 @@ impl Reader {
         let opened = py.detach(|| trajet_engine::open(&paths, &options, threads, &mut control));
         control.check()?;
         let inner = opened.map_err(|error| from_io(py, &error))?;
-        Ok(Reader { inner, options: Some(options), spare: Mutex::default() })
+        Ok(Reader::of(inner, options))
     }
 
     /// What workers in other processes are told once.
@@ -138,7 +138,7 @@ impl Reader {
             let dict = PyDict::new(py);
             dict.set_item("path", reader.source().path())?;
             dict.set_item("format", reader.format())?;
-            dict.set_item("size", reader.source().size())?;
+            dict.set_item("size", reader.size())?;
             dict.set_item("digest", reader.stamp().digest())?;
             dict.set_item("n_atoms", reader.index().n_atoms())?;
             dict.set_item("n_frames", reader.index().n_frames())?;
@@ -304,6 +304,11 @@ impl Drop for Parts {
 }
 
 impl Reader {
+    /// A trajectory that is open.
+    pub(crate) fn of(inner: Chain, options: OpenOptions) -> Reader {
+        Reader { inner, options: Some(options), spare: Mutex::default() }
+    }
+
     /// A trajectory of which only some frames are known.
     pub(crate) fn partial(inner: Chain) -> Self {
         Reader { inner, options: None, spare: Mutex::default() }

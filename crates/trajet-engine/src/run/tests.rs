@@ -44,7 +44,7 @@ pub(super) fn opened(made: &Made) -> Chain {
 /// Never stops; counts what it is told.
 #[derive(Default)]
 pub(super) struct Quiet {
-    last: usize,
+    pub(super) last: usize,
     pub(super) stop_at_once: bool,
 }
 

@@ -1,9 +1,11 @@
 //! A frame as DCD stores it.
 
+use serde::{Deserialize, Serialize};
+
 use super::head;
 
 /// A frame as the file stores it. Fixed atoms are in it like all others.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Frame {
     /// The six numbers of the unit cell's record, in their order; none where there is no such record.
     pub cell: Option<[f64; 6]>,

@@ -1,10 +1,12 @@
 //! A frame as Amber's NetCDF files store it.
 
+use serde::{Deserialize, Serialize};
+
 use super::{KJ_PER_KCAL, head};
 use crate::Field;
 
 /// What stored values are to be multiplied with.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Scale {
     /// The attribute is a float.
     Float(f32),
@@ -44,7 +46,7 @@ impl Scale {
 }
 
 /// Values in their stored precision.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Values {
     /// Single precision.
     Float(Vec<f32>),
@@ -80,7 +82,7 @@ impl Values {
 }
 
 /// What one frame holds of a variable.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stored {
     /// As they stand in the file, not scaled.
     pub values: Values,
@@ -89,7 +91,7 @@ pub struct Stored {
 }
 
 /// A frame as the file stores it; what the file does not have is none.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Frame {
     /// ps.
     pub time: Option<Stored>,
