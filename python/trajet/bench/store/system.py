@@ -71,23 +71,28 @@ Vectors = NDArray[np.float32]
 Names = list[tuple[str, int, str]]
 
 
-def made(folder: Path, n_frames: int) -> tuple[Path, Path]:
-    """Return topology (GRO) and trajectory (XTC); they are made where the folder has none."""
-    topology = folder / f"membrane-{_VERSION}.gro"
-    whole = folder / f"membrane-{_VERSION}-{n_frames}.xtc"
-    if not topology.exists():
-        with output.beside(topology) as own:
+def topology_in(folder: Path) -> Path:
+    """Return the topology (GRO), made where the folder has none."""
+    path = folder / f"membrane-{_VERSION}.gro"
+    if not path.exists():
+        with output.beside(path) as own:
             own.write_text(_gro())
-    if not whole.exists():
-        plain = output.name_beside(whole.with_suffix(".trr"))
+    return path
+
+
+def trajectory_in(folder: Path, n_frames: int) -> Path:
+    """Return the trajectory (XTC) of so many frames, made where the folder has none."""
+    path = folder / f"membrane-{_VERSION}-{n_frames}.xtc"
+    if not path.exists():
+        plain = output.name_beside(path.with_suffix(".trr"))
         try:
             with plain.open("wb") as file:
                 for k, positions in enumerate(frames(n_frames)):
                     file.write(_trr(positions, k))
-            conversion.convert(trajectory.open(None, plain, sidecar=False), whole, force=True)
+            conversion.convert(trajectory.open(None, plain, sidecar=False), path)
         finally:
             plain.unlink(missing_ok=True)
-    return topology, whole
+    return path
 
 
 def frames(n_frames: int) -> Iterator[Vectors]:
@@ -163,13 +168,11 @@ def _solute() -> NDArray[np.float64]:
 def _helix() -> NDArray[np.float64]:
     """Return the atoms of a helix about the z axis, its middle at 0."""
     residues = _TURNS_OF_SEQUENCE * _SEQUENCE
-    return np.concatenate(
-        [
-            _about_z(np.array(list(_residue(name).values())), _TURN * k)
-            + (0, 0, _RISE * (k - (len(residues) - 1) / 2))
-            for k, name in enumerate(residues)
-        ]
-    )
+    atoms = []
+    for k, name in enumerate(residues):
+        height = np.array([0, 0, _RISE * (k - (len(residues) - 1) / 2)])
+        atoms.append(_about_z(np.array(list(_residue(name).values())), _TURN * k) + height)
+    return np.concatenate(atoms)
 
 
 def _about_z(places: NDArray[np.float64], angle: float) -> NDArray[np.float64]:
