@@ -4,9 +4,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from trajet import conversion, store, trajectory
+from trajet import conversion, trajectory
 from trajet.bench.store.cases import ALL, PLAIN, PROTEIN, STORE, UNCOMPRESSED
 from trajet.bench.store.ways import NAME
+from trajet.store import Store
 
 # Of a store: the protein, and all that a viewer leaves aside.
 _ACTIVE, _IDLE = "active", "idle"
@@ -53,7 +54,8 @@ def stored(storage: str, topology: Path, plain: Path, folder: Path) -> Stored:
         source = folder / "store"
         profile = folder / "profile.toml"
         profile.write_text(_profile(_FORMATS[storage]))
-        store.Store(source).add(NAME, topology, [plain], profile=profile)
+        opened = trajectory.open(topology, plain)
+        Store(source, create=True).add(NAME, opened, profile=profile)
     seconds = time.perf_counter() - begin
     if storage not in STORE:
         files = [topology, source]

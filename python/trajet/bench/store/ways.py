@@ -7,14 +7,14 @@ import importlib
 import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import store, trajectory
+from trajet import trajectory
 from trajet.bench.store.cases import ALL, PROTEIN, STORE, Case, Job
+from trajet.store import Store
 
 # The data set's name in a store.
 NAME = "membrane"
@@ -77,7 +77,7 @@ def _trajet_all(job: Job) -> Held:
 
 def _store(job: Job) -> Held:
     tags = None if job.case.atoms == ALL else [PROTEIN]
-    opened = store.Store(Path(job.source)).open(NAME, tags=tags)
+    opened = Store(job.source).open(NAME, tags=tags)
     protein = None if tags else opened.select(PROTEIN).indices
     return Held(opened.read(slice(0, job.frames)).positions, protein)
 
