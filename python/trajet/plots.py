@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's colours, told apart with any eyes and on any projector.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-MARKS = ("o", "s", "^", "D")
+MARKS = ("o", "s", "^", "D", "v", "x")
+LINES = ("-", "--", ":", "-.")
 # Longer series get a running average over this part of their length.
 SMOOTHED_PART = 50
 SMOOTHED_FROM = 200
@@ -355,6 +356,7 @@ class Sized:
 def against_frames(curves: Sequence[Sized], *, quantity: str, title: str) -> "Figure":
     """Draw what grows with the number of frames, on logarithmic axes."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator
 
     figure = Figure(figsize=(9.0, 5.0), layout="constrained", dpi=150)
     axes = figure.subplots()
@@ -367,10 +369,10 @@ def against_frames(curves: Sequence[Sized], *, quantity: str, title: str) -> "Fi
             curve.values,
             color=COLOURS[group % len(COLOURS)],
             marker=MARKS[kind % len(MARKS)],
-            # What came first is drawn on top of nothing, so that equal curves are both seen.
+            # Marks of equal curves are seen through each other.
             markerfacecolor="none" if kind else None,
-            markersize=5 + 2 * (kind > 0),
-            linestyle=("-", "--", ":", "-.")[kind % 4],
+            markersize=5 if kind == 0 else 7,
+            linestyle=LINES[kind % len(LINES)],
             linewidth=1.2,
             label=_shortened(curve.label),
         )
@@ -379,6 +381,7 @@ def against_frames(curves: Sequence[Sized], *, quantity: str, title: str) -> "Fi
     numbers = sorted({n for curve in curves for n in curve.frames})
     axes.set_xticks(numbers, [f"{n:,}" for n in numbers])
     axes.minorticks_off()
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.yaxis.set_major_formatter("{x:g}")
     axes.set_xlabel("frames")
     axes.set_ylabel(quantity)

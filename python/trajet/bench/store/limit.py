@@ -42,7 +42,7 @@ def most(fits: Callable[[int], bool], top: int, guess: int) -> int:
             low = probe
         else:
             high = probe
-        if 0 < low and high <= top:
+        if low > 0 and high <= top:
             probe = (low + high) // 2
         else:
             step = max(1, int(stride * probe))

@@ -1,10 +1,11 @@
 """Rows of repeats to a line for each case and size."""
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any
 
 from trajet._trajet import AnalysisError
-from trajet.bench.store.cases import PROTEIN, USUAL, Case
+from trajet.bench.store.cases import ALL, PROTEIN, STORE, USUAL, Case
 from trajet.bench.store.run import Row
 from trajet.plots import Sized
 
@@ -62,20 +63,28 @@ def line(row: Row) -> str:
 
 
 def curves(rows: Sequence[Row], quantity: str, factor: float) -> list[Sized]:
-    """Return a curve for each case: a quantity against the number of frames."""
-    found: dict[Case, list[Row]] = {}
+    """Return curves of a quantity against the number of frames: one for each case.
+
+    The retrieval does not depend on the tool: there is one for each set of files.
+    """
+    found: dict[tuple[str, str], dict[int, float]] = {}
     for row in rows:
-        if row[quantity] is not None:
-            found.setdefault(case_of(row), []).append(row)
+        case = case_of(row)
+        kind = f"{case.tool}, {case.atoms}"
+        if quantity == "t_retrieval":
+            kind = case.atoms if case.storage in STORE else ""
+        if (value := row[quantity]) is not None:
+            curve = found.setdefault((case.storage, kind), {})
+            curve[row["frames"]] = min(curve.get(row["frames"], inf), value * factor)
     return [
         Sized(
-            label=case.label,
-            group=case.storage,
-            kind=f"{case.tool}, {case.atoms}",
-            frames=[row["frames"] for row in own],
-            values=[row[quantity] * factor for row in own],
+            label=", ".join(word for word in (storage, kind) if word),
+            group=storage,
+            kind=kind,
+            frames=list(curve),
+            values=list(curve.values()),
         )
-        for case, own in found.items()
+        for (storage, kind), curve in found.items()
     ]
 
 
@@ -99,7 +108,7 @@ def verdict(rows: Sequence[Row]) -> list[str]:
     if (usual := by_case.get(USUAL)) is not None:
         times = usual["t_turnaround"] / mine["t_turnaround"]
         said.append(f"its protein: {times:.1f} times as fast as {USUAL.label}")
-    whole = Case(storage="xtc", tool="mdtraj", atoms="all")
+    whole = Case(storage="xtc", tool="mdtraj", atoms=ALL)
     if (loaded := by_case.get(whole)) is not None:
         part = mine["peak_memory"] / loaded["peak_memory"]
         said.append(f"its protein: {part:.2f} of the memory of {whole.label}")
