@@ -177,7 +177,8 @@ def _helix() -> NDArray[np.float64]:
 
 def _about_z(places: NDArray[np.float64], angle: float) -> NDArray[np.float64]:
     cos, sin = np.cos(angle), np.sin(angle)
-    return places @ np.array([[cos, sin, 0], [-sin, cos, 0], [0, 0, 1]])
+    turned: NDArray[np.float64] = places @ np.array([[cos, sin, 0], [-sin, cos, 0], [0, 0, 1]])
+    return turned
 
 
 def _residue(name: str) -> dict[str, NDArray[np.float64]]:
@@ -224,7 +225,8 @@ def _on_cylinder(radius: float, angle: float, height: float) -> NDArray[np.float
 
 
 def _unit(vector: NDArray[np.float64]) -> NDArray[np.float64]:
-    return vector / np.linalg.norm(vector)
+    unit: NDArray[np.float64] = vector / np.linalg.norm(vector)
+    return unit
 
 
 def _lipid() -> list[tuple[str, tuple[float, float, float]]]:

@@ -44,9 +44,8 @@ class Held:
 
     def drawn(self, frame: int) -> NDArray[np.float32]:
         """Return the protein of a frame."""
-        return (
-            self.positions[frame] if self.protein is None else self.positions[frame, self.protein]
-        )
+        positions: NDArray[np.float32] = self.positions[frame]
+        return positions if self.protein is None else positions[self.protein]
 
 
 def missing(tool: str) -> bool:
