@@ -216,7 +216,8 @@ def _bonded_to(
     across = np.cross(normal, along)
     turn = np.deg2rad(torsion)
     reach = np.sin(_BOND_ANGLE) * (np.cos(turn) * across + np.sin(turn) * normal)
-    return atoms[a] + length * (reach - np.cos(_BOND_ANGLE) * along)
+    place: NDArray[np.float64] = atoms[a] + length * (reach - np.cos(_BOND_ANGLE) * along)
+    return place
 
 
 def _on_cylinder(radius: float, angle: float, height: float) -> NDArray[np.float64]:
