@@ -27,10 +27,10 @@ def frames_reached(job_of: Callable[[int], Job], row: Row, limit: int) -> int:
         Bytes.
     """
     a_frame = max(1.0, (row["peak_memory"] - row["idle_memory"]) / row["frames"])
-    return most(lambda count: _fits(job_of(count)), row["frames"], int(limit / a_frame))
+    return most(lambda count: fits(job_of(count)), row["frames"], int(limit / a_frame))
 
 
-def most(fits: Callable[[int], bool], top: int, guess: int) -> int:
+def most(within: Callable[[int], bool], top: int, guess: int) -> int:
     """Return the largest number up to `top` seen to fit, within a part of what does not.
 
     A run may take minutes: the search begins near its end, and steps grow as long as they miss.
@@ -38,7 +38,7 @@ def most(fits: Callable[[int], bool], top: int, guess: int) -> int:
     low, high = 0, top + 1
     probe, stride = min(max(guess, 1), top), _CLOSE
     while high - low > max(1, _CLOSE * low):
-        if fits(probe):
+        if within(probe):
             low = probe
         else:
             high = probe
@@ -51,7 +51,8 @@ def most(fits: Callable[[int], bool], top: int, guess: int) -> int:
     return low
 
 
-def _fits(job: Job) -> bool:
+def fits(job: Job) -> bool:
+    """Tell whether a job with a limit comes to its end."""
     try:
         return bool(measured(job))
     except KilledError:

@@ -95,8 +95,10 @@ def _mdanalysis_all(job: Job) -> Held:
 
     universe = MDAnalysis.Universe(job.topology, job.source)
     protein = universe.select_atoms(PROTEIN)
+    # What it has mapped of its file is counted in the end.
+    reader = universe.trajectory
     universe.transfer_to_memory(stop=job.frames)
-    return Held(universe.trajectory.get_array(), protein.indices, kept=universe)
+    return Held(universe.trajectory.get_array(), protein.indices, kept=(universe, reader))
 
 
 def _mdtraj_protein(job: Job) -> Held:
