@@ -148,8 +148,8 @@ def convert(
     (done,) = _copy(selection, [(path, numbers)], asked)
     with h5md.together(comm):
         if topology is not None and (comm is None or comm.rank == 0):
-            first = selection.read(frames=frame_numbers(numbers)[:1])
-            atoms = selection.atoms
+            first = selection.look(int(frame_numbers(numbers)[0]))
+            atoms = selection.named
             with output.beside(Path(topology)) as own:
                 mdanalysis.write_structure(own, atoms, first.positions[0], first.cells[0])
     return done
@@ -230,7 +230,8 @@ def _copy(
         if run is not None:
             parameters = {"n_frames": len(numbers), "n_atoms": [selection.n_atoms]}
             what = {"analysis": "convert", "parameters": parameters, "inputs": inputs}
-            report = make_report(trajectory.reader, run, what)
+            report = make_report(trajectory.reader, run, what, trajectory.tiers)
+            trajectory.used("convert", indices, run["workers"])
         # Ranks on other machines may not see it yet.
         alone = asked.comm is None or asked.comm.rank == 0
         size = path.stat().st_size if alone else 0
@@ -293,7 +294,7 @@ def _content(
 
 def _check_topology(path: Path, selection: Selection, *, force: bool) -> None:
     """Make sure that a structure can be written, before any work."""
-    _ = selection.atoms
+    _ = selection.named
     output.check(path, (path.suffix.lower(),))
     if not force:
         output.check_new(path)
@@ -389,7 +390,7 @@ def split(
         raise ValueError(f"{format!r} is no format: choose from {known}")
     folder = Path(folder)
     digits = max(3, len(str(len(borders) - 2)))
-    stem = trajectory.path.stem
+    stem = trajectory.stem
     paths = [folder / f"{stem}-{k:0{digits}d}{suffix}" for k in range(len(borders) - 1)]
     asked = _Asked(None, None, True, True, compression, allow_loss, force, threads, progress)
     frames = [(begin, 1, end - begin) for begin, end in pairwise(borders)]

@@ -151,7 +151,7 @@ def convert(
     if not quiet:
         for line in options.notes(opened):
             click.echo(line)
-        _say(done)
+        say(done)
         if topology_out is not None:
             click.echo(topology_out)
 
@@ -271,7 +271,7 @@ def split(
         click.echo(f"{frames} frames in {len(parts)} files: {parts[0].path} to {parts[-1].path}")
 
 
-def _say(done: Conversion) -> None:
+def say(done: Conversion) -> None:
     """Print what was written."""
     for remark in done.remarks:
         click.echo(f"note: {remark}")

@@ -7,10 +7,10 @@ from typing import NoReturn
 import click
 
 import trajet
-from trajet.cli import analyses, bench, copies, files, reports
+from trajet.cli import analyses, bench, copies, files, reports, store
 from trajet.cli.group import commands
 
-for _room in (files, analyses, copies, reports, bench):
+for _room in (files, analyses, copies, store, reports, bench):
     for _command in _room.COMMANDS:
         commands.add_command(_command)
 
