@@ -13,6 +13,7 @@ from trajet import h5md
 from trajet.cli import options
 from trajet.cli.options import choose_frames, in_order, progress
 from trajet.conversion import SUFFIXES, Conversion
+from trajet.dataset import find_dataset
 from trajet.pools.mpi.link import library
 from trajet.trajectory import Trajectory
 
@@ -110,7 +111,7 @@ def convert(
     *sources, target = files
     if not sources:
         raise click.UsageError("give the trajectory to read and, last, the file to write")
-    if select is not None and topology is None:
+    if select is not None and topology is None and find_dataset(sources[0]) is None:
         raise click.UsageError("--select needs names of atoms: give --topology")
     if Path(target).suffix.lower() not in SUFFIXES:
         raise click.UsageError(
@@ -185,9 +186,8 @@ def _opened(
     for turn in (True, False) if comm is not None else (True,):
         with h5md.together(comm), progress("indexing", "B", quiet=quiet) as show:
             if comm is None or (comm.rank == 0) == turn:
-                opened.append(
-                    trajet.open(topology, *in_order(tuple(sources)), progress=show, **how)
-                )
+                files = in_order(tuple(sources))
+                opened.append(options.open_files(topology, files, progress=show, **how))
     return opened[0]
 
 

@@ -60,7 +60,7 @@ def info(
 
 def _opened(files: list[str], **how: Any) -> Trajectory:
     with progress("indexing", "B") as show:
-        return trajet.open(None, *files, progress=show, **how)
+        return options.open_files(None, files, progress=show, **how)
 
 
 def _print(facts: Iterator[tuple[str, str]]) -> None:
@@ -85,7 +85,7 @@ def _facts(opened: Trajectory) -> Iterator[tuple[str, str]]:
     """Yield the lines of `info`."""
     reader, times = opened.reader, opened.times
     first = opened.read(frames=[0], atoms=[0])
-    yield "file", str(opened.path)
+    yield "file", opened.label
     yield "format", opened.format
     yield "atoms", str(opened.n_atoms)
     yield "frames", str(opened.n_frames)

@@ -121,6 +121,13 @@ def in_order(given: tuple[str, ...]) -> list[str]:
     return paths
 
 
+def open_files(topology: str | None, files: list[str], **how: Any) -> Trajectory:
+    """Open trajectories, or a data set of a store alone, which has its topology with it."""
+    if topology is None and len(files) == 1 and find_dataset(files[0]) is not None:
+        return trajet.open(files[0], **how)
+    return trajet.open(topology, *files, **how)
+
+
 def _natural(name: str) -> tuple[list[tuple[int, int]], str]:
     """Return a key that counts numbers by their value."""
     parts = re.findall(r"[0-9]+|[^0-9]", name)

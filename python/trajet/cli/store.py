@@ -17,7 +17,8 @@ from trajet.store.profile import Profile, default_text
 from trajet.store.uses import Statistics
 from trajet.store.watch import Watch
 
-_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+# Longer selections are cut.
+_SELECT = 90
 
 _store = click.option("--store", "folder", required=True, metavar="FOLDER", help="The store.")
 _name = click.argument("name", metavar="NAME")
@@ -110,8 +111,6 @@ def add(
     """
     chosen = None if profile is None else Profile.load(profile)
     opened = _opened(topology, trajectories, quiet=quiet, continuous=continuous, threads=threads)
-    # Names of atoms are looked up before there is a store.
-    _ = opened.named
     at = Store(folder, create=True)
     with progress("divide", " frames", quiet=quiet) as show:
         at.add(name, opened, profile=chosen, threads=threads, progress=show)
@@ -196,7 +195,10 @@ def show(name: str, folder: str, quiet: bool) -> None:
     click.echo(f"frames     {entry.n_frames}")
     _say_entry(at, name)
     for kept in entry.tags:
-        click.echo(f"{kept.tag.name}: {kept.tag.select}")
+        select = kept.tag.select
+        click.echo(
+            f"{kept.tag.name}: {select if len(select) <= _SELECT else select[:_SELECT] + '…'}"
+        )
         for path in kept.paths:
             click.echo(f"  {path}")
 
@@ -349,7 +351,8 @@ def _stats_lines(told: Statistics) -> list[str]:
         last = "never" if tag.last is None else tag.last
         read = human(tag.read)
         rows.append((tag.name, tag.tier, human(tag.size), str(tag.uses), read, last))
-    lines = [f"{told.name}: {told.uses} uses, {human(told.read)} read", *lines_of(rows)]
+    uses = f"{told.uses} use{'' if told.uses == 1 else 's'}"
+    lines = [f"{told.name}: {uses}, {human(told.read)} read", *lines_of(rows)]
     lines.append(f"never read thanks to the division: {human(told.saved)}")
     cost = f"dividing, which read and wrote {human(told.cost)},"
     if told.paid is not None:

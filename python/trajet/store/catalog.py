@@ -5,6 +5,7 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from trajet import _trajet, mdanalysis
 from trajet._trajet import StoreError
 from trajet.conversion import Conversion, convert
-from trajet.dataset import USES, Dataset
+from trajet.dataset import SETTINGS, USES, Dataset
 from trajet.pools.pool import Progress
 from trajet.store import links, uses
 from trajet.store.division import Part, divide
@@ -33,7 +34,7 @@ class Store:
     folder
         Of the store.
     create
-        Whether to make it where there is none.
+        Whether to make it where there is none, when something is first added.
 
     Raises
     ------
@@ -53,15 +54,27 @@ class Store:
 
     def __init__(self, folder: str | os.PathLike[str], *, create: bool = False) -> None:
         self.folder = Path(folder)
-        self._native = _trajet.Store(self.folder, create=create)
+        self._create = create
+        if not create:
+            _ = self._native
 
     def __repr__(self) -> str:
         """Return the folder and how many data sets it has."""
         return f"<Store {self.folder}: {len(self.list())} data sets>"
 
+    @cached_property
+    def _native(self) -> _trajet.Store:
+        return _trajet.Store(self.folder, create=self._create)
+
+    @property
+    def _is_there(self) -> bool:
+        return not self._create or (self.folder / SETTINGS).exists()
+
     @property
     def tiers(self) -> dict[str, Tier]:
         """Its tiers, by their names."""
+        if not self._is_there:
+            return {}
         return {
             name: Tier(name, Path(tier["folder"]), tier["limit"], tier["rank"])
             for name, tier in json.loads(self._native.tiers()).items()
@@ -415,7 +428,7 @@ class Store:
 
     def list(self) -> tuple[str, ...]:
         """Return the names of the data sets."""
-        return tuple(self._native.names())
+        return tuple(self._native.names()) if self._is_there else ()
 
     def _profile(self, profile: Profile | str | os.PathLike[str] | None) -> Profile:
         """Return a profile; without one the one that is built in, on the tiers that there are."""

@@ -23,8 +23,8 @@ MOST_TIERS = 8
 
 _BUILT_IN = "the built-in profile"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kMGTP]i?)?B")
-_POWERS = {"k": 1, "M": 2, "G": 3, "T": 4, "P": 5}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kKMGTP]i?)?B")
+_POWERS = {"k": 1, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
 _TIER_KEYS = ("folder", "limit")
 _TAG_KEYS = ("name", "short", "select", "tier", "format", "lossy", "precision")
 _TAG_NEEDS = ("name", "select", "tier")
