@@ -240,7 +240,7 @@ class Store:
         skip: int,
         threads: int,
         progress: Callable[[int, int], None] | None = None,
-    ) -> int: ...
+    ) -> dict[str, Any]: ...
     def retag(
         self,
         name: str,

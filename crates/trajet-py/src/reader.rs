@@ -405,7 +405,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A meter's counts as a dictionary.
+/// A meter's counts as a dictionary; bytes a tier where any are of a store.
 pub(crate) fn counts<'py>(py: Python<'py>, meter: &Meter) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("requests", meter.requests)?;
@@ -415,5 +415,8 @@ pub(crate) fn counts<'py>(py: Python<'py>, meter: &Meter) -> PyResult<Bound<'py,
     dict.set_item("frames", meter.frames)?;
     dict.set_item("empty_frames", meter.empty_frames)?;
     dict.set_item("atoms_decoded", meter.atoms_decoded)?;
+    if meter.by_tier.iter().any(|&bytes| bytes > 0) {
+        dict.set_item("bytes_by_tier", meter.by_tier.to_vec())?;
+    }
     Ok(dict)
 }
