@@ -184,6 +184,7 @@ class Clock:
     now = 0.0
 
     def __call__(self) -> float:
+        """Tell the time."""
         return self.now
 
 
