@@ -253,12 +253,12 @@ def test_readers_go_on_while_a_tag_moves(own_wet: Solvated) -> None:
 def test_a_grown_trajectory_is_appended(own_wet: Solvated) -> None:
     """Twice over; other files go on where it ends, and one that was written anew is refused."""
     store, whole = own_wet.store, own_wet.xtc.read_bytes()
-    assert store.append("wet", tj.open(None, own_wet.xtc)) == 0
+    assert store.append("wet", tj.open(None, own_wet.xtc)).n_frames == 0
     own_wet.xtc.write_bytes(whole * 2)
-    assert store.append("wet", tj.open(None, own_wet.xtc)) == 10
+    assert store.append("wet", tj.open(None, own_wet.xtc)).n_frames == 10
     more = own_wet.folder / "more.xtc"
     more.write_bytes(whole)
-    assert store.append("wet", tj.open(None, more)) == 10
+    assert store.append("wet", tj.open(None, more)).n_frames == 10
     traj = tj.open(own_wet.path)
     assert traj.n_frames == 30
     plain = tj.rmsd(tj.open(own_wet.gro, own_wet.xtc, more).select(CALPHA))

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use trajet_engine::RunError;
 use trajet_io::OpenOptions;
-use trajet_store::{Error, Given, Spec, Store};
+use trajet_store::{Done, Error, Given, Spec, Store};
 
 use crate::control::FromPython;
 use crate::error::{from_io, from_os, from_run, raised};
@@ -90,26 +90,27 @@ impl PyStore {
     ) -> PyResult<Bound<'py, PyDict>> {
         let spec = spec(py, spec_json)?;
         let given = Given { topology: &topology, structures: &structures };
-        let report = self.work(py, progress, |store, control| {
+        let done = self.work(py, progress, |store, control| {
             store.add(name, &reader.inner, &spec, &given, threads, control)
         })?;
-        report_dict(py, &report)
+        done_dict(py, done)
     }
 
-    /// Adds the frames of a trajectory from `skip` on; returns how many there are.
+    /// Adds the frames of a trajectory from `skip` on; returns a report.
     #[pyo3(signature = (name, reader, *, skip, threads, progress = None))]
-    fn append(
+    fn append<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         name: &str,
         reader: &Reader,
         skip: u64,
         threads: usize,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<u64> {
-        self.work(py, progress, |store, control| {
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let done = self.work(py, progress, |store, control| {
             store.append(name, &reader.inner, skip, threads, control)
-        })
+        })?;
+        done_dict(py, done)
     }
 
     /// Divides a data set anew; returns a report.
@@ -124,10 +125,10 @@ impl PyStore {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let spec = spec(py, spec_json)?;
-        let report = self.work(py, progress, |store, control| {
+        let done = self.work(py, progress, |store, control| {
             store.retag(name, &spec, &structures, threads, control)
         })?;
-        report_dict(py, &report)
+        done_dict(py, done)
     }
 
     /// Moves a tag to another tier.
@@ -192,6 +193,14 @@ impl PyStore {
         })?;
         Ok(Reader::of(inner, options))
     }
+}
+
+/// A report of dividing, with "n_frames" and "remarks".
+fn done_dict(py: Python<'_>, done: Done) -> PyResult<Bound<'_, PyDict>> {
+    let dict = report_dict(py, &done.report)?;
+    dict.set_item("n_frames", done.n_frames)?;
+    dict.set_item("remarks", done.remarks)?;
+    Ok(dict)
 }
 
 /// The exception for an error of a store.

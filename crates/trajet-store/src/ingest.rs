@@ -38,6 +38,17 @@ pub struct Given<'a> {
     pub structures: &'a [Vec<PathBuf>],
 }
 
+/// What came of dividing.
+#[derive(Debug)]
+pub struct Done {
+    /// Frames.
+    pub n_frames: u64,
+    /// What a user should know: what tags let go.
+    pub remarks: Vec<String>,
+    /// Where the time went.
+    pub report: RunReport,
+}
+
 impl Store {
     /// Divides a trajectory and adds it as a data set.
     ///
@@ -53,7 +64,7 @@ impl Store {
         given: &Given<'_>,
         threads: usize,
         control: &mut dyn Control,
-    ) -> Result<RunReport, Error> {
+    ) -> Result<Done, Error> {
         let begin = Instant::now();
         let format = the_format(chain)?;
         check(spec, chain, given)?;
@@ -63,7 +74,7 @@ impl Store {
         self.add_tiers(&spec.tiers)?;
         let mut operation = self.begin("add", name)?;
         let stamps = stamps(chain);
-        let (segment, report) =
+        let (segment, done) =
             divide(self, &mut operation, chain, (0, &spec.tags), format, given, threads, control)?;
         let topology = self.keep_topology(&mut operation, given.topology)?;
         same_source(&stamps, format)?;
@@ -81,11 +92,11 @@ impl Store {
             seconds: begin.elapsed().as_secs_f64(),
         };
         operation.commit(None, Some(&manifest), &bytes_by_tier(&manifest.segments))?;
-        Ok(report)
+        Ok(done)
     }
 
     /// Adds frames to every tag of a data set: those of a trajectory from its frame `skip` on. The frames
-    /// before must be those that the data set has, if any are skipped. Returns how many were added.
+    /// before must be those that the data set has, if any are skipped.
     ///
     /// # Errors
     /// As [`Store::add`]; [`Error::Refused`] where the frames before are others, [`Error::Meanwhile`].
@@ -96,7 +107,7 @@ impl Store {
         skip: u64,
         threads: usize,
         control: &mut dyn Control,
-    ) -> Result<u64, Error> {
+    ) -> Result<Done, Error> {
         let begin = Instant::now();
         let was = self.manifest(name)?;
         let format = the_format(chain)?;
@@ -110,19 +121,16 @@ impl Store {
                 was.format
             )));
         }
-        if skip > 0 {
-            self.goes_on(&was, chain, skip)?;
-        }
-        let n_new = (chain.n_frames() as u64).saturating_sub(skip);
-        if n_new == 0 {
-            return Ok(0);
+        self.goes_on(&was, chain, skip)?;
+        if chain.n_frames() as u64 == skip {
+            return Ok(Done { n_frames: 0, remarks: Vec::new(), report: RunReport::default() });
         }
         let mut operation = self.begin("append", name)?;
         let stamps = stamps(chain);
         let given =
             Given { topology: Path::new(""), structures: &vec![Vec::new(); was.tags.len()] };
         let work = (skip, &was.tags[..]);
-        let (segment, _) =
+        let (segment, done) =
             divide(self, &mut operation, chain, work, format, &given, threads, control)?;
         same_source(&stamps, format)?;
         let mut new = was.clone();
@@ -134,7 +142,7 @@ impl Store {
         new.segments.push(segment);
         new.seconds += begin.elapsed().as_secs_f64();
         operation.commit(Some(&was), Some(&new), &needed)?;
-        Ok(n_new)
+        Ok(done)
     }
 
     /// Divides a data set anew, from what the store holds, in one step.
@@ -148,7 +156,7 @@ impl Store {
         structures: &[Vec<PathBuf>],
         threads: usize,
         control: &mut dyn Control,
-    ) -> Result<RunReport, Error> {
+    ) -> Result<Done, Error> {
         let begin = Instant::now();
         let was = self.manifest(name)?;
         let dataset = self.dataset(name)?;
@@ -159,7 +167,7 @@ impl Store {
         self.add_tiers(&spec.tiers)?;
         let mut operation = self.begin("retag", name)?;
         let work = (0, &spec.tags[..]);
-        let (segment, report) =
+        let (segment, done) =
             divide(self, &mut operation, &chain, work, format, &given, threads, control)?;
         // They go when the new manifest stands.
         operation.touch(self.all_of(&was)?)?;
@@ -172,11 +180,31 @@ impl Store {
             ..was.clone()
         };
         operation.commit(Some(&was), Some(&new), &bytes_by_tier(&new.segments))?;
-        Ok(report)
+        Ok(done)
     }
 
-    /// Makes sure that a trajectory begins with the frames of a data set.
+    /// Makes sure that a trajectory goes on with a data set, whose frames are its first `skip` ones.
     fn goes_on(&self, was: &Manifest, chain: &Chain, skip: u64) -> Result<(), Error> {
+        let kept = self.dataset(&was.name)?.chain(None, &OpenOptions::default())?;
+        let mut scratches = [Scratch::default(), Scratch::default()];
+        let [ours, theirs] = &mut scratches;
+        if chain.n_frames() as u64 > skip {
+            let first = kept.read_raw(0, ours);
+            // Where a tag has lost what frames hold, they cannot be put together.
+            if let Ok(first) = first
+                && !first.is_like(&chain.read_raw(skip, theirs)?)
+            {
+                return Err(Error::Refused(format!(
+                    "{}: stores its numbers otherwise than the frames of {:?}: add it under another \
+                     name, or convert it first",
+                    chain.path().display(),
+                    was.name
+                )));
+            }
+        }
+        if skip == 0 {
+            return Ok(());
+        }
         let refused = |what: String| {
             Err(Error::Refused(format!(
                 "{}: {what}: add it under another name",
@@ -202,10 +230,7 @@ impl Store {
         if was.tags.iter().any(|tag| tag.lossy) {
             return Ok(());
         }
-        let kept = self.dataset(&was.name)?.chain(None, &OpenOptions::default())?;
-        let mut scratches = [Scratch::default(), Scratch::default()];
         for frame in [0, skip - 1] {
-            let [ours, theirs] = &mut scratches;
             if kept.read_raw(frame, ours)? != chain.read_raw(frame, theirs)? {
                 return refused(format!("frame {frame} is not what was divided"));
             }
@@ -353,7 +378,7 @@ fn divide(
     given: &Given<'_>,
     threads: usize,
     control: &mut dyn Control,
-) -> Result<(Segment, RunReport), Error> {
+) -> Result<(Segment, Done), Error> {
     let mut folders: BTreeMap<&str, (Tier, PathBuf)> = BTreeMap::new();
     for tag in tags {
         if !folders.contains_key(&tag.tier[..]) {
@@ -417,7 +442,12 @@ fn divide(
         }
         files.push(File { tier: tag.tier.clone(), path: path.clone(), size, beside });
     }
-    Ok((Segment { n_frames, frames, heads, files }, divided.report))
+    let mut remarks = Vec::new();
+    for (tag, said) in tags.iter().zip(divided.remarks) {
+        remarks.extend(said.into_iter().map(|remark| format!("{}: {remark}", tag.name)));
+    }
+    let done = Done { n_frames, remarks, report: divided.report };
+    Ok((Segment { n_frames, frames, heads, files }, done))
 }
 
 /// Atoms of ranges.

@@ -13,6 +13,6 @@ mod view;
 
 pub use catalog::{MOST_TIERS, Store};
 pub use error::Error;
-pub use ingest::{ENCODER, Given, Spec};
+pub use ingest::{Done, ENCODER, Given, Spec};
 pub use manifest::{Manifest, Tier};
 pub use view::Dataset;

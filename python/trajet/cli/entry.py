@@ -7,10 +7,11 @@ from typing import NoReturn
 import click
 
 import trajet
-from trajet.cli import analyses, bench, copies, files, reports, store
+from trajet.cli import analyses, bench, bench_store, copies, files, reports, store, viewers
 from trajet.cli.group import commands
 
-for _room in (files, analyses, copies, store, reports, bench):
+bench.bench.add_command(bench_store.store)
+for _room in (files, analyses, copies, store, reports, viewers, bench):
     for _command in _room.COMMANDS:
         commands.add_command(_command)
 

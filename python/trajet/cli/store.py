@@ -13,6 +13,7 @@ from trajet.cli.copies import say
 from trajet.cli.options import in_order, progress
 from trajet.cli.tables import human, lines_of
 from trajet.store.catalog import Store
+from trajet.store.entry import Divided
 from trajet.store.profile import Profile, default_text
 from trajet.store.uses import Statistics
 from trajet.store.watch import Watch
@@ -113,10 +114,10 @@ def add(
     opened = _opened(topology, trajectories, quiet=quiet, continuous=continuous, threads=threads)
     at = Store(folder, create=True)
     with progress("divide", " frames", quiet=quiet) as show:
-        at.add(name, opened, profile=chosen, threads=threads, progress=show)
+        done = at.add(name, opened, profile=chosen, threads=threads, progress=show)
     if not quiet:
-        for line in options.notes(opened):
-            click.echo(line)
+        _echo(options.notes(opened))
+        _say_remarks(done)
         _say_entry(at, name)
 
 
@@ -149,9 +150,10 @@ def append(
     at = Store(folder)
     opened = _opened(None, trajectories, quiet=quiet, threads=threads)
     with progress("append", " frames", quiet=quiet) as show:
-        frames = at.append(name, opened, threads=threads, progress=show)
+        done = at.append(name, opened, threads=threads, progress=show)
     if not quiet:
-        click.echo(f"{name}: {frames} frames added, {at.show(name).n_frames} in all")
+        _say_remarks(done)
+        click.echo(f"{name}: {done.n_frames} frames added, {at.show(name).n_frames} in all")
 
 
 @store.command("list")
@@ -201,6 +203,10 @@ def show(name: str, folder: str, quiet: bool) -> None:
         )
         for path in kept.paths:
             click.echo(f"  {path}")
+
+
+def _say_remarks(done: Divided) -> None:
+    _echo([f"note: {remark}" for remark in done.remarks])
 
 
 def _say_entry(at: Store, name: str) -> None:
@@ -397,8 +403,9 @@ def retag(name: str, folder: str, profile: str, threads: int | None, quiet: bool
     """
     at = Store(folder)
     with progress("retag", " frames", quiet=quiet) as show:
-        at.retag(name, Profile.load(profile), threads=threads, progress=show)
+        done = at.retag(name, Profile.load(profile), threads=threads, progress=show)
     if not quiet:
+        _say_remarks(done)
         _say_entry(at, name)
 
 

@@ -4,9 +4,10 @@ import contextlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from trajet.dataset import SETTINGS, USES, Dataset
 from trajet.pools.pool import Progress
 from trajet.store import links, uses
 from trajet.store.division import Part, divide
-from trajet.store.entry import Entry, entry_of
+from trajet.store.entry import Divided, Entry, entry_of
 from trajet.store.profile import Profile, Tier
 from trajet.store.uses import Statistics
 from trajet.trajectory import DEFAULT_REQUEST_SIZE, FrameChoice, Trajectory
@@ -45,7 +46,8 @@ class Store:
     --------
     >>> import trajet as tj
     >>> store = tj.Store("store", create=True)
-    >>> store.add("adk", tj.open("adk.psf", "adk.xtc"))
+    >>> store.add("adk", tj.open("adk.psf", "adk.xtc")).n_frames
+    98
     >>> store.list()
     ('adk',)
     >>> store.open("adk", tags=["protein"])
@@ -88,7 +90,7 @@ class Store:
         profile: Profile | str | os.PathLike[str] | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
-    ) -> None:
+    ) -> Divided:
         """Divide a trajectory by tags.
 
         Each frame is read once. The structure of each tag (GRO, at frame 0) and the numbers of its
@@ -109,6 +111,11 @@ class Store:
         progress
             Called with frames done and in total.
 
+        Returns
+        -------
+        Divided
+            Its frames, and what one should know.
+
         Raises
         ------
         StoreError
@@ -124,6 +131,7 @@ class Store:
         >>> import trajet as tj
         >>> traj = tj.open("adk.psf", "adk.xtc")
         >>> tj.Store("other", create=True).add("adk", traj)
+        Divided(n_frames=98, remarks=())
         """
         if trajectory.topology is None:
             raise StoreError(
@@ -134,7 +142,7 @@ class Store:
         chosen = self._profile(profile)
         parts = divide(chosen, trajectory)
         with _structures(parts, trajectory) as structures:
-            trajectory.fresh(
+            done = trajectory.fresh(
                 self._native.add,
                 name,
                 trajectory.reader,
@@ -144,6 +152,7 @@ class Store:
                 threads=threads or _trajet.available_threads(),
                 progress=progress,
             )
+        return _divided(done)
 
     def append(
         self,
@@ -152,7 +161,7 @@ class Store:
         *,
         threads: int | None = None,
         progress: Progress | None = None,
-    ) -> int:
+    ) -> Divided:
         """Add the new frames of a trajectory that has grown, or those of further files.
 
         Parameters
@@ -167,8 +176,8 @@ class Store:
 
         Returns
         -------
-        int
-            How many frames were added.
+        Divided
+            How many frames were added, and what one should know.
 
         Raises
         ------
@@ -179,13 +188,14 @@ class Store:
         --------
         >>> import trajet as tj
         >>> store = tj.Store("grown", create=True)
-        >>> store.add("adk", tj.open("adk.psf", "adk.xtc"))
-        >>> store.append("adk", tj.open(None, "adk.xtc"))
+        >>> store.add("adk", tj.open("adk.psf", "adk.xtc")).n_frames
+        98
+        >>> store.append("adk", tj.open(None, "adk.xtc")).n_frames
         0
         """
         entry = self.show(name)
         again = trajectory.paths[0].absolute() == next(iter(entry.source_sizes))
-        return trajectory.fresh(
+        done = trajectory.fresh(
             self._native.append,
             name,
             trajectory.reader,
@@ -193,6 +203,7 @@ class Store:
             threads=threads or _trajet.available_threads(),
             progress=progress,
         )
+        return _divided(done)
 
     def retag(
         self,
@@ -201,7 +212,7 @@ class Store:
         *,
         threads: int | None = None,
         progress: Progress | None = None,
-    ) -> None:
+    ) -> Divided:
         """Divide a data set anew, from what the store holds, in one step.
 
         Parameters
@@ -213,6 +224,11 @@ class Store:
         threads, progress
             As for `add`.
 
+        Returns
+        -------
+        Divided
+            As of `add`.
+
         Raises
         ------
         StoreError, OutputError, SelectionError
@@ -222,13 +238,14 @@ class Store:
         opened = self.open(name)
         parts = divide(chosen, opened)
         with _structures(parts, opened) as structures:
-            self._native.retag(
+            done = self._native.retag(
                 name,
                 _spec(chosen, parts),
                 structures,
                 threads=threads or _trajet.available_threads(),
                 progress=progress,
             )
+        return _divided(done)
 
     def open(
         self,
@@ -445,6 +462,10 @@ class Store:
             )
         tiers = tuple(there.get(tier.name, tier) for tier in chosen.tiers)
         return Profile(tiers, chosen.tags, chosen.where, built_in=True)
+
+
+def _divided(done: Mapping[str, Any]) -> Divided:
+    return Divided(int(done["n_frames"]), tuple(done["remarks"]))
 
 
 def _spec(profile: Profile, parts: Sequence[Part]) -> str:

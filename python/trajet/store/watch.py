@@ -147,17 +147,18 @@ class Watch:
         """Add a trajectory, or append what it has more than then; return how many frames."""
         if not known:
             opened = open_trajectory(topology, path, threads=self.threads)
-            self.store.add(
+            done = self.store.add(
                 path.stem, opened, profile=self.profile, threads=self.threads, progress=progress
             )
-            return opened.n_frames
+            return done.n_frames
         (entry,) = (
             entry
             for entry in map(self.store.show, self.store.list())
             if path.absolute() in entry.source_sizes
         )
         opened = open_trajectory(None, *entry.source_sizes, threads=self.threads)
-        return self.store.append(entry.name, opened, threads=self.threads, progress=progress)
+        done = self.store.append(entry.name, opened, threads=self.threads, progress=progress)
+        return done.n_frames
 
 
 def _stamp(path: Path) -> _Stamp | None:

@@ -32,6 +32,10 @@ impl Frame {
 
 /// A frame as it is read.
 impl Frame {
+    pub(crate) fn is_like(&self, other: &Frame) -> bool {
+        self.cell.is_some() == other.cell.is_some() && self.axes.len() == other.axes.len()
+    }
+
     pub(crate) fn cell(&self) -> [f64; 6] {
         self.cell.map_or([f64::NAN; 6], head::cell)
     }

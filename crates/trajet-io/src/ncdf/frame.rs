@@ -167,6 +167,25 @@ impl Stored {
 
 /// A frame as it is read, in our units.
 impl Frame {
+    /// Whether the variables are the same, in the same precision and with the same factors.
+    pub(crate) fn is_like(&self, other: &Frame) -> bool {
+        let kind = |stored: Option<&Stored>| {
+            stored.map(|s| (matches!(s.values, Values::Double(_)), s.scale_factor))
+        };
+        let kinds = |frame: &Frame| {
+            let cell = |k: usize| frame.cell.as_ref().map(|cell| &cell[k]);
+            [
+                kind(frame.time.as_ref()),
+                kind(Some(&frame.coordinates)),
+                kind(frame.velocities.as_ref()),
+                kind(frame.forces.as_ref()),
+                kind(cell(0)),
+                kind(cell(1)),
+            ]
+        };
+        kinds(self) == kinds(other)
+    }
+
     /// The values of one kind.
     pub(crate) fn stored(&self, field: Field) -> Option<&Stored> {
         match field {
