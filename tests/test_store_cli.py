@@ -71,7 +71,7 @@ def test_from_adding_to_removing(sources: Solvated) -> None:
     assert line == "wet: 10 frames added, 20 in all"
     head, *_ = succeed("store", "stats", *at)
     assert head.startswith("wet: 2 uses")
-    assert len(succeed("store", "link", sources.folder / "links", *at)) == 12
+    assert len(succeed("store", "link", sources.folder / "links", *at)) == 15
     succeed("store", "retag", "wet", *at, "--profile", sources.profile)
     assert succeed("store", "repair", *at) == ["nothing was left behind"]
     assert succeed("store", "remove", "wet", *at) == ["wet: removed"]

@@ -513,7 +513,7 @@ def link(target: str, folder: str, quiet: bool) -> None:
 
     NAME@TAG.xtc is a tag's trajectory, NAME@TAG.gro its structure, NAME@TAG.ndx its atoms' numbers
     in the original. Where frames were appended there are several files, NAME@TAG-000.xtc and so on.
-    Call it again after a change.
+    NAME.SHORT.tjt is for VMD's plug-in of trajet. Call it again after a change.
 
     \b
     Examples:

@@ -14,7 +14,7 @@ import numpy as np
 from trajet import _trajet, mdanalysis
 from trajet._trajet import StoreError
 from trajet.conversion import Conversion, convert
-from trajet.dataset import SETTINGS, USES, Dataset
+from trajet.dataset import SETTINGS, USES, Place
 from trajet.pools.pool import Progress
 from trajet.store import links, uses
 from trajet.store.division import Part, divide
@@ -25,6 +25,8 @@ from trajet.trajectory import DEFAULT_REQUEST_SIZE, FrameChoice, Trajectory
 
 # Numbers on a line of GROMACS' index files.
 _NDX_WIDTH = 15
+# Å; what has eight characters in GRO's nm.
+_GRO_LIMIT = 9999.0
 
 
 class Store:
@@ -276,8 +278,8 @@ class Store:
             raise TypeError("tags are some names: ['protein', 'lipid'], or None for all")
         wanted = None if tags is None else tuple(tags)
         label = str(self.folder / name) + ("" if wanted is None else "@" + ",".join(wanted))
-        found = Dataset(self.folder.absolute(), name, wanted, label)
-        return Trajectory.of_dataset(found, request_size=request_size)
+        place = Place(self.folder.absolute(), name, wanted, label)
+        return Trajectory.of_dataset(place, request_size=request_size)
 
     def get(
         self,
@@ -423,8 +425,9 @@ class Store:
         """Make a folder of links to the files of all tags, for programs that know no stores.
 
         They are called `NAME@TAG.xtc`, `NAME@TAG.gro` and `NAME@TAG.ndx`; where frames were
-        appended there are several files, numbered as `NAME@TAG-000.xtc`. Links that are there are
-        made anew, those to files that are gone are removed.
+        appended there are several files, numbered as `NAME@TAG-000.xtc`. `NAME.SHORT.tjt` is what
+        VMD's plug-in of trajet opens. Links that are there are made anew, those to files that are
+        gone are removed.
 
         Parameters
         ----------
@@ -434,14 +437,15 @@ class Store:
         Returns
         -------
         tuple of Path
-            The links.
+            The links and pointer files.
 
         Raises
         ------
         OutputError
             If something else has the name of a link, or the folder cannot be written.
         """
-        return links.make(Path(folder), [self.show(name) for name in self.list()], self.tiers)
+        entries = [self.show(name) for name in self.list()]
+        return links.make(Path(folder), self.folder.absolute(), entries, self.tiers)
 
     def list(self) -> tuple[str, ...]:
         """Return the names of the data sets."""
@@ -491,8 +495,8 @@ def _structures(parts: Sequence[Part], trajectory: Trajectory) -> Iterator[list[
         for part in parts:
             paths = [Path(folder) / f"{part.tag.name}.ndx"]
             paths[0].write_text(_ndx(part), encoding="ascii")
-            # Frames of TRR may have none: a structure of no places is none.
-            if np.isfinite(positions[part.atoms]).all():
+            # Frames of TRR may have no positions (not a number), and GRO has no room for any.
+            if (np.abs(positions[part.atoms]) < _GRO_LIMIT).all():
                 paths.append(Path(folder) / f"{part.tag.name}.gro")
                 atoms = trajectory.named[part.atoms]
                 mdanalysis.write_structure(paths[1], atoms, positions[part.atoms], cell)
