@@ -109,6 +109,8 @@ def test_analyses_of_a_data_set(wet: Solvated, tmp_path: Path) -> None:
     facts = succeed("info", f"{wet.path}@protein")
     assert f"file          {wet.path}@protein" in facts
     assert "atoms         3341" in facts
+    size = wet.store.show("wet").tags[0].size
+    assert any(fact.startswith(f"size          {size} bytes") for fact in facts)
     succeed("convert", wet.path, tmp_path / "ca.xtc", *select)
     assert tj.open(None, tmp_path / "ca.xtc").n_atoms == 214
     succeed("split", "--segments", 2, wet.xtc, "-o", tmp_path / "parts")

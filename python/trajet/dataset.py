@@ -128,6 +128,12 @@ class Dataset:
         places = np.unique(owners if indices is None else owners[indices])
         return [str(self.manifest["tags"][place]["name"]) for place in places]
 
+    @property
+    def size(self) -> int:
+        """Bytes of the files of the tags that are wanted."""
+        sizes = self.sizes()
+        return sum(sizes[tag] for tag in self.tags_of(None))
+
     def sizes(self) -> dict[str, int]:
         """Return the bytes of each tag's files."""
         segments = self.manifest["segments"]
