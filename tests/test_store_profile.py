@@ -72,6 +72,9 @@ REFUSED = {
     + '[[tags]]\nname = "b"\nselect = "rest"\ntier = "slow"\n',
     "name 'a' stands there twice": ONE + tag("a", "rest"),
     "short 'a' stands there for 'a' and 'b'": ONE + tag("b", "rest", 'short = "a"'),
+    "short 'x' stands there for 'b' and 'x'": ONE
+    + tag("b", "name C", 'short = "x"')
+    + tag("x", "rest"),
     "'a@b' is no name": ONE + tag("a@b", "rest"),
     "both select the rest": ONE + tag("b", "rest") + tag("c", "rest"),
     "do not write h5md yet": ONE + 'format = "h5md"\n',

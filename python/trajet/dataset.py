@@ -115,10 +115,10 @@ class Dataset:
         wanted = self.place.tags
         if wanted is None:
             return None
+        names = [(tag["name"], tag["short"]) for tag in self.manifest["tags"]]
+        # As the native store finds them.
         places = [
-            place
-            for place, tag in enumerate(self.manifest["tags"])
-            if tag["name"] in wanted or tag["short"] in wanted
+            next(place for place, called in enumerate(names) if name in called) for name in wanted
         ]
         return np.flatnonzero(np.isin(self._owners, places)).astype(np.int64)
 

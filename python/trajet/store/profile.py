@@ -171,7 +171,9 @@ def _parsed(told: Mapping[str, Any], where: str, folder: Path) -> Profile:
         )
     divided = tuple(_tag(tag, number, tiers, where) for number, tag in enumerate(tags, start=1))
     _apart(((tag.name, tag.name) for tag in divided), "name", where, "tag")
-    _apart(((tag.name, tag.short) for tag in divided), "short", where, "tag")
+    # Tags are asked for by either.
+    called = ((tag.name, name) for tag in divided for name in sorted({tag.name, tag.short}))
+    _apart(called, "short", where, "tag")
     rest = [tag.name for tag in divided if tag.select == REST]
     if len(rest) > 1:
         raise StoreError(
