@@ -62,6 +62,7 @@ class Store:
 
     def __init__(self, folder: str | os.PathLike[str], *, create: bool = False) -> None:
         self.folder = Path(folder)
+        self._absolute = self.folder.absolute()
         self._create = create
         if not create:
             _ = self._native
@@ -72,11 +73,11 @@ class Store:
 
     @cached_property
     def _native(self) -> _trajet.Store:
-        return _trajet.Store(self.folder, create=self._create)
+        return _trajet.Store(self._absolute, create=self._create)
 
     @property
     def _is_there(self) -> bool:
-        return not self._create or (self.folder / SETTINGS).exists()
+        return not self._create or (self._absolute / SETTINGS).exists()
 
     @property
     def tiers(self) -> dict[str, Tier]:
@@ -200,7 +201,8 @@ class Store:
         0
         """
         entry = self.show(name)
-        again = trajectory.paths[0].absolute() == next(iter(entry.source_sizes))
+        # The same file may have several paths.
+        again = trajectory.paths[0].resolve() == next(iter(entry.source_sizes)).resolve()
         done = trajectory.fresh(
             self._native.append,
             name,
@@ -282,7 +284,7 @@ class Store:
             raise TypeError("tags are some names: ['protein', 'lipid'], or None for all")
         wanted = None if tags is None else tuple(tags)
         label = str(self.folder / name) + ("" if wanted is None else "@" + ",".join(wanted))
-        place = Place(self.folder.absolute(), name, wanted, label)
+        place = Place(self._absolute, name, wanted, label)
         return Trajectory.of_dataset(place, request_size=request_size)
 
     def get(
@@ -423,7 +425,7 @@ class Store:
         StoreError
             If there is no such data set.
         """
-        return uses.statistics(self.show(name), self.tiers, self.folder / name / USES)
+        return uses.statistics(self.show(name), self.tiers, self._absolute / name / USES)
 
     def link(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
         """Make a folder of links to the files of all tags, for programs that know no stores.
@@ -449,7 +451,7 @@ class Store:
             If something else has the name of a link, or the folder cannot be written.
         """
         entries = [self.show(name) for name in self.list()]
-        return links.make(Path(folder), self.folder.absolute(), entries, self.tiers)
+        return links.make(Path(folder), self._absolute, entries, self.tiers)
 
     def mount(
         self,
@@ -503,7 +505,7 @@ class Store:
             return profile
         if profile is not None:
             return Profile.load(profile)
-        chosen, there = Profile.default(self.folder), self.tiers
+        chosen, there = Profile.default(self._absolute), self.tiers
         missing = [tier.name for tier in chosen.tiers if tier.name not in there]
         if there and missing:
             raise StoreError(
