@@ -9,12 +9,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
-use std::hash::{BuildHasher, Hasher, RandomState};
+use std::hash::{BuildHasher, RandomState};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::change::link_left;
 use crate::manifest::{self, Manifest, SCHEMA, Settings, Tier};
 use crate::{Error, disk};
 
@@ -101,7 +102,10 @@ impl Store {
                     let name = entry.file_name();
                     !own.contains(&&*name) && !name.to_string_lossy().starts_with(SETTINGS)
                 };
-                if let Some(entry) = entries.flatten().find(other) {
+                // Somebody else may have made the store just now.
+                if let Some(entry) = entries.flatten().find(other)
+                    && !folder.join(SETTINGS).exists()
+                {
                     return Err(Error::Refused(format!(
                         "{}: is no store and not empty (there is {}): name a new folder",
                         folder.display(),
@@ -117,7 +121,8 @@ impl Store {
         let store = Store { folder };
         let _locked = store.lock()?;
         if !store.folder.join(SETTINGS).exists() {
-            store.write_settings(&Settings { schema: SCHEMA, tiers: BTreeMap::new() })?;
+            let (folder, tiers) = (None, BTreeMap::new());
+            store.write_settings(Settings { schema: SCHEMA, folder, tiers })?;
         }
         Ok(store)
     }
@@ -190,6 +195,11 @@ impl Store {
         let path = self.folder_of(name).join(MANIFEST);
         let manifest: Option<Manifest> = read_json(&path)?;
         if let Some(manifest) = &manifest {
+            if manifest.name != name {
+                let words =
+                    format!("is that of {:?}: give its folder that name again", manifest.name);
+                return Err(Error::damaged(&path, words));
+            }
             manifest.check().map_err(|what| {
                 Error::damaged(&path, format!("{what}: bring the manifest back from a copy"))
             })?;
@@ -212,8 +222,12 @@ impl Store {
         let tier = self.tier(name)?;
         match tier.folder.is_dir() {
             true => Ok(tier),
-            false => Err(Error::TierGone { tier: name.to_owned(), folder: tier.folder }),
+            false => Err(self.gone(name.to_owned(), tier.folder)),
         }
+    }
+
+    fn gone(&self, tier: String, folder: PathBuf) -> Error {
+        Error::TierGone { tier, folder, settings: self.settings_path() }
     }
 
     fn settings(&self) -> Result<Settings, Error> {
@@ -225,8 +239,19 @@ impl Store {
         self.folder.join(SETTINGS)
     }
 
-    fn write_settings(&self, settings: &Settings) -> Result<(), Error> {
-        let json = serde_json::to_vec_pretty(settings).expect("settings are plain");
+    /// Makes sure that this is no copy: what it would remove are the files of another store, too.
+    fn is_original(&self) -> Result<(), Error> {
+        let Some(original) = self.settings()?.folder else { return Ok(()) };
+        let (own, there) = (self.settings_path(), original.join(SETTINGS));
+        if original == self.folder || !there.exists() || is_same(&own, &there) {
+            return Ok(());
+        }
+        Err(Error::Copied { folder: self.folder.clone(), original, settings: own })
+    }
+
+    fn write_settings(&self, settings: Settings) -> Result<(), Error> {
+        let settings = Settings { folder: Some(self.folder.clone()), ..settings };
+        let json = serde_json::to_vec_pretty(&settings).expect("settings are plain");
         disk::replace(&self.folder.join(SETTINGS), &random_id(), &json)
     }
 
@@ -236,6 +261,7 @@ impl Store {
     /// [`Error::Refused`] where a tier of that name is elsewhere, or there are too many.
     pub fn add_tiers(&self, wanted: &BTreeMap<String, Tier>) -> Result<(), Error> {
         let _locked = self.lock()?;
+        self.is_original()?;
         let mut settings = self.settings()?;
         let mut new = Vec::new();
         for (name, tier) in wanted {
@@ -270,7 +296,7 @@ impl Store {
                 _ => {}
             }
         }
-        self.write_settings(&settings)
+        self.write_settings(settings)
     }
 
     /// Keeps others from changing what manifests say; given up when dropped, or when the process ends.
@@ -295,6 +321,7 @@ impl Store {
             let words = format!("{name:?}: is the folder of a tier: choose another name");
             return Err(Error::Refused(words));
         }
+        self.is_original()?;
         let folder = self.folder.join(PENDING);
         let _locked = self.lock()?;
         fs::create_dir_all(&folder).map_err(Error::io(&folder, "make"))?;
@@ -342,11 +369,12 @@ impl Store {
     /// Removes what operations have left behind that were cut short. Returns what was cleared, in words.
     ///
     /// # Errors
-    /// [`Error::Io`]; what was cleared by then stays cleared.
+    /// [`Error::Copied`]; the first [`Error::Io`] or [`Error::TierGone`], after all else was cleared.
     pub fn repair(&self) -> Result<Vec<String>, Error> {
+        self.is_original()?;
         let _locked = self.lock()?;
         let folder = self.folder.join(PENDING);
-        let mut cleared = Vec::new();
+        let (mut cleared, mut failed) = (Vec::new(), None);
         let entries = match fs::read_dir(&folder) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(cleared),
             entries => entries.map_err(Error::io(&folder, "read"))?,
@@ -364,8 +392,14 @@ impl Store {
                 Err(fs::TryLockError::Error(error)) => return Err(Error::io(&path, "lock")(error)),
             }
             let pending = Pending::of(&disk::read(&path)?);
-            let removed = self.clear(&pending)?;
-            disk::remove(&path)?;
+            let done = self.clear(&pending).and_then(|n| disk::remove(&path).map(|_| n));
+            let removed = match done {
+                Ok(removed) => removed,
+                Err(error) => {
+                    failed.get_or_insert(error);
+                    continue;
+                }
+            };
             if !pending.name.is_empty() {
                 cleared.push(format!(
                     "{} of {:?}, which was cut short: {removed} files removed",
@@ -373,7 +407,7 @@ impl Store {
                 ));
             }
         }
-        Ok(cleared)
+        failed.map_or(Ok(cleared), Err)
     }
 
     /// Removes the files that an operation has listed and no manifest names; counts them.
@@ -381,6 +415,7 @@ impl Store {
         let mut needed = BTreeSet::new();
         if let Some(manifest) = self.find(&pending.name)? {
             needed = self.files_named_by(&manifest)?;
+            link_left(self, &manifest)?;
         }
         let mut removed = 0;
         for folder in &pending.made {
@@ -391,13 +426,22 @@ impl Store {
             removed += match path.symlink_metadata() {
                 // Indexes that readers have left.
                 Ok(there) if there.is_dir() => empty(path, &needed, |name| name.starts_with('.'))?,
-                Ok(_) => usize::from(disk::remove(path)?),
-                Err(_) => 0,
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    return Err(Error::io(path, "remove")(error));
+                }
+                _ => usize::from(disk::remove(path)?),
             };
         }
         if !pending.name.is_empty() {
             // Where nothing is left in it, there is no such data set any more.
             let _ = fs::remove_dir(self.folder_of(&pending.name));
+        }
+        // Files of a tier that is not there cannot be removed now, and are not to be forgotten.
+        for (tier, Tier { folder, .. }) in self.tiers()? {
+            let mut all = pending.made.iter().chain(&pending.paths);
+            if all.any(|path| path.starts_with(&folder)) && !folder.is_dir() {
+                return Err(self.gone(tier, folder));
+            }
         }
         Ok(removed)
     }
@@ -467,8 +511,8 @@ impl Operation<'_> {
         let folder = PathBuf::from(format!("{}-{}", self.pending.name, self.id));
         let path = tier.folder.join(&folder);
         self.write([Line::Made(path.clone())])?;
-        self.pending.made.insert(path.clone());
         fs::create_dir(&path).map_err(Error::io(&path, "make"))?;
+        self.pending.made.insert(path);
         Ok(folder)
     }
 
@@ -487,14 +531,19 @@ impl Operation<'_> {
     /// The same, made where there is none.
     pub(crate) fn make_folder(&mut self) -> Result<PathBuf, Error> {
         let folder = self.folder();
+        let busy = folder.join(format!(".{}", self.id));
         // What is in the making while the manifest is replaced.
-        self.touch([folder.join(format!("{MANIFEST}-{}.tmp", self.id))])?;
+        self.touch([folder.join(format!("{MANIFEST}-{}.tmp", self.id)), busy.clone()])?;
+        let _locked = self.store.lock()?;
         match fs::create_dir(&folder) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-                Err(Error::io(&folder, "make")(error))
+            Err(error) if error.kind() != ErrorKind::AlreadyExists || !folder.is_dir() => {
+                return Err(Error::io(&folder, "make")(error));
             }
-            _ => Ok(folder),
+            _ => {}
         }
+        // Another operation that ends meanwhile would remove an empty folder.
+        disk::write_new(&busy, &[])?;
+        Ok(folder)
     }
 
     /// Replaces the manifest, if the data set is still what it was when the operation began. `new` is none
@@ -604,8 +653,19 @@ fn read_json<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Option<T>, Err
     })
 }
 
+/// Whether two paths are one file.
+fn is_same(one: &Path, other: &Path) -> bool {
+    #[cfg(unix)]
+    if let (Ok(one), Ok(other)) = (one.metadata(), other.metadata()) {
+        use std::os::unix::fs::MetadataExt;
+        return (one.dev(), one.ino()) == (other.dev(), other.ino());
+    }
+    one.canonicalize().ok() == other.canonicalize().ok()
+}
+
 /// Twelve digits that no other operation has.
 fn random_id() -> String {
-    // Hash maps are seeded with random numbers: that is a source of them.
-    format!("{:012x}", RandomState::new().build_hasher().finish() >> 16)
+    // Hash maps are seeded with random numbers: that is a source of them; processes that were forked share it.
+    let own = (std::process::id(), std::time::SystemTime::now());
+    format!("{:012x}", RandomState::new().hash_one(own) >> 16)
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use trajet_engine::Control;
 
-use crate::manifest::{File, Left};
+use crate::manifest::{File, Left, Manifest};
 use crate::verify::{Checked, check_file};
 use crate::{Error, Store, disk};
 
@@ -36,7 +36,6 @@ impl Store {
         let mut operation = self.begin("move", name)?;
         let folder = operation.folder_on(&target)?;
         let mut done = 0;
-        let mut moved = Vec::new();
         for (k, segment) in new.segments.iter_mut().enumerate() {
             let file = &mut segment.files[number];
             if file.tier == tier {
@@ -68,31 +67,24 @@ impl Store {
             let there = File { tier: tier.to_owned(), path, ..file.clone() };
             let file = std::mem::replace(file, there);
             new.left.push(Left { tag: was.tags[number].name.clone(), segment: k, file });
-            moved.push(k);
         }
         // What was written down goes unless the new manifest names it.
         operation.touch(self.all_of(was)?)?;
         let needed = BTreeMap::from([(tier.to_owned(), needed)]);
-        operation.commit(Some(was), Some(&new), &needed)?;
-        let of_tag =
-            |left: &&Left| left.tag == was.tags[number].name && moved.contains(&left.segment);
-        for Left { segment, file, .. } in new.left.iter().filter(of_tag) {
-            let from = self.path_of(file)?;
-            let to = self.path_of(&new.segments[*segment].files[number])?;
-            link(&from, &to);
-            for kept in &file.beside {
-                link(&from.with_file_name(&kept.file), &to.with_file_name(&kept.file));
-            }
-        }
-        Ok(())
+        // What was moved becomes links when the operation ends.
+        operation.commit(Some(was), Some(&new), &needed)
     }
 
     /// Removes a data set and all its files.
     ///
     /// # Errors
-    /// [`Error::NoDataset`], [`Error::Io`], [`Error::Meanwhile`].
+    /// [`Error::NoDataset`], [`Error::TierGone`], [`Error::Io`], [`Error::Meanwhile`].
     pub fn remove(&self, name: &str) -> Result<(), Error> {
         let was = self.manifest(name)?;
+        // What cannot be removed now would be forgotten.
+        for file in was.files().chain(was.left.iter().map(|left| &left.file)) {
+            self.tier_at_hand(&file.tier)?;
+        }
         let mut operation = self.begin("remove", name)?;
         operation.touch(self.all_of(&was)?)?;
         operation.touch([self.folder_of(name).join("uses.jsonl")])?;
@@ -104,11 +96,32 @@ fn unmoved(path: &Path, what: &str) -> Error {
     Error::damaged(path, format!("{what}: nothing was moved; see trajet store verify"))
 }
 
+/// Puts links where files stood that were moved since, unless they are there.
+pub(crate) fn link_left(store: &Store, manifest: &Manifest) -> Result<(), Error> {
+    for Left { tag, segment, file } in &manifest.left {
+        let number = manifest.tags.iter().position(|other| other.name == *tag);
+        let now = manifest.segments.get(*segment).zip(number);
+        let Some(now) = now.and_then(|(segment, number)| segment.files.get(number)) else {
+            continue;
+        };
+        let (from, to) = (store.path_of(file)?, store.path_of(now)?);
+        link(&from, &to);
+        for kept in &file.beside {
+            link(&from.with_file_name(&kept.file), &to.with_file_name(&kept.file));
+        }
+    }
+    Ok(())
+}
+
 /// Puts a link where a file stood; where the file system has no links, there is nothing.
 fn link(from: &Path, to: &Path) {
-    let mut name = from.file_name().unwrap_or_default().to_owned();
-    name.push(".link.tmp");
+    if !to.exists() || fs::read_link(from).is_ok_and(|there| there == to) {
+        return;
+    }
+    // Hidden: what is cut short here goes with the folder's other hidden files.
+    let name = format!(".{}.link.tmp", from.file_name().unwrap_or_default().display());
     let own = from.with_file_name(name);
+    let _ = fs::remove_file(&own);
     #[cfg(unix)]
     if std::os::unix::fs::symlink(to, &own).is_ok() && fs::rename(&own, from).is_ok() {
         return;

@@ -70,12 +70,31 @@ pub enum Error {
         known: Vec<String>,
     },
     /// The folder of a tier is not there.
-    #[error("tier {tier:?}: its folder {} is not there: is it mounted?", folder.display())]
+    #[error(
+        "tier {tier:?}: its folder {} is not there: is it mounted? Where it was moved, change it in {}",
+        folder.display(), settings.display()
+    )]
     TierGone {
         /// Its name.
         tier: String,
         /// Its folder.
         folder: PathBuf,
+        /// Where the folder stands.
+        settings: PathBuf,
+    },
+    /// The store is a copy of another one, whose files on tiers are its own, too.
+    #[error(
+        "{}: is a copy of the store in {}, and its tiers have the files of that one: change that one, or give \
+         this one copies of the tiers, and their folders and its own in {}",
+        folder.display(), original.display(), settings.display()
+    )]
+    Copied {
+        /// The copy.
+        folder: PathBuf,
+        /// Where its settings were written.
+        original: PathBuf,
+        /// Where folders stand.
+        settings: PathBuf,
     },
     /// A tier has no room.
     #[error(

@@ -1,6 +1,6 @@
 //! Trajectories into the store: divided in one pass, each tag to its tier.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::slice::from_ref;
@@ -122,6 +122,9 @@ impl Store {
                 was.format
             )));
         }
+        if skip == 0 {
+            is_new(&was, chain)?;
+        }
         self.goes_on(&was, chain, skip)?;
         if chain.n_frames() as u64 == skip {
             return Ok(Done { n_frames: 0, remarks: Vec::new(), report: RunReport::default() });
@@ -240,10 +243,19 @@ impl Store {
     }
 
     fn keep_topology(&self, operation: &mut Operation<'_>, given: &Path) -> Result<Kept, Error> {
-        let ending = given.extension().map(|e| format!(".{}", e.display())).unwrap_or_default();
-        let file = operation.name_beside("topology", &ending)?;
+        let file = operation.name_beside("topology", &kind_of(given))?;
         let digest = disk::copy(given, &operation.folder().join(&file), |_| Ok(()))?;
         Ok(Kept { file, digest })
+    }
+}
+
+/// The ending of a topology, by which it is known what it is: of a compressed one the one before, too.
+fn kind_of(path: &Path) -> String {
+    let ending = |path: &Path| path.extension().map(|e| format!(".{}", e.display()));
+    let last = ending(path).unwrap_or_default();
+    match last.to_ascii_lowercase().as_str() {
+        ".gz" | ".bz2" => ending(&path.with_extension("")).unwrap_or_default() + &last,
+        _ => last,
     }
 }
 
@@ -296,7 +308,9 @@ fn check(spec: &Spec, chain: &Chain, given: &Given<'_>) -> Result<(), Error> {
         if !manifest::is_name(&tag.name) || !manifest::is_name(&tag.short) {
             return refused(manifest::bad_name("tag", &tag.name));
         }
-        let same = |other: &&Tag| other.name == tag.name || other.short == tag.short;
+        // Tags are asked for by either.
+        let same =
+            |other: &&Tag| [&other.name, &other.short].iter().any(|name| tag.is_called(name));
         if let Some(other) = spec.tags[..k].iter().find(same) {
             let words = "have the same name or short name: give one another";
             return refused(format!("tags {:?} and {:?}: {words}", other.name, tag.name));
@@ -318,6 +332,26 @@ fn check(spec: &Spec, chain: &Chain, given: &Given<'_>) -> Result<(), Error> {
     }
     let ranges = spec.tags.iter().flat_map(|tag| tag.atoms.iter().cloned());
     manifest::tiles(chain.n_atoms(), ranges).or_else(refused)
+}
+
+/// Makes sure that no file of a chain was divided already.
+fn is_new(was: &Manifest, chain: &Chain) -> Result<(), Error> {
+    // The same file may have several paths; one that is not there is no other's.
+    let whole = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path)).ok();
+    let known: BTreeSet<PathBuf> =
+        was.source.iter().filter_map(|source| whole(&source.path)).collect();
+    for segment in chain.segments() {
+        let path = segment.reader.source().path();
+        if whole(path).is_some_and(|path| known.contains(&path)) {
+            return Err(Error::Refused(format!(
+                "{}: was divided already: give further files alone, or all files of {:?} from the \
+                 first one on",
+                path.display(),
+                was.name
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// What ties each file of a chain to what it was when it was opened.

@@ -15,6 +15,9 @@ pub const SCHEMA: u32 = 1;
 pub struct Settings {
     /// The layout.
     pub schema: u32,
+    /// The store's own folder, by which a copy of it is known; none in stores of before.
+    #[serde(default)]
+    pub folder: Option<PathBuf>,
     /// Where tags are kept, by their names.
     pub tiers: BTreeMap<String, Tier>,
 }
@@ -188,6 +191,11 @@ impl Manifest {
 }
 
 impl Tag {
+    /// Whether this is its name or its short name.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.short == name
+    }
+
     /// How many atoms it has.
     pub fn n_atoms(&self) -> usize {
         self.atoms.iter().map(|range| range.len()).sum()

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use trajet_engine::{Control, run};
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::manifest::Manifest;
 use crate::table::Column;
 use crate::{Error, Store, disk};
 
@@ -35,8 +36,23 @@ impl Store {
         threads: usize,
         control: &mut dyn Control,
     ) -> Result<Vec<String>, Error> {
-        let manifest = self.manifest(name)?;
-        let folder = self.folder_of(name);
+        loop {
+            let manifest = self.manifest(name)?;
+            let problems = self.problems(&manifest, threads, control)?;
+            // Files that somebody has replaced meanwhile are not there by right.
+            if problems.is_empty() || self.manifest(name)? == manifest {
+                return Ok(problems);
+            }
+        }
+    }
+
+    fn problems(
+        &self,
+        manifest: &Manifest,
+        threads: usize,
+        control: &mut dyn Control,
+    ) -> Result<Vec<String>, Error> {
+        let folder = self.folder_of(&manifest.name);
         let mut problems = Vec::new();
         let mut said = |result: Result<(), Error>| match result {
             Ok(()) => {}
@@ -46,7 +62,7 @@ impl Store {
         let mut files: Vec<(PathBuf, Column)> = Vec::new();
         for segment in &manifest.segments {
             said(disk::read_kept(&folder, &segment.heads).map(drop));
-            let table = match self.table(&manifest, segment) {
+            let table = match self.table(manifest, segment) {
                 Ok(table) => table,
                 Err(error) => {
                     said(Err(error));

@@ -53,12 +53,10 @@ impl Dataset {
         let tags = &self.manifest.tags;
         let Some(names) = names else { return Ok((0..tags.len()).collect()) };
         let place = |name: &String| {
-            tags.iter().position(|tag| tag.name == *name || tag.short == *name).ok_or_else(|| {
-                Error::NoTag {
-                    dataset: self.manifest.name.clone(),
-                    tag: name.clone(),
-                    known: tags.iter().map(|tag| tag.name.clone()).collect(),
-                }
+            tags.iter().position(|tag| tag.is_called(name)).ok_or_else(|| Error::NoTag {
+                dataset: self.manifest.name.clone(),
+                tag: name.clone(),
+                known: tags.iter().map(|tag| tag.name.clone()).collect(),
             })
         };
         let mut numbers = names.iter().map(place).collect::<Result<Vec<_>, _>>()?;

@@ -1,0 +1,255 @@
+//! What changes of a store leave alone, and what they refuse.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use trajet_engine::Control;
+use trajet_io::{Chain, Format, Input, OpenOptions, Plan, Snapshot, Workspace, WriteOptions};
+use trajet_store::{Error, Given, Manifest, Spec, Store};
+
+const ATOMS: usize = 30;
+
+/// Does something each time that it is asked.
+struct Doing<F: FnMut()>(F);
+
+impl<F: FnMut()> Control for Doing<F> {
+    fn progress(&mut self, _: usize, _: usize) {}
+
+    fn interrupted(&mut self) -> bool {
+        (self.0)();
+        false
+    }
+}
+
+fn quiet() -> impl Control {
+    Doing(|| {})
+}
+
+/// A folder with a trajectory of a few frames, its topology and a store that has it as `one`.
+struct Case {
+    folder: tempfile::TempDir,
+    store: Store,
+}
+
+impl Case {
+    fn new() -> Case {
+        let folder = tempfile::tempdir().unwrap();
+        write(&folder.path().join("a.xtc"), 5);
+        fs::write(folder.path().join("top.pdb.gz"), "any").unwrap();
+        let store = Store::create(&folder.path().join("store")).unwrap();
+        let case = Case { folder, store };
+        case.add("one", ["p", "w"]).unwrap();
+        case
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn open(&self, name: &str) -> Chain {
+        trajet_engine::open(&[self.path(name)], &OpenOptions::default(), 1, &mut quiet()).unwrap()
+    }
+
+    /// Divides the atoms into two tags with these short names.
+    fn add(&self, name: &str, short: [&str; 2]) -> Result<(), Error> {
+        self.add_while(name, short, &mut quiet())
+    }
+
+    fn add_while(
+        &self,
+        name: &str,
+        short: [&str; 2],
+        control: &mut dyn Control,
+    ) -> Result<(), Error> {
+        let spec = serde_json::json!({
+            "tiers": {
+                "fast": {"folder": self.path("fast"), "limit": null},
+                "slow": {"folder": self.path("slow"), "limit": null},
+            },
+            "tags": [
+                {"name": "protein", "short": short[0], "select": "", "tier": "fast", "format": "exact",
+                 "atoms": [[0, 12]]},
+                {"name": "water", "short": short[1], "select": "", "tier": "slow", "format": "exact",
+                 "atoms": [[12, ATOMS]]},
+            ],
+        });
+        let spec: Spec = serde_json::from_value(spec).unwrap();
+        let topology = self.path("top.pdb.gz");
+        let given = Given { topology: &topology, structures: &[vec![], vec![]] };
+        self.store.add(name, &self.open("a.xtc"), &spec, &given, 1, control).map(drop)
+    }
+
+    fn one(&self) -> Manifest {
+        self.store.manifest("one").unwrap()
+    }
+
+    fn problems(&self) -> Vec<String> {
+        self.store.verify("one", 1, &mut quiet()).unwrap()
+    }
+
+    /// What a process that was killed leaves of an operation that had written down these lines.
+    fn leave(&self, doing: &str, lines: &str) {
+        let first = format!(r#"{{"Doing":{{"doing":"{doing}","name":"one"}}}}"#);
+        fs::write(self.path("store/.pending/left.json"), format!("{first}\n{lines}")).unwrap();
+    }
+}
+
+fn write(path: &Path, n_frames: i64) {
+    let frame = |step: i64| Snapshot {
+        n_atoms: ATOMS,
+        time: step as f64,
+        step,
+        cell: [50.0, 50.0, 50.0, 90.0, 90.0, 90.0],
+        positions: Some((0..ATOMS).map(|k| [k as f32, step as f32, 1.5]).collect()),
+        ..Snapshot::default()
+    };
+    let frames: Vec<Snapshot> = (0..n_frames).map(frame).collect();
+    let times: Vec<f64> = frames.iter().map(|frame| frame.time).collect();
+    let steps: Vec<i64> = frames.iter().map(|frame| frame.step).collect();
+    let options = WriteOptions::default();
+    let first = Input::Snapshot(&frames[0]);
+    let plan = Plan { path, first, times: &times, steps: &steps, options: &options };
+    let encoder = trajet_io::encoder(Format::Xtc, &plan).unwrap();
+    let mut bytes = encoder.head();
+    for (k, frame) in frames.iter().enumerate() {
+        let workspace = &mut Workspace::default();
+        encoder.encode(k as u64, Input::Snapshot(frame), workspace, &mut bytes).unwrap();
+    }
+    fs::write(path, bytes).unwrap();
+}
+
+fn words<T>(result: Result<T, Error>) -> String {
+    result.map(drop).unwrap_err().to_string()
+}
+
+#[test]
+fn a_file_is_not_divided_twice_by_whatever_path() {
+    let case = Case::new();
+    symlink(case.path("a.xtc"), case.path("link.xtc")).unwrap();
+    write(&case.path("more.xtc"), 3);
+    let append = |name, skip| case.store.append("one", &case.open(name), skip, 1, &mut quiet());
+    for name in ["link.xtc", "fast/../a.xtc"] {
+        assert!(words(append(name, 0)).contains("was divided already"), "{name}");
+    }
+    assert_eq!(append("link.xtc", 5).unwrap().n_frames, 0);
+    assert_eq!(append("more.xtc", 0).unwrap().n_frames, 3);
+    assert!(words(append("more.xtc", 0)).contains("was divided already"));
+    assert_eq!(case.one().n_frames(), 8);
+}
+
+#[test]
+fn no_name_is_that_of_two_tags() {
+    let case = Case::new();
+    assert!(words(case.add("two", ["water", "w"])).contains("same name or short name"));
+    assert!(words(case.add("two", ["p", "protein"])).contains("same name or short name"));
+    case.add("two", ["protein", "water"]).unwrap();
+}
+
+#[test]
+fn files_of_the_store_are_no_data_sets() {
+    let case = Case::new();
+    for name in ["lock", "store.json"] {
+        let mut asked = 0;
+        let added = case.add_while(name, ["p", "w"], &mut Doing(|| asked += 1));
+        assert!(words(added).contains("cannot make"));
+        assert_eq!(asked, 0, "nothing was divided before");
+    }
+    assert!(Store::open(case.store.folder()).is_ok());
+}
+
+#[test]
+fn a_compressed_topology_keeps_what_it_is() {
+    assert!(Case::new().one().topology.file.ends_with(".pdb.gz"));
+}
+
+#[test]
+fn what_runs_keeps_its_folder_while_others_end() {
+    let case = Case::new();
+    case.store.remove("one").unwrap();
+    let mut control = Doing(|| {
+        case.leave("add", "");
+        case.store.repair().unwrap();
+    });
+    case.add_while("one", ["p", "w"], &mut control).unwrap();
+    assert_eq!(case.problems(), [""; 0]);
+}
+
+#[test]
+fn a_move_that_was_cut_short_ends_with_repair() {
+    let case = Case::new();
+    let old = case.path("fast").join(&case.one().segments[0].files[0].path);
+    let before = fs::read(&old).unwrap();
+    case.store.move_tag("one", "protein", "slow", &mut quiet()).unwrap();
+    assert!(old.is_symlink());
+    fs::remove_file(&old).unwrap();
+    fs::write(&old, &before).unwrap();
+    case.leave("move", "");
+    case.store.repair().unwrap();
+    assert!(old.is_symlink());
+    assert_eq!(fs::read(&old).unwrap(), before);
+    case.store.move_tag("one", "protein", "fast", &mut quiet()).unwrap();
+    assert_eq!(fs::read(&old).unwrap(), before);
+    assert_eq!(case.problems(), [""; 0]);
+    case.store.remove("one").unwrap();
+    for tier in ["fast", "slow"] {
+        assert_eq!(fs::read_dir(case.path(tier)).unwrap().count(), 0, "{tier}");
+    }
+}
+
+#[test]
+fn what_cannot_be_removed_now_is_not_forgotten() {
+    let case = Case::new();
+    let file = case.path("slow/x-1/water.xtc");
+    fs::rename(case.path("slow"), case.path("away")).unwrap();
+    assert!(words(case.store.remove("one")).contains("is it mounted?"));
+    let lines = format!("{{\"Made\":{:?}}}\n", file.parent().unwrap());
+    case.leave("add", &lines);
+    assert!(words(case.store.repair()).contains("is it mounted?"));
+    fs::rename(case.path("away"), case.path("slow")).unwrap();
+    fs::create_dir(file.parent().unwrap()).unwrap();
+    fs::write(&file, "any").unwrap();
+    assert_eq!(case.store.repair().unwrap().len(), 1);
+    assert!(!file.exists());
+    assert_eq!(case.problems(), [""; 0]);
+    case.store.remove("one").unwrap();
+    assert_eq!(fs::read_dir(case.path("slow")).unwrap().count(), 0);
+}
+
+/// A copy has the tiers of the original.
+#[test]
+fn nothing_is_changed_through_a_copy_of_a_store() {
+    let case = Case::new();
+    let folder = case.path("copy");
+    for name in ["", "one"] {
+        fs::create_dir(folder.join(name)).unwrap();
+        for entry in fs::read_dir(case.store.folder().join(name)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_file() {
+                fs::copy(&path, folder.join(name).join(path.file_name().unwrap())).unwrap();
+            }
+        }
+    }
+    let copy = Store::open(&folder).unwrap();
+    assert_eq!(copy.verify("one", 1, &mut quiet()).unwrap(), [""; 0]);
+    for refused in [
+        copy.remove("one"),
+        copy.move_tag("one", "water", "fast", &mut quiet()),
+        copy.repair().map(drop),
+    ] {
+        assert!(words(refused).contains("is a copy of the store in"));
+    }
+    assert_eq!(case.problems(), [""; 0]);
+    // By another path it is the same store.
+    symlink(case.store.folder(), case.path("link")).unwrap();
+    Store::open(&case.path("link")).unwrap().remove("one").unwrap();
+}
+
+#[test]
+fn a_data_set_of_another_name_is_none() {
+    let case = Case::new();
+    fs::create_dir(case.path("store/two")).unwrap();
+    fs::copy(case.path("store/one/manifest.json"), case.path("store/two/manifest.json")).unwrap();
+    assert!(words(case.store.remove("two")).contains("is that of \"one\""));
+    assert_eq!(case.problems(), [""; 0]);
+}
