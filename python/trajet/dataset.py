@@ -23,8 +23,10 @@ USES = "uses.jsonl"
 def find_dataset(path: str | os.PathLike[str]) -> "Place | None":
     """Return what a path in a store names: STORE/NAME, STORE/NAME@TAG,TAG; None where no store is.
 
-    That the store has it is not looked at.
+    That the store has it is not looked at. A file is no data set, wherever it lies.
     """
+    if os.path.isfile(path):
+        return None
     folder, last = os.path.split(os.path.normpath(path))
     if not os.path.isfile(os.path.join(folder, SETTINGS)):
         return None

@@ -99,7 +99,7 @@ pub enum Error {
     /// A tier has no room.
     #[error(
         "tier {tier:?}: {needed} bytes more would be above its limit of {limit}, of which {used} are \
-         used: move a tag to another tier, or raise the limit in {}", settings.display()
+         used: move a tag to another tier, or raise the limit, in the profile and in {}", settings.display()
     )]
     TierFull {
         /// Its name.

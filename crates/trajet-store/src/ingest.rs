@@ -16,6 +16,7 @@ use trajet_io::{Atoms, Chain, Format, Frames, Meter, OpenOptions, Scratch, Write
 use crate::catalog::Operation;
 use crate::manifest::{self, File, Kept, Manifest, SCHEMA, Segment, Tag, Tier};
 use crate::table::{Column, Table};
+use crate::view::Dataset;
 use crate::{Error, Store, disk};
 
 /// The version of our encoders: another one may need other numbers of bytes for the same frame.
@@ -134,9 +135,10 @@ impl Store {
         let given =
             Given { topology: Path::new(""), structures: &vec![Vec::new(); was.tags.len()] };
         let work = (skip, &was.tags[..]);
-        let (segment, done) =
+        let (segment, mut done) =
             divide(self, &mut operation, chain, work, format, &given, threads, control)?;
         same_source(&stamps, format)?;
+        done.remarks.extend(self.overlap(&was, chain.times()[skip as usize])?);
         let mut new = was.clone();
         match skip {
             0 => new.source.extend(sources(chain)?),
@@ -171,13 +173,15 @@ impl Store {
         self.add_tiers(&spec.tiers)?;
         let mut operation = self.begin("retag", name)?;
         let work = (0, &spec.tags[..]);
-        let (segment, done) =
+        let (segment, mut done) =
             divide(self, &mut operation, &chain, work, format, &given, threads, control)?;
+        let mut tags = spec.tags.clone();
+        done.remarks.extend(stay_lossy(&mut tags, &was));
         // They go when the new manifest stands.
         operation.touch(self.all_of(&was)?)?;
         let new = Manifest {
             encoder: ENCODER,
-            tags: spec.tags.clone(),
+            tags,
             segments: vec![segment],
             left: Vec::new(),
             seconds: was.seconds + begin.elapsed().as_secs_f64(),
@@ -185,6 +189,15 @@ impl Store {
         };
         operation.commit(Some(&was), Some(&new), &bytes_by_tier(&new.segments))?;
         Ok(done)
+    }
+
+    /// The remark where frames that were added begin before the others end.
+    fn overlap(&self, was: &Manifest, begin: f64) -> Result<Option<String>, Error> {
+        let Some(last) = was.segments.last() else { return Ok(None) };
+        let end = self.table(was, last)?.times.last().copied();
+        Ok(end.filter(|end| begin <= *end).map(|end| {
+            format!("the new frames begin at {begin} ps, and {:?} went on to {end} ps", was.name)
+        }))
     }
 
     /// Makes sure that a trajectory goes on with a data set, whose frames are its first `skip` ones.
@@ -231,11 +244,22 @@ impl Store {
                 "frame {frame} is at {now} ps, and was at {then} ps when it was divided"
             ));
         }
-        if was.tags.iter().any(|tag| tag.lossy) {
-            return Ok(());
+        // What lossy tags have cannot be compared.
+        let exact = (0..was.tags.len()).filter(|&tag| !was.tags[tag].lossy).collect::<Vec<_>>();
+        if exact.is_empty() {
+            return match begin_as(&was.source, chain)? {
+                true => Ok(()),
+                false => refused("does not begin with the bytes that were divided".to_owned()),
+            };
         }
+        let names: Vec<String> = exact.iter().map(|&tag| was.tags[tag].name.clone()).collect();
+        let dataset = Dataset { store: self.clone(), manifest: was.clone() };
+        let list: Vec<i64> = dataset.atoms(&exact).into_iter().map(i64::from).collect();
+        let atoms = Atoms::listed(&list, was.n_atoms)?;
+        let kept = dataset.chain(Some(&names), &OpenOptions::default())?;
+        let [ours, theirs] = &mut [Scratch::default(), Scratch::default()];
         for frame in [0, skip - 1] {
-            if kept.read_raw(frame, ours)? != chain.read_raw(frame, theirs)? {
+            if kept.read_raw(frame, ours)? != chain.read_raw_of(frame, &atoms, theirs)? {
                 return refused(format!("frame {frame} is not what was divided"));
             }
         }
@@ -354,6 +378,24 @@ fn is_new(was: &Manifest, chain: &Chain) -> Result<(), Error> {
     Ok(())
 }
 
+/// Says of tags that are not lossy that they are, where atoms were kept with loss before; returns remarks.
+fn stay_lossy(tags: &mut [Tag], was: &Manifest) -> Vec<String> {
+    let mut lost = vec![false; was.n_atoms];
+    for range in was.tags.iter().filter(|tag| tag.lossy).flat_map(|tag| &tag.atoms) {
+        lost[range.start as usize..range.end as usize].fill(true);
+    }
+    let mut remarks = Vec::new();
+    for tag in tags.iter_mut().filter(|tag| !tag.lossy) {
+        let mut atoms = tag.atoms.iter().cloned().flatten();
+        tag.lossy = atoms.any(|atom| lost[atom as usize]);
+        if tag.lossy {
+            let words = "has atoms of tags that were lossy: what these let go is not back";
+            remarks.push(format!("{}: {words}", tag.name));
+        }
+    }
+    remarks
+}
+
 /// What ties each file of a chain to what it was when it was opened.
 fn stamps(chain: &Chain) -> Vec<(PathBuf, Stamp)> {
     let of = |segment: &trajet_io::chain::Segment| {
@@ -376,6 +418,24 @@ fn same_source(stamps: &[(PathBuf, Stamp)], format: Format) -> Result<(), Error>
         }
     }
     Ok(())
+}
+
+/// Whether files that have grown begin with what was divided; of formats that count frames in the head that is
+/// not known.
+fn begin_as(sources: &[manifest::Source], chain: &Chain) -> Result<bool, Error> {
+    for (source, segment) in sources.iter().zip(chain.segments()) {
+        let reader = &segment.reader;
+        if matches!(reader.format(), "DCD" | "NCDF") {
+            continue;
+        }
+        let (now, mut meter) = (reader.source(), Meter::default());
+        if now.size() < source.size
+            || Stamp::of(now, source.size, &mut meter)?.digest() != source.digest
+        {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The files of a chain, as manifests name them.

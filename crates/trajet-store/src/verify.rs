@@ -56,7 +56,13 @@ impl Store {
         let mut problems = Vec::new();
         let mut said = |result: Result<(), Error>| match result {
             Ok(()) => {}
-            Err(error) => problems.push(error.to_string()),
+            Err(error) => {
+                // A tier that is gone is gone for all of its files.
+                let words = error.to_string();
+                if !problems.contains(&words) {
+                    problems.push(words);
+                }
+            }
         };
         said(disk::read_kept(&folder, &manifest.topology).map(drop));
         let mut files: Vec<(PathBuf, Column)> = Vec::new();

@@ -96,12 +96,17 @@ impl Case {
 }
 
 fn write(path: &Path, n_frames: i64) {
+    write_at(path, n_frames, 1.5);
+}
+
+/// Writes frames whose atoms have this z.
+fn write_at(path: &Path, n_frames: i64, z: f32) {
     let frame = |step: i64| Snapshot {
         n_atoms: ATOMS,
         time: step as f64,
         step,
         cell: [50.0, 50.0, 50.0, 90.0, 90.0, 90.0],
-        positions: Some((0..ATOMS).map(|k| [k as f32, step as f32, 1.5]).collect()),
+        positions: Some((0..ATOMS).map(|k| [k as f32, step as f32, z]).collect()),
         ..Snapshot::default()
     };
     let frames: Vec<Snapshot> = (0..n_frames).map(frame).collect();
@@ -133,7 +138,9 @@ fn a_file_is_not_divided_twice_by_whatever_path() {
         assert!(words(append(name, 0)).contains("was divided already"), "{name}");
     }
     assert_eq!(append("link.xtc", 5).unwrap().n_frames, 0);
-    assert_eq!(append("more.xtc", 0).unwrap().n_frames, 3);
+    let more = append("more.xtc", 0).unwrap();
+    assert_eq!((more.n_frames, more.remarks.len()), (3, 1));
+    assert!(more.remarks[0].contains("begin at 0 ps, and \"one\" went on to 4 ps"));
     assert!(words(append("more.xtc", 0)).contains("was divided already"));
     assert_eq!(case.one().n_frames(), 8);
 }
@@ -144,6 +151,45 @@ fn no_name_is_that_of_two_tags() {
     assert!(words(case.add("two", ["water", "w"])).contains("same name or short name"));
     assert!(words(case.add("two", ["p", "protein"])).contains("same name or short name"));
     case.add("two", ["protein", "water"]).unwrap();
+}
+
+#[test]
+fn what_was_lost_is_not_called_exact_later() {
+    let case = Case::new();
+    let retag = |tags: &[(&str, &str, [usize; 2], bool)]| {
+        let tags = tags.iter().map(|(name, format, atoms, lossy)| {
+            let precision = lossy.then_some(10.0);
+            serde_json::json!({"name": name, "short": name, "select": "", "tier": "fast", "format": format,
+                "lossy": lossy, "precision": precision, "atoms": [atoms]})
+        });
+        let tiers = serde_json::json!({"fast": {"folder": case.path("fast"), "limit": null}});
+        let spec = serde_json::json!({"tiers": tiers, "tags": tags.collect::<Vec<_>>()});
+        let spec: Spec = serde_json::from_value(spec).unwrap();
+        let structures = vec![vec![]; spec.tags.len()];
+        let done = case.store.retag("one", &spec, &structures, 1, &mut quiet()).unwrap();
+        (case.one().tags.iter().map(|tag| tag.lossy).collect::<Vec<_>>(), done.remarks.len())
+    };
+    retag(&[("a", "exact", [0, 15], false), ("b", "xtc", [15, ATOMS], true)]);
+    let lossy = retag(&[
+        ("c", "exact", [0, 15], false),
+        ("d", "exact", [15, 20], false),
+        ("e", "exact", [20, ATOMS], false),
+    ]);
+    assert_eq!(lossy, (vec![false, true, true], 2));
+    // Another simulation with the same times.
+    write_at(&case.path("a.xtc"), 9, 2.5);
+    let other = case.store.append("one", &case.open("a.xtc"), 5, 1, &mut quiet());
+    assert!(words(other).contains("frame 0 is not what was divided"));
+    write(&case.path("a.xtc"), 9);
+    let more = case.store.append("one", &case.open("a.xtc"), 5, 1, &mut quiet()).unwrap();
+    assert_eq!((more.n_frames, more.remarks), (4, vec![]));
+    retag(&[("a", "xtc", [0, ATOMS], true)]);
+    write_at(&case.path("a.xtc"), 12, 2.5);
+    let other = case.store.append("one", &case.open("a.xtc"), 9, 1, &mut quiet());
+    assert!(words(other).contains("does not begin with the bytes"));
+    write(&case.path("a.xtc"), 12);
+    let more = case.store.append("one", &case.open("a.xtc"), 9, 1, &mut quiet()).unwrap();
+    assert_eq!(more.n_frames, 3);
 }
 
 #[test]
