@@ -270,6 +270,32 @@ def test_a_grown_trajectory_is_appended(own_wet: Solvated) -> None:
     assert tj.open(own_wet.path).n_frames == 30
 
 
+def test_another_path_of_the_source_is_the_source(own_wet: Solvated) -> None:
+    """All of it would be there twice."""
+    link = own_wet.folder / "link.xtc"
+    link.symlink_to(own_wet.xtc)
+    assert own_wet.store.append("wet", tj.open(None, link)).n_frames == 0
+    assert tj.open(own_wet.path).n_frames == 10
+
+
+def test_a_store_is_where_it_was(
+    own_wet: Solvated, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A relative path is that of the folder in which it was named."""
+    monkeypatch.chdir(own_wet.folder)
+    store = tj.Store("store")
+    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
+    assert store.open("wet").n_frames == 10
+    assert store.stats("wet").uses == 0
+
+
+def test_a_file_beside_data_sets_is_a_file(own_wet: Solvated) -> None:
+    """Whatever the folder is."""
+    beside = own_wet.path.with_name("plain.xtc")
+    beside.write_bytes(own_wet.xtc.read_bytes())
+    assert tj.open(own_wet.gro, beside).n_frames == 10
+
+
 def test_tagged_anew(own_wet: Solvated) -> None:
     """In one step, from what the store holds; a coarser precision is only for those who ask."""
     store, wanted = own_wet.store, tj.open(own_wet.gro, own_wet.xtc).read()

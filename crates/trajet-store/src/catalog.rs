@@ -475,10 +475,15 @@ impl Store {
     }
 }
 
+/// The index that readers keep of a file.
+pub(crate) fn index_of(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().display();
+    path.with_file_name(format!(".{name}.trajet-index"))
+}
+
 /// The files beside one on a tier: those that were written with it, and the index that readers keep.
 pub(crate) fn beside(path: &Path, file: &manifest::File) -> Vec<PathBuf> {
-    let name = path.file_name().unwrap_or_default().display();
-    let mut paths = vec![path.with_file_name(format!(".{name}.trajet-index"))];
+    let mut paths = vec![index_of(path)];
     paths.extend(file.beside.iter().map(|kept| path.with_file_name(&kept.file)));
     paths
 }
@@ -571,6 +576,11 @@ impl Operation<'_> {
             return disk::sync_folder(&path);
         };
         debug_assert_eq!(new.check(), Ok(()));
+        // What it names is on the disk before it is.
+        for folder in self.pending.made.iter().chain([&self.folder()]) {
+            disk::sync_folder(&folder.join(MANIFEST))?;
+            disk::sync_folder(folder)?;
+        }
         let json = serde_json::to_vec(new).expect("manifests are plain");
         disk::replace(&path, &self.id, &json)
     }

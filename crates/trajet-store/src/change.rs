@@ -6,6 +6,7 @@ use std::path::Path;
 
 use trajet_engine::Control;
 
+use crate::catalog::index_of;
 use crate::manifest::{File, Left, Manifest};
 use crate::verify::{Checked, check_file};
 use crate::{Error, Store, disk};
@@ -58,6 +59,8 @@ impl Store {
                 Checked::Stopped => return Err(Error::Interrupted),
                 Checked::Damaged(what) => return Err(unmoved(&from, &what)),
             }
+            // Where there is none, who reads first makes it.
+            let _ = disk::copy(&index_of(&from), &index_of(&to), |_| Ok(()));
             for kept in &file.beside {
                 let (from, to) = (from.with_file_name(&kept.file), to.with_file_name(&kept.file));
                 if disk::copy(&from, &to, |_| Ok(()))? != kept.digest {

@@ -1,5 +1,8 @@
 //! What changes of a store leave alone, and what they refuse.
 
+// Links.
+#![cfg(unix)]
+
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -53,11 +56,12 @@ impl Case {
 
     /// Divides the atoms into two tags with these short names.
     fn add(&self, name: &str, short: [&str; 2]) -> Result<(), Error> {
-        self.add_while(name, short, &mut quiet())
+        self.add_while("a.xtc", name, short, &mut quiet())
     }
 
     fn add_while(
         &self,
+        source: &str,
         name: &str,
         short: [&str; 2],
         control: &mut dyn Control,
@@ -77,7 +81,7 @@ impl Case {
         let spec: Spec = serde_json::from_value(spec).unwrap();
         let topology = self.path("top.pdb.gz");
         let given = Given { topology: &topology, structures: &[vec![], vec![]] };
-        self.store.add(name, &self.open("a.xtc"), &spec, &given, 1, control).map(drop)
+        self.store.add(name, &self.open(source), &spec, &given, 1, control).map(drop)
     }
 
     fn one(&self) -> Manifest {
@@ -115,7 +119,7 @@ fn write_at(path: &Path, n_frames: i64, z: f32) {
     let options = WriteOptions::default();
     let first = Input::Snapshot(&frames[0]);
     let plan = Plan { path, first, times: &times, steps: &steps, options: &options };
-    let encoder = trajet_io::encoder(Format::Xtc, &plan).unwrap();
+    let encoder = trajet_io::encoder(Format::of(path).unwrap(), &plan).unwrap();
     let mut bytes = encoder.head();
     for (k, frame) in frames.iter().enumerate() {
         let workspace = &mut Workspace::default();
@@ -143,6 +147,24 @@ fn a_file_is_not_divided_twice_by_whatever_path() {
     assert!(more.remarks[0].contains("begin at 0 ps, and \"one\" went on to 4 ps"));
     assert!(words(append("more.xtc", 0)).contains("was divided already"));
     assert_eq!(case.one().n_frames(), 8);
+}
+
+/// DCD counts its frames in the head, which is another one when the file has grown.
+#[test]
+fn a_source_may_grow_meanwhile_and_not_change() {
+    let case = Case::new();
+    let path = case.path("a.dcd");
+    for (z, said) in [(1.5, None), (2.5, Some("has changed while it was divided"))] {
+        write(&path, 100);
+        let added = case.add_while(
+            "a.dcd",
+            &format!("z{z}"),
+            ["p", "w"],
+            &mut Doing(|| write_at(&path, 150, z)),
+        );
+        assert_eq!(added.is_err(), said.is_some());
+        assert!(said.is_none_or(|said| words(added).contains(said)));
+    }
 }
 
 #[test]
@@ -197,7 +219,7 @@ fn files_of_the_store_are_no_data_sets() {
     let case = Case::new();
     for name in ["lock", "store.json"] {
         let mut asked = 0;
-        let added = case.add_while(name, ["p", "w"], &mut Doing(|| asked += 1));
+        let added = case.add_while("a.xtc", name, ["p", "w"], &mut Doing(|| asked += 1));
         assert!(words(added).contains("cannot make"));
         assert_eq!(asked, 0, "nothing was divided before");
     }
@@ -217,7 +239,7 @@ fn what_runs_keeps_its_folder_while_others_end() {
         case.leave("add", "");
         case.store.repair().unwrap();
     });
-    case.add_while("one", ["p", "w"], &mut control).unwrap();
+    case.add_while("a.xtc", "one", ["p", "w"], &mut control).unwrap();
     assert_eq!(case.problems(), [""; 0]);
 }
 
@@ -228,6 +250,9 @@ fn a_move_that_was_cut_short_ends_with_repair() {
     let before = fs::read(&old).unwrap();
     case.store.move_tag("one", "protein", "slow", &mut quiet()).unwrap();
     assert!(old.is_symlink());
+    let new = fs::read_link(&old).unwrap();
+    let index = |path: &Path| fs::read(path.with_file_name(".protein.xtc.trajet-index")).unwrap();
+    assert_eq!(index(&old), index(&new));
     fs::remove_file(&old).unwrap();
     fs::write(&old, &before).unwrap();
     case.leave("move", "");
