@@ -9,7 +9,7 @@ import contextlib
 import hashlib
 import io
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from trajet.h5md.library import h5py
 from trajet.h5md.ranks import Communicator, shares, together
 from trajet.h5md.writing import (
     Content,
+    Packed,
     Packing,
     box_vectors,
     check,
@@ -135,7 +136,7 @@ class _Share:
         for k, here in enumerate(plan[comm.rank]):
             done += sum(len(calls[k]) for calls in plan)
             for name in fields:
-                packed: list[tuple[int, int, int, bytes]] = []
+                packed: Sequence[Packed] = []
                 with together(comm):
                     if here:
                         values, got = self._read(name, here)
@@ -158,13 +159,14 @@ class _Share:
     def _read(self, name: str, here: range) -> tuple[NDArray[np.float32], dict[str, Any]]:
         """Return vectors of frames that all have them, and what else the reader says."""
         numbers = self.numbers[here.start : here.stop]
-        values, got, there = self.content.read(name, numbers, self.packing.threads)
+        values = self.content.room(len(numbers))
+        got, there = self.content.read(name, numbers, values, self.packing.threads)
         if not there.all():
             raise self.content.lacking(name, numbers[~there][0])
         return values, got
 
 
-def _write_at(file: int, at: int, held: bytes) -> None:
+def _write_at(file: int, at: int, held: bytes | memoryview) -> None:
     """Write bytes to their place in a file."""
     rest = memoryview(held)
     while rest:

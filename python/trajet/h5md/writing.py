@@ -2,18 +2,19 @@
 
 import contextlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
+from itertools import cycle
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, output
 from trajet._trajet import FormatError, OutputError, TrajetError
-from trajet.h5md.lanes import Show, run_lanes
+from trajet.h5md.lanes import Show, ahead, run_lanes
 from trajet.h5md.library import h5py
 
 if TYPE_CHECKING:
@@ -33,6 +34,10 @@ _UNITS = {
     "velocities": ("velocity", "Angstrom ps-1"),
     "forces": ("force", "kJ mol-1 Angstrom-1"),
 }
+# What of which frames, the vectors, what else the reader says, and which of them are there.
+_Batch: TypeAlias = tuple[
+    str, NDArray[np.int64], NDArray[np.float32], dict[str, Any], NDArray[np.bool_]
+]
 
 
 def write(
@@ -144,14 +149,17 @@ class Content:
         frames, atoms = self.chunk or default_chunk(self.n_atoms, n_frames)
         return Packing(frames, atoms, self.n_atoms, self.compression or 0, threads)
 
+    def room(self, n_frames: int) -> NDArray[np.float32]:
+        """Return memory for vectors of so many frames."""
+        return np.empty((n_frames, self.n_atoms, 3), np.float32)
+
     def read(
-        self, name: str, numbers: NDArray[np.int64], threads: int
-    ) -> tuple[NDArray[np.float32], dict[str, Any], NDArray[np.bool_]]:
-        """Return vectors of frames, what the reader says of them, and which are there."""
-        values = np.empty((len(numbers), self.n_atoms, 3), np.float32)
+        self, name: str, numbers: NDArray[np.int64], values: NDArray[np.float32], threads: int
+    ) -> tuple[dict[str, Any], NDArray[np.bool_]]:
+        """Put vectors of frames into `values`; return what else is known, and which are there."""
         reader = self.trajectory.reader
         got = reader.read(numbers, self.atoms, values, name, threads=threads)
-        return values, got, _there(values, got["counts"]["empty_frames"])
+        return got, _there(values, got["counts"]["empty_frames"])
 
     def lacking(self, name: str, frame: int) -> FormatError:
         """Return the error of a frame without what is to be written."""
@@ -168,20 +176,25 @@ class Content:
     ) -> None:
         """Write frames to the file `own`; `show` is called with the frames of each step."""
         packing = self.packing(len(numbers), threads)
-        with h5py("it cannot be written").File(own, "w") as file:
+        with contextlib.ExitStack() as stack:
+            file = stack.enter_context(h5py("it cannot be written").File(own, "w"))
             group = head(file, self.author)
             series = {name: _Series(group, name, packing) for name in self.fields}
             boxes = []
-            for begin in range(0, len(numbers), size := packing.batch()):
-                here = numbers[begin : begin + size]
-                for name, one in series.items():
-                    values, got, there = self.read(name, here, threads)
-                    if name == "positions":
-                        boxes.append(box_vectors(got["cells"], got["vectors"]))
-                        if not there.all():
-                            raise self.lacking(name, here[~there][0])
-                    one.add(values, there, got["steps"], got["times"])
-                show(len(here))
+            wrote = stack.enter_context(output.synced_on_the_way(own))
+            batches = self._batches(numbers, packing.batch(), max(1, threads - 1))
+            # One thread writes: h5py lets in no other. It need not wait for what comes next.
+            if threads > 1:
+                batches = stack.enter_context(ahead(batches))
+            for name, here, values, got, there in batches:
+                if name == "positions":
+                    boxes.append(box_vectors(got["cells"], got["vectors"]))
+                    if not there.all():
+                        raise self.lacking(name, here[~there][0])
+                series[name].add(values, there, got["steps"], got["times"])
+                wrote(values.nbytes)
+                if name == self.fields[-1]:
+                    show(len(here))
             for name, one in series.items():
                 if one.n_rows + len(one.rest) == 0:
                     raise FormatError(
@@ -190,6 +203,15 @@ class Content:
                     )
                 one.close(series["positions"])
             write_box(group, np.concatenate(boxes))
+
+    def _batches(self, numbers: NDArray[np.int64], size: int, threads: int) -> Iterator[_Batch]:
+        """Read frames, so many at a time; the batch before the last one is overwritten."""
+        rooms = cycle([self.room(min(size, len(numbers))) for _ in range(2)])
+        for begin in range(0, len(numbers), size):
+            here = numbers[begin : begin + size]
+            for name in self.fields:
+                values = next(rooms)[: len(here)]
+                yield name, here, values, *self.read(name, here, values, threads)
 
 
 def check(
@@ -260,6 +282,10 @@ def default_chunk(n_atoms: int, n_frames: int) -> tuple[int, int]:
     return 1, -(-n_atoms // parts)
 
 
+# First frame and atom of a chunk, skipped filters, bytes.
+Packed: TypeAlias = tuple[int, int, int, bytes | memoryview]
+
+
 @dataclass(frozen=True)
 class Packing:
     """How frames become chunks: frames and atoms of a chunk, and atoms of a frame."""
@@ -289,9 +315,18 @@ class Packing:
         rows = max(4 * self.threads // -(-self.n_atoms // self.atoms), _BATCH_BYTES // row, 1)
         return self.frames * min(rows, max(1, _MOST_BATCH_BYTES // row))
 
-    def pack(self, values: NDArray[np.float32]) -> list[tuple[int, int, int, bytes]]:
-        """Return the chunks of frames: first frame and atom, skipped filters, bytes."""
+    def pack(self, values: NDArray[np.float32]) -> Sequence[Packed]:
+        """Return the chunks of frames."""
+        if self.level == 0 and self.atoms >= self.n_atoms:
+            return self._as_they_stand(values)
         return _trajet.pack_chunks(values, self.chunk, level=self.level, threads=self.threads)
+
+    def _as_they_stand(self, values: NDArray[np.float32]) -> list[Packed]:
+        """Return chunks of whole frames, which are what is in memory; the last one is filled up."""
+        if lacking := -len(values) % self.frames:
+            values = np.concatenate((values, np.zeros((lacking, *values.shape[1:]), np.float32)))
+        rows = values.astype("<f4", copy=False).reshape(len(values) // self.frames, -1)
+        return [(k * self.frames, 0, 0, row.data) for k, row in enumerate(rows.view(np.uint8))]
 
 
 def create(group: Any, name: str, n_frames: int, packing: Packing) -> Any:
