@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from itertools import cycle
+from itertools import cycle, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -26,16 +26,19 @@ SUFFIXES = (".h5md", ".h5")
 _TOGETHER = 2**16
 # Larger frames are divided: a chunk is unpacked whole for a few atoms.
 _APART = 2**18
-# Bytes that are packed at a time: enough for the threads to start for, and at most.
+# Bytes of vectors of one kind that stand together in the file: at least, and at most.
 _BATCH_BYTES = 2**23
 _MOST_BATCH_BYTES = 2**26
+# Bytes of them that are read, packed and written at a time: enough for threads to start for, and
+# little enough that who writes does not wait long for the first ones, nor who reads for the last.
+_STEP_BYTES = 2**21
 _UNITS = {
     "positions": ("position", "Angstrom"),
     "velocities": ("velocity", "Angstrom ps-1"),
     "forces": ("force", "kJ mol-1 Angstrom-1"),
 }
 # What of which frames, the vectors, what else the reader says, and which of them are there.
-_Batch: TypeAlias = tuple[
+_Step: TypeAlias = tuple[
     str, NDArray[np.int64], NDArray[np.float32], dict[str, Any], NDArray[np.bool_]
 ]
 
@@ -179,14 +182,14 @@ class Content:
         with contextlib.ExitStack() as stack:
             file = stack.enter_context(h5py("it cannot be written").File(own, "w"))
             group = head(file, self.author)
-            series = {name: _Series(group, name, packing) for name in self.fields}
+            series = {name: _Series(group, name, packing, len(numbers)) for name in self.fields}
             boxes = []
             wrote = stack.enter_context(output.synced_on_the_way(own))
-            batches = self._batches(numbers, packing.batch(), max(1, threads - 1))
+            steps = self._steps(numbers, packing, max(1, threads - 1))
             # One thread writes: h5py lets in no other. It need not wait for what comes next.
             if threads > 1:
-                batches = stack.enter_context(ahead(batches))
-            for name, here, values, got, there in batches:
+                steps = stack.enter_context(ahead(steps))
+            for name, here, values, got, there in steps:
                 if name == "positions":
                     boxes.append(box_vectors(got["cells"], got["vectors"]))
                     if not there.all():
@@ -204,12 +207,17 @@ class Content:
                 one.close(series["positions"])
             write_box(group, np.concatenate(boxes))
 
-    def _batches(self, numbers: NDArray[np.int64], size: int, threads: int) -> Iterator[_Batch]:
-        """Read frames, so many at a time; the batch before the last one is overwritten."""
-        rooms = cycle([self.room(min(size, len(numbers))) for _ in range(2)])
+    def _steps(
+        self, numbers: NDArray[np.int64], packing: "Packing", threads: int
+    ) -> Iterator[_Step]:
+        """Read frames in the order of the file; the step before the last one is overwritten."""
+        size = packing.batch()
+        step = min(size, packing.batch(_STEP_BYTES))
+        rooms = cycle([self.room(min(step, len(numbers))) for _ in range(2)])
         for begin in range(0, len(numbers), size):
-            here = numbers[begin : begin + size]
-            for name in self.fields:
+            batch = numbers[begin : begin + size]
+            for name, first in product(self.fields, range(0, len(batch), step)):
+                here = batch[first : first + step]
                 values = next(rooms)[: len(here)]
                 yield name, here, values, *self.read(name, here, values, threads)
 
@@ -309,10 +317,10 @@ class Packing:
         """Frames and atoms of a chunk; no more atoms than there are."""
         return self.frames, min(self.atoms, self.n_atoms)
 
-    def batch(self) -> int:
-        """Return a number of frames, whole chunks, that keeps all threads busy."""
+    def batch(self, size: int = _BATCH_BYTES) -> int:
+        """Return a number of frames, whole chunks of so many bytes, that keeps all threads busy."""
         row = 12 * self.n_atoms * self.frames
-        rows = max(4 * self.threads // -(-self.n_atoms // self.atoms), _BATCH_BYTES // row, 1)
+        rows = max(4 * self.threads // -(-self.n_atoms // self.atoms), size // row, 1)
         return self.frames * min(rows, max(1, _MOST_BATCH_BYTES // row))
 
     def pack(self, values: NDArray[np.float32]) -> Sequence[Packed]:
@@ -358,11 +366,11 @@ def share_rows(element: Any, other: Any) -> None:
 
 
 class _Series:
-    """A growing dataset of vectors."""
+    """A dataset of vectors, of which frames are added."""
 
-    def __init__(self, group: Any, name: str, packing: Packing) -> None:
+    def __init__(self, group: Any, name: str, packing: Packing, n_frames: int) -> None:
         self.packing = packing
-        self.values = create(group, name, 0, packing)
+        self.values = create(group, name, n_frames, packing)
         self.group = self.values.parent
         self.name = _UNITS[name][0]
         self.n_rows = 0
@@ -392,7 +400,6 @@ class _Series:
         """Pack frames and store their chunks."""
         if not len(values):
             return
-        self.values.resize(self.n_rows + len(values), axis=0)
         for frame, atom, skipped, packed in self.packing.pack(values):
             self.values.id.write_direct_chunk((self.n_rows + frame, atom, 0), packed, skipped)
         self.n_rows += len(values)
@@ -400,6 +407,8 @@ class _Series:
     def close(self, positions: "_Series") -> None:
         """Write what is left, and when all was written."""
         self._write(self.rest)
+        # Some frames may have none of these vectors.
+        self.values.resize(self.n_rows, axis=0)
         steps, times = np.concatenate(self.steps), np.concatenate(self.times)
         if self is not positions and self.n_rows == positions.n_rows:
             share_rows(self.group, positions.group)
