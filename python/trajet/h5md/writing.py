@@ -182,7 +182,7 @@ class Content:
         with contextlib.ExitStack() as stack:
             file = stack.enter_context(h5py("it cannot be written").File(own, "w"))
             group = head(file, self.author)
-            series = {name: _Series(group, name, packing, len(numbers)) for name in self.fields}
+            series = {name: _Series(group, name, packing) for name in self.fields}
             boxes = []
             wrote = stack.enter_context(output.synced_on_the_way(own))
             steps = self._steps(numbers, packing, max(1, threads - 1))
@@ -366,11 +366,11 @@ def share_rows(element: Any, other: Any) -> None:
 
 
 class _Series:
-    """A dataset of vectors, of which frames are added."""
+    """A growing dataset of vectors."""
 
-    def __init__(self, group: Any, name: str, packing: Packing, n_frames: int) -> None:
+    def __init__(self, group: Any, name: str, packing: Packing) -> None:
         self.packing = packing
-        self.values = create(group, name, n_frames, packing)
+        self.values = create(group, name, 0, packing)
         self.group = self.values.parent
         self.name = _UNITS[name][0]
         self.n_rows = 0
@@ -400,6 +400,8 @@ class _Series:
         """Pack frames and store their chunks."""
         if not len(values):
             return
+        # Dataset.resize takes eight times as long.
+        self.values.id.set_extent((self.n_rows + len(values), *values.shape[1:]))
         for frame, atom, skipped, packed in self.packing.pack(values):
             self.values.id.write_direct_chunk((self.n_rows + frame, atom, 0), packed, skipped)
         self.n_rows += len(values)
@@ -407,8 +409,6 @@ class _Series:
     def close(self, positions: "_Series") -> None:
         """Write what is left, and when all was written."""
         self._write(self.rest)
-        # Some frames may have none of these vectors.
-        self.values.resize(self.n_rows, axis=0)
         steps, times = np.concatenate(self.steps), np.concatenate(self.times)
         if self is not positions and self.n_rows == positions.n_rows:
             share_rows(self.group, positions.group)
