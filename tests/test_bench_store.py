@@ -91,8 +91,8 @@ def test_a_limit_of_memory_is_one(made: tuple[Path, Path], case: cases.Case) -> 
     topology, trajectory = map(str, made)
     job = cases.Job(case=case, topology=topology, source=trajectory, files=(), frames=5)
     plenty, wanted = 2**26, 19_530 * 12 * 5
-    assert measured(replace(job, limit=plenty, patience=60))["frames"] == 5
-    assert not fits(replace(job, limit=wanted // 2, patience=60))
+    assert measured(replace(job, limit=plenty, patience=HANGS))["frames"] == 5
+    assert not fits(replace(job, limit=wanted // 2, patience=HANGS))
 
 
 def test_a_size(tmp_path: Path) -> None:

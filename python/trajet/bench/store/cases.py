@@ -73,7 +73,7 @@ class Job:
     limit
         Bytes that may be used beside what Python and its modules use; None for no limit.
     patience
-        CPU seconds after which a run with a limit is ended.
+        Seconds after which a run with a limit is ended.
     """
 
     case: Case
