@@ -153,6 +153,12 @@ class Report(Mapping[str, Any]):
         output.write(path, lambda file: _write_text(file, text))
 
 
+def bytes_by_tier(entries: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]:
+    """Return the sums of what `entries` say they read on each tier of a store; empty if nothing."""
+    said = [entry["bytes_by_tier"] for entry in entries if "bytes_by_tier" in entry]
+    return {"bytes_by_tier": [sum(tier) for tier in zip(*said, strict=True)]} if said else {}
+
+
 def make_report(reader: Reader, run: Mapping[str, Any], analysis: Mapping[str, Any]) -> Report:
     """Put together what the run, the opening and the machine say.
 
@@ -191,6 +197,7 @@ def make_report(reader: Reader, run: Mapping[str, Any], analysis: Mapping[str, A
         "stages": stages,
         "averages": averages,
         **counts,
+        **bytes_by_tier(workers),
         "r_comp_io": _ratio(stages["t_comp"], input_time),
         "r_comp_comm": _ratio(stages["t_comp"], stages["t_comm"]),
         "passes": run["passes"],

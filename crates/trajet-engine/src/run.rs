@@ -145,6 +145,37 @@ fn watch(
     interrupted || control.interrupted()
 }
 
+/// Does `n` pieces of work on threads, while the calling thread shows how many of the `total` units that they
+/// count are `done`, and sets `stop` where it is asked to, at which they look. Returns whether it was.
+pub fn each(
+    n: usize,
+    threads: usize,
+    work: &(dyn Fn(usize) + Sync),
+    (done, total): (&AtomicUsize, usize),
+    stop: &AtomicBool,
+    control: &mut dyn Control,
+) -> bool {
+    let threads = threads.min(n).clamp(1, MOST_THREADS);
+    let next = AtomicUsize::new(0);
+    let (left, all_left) = (Mutex::new(threads), Condvar::new());
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                let _leaving = Leaving { left: &left, all_left: &all_left };
+                while !stop.load(Ordering::Relaxed) {
+                    let k = next.fetch_add(1, Ordering::Relaxed);
+                    if k >= n {
+                        break;
+                    }
+                    work(k);
+                }
+            });
+        }
+        let stop = || stop.store(true, Ordering::Relaxed);
+        watch(&left, &all_left, &|| done.load(Ordering::Relaxed), total, control, &stop)
+    })
+}
+
 /// Runs `pass`, and the passes that follow from it, over the wanted frames.
 ///
 /// # Errors

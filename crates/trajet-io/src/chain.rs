@@ -230,6 +230,15 @@ impl Chain {
         self.gather(FrameIndex::steps)
     }
 
+    /// Time (ps) and integration step of a frame.
+    ///
+    /// # Panics
+    /// If there is no such frame.
+    pub fn when(&self, frame: u64) -> (f64, i64) {
+        let Place { segment, frame: within } = self.place(frame);
+        self.segments[segment].reader.index().when(within)
+    }
+
     /// Where each frame begins in its file.
     pub fn offsets(&self) -> Cow<'_, [u64]> {
         self.gather(FrameIndex::offsets)
@@ -251,7 +260,7 @@ impl Chain {
 
     /// Bytes of all files.
     pub fn size(&self) -> u64 {
-        self.segments.iter().map(|segment| segment.reader.source().size()).sum()
+        self.segments.iter().map(|segment| segment.reader.size()).sum()
     }
 
     /// Bytes of unfinished frames that were left out because that was allowed.
@@ -433,6 +442,27 @@ impl Chain {
         let Place { segment, frame: within } = self.place(frame);
         let read = self.segments[segment].reader.read_raw_of(within, atoms, scratch);
         read.map_err(|error| self.in_chain(error, frame))
+    }
+
+    /// Reads some atoms of the frame at position `at` as its format stores them; all frames are there. The
+    /// rest of them tells what will be asked for next.
+    ///
+    /// # Errors
+    /// As [`Chain::read_into`].
+    pub(crate) fn raw(
+        &self,
+        frames: &Frames,
+        at: usize,
+        atoms: &Atoms,
+        scratch: &mut Scratch,
+    ) -> Result<Raw, Error> {
+        if self.alone {
+            return self.segments[0].reader.raw(frames, at, atoms, scratch);
+        }
+        let run = self.run_of(frames.get(at));
+        let stretch = run.stretch(frames, at, at + 1);
+        let read = self.segments[run.segment].reader.raw(&stretch, 0, atoms, scratch);
+        read.map_err(|error| self.in_chain(error, frames.get(at)))
     }
 
     /// Reads some atoms of frames, one after the other, as their format stores them, and hands each to

@@ -239,6 +239,14 @@ pub enum Error {
         /// Its atoms.
         expected: usize,
     },
+    /// What a store keeps of a divided trajectory is not what was written.
+    #[error("{}: {what}: verify the store", path.display())]
+    Division {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
     /// Something is wrong with a frame of a file that is one of several.
     #[error("{error}{}", of_chain(*frame, *chained))]
     InChain {

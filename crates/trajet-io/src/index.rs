@@ -168,6 +168,15 @@ impl FrameIndex {
         &self.steps
     }
 
+    /// Time (ps) and integration step of a frame.
+    ///
+    /// # Panics
+    /// If there is no such frame.
+    pub fn when(&self, frame: u64) -> (f64, i64) {
+        let at = self.at(frame);
+        (self.times[at], self.steps[at])
+    }
+
     /// Whether `frame` is this one: a file may have changed since it was indexed.
     pub(crate) fn knows(&self, frame: u64, mark: &Mark) -> bool {
         let (at, extent) = (self.at(frame), self.extent(frame));

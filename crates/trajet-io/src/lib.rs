@@ -8,6 +8,7 @@ mod atoms;
 mod block;
 pub mod chain;
 pub mod dcd;
+pub mod divided;
 mod error;
 mod frames;
 pub mod h5md;
@@ -37,6 +38,9 @@ pub use open::{encoder, open};
 pub use output::{Output, Whole, publish};
 pub use raw::Raw;
 pub use reader::{Field, OpenOptions, ParallelFor, Reader, Scratch, Serial, Wanted, Watch};
+pub use rules::LET_GO;
 pub use snapshot::Snapshot;
 pub use source::Meter;
 pub use writer::{Encoder, Format, Input, Patch, Plan, Workspace, WriteOptions};
+/// The digest of all that is kept of a file.
+pub use xxhash_rust::xxh3::xxh3_64;

@@ -10,7 +10,7 @@ use crate::indexed::Indexed;
 use crate::reader::{OpenOptions, Opening, ParallelFor, Reader, Serial};
 use crate::source::{Handles, Source};
 use crate::writer::{Encoder, Format, Plan, Workspace};
-use crate::{Error, FrameIndex, dcd, h5md, ncdf, trr, xtc};
+use crate::{Error, FrameIndex, dcd, divided, h5md, ncdf, trr, xtc};
 
 /// Opens a trajectory of any format that is known, by its first bytes.
 ///
@@ -26,6 +26,9 @@ pub fn open(
     let begin = Instant::now();
     let mut opening = Opening::default();
     let source = Source::open(path, &mut opening.meter)?;
+    if let Some(division) = options.divided.get(path) {
+        return Ok(Arc::new(divided::Reader::open(source, division, options, opening)?));
+    }
     let mut first = [0; 16];
     let n = source.size().min(16) as usize;
     source.read_at(0, &mut first[..n], &mut opening.meter)?;
@@ -61,7 +64,7 @@ pub(crate) fn known(
     index: Option<FrameIndex>,
     options: &OpenOptions,
 ) -> Result<Arc<dyn Reader>, Error> {
-    let Known { path, absolute, format, stamp, description } = known;
+    let Known { path, absolute, format, stamp, description, divided } = known;
     let handles = options.handles.clone().unwrap_or_else(|| Arc::new(Handles::new(1)));
     let source = Source::known(path.clone(), absolute.clone(), *stamp, &handles);
     let opening = Opening::default();
@@ -70,6 +73,9 @@ pub(crate) fn known(
         ("NCDF", None) => Arc::new(ncdf::Reader::open(source, options, &Serial, opening)?),
         (format, Some(index)) => {
             let file = Indexed::known(source, index, *stamp, options.request_size);
+            if let Some(told) = divided {
+                return Ok(Arc::new(divided::Reader::known(file, told, options)?));
+            }
             match format {
                 "XTC" => Arc::new(xtc::Reader::known(file)),
                 "TRR" => Arc::new(trr::Reader::known(file)),

@@ -2,11 +2,15 @@
 //!
 //! `f32` Å cannot give back what was stored; this can. Each format describes its own frames.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{dcd, h5md, ncdf, trr, xtc};
+
+mod join;
 
 /// One frame as its format stores it.
 #[non_exhaustive]
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Raw {
     /// GROMACS' compressed format.
     Xtc(xtc::Frame),
@@ -36,6 +40,22 @@ impl Raw {
         }
     }
 
+    /// What the frame says beside its atoms: the frame with none of them.
+    #[must_use]
+    pub fn head(&self) -> Raw {
+        self.take(&[])
+    }
+
+    /// Whether one file can hold this frame and another as they are: its head says once what all hold.
+    pub fn is_like(&self, other: &Raw) -> bool {
+        match (self, other) {
+            (Raw::Xtc(_), Raw::Xtc(_)) | (Raw::Trr(_), Raw::Trr(_)) => true,
+            (Raw::Dcd(one), Raw::Dcd(other)) => one.is_like(other),
+            (Raw::Ncdf(one), Raw::Ncdf(other)) => one.is_like(other),
+            _ => false,
+        }
+    }
+
     /// Atoms in the frame.
     pub fn n_atoms(&self) -> usize {
         match self {
@@ -45,5 +65,30 @@ impl Raw {
             Raw::Ncdf(frame) => frame.n_atoms(),
             Raw::H5md(frame) => frame.n_atoms(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ncdf::{Frame, Scale, Stored, Values};
+
+    #[test]
+    fn frames_are_alike_where_one_head_describes_both() {
+        let with = |values: Values, scale_factor| {
+            let coordinates = Stored { values, scale_factor };
+            let frame =
+                Frame { time: None, coordinates, velocities: None, forces: None, cell: None };
+            Raw::Ncdf(Box::new(frame))
+        };
+        let float = with(Values::Float(vec![1.0; 3]), None);
+        assert!(float.is_like(&with(Values::Float(vec![2.0; 3]), None)));
+        assert!(!float.is_like(&with(Values::Double(vec![1.0; 3]), None)));
+        assert!(!float.is_like(&with(Values::Float(vec![1.0; 3]), Some(Scale::Float(2.0)))));
+        let dcd = |cell, n| Raw::Dcd(dcd::Frame { cell, axes: vec![vec![0.0]; n] });
+        assert!(dcd(None, 3).is_like(&dcd(None, 3)));
+        assert!(!dcd(None, 3).is_like(&dcd(Some([0.0; 6]), 3)));
+        assert!(!dcd(None, 3).is_like(&dcd(None, 4)));
+        assert!(!dcd(None, 3).is_like(&float));
     }
 }

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use trajet_simd::InstructionSet;
 
+use crate::divided::Divisions;
 use crate::h5md::Description;
 use crate::index::Stamp;
 use crate::indexed::Indexed;
@@ -42,6 +43,8 @@ pub struct OpenOptions {
     pub handles: Option<Arc<Handles>>,
     /// What is told of HDF5 files, by their paths.
     pub described: Arc<HashMap<PathBuf, Description>>,
+    /// What divided trajectories are, by the paths that stand for them.
+    pub divided: Arc<Divisions>,
     /// Shared with whoever wants to see how far the index is, or to stop it.
     pub watch: Arc<Watch>,
 }
@@ -50,7 +53,7 @@ pub struct OpenOptions {
 #[derive(Debug, Default)]
 pub struct Watch {
     /// Once set, building ends with [`Error::Interrupted`]; looked at once a frame.
-    pub stop: AtomicBool,
+    pub stop: Arc<AtomicBool>,
     /// Bytes of the trajectory that the index covers so far.
     pub bytes: AtomicU64,
 }
@@ -66,6 +69,7 @@ impl Default for OpenOptions {
             continuous: false,
             handles: None,
             described: Arc::default(),
+            divided: Arc::default(),
             watch: Arc::default(),
         }
     }
@@ -166,6 +170,24 @@ impl Scratch {
     /// Gives back what [`Scratch::take_own`] took.
     pub(crate) fn keep_own<T: Send + 'static>(&mut self, own: Box<T>) {
         self.own = Some(own);
+    }
+
+    /// A scratch for another file that is read with this one.
+    pub(crate) fn beside(&self) -> Scratch {
+        Scratch { stop: self.stop.clone(), call: self.call, ..Scratch::on(self.set) }
+    }
+
+    /// Renews this scratch where the one that it was made beside was.
+    pub(crate) fn follow(&mut self, other: &Scratch) {
+        if self.call != other.call {
+            self.window.forget();
+            self.call = other.call;
+        }
+    }
+
+    /// Ends the building of an index when reads with this scratch end.
+    pub(crate) fn watch(&self) -> Watch {
+        Watch { stop: self.stop.clone().unwrap_or_default(), ..Watch::default() }
     }
 
     pub(crate) fn check_stop(&self) -> Result<(), Error> {
@@ -345,6 +367,11 @@ pub trait Reader: Send + Sync {
     /// What opening cost.
     fn opening(&self) -> &Opening {
         &self.file().opening
+    }
+
+    /// Bytes of the trajectory.
+    fn size(&self) -> u64 {
+        self.source().size()
     }
 
     /// Bytes behind the last whole frame that were left out because that was allowed.

@@ -7,7 +7,8 @@ use crate::writer::{Format, Input, Plan, WriteOptions};
 use crate::{Error, Field};
 
 /// The remedy where something is lost that the user may let go.
-const LET_GO: &str = "choose a format that can, or let it go with --allow-loss (allow_loss=True)";
+pub const LET_GO: &str =
+    "choose a format that can, or let it go with --allow-loss (allow_loss=True)";
 
 /// What encoders of all formats check.
 #[derive(Clone, Debug)]

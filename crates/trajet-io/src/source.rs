@@ -16,6 +16,9 @@ use crate::index::Stamp;
 /// Readable bytes that every slice given to a decoder has behind its end (their value is not used).
 pub const SLACK: usize = 16;
 
+/// Most tiers whose bytes are counted apart.
+pub const MOST_TIERS: usize = 8;
+
 /// What one worker has asked of the storage and of the decoders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Meter {
@@ -25,6 +28,8 @@ pub struct Meter {
     pub requests: u64,
     /// Bytes that the requests returned.
     pub bytes_read: u64,
+    /// Bytes of these that were read on each tier of a store.
+    pub by_tier: [u64; MOST_TIERS],
     /// Bytes that decoders looked at.
     pub bytes_used: u64,
     /// Frames decoded.
@@ -51,6 +56,7 @@ impl Meter {
         self.frames += other.frames;
         self.empty_frames += other.empty_frames;
         self.atoms_decoded += other.atoms_decoded;
+        self.by_tier.iter_mut().zip(other.by_tier).for_each(|(bytes, more)| *bytes += more);
         self.open_ns += other.open_ns;
         self.read_ns += other.read_ns;
         self.decode_ns += other.decode_ns;

@@ -32,6 +32,11 @@ impl Format {
         }
     }
 
+    /// The format of that name.
+    pub fn named(name: &str) -> Option<Format> {
+        [Format::Xtc, Format::Trr, Format::Dcd, Format::Ncdf].into_iter().find(|f| f.name() == name)
+    }
+
     /// The format that the ending of a path names; none where that is of no format.
     pub fn of(path: &Path) -> Option<Format> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {

@@ -29,6 +29,7 @@ use decode::{ANGSTROM_PER_NM, Decoded, Memory, Used};
 pub use frame::{Frame, Positions};
 use head::{Head, Xtc};
 pub use head::{MAGIC, MAGIC_LARGE, PLAIN_ATOMS};
+pub(crate) use steps::Unit;
 pub use writer::Encoder;
 
 /// Whether a file that begins with `first` may be an XTC trajectory.

@@ -50,12 +50,15 @@ class TaskError(TrajetError, RuntimeError):
 class WorkerError(TrajetError, RuntimeError):
     '''A worker of a pool died or could not be reached.'''
 
+class StoreError(TrajetError, ValueError):
+    '''What a store refuses, or what is wrong with one.'''
+
 class MissingPackageError(TrajetError, ImportError):
     '''A package that only this needs is not installed.'''
 ";
 
 /// Names of the exceptions, all of which the package shows.
-const NAMES: [&str; 11] = [
+const NAMES: [&str; 12] = [
     "TrajetError",
     "FormatError",
     "TruncatedError",
@@ -66,6 +69,7 @@ const NAMES: [&str; 11] = [
     "AnalysisError",
     "TaskError",
     "WorkerError",
+    "StoreError",
     "MissingPackageError",
 ];
 
@@ -82,9 +86,22 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     Ok(())
 }
 
-fn raised(py: Python<'_>, name: &str, message: String) -> PyErr {
+pub(crate) fn raised(py: Python<'_>, name: &str, message: String) -> PyErr {
     let make = || py.import("trajet._trajet")?.getattr(name)?.call1((message,));
     make().map_or_else(|error| error, PyErr::from_value)
+}
+
+/// The exception for what the operating system refused.
+pub(crate) fn from_os(source: &std::io::Error, message: String) -> PyErr {
+    match source.kind() {
+        ErrorKind::NotFound => PyFileNotFoundError::new_err(message),
+        ErrorKind::PermissionDenied => PyPermissionError::new_err(message),
+        // The number goes with it wherever it is sent.
+        _ => match source.raw_os_error() {
+            Some(code) => PyOSError::new_err((code, message)),
+            None => PyOSError::new_err(message),
+        },
+    }
 }
 
 /// The exception for an error of reading.
@@ -93,15 +110,7 @@ pub(crate) fn from_io(py: Python<'_>, error: &Error) -> PyErr {
     let name = match error.root() {
         Error::Interrupted => return PyKeyboardInterrupt::new_err(()),
         Error::Io { source, .. } => {
-            return match source.kind() {
-                ErrorKind::NotFound => PyFileNotFoundError::new_err(message),
-                ErrorKind::PermissionDenied => PyPermissionError::new_err(message),
-                // The number goes with it wherever it is sent.
-                _ => match source.raw_os_error() {
-                    Some(code) => PyOSError::new_err((code, message)),
-                    None => PyOSError::new_err(message),
-                },
-            };
+            return from_os(source, message);
         }
         Error::NotAFile { folder: true, .. } => return PyIsADirectoryError::new_err(message),
         Error::NotAFile { .. } => return PyOSError::new_err(message),

@@ -9,6 +9,7 @@ mod h5md;
 mod parts;
 mod reader;
 mod run;
+mod store;
 
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
@@ -27,6 +28,7 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<reader::Reader>()?;
     module.add_class::<reader::Parts>()?;
     module.add_class::<run::Plan>()?;
+    module.add_class::<store::PyStore>()?;
     module.add_class::<parts::PyPass>()?;
     module.add_class::<parts::PyElsewhere>()?;
     module.add_class::<parts::PyStates>()?;

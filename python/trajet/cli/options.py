@@ -230,7 +230,7 @@ _SHARED = (
     ),
     click.option("--begin", type=float, metavar="PS", help="Take frames from this time on."),
     click.option("--end", type=float, metavar="PS", help="Take frames up to this time."),
-    pools.choice,
+    pools.choice(),
     click.option(
         "--request-size",
         type=_Bytes(),

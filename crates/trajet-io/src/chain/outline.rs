@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use super::{Chain, MOST_OPEN, Run, Segment};
+use crate::divided::{Division, Told};
 use crate::h5md::Description;
 use crate::index::Stamp;
 use crate::reader::{OpenOptions, Reader};
@@ -38,6 +39,8 @@ pub(crate) struct Known {
     pub(crate) stamp: Stamp,
     /// What is told of an HDF5 file.
     pub(crate) description: Option<Description>,
+    /// What is told of a divided trajectory.
+    pub(crate) divided: Option<Told>,
 }
 
 /// The files that hold some frames, and the index of these frames where the format needs one.
@@ -58,6 +61,7 @@ impl Chain {
                 format: reader.format().to_owned(),
                 stamp: *reader.stamp(),
                 description: options.described.get(&path).cloned(),
+                divided: options.divided.get(&path).map(Division::told).transpose()?,
                 path,
             })
         };

@@ -1,9 +1,11 @@
 //! A frame as DCD stores it.
 
+use serde::{Deserialize, Serialize};
+
 use super::head;
 
 /// A frame as the file stores it. Fixed atoms are in it like all others.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Frame {
     /// The six numbers of the unit cell's record, in their order; none where there is no such record.
     pub cell: Option<[f64; 6]>,
@@ -30,6 +32,10 @@ impl Frame {
 
 /// A frame as it is read.
 impl Frame {
+    pub(crate) fn is_like(&self, other: &Frame) -> bool {
+        self.cell.is_some() == other.cell.is_some() && self.axes.len() == other.axes.len()
+    }
+
     pub(crate) fn cell(&self) -> [f64; 6] {
         self.cell.map_or([f64::NAN; 6], head::cell)
     }

@@ -1,10 +1,12 @@
 //! A frame as an HDF5 file stores it.
 
+use serde::{Deserialize, Serialize};
+
 use crate::Field;
 use crate::ncdf::Values;
 
 /// What one frame holds of a series.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stored {
     /// `[n_atoms, 3]`, as they stand in the file.
     pub values: Values,
@@ -13,7 +15,7 @@ pub struct Stored {
 }
 
 /// A frame as the file stores it; what the file does not have is none.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Frame {
     /// ps.
     pub time: f64,

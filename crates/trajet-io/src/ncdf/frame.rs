@@ -1,10 +1,12 @@
 //! A frame as Amber's NetCDF files store it.
 
+use serde::{Deserialize, Serialize};
+
 use super::{KJ_PER_KCAL, head};
 use crate::Field;
 
 /// What stored values are to be multiplied with.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Scale {
     /// The attribute is a float.
     Float(f32),
@@ -44,7 +46,7 @@ impl Scale {
 }
 
 /// Values in their stored precision.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Values {
     /// Single precision.
     Float(Vec<f32>),
@@ -80,7 +82,7 @@ impl Values {
 }
 
 /// What one frame holds of a variable.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stored {
     /// As they stand in the file, not scaled.
     pub values: Values,
@@ -89,7 +91,7 @@ pub struct Stored {
 }
 
 /// A frame as the file stores it; what the file does not have is none.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Frame {
     /// ps.
     pub time: Option<Stored>,
@@ -165,6 +167,25 @@ impl Stored {
 
 /// A frame as it is read, in our units.
 impl Frame {
+    /// Whether the variables are the same, in the same precision and with the same factors.
+    pub(crate) fn is_like(&self, other: &Frame) -> bool {
+        let kind = |stored: Option<&Stored>| {
+            stored.map(|s| (matches!(s.values, Values::Double(_)), s.scale_factor))
+        };
+        let kinds = |frame: &Frame| {
+            let cell = |k: usize| frame.cell.as_ref().map(|cell| &cell[k]);
+            [
+                kind(frame.time.as_ref()),
+                kind(Some(&frame.coordinates)),
+                kind(frame.velocities.as_ref()),
+                kind(frame.forces.as_ref()),
+                kind(cell(0)),
+                kind(cell(1)),
+            ]
+        };
+        kinds(self) == kinds(other)
+    }
+
     /// The values of one kind.
     pub(crate) fn stored(&self, field: Field) -> Option<&Stored> {
         match field {

@@ -1,10 +1,12 @@
 //! A frame as TRR stores it.
 
+use serde::{Deserialize, Serialize};
+
 use super::{ANGSTROM_PER_NM, scale};
 use crate::{Field, cell_from_vectors};
 
 /// Numbers in the precision in which they are stored.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Reals {
     /// Of a program that was built in mixed (single) precision.
     Single(Vec<f32>),
@@ -54,7 +56,7 @@ fn triples<T: Copy>(values: &[T], atoms: &[usize]) -> Vec<T> {
 }
 
 /// A frame as the file stores it. All parts have the same precision; a part may be missing.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Frame {
     /// Atoms, also where no part holds them.
     pub n_atoms: usize,

@@ -1,10 +1,14 @@
 //! A frame as XTC stores it.
 
+use serde::{Deserialize, Serialize};
+use trajet_simd::InstructionSet;
+
 use super::decode::ANGSTROM_PER_NM;
+use super::steps::Unit;
 use crate::cell_from_vectors;
 
 /// Positions in the form in which a frame holds them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Positions {
     /// Integer multiples of `1/precision` nm, `[n_atoms]` triples.
     Integers {
@@ -18,7 +22,7 @@ pub enum Positions {
 }
 
 /// A frame as the file stores it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Frame {
     /// The magic number (it says how wide the byte count is).
     pub magic: i32,
@@ -49,6 +53,26 @@ impl Frame {
             }
         };
         Frame { positions, ..*self }
+    }
+
+    /// The frame with its positions as floats, as frames of few atoms have them.
+    #[must_use]
+    pub fn in_nanometres(&self) -> Frame {
+        let mut floats = Vec::new();
+        self.nanometres(&mut floats);
+        Frame { positions: Positions::Floats(floats), ..*self }
+    }
+
+    /// The frame in so many steps per nm, as a writer that is asked for them stores it; none where one
+    /// of its coordinates does not fit.
+    #[must_use]
+    pub fn in_steps(&self, precision: f32) -> Option<Frame> {
+        let mut floats = Vec::new();
+        self.nanometres(&mut floats);
+        let mut triples = vec![[0; 3]; floats.len()];
+        let (from, to) = (floats.as_flattened(), triples.as_flattened_mut());
+        Unit::Nanometre.steps(InstructionSet::chosen(), from, precision, to).ok()?;
+        Some(Frame { positions: Positions::Integers { precision, triples }, ..*self })
     }
 
     /// Atoms in the frame.

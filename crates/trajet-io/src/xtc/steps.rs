@@ -10,7 +10,7 @@ const MOST: f64 = 2_147_483_648.0;
 
 /// What coordinates are measured in.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Unit {
+pub(crate) enum Unit {
     /// As the formats of GROMACS: products and sums are rounded to floats, as it does.
     Nanometre,
     /// As all others: in double precision.
@@ -43,8 +43,35 @@ impl Unit {
         Err(from.iter().position(|x| !fits(x)).expect("one of them does not fit"))
     }
 
+    /// The steps of which a reader makes these coordinates; the nearest ones where there are none.
+    ///
+    /// # Errors
+    /// As [`Unit::steps`].
+    pub(crate) fn steps_again(
+        self,
+        from: &[[f32; 3]],
+        precision: f32,
+    ) -> Result<Vec<[i32; 3]>, usize> {
+        let mut triples = vec![[0; 3]; from.len()];
+        let from = from.as_flattened();
+        self.steps(InstructionSet::chosen(), from, precision, triples.as_flattened_mut())?;
+        let inverse = 1.0 / precision;
+        let read = |n: i32| match self {
+            Unit::Nanometre => n as f32 * inverse,
+            Unit::Angstrom => n as f32 * inverse * ANGSTROM_PER_NM,
+        };
+        // Of many steps the product above is rounded so far that it may be the neighbour's.
+        for (n, &x) in triples.as_flattened_mut().iter_mut().zip(from) {
+            if read(*n) != x {
+                let near = [n.saturating_sub(1), n.saturating_add(1)];
+                *n = near.into_iter().find(|&near| read(near) == x).unwrap_or(*n);
+            }
+        }
+        Ok(triples)
+    }
+
     /// A coordinate in nm.
-    pub(super) fn nm(self, x: f32) -> f32 {
+    pub(crate) fn nm(self, x: f32) -> f32 {
         match self {
             Unit::Nanometre => x,
             Unit::Angstrom => x / ANGSTROM_PER_NM,

@@ -1,0 +1,344 @@
+//! A line makes the outputs of one pass: a thread reads a task's frames, decodes each once and encodes it for
+//! every output; the bytes of tasks are written in order.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Instant;
+
+use trajet_io::{
+    Atoms, Error, Input, Meter, Output, Patch, Raw, Scratch, Workspace, WriteOptions, xxh3_64,
+};
+
+use super::lanes::Shared;
+use super::parts::{First, Measure, Part};
+use super::{Divided, FrameRow, FrameRows, Job, LOOK, failed_copy, lock, message};
+use crate::error::{TaskError, TaskFault};
+use crate::report::{RunReport, WorkerReport};
+
+/// Bytes of coordinates that a task should have.
+const TASK_BYTES: usize = 1 << 20;
+/// Most frames of a task.
+pub(super) const TASK_FRAMES: usize = 64;
+/// Tasks of a thread that may be encoded and wait.
+const AHEAD: usize = 4;
+
+/// Makes the outputs of a job; none where all is to end.
+pub(super) fn copy(
+    shared: &Shared<'_>,
+    job: &Job<'_>,
+    threads: usize,
+) -> Result<Option<Divided>, Vec<TaskError>> {
+    let begin = Instant::now();
+    let Job { frames, ref targets, force, whole } = *job;
+    let chain = shared.chain;
+    let failed = |error: Error| vec![failed_copy(frames.len(), error.into())];
+    chain.check(frames).map_err(failed)?;
+    if frames.is_empty() {
+        return Err(failed(Error::Empty { path: targets[0].path.to_owned() }));
+    }
+    let outputs = targets.iter().map(|target| Output::begin(target.path, force));
+    let mut outputs = outputs.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    let when = |k: usize| chain.when(frames.get(k));
+    let (times, steps): (Vec<f64>, Vec<i64>) = (0..frames.len()).map(when).unzip();
+    let all = whole.map(|_| Atoms::all(chain.n_atoms()));
+    let atoms = all.as_ref().unwrap_or(targets[0].atoms);
+    let mut scratch = Scratch::stopped_by(shared.stop.clone());
+    let raw = chain.read_raw_of(frames.get(0), atoms, &mut scratch).map_err(failed)?;
+    let first = First { raw: &raw, times: &times, steps: &steps };
+    let parts = targets.iter().map(|&target| Part::new(target, whole.is_some(), &first));
+    let parts = parts.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    let measure = whole.map(|format| Measure::new(format, chain.path(), &parts, &first));
+    let measure = measure.transpose().map_err(failed)?;
+    for (part, output) in parts.iter().zip(&mut outputs) {
+        output.append(&part.encoder.head()).map_err(failed)?;
+    }
+    let per_task = (TASK_BYTES / (12 * atoms.len().max(1))).clamp(1, TASK_FRAMES);
+    let task = |begin: usize| begin..(begin + per_task).min(frames.len());
+    let tasks: Vec<_> = (0..frames.len()).step_by(per_task).map(task).collect();
+    let threads = threads.min(tasks.len());
+    let written = Written { outputs, frames: FrameRows::default() };
+    let line = Line {
+        shared,
+        job,
+        atoms,
+        parts: &parts,
+        measure,
+        times: &times,
+        steps: &steps,
+        ahead: AHEAD * threads,
+        tasks,
+        next: AtomicUsize::new(0),
+        order: Mutex::new(Order { written: Some(written), ..Order::default() }),
+        moved: Condvar::new(),
+    };
+    let mut workers = line.run(threads);
+    let Line { order, tasks, .. } = line;
+    let Order { written, errors, next, .. } =
+        order.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    if next < tasks.len() {
+        return Ok(None);
+    }
+    let written = written.expect("whoever wrote without an error has put it back");
+    let mut done = finish(&parts, written, frames.len() as u64).map_err(failed)?;
+    // The first frame was looked at before all others, which count it.
+    let Meter { opens, requests, bytes_read, .. } = scratch.meter;
+    workers[0].meter.add(&Meter { opens, requests, bytes_read, ..Meter::default() });
+    let wall = begin.elapsed().as_secs_f64();
+    done.report = RunReport { workers, passes: 1, wall, ..Default::default() };
+    Ok(Some(done))
+}
+
+/// Makes the files whole.
+fn finish(parts: &[Part<'_>], written: Written, n_frames: u64) -> Result<Divided, Error> {
+    let Written { outputs, frames } = written;
+    let mut done = Divided { frames, ..Divided::default() };
+    for (Part { encoder, .. }, output) in parts.iter().zip(outputs) {
+        let (mut head, patches) = (encoder.head(), encoder.patches(n_frames));
+        for Patch { offset, bytes } in &patches {
+            head[*offset as usize..][..bytes.len()].copy_from_slice(bytes);
+        }
+        done.heads_of_files.push((head.len() as u64, xxh3_64(&head)));
+        done.remarks.push(encoder.remarks().to_vec());
+        done.lens.push(output.len());
+        done.files.push(output.finish(&patches)?);
+    }
+    Ok(done)
+}
+
+/// What the workers of a line share.
+struct Line<'a> {
+    shared: &'a Shared<'a>,
+    job: &'a Job<'a>,
+    /// Those that are read.
+    atoms: &'a Atoms,
+    parts: &'a [Part<'a>],
+    /// Of a division.
+    measure: Option<Measure<'a>>,
+    times: &'a [f64],
+    steps: &'a [i64],
+    tasks: Vec<Range<usize>>,
+    /// How many tasks may be begun before the oldest one is written.
+    ahead: usize,
+    next: AtomicUsize,
+    order: Mutex<Order>,
+    /// A task was written.
+    moved: Condvar,
+}
+
+/// The outputs, and what waits for its turn.
+#[derive(Default)]
+struct Order {
+    /// None while a worker writes: the others go on meanwhile.
+    written: Option<Written>,
+    /// The task whose bytes come next.
+    next: usize,
+    waiting: BTreeMap<usize, Encoded>,
+    /// Memory of tasks that were written: memory that is new to a process costs more than encoding.
+    spare: Vec<Encoded>,
+    errors: Vec<TaskError>,
+}
+
+/// What is on its way to the disk, and what is known of it.
+struct Written {
+    outputs: Vec<Output>,
+    frames: FrameRows,
+}
+
+impl Written {
+    fn append(&mut self, task: &Encoded) -> Result<(), Error> {
+        for (output, bytes) in self.outputs.iter_mut().zip(&task.bytes) {
+            output.append(bytes)?;
+        }
+        task.rows.iter().for_each(|row| self.frames.push(row));
+        Ok(())
+    }
+}
+
+/// The frames of a task.
+#[derive(Default)]
+struct Encoded {
+    /// For each output.
+    bytes: Vec<Vec<u8>>,
+    /// Of a division.
+    rows: Vec<FrameRow>,
+}
+
+/// What a worker uses again for every frame.
+struct Tools {
+    scratch: Scratch,
+    workspace: Workspace,
+    /// A frame of the whole.
+    whole: Vec<u8>,
+}
+
+impl Line<'_> {
+    /// Does all tasks on so many threads, one of which is the caller's.
+    fn run(&self, threads: usize) -> Vec<WorkerReport> {
+        let mut workers = vec![WorkerReport::default(); threads];
+        std::thread::scope(|scope| {
+            let [own, others @ ..] = &mut workers[..] else { return };
+            for worker in others {
+                // Where the system lets no more be started, there are fewer.
+                let work = move || self.work(worker);
+                let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+            }
+            self.work(own);
+        });
+        workers
+    }
+
+    /// A worker's life.
+    fn work(&self, report: &mut WorkerReport) {
+        let begin = Instant::now();
+        let scratch = Scratch::stopped_by(self.shared.stop.clone());
+        let mut tools = Tools { scratch, workspace: Workspace::default(), whole: Vec::new() };
+        loop {
+            let task = self.next.fetch_add(1, Ordering::Relaxed);
+            if task >= self.tasks.len() {
+                break;
+            }
+            let Some(mut out) = self.wait_for_room(task, report) else { break };
+            let encoded =
+                catch_unwind(AssertUnwindSafe(|| self.encode(task, &mut tools, &mut out, report)));
+            let encoded =
+                encoded.unwrap_or_else(|panic| Err(TaskFault::Panicked(message(&*panic))));
+            report.tasks += 1;
+            if let Err(fault) = encoded {
+                self.fail(task, fault);
+                break;
+            }
+            let writing = Instant::now();
+            let written = self.write(task, out);
+            report.stages.t_merge += writing.elapsed().as_secs_f64();
+            if let Err((task, error)) = written {
+                self.fail(task, TaskFault::Input(error));
+                break;
+            }
+        }
+        report.meter.add(&tools.scratch.meter);
+        let stages = &mut report.stages;
+        stages.t_read = report.meter.read_ns as f64 / 1e9;
+        stages.t_decode = report.meter.decode_ns as f64 / 1e9;
+        stages.close(begin.elapsed().as_secs_f64());
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.shared.stop.load(Ordering::Relaxed)
+    }
+
+    /// Waits until the task is not too far ahead of what is written; returns memory for its bytes, none
+    /// where all is to end.
+    fn wait_for_room(&self, task: usize, report: &mut WorkerReport) -> Option<Encoded> {
+        let waiting = Instant::now();
+        let mut order = lock(&self.order);
+        while task >= order.next + self.ahead && !self.is_stopped() {
+            let held = self.moved.wait_timeout(order, LOOK);
+            order = held.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        report.stages.t_wait += waiting.elapsed().as_secs_f64();
+        (!self.is_stopped()).then(|| order.spare.pop().unwrap_or_default())
+    }
+
+    /// Fills `out` with a task's frames.
+    fn encode(
+        &self,
+        task: usize,
+        tools: &mut Tools,
+        out: &mut Encoded,
+        report: &mut WorkerReport,
+    ) -> Result<(), TaskFault> {
+        let Tools { scratch, workspace, whole } = tools;
+        let Encoded { bytes, rows } = out;
+        bytes.resize_with(self.parts.len(), Vec::new);
+        bytes.iter_mut().for_each(Vec::clear);
+        rows.clear();
+        let (chain, done) = (self.shared.chain, &self.shared.frames_done);
+        let positions = self.tasks[task].clone();
+        if let Some(numbers) = self.neighbours(task)
+            && chain.copy_frames(numbers, self.parts[0].target.format, scratch, &mut bytes[0])?
+        {
+            done.fetch_add(positions.len(), Ordering::Relaxed);
+            return Ok(());
+        }
+        // The frames of this task alone: what comes next is read by others.
+        let begin = positions.start;
+        chain.read_raws(&self.job.frames.slice(positions), self.atoms, scratch, |k, raw| {
+            let k = begin + k;
+            let encoding = Instant::now();
+            let mut known = Vec::new();
+            let mut given = Vec::new();
+            for (part, bytes) in self.parts.iter().zip(&mut *bytes) {
+                let frame = part.of(raw);
+                let at = bytes.len();
+                part.encode(k, self.input(k, &frame), workspace, bytes)?;
+                if let Some(measure) = &self.measure {
+                    known.push(((bytes.len() - at) as u64, xxh3_64(&bytes[at..])));
+                    given.extend(measure.given_back(k, part, frame)?);
+                }
+            }
+            if let Some(measure) = &self.measure {
+                let joined = measure.joined(k, raw, &given)?;
+                let size = measure.size_of(k, self.input(k, &joined), workspace, whole)?;
+                rows.push(FrameRow { whole: size, parts: known, head: raw.head() });
+            }
+            report.stages.t_comp += encoding.elapsed().as_secs_f64();
+            done.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    /// Frame `k`, or a part of it.
+    fn input<'r>(&self, k: usize, raw: &'r Raw) -> Input<'r> {
+        Input::Raw { raw, time: self.times[k], step: self.steps[k] }
+    }
+
+    /// The numbers of a task's frames, where they are neighbours of which nothing is to change.
+    fn neighbours(&self, task: usize) -> Option<Range<u64>> {
+        let Job { frames, ref targets, whole, .. } = *self.job;
+        let WriteOptions { precision, double, velocities, forces, .. } = *targets[0].options;
+        let complete = self.atoms.listed_indices().is_none() && whole.is_none();
+        if !(complete && precision.is_none() && double.is_none() && velocities && forces) {
+            return None;
+        }
+        let Range { start, end } = self.tasks[task].clone();
+        let first = frames.get(start);
+        let ascending = (start..end).all(|k| frames.get(k) == first + (k - start) as u64);
+        ascending.then(|| first..first + (end - start) as u64)
+    }
+
+    /// Writes a task's bytes, and those that waited for it, or lets them wait for whoever writes now.
+    /// An error comes with the task whose bytes could not be written.
+    fn write(&self, task: usize, encoded: Encoded) -> Result<(), (usize, Error)> {
+        let mut order = lock(&self.order);
+        order.waiting.insert(task, encoded);
+        let Some(mut written) = order.written.take() else { return Ok(()) };
+        loop {
+            let next = order.next;
+            let Some(encoded) = order.waiting.remove(&next) else { break };
+            drop(order);
+            written.append(&encoded).map_err(|error| (next, error))?;
+            order = lock(&self.order);
+            order.next += 1;
+            order.spare.push(encoded);
+            self.moved.notify_all();
+        }
+        order.written = Some(written);
+        Ok(())
+    }
+
+    /// Keeps an error and ends all.
+    fn fail(&self, task: usize, fault: TaskFault) {
+        let range = self.tasks[task].clone();
+        let (first, frames) = (range.start, range.len());
+        lock(&self.order).errors.push(TaskError { task, first, frames, fault });
+        self.shared.stop.store(true, Ordering::Relaxed);
+        self.moved.notify_all();
+    }
+}

@@ -1,0 +1,282 @@
+//! The parts of a frame: what each output takes of it, and whether that is enough to put the frame together
+//! again.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use trajet_io::ncdf::{Scale, Stored, Values};
+use trajet_io::xtc::{PLAIN_ATOMS, Positions};
+use trajet_io::{
+    Encoder, Error, Field, Format, Input, LET_GO, Plan, Raw, Workspace, WriteOptions, dcd, encoder,
+};
+
+use super::Target;
+
+/// The remedy where a frame would not come back as it was.
+const EXACT: &str = "choose format = \"exact\", or let it go with lossy = true";
+
+/// The first frame of a pass, and what is known of all.
+#[derive(Clone, Copy)]
+pub(super) struct First<'a> {
+    pub(super) raw: &'a Raw,
+    pub(super) times: &'a [f64],
+    pub(super) steps: &'a [i64],
+}
+
+impl<'a> First<'a> {
+    fn plan(&self, raw: &'a Raw, path: &'a Path, options: &'a WriteOptions) -> Plan<'a> {
+        let &First { times, steps, .. } = self;
+        let first = Input::Raw { raw, time: times[0], step: steps[0] };
+        Plan { path, first, times, steps, options }
+    }
+}
+
+/// An output and its share of each frame.
+pub(super) struct Part<'a> {
+    pub(super) target: Target<'a>,
+    pub(super) encoder: Arc<dyn Encoder>,
+    /// The atoms to take of a frame; none where they are all that is read.
+    list: Option<Vec<usize>>,
+    /// Whether this is one of a division.
+    divides: bool,
+}
+
+impl<'a> Part<'a> {
+    /// The part of a frame of which, where this is a division, all atoms are read.
+    pub(super) fn new(target: Target<'a>, divides: bool, first: &First<'_>) -> Result<Self, Error> {
+        let list = if divides { target.atoms.listed_indices() } else { None };
+        let frame = take(first.raw, list.as_deref());
+        let encoder = encoder(target.format, &first.plan(&frame, target.path, target.options));
+        let encoder = encoder.map_err(|error| remedied(divides, error))?;
+        Ok(Part { target, encoder, list, divides })
+    }
+
+    /// The part of a frame.
+    pub(super) fn of<'r>(&self, raw: &'r Raw) -> Cow<'r, Raw> {
+        take(raw, self.list.as_deref())
+    }
+
+    /// Appends the part of frame `k`.
+    pub(super) fn encode(
+        &self,
+        k: usize,
+        input: Input<'_>,
+        workspace: &mut Workspace,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let encoded = self.encoder.encode(k as u64, input, workspace, out);
+        encoded.map_err(|error| remedied(self.divides, error))
+    }
+
+    /// The atoms, where there are `n_atoms` in all.
+    fn ranges(&self, n_atoms: usize) -> Vec<Range<u32>> {
+        let Some(list) = &self.list else { return std::iter::once(0..n_atoms as u32).collect() };
+        let runs = list.chunk_by(|a, b| a + 1 == *b);
+        runs.map(|run| run[0] as u32..run[run.len() - 1] as u32 + 1).collect()
+    }
+
+    /// The error where frame `k` would not come back.
+    fn loses(&self, k: usize, what: String) -> Error {
+        let (path, format) = (self.target.path.to_owned(), self.target.format.name());
+        Error::CannotHold { path, frame: k as u64, format, what, remedy: EXACT }
+    }
+}
+
+fn take<'r>(raw: &'r Raw, list: Option<&[usize]>) -> Cow<'r, Raw> {
+    list.map_or(Cow::Borrowed(raw), |list| Cow::Owned(raw.take(list)))
+}
+
+/// The error with the remedy that a division has.
+fn remedied(divides: bool, mut error: Error) -> Error {
+    if let Error::CannotHold { remedy, .. } = &mut error
+        && divides
+        && *remedy == LET_GO
+    {
+        *remedy = EXACT;
+    }
+    error
+}
+
+/// How a frame stores vectors of each kind: whether as doubles, and with which factor.
+type Layout = [Option<(bool, Option<Scale>)>; 3];
+
+fn layout(raw: &Raw) -> Layout {
+    let of = |stored: &Stored| (matches!(stored.values, Values::Double(_)), stored.scale_factor);
+    match raw {
+        Raw::Ncdf(frame) => {
+            [Some(&frame.coordinates), frame.velocities.as_ref(), frame.forces.as_ref()]
+                .map(|stored| stored.map(of))
+        }
+        other => Field::ALL.map(|field| other.holds(field).then_some((false, None))),
+    }
+}
+
+/// Of a division: what is known of each frame, and whether its parts give it back.
+pub(super) struct Measure<'a> {
+    path: &'a Path,
+    encoder: Arc<dyn Encoder>,
+    /// Bytes of every frame of the whole, where all have as many.
+    size: Option<u64>,
+    /// Of the first frame, as which NCDF stores all.
+    layout: Layout,
+    /// Where the whole is not the source's frame, but what the parts make of it: the atoms of each.
+    ranges: Option<Vec<Vec<Range<u32>>>>,
+}
+
+impl<'a> Measure<'a> {
+    pub(super) fn new(
+        format: Format,
+        path: &'a Path,
+        parts: &[Part<'_>],
+        first: &First<'_>,
+    ) -> Result<Self, Error> {
+        let lossy = parts.iter().any(|part| part.target.options.allow_loss);
+        let options = WriteOptions { allow_loss: lossy, ..WriteOptions::default() };
+        let plan = first.plan(first.raw, path, &options);
+        let encoder = encoder(format, &plan)?;
+        let mut frame = Vec::new();
+        encoder.encode(0, plan.first, &mut Workspace::default(), &mut frame)?;
+        let equal = matches!(format, Format::Dcd | Format::Ncdf);
+        let n_atoms = first.raw.n_atoms();
+        // Only the size of XTC frames depends on what they hold.
+        let joins = lossy && format == Format::Xtc;
+        Ok(Measure {
+            path,
+            encoder,
+            size: equal.then_some(frame.len() as u64),
+            layout: layout(first.raw),
+            ranges: joins.then(|| parts.iter().map(|part| part.ranges(n_atoms)).collect()),
+        })
+    }
+
+    /// Makes sure that the part of frame `k` comes back, where it must. Returns what does, where the whole
+    /// is to be made of that.
+    pub(super) fn given_back<'r>(
+        &self,
+        k: usize,
+        part: &Part<'_>,
+        frame: Cow<'r, Raw>,
+    ) -> Result<Option<Cow<'r, Raw>>, Error> {
+        let lossy = part.target.options.allow_loss;
+        let joins = self.joins(&frame).is_some();
+        if lossy && !joins {
+            return Ok(None);
+        }
+        let stored = self.stored(&part.target, &frame).map_err(|what| part.loses(k, what))?;
+        let Some(stored) = stored else { return Ok(joins.then_some(frame)) };
+        if !lossy {
+            let all = 0..frame.n_atoms() as u32;
+            let again = Raw::join(&frame.head(), frame.n_atoms(), &[(&[all], &stored)]);
+            let lost = match again {
+                Ok(again) if again == *frame => None,
+                Ok(_) if part.target.format == Format::Xtc => {
+                    let n = frame.n_atoms();
+                    Some(format!(
+                        "steps so large: of {n} atoms it stores floats, which do not tell them"
+                    ))
+                }
+                Ok(_) => Some(format!("positions of {} so that they come back", name(&frame))),
+                Err(words) => Some(format!("a frame of {} ({words})", name(&frame))),
+            };
+            if let Some(what) = lost {
+                return Err(part.loses(k, what));
+            }
+        }
+        Ok(joins.then_some(Cow::Owned(stored)))
+    }
+
+    /// The atoms of the parts of which a frame is to be put together; none where that changes no size.
+    fn joins(&self, frame: &Raw) -> Option<&[Vec<Range<u32>>]> {
+        self.ranges.as_deref().filter(|_| matches!(frame, Raw::Xtc(_)))
+    }
+
+    /// What a target stores of a frame, where that is something else; in words what it cannot store.
+    fn stored(&self, target: &Target<'_>, frame: &Raw) -> Result<Option<Raw>, String> {
+        let WriteOptions { precision, double, velocities, forces, allow_loss } = *target.options;
+        let asked = [(Field::Velocities, velocities), (Field::Forces, forces)];
+        if let Some((field, _)) = asked.iter().find(|(field, asked)| !asked && frame.holds(*field))
+            && !allow_loss
+        {
+            return Err(format!("the {}, which are not to be written", field.name()));
+        }
+        match (target.format, frame) {
+            (Format::Xtc, Raw::Xtc(xtc)) => {
+                let Positions::Integers { precision: of_source, .. } = xtc.positions else {
+                    return Ok(None);
+                };
+                if xtc.n_atoms() <= PLAIN_ATOMS {
+                    return Ok(Some(Raw::Xtc(xtc.in_nanometres())));
+                }
+                let asked = precision.unwrap_or(of_source);
+                if asked == of_source {
+                    return Ok(None);
+                }
+                let stored = if allow_loss { xtc.in_steps(asked) } else { None };
+                let what = || format!("steps of 1/{of_source} nm in steps of 1/{asked} nm");
+                stored.map(|stored| Some(Raw::Xtc(stored))).ok_or_else(what)
+            }
+            (Format::Trr, Raw::Trr(trr)) => match double {
+                Some(double) if double != trr.double && !allow_loss => {
+                    Err("numbers in another precision than the source's".to_owned())
+                }
+                _ => Ok(None),
+            },
+            (Format::Dcd, Raw::Dcd(_)) => Ok(None),
+            (Format::Trr, Raw::Xtc(xtc)) => Ok(Some(Raw::Xtc(xtc.in_nanometres()))),
+            (Format::Xtc | Format::Trr, other) => {
+                Err(format!("positions of {} as they are stored there", name(other)))
+            }
+            (Format::Ncdf, other) if layout(other) != self.layout => {
+                Err("a frame that is stored in another way than its first one".to_owned())
+            }
+            (Format::Ncdf, Raw::Ncdf(_)) => Ok(None),
+            (Format::Dcd | Format::Ncdf, other) => {
+                // Both give back Å, in single precision.
+                let positions = other.snapshot(0.0, 0).positions.unwrap_or_default();
+                let axis = |k: usize| positions.iter().map(|position| position[k]).collect();
+                Ok(Some(Raw::Dcd(dcd::Frame { cell: None, axes: (0..3).map(axis).collect() })))
+            }
+        }
+    }
+
+    /// Frame `k` as its parts give it back.
+    pub(super) fn joined<'r>(
+        &self,
+        k: usize,
+        raw: &'r Raw,
+        given: &[Cow<'_, Raw>],
+    ) -> Result<Cow<'r, Raw>, Error> {
+        let Some(ranges) = self.joins(raw) else { return Ok(Cow::Borrowed(raw)) };
+        let parts: Vec<_> =
+            ranges.iter().zip(given).map(|(ranges, part)| (&ranges[..], &**part)).collect();
+        let joined = Raw::join(&raw.head(), raw.n_atoms(), &parts);
+        joined.map(Cow::Owned).map_err(|what| {
+            let (path, format) = (self.path.to_owned(), self.encoder.format().name());
+            let remedy = "choose parts that give the frame back";
+            Error::CannotHold { path, frame: k as u64, format, what, remedy }
+        })
+    }
+
+    /// Bytes of frame `k` as the whole's encoder writes it, made in `memory` where they differ.
+    pub(super) fn size_of(
+        &self,
+        k: usize,
+        input: Input<'_>,
+        workspace: &mut Workspace,
+        memory: &mut Vec<u8>,
+    ) -> Result<u64, Error> {
+        if let Some(size) = self.size {
+            return Ok(size);
+        }
+        memory.clear();
+        self.encoder.encode(k as u64, input, workspace, memory)?;
+        Ok(memory.len() as u64)
+    }
+}
+
+/// The word for the format of a frame.
+fn name(raw: &Raw) -> &'static str {
+    raw.format().map_or("HDF5", Format::name)
+}

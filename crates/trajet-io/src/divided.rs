@@ -1,0 +1,430 @@
+//! A trajectory that was divided by atoms: parts of it in files of their own, read as one.
+//!
+//! Each wanted atom comes from the part that holds it; no other part is opened. When frames were written
+//! stands in the index of the whole, what else they say beside their atoms in [`Heads`], which only whole
+//! frames need ([`crate::Raw`]).
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use crate::index::{Found, Stamp};
+use crate::indexed::Indexed;
+use crate::reader::{self, OpenOptions, Opening, Said, Scratch, Serial, Wanted};
+use crate::source::{MOST_TIERS, Meter, Source, absolute};
+use crate::{Atoms, Chain, Error, Format, FrameIndex, FrameMeta, Frames, IndexState, Raw, chain};
+pub use heads::Heads;
+use shares::{Places, Share};
+
+mod heads;
+mod shares;
+
+/// What divided trajectories are, by the paths that stand for them.
+pub type Divisions = HashMap<PathBuf, Division>;
+
+/// How a trajectory was divided.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Division {
+    /// Atoms of the whole.
+    pub n_atoms: usize,
+    /// The name of its format.
+    pub format: String,
+    /// Its frames, by the sizes that they have in its format.
+    pub index: FrameIndex,
+    /// Of each segment what its frames say beside their atoms ([`Heads`]).
+    pub heads: Vec<PathBuf>,
+    /// Who has which atoms: each is in one part.
+    pub parts: Vec<Part>,
+}
+
+/// Some atoms of a trajectory, in files of their own.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Part {
+    /// For messages.
+    pub name: String,
+    /// Its number below [`MOST_TIERS`].
+    pub tier: u8,
+    /// A file for each segment.
+    pub paths: Vec<PathBuf>,
+    /// Its atoms in the whole, ascending.
+    pub atoms: Vec<Range<u32>>,
+}
+
+/// What workers elsewhere are told of a division: the index comes with each task.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Told {
+    division: Division,
+    n_frames: u64,
+}
+
+impl Division {
+    /// What workers elsewhere are told.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where there is no working folder any more.
+    pub(crate) fn told(&self) -> Result<Told, Error> {
+        let all = |paths: &[PathBuf]| -> Result<Vec<_>, Error> {
+            paths.iter().map(|path| absolute(path)).collect()
+        };
+        let part = |part: &Part| Ok(Part { paths: all(&part.paths)?, ..part.clone() });
+        let division = Division {
+            n_atoms: self.n_atoms,
+            format: self.format.clone(),
+            index: FrameIndex::new(self.n_atoms),
+            heads: all(&self.heads)?,
+            parts: self.parts.iter().map(part).collect::<Result<_, Error>>()?,
+        };
+        Ok(Told { division, n_frames: self.index.n_frames() as u64 })
+    }
+}
+
+/// A divided trajectory.
+pub struct Reader {
+    file: Indexed,
+    whole: Arc<Whole>,
+}
+
+/// What readers of different parts of the index share.
+struct Whole {
+    format: Format,
+    n_frames: u64,
+    parts: Vec<Part>,
+    places: Places,
+    /// Of the parts that were touched.
+    opened: Vec<Mutex<Option<Arc<Chain>>>>,
+    heads: Vec<(PathBuf, Mutex<Option<Arc<Heads>>>)>,
+    options: OpenOptions,
+}
+
+impl Reader {
+    /// Opens no part yet; `source` is the file that stands for the whole.
+    ///
+    /// # Errors
+    /// [`Error::Division`] where the division contradicts itself; [`Error::Io`].
+    pub(crate) fn open(
+        source: Source,
+        division: &Division,
+        options: &OpenOptions,
+        mut opening: Opening,
+    ) -> Result<Reader, Error> {
+        let begin = Instant::now();
+        let fault =
+            |what: &str| Error::Division { path: source.path().to_owned(), what: what.to_owned() };
+        let index = division.index.clone();
+        if index.n_atoms() != division.n_atoms || index.n_frames() == 0 {
+            return Err(fault("its index is not that of its frames"));
+        }
+        let whole = Whole::new(division, index.n_frames() as u64, source.path(), options)?;
+        let stamp = Stamp::of(&source, source.size(), &mut opening.meter)?;
+        let found = Found { index, stamp, state: IndexState::Loaded, sidecar: None };
+        let file = Indexed::new(source, found, options, opening, begin)?;
+        Ok(Reader { file, whole: Arc::new(whole) })
+    }
+
+    /// The reader of a division that was opened elsewhere.
+    ///
+    /// # Errors
+    /// As [`Reader::open`].
+    pub(crate) fn known(
+        file: Indexed,
+        Told { division, n_frames }: &Told,
+        options: &OpenOptions,
+    ) -> Result<Reader, Error> {
+        // Nobody has opened the parts yet, and who does needs their indices.
+        let options = OpenOptions { sidecar: true, ..options.clone() };
+        let whole = Whole::new(division, *n_frames, file.source.path(), &options)?;
+        Ok(Reader { file, whole: Arc::new(whole) })
+    }
+
+    /// The memory of a worker, ready for these atoms.
+    fn own(&self, atoms: &Atoms, scratch: &mut Scratch) -> Result<Box<Own>, Error> {
+        let mut own: Box<Own> = scratch.take_own();
+        let number = self.file.source.number();
+        if own.of != number {
+            let lane = |_| Lane { touched: None, scratch: scratch.beside() };
+            let lanes = (0..self.whole.parts.len()).map(lane).collect();
+            *own = Own { of: number, lanes, ..Own::default() };
+        }
+        if own.shares.is_empty() || own.wanted.as_deref() != atoms.sorted() {
+            own.shares = self.whole.places.shares(atoms)?;
+            own.wanted = atoms.sorted().map(<[u32]>::to_vec);
+        }
+        Ok(own)
+    }
+}
+
+impl Whole {
+    fn new(
+        division: &Division,
+        n_frames: u64,
+        path: &Path,
+        options: &OpenOptions,
+    ) -> Result<Whole, Error> {
+        let fault = |what: String| Error::Division { path: path.to_owned(), what };
+        let Division { n_atoms, format, heads, parts, .. } = division;
+        let format = Format::named(format)
+            .ok_or_else(|| fault(format!("its frames are of the format {format}")))?;
+        let places = Places::new(*n_atoms, parts).map_err(fault)?;
+        for part in parts {
+            if part.paths.len() != heads.len() || heads.is_empty() {
+                let (found, expected) = (part.paths.len(), heads.len());
+                let name = &part.name;
+                return Err(fault(format!("{name} has {found} files for {expected} segments")));
+            }
+            if usize::from(part.tier) >= MOST_TIERS {
+                return Err(fault(format!("{} lies on tier {}", part.name, part.tier)));
+            }
+        }
+        // Parts are what they are: nothing is cut off, and none is divided again.
+        let options = OpenOptions {
+            allow_truncated_tail: false,
+            continuous: false,
+            divided: Arc::default(),
+            ..options.clone()
+        };
+        Ok(Whole {
+            format,
+            n_frames,
+            opened: parts.iter().map(|_| Mutex::default()).collect(),
+            parts: parts.clone(),
+            places,
+            heads: heads.iter().map(|path| (path.clone(), Mutex::default())).collect(),
+            options,
+        })
+    }
+
+    /// The files of a part, opened when it is touched first.
+    fn part(&self, part: usize, scratch: &mut Scratch) -> Result<Arc<Chain>, Error> {
+        let mut opened = self.opened[part].lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(chain) = &*opened {
+            return Ok(Arc::clone(chain));
+        }
+        let (begin, said) = (Instant::now(), &self.parts[part]);
+        let options = OpenOptions { watch: Arc::new(scratch.watch()), ..self.options.clone() };
+        let chain = Arc::new(chain::open(&said.paths, &options, &Serial)?);
+        let (n_frames, n_atoms) = (self.n_frames as usize, self.places.n_atoms_of(part));
+        if (chain.n_frames(), chain.n_atoms()) != (n_frames, n_atoms) {
+            let (frames, atoms) = (chain.n_frames(), chain.n_atoms());
+            let what = format!(
+                "{frames} frames of {atoms} atoms where {} has {n_frames} of {n_atoms}",
+                said.name
+            );
+            return Err(Error::Division { path: chain.path().to_owned(), what });
+        }
+        let mut meter = chain.opening().meter;
+        let taken = begin.elapsed().as_nanos() as u64;
+        meter.open_ns = taken.saturating_sub(meter.read_ns);
+        meter.by_tier[usize::from(said.tier)] = meter.bytes_read;
+        scratch.meter.add(&meter);
+        *opened = Some(Arc::clone(&chain));
+        Ok(chain)
+    }
+
+    /// What a frame says beside its atoms; `chain` is of any part.
+    fn head(&self, chain: &Chain, frame: u64, meter: &mut Meter) -> Result<Raw, Error> {
+        let place = chain.place(frame);
+        let (path, loaded) = &self.heads[place.segment];
+        let mut loaded = loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        let heads = match &mut *loaded {
+            Some(heads) => Arc::clone(heads),
+            none => {
+                let heads = Arc::new(Heads::load_counted(path, meter)?);
+                let expected = chain.segments()[place.segment].reader.index().n_frames();
+                if heads.len() != expected {
+                    let what = format!("the heads of {} frames for {expected}", heads.len());
+                    return Err(Error::Division { path: path.clone(), what });
+                }
+                Arc::clone(none.insert(heads))
+            }
+        };
+        drop(loaded);
+        let head = heads.get(place.frame as usize)?;
+        if head.format() != Some(self.format) {
+            let what = format!("the head of its frame {} is of another format", place.frame);
+            return Err(Error::Division { path: path.clone(), what });
+        }
+        Ok(head)
+    }
+}
+
+/// What a worker keeps between frames.
+#[derive(Default)]
+struct Own {
+    /// The source of the reader that this is for.
+    of: u64,
+    /// The atoms that `shares` are for; all where there is no list.
+    wanted: Option<Vec<u32>>,
+    shares: Vec<Share>,
+    /// One a part.
+    lanes: Vec<Lane>,
+    vectors: Vec<f32>,
+    meta: FrameMeta,
+}
+
+/// What a worker keeps of a part: a window belongs to one file.
+struct Lane {
+    touched: Option<Touched>,
+    scratch: Scratch,
+}
+
+/// A part that was opened.
+struct Touched {
+    chain: Arc<Chain>,
+    /// Whether it is of the format of the whole.
+    is_exact: bool,
+}
+
+impl Lane {
+    /// The part's files, ready for this call.
+    fn ready(
+        &mut self,
+        whole: &Whole,
+        part: usize,
+        outer: &mut Scratch,
+    ) -> Result<(&Touched, &mut Scratch), Error> {
+        let Lane { touched, scratch } = self;
+        let touched = match touched {
+            Some(touched) => touched,
+            none => {
+                let chain = whole.part(part, outer)?;
+                let is_exact = chain.format() == whole.format.name();
+                none.insert(Touched { chain, is_exact })
+            }
+        };
+        scratch.follow(outer);
+        Ok((touched, scratch))
+    }
+}
+
+/// What a frame cost over the parts: it counts once, the requests of each part on its tier.
+#[derive(Default)]
+struct Costs {
+    all: Meter,
+    empty: bool,
+}
+
+impl Costs {
+    fn add(&mut self, part: &Part, inner: &mut Scratch) {
+        let of_part = std::mem::take(&mut inner.meter);
+        self.empty |= of_part.empty_frames > 0;
+        self.all.add(&of_part);
+        self.all.by_tier[usize::from(part.tier)] += of_part.bytes_read;
+    }
+
+    fn count(self, meter: &mut Meter) {
+        meter.add(&Meter { frames: 1, empty_frames: u64::from(self.empty), ..self.all });
+    }
+}
+
+impl reader::Reader for Reader {
+    fn format(&self) -> &'static str {
+        self.whole.format.name()
+    }
+
+    fn file(&self) -> &Indexed {
+        &self.file
+    }
+
+    fn size(&self) -> u64 {
+        self.file.index.end()
+    }
+
+    fn truncated_tail(&self) -> u64 {
+        0
+    }
+
+    fn read_frame(
+        &self,
+        &Wanted { frames, atoms, field }: &Wanted<'_>,
+        at: usize,
+        scratch: &mut Scratch,
+        out: &mut [f32],
+    ) -> Result<Said, Error> {
+        let frame = frames.get(at);
+        let (time, step) = self.file.index.when(frame);
+        let mut own = self.own(atoms, scratch)?;
+        let Own { shares, lanes, vectors, meta, .. } = &mut *own;
+        let (mut costs, mut beside) = (Costs::default(), None::<(bool, _, _)>);
+        for share in &*shares {
+            let part = &self.whole.parts[share.part];
+            let (touched, inner) = lanes[share.part].ready(&self.whole, share.part, scratch)?;
+            let &Touched { ref chain, is_exact } = touched;
+            let wanted = Wanted { frames, atoms: &share.atoms, field };
+            meta.clear();
+            if let [places] = &share.places[..] {
+                let out = &mut out[3 * places.start as usize..3 * places.end as usize];
+                chain.read_into(&wanted, at..at + 1, inner, out, meta)?;
+            } else {
+                vectors.resize(3 * share.atoms.len(), 0.0);
+                chain.read_into(&wanted, at..at + 1, inner, vectors, meta)?;
+                share.scatter(vectors, out);
+            }
+            costs.add(part, inner);
+            // Formats that keep both in the frame: a file that took this one's place is told.
+            let keeps_both = is_exact && matches!(self.whole.format, Format::Xtc | Format::Trr);
+            let found = (meta.times[0].to_bits(), meta.steps[0]);
+            if keeps_both && found != (time.to_bits(), step) {
+                let what = format!(
+                    "frame {frame} of {} was written at {} ps, step {}, in the whole at {time} ps, \
+                     step {step}",
+                    part.name, meta.times[0], meta.steps[0]
+                );
+                return Err(Error::Division { path: chain.path_of(frame).to_owned(), what });
+            }
+            if beside.is_none_or(|(was_exact, ..)| is_exact && !was_exact) {
+                beside = Some((is_exact, meta.cells[0], meta.turned[0]));
+            }
+        }
+        let (_, cell, turned) = beside.expect("at least one part is touched");
+        costs.count(&mut scratch.meter);
+        scratch.keep_own(own);
+        Ok(Said { time, step, cell, turned })
+    }
+
+    fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {
+        self.raw(frames, at, &Atoms::all(self.file.index.n_atoms()), scratch)
+    }
+
+    fn raw(
+        &self,
+        frames: &Frames,
+        at: usize,
+        atoms: &Atoms,
+        scratch: &mut Scratch,
+    ) -> Result<Raw, Error> {
+        let frame = frames.get(at);
+        let mut own = self.own(atoms, scratch)?;
+        let Own { shares, lanes, .. } = &mut *own;
+        let (mut costs, mut raws, mut head) = (Costs::default(), Vec::new(), None);
+        for share in &*shares {
+            let (touched, inner) = lanes[share.part].ready(&self.whole, share.part, scratch)?;
+            let chain = &touched.chain;
+            raws.push(chain.raw(frames, at, &share.atoms, inner)?);
+            costs.add(&self.whole.parts[share.part], inner);
+            if head.is_none() {
+                head = Some(self.whole.head(chain, frame, &mut scratch.meter)?);
+            }
+        }
+        let head = head.expect("at least one part is touched");
+        let parts: Vec<_> = shares.iter().map(|share| &share.places[..]).zip(&raws).collect();
+        let joined = Raw::join(&head, atoms.n_sorted(), &parts).map_err(|what| {
+            let path = self.file.source.path().to_owned();
+            Error::Division { path, what: format!("frame {frame} of its parts: {what}") }
+        })?;
+        costs.count(&mut scratch.meter);
+        scratch.keep_own(own);
+        Ok(match atoms.order() {
+            Some(order) => joined.take(&order.iter().map(|&k| k as usize).collect::<Vec<_>>()),
+            None => joined,
+        })
+    }
+
+    fn with_index(&self, index: FrameIndex) -> Option<Arc<dyn reader::Reader>> {
+        let (file, whole) = (self.file.with_index(index), Arc::clone(&self.whole));
+        Some(Arc::new(Reader { file, whole }))
+    }
+}

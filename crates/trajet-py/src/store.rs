@@ -1,0 +1,215 @@
+//! Stores, seen from Python.
+
+use std::path::PathBuf;
+
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use trajet_engine::RunError;
+use trajet_io::OpenOptions;
+use trajet_store::{Done, Error, Given, Spec, Store};
+
+use crate::control::FromPython;
+use crate::error::{from_io, from_os, from_run, raised};
+use crate::reader::Reader;
+use crate::run::report_dict;
+
+/// A store. See `_trajet.pyi`.
+#[pyclass(frozen, module = "trajet._trajet", name = "Store")]
+pub(crate) struct PyStore {
+    inner: Store,
+}
+
+/// What is asked for in JSON.
+fn spec(py: Python<'_>, json: &str) -> PyResult<Spec> {
+    serde_json::from_str(json)
+        .map_err(|error| raised(py, "StoreError", format!("the profile: {error}")))
+}
+
+impl PyStore {
+    /// Does something without Python's lock, and looks for Ctrl-C meanwhile.
+    fn work<T: Send>(
+        &self,
+        py: Python<'_>,
+        progress: Option<Py<PyAny>>,
+        work: impl Send + FnOnce(&Store, &mut FromPython) -> Result<T, Error>,
+    ) -> PyResult<T> {
+        let mut control = FromPython::new(progress);
+        let done = py.detach(|| work(&self.inner, &mut control));
+        control.check()?;
+        done.map_err(|error| from_store(py, &error))
+    }
+}
+
+#[pymethods]
+impl PyStore {
+    #[new]
+    #[pyo3(signature = (folder, *, create = false))]
+    fn new(py: Python<'_>, folder: PathBuf, create: bool) -> PyResult<Self> {
+        let opened = if create { Store::create(&folder) } else { Store::open(&folder) };
+        let inner = opened.map_err(|error| from_store(py, &error))?;
+        Ok(PyStore { inner })
+    }
+
+    /// Absolute.
+    #[getter]
+    fn folder(&self) -> PathBuf {
+        self.inner.folder().to_owned()
+    }
+
+    /// Folder, limit and used bytes of each tier, as JSON.
+    fn tiers(&self, py: Python<'_>) -> PyResult<String> {
+        let tiers = self.inner.tiers().map_err(|error| from_store(py, &error))?;
+        Ok(serde_json::to_string(&tiers).expect("tiers are plain"))
+    }
+
+    /// Names of the data sets.
+    fn names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.inner.names().map_err(|error| from_store(py, &error))
+    }
+
+    /// What is known of a data set, as JSON.
+    fn manifest(&self, py: Python<'_>, name: &str) -> PyResult<String> {
+        let manifest = self.inner.manifest(name).map_err(|error| from_store(py, &error))?;
+        Ok(serde_json::to_string(&manifest).expect("manifests are plain"))
+    }
+
+    /// Divides a trajectory; returns a report.
+    #[pyo3(signature = (name, reader, spec_json, topology, structures, *, threads, progress = None))]
+    #[allow(clippy::too_many_arguments)]
+    fn add<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        reader: &Reader,
+        spec_json: &str,
+        topology: PathBuf,
+        structures: Vec<Vec<PathBuf>>,
+        threads: usize,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let spec = spec(py, spec_json)?;
+        let given = Given { topology: &topology, structures: &structures };
+        let done = self.work(py, progress, |store, control| {
+            store.add(name, &reader.inner, &spec, &given, threads, control)
+        })?;
+        done_dict(py, done)
+    }
+
+    /// Adds the frames of a trajectory from `skip` on; returns a report.
+    #[pyo3(signature = (name, reader, *, skip, threads, progress = None))]
+    fn append<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        reader: &Reader,
+        skip: u64,
+        threads: usize,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let done = self.work(py, progress, |store, control| {
+            store.append(name, &reader.inner, skip, threads, control)
+        })?;
+        done_dict(py, done)
+    }
+
+    /// Divides a data set anew; returns a report.
+    #[pyo3(signature = (name, spec_json, structures, *, threads, progress = None))]
+    fn retag<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        spec_json: &str,
+        structures: Vec<Vec<PathBuf>>,
+        threads: usize,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let spec = spec(py, spec_json)?;
+        let done = self.work(py, progress, |store, control| {
+            store.retag(name, &spec, &structures, threads, control)
+        })?;
+        done_dict(py, done)
+    }
+
+    /// Moves a tag to another tier.
+    #[pyo3(signature = (name, tag, tier, *, progress = None))]
+    fn r#move(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        tag: &str,
+        tier: &str,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        self.work(py, progress, |store, control| store.move_tag(name, tag, tier, control))
+    }
+
+    /// Removes a data set.
+    fn remove(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+        self.work(py, None, |store, _| store.remove(name))
+    }
+
+    /// What is not what was written, in words.
+    #[pyo3(signature = (name, *, threads, progress = None))]
+    fn verify(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        threads: usize,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Vec<String>> {
+        self.work(py, progress, |store, control| store.verify(name, threads, control))
+    }
+
+    /// Removes what was left by what was cut short; says what that was.
+    fn repair(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.work(py, None, |store, _| store.repair())
+    }
+
+    /// Where the files of a tag are.
+    fn paths(&self, py: Python<'_>, name: &str, tag: &str) -> PyResult<Vec<PathBuf>> {
+        self.work(py, None, |store, _| {
+            let dataset = store.dataset(name)?;
+            let number = dataset.tags(Some(&[tag.to_owned()]))?[0];
+            dataset.paths(number)
+        })
+    }
+
+    /// Some tags of a data set, or all, as a trajectory.
+    #[pyo3(signature = (name, tags = None, *, request_size))]
+    fn reader(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        tags: Option<Vec<String>>,
+        request_size: usize,
+    ) -> PyResult<Reader> {
+        let (inner, options) = self.work(py, None, |store, _| {
+            let dataset = store.dataset(name)?;
+            let options = OpenOptions { request_size, ..OpenOptions::default() };
+            let options = dataset.options(tags.as_deref(), &options)?;
+            let paths = [dataset.path()];
+            Ok((trajet_io::chain::open(&paths, &options, &trajet_io::Serial)?, options))
+        })?;
+        Ok(Reader::of(inner, options))
+    }
+}
+
+/// A report of dividing, with "n_frames" and "remarks".
+fn done_dict(py: Python<'_>, done: Done) -> PyResult<Bound<'_, PyDict>> {
+    let dict = report_dict(py, &done.report)?;
+    dict.set_item("n_frames", done.n_frames)?;
+    dict.set_item("remarks", done.remarks)?;
+    Ok(dict)
+}
+
+/// The exception for an error of a store.
+fn from_store(py: Python<'_>, error: &Error) -> PyErr {
+    match error {
+        Error::Input(error) => from_io(py, error),
+        Error::Run(RunError::Interrupted) | Error::Interrupted => PyKeyboardInterrupt::new_err(()),
+        Error::Run(error) => from_run(py, error),
+        Error::Io { source, .. } => from_os(source, error.to_string()),
+        other => raised(py, "StoreError", other.to_string()),
+    }
+}

@@ -1,0 +1,118 @@
+//! Tags from tier to tier, and data sets out of the store.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use trajet_engine::Control;
+
+use crate::manifest::{File, Left};
+use crate::verify::{Checked, check_file};
+use crate::{Error, Store, disk};
+
+impl Store {
+    /// Moves the files of a tag to another tier. Whoever reads them goes on: the old ones stay open, and
+    /// where they stood there are links to the new ones.
+    ///
+    /// # Errors
+    /// [`Error::NoTag`], [`Error::NoTier`], [`Error::TierGone`], [`Error::TierFull`], [`Error::Damaged`]
+    /// where a file is not what was written, [`Error::Meanwhile`], [`Error::Interrupted`].
+    pub fn move_tag(
+        &self,
+        name: &str,
+        tag: &str,
+        tier: &str,
+        control: &mut dyn Control,
+    ) -> Result<(), Error> {
+        let dataset = self.dataset(name)?;
+        let was = &dataset.manifest;
+        let number = dataset.tags(Some(&[tag.to_owned()]))?[0];
+        let target = self.tier_at_hand(tier)?;
+        let mut new = was.clone();
+        new.tags[number].tier = tier.to_owned();
+        let elsewhere: Vec<&File> = was.files_of(number).filter(|file| file.tier != tier).collect();
+        let needed: u64 = elsewhere.iter().map(|file| file.size).sum();
+        self.check_room(tier, needed)?;
+        let mut operation = self.begin("move", name)?;
+        let folder = operation.folder_on(&target)?;
+        let mut done = 0;
+        let mut moved = Vec::new();
+        for (k, segment) in new.segments.iter_mut().enumerate() {
+            let file = &mut segment.files[number];
+            if file.tier == tier {
+                continue;
+            }
+            let from = self.path_of(file)?;
+            // All segments of a tag come into one folder.
+            let number_of = if k > 0 { format!("-{k}") } else { String::new() };
+            let ending = from.extension().unwrap_or_default().display();
+            let path = folder.join(format!("{}{number_of}.{ending}", was.tags[number].name));
+            let to = target.folder.join(&path);
+            disk::copy(&from, &to, |n| {
+                done += n;
+                control.progress(done, needed as usize);
+                if control.interrupted() { Err(Error::Interrupted) } else { Ok(()) }
+            })?;
+            let table = self.table(was, &was.segments[k])?;
+            match check_file(&to, &table.files[number], &mut |_| true)? {
+                Checked::Sound => {}
+                Checked::Stopped => return Err(Error::Interrupted),
+                Checked::Damaged(what) => return Err(unmoved(&from, &what)),
+            }
+            for kept in &file.beside {
+                let (from, to) = (from.with_file_name(&kept.file), to.with_file_name(&kept.file));
+                if disk::copy(&from, &to, |_| Ok(()))? != kept.digest {
+                    return Err(unmoved(&from, "is not what was written"));
+                }
+            }
+            let there = File { tier: tier.to_owned(), path, ..file.clone() };
+            let file = std::mem::replace(file, there);
+            new.left.push(Left { tag: was.tags[number].name.clone(), segment: k, file });
+            moved.push(k);
+        }
+        // What was written down goes unless the new manifest names it.
+        operation.touch(self.all_of(was)?)?;
+        let needed = BTreeMap::from([(tier.to_owned(), needed)]);
+        operation.commit(Some(was), Some(&new), &needed)?;
+        let of_tag =
+            |left: &&Left| left.tag == was.tags[number].name && moved.contains(&left.segment);
+        for Left { segment, file, .. } in new.left.iter().filter(of_tag) {
+            let from = self.path_of(file)?;
+            let to = self.path_of(&new.segments[*segment].files[number])?;
+            link(&from, &to);
+            for kept in &file.beside {
+                link(&from.with_file_name(&kept.file), &to.with_file_name(&kept.file));
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes a data set and all its files.
+    ///
+    /// # Errors
+    /// [`Error::NoDataset`], [`Error::Io`], [`Error::Meanwhile`].
+    pub fn remove(&self, name: &str) -> Result<(), Error> {
+        let was = self.manifest(name)?;
+        let mut operation = self.begin("remove", name)?;
+        operation.touch(self.all_of(&was)?)?;
+        operation.touch([self.folder_of(name).join("uses.jsonl")])?;
+        operation.commit(Some(&was), None, &BTreeMap::new())
+    }
+}
+
+fn unmoved(path: &Path, what: &str) -> Error {
+    Error::damaged(path, format!("{what}: nothing was moved; see trajet store verify"))
+}
+
+/// Puts a link where a file stood; where the file system has no links, there is nothing.
+fn link(from: &Path, to: &Path) {
+    let mut name = from.file_name().unwrap_or_default().to_owned();
+    name.push(".link.tmp");
+    let own = from.with_file_name(name);
+    #[cfg(unix)]
+    if std::os::unix::fs::symlink(to, &own).is_ok() && fs::rename(&own, from).is_ok() {
+        return;
+    }
+    let _ = fs::remove_file(&own);
+    let _ = fs::remove_file(from);
+}

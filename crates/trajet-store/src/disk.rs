@@ -1,0 +1,116 @@
+//! Files that are replaced whole, and the digests of files.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
+use std::path::Path;
+
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+use crate::Error;
+use crate::manifest::Kept;
+
+/// Most bytes of a file that is read whole.
+const MOST: u64 = 1 << 32;
+
+/// Replaces a file by a whole one, or makes it; `own` sets the name under which it is written apart from those
+/// of others.
+pub(crate) fn replace(path: &Path, own: &str, bytes: &[u8]) -> Result<(), Error> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!("-{own}.tmp"));
+    let beside = path.with_file_name(name);
+    let written = write_new(&beside, bytes).and_then(|()| {
+        fs::rename(&beside, path).map_err(Error::io(path, "write"))?;
+        sync_folder(path)
+    });
+    if written.is_err() {
+        // Nothing more can be done about a file that cannot be removed either.
+        let _ = fs::remove_file(&beside);
+    }
+    written
+}
+
+/// Writes a file that is not there yet, to the disk itself.
+pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(path)
+        .map_err(Error::io(path, "write"))?;
+    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(Error::io(path, "write"))
+}
+
+/// Copies a file to a name that is not there yet, and says its digest; `look` is told of the bytes of each piece.
+pub(crate) fn copy(
+    from: &Path,
+    to: &Path,
+    mut look: impl FnMut(usize) -> Result<(), Error>,
+) -> Result<String, Error> {
+    let mut source = File::open(from).map_err(Error::io(from, "read"))?;
+    let mut target =
+        OpenOptions::new().write(true).create_new(true).open(to).map_err(Error::io(to, "write"))?;
+    let (mut digest, mut piece) = (Xxh3::new(), vec![0; 1 << 20]);
+    loop {
+        let n = match source.read(&mut piece) {
+            Ok(0) => break,
+            Ok(n) => n,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => return Err(Error::io(from, "read")(error)),
+        };
+        digest.update(&piece[..n]);
+        target.write_all(&piece[..n]).map_err(Error::io(to, "write"))?;
+        look(n)?;
+    }
+    target.sync_all().map_err(Error::io(to, "write"))?;
+    Ok(named(digest.digest()))
+}
+
+/// Reads a file that is kept beside a manifest, and makes sure that it is what it was.
+pub(crate) fn read_kept(folder: &Path, kept: &Kept) -> Result<Vec<u8>, Error> {
+    let path = folder.join(&kept.file);
+    let bytes = read(&path)?;
+    if named(xxh3_64(&bytes)) != kept.digest {
+        let what =
+            "is not what the store wrote: bring it back from a copy, or add the data set anew";
+        return Err(Error::damaged(&path, what));
+    }
+    Ok(bytes)
+}
+
+/// Reads a whole file.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Error> {
+    let failed = |source| Error::io(path, "read")(source);
+    let file = File::open(path).map_err(failed)?;
+    let mut bytes = Vec::new();
+    file.take(MOST).read_to_end(&mut bytes).map_err(failed)?;
+    Ok(bytes)
+}
+
+/// Writes a file that is kept beside a manifest.
+pub(crate) fn write_kept(folder: &Path, file: String, bytes: &[u8]) -> Result<Kept, Error> {
+    write_new(&folder.join(&file), bytes)?;
+    Ok(Kept { file, digest: named(xxh3_64(bytes)) })
+}
+
+/// Removes a file; one that is not there is no error.
+pub(crate) fn remove(path: &Path) -> Result<bool, Error> {
+    match fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(Error::io(path, "remove")(error)),
+    }
+}
+
+/// A digest as it is written down.
+pub(crate) fn named(digest: u64) -> String {
+    format!("xxh3:{digest:016x}")
+}
+
+/// Brings the name of a file to the disk, where the system can do that.
+pub(crate) fn sync_folder(path: &Path) -> Result<(), Error> {
+    if let Some(folder) = path.parent()
+        && let Ok(folder) = File::open(folder)
+    {
+        let _ = folder.sync_all();
+    }
+    Ok(())
+}

@@ -1,0 +1,457 @@
+//! Trajectories into the store: divided in one pass, each tag to its tier.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use serde::Deserialize;
+use trajet_engine::run::convert::{self, Partition, Target};
+use trajet_engine::{Control, report::RunReport};
+use trajet_io::index::Stamp;
+use trajet_io::source::Source;
+use trajet_io::{Atoms, Chain, Format, Frames, Meter, OpenOptions, Scratch, WriteOptions, publish};
+
+use crate::catalog::Operation;
+use crate::manifest::{self, File, Kept, Manifest, SCHEMA, Segment, Tag, Tier};
+use crate::table::{Column, Table};
+use crate::{Error, Store, disk};
+
+/// The version of our encoders: another one may need other numbers of bytes for the same frame.
+pub const ENCODER: u32 = 1;
+
+/// How a trajectory is to be divided.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Spec {
+    /// Where tags may go, by name.
+    pub tiers: BTreeMap<String, Tier>,
+    /// The tags. Each atom must be in exactly one.
+    pub tags: Vec<Tag>,
+}
+
+/// What a user gives beside the trajectory. All of it is copied.
+#[derive(Clone, Debug)]
+pub struct Given<'a> {
+    /// The topology of the original.
+    pub topology: &'a Path,
+    /// For each tag the files that are to lie beside it: its structure, the numbers of its atoms.
+    pub structures: &'a [Vec<PathBuf>],
+}
+
+/// What came of dividing.
+#[derive(Debug)]
+pub struct Done {
+    /// Frames.
+    pub n_frames: u64,
+    /// What a user should know: what tags let go.
+    pub remarks: Vec<String>,
+    /// Where the time went.
+    pub report: RunReport,
+}
+
+impl Store {
+    /// Divides a trajectory and adds it as a data set.
+    ///
+    /// # Errors
+    /// [`Error::Exists`]; [`Error::Refused`] where the spec does not fit the trajectory;
+    /// [`Error::TierGone`], [`Error::TierFull`]; [`Error::Run`] where frames cannot be read, or be held by
+    /// the format of a tag; [`Error::Interrupted`]. Then the store is as it was.
+    pub fn add(
+        &self,
+        name: &str,
+        chain: &Chain,
+        spec: &Spec,
+        given: &Given<'_>,
+        threads: usize,
+        control: &mut dyn Control,
+    ) -> Result<Done, Error> {
+        let begin = Instant::now();
+        let format = the_format(chain)?;
+        check(spec, chain, given)?;
+        if self.find(name)?.is_some() {
+            return Err(Error::Exists { store: self.folder().to_owned(), name: name.to_owned() });
+        }
+        self.add_tiers(&spec.tiers)?;
+        let mut operation = self.begin("add", name)?;
+        let stamps = stamps(chain);
+        let (segment, done) =
+            divide(self, &mut operation, chain, (0, &spec.tags), format, given, threads, control)?;
+        let topology = self.keep_topology(&mut operation, given.topology)?;
+        same_source(&stamps, format)?;
+        let manifest = Manifest {
+            schema: SCHEMA,
+            name: name.to_owned(),
+            encoder: ENCODER,
+            n_atoms: chain.n_atoms(),
+            format: format.name().to_owned(),
+            topology,
+            source: sources(chain)?,
+            tags: spec.tags.clone(),
+            segments: vec![segment],
+            left: Vec::new(),
+            seconds: begin.elapsed().as_secs_f64(),
+        };
+        operation.commit(None, Some(&manifest), &bytes_by_tier(&manifest.segments))?;
+        Ok(done)
+    }
+
+    /// Adds frames to every tag of a data set: those of a trajectory from its frame `skip` on. The frames
+    /// before must be those that the data set has, if any are skipped.
+    ///
+    /// # Errors
+    /// As [`Store::add`]; [`Error::Refused`] where the frames before are others, [`Error::Meanwhile`].
+    pub fn append(
+        &self,
+        name: &str,
+        chain: &Chain,
+        skip: u64,
+        threads: usize,
+        control: &mut dyn Control,
+    ) -> Result<Done, Error> {
+        let begin = Instant::now();
+        let was = self.manifest(name)?;
+        let format = the_format(chain)?;
+        if format.name() != was.format || chain.n_atoms() != was.n_atoms {
+            return Err(Error::Refused(format!(
+                "{}: has {} atoms in {}, and {name:?} has {} in {}: it cannot go on in it",
+                chain.path().display(),
+                chain.n_atoms(),
+                format.name(),
+                was.n_atoms,
+                was.format
+            )));
+        }
+        self.goes_on(&was, chain, skip)?;
+        if chain.n_frames() as u64 == skip {
+            return Ok(Done { n_frames: 0, remarks: Vec::new(), report: RunReport::default() });
+        }
+        let mut operation = self.begin("append", name)?;
+        let stamps = stamps(chain);
+        let given =
+            Given { topology: Path::new(""), structures: &vec![Vec::new(); was.tags.len()] };
+        let work = (skip, &was.tags[..]);
+        let (segment, done) =
+            divide(self, &mut operation, chain, work, format, &given, threads, control)?;
+        same_source(&stamps, format)?;
+        let mut new = was.clone();
+        match skip {
+            0 => new.source.extend(sources(chain)?),
+            _ => new.source = sources(chain)?,
+        }
+        let needed = bytes_by_tier(std::slice::from_ref(&segment));
+        new.segments.push(segment);
+        new.seconds += begin.elapsed().as_secs_f64();
+        operation.commit(Some(&was), Some(&new), &needed)?;
+        Ok(done)
+    }
+
+    /// Divides a data set anew, from what the store holds, in one step.
+    ///
+    /// # Errors
+    /// As [`Store::add`]; [`Error::Meanwhile`].
+    pub fn retag(
+        &self,
+        name: &str,
+        spec: &Spec,
+        structures: &[Vec<PathBuf>],
+        threads: usize,
+        control: &mut dyn Control,
+    ) -> Result<Done, Error> {
+        let begin = Instant::now();
+        let was = self.manifest(name)?;
+        let dataset = self.dataset(name)?;
+        let chain = dataset.chain(None, &OpenOptions::default())?;
+        let format = format_named(&was.format)?;
+        let given = Given { topology: Path::new(""), structures };
+        check(spec, &chain, &given)?;
+        self.add_tiers(&spec.tiers)?;
+        let mut operation = self.begin("retag", name)?;
+        let work = (0, &spec.tags[..]);
+        let (segment, done) =
+            divide(self, &mut operation, &chain, work, format, &given, threads, control)?;
+        // They go when the new manifest stands.
+        operation.touch(self.all_of(&was)?)?;
+        let new = Manifest {
+            encoder: ENCODER,
+            tags: spec.tags.clone(),
+            segments: vec![segment],
+            left: Vec::new(),
+            seconds: was.seconds + begin.elapsed().as_secs_f64(),
+            ..was.clone()
+        };
+        operation.commit(Some(&was), Some(&new), &bytes_by_tier(&new.segments))?;
+        Ok(done)
+    }
+
+    /// Makes sure that a trajectory goes on with a data set, whose frames are its first `skip` ones.
+    fn goes_on(&self, was: &Manifest, chain: &Chain, skip: u64) -> Result<(), Error> {
+        let kept = self.dataset(&was.name)?.chain(None, &OpenOptions::default())?;
+        let mut scratches = [Scratch::default(), Scratch::default()];
+        let [ours, theirs] = &mut scratches;
+        if chain.n_frames() as u64 > skip {
+            let first = kept.read_raw(0, ours);
+            // Where a tag has lost what frames hold, they cannot be put together.
+            if let Ok(first) = first
+                && !first.is_like(&chain.read_raw(skip, theirs)?)
+            {
+                return Err(Error::Refused(format!(
+                    "{}: stores its numbers otherwise than the frames of {:?}: add it under another \
+                     name, or convert it first",
+                    chain.path().display(),
+                    was.name
+                )));
+            }
+        }
+        if skip == 0 {
+            return Ok(());
+        }
+        let refused = |what: String| {
+            Err(Error::Refused(format!(
+                "{}: {what}: add it under another name",
+                chain.path().display()
+            )))
+        };
+        if skip != was.n_frames() || (chain.n_frames() as u64) < skip {
+            let (has, there) = (was.n_frames(), chain.n_frames());
+            return refused(format!("has {there} frames, where {:?} has {has} of it", was.name));
+        }
+        let mut times = Vec::new();
+        for segment in &was.segments {
+            times.extend(self.table(was, segment)?.times);
+        }
+        let now = chain.times();
+        let other = times.iter().zip(&now[..]).position(|(a, b)| a.to_bits() != b.to_bits());
+        if let Some(frame) = other {
+            let (then, now) = (times[frame], now[frame]);
+            return refused(format!(
+                "frame {frame} is at {now} ps, and was at {then} ps when it was divided"
+            ));
+        }
+        if was.tags.iter().any(|tag| tag.lossy) {
+            return Ok(());
+        }
+        for frame in [0, skip - 1] {
+            if kept.read_raw(frame, ours)? != chain.read_raw(frame, theirs)? {
+                return refused(format!("frame {frame} is not what was divided"));
+            }
+        }
+        Ok(())
+    }
+
+    fn keep_topology(&self, operation: &mut Operation<'_>, given: &Path) -> Result<Kept, Error> {
+        let ending = given.extension().map(|e| format!(".{}", e.display())).unwrap_or_default();
+        let file = operation.name_beside("topology", &ending)?;
+        let digest = disk::copy(given, &operation.folder().join(&file), |_| Ok(()))?;
+        Ok(Kept { file, digest })
+    }
+}
+
+/// The one format of all files.
+fn the_format(chain: &Chain) -> Result<Format, Error> {
+    format_named(&chain.format()).map_err(|_| {
+        Error::Refused(format!(
+            "{}: is {}: a store divides XTC, TRR, DCD or NCDF: make one of them with trajet convert",
+            chain.path().display(),
+            chain.format()
+        ))
+    })
+}
+
+/// The format of that name.
+pub(crate) fn format_named(name: &str) -> Result<Format, Error> {
+    let all = [Format::Xtc, Format::Trr, Format::Dcd, Format::Ncdf];
+    all.into_iter()
+        .find(|format| format.name() == name)
+        .ok_or_else(|| Error::Refused(format!("{name}: is no format of a store")))
+}
+
+/// The format in which a tag of such a source is kept.
+pub(crate) fn format_of(tag: &Tag, source: Format) -> Result<Format, Error> {
+    match &tag.format[..] {
+        "exact" => Ok(source),
+        named => format_named(&named.to_ascii_uppercase()).map_err(|_| {
+            Error::Refused(format!(
+                "tag {:?}: {named:?} is no format of a tag: choose from exact, xtc, dcd, ncdf",
+                tag.name
+            ))
+        }),
+    }
+}
+
+/// The ending of files of a format.
+pub(crate) fn ending(format: Format) -> &'static str {
+    match format {
+        Format::Xtc => "xtc",
+        Format::Trr => "trr",
+        Format::Dcd => "dcd",
+        Format::Ncdf => "nc",
+    }
+}
+
+/// Makes sure that a spec fits a trajectory.
+fn check(spec: &Spec, chain: &Chain, given: &Given<'_>) -> Result<(), Error> {
+    let refused = |words: String| Err(Error::Refused(words));
+    for (k, tag) in spec.tags.iter().enumerate() {
+        if !manifest::is_name(&tag.name) || !manifest::is_name(&tag.short) {
+            return refused(manifest::bad_name("tag", &tag.name));
+        }
+        let same = |other: &&Tag| other.name == tag.name || other.short == tag.short;
+        if let Some(other) = spec.tags[..k].iter().find(same) {
+            let words = "have the same name or short name: give one another";
+            return refused(format!("tags {:?} and {:?}: {words}", other.name, tag.name));
+        }
+        if tag.atoms.is_empty() {
+            return refused(format!("tag {:?}: has no atoms: leave it out", tag.name));
+        }
+        if !spec.tiers.contains_key(&tag.tier) {
+            return refused(format!("tag {:?}: there is no tier {:?}", tag.name, tag.tier));
+        }
+        let format = format_of(tag, the_format(chain)?)?;
+        if tag.precision.is_some() && (format != Format::Xtc || !tag.lossy) {
+            let words = "a precision is for XTC, and loses something: say lossy = true";
+            return refused(format!("tag {:?}: {words}", tag.name));
+        }
+    }
+    if given.structures.len() != spec.tags.len() {
+        return refused("there must be one list of structures a tag".to_owned());
+    }
+    let ranges = spec.tags.iter().flat_map(|tag| tag.atoms.iter().cloned());
+    manifest::tiles(chain.n_atoms(), ranges).or_else(refused)
+}
+
+/// What ties each file of a chain to what it was when it was opened.
+fn stamps(chain: &Chain) -> Vec<(PathBuf, Stamp)> {
+    let of = |segment: &trajet_io::chain::Segment| {
+        (segment.reader.source().path().to_owned(), *segment.reader.stamp())
+    };
+    chain.segments().iter().map(of).collect()
+}
+
+/// Makes sure that files are what they were, or have only grown.
+fn same_source(stamps: &[(PathBuf, Stamp)], format: Format) -> Result<(), Error> {
+    for (path, stamp) in stamps {
+        let mut meter = Meter::default();
+        let now = Source::open(path, &mut meter)?;
+        // DCD and NCDF count their frames in the head.
+        let counted = matches!(format, Format::Dcd | Format::Ncdf) && now.size() > stamp.size;
+        let same = counted
+            || now.size() >= stamp.size && Stamp::of(&now, stamp.size, &mut meter)? == *stamp;
+        if !same {
+            return Err(Error::damaged(path, "has changed while it was divided: try again"));
+        }
+    }
+    Ok(())
+}
+
+/// The files of a chain, as manifests name them.
+fn sources(chain: &Chain) -> Result<Vec<manifest::Source>, Error> {
+    let of = |segment: &trajet_io::chain::Segment| {
+        let reader = &segment.reader;
+        let path = reader.source().path();
+        Ok(manifest::Source {
+            path: std::path::absolute(path).map_err(Error::io(path, "find"))?,
+            size: reader.stamp().size,
+            digest: reader.stamp().digest(),
+            n_frames: (reader.index().n_frames() - segment.dropped) as u64,
+        })
+    };
+    chain.segments().iter().map(of).collect()
+}
+
+/// Bytes that segments have on each tier.
+fn bytes_by_tier(segments: &[Segment]) -> BTreeMap<String, u64> {
+    let mut bytes = BTreeMap::new();
+    for file in segments.iter().flat_map(|segment| &segment.files) {
+        *bytes.entry(file.tier.clone()).or_default() += file.size;
+    }
+    bytes
+}
+
+/// Divides the frames of a chain from `skip` on; the files are there, but no manifest names them yet.
+#[allow(clippy::too_many_arguments)]
+fn divide(
+    store: &Store,
+    operation: &mut Operation<'_>,
+    chain: &Chain,
+    (skip, tags): (u64, &[Tag]),
+    format: Format,
+    given: &Given<'_>,
+    threads: usize,
+    control: &mut dyn Control,
+) -> Result<(Segment, Done), Error> {
+    let mut folders: BTreeMap<&str, (Tier, PathBuf)> = BTreeMap::new();
+    for tag in tags {
+        if !folders.contains_key(&tag.tier[..]) {
+            let tier = store.tier_at_hand(&tag.tier)?;
+            let folder = operation.folder_on(&tier)?;
+            folders.insert(&tag.tier, (tier, folder));
+        }
+    }
+    let beside = operation.make_folder()?;
+    let n_frames = (chain.n_frames() as u64).saturating_sub(skip);
+    let frames = Frames::Strided { first: skip, step: 1, count: n_frames as usize };
+    let mut places = Vec::with_capacity(tags.len());
+    for tag in tags {
+        let (tier, folder) = &folders[&tag.tier[..]];
+        let format = format_of(tag, format)?;
+        let path = folder.join(format!("{}.{}", tag.name, ending(format)));
+        let atoms = atoms(&tag.atoms, chain.n_atoms())?;
+        let options = WriteOptions {
+            precision: tag.precision,
+            allow_loss: tag.lossy,
+            ..WriteOptions::default()
+        };
+        places.push((tier.folder.join(&path), path, format, atoms, options));
+    }
+    let targets: Vec<Target<'_>> = places
+        .iter()
+        .map(|(full, _, format, atoms, options)| Target {
+            atoms,
+            path: full,
+            format: *format,
+            options,
+        })
+        .collect();
+    let division = Partition { frames: &frames, targets: &targets, whole: format };
+    let divided = convert::divide(chain, &division, threads, control)?;
+    publish(divided.files)?;
+    let from = skip as usize;
+    let files = divided.heads_of_files.into_iter().zip(divided.frames.sizes);
+    let files = files.zip(divided.frames.digests);
+    let column = |((head, sizes), digests)| Column { head, sizes, digests };
+    let table = Table {
+        times: chain.times()[from..].to_vec(),
+        steps: chain.steps()[from..].to_vec(),
+        whole: divided.frames.whole,
+        files: files.map(column).collect(),
+    };
+    let file = operation.name_beside("frames", ".bin")?;
+    let frames = disk::write_kept(&beside, file, &table.to_bytes())?;
+    let file = operation.name_beside("heads", ".bin")?;
+    let heads = disk::write_kept(&beside, file, &divided.frames.heads.to_bytes())?;
+    let mut files = Vec::with_capacity(tags.len());
+    for (((tag, (full, path, ..)), size), extra) in
+        tags.iter().zip(&places).zip(divided.lens).zip(given.structures)
+    {
+        let mut beside = Vec::new();
+        for from in extra {
+            let ending = from.extension().unwrap_or_default().display();
+            let file = format!("{}.{ending}", tag.name);
+            let digest = disk::copy(from, &full.with_file_name(&file), |_| Ok(()))?;
+            beside.push(Kept { file, digest });
+        }
+        files.push(File { tier: tag.tier.clone(), path: path.clone(), size, beside });
+    }
+    let mut remarks = Vec::new();
+    for (tag, said) in tags.iter().zip(divided.remarks) {
+        remarks.extend(said.into_iter().map(|remark| format!("{}: {remark}", tag.name)));
+    }
+    let done = Done { n_frames, remarks, report: divided.report };
+    Ok((Segment { n_frames, frames, heads, files }, done))
+}
+
+/// Atoms of ranges.
+pub(crate) fn atoms(ranges: &[Range<u32>], n_atoms: usize) -> Result<Atoms, Error> {
+    let list: Vec<i64> = ranges.iter().cloned().flatten().map(i64::from).collect();
+    Ok(Atoms::listed(&list, n_atoms)?)
+}

@@ -1,0 +1,18 @@
+//! A store keeps trajectories divided by tags: each group of atoms in files of its own, on the storage tier
+//! that suits it. All tags together are the original.
+
+mod catalog;
+mod change;
+mod disk;
+mod error;
+mod ingest;
+pub mod manifest;
+pub mod table;
+mod verify;
+mod view;
+
+pub use catalog::{MOST_TIERS, Store};
+pub use error::Error;
+pub use ingest::{Done, ENCODER, Given, Spec};
+pub use manifest::{Manifest, Tier};
+pub use view::Dataset;

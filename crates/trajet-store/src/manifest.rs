@@ -1,0 +1,256 @@
+//! What a store writes down of itself and of each data set.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Component, Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// The layout of manifests that this version writes, and the latest that it reads.
+pub const SCHEMA: u32 = 1;
+
+/// Of a whole store: `store.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// The layout.
+    pub schema: u32,
+    /// Where tags are kept, by their names.
+    pub tiers: BTreeMap<String, Tier>,
+}
+
+/// A place where files of tags are kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tier {
+    /// Absolute.
+    pub folder: PathBuf,
+    /// Most bytes that this store may keep there.
+    pub limit: Option<u64>,
+}
+
+/// Of a data set: `manifest.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The layout.
+    pub schema: u32,
+    /// The data set's name.
+    pub name: String,
+    /// The version of our encoders by which the sizes of the whole's frames were measured.
+    pub encoder: u32,
+    /// Atoms of the original.
+    pub n_atoms: usize,
+    /// Format of the original.
+    pub format: String,
+    /// The topology of the original, beside this.
+    pub topology: Kept,
+    /// The files that were divided, in order.
+    pub source: Vec<Source>,
+    /// How atoms are divided.
+    pub tags: Vec<Tag>,
+    /// Frames in the order in which they came.
+    pub segments: Vec<Segment>,
+    /// Links that stand where files stood before they were moved.
+    #[serde(default)]
+    pub left: Vec<Left>,
+    /// Seconds that dividing took.
+    pub seconds: f64,
+}
+
+/// A file beside the manifest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// Its name.
+    pub file: String,
+    /// XXH3 of its bytes, hexadecimal.
+    pub digest: String,
+}
+
+/// A file that was divided.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// Absolute.
+    pub path: PathBuf,
+    /// Bytes.
+    pub size: u64,
+    /// Of size, head and tail.
+    pub digest: String,
+    /// Frames that were taken.
+    pub n_frames: u64,
+}
+
+/// A group of atoms.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tag {
+    /// Its name.
+    pub name: String,
+    /// A short name, for paths.
+    pub short: String,
+    /// The selection that made it.
+    pub select: String,
+    /// Where new frames go.
+    pub tier: String,
+    /// "exact", "xtc", "dcd" or "ncdf".
+    pub format: String,
+    /// Whether it may lose what its format cannot hold.
+    #[serde(default)]
+    pub lossy: bool,
+    /// XTC: steps per nm, where others than the original's are asked for.
+    #[serde(default)]
+    pub precision: Option<f32>,
+    /// Numbers in the original, ascending.
+    #[serde(with = "pairs")]
+    pub atoms: Vec<Range<u32>>,
+}
+
+/// Frames that were divided together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Segment {
+    /// Frames.
+    pub n_frames: u64,
+    /// Times, sizes and digests of the frames.
+    pub frames: Kept,
+    /// What frames say beside their atoms.
+    pub heads: Kept,
+    /// One a tag, in their order.
+    pub files: Vec<File>,
+}
+
+/// A file on a tier.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct File {
+    /// Which.
+    pub tier: String,
+    /// From the tier's folder on.
+    pub path: PathBuf,
+    /// Bytes.
+    pub size: u64,
+    /// Files beside it: its structure, the numbers of its atoms.
+    #[serde(default)]
+    pub beside: Vec<Kept>,
+}
+
+/// A link to a file that was moved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Left {
+    /// Of which tag.
+    pub tag: String,
+    /// Of which segment.
+    pub segment: usize,
+    /// What stood there.
+    pub file: File,
+}
+
+impl Manifest {
+    /// The files of a tag, in the order of its segments.
+    pub fn files_of(&self, tag: usize) -> impl Iterator<Item = &File> {
+        self.segments.iter().filter_map(move |segment| segment.files.get(tag))
+    }
+
+    /// All files on tiers.
+    pub fn files(&self) -> impl Iterator<Item = &File> {
+        self.segments.iter().flat_map(|segment| &segment.files)
+    }
+
+    /// Frames of all segments.
+    pub fn n_frames(&self) -> u64 {
+        self.segments.iter().map(|segment| segment.n_frames).sum()
+    }
+
+    /// Makes sure that what was read is one that can be worked with.
+    ///
+    /// # Errors
+    /// What is wrong, in words.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        tiles(self.n_atoms, self.tags.iter().flat_map(|tag| tag.atoms.iter().cloned()))?;
+        let plain =
+            |path: &Path| path.components().all(|part| matches!(part, Component::Normal(_)));
+        let kept = |kept: &Kept| {
+            Path::new(&kept.file).components().count() == 1 && plain(Path::new(&kept.file))
+        };
+        let sound = |file: &File| plain(&file.path) && file.beside.iter().all(kept);
+        let of_segment = |segment: &Segment| {
+            segment.files.len() == self.tags.len()
+                && kept(&segment.frames)
+                && kept(&segment.heads)
+                && segment.files.iter().all(sound)
+        };
+        let all = kept(&self.topology)
+            && self.segments.iter().all(of_segment)
+            && self.left.iter().all(|left| sound(&left.file));
+        if !all {
+            return Err("its list of files cannot be right".to_owned());
+        }
+        Ok(())
+    }
+}
+
+impl Tag {
+    /// How many atoms it has.
+    pub fn n_atoms(&self) -> usize {
+        self.atoms.iter().map(|range| range.len()).sum()
+    }
+}
+
+/// Whether data sets, tags and tiers may have this name: it becomes a part of paths.
+pub fn is_name(name: &str) -> bool {
+    let own = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    name.len() <= 100
+        && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.chars().all(own)
+}
+
+pub(crate) fn bad_name(what: &str, name: &str) -> String {
+    format!(
+        "{name:?} is no name for a {what}: use letters, digits, dots, hyphens and underscores, and begin with a letter or a digit"
+    )
+}
+
+/// Makes sure that every atom is in exactly one of the ranges.
+///
+/// # Errors
+/// What is wrong, in words.
+pub(crate) fn tiles(
+    n_atoms: usize,
+    ranges: impl Iterator<Item = Range<u32>>,
+) -> Result<(), String> {
+    let mut ranges: Vec<_> = ranges.collect();
+    ranges.sort_unstable_by_key(|range| (range.start, range.end));
+    let mut end = 0;
+    for range in ranges {
+        match range.start.cmp(&end) {
+            Ordering::Less => return Err(format!("atom {} is in two tags", range.start)),
+            Ordering::Greater => return Err(format!("atom {end} is in no tag")),
+            Ordering::Equal if range.is_empty() => return Err("a range of no atoms".to_owned()),
+            Ordering::Equal => end = range.end,
+        }
+    }
+    match (end as usize).cmp(&n_atoms) {
+        Ordering::Less => Err(format!("atom {end} is in no tag")),
+        Ordering::Greater => {
+            Err(format!("there are {n_atoms} atoms, and a tag has atom {}", end - 1))
+        }
+        Ordering::Equal => Ok(()),
+    }
+}
+
+/// Ranges as pairs of numbers: the first one, and the one behind the last.
+mod pairs {
+    use std::ops::Range;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        ranges: &[Range<u32>],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let pairs: Vec<[u32; 2]> = ranges.iter().map(|range| [range.start, range.end]).collect();
+        pairs.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<Range<u32>>, D::Error> {
+        let pairs = Vec::<[u32; 2]>::deserialize(deserializer)?;
+        Ok(pairs.into_iter().map(|[start, end]| start..end).collect())
+    }
+}

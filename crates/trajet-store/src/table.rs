@@ -1,0 +1,111 @@
+//! The table of a segment's frames: when they were written, what they would take in the whole, and of each
+//! tag's file the bytes and the digest of each frame.
+//!
+//! Little endian: magic (8 bytes), version, frames, tags (u64 each), times (f64), steps (i64), sizes in the
+//! whole (u64), then of each tag bytes and digest of the head of its file (u64 each), sizes (u64) and digests
+//! (u64) of its frames. The manifest has the digest of all that.
+
+const MAGIC: &[u8; 8] = b"trajetfr";
+const VERSION: u64 = 1;
+
+/// The frames of a segment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// ps.
+    pub times: Vec<f64>,
+    /// Integration steps.
+    pub steps: Vec<i64>,
+    /// Bytes of each frame as our encoder writes the whole.
+    pub whole: Vec<u64>,
+    /// One a tag.
+    pub files: Vec<Column>,
+}
+
+/// What is known of a tag's file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Column {
+    /// Bytes and digest of what stands in front of the first frame.
+    pub head: (u64, u64),
+    /// Bytes of each frame.
+    pub sizes: Vec<u64>,
+    /// XXH3 of the bytes of each frame.
+    pub digests: Vec<u64>,
+}
+
+impl Table {
+    /// Frames.
+    pub fn n_frames(&self) -> usize {
+        self.times.len()
+    }
+
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        let mut put = |words: &mut dyn Iterator<Item = u64>| {
+            words.for_each(|word| bytes.extend(word.to_le_bytes()));
+        };
+        put(&mut [VERSION, self.n_frames() as u64, self.files.len() as u64].into_iter());
+        put(&mut self.times.iter().map(|time| time.to_bits()));
+        put(&mut self.steps.iter().map(|&step| step as u64));
+        put(&mut self.whole.iter().copied());
+        for column in &self.files {
+            put(&mut [column.head.0, column.head.1].into_iter());
+            put(&mut column.sizes.iter().copied());
+            put(&mut column.digests.iter().copied());
+        }
+        bytes
+    }
+
+    /// The table that bytes are; none where they are none.
+    pub(crate) fn of(bytes: &[u8]) -> Option<Table> {
+        let words = bytes.strip_prefix(MAGIC)?;
+        let (words, []) = words.as_chunks::<8>() else { return None };
+        let mut words = words.iter().map(|&word| u64::from_le_bytes(word));
+        let (version, n, tags) = (words.next()?, words.next()?, words.next()?);
+        let twice = tags.checked_mul(2)?;
+        let expected = n.checked_mul(twice.checked_add(3)?)?.checked_add(twice)?;
+        if version != VERSION || words.len() as u64 != expected {
+            return None;
+        }
+        let mut column = |n: u64| words.by_ref().take(n as usize).collect::<Vec<u64>>();
+        let times = column(n).into_iter().map(f64::from_bits).collect();
+        let steps = column(n).into_iter().map(|step| step as i64).collect();
+        let whole = column(n);
+        let file = |_| Column {
+            head: match column(2)[..] {
+                [bytes, digest] => (bytes, digest),
+                _ => unreachable!("they were counted"),
+            },
+            sizes: column(n),
+            digests: column(n),
+        };
+        Some(Table { times, steps, whole, files: (0..tags).map(file).collect() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_come_back_and_damaged_ones_are_none() {
+        let column = |k| Column { head: (k, 7), sizes: vec![k, 2, 3], digests: vec![4, k, 6] };
+        let table = Table {
+            times: vec![0.5, -1.0, f64::NAN],
+            steps: vec![-1, i64::MAX, 0],
+            whole: vec![1, 2, u64::MAX],
+            files: vec![column(0), column(9)],
+        };
+        let bytes = table.to_bytes();
+        let back = Table::of(&bytes).unwrap();
+        assert_eq!(back.to_bytes(), bytes);
+        assert_eq!((back.steps, back.files), (table.steps, table.files));
+        for n in 0..bytes.len() {
+            assert_eq!(Table::of(&bytes[..n]), None, "{n}");
+        }
+        for at in 0..32 {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 0xff;
+            assert_eq!(Table::of(&damaged), None, "{at}");
+        }
+    }
+}

@@ -1,0 +1,52 @@
+"""Changes of a store for processes of their own, which are killed while they work."""
+
+import json
+from pathlib import Path
+
+from trajet import _trajet
+
+N_ATOMS = 3341
+# The tags of both profiles: first atoms and last, and on which tier.
+FIRST = {"front": [[0, 1000], [3000, N_ATOMS]], "back": [[1000, 3000]]}
+SECOND = {"odd": [[k, k + 1] for k in range(1, 200, 2)], "few": [[0, 1], [2, 3]]}
+SECOND["rest"] = [[k, k + 1] for k in range(4, 200, 2)] + [[200, N_ATOMS]]
+
+
+def profile(folder: Path, tags: dict[str, list[list[int]]]) -> str:
+    """Return tags on two tiers, by turns."""
+    tiers = {name: {"folder": str(folder / name), "limit": None} for name in ("fast", "slow")}
+    tags_ = [
+        {
+            **{"name": name, "short": name[0], "select": "", "format": "exact"},
+            **{"tier": list(tiers)[k % 2], "lossy": False, "precision": None, "atoms": atoms},
+        }
+        for k, (name, atoms) in enumerate(tags.items())
+    ]
+    return json.dumps({"tiers": tiers, "tags": tags_})
+
+
+def opened(*paths: Path) -> _trajet.Reader:
+    """Open a trajectory."""
+    return _trajet.Reader(
+        list(paths),
+        **{"continuous": False, "allow_truncated_tail": False, "request_size": 1 << 18},
+        **{"sidecar": True, "rebuild_index": False, "cache": None, "threads": 1},
+        **{"progress": None, "described": {}},
+    )
+
+
+def change(folder: Path, doing: str, name: str, *sources: Path) -> None:
+    """Do something to the store in a folder: `sources` are the topology and the trajectory."""
+    store = _trajet.Store(folder, create=True)
+    if doing == "add":
+        topology, trajectory = sources
+        reader, given = opened(trajectory), [[topology], [topology]]
+        store.add(name, reader, profile(folder, FIRST), topology, given, threads=2)
+    elif doing == "append":
+        store.append(name, opened(sources[1]), skip=0, threads=2)
+    elif doing == "retag":
+        store.retag(name, profile(folder, SECOND), [[], [], []], threads=2)
+    elif doing == "move":
+        store.move(name, "back", "fast")
+    elif doing == "remove":
+        store.remove(name)

@@ -1,0 +1,133 @@
+"""Divided and put together again: every value of the original, whatever the division."""
+
+import json
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+import pytest
+from golden_files import FORMATS
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from killed_store import opened
+from MDAnalysisTests import datafiles
+from trajet import _trajet
+
+FILES = {
+    name: path
+    for format in FORMATS.values()
+    for name, path in format.files().items()
+    if name != "empty.dcd"
+}
+KINDS = ("positions", "velocities", "forces")
+
+
+def ranges(atoms: np.ndarray) -> list[list[int]]:
+    """Return ascending numbers as ranges."""
+    runs = [
+        list(run) for _, run in groupby(enumerate(atoms.tolist()), lambda pair: pair[1] - pair[0])
+    ]
+    return [[run[0][1], run[-1][1] + 1] for run in runs]
+
+
+def spec(folder: Path, tag_of: np.ndarray) -> str:
+    """Return a profile: the atoms `k` of each tag are where `tag_of` is `k`."""
+    tiers = {name: {"folder": str(folder / name), "limit": None} for name in ("fast", "slow")}
+    tags = [
+        {"name": f"tag{k}", "short": f"t{k}", "select": "", "tier": ("fast", "slow")[k % 2]}
+        | {"format": "exact", "atoms": ranges(np.flatnonzero(tag_of == k))}
+        for k in np.unique(tag_of).tolist()
+    ]
+    return json.dumps({"tiers": tiers, "tags": tags})
+
+
+def division(n_atoms: int, n_tags: int, seed: int) -> np.ndarray:
+    """Return a tag for each atom: neighbours often share one, and the last tag has few atoms."""
+    draw = np.random.default_rng(seed)
+    n_runs = int(draw.integers(1, 3 * n_tags + 1))
+    borders = np.sort(draw.integers(0, n_atoms + 1, n_runs - 1))
+    tags = draw.integers(0, n_tags, n_runs)[np.searchsorted(borders, np.arange(n_atoms), "right")]
+    scattered = draw.random(n_atoms) < draw.choice([0, 0.02, 0.5])
+    tags[scattered] = draw.integers(0, n_tags, int(scattered.sum()))
+    few = draw.choice(n_atoms, min(n_atoms, int(draw.integers(1, 10))), replace=False)
+    tags[few] = n_tags
+    return np.asarray(tags)
+
+
+def copied(reader: _trajet.Reader, path: Path) -> bytes:
+    """Return a copy in the same format, which keeps all that a frame says."""
+    how = {"precision": None, "double": None, "velocities": True, "forces": True}
+    how |= {"allow_loss": False, "force": True, "threads": 2, "progress": None}
+    _trajet.convert(reader, [(path, (0, 1, reader.n_frames))], None, **how)
+    return path.read_bytes()
+
+
+def vectors(reader: _trajet.Reader, kind: str, frames: np.ndarray) -> dict[str, np.ndarray] | None:
+    """Return what is read of some frames; None where there are no such vectors."""
+    out = np.empty((len(frames), reader.n_atoms, 3), np.float32)
+    try:
+        said = reader.read(frames, None, out, kind)
+    except _trajet.FormatError:
+        return None
+    return {"vectors": out} | {key: said[key] for key in ("times", "steps", "cells")}
+
+
+def assert_same(one: _trajet.Reader, other: _trajet.Reader, folder: Path, ending: str) -> None:
+    """Compare all that two trajectories hold."""
+    assert (one.n_frames, one.n_atoms, one.format) == (other.n_frames, other.n_atoms, other.format)
+    np.testing.assert_array_equal(one.times(), other.times())
+    np.testing.assert_array_equal(one.steps(), other.steps())
+    draw = np.random.default_rng(0)
+    few = draw.integers(0, one.n_frames, min(20, one.n_frames))
+    for kind in KINDS:
+        for frames in (few, np.arange(min(20, one.n_frames))):
+            ours, theirs = vectors(one, kind, frames), vectors(other, kind, frames)
+            assert (ours is None) == (theirs is None)
+            for key, values in (ours or {}).items():
+                # Bits, so that NaN is NaN.
+                assert values.tobytes() == theirs[key].tobytes(), (kind, key)
+    assert copied(one, folder / f"one{ending}") == copied(other, folder / f"other{ending}")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_published_file(name: str, tmp_path: Path) -> None:
+    """All that is read, and every byte that is written of it."""
+    source, store = opened(FILES[name]), _trajet.Store(tmp_path / "store", create=True)
+    tag_of = division(source.n_atoms, 3, seed=source.n_atoms)
+    given = [[] for _ in np.unique(tag_of)]
+    ending = FILES[name].suffix
+    try:
+        copied(source, tmp_path / f"copy{ending}")
+    except _trajet.OutputError as error:
+        with pytest.raises(type(error)):
+            store.add("one", source, spec(tmp_path, tag_of), FILES[name], given, threads=2)
+        assert store.names() == []
+        return
+    store.add("one", source, spec(tmp_path, tag_of), FILES[name], given, threads=2)
+    assert store.verify("one", threads=2) == []
+    assert_same(store.reader("one", request_size=1 << 18), source, tmp_path, ending)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    name=st.sampled_from(
+        ["XTC", "TRR_sub_sol", "DCD_NAMD_TRICLINIC", "NCDFtruncoct", "XTC_sub_sol"]
+    ),
+    n_tags=st.integers(1, 7),
+    seed=st.integers(0, 2**32),
+    again=st.integers(0, 2**32),
+)
+def test_any_division(
+    tmp_path_factory: pytest.TempPathFactory, name: str, n_tags: int, seed: int, again: int
+) -> None:
+    """And one that is made of another."""
+    folder, path = tmp_path_factory.mktemp("any"), Path(getattr(datafiles, name))
+    source, store = opened(path), _trajet.Store(folder / "store", create=True)
+    for number, tag_of in enumerate(division(source.n_atoms, n_tags, k) for k in (seed, again)):
+        asked, given = spec(folder, tag_of), [[] for _ in np.unique(tag_of)]
+        if number == 0:
+            store.add("one", source, asked, path, given, threads=2)
+        else:
+            store.retag("one", asked, given, threads=2)
+        assert store.verify("one", threads=2) == []
+        assert_same(store.reader("one", request_size=1 << 18), source, folder, path.suffix)

@@ -1,0 +1,147 @@
+"""What is done to a store is cut short at any moment: it is as it was, or as it should become."""
+
+import hashlib
+import json
+import multiprocessing
+import os
+import random
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import killed_store
+import numpy as np
+import pytest
+from golden_files import Adk
+from trajet import _trajet
+
+# Of each kind of change; TRAJET_KILLS=25 for the hundred and more of a release.
+KILLS = int(os.environ.get("TRAJET_KILLS", "4"))
+TIERS = ("fast", "slow")
+
+
+def positions(reader: _trajet.Reader) -> bytes:
+    """Return the digest of all positions and of when they were."""
+    digest = hashlib.sha256()
+    out = np.empty((70, reader.n_atoms, 3), np.float32)
+    for begin in range(0, reader.n_frames, len(out)):
+        n = min(len(out), reader.n_frames - begin)
+        said = reader.read((begin, 1, n), None, out[:n], "positions", threads=2)
+        digest.update(out[:n])
+        digest.update(np.array([said["times"], said["steps"]]))
+        digest.update(said["cells"])
+    return digest.digest()
+
+
+def looks(folder: Path) -> dict[str, object]:
+    """Return what a store holds, without where; all of it is sound."""
+    store = _trajet.Store(folder)
+    found: dict[str, object] = {}
+    for name in store.names():
+        assert store.verify(name, threads=2) == []
+        said = json.loads(store.manifest(name))
+        tags = [(tag["name"], tag["tier"]) for tag in said["tags"]]
+        segments = [segment["n_frames"] for segment in said["segments"]]
+        reader = store.reader(name, request_size=1 << 18)
+        found[name] = (tags, segments, positions(reader))
+    return found
+
+
+def files(folder: Path) -> set[str]:
+    """Return the names of all files, without those of operations."""
+    found = (path.relative_to(folder) for path in folder.rglob("*") if not path.is_dir())
+    return {str(path) for path in found if path.parts[0] != "lock"}
+
+
+def named(folder: Path) -> set[str]:
+    """Return the files that a store should have."""
+    store, expected = _trajet.Store(folder), {"store.json"}
+    for name in store.names():
+        said = json.loads(store.manifest(name))
+        expected |= {f"{name}/manifest.json", f"{name}/{said['topology']['file']}"}
+        for segment in said["segments"]:
+            expected |= {f"{name}/{segment[kind]['file']}" for kind in ("frames", "heads")}
+        left = [left["file"] for left in said["left"]]
+        for file in [file for segment in said["segments"] for file in segment["files"]] + left:
+            path = Path(file["tier"]) / file["path"]
+            beside = [path.with_name(kept["file"]) for kept in file["beside"]]
+            expected |= {str(path) for path in (path, *beside)}
+    return expected
+
+
+def is_index(name: str) -> bool:
+    """Tell whether readers have left this."""
+    return name.endswith(".trajet-index")
+
+
+@pytest.mark.parametrize("doing", ["add", "append", "move", "retag", "remove"])
+def test_a_killed_change_leaves_the_old_or_the_new(
+    adk: Adk, long_adk: Adk, tmp_path: Path, doing: str
+) -> None:
+    """At random moments of its work: the store is sound, and its source as it was."""
+    server = multiprocessing.get_context("forkserver")
+    server.set_forkserver_preload(["trajet", "killed_store"])
+    sources = (long_adk.psf, long_adk.xtc)
+    before = long_adk.xtc.read_bytes()
+    old = tmp_path / "old"
+    # There is always another data set, which nothing touches.
+    killed_store.change(old, "add", "other", adk.psf, adk.xtc)
+    if doing != "add":
+        killed_store.change(old, "add", "one", *sources)
+    new, folder = tmp_path / "new", tmp_path / "store"
+    states = [looks(fresh(old, new))]
+    killed_store.change(new, doing, "one", *sources)
+    states.append(looks(new))
+    assert states[0] != states[1]
+    lasts = whole(server, fresh(old, folder), doing, sources)
+    draw, inside, seen = random.Random(doing), 0, []
+    # Some come too late.
+    while inside < KILLS and len(seen) < 10 * KILLS:
+        process = server.Process(
+            target=killed_store.change, args=(fresh(old, folder), doing, "one", *sources)
+        )
+        process.start()
+        while process.is_alive() and not list(folder.glob(".pending/*")):
+            time.sleep(0.0002)
+        # Also a little later than it should take.
+        time.sleep(draw.uniform(0, 1.1) * lasts)
+        process.kill()
+        process.join()
+        if process.exitcode == -signal.SIGKILL:
+            inside += bool(list(folder.glob(".pending/*")))
+        found = looks(folder)
+        assert found in states
+        seen.append(states.index(found))
+        said = _trajet.Store(folder).repair()
+        assert len(said) <= 1
+        assert looks(folder) == found
+        assert {name for name in files(folder) if not is_index(name)} == named(folder)
+        if len(seen) % 5 == 1:
+            # What was cut short can be done now.
+            if found == states[0]:
+                killed_store.change(folder, doing, "one", *sources)
+            assert looks(folder) == states[1]
+    assert inside == KILLS, seen
+    assert long_adk.xtc.read_bytes() == before
+
+
+def fresh(old: Path, folder: Path) -> Path:
+    """Return a copy of a store: its tiers are in its own folder."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(old, folder, symlinks=True)
+    settings = folder / "store.json"
+    settings.write_text(settings.read_text().replace(str(old), str(folder)))
+    return folder
+
+
+def whole(server: object, folder: Path, doing: str, sources: tuple[Path, Path]) -> float:
+    """Return how long a change takes that nothing cuts short, from when it is written down."""
+    process = server.Process(target=killed_store.change, args=(folder, doing, "one", *sources))
+    process.start()
+    while not list(folder.glob(".pending/*")):
+        time.sleep(0.0002)
+    begin = time.perf_counter()
+    process.join()
+    assert process.exitcode == 0
+    return time.perf_counter() - begin
