@@ -32,6 +32,9 @@ from trajet.bench.store.cases import Job
 
 Row = dict[str, Any]
 
+# In a row, what tells positions apart.
+CHECK = "check"
+
 _REQUEST = 2**20
 _POWERCAP = Path("/sys/class/powercap")
 
@@ -68,7 +71,7 @@ def row_of(job: Job) -> Row:
         "bytes_read": spent.read + _mapped(files),
         "idle_memory": idle,
         "peak_memory": _of_status("VmHWM"),
-        "check": _check(held),
+        CHECK: _check(held),
     }
     return row | _drawing(held, job.drawn) | {"t_retrieval": _retrieval(files, cold=job.cold)}
 
