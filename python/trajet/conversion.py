@@ -155,8 +155,8 @@ def convert(
     write = _Copies.write if pool is None else _Copies.write_together
     (done,) = _copy(selection, [(path, numbers)], asked, write)
     if topology is not None:
-        first = selection.read(frames=frame_numbers(numbers)[:1])
-        atoms = selection.atoms
+        first = selection.look(int(frame_numbers(numbers)[0]))
+        atoms = selection.named
         with output.beside(Path(topology)) as own:
             mdanalysis.write_structure(own, atoms, first.positions[0], first.cells[0])
     return done
@@ -451,7 +451,8 @@ def _copy(
         if run is not None:
             parameters = {"n_frames": len(numbers), "n_atoms": [selection.n_atoms]}
             what = {"analysis": "convert", "parameters": parameters, "inputs": inputs}
-            report = make_report(trajectory.reader, run, what)
+            report = make_report(trajectory.reader, run, what, trajectory.tiers)
+            trajectory.used("convert", indices, run["workers"])
         size = path.stat().st_size
         said = (*lost, *remarks)
         done.append(Conversion(path, len(numbers), selection.n_atoms, size, said, report))
@@ -499,7 +500,7 @@ def _hdf5_content(
 
 def _check_topology(path: Path, selection: Selection, *, force: bool) -> None:
     """Make sure that a structure can be written, before any work."""
-    _ = selection.atoms
+    _ = selection.named
     output.check(path, (path.suffix.lower(),))
     if not force:
         output.check_new(path)
@@ -600,7 +601,7 @@ def split(
         raise ValueError(f"{format!r} is no format: choose from {known}")
     folder = Path(folder)
     digits = max(3, len(str(len(borders) - 2)))
-    stem = trajectory.path.stem
+    stem = trajectory.stem
     paths = [folder / f"{stem}-{k:0{digits}d}{suffix}" for k in range(len(borders) - 1)]
     if pool is not None and not isinstance(pool, TakesJobs):
         raise ValueError(

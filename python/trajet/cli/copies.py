@@ -10,6 +10,7 @@ import trajet
 from trajet.cli import options, pools
 from trajet.cli.options import choose_frames, in_order, progress
 from trajet.conversion import SUFFIXES, Conversion
+from trajet.dataset import find_dataset
 from trajet.pools.pool import Pool
 from trajet.trajectory import Trajectory
 
@@ -97,7 +98,7 @@ def convert(
     *sources, target = files
     if not sources:
         raise click.UsageError("give the trajectory to read and, last, the file to write")
-    if select is not None and topology is None:
+    if select is not None and topology is None and find_dataset(sources[0]) is None:
         raise click.UsageError("--select needs names of atoms: give --topology")
     if Path(target).suffix.lower() not in SUFFIXES:
         raise click.UsageError(
@@ -133,7 +134,7 @@ def convert(
     if not quiet:
         for line in options.notes(opened):
             click.echo(line)
-        _say(done)
+        say(done)
         if topology_out is not None:
             click.echo(topology_out)
 
@@ -143,7 +144,7 @@ def _opened(
 ) -> Trajectory:
     """Open a trajectory, and show how far that is."""
     with progress("indexing", "B", quiet=quiet) as show:
-        return trajet.open(topology, *in_order(tuple(sources)), progress=show, **how)
+        return options.open_files(topology, in_order(tuple(sources)), progress=show, **how)
 
 
 def _who(name: str, pool: Pool, threads: int | None) -> dict[str, Any]:
@@ -235,7 +236,7 @@ def split(
         click.echo(f"{frames} frames in {len(parts)} files: {parts[0].path} to {parts[-1].path}")
 
 
-def _say(done: Conversion) -> None:
+def say(done: Conversion) -> None:
     """Print what was written."""
     for remark in done.remarks:
         click.echo(f"note: {remark}")

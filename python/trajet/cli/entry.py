@@ -7,11 +7,11 @@ from typing import NoReturn
 import click
 
 import trajet
-from trajet.cli import analyses, bench, bench_store, copies, files, reports, viewers
+from trajet.cli import analyses, bench, bench_store, copies, files, reports, store, viewers
 from trajet.cli.group import commands
 
 bench.bench.add_command(bench_store.store)
-for _room in (files, analyses, copies, reports, viewers, bench):
+for _room in (files, analyses, copies, store, reports, viewers, bench):
     for _command in _room.COMMANDS:
         commands.add_command(_command)
 
