@@ -115,7 +115,7 @@ def test_bytes_of_mapped_files_count_as_read(
 
 def test_sizes(tmp_path: Path) -> None:
     """Every storage, tool and size has its line, which says what was held and read."""
-    given = ("--frames", "3,12", "--repeats", "1", "--draw", "2", "--storages", "xtc,store exact")
+    given = ("--frames", "3,12", "--repeats", "1", "--draw", "2", "--storages", "xtc,store-exact")
     done = subprocess.run(
         [sys.executable, "-m", "trajet", "bench", "store", *given, "-o", str(tmp_path)],
         capture_output=True,
@@ -125,7 +125,7 @@ def test_sizes(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     rows = list(csv.DictReader((tmp_path / "table.csv").open()))
-    expected = list(cases.cases(("xtc", "store exact"), cases.TOOLS))
+    expected = list(cases.cases(("xtc", "store-exact"), cases.TOOLS))
     assert [table.case_of(row) for row in rows] == 2 * expected
     assert len(list(csv.DictReader((tmp_path / "runs.csv").open()))) == 2 * len(expected)
     a_frame = {cases.PROTEIN: 19_530 * 12, cases.ALL: N_ATOMS * 12}
@@ -136,7 +136,7 @@ def test_sizes(tmp_path: Path) -> None:
         held = int(row["peak_memory"]) - int(row["idle_memory"])
         assert held >= int(size) * a_frame[row["atoms"]]
     read = {table.case_of(row): int(row["bytes_read"]) for row in rows}
-    protein = cases.Case(storage="store exact", tool="trajet", atoms=cases.PROTEIN)
+    protein = cases.Case(storage="store-exact", tool="trajet", atoms=cases.PROTEIN)
     # At so few frames the structures weigh as much as the trajectories.
     assert read[protein] < 0.5 * read[cases.USUAL]
     assert int(rows[-1]["source"]) < read[cases.USUAL]

@@ -107,10 +107,10 @@ def _cell(number: float | None) -> str:
 def verdict(rows: Sequence[Row]) -> list[str]:
     """Return what the exact protein of a store saves beside the usual ways."""
     by_case = {case_of(row): row for row in rows}
-    mine = by_case.get(Case(storage="store exact", tool="trajet", atoms=PROTEIN))
+    mine = by_case.get(Case(storage="store-exact", tool="trajet", atoms=PROTEIN))
     if mine is None:
         return []
-    said = [f"store exact: {mine['stored'] / mine['source']:.3f} times the bytes of the source"]
+    said = [f"store-exact: {mine['stored'] / mine['source']:.3f} times the bytes of the source"]
     if (usual := by_case.get(USUAL)) is not None:
         times = usual["t_turnaround"] / mine["t_turnaround"]
         said.append(f"its protein: {times:.1f} times as fast as {USUAL.label}")
