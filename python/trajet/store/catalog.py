@@ -2,45 +2,35 @@
 
 import contextlib
 import json
+import logging
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from trajet import _trajet, mdanalysis
 from trajet._trajet import StoreError
 from trajet.conversion import Conversion, convert
-from trajet.dataset import SETTINGS, USES, Dataset
+from trajet.dataset import SETTINGS, USES, Place
 from trajet.pools.pool import Progress
 from trajet.store import links, uses
 from trajet.store.division import Part, divide
-from trajet.store.entry import Entry, entry_of
+from trajet.store.entry import Divided, Entry, entry_of
 from trajet.store.profile import Profile, Tier
 from trajet.store.uses import Statistics
 from trajet.trajectory import DEFAULT_REQUEST_SIZE, FrameChoice, Trajectory
 
 # Numbers on a line of GROMACS' index files.
 _NDX_WIDTH = 15
-
-
-@dataclass(frozen=True)
-class Divided:
-    """What was divided.
-
-    Attributes
-    ----------
-    n_frames
-        Frames.
-    remarks
-        What tags let go, since they may lose something.
-    """
-
-    n_frames: int
-    remarks: tuple[str, ...]
+# Å; what has eight characters in GRO's nm.
+_GRO_LIMIT = 9999.0
+# Threads of a mount: some wait for storage.
+_LEAST_ANSWERS = 8
+_LOG = logging.getLogger(__name__)
 
 
 class Store:
@@ -130,6 +120,7 @@ class Store:
         Returns
         -------
         Divided
+            Its frames, and what one should know.
 
         Raises
         ------
@@ -145,8 +136,8 @@ class Store:
         --------
         >>> import trajet as tj
         >>> traj = tj.open("adk.psf", "adk.xtc")
-        >>> tj.Store("other", create=True).add("adk", traj).n_frames
-        98
+        >>> tj.Store("other", create=True).add("adk", traj)
+        Divided(n_frames=98, remarks=())
         """
         if trajectory.topology is None:
             raise StoreError(
@@ -167,7 +158,7 @@ class Store:
                 threads=threads or _trajet.available_threads(),
                 progress=progress,
             )
-        return Divided(done["n_frames"], tuple(done["remarks"]))
+        return _divided(done)
 
     def append(
         self,
@@ -192,7 +183,7 @@ class Store:
         Returns
         -------
         Divided
-            How many frames were added.
+            How many frames were added, and what one should know.
 
         Raises
         ------
@@ -203,7 +194,8 @@ class Store:
         --------
         >>> import trajet as tj
         >>> store = tj.Store("grown", create=True)
-        >>> done = store.add("adk", tj.open("adk.psf", "adk.xtc"))
+        >>> store.add("adk", tj.open("adk.psf", "adk.xtc")).n_frames
+        98
         >>> store.append("adk", tj.open(None, "adk.xtc")).n_frames
         0
         """
@@ -217,7 +209,7 @@ class Store:
             threads=threads or _trajet.available_threads(),
             progress=progress,
         )
-        return Divided(done["n_frames"], tuple(done["remarks"]))
+        return _divided(done)
 
     def retag(
         self,
@@ -241,6 +233,7 @@ class Store:
         Returns
         -------
         Divided
+            As of `add`.
 
         Raises
         ------
@@ -258,7 +251,7 @@ class Store:
                 threads=threads or _trajet.available_threads(),
                 progress=progress,
             )
-        return Divided(done["n_frames"], tuple(done["remarks"]))
+        return _divided(done)
 
     def open(
         self,
@@ -289,8 +282,8 @@ class Store:
             raise TypeError("tags are some names: ['protein', 'lipid'], or None for all")
         wanted = None if tags is None else tuple(tags)
         label = str(self.folder / name) + ("" if wanted is None else "@" + ",".join(wanted))
-        found = Dataset(self.folder.absolute(), name, wanted, label)
-        return Trajectory.of_dataset(found, request_size=request_size)
+        place = Place(self.folder.absolute(), name, wanted, label)
+        return Trajectory.of_dataset(place, request_size=request_size)
 
     def get(
         self,
@@ -436,8 +429,9 @@ class Store:
         """Make a folder of links to the files of all tags, for programs that know no stores.
 
         They are called `NAME@TAG.xtc`, `NAME@TAG.gro` and `NAME@TAG.ndx`; where frames were
-        appended there are several files, numbered as `NAME@TAG-000.xtc`. Links that are there are
-        made anew, those to files that are gone are removed.
+        appended there are several files, numbered as `NAME@TAG-000.xtc`. `NAME.SHORT.tjt` is what
+        VMD's plug-in of trajet opens. Links that are there are made anew, those to files that are
+        gone are removed.
 
         Parameters
         ----------
@@ -447,14 +441,57 @@ class Store:
         Returns
         -------
         tuple of Path
-            The links.
+            The links and pointer files.
 
         Raises
         ------
         OutputError
             If something else has the name of a link, or the folder cannot be written.
         """
-        return links.make(Path(folder), [self.show(name) for name in self.list()], self.tiers)
+        entries = [self.show(name) for name in self.list()]
+        return links.make(Path(folder), self.folder.absolute(), entries, self.tiers)
+
+    def mount(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        threads: int | None = None,
+        ready: Callable[[], None] | None = None,
+        say: Callable[[str], None] | None = None,
+    ) -> None:
+        """Show the store as a folder that every program can read, until it is unmounted.
+
+        It has for each data set `NAME` the whole trajectory as if it had never been divided
+        (`NAME.xtc`, or as the original's format is called), each tag (`NAME@TAG.xtc`), positions
+        and cells of both as DCD (`NAME.dcd`, `NAME@TAG.dcd`), and topologies. Data sets that come,
+        go or change are seen within a second; who has a file open goes on with what that was.
+
+        This returns when somebody else has unmounted the folder and closed all files. Ctrl-C
+        unmounts it whoever reads: they get I/O errors.
+
+        Parameters
+        ----------
+        folder
+            An empty one.
+        threads
+            How many reads are answered at a time; None for as many as there are cores, at least 8.
+        ready
+            Called when the folder is mounted.
+        say
+            Called with a line for each thing that goes wrong; None logs them as warnings.
+
+        Raises
+        ------
+        StoreError
+            If the folder cannot be mounted on: it is not there, not empty, in use, or there is no
+            FUSE.
+        """
+        self._native.mount(
+            Path(folder),
+            threads=threads or max(_LEAST_ANSWERS, _trajet.available_threads()),
+            ready=ready or (lambda: None),
+            say=say or _LOG.warning,
+        )
 
     def list(self) -> tuple[str, ...]:
         """Return the names of the data sets."""
@@ -475,6 +512,10 @@ class Store:
             )
         tiers = tuple(there.get(tier.name, tier) for tier in chosen.tiers)
         return Profile(tiers, chosen.tags, chosen.where, built_in=True)
+
+
+def _divided(done: Mapping[str, Any]) -> Divided:
+    return Divided(int(done["n_frames"]), tuple(done["remarks"]))
 
 
 def _spec(profile: Profile, parts: Sequence[Part]) -> str:
@@ -500,8 +541,8 @@ def _structures(parts: Sequence[Part], trajectory: Trajectory) -> Iterator[list[
         for part in parts:
             paths = [Path(folder) / f"{part.tag.name}.ndx"]
             paths[0].write_text(_ndx(part), encoding="ascii")
-            # Frames of TRR may have none: a structure of no places is none.
-            if np.isfinite(positions[part.atoms]).all():
+            # Frames of TRR may have no positions (not a number), and GRO has no room for any.
+            if (np.abs(positions[part.atoms]) < _GRO_LIMIT).all():
                 paths.append(Path(folder) / f"{part.tag.name}.gro")
                 atoms = trajectory.named[part.atoms]
                 mdanalysis.write_structure(paths[1], atoms, positions[part.atoms], cell)
