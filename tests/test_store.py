@@ -311,8 +311,11 @@ def test_links(own_wet: Solvated) -> None:
     made = own_wet.store.link(folder)
     tags = ("protein", "ion", "water")
     assert {path.name for path in made} == {
-        f"wet@{tag}{suffix}" for tag in tags for suffix in (".xtc", ".gro", ".ndx")
+        *(f"wet@{tag}{suffix}" for tag in tags for suffix in (".xtc", ".gro", ".ndx")),
+        *(f"wet.{tag[0]}.tjt" for tag in tags),
     }
+    words = (folder / "wet.i.tjt").read_text().split()
+    assert words == ["trajet-pointer", "1", "dataset", str(own_wet.path), "tag", "ion"]
     ions = tj.open(folder / "wet@ion.gro", folder / "wet@ion.xtc")
     assert (
         ions.read().positions.tobytes() == tj.open(f"{own_wet.path}@ion").read().positions.tobytes()
@@ -330,14 +333,15 @@ def test_links(own_wet: Solvated) -> None:
     }
 
 
-def test_a_link_replaces_nothing_else(own_wet: Solvated) -> None:
+@pytest.mark.parametrize("name", ["wet@ion.xtc", "wet.i.tjt"])
+def test_a_link_replaces_nothing_else(own_wet: Solvated, name: str) -> None:
     """A file of that name stays."""
     folder = own_wet.folder / "links"
     folder.mkdir()
-    (folder / "wet@ion.xtc").write_text("mine")
-    with pytest.raises(tj.OutputError, match="no link"):
+    (folder / name).write_text("mine")
+    with pytest.raises(tj.OutputError, match="is not ours"):
         own_wet.store.link(folder)
-    assert [path.name for path in folder.iterdir()] == ["wet@ion.xtc"]
+    assert [path.name for path in folder.iterdir()] == [name]
 
 
 def test_removed(own_wet: Solvated) -> None:

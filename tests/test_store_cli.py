@@ -71,7 +71,7 @@ def test_from_adding_to_removing(sources: Solvated) -> None:
     assert line == "wet: 10 frames added, 20 in all"
     head, *_ = succeed("store", "stats", *at)
     assert head.startswith("wet: 2 uses")
-    assert len(succeed("store", "link", sources.folder / "links", *at)) == 12
+    assert len(succeed("store", "link", sources.folder / "links", *at)) == 15
     succeed("store", "retag", "wet", *at, "--profile", sources.profile)
     assert succeed("store", "repair", *at) == ["nothing was left behind"]
     assert succeed("store", "remove", "wet", *at) == ["wet: removed"]
@@ -109,6 +109,8 @@ def test_analyses_of_a_data_set(wet: Solvated, tmp_path: Path) -> None:
     facts = succeed("info", f"{wet.path}@protein")
     assert f"file          {wet.path}@protein" in facts
     assert "atoms         3341" in facts
+    size = wet.store.show("wet").tags[0].size
+    assert any(fact.startswith(f"size          {size} bytes") for fact in facts)
     succeed("convert", wet.path, tmp_path / "ca.xtc", *select)
     assert tj.open(None, tmp_path / "ca.xtc").n_atoms == 214
     succeed("split", "--segments", 2, wet.xtc, "-o", tmp_path / "parts")
@@ -184,6 +186,7 @@ class Clock:
     now = 0.0
 
     def __call__(self) -> float:
+        """Tell the time."""
         return self.now
 
 

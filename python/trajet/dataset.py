@@ -20,7 +20,7 @@ SETTINGS = "store.json"
 USES = "uses.jsonl"
 
 
-def find_dataset(path: str | os.PathLike[str]) -> "Dataset | None":
+def find_dataset(path: str | os.PathLike[str]) -> "Place | None":
     """Return what a path in a store names: STORE/NAME, STORE/NAME@TAG,TAG; None where no store is.
 
     That the store has it is not looked at.
@@ -30,12 +30,12 @@ def find_dataset(path: str | os.PathLike[str]) -> "Dataset | None":
         return None
     name, divider, tags = last.partition("@")
     wanted = tuple(tags.split(",")) if divider else None
-    return Dataset(Path(folder).absolute(), name, wanted, os.path.join(folder, last))
+    return Place(Path(folder).absolute(), name, wanted, os.path.join(folder, last))
 
 
 @dataclass(frozen=True)
-class Dataset:
-    """A data set of a store, or some of its tags.
+class Place:
+    """Where a data set of a store is, or some of its tags.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Dataset:
     name
         Its name there.
     tags
-        The tags that are wanted; None for all.
+        The tags that are wanted, by names or short names; None for all.
     label
         What messages call it.
     """
@@ -54,32 +54,51 @@ class Dataset:
     tags: tuple[str, ...] | None
     label: str
 
-    @cached_property
-    def store(self) -> _trajet.Store:
-        """The native store."""
-        return _trajet.Store(self.folder)
+    def open(self, *, request_size: int) -> tuple["Dataset", _trajet.Reader]:
+        """Open it.
 
-    @cached_property
-    def manifest(self) -> dict[str, Any]:
-        """What the store says of the data set, as it was when this was first asked for."""
-        manifest: dict[str, Any] = json.loads(self.store.manifest(self.name))
-        return manifest
+        Raises
+        ------
+        StoreError
+            If there is no such data set or tag.
+        """
+        store = _trajet.Store(self.folder)
+        tags = None if self.tags is None else list(self.tags)
+        while True:
+            told = store.manifest(self.name)
+            reader = store.reader(self.name, tags, request_size=request_size)
+            # Somebody may have divided it anew between the two.
+            if store.manifest(self.name) == told:
+                return Dataset(self, json.loads(told), tuple(json.loads(store.tiers()))), reader
 
-    @cached_property
+
+@dataclass(frozen=True)
+class Dataset:
+    """What an opened data set is made of.
+
+    Attributes
+    ----------
+    place
+        Where it is.
+    manifest
+        What the store says of it.
+    tiers
+        The store's tiers, in the order in which their bytes are counted.
+    """
+
+    place: Place
+    manifest: Mapping[str, Any]
+    tiers: tuple[str, ...]
+
+    @property
+    def folder(self) -> Path:
+        """The folder of what the store keeps beside the tags."""
+        return self.place.folder / self.place.name
+
+    @property
     def topology(self) -> Path:
         """The topology of the original."""
-        return self.folder / self.name / str(self.manifest["topology"]["file"])
-
-    @cached_property
-    def tiers(self) -> tuple[str, ...]:
-        """The store's tiers, in the order in which their bytes are counted."""
-        return tuple(json.loads(self.store.tiers()))
-
-    def reader(self, **options: Any) -> _trajet.Reader:
-        """Open it; `options` are those of `_trajet.Store.reader`."""
-        return self.store.reader(
-            self.name, None if self.tags is None else list(self.tags), **options
-        )
+        return self.folder / str(self.manifest["topology"]["file"])
 
     @cached_property
     def _owners(self) -> NDArray[np.int16]:
@@ -93,12 +112,13 @@ class Dataset:
     @cached_property
     def origin(self) -> NDArray[np.int64] | None:
         """The number in the original of each atom that is wanted; None where all are."""
-        if self.tags is None:
+        wanted = self.place.tags
+        if wanted is None:
             return None
         places = [
             place
             for place, tag in enumerate(self.manifest["tags"])
-            if tag["name"] in self.tags or tag["short"] in self.tags
+            if tag["name"] in wanted or tag["short"] in wanted
         ]
         return np.flatnonzero(np.isin(self._owners, places)).astype(np.int64)
 
@@ -107,6 +127,12 @@ class Dataset:
         owners = self._owners if self.origin is None else self._owners[self.origin]
         places = np.unique(owners if indices is None else owners[indices])
         return [str(self.manifest["tags"][place]["name"]) for place in places]
+
+    @property
+    def size(self) -> int:
+        """Bytes of the files of the tags that are wanted."""
+        sizes = self.sizes()
+        return sum(sizes[tag] for tag in self.tags_of(None))
 
     def sizes(self) -> dict[str, int]:
         """Return the bytes of each tag's files."""
@@ -157,7 +183,7 @@ class Uses:
             "frames": read.frames,
             "bytes": _shared_out(read.by_tier, tags, self.dataset),
         }
-        path = self.dataset.folder / self.dataset.name / USES
+        path = self.dataset.folder / USES
         # A store that cannot be written can be read all the same.
         with contextlib.suppress(OSError):
             file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, h5md, mdanalysis
 from trajet._trajet import FormatError, FrameError, Reader, SelectionError, StaleIndexError
-from trajet.dataset import Dataset, Uses, find_dataset
+from trajet.dataset import Dataset, Place, Uses, find_dataset
 from trajet.pools.elsewhere import led
 from trajet.pools.pool import Frames, Pool
 
@@ -239,11 +239,9 @@ class Trajectory:
             finalize(self, self._uses.close)
 
     @classmethod
-    def of_dataset(
-        cls, dataset: Dataset, *, request_size: int = DEFAULT_REQUEST_SIZE
-    ) -> "Trajectory":
+    def of_dataset(cls, place: Place, *, request_size: int = DEFAULT_REQUEST_SIZE) -> "Trajectory":
         """Open a data set of a store."""
-        reader = dataset.reader(request_size=request_size)
+        dataset, reader = place.open(request_size=request_size)
         return cls(dataset.topology, reader, dataset=dataset)
 
     def __repr__(self) -> str:
@@ -259,7 +257,7 @@ class Trajectory:
     def label(self) -> str:
         """What messages call it: the data set, or the file and how many there are."""
         if self.dataset is not None:
-            return self.dataset.label
+            return self.dataset.place.label
         if len(self.paths) == 1:
             return str(self.path)
         return f"{self.path} … ({len(self.paths)} files)"
@@ -267,7 +265,7 @@ class Trajectory:
     @property
     def stem(self) -> str:
         """What files that are made of it are named after."""
-        return self.path.stem if self.dataset is None else self.dataset.name
+        return self.path.stem if self.dataset is None else self.dataset.place.name
 
     @property
     def tiers(self) -> tuple[str, ...]:

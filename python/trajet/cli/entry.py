@@ -23,11 +23,9 @@ FAILED = 1
 def main() -> NoReturn:
     """Run the command line and leave with its exit code."""
     try:
-        commands.main(prog_name="trajet", standalone_mode=False)
+        # What a command asked to leave with, or nothing.
+        code = commands.main(prog_name="trajet", standalone_mode=False) or 0
         sys.stdout.flush()
-        code = 0
-    except click.exceptions.Exit as request:
-        code = request.exit_code
     except click.ClickException as error:
         error.show()
         code = error.exit_code

@@ -97,12 +97,15 @@ def _facts(opened: Trajectory) -> Iterator[tuple[str, str]]:
     else:
         a, b, c, *angles = (f"{value:.7g}" for value in cell)
         yield "cell", f"{a} x {b} x {c} Å, {' '.join(angles)} degrees (frame 0)"
-    yield "size", f"{reader.size} bytes ({human(reader.size)})"
-    whole = reader.size - reader.truncated_tail
+    size = reader.size if opened.dataset is None else opened.dataset.size
+    yield "size", f"{size} bytes ({human(size)})"
+    whole = size - reader.truncated_tail
     yield "bytes a frame", f"{whole / opened.n_frames:.1f}"
     if reader.truncated_tail:
         yield "cut", f"{reader.truncated_tail} bytes of an unfinished frame at the end are left out"
-    if opened.index_state == "computed":
+    if opened.dataset is not None:
+        yield "index", "kept by the store"
+    elif opened.index_state == "computed":
         yield "index", "none needed: the format tells where frames are"
     else:
         where = "in memory only" if opened.index_path is None else str(opened.index_path)

@@ -14,6 +14,7 @@ from trajet.cli.options import in_order, progress
 from trajet.cli.store_mount import mount
 from trajet.cli.tables import human, lines_of
 from trajet.store.catalog import Store
+from trajet.store.entry import Divided
 from trajet.store.profile import Profile, default_text
 from trajet.store.uses import Statistics
 from trajet.store.watch import Watch
@@ -116,8 +117,8 @@ def add(
     with progress("divide", " frames", quiet=quiet) as show:
         done = at.add(name, opened, profile=chosen, threads=threads, progress=show)
     if not quiet:
-        for line in (*options.notes(opened), *done.remarks):
-            click.echo(line)
+        _echo(options.notes(opened))
+        _say_remarks(done)
         _say_entry(at, name)
 
 
@@ -152,8 +153,7 @@ def append(
     with progress("append", " frames", quiet=quiet) as show:
         done = at.append(name, opened, threads=threads, progress=show)
     if not quiet:
-        for line in done.remarks:
-            click.echo(line)
+        _say_remarks(done)
         click.echo(f"{name}: {done.n_frames} frames added, {at.show(name).n_frames} in all")
 
 
@@ -204,6 +204,10 @@ def show(name: str, folder: str, quiet: bool) -> None:
         )
         for path in kept.paths:
             click.echo(f"  {path}")
+
+
+def _say_remarks(done: Divided) -> None:
+    _echo([f"note: {remark}" for remark in done.remarks])
 
 
 def _say_entry(at: Store, name: str) -> None:
@@ -402,8 +406,7 @@ def retag(name: str, folder: str, profile: str, threads: int | None, quiet: bool
     with progress("retag", " frames", quiet=quiet) as show:
         done = at.retag(name, Profile.load(profile), threads=threads, progress=show)
     if not quiet:
-        for line in done.remarks:
-            click.echo(line)
+        _say_remarks(done)
         _say_entry(at, name)
 
 
@@ -511,7 +514,7 @@ def link(target: str, folder: str, quiet: bool) -> None:
 
     NAME@TAG.xtc is a tag's trajectory, NAME@TAG.gro its structure, NAME@TAG.ndx its atoms' numbers
     in the original. Where frames were appended there are several files, NAME@TAG-000.xtc and so on.
-    Call it again after a change.
+    NAME.SHORT.tjt is for VMD's plug-in of trajet. Call it again after a change.
 
     \b
     Examples:

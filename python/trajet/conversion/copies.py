@@ -327,17 +327,18 @@ def _copy(
     copies = _Copies(trajectory, parts, indices, content, asked)
     outcomes = trajectory.fresh(write, copies)
     inputs = trajectory.describe_inputs()
-    done = []
+    done, workers = [], list[dict[str, Any]]()
     for (path, _), numbers, (remarks, run) in zip(parts, frames, outcomes, strict=True):
         report = None
         if run is not None:
             parameters = {"n_frames": len(numbers), "n_atoms": [selection.n_atoms]}
             what = {"analysis": "convert", "parameters": parameters, "inputs": inputs}
             report = make_report(trajectory.reader, run, what, trajectory.tiers)
-            trajectory.used("convert", indices, run["workers"])
+            workers += run["workers"]
         size = path.stat().st_size
         said = (*lost, *remarks)
         done.append(Conversion(path, len(numbers), selection.n_atoms, size, said, report))
+    trajectory.used("convert", indices, workers)
     return done
 
 
@@ -383,11 +384,13 @@ def _holds(trajectory: Trajectory, frames: NDArray[np.int64], kind: str) -> bool
     size = 1 if mixed else _FRAMES_LOOKED_AT
     for begin in range(0, len(frames), size):
         try:
-            trajectory.read(
-                frames=frames[begin : begin + size],
-                atoms=[0],
+            trajectory.read_indices(
+                frames[begin : begin + size],
+                np.zeros(1, np.int64),
+                None,
                 velocities=kind == "velocities",
                 forces=kind == "forces",
+                counted=False,
             )
         except _trajet.FormatError:
             continue

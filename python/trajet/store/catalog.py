@@ -5,46 +5,32 @@ import json
 import logging
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from trajet import _trajet, mdanalysis
 from trajet._trajet import StoreError
 from trajet.conversion import Conversion, convert
-from trajet.dataset import SETTINGS, USES, Dataset
+from trajet.dataset import SETTINGS, USES, Place
 from trajet.pools.pool import Progress
 from trajet.store import links, uses
 from trajet.store.division import Part, divide
-from trajet.store.entry import Entry, entry_of
+from trajet.store.entry import Divided, Entry, entry_of
 from trajet.store.profile import Profile, Tier
 from trajet.store.uses import Statistics
 from trajet.trajectory import DEFAULT_REQUEST_SIZE, FrameChoice, Trajectory
 
 # Numbers on a line of GROMACS' index files.
 _NDX_WIDTH = 15
+# Å; what has eight characters in GRO's nm.
+_GRO_LIMIT = 9999.0
 # Threads of a mount: some wait for storage.
 _LEAST_ANSWERS = 8
 _LOG = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Divided:
-    """What was divided.
-
-    Attributes
-    ----------
-    n_frames
-        Frames.
-    remarks
-        What tags let go, since they may lose something.
-    """
-
-    n_frames: int
-    remarks: tuple[str, ...]
 
 
 class Store:
@@ -134,6 +120,7 @@ class Store:
         Returns
         -------
         Divided
+            Its frames, and what one should know.
 
         Raises
         ------
@@ -149,8 +136,8 @@ class Store:
         --------
         >>> import trajet as tj
         >>> traj = tj.open("adk.psf", "adk.xtc")
-        >>> tj.Store("other", create=True).add("adk", traj).n_frames
-        98
+        >>> tj.Store("other", create=True).add("adk", traj)
+        Divided(n_frames=98, remarks=())
         """
         if trajectory.topology is None:
             raise StoreError(
@@ -171,7 +158,7 @@ class Store:
                 threads=threads or _trajet.available_threads(),
                 progress=progress,
             )
-        return Divided(done["n_frames"], tuple(done["remarks"]))
+        return _divided(done)
 
     def append(
         self,
@@ -196,7 +183,7 @@ class Store:
         Returns
         -------
         Divided
-            How many frames were added.
+            How many frames were added, and what one should know.
 
         Raises
         ------
@@ -207,7 +194,8 @@ class Store:
         --------
         >>> import trajet as tj
         >>> store = tj.Store("grown", create=True)
-        >>> done = store.add("adk", tj.open("adk.psf", "adk.xtc"))
+        >>> store.add("adk", tj.open("adk.psf", "adk.xtc")).n_frames
+        98
         >>> store.append("adk", tj.open(None, "adk.xtc")).n_frames
         0
         """
@@ -221,7 +209,7 @@ class Store:
             threads=threads or _trajet.available_threads(),
             progress=progress,
         )
-        return Divided(done["n_frames"], tuple(done["remarks"]))
+        return _divided(done)
 
     def retag(
         self,
@@ -245,6 +233,7 @@ class Store:
         Returns
         -------
         Divided
+            As of `add`.
 
         Raises
         ------
@@ -262,7 +251,7 @@ class Store:
                 threads=threads or _trajet.available_threads(),
                 progress=progress,
             )
-        return Divided(done["n_frames"], tuple(done["remarks"]))
+        return _divided(done)
 
     def open(
         self,
@@ -293,8 +282,8 @@ class Store:
             raise TypeError("tags are some names: ['protein', 'lipid'], or None for all")
         wanted = None if tags is None else tuple(tags)
         label = str(self.folder / name) + ("" if wanted is None else "@" + ",".join(wanted))
-        found = Dataset(self.folder.absolute(), name, wanted, label)
-        return Trajectory.of_dataset(found, request_size=request_size)
+        place = Place(self.folder.absolute(), name, wanted, label)
+        return Trajectory.of_dataset(place, request_size=request_size)
 
     def get(
         self,
@@ -440,8 +429,9 @@ class Store:
         """Make a folder of links to the files of all tags, for programs that know no stores.
 
         They are called `NAME@TAG.xtc`, `NAME@TAG.gro` and `NAME@TAG.ndx`; where frames were
-        appended there are several files, numbered as `NAME@TAG-000.xtc`. Links that are there are
-        made anew, those to files that are gone are removed.
+        appended there are several files, numbered as `NAME@TAG-000.xtc`. `NAME.SHORT.tjt` is what
+        VMD's plug-in of trajet opens. Links that are there are made anew, those to files that are
+        gone are removed.
 
         Parameters
         ----------
@@ -451,14 +441,15 @@ class Store:
         Returns
         -------
         tuple of Path
-            The links.
+            The links and pointer files.
 
         Raises
         ------
         OutputError
             If something else has the name of a link, or the folder cannot be written.
         """
-        return links.make(Path(folder), [self.show(name) for name in self.list()], self.tiers)
+        entries = [self.show(name) for name in self.list()]
+        return links.make(Path(folder), self.folder.absolute(), entries, self.tiers)
 
     def mount(
         self,
@@ -523,6 +514,10 @@ class Store:
         return Profile(tiers, chosen.tags, chosen.where, built_in=True)
 
 
+def _divided(done: Mapping[str, Any]) -> Divided:
+    return Divided(int(done["n_frames"]), tuple(done["remarks"]))
+
+
 def _spec(profile: Profile, parts: Sequence[Part]) -> str:
     """Return tiers and tags as the native store takes them."""
     return json.dumps(
@@ -546,8 +541,8 @@ def _structures(parts: Sequence[Part], trajectory: Trajectory) -> Iterator[list[
         for part in parts:
             paths = [Path(folder) / f"{part.tag.name}.ndx"]
             paths[0].write_text(_ndx(part), encoding="ascii")
-            # Frames of TRR may have none: a structure of no places is none.
-            if np.isfinite(positions[part.atoms]).all():
+            # Frames of TRR may have no positions (not a number), and GRO has no room for any.
+            if (np.abs(positions[part.atoms]) < _GRO_LIMIT).all():
                 paths.append(Path(folder) / f"{part.tag.name}.gro")
                 atoms = trajectory.named[part.atoms]
                 mdanalysis.write_structure(paths[1], atoms, positions[part.atoms], cell)

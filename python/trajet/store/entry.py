@@ -69,6 +69,22 @@ class Entry:
         return sum(kept.size for kept in self.tags)
 
 
+@dataclass(frozen=True)
+class Divided:
+    """What came of dividing.
+
+    Attributes
+    ----------
+    n_frames
+        Frames that were added.
+    remarks
+        What one should know: what lossy tags have let go, ….
+    """
+
+    n_frames: int
+    remarks: tuple[str, ...]
+
+
 def entry_of(manifest: Mapping[str, Any], tiers: Mapping[str, Tier]) -> Entry:
     """Return what a manifest says, with its files on the tiers."""
     kept = []
