@@ -120,9 +120,9 @@ def _make_undo() -> Callable[[], None]:
             work.Worker.do = work.plain  # type: ignore[method-assign]
             del work.plain
         if hasattr(work, "plain_copy"):
-            from trajet import conversion
+            from trajet.conversion import files
 
-            conversion._Copier.do = work.plain_copy  # type: ignore[method-assign]
+            files.Copier.do = work.plain_copy  # type: ignore[method-assign]
             del work.plain_copy
 
     return undo
@@ -384,10 +384,10 @@ def change_copies(client: Client, first: Callable[..., None]) -> None:
     """Have workers call `first(work, number, what)` before each file; `work` as for `change_do`."""
 
     def change() -> None:
-        from trajet import conversion
+        from trajet.conversion import files
         from trajet.pools import work
 
-        plain = conversion._Copier.do
+        plain = files.Copier.do
         work.files = []  # type: ignore[attr-defined]
 
         def do(self: Any, what: Any, threads: int, show: Any) -> Any:
@@ -395,7 +395,7 @@ def change_copies(client: Client, first: Callable[..., None]) -> None:
             first(work, len(work.files), what)
             return plain(self, what, threads, show)
 
-        conversion._Copier.do = do  # type: ignore[method-assign]
+        files.Copier.do = do  # type: ignore[method-assign]
         work.plain_copy = plain  # type: ignore[attr-defined]
 
     client.run(change)

@@ -220,7 +220,9 @@ fn parts_are_copies_of_their_atoms_and_together_the_source() {
             assert!(joined(folder.path(), rows) == frames, "{format:?}");
             assert_eq!(rows.whole, whole, "{format:?}");
             let read: u64 = report.workers.iter().map(|w| w.meter.bytes_read).sum();
-            assert_eq!(read, whole.iter().sum::<u64>(), "{format:?}: every byte once");
+            // The first frame is looked at before all others.
+            let first = read - whole.iter().sum::<u64>();
+            assert_eq!(first, whole[0], "{format:?}: every other byte once");
         }
     }
 }

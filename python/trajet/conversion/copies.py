@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +15,23 @@ from numpy.typing import NDArray
 from trajet import _trajet, h5md, mdanalysis, output
 from trajet._trajet import OutputError
 from trajet.analysis.subject import main_selection
+from trajet.conversion.files import (
+    HDF5,
+    CopyBrief,
+    CopyJob,
+    How,
+    Outcome,
+    hdf5_content,
+    write_files,
+)
 from trajet.pools.elsewhere import led
-from trajet.pools.jobs import Job, JobDone, ShowFrames, TakesJobs
+from trajet.pools.jobs import Job, JobDone, TakesJobs
 from trajet.pools.mpi import MpiPool
 from trajet.pools.mpi.link import Link
 from trajet.pools.pool import Frames, Pool, Progress, n_frames_of
 from trajet.result import Report, make_report
 from trajet.trajectory import FrameChoice, Selection, Trajectory, frame_numbers, resolve_frames
 
-HDF5 = (".h5md", ".h5")
 SUFFIXES = (".xtc", ".trr", ".dcd", ".nc", ".ncdf", *HDF5)
 # The endings of files of each format that is read; as mdtraj's HDF5 nothing is written.
 ENDINGS = {
@@ -141,7 +149,7 @@ def convert(
     path = Path(path)
     selection = main_selection(source)
     trajectory = selection.trajectory
-    how = _How(precision, double, velocities, forces, compression, allow_loss)
+    how = How(precision, double, velocities, forces, compression, allow_loss)
     asked = _Asked(how, force, threads, progress, pool)
     if pool is not None and not (isinstance(pool, MpiPool) and path.suffix.lower() in HDF5):
         raise ValueError(
@@ -163,22 +171,10 @@ def convert(
 
 
 @dataclass(frozen=True)
-class _How:
-    """How outputs are written; see `convert`. It can be sent."""
-
-    precision: float | None = None
-    double: bool | None = None
-    velocities: bool = True
-    forces: bool = True
-    compression: int | None = None
-    allow_loss: bool = False
-
-
-@dataclass(frozen=True)
 class _Asked:
     """What is asked of outputs, beside their frames and atoms; see `convert`."""
 
-    how: _How
+    how: How
     force: bool
     threads: int | None
     progress: Progress | None
@@ -202,10 +198,6 @@ class _Asked:
                 raise OutputError(f"{path}: is what would be read: give another name")
             if not self.force:
                 output.check_new(path)
-
-
-# What became of an output: remarks, and what the engine reports; for HDF5 nothing.
-_Outcome: TypeAlias = tuple[list[str], dict[str, Any] | None]
 
 
 @dataclass(frozen=True)
@@ -233,7 +225,7 @@ class _Copies:
         """Paths and numbers of frames."""
         return [(path, frame_numbers(frames)) for path, frames in self.parts]
 
-    def write(self) -> list[_Outcome]:
+    def write(self) -> list[Outcome]:
         """Write them in this process."""
         asked = self.asked
         if self.content is not None:
@@ -245,7 +237,7 @@ class _Copies:
                 progress=asked.progress,
             )
             return [([], None) for _ in self.parts]
-        return _convert(
+        return write_files(
             self.trajectory.reader,
             self.parts,
             self.indices,
@@ -255,7 +247,7 @@ class _Copies:
             progress=asked.progress,
         )
 
-    def write_together(self) -> list[_Outcome]:
+    def write_together(self) -> list[Outcome]:
         """Write one H5MD file with the ranks of MPI."""
         pool, content, asked = self.asked.pool, self.content, self.asked
         assert isinstance(pool, MpiPool)
@@ -276,7 +268,7 @@ class _Copies:
         pool.together(lead, _join_writing)
         return [([], None)]
 
-    def write_elsewhere(self) -> list[_Outcome]:
+    def write_elsewhere(self) -> list[Outcome]:
         """Have workers of a pool write them, each some; they get their names here, at the end."""
         pool, content, asked = self.asked.pool, self.content, self.asked
         assert isinstance(pool, TakesJobs)
@@ -284,11 +276,11 @@ class _Copies:
         if content is not None:
             h5md.check(self.numbered, content, None)
             how = replace(how, velocities=content.velocities, forces=content.forces)
-        brief = _CopyBrief(reader.outline(), self.indices, how)
+        brief = CopyBrief(reader.outline(), self.indices, how)
         with output.folder_within(self.parts[0][0].parent) as folder:
             names = [(folder.absolute() / path.name, path) for path, _ in self.parts]
             jobs = [
-                Job(n_frames_of(frames), _CopyJob(own, path, frames, reader.slice(frames)))
+                Job(n_frames_of(frames), CopyJob(own, path, frames, reader.slice(frames)))
                 for (own, path), (_, frames) in zip(names, self.parts, strict=True)
             ]
             answers = pool.do_jobs(brief, jobs, asked.progress)
@@ -297,123 +289,13 @@ class _Copies:
         return [_outcome(pool.kind, number, done) for number, done in enumerate(answers)]
 
 
-def _convert(
-    reader: _trajet.Reader,
-    parts: list[tuple[Path, Frames]],
-    indices: NDArray[np.int64] | None,
-    how: _How,
-    *,
-    force: bool,
-    threads: int,
-    progress: Progress | None,
-) -> list[_Outcome]:
-    """Write files of any format but H5MD."""
-    copied = _trajet.convert(
-        reader,
-        parts,
-        indices,
-        precision=how.precision,
-        double=how.double,
-        velocities=how.velocities,
-        forces=how.forces,
-        allow_loss=how.allow_loss,
-        force=force,
-        threads=threads,
-        progress=progress,
-    )
-    return [(remarks, run) for _, remarks, run in copied]
-
-
 def _join_writing(link: Link) -> None:
     """Write H5MD with rank 0, which raises what goes wrong."""
     with contextlib.suppress(Exception):
         h5md.join_writing(link.comm)
 
 
-@dataclass(frozen=True)
-class _CopyJob:
-    """A file that a worker writes.
-
-    Attributes
-    ----------
-    own
-        Where it writes it.
-    path
-        What becomes of that.
-    frames
-        What it holds.
-    slice
-        Where these frames are.
-    """
-
-    own: Path
-    path: Path
-    frames: Frames
-    slice: bytes
-
-
-@dataclass(frozen=True)
-class _CopyBrief:
-    """What workers are told once of the files that they write."""
-
-    outline: bytes
-    indices: NDArray[np.int64] | None
-    how: _How
-
-    def begin(self) -> "_Copier":
-        """Return who writes them."""
-        return _Copier(self)
-
-
-class _Copier:
-    """Writes files in a worker of a pool, which looks for no index and knows no topology."""
-
-    def __init__(self, brief: _CopyBrief) -> None:
-        self._brief = brief
-        self._trajectory = _trajet.Elsewhere(brief.outline)
-
-    def do(self, what: _CopyJob, threads: int, show: ShowFrames) -> _Outcome:
-        """Write a file."""
-        reader, opening = self._trajectory.reader(what.slice)
-        try:
-            remarks, run = self._write(reader, what, threads, show)
-        except OutputError as error:
-            # Nobody knows the other name.
-            raise OutputError(str(error).replace(str(what.own), str(what.path))) from None
-        if run is not None:
-            for name, n in opening.items():
-                run["workers"][0][name] += n
-        return remarks, run
-
-    def _write(
-        self, reader: _trajet.Reader, what: _CopyJob, threads: int, show: ShowFrames
-    ) -> _Outcome:
-        indices, how = self._brief.indices, self._brief.how
-        if what.own.suffix.lower() not in HDF5:
-            (outcome,) = _convert(
-                reader,
-                [(what.own, what.frames)],
-                indices,
-                how,
-                # It may have been written before, by a worker that was taken for lost.
-                force=True,
-                threads=threads,
-                progress=lambda done, _: show(done),
-            )
-            return outcome
-        content = _hdf5_content(reader, indices, how)
-        done = 0
-
-        def add(more: int) -> None:
-            nonlocal done
-            done += more
-            show(done)
-
-        h5md.write_checked(what.own, frame_numbers(what.frames), content, threads, add)
-        return [], None
-
-
-def _outcome(kind: str, number: int, done: JobDone) -> _Outcome:
+def _outcome(kind: str, number: int, done: JobDone) -> Outcome:
     """Return what became of an output that a worker of a pool wrote."""
     remarks, run = done.result
     if run is not None:
@@ -428,7 +310,7 @@ def _copy(
     selection: Selection,
     parts: list[tuple[Path, Frames]],
     asked: _Asked,
-    write: Callable[[_Copies], list[_Outcome]],
+    write: Callable[[_Copies], list[Outcome]],
 ) -> list[Conversion]:
     """Write atoms of a trajectory to files that were checked, all or none."""
     trajectory = selection.trajectory
@@ -465,7 +347,7 @@ def _content(
     path: Path,
     every: NDArray[np.int64],
     indices: NDArray[np.int64] | None,
-    how: _How,
+    how: How,
 ) -> tuple[h5md.Content, list[str]]:
     """Return what H5MD files hold of frames, and remarks on what they do not."""
     remarks = []
@@ -483,20 +365,7 @@ def _content(
         velocities=how.velocities and _holds(trajectory, every, "velocities"),
         forces=how.forces and _holds(trajectory, every, "forces"),
     )
-    return _hdf5_content(trajectory.reader, indices, how), remarks
-
-
-def _hdf5_content(
-    reader: _trajet.Reader, indices: NDArray[np.int64] | None, how: _How
-) -> h5md.Content:
-    """Return what H5MD files hold, where it is known which vectors there are."""
-    return h5md.Content(
-        reader,
-        indices,
-        velocities=how.velocities,
-        forces=how.forces,
-        compression=how.compression,
-    )
+    return hdf5_content(trajectory.reader, indices, how), remarks
 
 
 def _check_topology(path: Path, selection: Selection, *, force: bool) -> None:
@@ -611,7 +480,7 @@ def split(
             "segments are written by a DaskPool or an MpiPool, or by threads of this process: give"
             " threads instead of this pool"
         )
-    how = _How(compression=compression, allow_loss=allow_loss)
+    how = How(compression=compression, allow_loss=allow_loss)
     asked = _Asked(how, force, threads, progress, pool)
     frames = [(begin, 1, end - begin) for begin, end in pairwise(borders)]
     with _folder(folder):
