@@ -11,6 +11,7 @@ import trajet
 from trajet.cli import options
 from trajet.cli.copies import say
 from trajet.cli.options import in_order, progress
+from trajet.cli.store_mount import mount
 from trajet.cli.tables import human, lines_of
 from trajet.store.catalog import Store
 from trajet.store.entry import Divided
@@ -547,4 +548,5 @@ def _echo(lines: list[str]) -> None:
         click.echo(line)
 
 
+store.add_command(mount)
 COMMANDS = (store,)

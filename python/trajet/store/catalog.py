@@ -2,9 +2,10 @@
 
 import contextlib
 import json
+import logging
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,9 @@ from trajet.trajectory import DEFAULT_REQUEST_SIZE, FrameChoice, Trajectory
 _NDX_WIDTH = 15
 # Å; what has eight characters in GRO's nm.
 _GRO_LIMIT = 9999.0
+# Threads of a mount: some wait for storage.
+_LEAST_ANSWERS = 8
+_LOG = logging.getLogger(__name__)
 
 
 class Store:
@@ -446,6 +450,48 @@ class Store:
         """
         entries = [self.show(name) for name in self.list()]
         return links.make(Path(folder), self.folder.absolute(), entries, self.tiers)
+
+    def mount(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        threads: int | None = None,
+        ready: Callable[[], None] | None = None,
+        say: Callable[[str], None] | None = None,
+    ) -> None:
+        """Show the store as a folder that every program can read, until it is unmounted.
+
+        It has for each data set `NAME` the whole trajectory as if it had never been divided
+        (`NAME.xtc`, or as the original's format is called), each tag (`NAME@TAG.xtc`), positions
+        and cells of both as DCD (`NAME.dcd`, `NAME@TAG.dcd`), and topologies. Data sets that come,
+        go or change are seen within a second; who has a file open goes on with what that was.
+
+        This returns when somebody else has unmounted the folder and closed all files. Ctrl-C
+        unmounts it whoever reads: they get I/O errors.
+
+        Parameters
+        ----------
+        folder
+            An empty one.
+        threads
+            How many reads are answered at a time; None for as many as there are cores, at least 8.
+        ready
+            Called when the folder is mounted.
+        say
+            Called with a line for each thing that goes wrong; None logs them as warnings.
+
+        Raises
+        ------
+        StoreError
+            If the folder cannot be mounted on: it is not there, not empty, in use, or there is no
+            FUSE.
+        """
+        self._native.mount(
+            Path(folder),
+            threads=threads or max(_LEAST_ANSWERS, _trajet.available_threads()),
+            ready=ready or (lambda: None),
+            say=say or _LOG.warning,
+        )
 
     def list(self) -> tuple[str, ...]:
         """Return the names of the data sets."""
