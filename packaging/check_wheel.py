@@ -1,10 +1,12 @@
 """Install a wheel into an environment of its own, without Rust on the path, and run it there.
 
 The numbers must be those of the package that is installed here, on every instruction set that this
-processor has, the plain one of every x86-64 included.
+processor has, the plain one of every x86-64 included. The plug-in for VMD must load into a program
+without Python.
 """
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -13,9 +15,14 @@ from pathlib import Path
 import numpy as np
 import trajet as tj
 from MDAnalysisTests import datafiles
+from trajet.store.profile import default_text
 
 # What a user's shell finds without any tool that builds.
 PATH = "/usr/bin:/bin"
+# Loads a library as any program does, and calls it.
+LOAD = "import ctypes, sys; sys.exit(ctypes.CDLL(sys.argv[1]).vmdplugin_init())"
+# Of manylinux2014.
+NEWEST_GLIBC = 17
 
 
 def main() -> None:
@@ -28,6 +35,11 @@ def main() -> None:
         subprocess.run([sys.executable, "-m", "venv", environment], check=True)
         python = environment / "bin" / "python"
         subprocess.run([python, "-m", "pip", "install", "--quiet", wheel], check=True)
+        # It is no module: a file of the package.
+        profile = [python, "-m", "trajet", "store", "profile"]
+        said = subprocess.run(profile, check=True, cwd=folder, capture_output=True, text=True)
+        if said.stdout != default_text():
+            sys.exit(f"{wheel.name}: has another built-in profile of stores")
         for name in tj._trajet.INSTRUCTION_SETS:
             output = Path(folder) / f"{name}.npz"
             command = [
@@ -40,6 +52,21 @@ def main() -> None:
             if values.tobytes() != expected.tobytes():
                 sys.exit(f"{wheel.name}: other numbers with {name}")
             print(f"{wheel.name}: the same numbers with {name}")
+        check_plugin(python, {"PATH": PATH, "HOME": folder})
+        print(f"{wheel.name}: the plug-in for VMD loads")
+
+
+def check_plugin(python: Path, variables: dict[str, str]) -> None:
+    """Load the plug-in without trajet, and look at what it wants of the C library."""
+    asked = [python, "-m", "trajet", "molfile"]
+    done = subprocess.run(
+        asked, check=True, cwd=variables["HOME"], env=variables, stdout=subprocess.PIPE, text=True
+    )
+    path = Path(done.stdout.rstrip("\n"))
+    subprocess.run([sys.executable, "-I", "-c", LOAD, path], check=True, env=variables)
+    wanted = {int(minor) for minor in re.findall(rb"GLIBC_2\.(\d+)", path.read_bytes())}
+    if max(wanted) > NEWEST_GLIBC:
+        sys.exit(f"{path.name} wants GLIBC_2.{max(wanted)}")
 
 
 if __name__ == "__main__":

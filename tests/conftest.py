@@ -10,6 +10,7 @@ import MDAnalysis as mda
 import pytest
 from golden_files import XTC_FILES, Adk, Golden, Truth, read_with_mdanalysis
 from MDAnalysisTests import datafiles
+from mounted_stores import UNTESTED, why_not
 from systems import Systems
 
 
@@ -21,6 +22,13 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`pytest tests/test_dask.py --kills 20` kills more workers than the gate does."""
     parser.addoption("--kills", type=int, default=3, help="workers that are killed in tests")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say loudly what could not be tested here."""
+    left_out = terminalreporter.stats.get("skipped", [])
+    if any(UNTESTED in str(report.longrepr) for report in left_out):
+        terminalreporter.write_sep("!", f"{UNTESTED}: {why_not()}", red=True, bold=True)
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pool_laws
 import trajet as tj
+from trajet import output
 from trajet.pools.work import Worker
 
 HEAVY = {"MDAnalysis", "matplotlib", "scipy", "h5py"}
@@ -149,6 +150,69 @@ def stragglers(folder: Path) -> None:
         save(folder, reports)
 
 
+def copies(folder: Path) -> None:
+    """Divide a chain of files in every way, and write one file together."""
+    pool = tj.MpiPool(threads=2)
+    traj = tj.open(None, *sorted((folder / "parts").iterdir()), pool=pool)
+    seen: list[tuple[int, int]] = []
+    first = tj.split(
+        traj, folder / "first", segments=8, pool=pool, progress=lambda *now: seen.append(now)
+    )
+    heavy = everybodys(sorted(HEAVY & set(sys.modules)))
+    every = pool_laws.divisions(traj, folder / "there", pool)
+    whole = tj.convert(
+        traj, folder / "together.h5md", frames=slice(98, 196), compression=2, pool=pool
+    )
+    if first:
+        done = {name: [part.n_frames for part in parts] for name, parts in every.items()}
+        reports = [json.loads(part.report.to_json()) for part in first]
+        said = {"heavy": heavy, "reports": reports, "seen": seen, "done": done}
+        save(folder, {**said, "whole": [whole.n_frames, whole.n_atoms, whole.size]})
+
+
+def copies_that_fail(folder: Path) -> None:
+    """Meet the errors of rank 0 and of others; then write after all."""
+    pool, said = tj.MpiPool(), []
+    traj = tj.open(None, folder / "adk.xtc", pool=pool)
+    broken = tj.open(None, folder / "broken.xtc", pool=pool)
+    out = folder / "out"
+
+    def attempt(what: Callable[[], object]) -> None:
+        try:
+            what()
+        except Exception as error:
+            said.append([type(error).__name__, str(error)])
+
+    def refuse(*_: object, **__: object) -> None:
+        raise tj.OutputError("somebody else was here")
+
+    # Frame 500 is of the last rank.
+    attempt(lambda: tj.split(broken, out, segments=2, format="trr", pool=pool))
+    attempt(lambda: tj.split(broken, out, frames_per_segment=98, format="h5md", pool=pool))
+    some = slice(490, 580)
+    attempt(lambda: tj.convert(broken, folder / "out.h5md", frames=some, pool=pool))
+    attempt(lambda: tj.convert(traj, folder / "out.xtc", pool=pool))
+    attempt(lambda: tj.split(traj, out, segments=3, pool=pool, threads=2))
+    # When all have written.
+    plain, output.give_name = output.give_name, refuse
+    attempt(lambda: tj.split(traj, out, segments=3, pool=pool))
+    output.give_name = plain
+    left = sorted(path.name for path in folder.glob("*out*"))
+    parts = tj.split(traj, out, segments=3, pool=pool)
+    all_said = everybodys(said)
+    if parts:
+        save(folder, {"said": all_said, "left": left, "parts": len(parts)})
+
+
+def copies_killed(folder: Path) -> None:
+    """Divide a trajectory again and again until somebody kills a rank."""
+    pool = tj.MpiPool()
+    traj = tj.open(None, folder / "adk.xtc", pool=pool)
+    tell_number(folder, pool.rank)
+    while True:
+        tj.split(traj, folder / "out", segments=5, format="trr", force=True, pool=pool)
+
+
 def broken(folder: Path) -> None:
     """Meet a corrupt frame."""
     pool = tj.MpiPool()
@@ -171,12 +235,16 @@ def killed(folder: Path) -> None:
     pool = tj.MpiPool()
     traj = tj.open(folder / "adk.psf", folder / "adk.xtc", pool=pool)
     tj.rmsd(traj.select(range(0, 3000, 7)), pool=pool)
-    # Whoever finds the file finds the number in it.
-    part = folder / f"part {pool.rank}"
-    part.write_text(str(os.getpid()))
-    part.rename(folder / f"rank {pool.rank}")
+    tell_number(folder, pool.rank)
     while True:
         tj.rmsd(traj.select(range(0, 3000, 7)), pool=pool)
+
+
+def tell_number(folder: Path, rank: int) -> None:
+    """Say the number of this process; whoever finds the file finds it in there."""
+    part = folder / f"part {rank}"
+    part.write_text(str(os.getpid()))
+    part.rename(folder / f"rank {rank}")
 
 
 def everybodys(thing: object) -> Any:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import trajet as tj
@@ -41,3 +42,34 @@ def segments(source: Path, folder: Path, n: int) -> list[Path]:
     """Divide a trajectory into files of their own."""
     tj.split(tj.open(None, source), folder, segments=n)
     return sorted(folder.iterdir())
+
+
+# Whole frames, other formats, some atoms; as many frames a file as do not fit those of the source.
+DIVISIONS: dict[str, dict[str, Any]] = {
+    "xtc": {"segments": 7},
+    "trr": {"frames_per_segment": 150, "format": "trr"},
+    "dcd": {"segments": 3, "format": "dcd", "allow_loss": True},
+    "nc": {"segments": 2, "format": "nc", "allow_loss": True},
+    # The steps of a longer stretch go back.
+    "h5md": {"frames_per_segment": 98, "format": "h5md", "compression": 1},
+}
+
+
+def divisions(
+    traj: tj.Trajectory, folder: Path, pool: tj.Pool | None = None
+) -> dict[str, list[tj.Conversion]]:
+    """Divide a trajectory in every way, each into a folder of its name."""
+    subjects = {name: traj for name in DIVISIONS} | {"nc": traj.select(range(0, 900, 7))}
+    return {
+        name: tj.split(subjects[name], folder / name, pool=pool, **options)
+        for name, options in DIVISIONS.items()
+    }
+
+
+def assert_same_files(there: Path, here: Path) -> None:
+    """Assert that two folders hold the same files, byte for byte, and nothing else."""
+    names = [sorted(str(p.relative_to(own)) for p in own.rglob("*")) for own in (there, here)]
+    assert names[0] == names[1]
+    for name in names[0]:
+        one, other = there / name, here / name
+        assert one.is_dir() or one.read_bytes() == other.read_bytes(), name

@@ -119,6 +119,11 @@ def _make_undo() -> Callable[[], None]:
         if hasattr(work, "plain"):
             work.Worker.do = work.plain  # type: ignore[method-assign]
             del work.plain
+        if hasattr(work, "plain_copy"):
+            from trajet.conversion import files
+
+            files.Copier.do = work.plain_copy  # type: ignore[method-assign]
+            del work.plain_copy
 
     return undo
 
@@ -257,14 +262,19 @@ def test_report(client: Client, long_adk: Adk) -> None:
     json.loads(report.to_json())
 
 
-def test_an_error_of_a_worker_is_raised_here(client: Client, long_adk: Adk, tmp_path: Path) -> None:
-    """With its class and words; other tasks are dropped, and no file of rows is left."""
-    broken = tmp_path / "broken.xtc"
-    data = bytearray(long_adk.xtc.read_bytes())
-    offset = int(tj.open(None, long_adk.xtc).reader.offsets()[500])
+def broken_copy(adk: Adk, folder: Path) -> Path:
+    """Return a copy of the trajectory with a corrupt frame, and without a kept index."""
+    broken = folder / "broken.xtc"
+    data = bytearray(adk.xtc.read_bytes())
+    offset = int(tj.open(None, adk.xtc).reader.offsets()[500])
     data[offset + 100 : offset + 400] = bytes(300)
     broken.write_bytes(data)
-    traj = tj.open(long_adk.psf, broken)
+    return broken
+
+
+def test_an_error_of_a_worker_is_raised_here(client: Client, long_adk: Adk, tmp_path: Path) -> None:
+    """With its class and words; other tasks are dropped, and no file of rows is left."""
+    traj = tj.open(long_adk.psf, broken_copy(long_adk, tmp_path))
     before = set(tmp_path.iterdir())
     pool = tj.DaskPool(client, rows_in=tmp_path / "rows.npy")
     with pytest.raises(tj.FormatError, match="frame 500 at byte"):
@@ -368,6 +378,144 @@ def test_a_worker_that_sends_no_rows_is_overtaken(client: Client, long_adk: Adk)
     named = {straggler["state"]: straggler["address"] for straggler in result.report["repeated"]}
     assert named["gathering"] == slow
     assert slow not in {worker["address"] for worker in result.report["workers"]}
+
+
+def change_copies(client: Client, first: Callable[..., None]) -> None:
+    """Have workers call `first(work, number, what)` before each file; `work` as for `change_do`."""
+
+    def change() -> None:
+        from trajet.conversion import files
+        from trajet.pools import work
+
+        plain = files.Copier.do
+        work.files = []  # type: ignore[attr-defined]
+
+        def do(self: Any, what: Any, threads: int, show: Any) -> Any:
+            work.files.append(what.path.name)
+            first(work, len(work.files), what)
+            return plain(self, what, threads, show)
+
+        files.Copier.do = do  # type: ignore[method-assign]
+        work.plain_copy = plain  # type: ignore[attr-defined]
+
+    client.run(change)
+
+
+def test_copies_are_those_of_one_process(client: Client, long_adk: Adk, tmp_path: Path) -> None:
+    """Byte for byte, in every format; workers know no topology, and open what they read."""
+    paths = pool_laws.segments(long_adk.xtc, tmp_path / "parts", 20)
+    traj = tj.open(long_adk.psf, *paths)
+    pool = tj.DaskPool(client, threads=2)
+    there = pool_laws.divisions(traj, tmp_path / "there", pool)
+    here = pool_laws.divisions(traj, tmp_path / "here")
+    pool_laws.assert_same_files(tmp_path / "there", tmp_path / "here")
+    for name, parts in here.items():
+        assert [part.n_frames for part in there[name]] == [part.n_frames for part in parts]
+        assert [part.remarks for part in there[name]] == [part.remarks for part in parts]
+    reports = [part.report for part in there["xtc"]]
+    assert {report["pool"] for report in reports} == {"dask"}
+    workers = [worker for report in reports for worker in report["workers"]]
+    assert {worker["process"] for worker in workers}.isdisjoint({os.getpid()})
+    assert {worker["address"] for worker in workers} <= set(client.nthreads())
+    assert sum(worker["frames"] for worker in workers) == 980
+    # Each opens a file once at most.
+    assert 20 <= sum(worker["opens"] for worker in workers) <= 20 + 6
+    assert not any(client.run(lambda: "MDAnalysis" in sys.modules).values())
+
+
+@pytest.mark.parametrize("name", [*pool_laws.DIVISIONS, "continuous"])
+def test_copies_of_any_format(client: Client, adk: Adk, tmp_path: Path, name: str) -> None:
+    """Also where frames of a chain were dropped, and of some atoms."""
+    source, parts = tj.open(None, adk.xtc), tmp_path / "parts"
+    if name == "continuous":
+        parts.mkdir()
+        for k, frames in enumerate((slice(0, 60), slice(31, 98))):
+            tj.convert(source, parts / f"{k}.xtc", frames=frames)
+    else:
+        tj.split(source, parts, **pool_laws.DIVISIONS[name])
+    traj = tj.open(None, *sorted(parts.iterdir()), continuous=name == "continuous")
+    some = traj.select(range(5, 3000, 3))
+    for subject, folder in ((traj, "all"), (some, "some")):
+        for pool, where in ((tj.DaskPool(client), "there"), (None, "here")):
+            out = tmp_path / where / folder
+            tj.split(subject, out, frames_per_segment=14, allow_loss=True, pool=pool)
+    pool_laws.assert_same_files(tmp_path / "there", tmp_path / "here")
+    assert traj.n_frames == 98
+    assert len(list((tmp_path / "there").rglob("*.*"))) == 2 * 7
+
+
+def test_a_copy_that_fails_leaves_nothing(client: Client, long_adk: Adk, tmp_path: Path) -> None:
+    """Neither files nor their folder; an error names the file that was to be."""
+    broken = broken_copy(long_adk, tmp_path)
+    out, pool = tmp_path / "out", tj.DaskPool(client)
+    for options in ({"segments": 4, "format": "trr"}, {"frames_per_segment": 98, "format": "h5md"}):
+        with pytest.raises(tj.FormatError, match="frame 500 at byte"):
+            tj.split(tj.open(None, broken, sidecar=False), out, pool=pool, **options)
+
+    def lose(_work: Any, _number: int, what: Any) -> None:
+        import shutil
+
+        shutil.rmtree(what.own.parent, ignore_errors=True)
+
+    change_copies(client, lose)
+    for kind in ("xtc", "h5md"):
+        with pytest.raises(
+            tj.OutputError, match=rf"out/long-0\d+\.{kind}: cannot be written: No such"
+        ):
+            tj.split(
+                tj.open(None, long_adk.xtc), out, frames_per_segment=98, format=kind, pool=pool
+            )
+    client.run(undo)
+    assert list(tmp_path.iterdir()) == [broken]
+    parts = tj.split(tj.open(None, long_adk.xtc), out, segments=4, pool=pool)
+    before = {path: path.read_bytes() for path in out.iterdir()}
+    with pytest.raises(tj.OutputError, match=r"-000\.xtc: is there already"):
+        tj.split(tj.open(None, long_adk.xtc), out, segments=4, pool=pool)
+    assert len(parts) == len(before) == 4
+    assert {path: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_storage_that_fails_once_is_asked_again_for_a_copy(
+    client: Client, long_adk: Adk, tmp_path: Path
+) -> None:
+    """Each worker's first file fails; the report of that file says so."""
+
+    def fail(_work: Any, number: int, _what: Any) -> None:
+        import errno
+
+        if number == 1:
+            raise OSError(errno.EIO, "a cable was pulled")
+
+    change_copies(client, fail)
+    traj = tj.open(None, long_adk.xtc)
+    parts = tj.split(traj, tmp_path / "there", segments=12, pool=tj.DaskPool(client))
+    tj.split(traj, tmp_path / "here", segments=12)
+    pool_laws.assert_same_files(tmp_path / "there", tmp_path / "here")
+    retried = [retry for part in parts for retry in part.report["retried"]]
+    assert 1 <= len(retried) <= N_WORKERS
+    assert all("a cable was pulled" in retry["error"] for retry in retried)
+
+
+def test_a_worker_killed_in_a_copy(client: Client, long_adk: Adk, tmp_path: Path) -> None:
+    """Its file is written by another, and nothing is left of its own."""
+
+    def slowly(_work: Any, _number: int, _what: Any) -> None:
+        import time
+
+        time.sleep(0.1)
+
+    change_copies(client, slowly)
+    victims = sorted(client.run(os.getpid).values())[:1]
+
+    def kill(done: int, _total: int) -> None:
+        if done and victims:
+            os.kill(victims.pop(), signal.SIGKILL)
+
+    traj, pool = tj.open(None, long_adk.xtc), tj.DaskPool(client)
+    tj.split(traj, tmp_path / "there", segments=20, pool=pool, progress=kill)
+    assert victims == []
+    tj.split(traj, tmp_path / "here", segments=20)
+    pool_laws.assert_same_files(tmp_path / "there", tmp_path / "here")
 
 
 def test_interrupt(client: Client, long_adk: Adk) -> None:
@@ -520,6 +668,13 @@ def test_the_command_line(client: Client, adk: Adk, tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         with np.load(out) as kept:
             assert kept["values"].tobytes() == here.tobytes()
+    tj.split(tj.open(None, adk.xtc), tmp_path / "here", segments=3)
+    what = ["split", adk.xtc, "--segments", "3", "-o", tmp_path / "there"]
+    copy = [sys.executable, "-m", "trajet", *what, "--pool", "dask", *choices[0]]
+    done = subprocess.run(copy, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("98 frames in 3 files") == 1
+    pool_laws.assert_same_files(tmp_path / "there", tmp_path / "here")
     command[-2:] = ["--scheduler", "tcp://127.0.0.1:9"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1

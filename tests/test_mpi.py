@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import shlex
 import signal
 import subprocess
@@ -16,6 +17,7 @@ import pool_laws
 import pytest
 import trajet as tj
 from golden_files import Adk
+from made_hdf5 import tables_of
 from trajet.pools.work import PARTS
 
 TESTS = Path(__file__).parent
@@ -193,18 +195,24 @@ def test_an_error_ends_all(what: str, words: str, folder: Path) -> None:
 @pytest.mark.parametrize("attempt", range(1, 1 + KILLS))
 def test_a_killed_rank_ends_all(attempt: int, folder: Path) -> None:
     """At any moment. No process is left, and no file in memory."""
+    processes = killed(folder, "killed", attempt % 3)
+    assert not list(Path("/dev/shm").glob(f"trajet-{processes[0]}-*"))
+
+
+def killed(folder: Path, what: str, victim: int) -> list[int]:
+    """Kill a rank of what goes on for ever, and see all end; return the numbers of the ranks."""
     with subprocess.Popen(
-        command(3, TESTS / "mpi_ranks.py", "killed", folder),
+        command(3, TESTS / "mpi_ranks.py", what, folder),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     ) as ranks:
         wait_until(lambda: len(list(folder.glob("rank *"))) == 3)
         processes = [int(path.read_text()) for path in sorted(folder.glob("rank *"))]
         time.sleep(random.random())
-        os.kill(processes[attempt % 3], signal.SIGKILL)
+        os.kill(processes[victim], signal.SIGKILL)
         assert ranks.wait(HANGS) != 0
     wait_until(lambda: not any(map(is_alive, processes)))
-    assert not list(Path("/dev/shm").glob(f"trajet-{processes[0]}-*"))
+    return processes
 
 
 def is_alive(process: int) -> bool:
@@ -222,6 +230,86 @@ def wait_until(holds: Any) -> None:
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.05)
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_copies_are_those_of_one_process(ranks: int, folder: Path, long_adk: Adk) -> None:
+    """Byte for byte; ranks open the files of their own frames, and know no topology."""
+    paths = pool_laws.segments(long_adk.xtc, folder / "parts", 20)
+    found = said(ranks, "copies", folder)
+    traj = tj.open(None, *paths)
+    done = pool_laws.divisions(traj, folder / "here")
+    pool_laws.assert_same_files(folder / "there", folder / "here")
+    assert found["done"] == {name: [p.n_frames for p in parts] for name, parts in done.items()}
+    tj.split(traj, folder / "first here", segments=8)
+    pool_laws.assert_same_files(folder / "first", folder / "first here")
+    alone = tj.convert(traj, folder / "alone.h5md", frames=slice(98, 196), compression=2)
+    assert tables_of(folder / "together.h5md") == tables_of(alone.path)
+    assert found["whole"][:2] == [98, 3341]
+    assert found["whole"][2] == (folder / "together.h5md").stat().st_size
+    assert found["heavy"] == [[]] * ranks
+    assert found["seen"][-1] == [980, 980]
+    assert not list(folder.glob("**/.trajet-*tmp*"))
+    # Every frame is read once, the first of each of 8 files twice; files are opened by who reads
+    # them, once.
+    workers = [worker for report in found["reports"] for worker in report["workers"]]
+    assert len({worker["process"] for worker in workers}) == ranks
+    for rank in range(ranks):
+        own = [worker for worker in workers if worker["rank"] == rank]
+        n_frames, opens = (sum(worker[name] for worker in own) for name in ("frames", "opens"))
+        # Of 49 frames each, and those that the borders of its part go through.
+        assert opens <= n_frames / 49 + 2
+    names = ("frames", "opens", "requests", "bytes_read")
+    frames, opens, requests, n_bytes = (sum(worker[name] for worker in workers) for name in names)
+    size = sum(path.stat().st_size for path in paths)
+    assert frames == 980
+    assert size <= n_bytes <= size + 2 * 4096 * opens + 8 * 2 * size / 980
+    # Of 28 stretches of one file each the first frame is looked at before two threads share it.
+    assert requests <= size / 2**18 + 2 * opens + 3 * 28
+
+
+def test_a_copy_that_fails_leaves_nothing(folder: Path) -> None:
+    """All ranks meet the error, whichever rank has it, and go on."""
+    found = said(3, "copies_that_fail", folder)
+    assert found["said"][1:] == found["said"][:1] * 2
+    words = [": ".join(error) for error in found["said"][0]]
+    expected = (
+        *["FormatError: .*frame 500 at byte"] * 3,
+        "ValueError: .*write several files",
+        "ValueError: .*leave threads out",
+        "OutputError: somebody else",
+    )
+    assert len(words) == len(expected)
+    for said_words, pattern in zip(words, expected, strict=True):
+        assert re.match(pattern, said_words)
+    assert found["left"] == []
+    assert found["parts"] == 3
+
+
+@pytest.mark.parametrize("attempt", range(KILLS))
+def test_a_rank_killed_in_a_copy(attempt: int, folder: Path, long_adk: Adk) -> None:
+    """At any moment what has a name is whole."""
+    killed(folder, "copies_killed", attempt % 3)
+    tj.split(tj.open(None, long_adk.xtc), folder / "here", segments=5, format="trr")
+    # Named after what was split.
+    whole = {
+        path.name.replace(long_adk.xtc.stem, "adk"): path.read_bytes()
+        for path in (folder / "here").iterdir()
+    }
+    for path in folder.glob("out/adk*"):
+        assert path.read_bytes() == whole[path.name]
+
+
+def test_commands_that_copy(folder: Path, long_adk: Adk) -> None:
+    """Rank 0 says what was written, once."""
+    what = ["-m", "trajet", "split", long_adk.xtc, "--segments", 4]
+    done = run(3, *what, "-o", folder / "there", "--pool", "mpi")
+    assert done.stdout.count("980 frames in 4 files") == 1
+    tj.split(tj.open(None, long_adk.xtc), folder / "here", segments=4)
+    pool_laws.assert_same_files(folder / "there", folder / "here")
+    done = run(3, *what, "-o", folder / "there", "--pool", "mpi", code=1)
+    assert done.stderr.count("is there already") == 1
+    assert "Traceback" not in done.stderr
 
 
 def test_command_line(folder: Path, long_adk: Adk) -> None:

@@ -1,5 +1,6 @@
 """HDF5 on ranks of MPI, but for what wants an h5py that knows MPI (tests/mpio)."""
 
+import itertools
 import subprocess
 import sys
 import threading
@@ -107,8 +108,11 @@ def write_together(
     **options: Any,
 ) -> None:
     """Write a file on one of the ranks."""
+    if comm.rank:
+        h5md.join_writing(comm)
+        return
     traj = tj.open(None, source, sidecar=False)
-    content = h5md.Content(traj, options.pop("atoms", None), **options)
+    content = h5md.Content(traj.reader, options.pop("atoms", None), **options)
     numbers = traj.frame_numbers(frames)
     h5md.write_together(path, numbers, content, comm, threads=threads, progress=progress)
 
@@ -250,51 +254,38 @@ def test_a_rank_that_fails_ends_all(
     assert list(folder.iterdir()) == [path]
 
 
-def test_ranks_that_see_other_files(adk: Adk, long_adk: Adk, tmp_path: Path) -> None:
-    """A trajectory that grows while ranks open it must not become a file of some of its frames."""
-    path = tmp_path / "together.h5md"
-    every = slice(None, None, 98)
-    works = (
-        lambda comm: write_together(comm, path, (adk, long_adk)[comm.rank].xtc, frames=every),
-        lambda comm: write_together(comm, path, adk.xtc, frames=slice(comm.rank, None)),
-        lambda comm: write_together(comm, path, adk.xtc, compression=1 + comm.rank),
-        lambda comm: write_together(comm, path, adk.xtc, atoms=np.array([comm.rank])),
-    )
-    for work in works:
-        for error in on_ranks(2, work):
-            assert isinstance(error, tj.OutputError)
-            assert "rank 1 was asked for other" in str(error)
+def test_a_file_that_changes_meanwhile(
+    adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What another rank finds must be what rank 0 has opened."""
+    source, path = tmp_path / "source.xtc", tmp_path / "out" / "together.h5md"
+    source.write_bytes(adk.xtc.read_bytes())
+    path.parent.mkdir()
+    plain = parallel_writing._Lead.begin
+
+    def begin(*arguments: Any) -> Any:
+        told = plain(*arguments)
+        source.write_bytes(adk.xtc.read_bytes()[:-4000])
+        return told
+
+    monkeypatch.setattr(parallel_writing._Lead, "begin", begin)
+    for error in written_together(path, source, 2):
+        assert isinstance(error, tj.StaleIndexError)
+        assert "source.xtc" in str(error)
+    assert list(path.parent.iterdir()) == []
+
+
+def test_what_no_pool_writes(adk: Adk, tmp_path: Path) -> None:
+    """It is refused, with what to do instead."""
+    traj, pools = tj.open(None, adk.xtc, sidecar=False), (tj.LocalPool(), tj.MpiPool())
+    for pool, name in itertools.product(pools, ("a.xtc", "a.h5md")):
+        if name == "a.h5md" and pool is pools[1]:
+            continue
+        with pytest.raises(ValueError, match=r"split.*leave the pool out"):
+            tj.convert(traj, tmp_path / name, pool=pool)
+    with pytest.raises(ValueError, match="give threads instead"):
+        tj.split(traj, tmp_path / "parts", segments=2, pool=pools[0])
     assert list(tmp_path.iterdir()) == []
-
-
-def test_convert_on_ranks(adk: Adk, tmp_path: Path) -> None:
-    """As `convert` does alone; what it cannot do together is refused on all ranks."""
-    alone, path = tmp_path / "alone.h5md", tmp_path / "together.h5md"
-    atoms = np.arange(100)
-    tj.convert(tj.open(None, adk.xtc, sidecar=False).select(atoms), alone, compression=3)
-    seen = []
-
-    def convert(comm: ThreadRank, target: Path = path, **options: Any) -> tj.Conversion:
-        subject = tj.open(None, adk.xtc, sidecar=False).select(atoms)
-        return tj.convert(subject, target, comm=comm, **options)
-
-    progress = {"progress": lambda *counts: seen.append(counts)}
-    for done in on_ranks(3, lambda comm: convert(comm, compression=3, **progress)):
-        assert (done.n_frames, done.n_atoms, done.size) == (98, 100, path.stat().st_size)
-    assert tables_of(path) == tables_of(alone)
-    assert seen[-1] == (98, 98)
-    for options, words in (
-        ({}, "is there already"),
-        ({"target": tmp_path / "a.xtc"}, r"write H5MD"),
-        ({"force": True, "precision": 100.0}, "precision and double"),
-        ({"force": True, "frames": []}, "no frame"),
-        ({"force": True, "compression": 11}, "1 to 9"),
-        ({"force": True, "frames": [200]}, "out of range"),
-    ):
-        for error in on_ranks(2, lambda comm, options=options: convert(comm, **options)):
-            with pytest.raises((ValueError, tj.TrajetError), match=words):
-                raise error
-    assert sorted(p.name for p in tmp_path.iterdir()) == [alone.name, path.name]
 
 
 def test_h5py_without_mpi(adk: Adk, tmp_path: Path) -> None:

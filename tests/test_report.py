@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from golden_files import Adk, Golden
+from trajet.pools import work
 
 NAMES = {
     "stages",
@@ -320,3 +321,21 @@ def test_digest(golden: Golden, golden_xtc: Path, tmp_path: Path) -> None:
         golden_xtc.write_bytes(changed)
         seen.add(digest_of(golden_xtc))
     assert len(seen) == 3
+
+
+def test_bytes_of_tiers_are_added_where_there_are_any() -> None:
+    """Of threads of this process and of workers elsewhere."""
+    plain = made_reports.worker(0, t_comp=1.0)
+    assert "bytes_by_tier" not in made_reports.report([plain])
+    tiers = [[0, 10, 0], [1, 2, 3]]
+    said = [{**plain, "bytes_by_tier": bytes_} for bytes_ in tiers]
+    assert made_reports.report([plain, *said])["bytes_by_tier"] == [1, 12, 3]
+    # Of workers that are other processes, over their tasks.
+    ledger, task = work.Ledger(), work.Task(0, (0, 1), (0, 1000))
+    for entry in (said[0], plain, said[1]):
+        report = {"workers": [{**entry, "tasks": 1}]}
+        ledger.add(0, task, work.Done(np.empty(0), report, 0.0, 1.0, "node", 1))
+    ledger.add(1, task, work.Done(np.empty(0), {"workers": [plain]}, 0.0, 1.0, "node", 2))
+    first, second = ledger.report()["workers"]
+    assert first["bytes_by_tier"] == [1, 12, 3]
+    assert "bytes_by_tier" not in second

@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 import trajet as tj
 from golden_files import FORMATS
+from made_stores import make_store
+from mounted_stores import mounted
 from round_trips import SOURCES, assert_near, source_of
 
 # GROMACS prints six digits, nm.
@@ -102,3 +104,15 @@ def test_segments(ending: str, tmp_path: Path) -> None:
     again = tj.open(None, joined, sidecar=False).read()
     assert np.array_equal(again.positions, whole.read().positions)
     assert np.array_equal(again.times, whole.times)
+
+
+def test_a_mounted_store(tmp_path: Path) -> None:
+    """GROMACS finds nothing odd in what is made as it reads, and no difference to the source."""
+    wet = make_store(tmp_path)
+    with mounted(wet.store.folder, tmp_path / "shown") as shown:
+        for name in ("wet", "wet@protein", "wet@ion", "wet@water"):
+            assert counted(shown / f"{name}.xtc")["Coords"] == 10
+        output, _ = gmx("check", "-f", shown / "wet.xtc", "-f2", wet.xtc, "-tol", 0, "-abstol", 0)
+        assert output.strip() == "Both files read correctly"
+        assert counted(shown / "wet.xtc") == counted(wet.xtc)
+        assert shown.end() == (0, "")

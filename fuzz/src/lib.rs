@@ -2,11 +2,12 @@
 //!
 //! A target writes its input to a file, opens it in several ways and reads all that can be read. No
 //! input may panic, take more memory than its size allows, or last ten seconds; and what is read must
-//! not depend on the way: see [`trajectory`], [`h5md`] and [`sidecar`]. CONTRIBUTING.md says how to
+//! not depend on the way: see [`trajectory`], [`h5md`], [`sidecar`] and [`heads`]. CONTRIBUTING.md says how to
 //! run them.
 
 mod case;
 mod disk;
+mod heads;
 mod laws;
 mod memory;
 mod reading;
@@ -17,4 +18,5 @@ mod tables;
 mod written;
 
 pub use case::{Format, h5md, trajectory};
+pub use heads::heads;
 pub use sidecar::sidecar;

@@ -2,6 +2,7 @@
 
 mod dcd;
 mod h5md;
+mod heads;
 mod kept;
 mod ncdf;
 mod trr;
@@ -38,6 +39,7 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
         ("ncdf", with_cut(ncdf::files())),
         ("h5md", with_cut(h5md::files())),
         ("sidecar", kept::indices()),
+        ("heads", with_cut(heads::files())),
     ]
 }
 

@@ -46,6 +46,7 @@ from trajet.result import (
     Report,
     Series,
 )
+from trajet.store import Store
 from trajet.trajectory import Block, Selection, Trajectory, open
 
 if DEBUG_BUILD:
@@ -78,6 +79,7 @@ __all__ = [
     "SelectionError",
     "Series",
     "StaleIndexError",
+    "Store",
     "StoreError",
     "TaskError",
     "Trajectory",

@@ -18,6 +18,11 @@ from trajet._trajet import FormatError, SelectionError
 
 # By how much the masses of atoms that are compared may differ, u; MDAnalysis' RMSD takes the same.
 MASS_TOLERANCE = 0.1
+# Words of selections that look at where atoms are.
+_PLACES = {
+    *("around", "sphlayer", "sphzone", "isolayer", "cylayer", "cyzone", "point"),
+    *("prop", "smarts", "x", "y", "z"),
+}
 _REFUSE = "this AtomGroup cannot serve as a selection: "
 
 
@@ -76,26 +81,52 @@ def place(universe: Any, positions: NDArray[np.float32], cell: NDArray[np.float6
         universe.load_new(positions[None], order="fac", dimensions=dimensions)
 
 
-def select(universe: Any, text: str, where: str) -> Any:
-    """Return the atoms that a selection names.
+def displace(universe: Any) -> None:
+    """Take the positions that the topology's own file has from a Universe: they are of no frame."""
+    nowhere = np.full((len(universe.atoms), 3), np.nan, np.float32)
+    place(universe, nowhere, np.full(6, np.nan))
+
+
+def looks_at_places(text: str) -> bool:
+    """Tell whether a selection may need positions."""
+    return not _PLACES.isdisjoint(_words(text))
+
+
+def _words(text: str) -> list[str]:
+    return text.replace("(", " ").replace(")", " ").split()
+
+
+def select(among: Any, text: str, where: str, *, empty: bool = False) -> Any:
+    """Return the atoms that a selection names, among those of a group.
 
     Raises
     ------
     SelectionError
-        If it is no selection, or names no atom of `where`.
+        If it is no selection, or names no atom of `where` and may not be `empty`.
     """
+    if len(among) < len(among.universe.atoms) and "global" in _words(text):
+        raise SelectionError(
+            f"selection {text!r}: {where} has some of the atoms only, and `global` asks for all:"
+            " open the whole data set, or leave `global` out"
+        )
     try:
         with _quiet():
-            atoms = universe.select_atoms(text)
+            atoms = among.select_atoms(text)
     except Exception as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise SelectionError(f"selection {text!r}: {reason}") from error
-    if len(atoms) == 0:
+    if len(atoms) == 0 and not empty:
         raise SelectionError(
-            f"selection {text!r} matches none of the {len(universe.atoms)} atoms of {where}:"
+            f"selection {text!r} matches none of the {len(among)} atoms of {where}:"
             " check names and residues there"
         )
     return atoms
+
+
+def describe_atom(atom: Any) -> str:
+    """Return an atom in words: number, name and residue as far as the topology has them."""
+    residue = f"{getattr(atom, 'resname', '')}{getattr(atom, 'resid', '')}"
+    return " ".join(filter(None, [f"atom {atom.index}", getattr(atom, "name", ""), residue]))
 
 
 def is_atomgroup(thing: object) -> bool:

@@ -5,6 +5,7 @@ import errno
 import os
 import re
 import secrets
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -105,9 +106,7 @@ def beside(path: Path, *, force: bool = True) -> Iterator[Path]:
         yield own
         with own.open("rb") as file:
             os.fsync(file.fileno())
-        if not force:
-            check_new(path)
-        os.replace(own, path)
+        give_name(own, path, force=force)
     except BaseException as error:
         with contextlib.suppress(OSError):
             own.unlink()
@@ -139,6 +138,55 @@ def synced_on_the_way(own: Path) -> Iterator[Callable[[int], None]]:
         yield wrote
         if last is not None:
             last.result()
+
+
+def give_name(own: Path, path: Path, *, force: bool) -> None:
+    """Give a whole file its name; what stands there is replaced only by `force`.
+
+    Raises
+    ------
+    OutputError
+        If it cannot have it.
+    """
+    try:
+        if force:
+            os.replace(own, path)
+            return
+        try:
+            # In one step: a file that somebody else made meanwhile stays.
+            os.link(own, path)
+        except OSError:
+            # It is there, or the file system has no links.
+            check_new(path)
+            os.replace(own, path)
+        else:
+            own.unlink()
+    except OutputError:
+        raise
+    except OSError as error:
+        raise refused(path, error) from error
+
+
+@contextlib.contextmanager
+def folder_within(folder: Path) -> Iterator[Path]:
+    """Give a hidden folder for files that move to `folder` once all are whole; it goes at the end.
+
+    Other processes may write into it. What one of them that died leaves there goes too.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be made.
+    """
+    own = name_beside(folder / "parts")
+    try:
+        own.mkdir()
+    except OSError as error:
+        raise refused(folder, error) from error
+    try:
+        yield own
+    finally:
+        shutil.rmtree(own, ignore_errors=True)
 
 
 def write(path: Path, writer: Callable[[IO[bytes]], None]) -> None:

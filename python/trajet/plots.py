@@ -1,6 +1,7 @@
 """Figures: the only room that imports matplotlib, when a figure is asked for."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -11,7 +12,8 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's colours, told apart with any eyes and on any projector.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-MARKS = ("o", "s", "^", "D")
+MARKS = ("o", "s", "^", "D", "v", "x")
+LINES = ("-", "--", ":", "-.")
 # Longer series get a running average over this part of their length.
 SMOOTHED_PART = 50
 SMOOTHED_FROM = 200
@@ -330,6 +332,92 @@ def throughput(
     _bare(axes)
     figure.legend(loc="outside lower center", ncols=2, frameon=False)
     return figure
+
+
+@dataclass(frozen=True)
+class Sized:
+    """A curve against the number of frames; those of a `group` have its colour.
+
+    Attributes
+    ----------
+    label, group, kind
+        Its name; what its colour and its mark stand for.
+    frames, values
+        Its points.
+    """
+
+    label: str
+    group: str
+    kind: str
+    frames: Sequence[int]
+    values: Sequence[float]
+
+
+def against_frames(curves: Sequence[Sized], *, quantity: str, title: str) -> "Figure":
+    """Draw what grows with the number of frames, on logarithmic axes."""
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator
+
+    figure = Figure(figsize=(9.0, 5.0), layout="constrained", dpi=150)
+    axes = figure.subplots()
+    groups = list(dict.fromkeys(curve.group for curve in curves))
+    kinds = list(dict.fromkeys(curve.kind for curve in curves))
+    for curve in curves:
+        group, kind = groups.index(curve.group), kinds.index(curve.kind)
+        axes.plot(
+            curve.frames,
+            curve.values,
+            color=COLOURS[group % len(COLOURS)],
+            marker=MARKS[kind % len(MARKS)],
+            # Marks of equal curves are seen through each other.
+            markerfacecolor="none" if kind else None,
+            markersize=5 if kind == 0 else 7,
+            linestyle=LINES[kind % len(LINES)],
+            linewidth=1.2,
+            label=_shortened(curve.label),
+        )
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    numbers = sorted({n for curve in curves for n in curve.frames})
+    axes.set_xticks(numbers, [f"{n:,}" for n in numbers])
+    axes.minorticks_off()
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.set_xlabel("frames")
+    axes.set_ylabel(quantity)
+    axes.set_title(_shortened(title), loc="left", fontsize="medium")
+    _bare(axes)
+    figure.legend(loc="outside right upper", frameon=False, fontsize="small")
+    return figure
+
+
+def points_drawn(
+    low: NDArray[np.floating[Any]], high: NDArray[np.floating[Any]]
+) -> Callable[[NDArray[np.float32]], None]:
+    """Return what draws positions (`(n_atoms, 3)`) as points, seen along y, to an image in memory.
+
+    Parameters
+    ----------
+    low, high
+        `(3,)`, the corners of what is seen.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 4.8), dpi=100)
+    canvas = FigureCanvasAgg(figure)
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set_axis_off()
+    axes.set_xlim(low[0], high[0])
+    axes.set_ylim(low[2], high[2])
+    axes.set_aspect("equal")
+    (points,) = axes.plot([], [], linestyle="none", marker=",", color=COLOURS[0])
+
+    def draw(positions: NDArray[np.float32]) -> None:
+        points.set_data(positions[:, 0], positions[:, 2])
+        canvas.draw()
+
+    return draw
 
 
 def _bare(axes: Any) -> None:

@@ -6,7 +6,7 @@ import platform
 import socket
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -153,7 +153,18 @@ class Report(Mapping[str, Any]):
         output.write(path, lambda file: _write_text(file, text))
 
 
-def make_report(reader: Reader, run: Mapping[str, Any], analysis: Mapping[str, Any]) -> Report:
+def bytes_by_tier(entries: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]:
+    """Return the sums of what `entries` say they read on each tier of a store; empty if nothing."""
+    said = [entry["bytes_by_tier"] for entry in entries if "bytes_by_tier" in entry]
+    return {"bytes_by_tier": [sum(tier) for tier in zip(*said, strict=True)]} if said else {}
+
+
+def make_report(
+    reader: Reader,
+    run: Mapping[str, Any],
+    analysis: Mapping[str, Any],
+    tiers: Sequence[str] = (),
+) -> Report:
     """Put together what the run, the opening and the machine say.
 
     Parameters
@@ -165,6 +176,8 @@ def make_report(reader: Reader, run: Mapping[str, Any], analysis: Mapping[str, A
         which go into the report as they are; its `versions` join the others.
     analysis
         What was asked for; goes into the report as it is.
+    tiers
+        Those of the store of a data set, in the order in which their bytes are counted.
     """
     opening, host = reader.opening(), socket.gethostname()
     workers, tasks = _places(run, host)
@@ -183,6 +196,7 @@ def make_report(reader: Reader, run: Mapping[str, Any], analysis: Mapping[str, A
     if (version := mdanalysis.version()) is not None:
         versions["MDAnalysis"] = version
     places = {(worker["host"], worker["worker"]) for worker in workers}
+    of_tiers = bytes_by_tier(workers)
     entries = {
         "pool": "local",
         **run,
@@ -191,6 +205,8 @@ def make_report(reader: Reader, run: Mapping[str, Any], analysis: Mapping[str, A
         "stages": stages,
         "averages": averages,
         **counts,
+        **of_tiers,
+        "tiers": dict(zip(tiers, of_tiers.get("bytes_by_tier", [0] * len(tiers)), strict=False)),
         "r_comp_io": _ratio(stages["t_comp"], input_time),
         "r_comp_comm": _ratio(stages["t_comp"], stages["t_comm"]),
         "passes": run["passes"],

@@ -6,14 +6,17 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ParamSpec, TypeAlias, TypeVar
+from weakref import finalize
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, h5md, mdanalysis
 from trajet._trajet import FormatError, FrameError, Reader, SelectionError, StaleIndexError
+from trajet.dataset import Dataset, Place, Uses, find_dataset
 from trajet.pools.elsewhere import led
 from trajet.pools.pool import Frames, Pool
 
@@ -22,6 +25,8 @@ DEFAULT_REQUEST_SIZE = 256 * 1024
 # Bytes of a block's positions where no size is given: with a request they stay in the processor's
 # cache, and so many are reached in few blocks that what each costs beside its frames is little.
 BLOCK_BYTES = 512 * 1024
+# More positions than these are read by all cores.
+MUCH_BYTES = 16 * 1024 * 1024
 # Most frames of such a block: the first one of few atoms should not take long.
 BLOCK_FRAMES = 256
 
@@ -83,7 +88,9 @@ def open(
     ----------
     topology
         A file that MDAnalysis reads (PSF, PDB, GRO, TPR, PRMTOP, …), or None for plain coordinates.
-        It is read when atoms are first selected.
+        It is read when atoms are first selected. Or, without trajectories, a data set of a store,
+        "STORE/name", or some of its tags, "STORE/name@protein,lipid": then the trajectory has the
+        atoms of these tags alone, in their original order, and selections look only at them.
     *trajectories
         The trajectory: an XTC, TRR, DCD, Amber NetCDF, H5MD or mdtraj HDF5 file; or several files
         of the same atoms, of any of these formats. Several files are one trajectory: frames are
@@ -131,6 +138,8 @@ def open(
     FormatError
         If a file is empty, of another format or corrupt, or the number of atoms changes, in a file
         or from one to the next.
+    StoreError
+        If the store has no such data set, or that no such tag.
     MissingPackageError
         If it is an HDF5 file and h5py is not installed.
 
@@ -141,14 +150,27 @@ def open(
     >>> traj
     <Trajectory adk.xtc: 98 frames of 3341 atoms>
     """
-    if not trajectories:
-        raise TypeError(
-            "give the topology first, then the trajectory: open('top.psf', 'traj.xtc');"
-            " None stands for no topology"
-        )
     if request_size < 1:
         raise ValueError(f"request_size must be at least 1 byte, not {request_size}")
-
+    if not trajectories:
+        found = None if topology is None else find_dataset(topology)
+        if found is None:
+            raise TypeError(
+                "give the topology first, then the trajectory: open('top.psf', 'traj.xtc');"
+                " None stands for no topology, and a data set of a store has one with it"
+            )
+        if continuous or allow_truncated_tail or particles is not None or units is not None:
+            raise ValueError(
+                f"{found.label}: a data set was put in order when it was added: leave continuous=,"
+                " allow_truncated_tail=, particles= and units= out"
+            )
+        return Trajectory.of_dataset(found, request_size=request_size)
+    for path in trajectories:
+        if find_dataset(path) is not None:
+            raise ValueError(
+                f"{path}: is a data set of a store, which has its topology with it:"
+                f" open({os.fspath(path)!r})"
+            )
     if threads is not None and threads < 1:
         raise ValueError(f"threads must be at least 1, not {threads}")
     paths = [Path(trajectory) for trajectory in trajectories]
@@ -194,15 +216,36 @@ class Trajectory:
         Its files, in the order of their frames.
     topology
         The topology; None where there is none.
+    dataset
+        The data set of a store that it is; None where it is none.
     """
 
-    def __init__(self, topology: Path | None, reader: Reader, *, universe: Any = None) -> None:
+    def __init__(
+        self,
+        topology: Path | None,
+        reader: Reader,
+        *,
+        dataset: Dataset | None = None,
+    ) -> None:
         self.paths: tuple[Path, ...] = tuple(segment["path"] for segment in reader.segments())
         self.topology = topology
+        self.dataset = dataset
         # The topology is read later, perhaps after a change of folder.
         self._topology_at = None if topology is None else topology.absolute()
         self._reader = reader
-        self._universe = universe
+        self._universe: Any = None
+        # Whether the universe has the positions of frame 0.
+        self._placed = False
+        self._uses: Uses | None = None
+        if dataset is not None:
+            self._uses = Uses(dataset)
+            finalize(self, self._uses.close)
+
+    @classmethod
+    def of_dataset(cls, place: Place, *, request_size: int = DEFAULT_REQUEST_SIZE) -> "Trajectory":
+        """Open a data set of a store."""
+        dataset, reader = place.open(request_size=request_size)
+        return cls(dataset.topology, reader, dataset=dataset)
 
     def __repr__(self) -> str:
         """Return path and size."""
@@ -215,10 +258,22 @@ class Trajectory:
 
     @property
     def label(self) -> str:
-        """What messages call it: the file, and how many there are."""
+        """What messages call it: the data set, or the file and how many there are."""
+        if self.dataset is not None:
+            return self.dataset.place.label
         if len(self.paths) == 1:
             return str(self.path)
         return f"{self.path} … ({len(self.paths)} files)"
+
+    @property
+    def stem(self) -> str:
+        """What files that are made of it are named after."""
+        return self.path.stem if self.dataset is None else self.dataset.place.name
+
+    @property
+    def tiers(self) -> tuple[str, ...]:
+        """The tiers of the store of a data set, in the order in which their bytes are counted."""
+        return () if self.dataset is None else self.dataset.tiers
 
     @property
     def reader(self) -> Reader:
@@ -279,11 +334,35 @@ class Trajectory:
     def universe(self) -> Any:
         """The topology as an MDAnalysis Universe, at the positions of frame 0.
 
+        Of tags of a data set it has all atoms of the original; those without a tag that was opened
+        have no position (not a number).
+
         Raises
         ------
         SelectionError
             If there is no topology, or its number of atoms is not the trajectory's.
         """
+        universe = self.named.universe
+        if not self._placed:
+            first = self.read_indices([0], None, None, counted=False)
+            positions = first.positions[0]
+            if (origin := self._origin) is not None:
+                positions = np.full((len(universe.atoms), 3), np.nan, np.float32)
+                positions[origin] = first.positions[0]
+            mdanalysis.place(universe, positions, first.cells[0])
+            self._placed = True
+        return universe
+
+    @property
+    def named(self) -> Any:
+        """The trajectory's atoms in MDAnalysis; where they are in space is not known yet.
+
+        Raises
+        ------
+        SelectionError
+            As `universe`.
+        """
+        origin = self._origin
         if self._universe is None:
             if self.topology is None:
                 raise SelectionError(
@@ -291,15 +370,20 @@ class Trajectory:
                     " atoms by their indices"
                 )
             universe = mdanalysis.load(self._topology_at or self.topology)
-            if len(universe.atoms) != self.n_atoms:
+            n_atoms = self.n_atoms if self.dataset is None else self.dataset.manifest["n_atoms"]
+            if len(universe.atoms) != n_atoms:
                 raise SelectionError(
                     f"{self.topology} has {len(universe.atoms)} atoms, but {self.path} has"
-                    f" {self.n_atoms} (frame 0 at byte 0): give the topology of what was written"
+                    f" {n_atoms} (frame 0 at byte 0): give the topology of what was written"
                 )
-            first = self.read(frames=[0])
-            mdanalysis.place(universe, first.positions[0], first.cells[0])
+            mdanalysis.displace(universe)
             self._universe = universe
-        return self._universe
+        return self._universe.atoms if origin is None else self._universe.atoms[origin]
+
+    @property
+    def _origin(self) -> NDArray[np.int64] | None:
+        """The number of each atom in the topology; None where it has no others."""
+        return None if self.dataset is None else self.dataset.origin
 
     @property
     def has_topology(self) -> bool:
@@ -329,8 +413,14 @@ class Trajectory:
         <Selection 'name CA': 214 of 3341 atoms>
         """
         if isinstance(selection, str):
-            atoms = mdanalysis.select(self.universe, selection, str(self.topology or self.label))
-            return Selection(self, np.asarray(atoms.indices, dtype=np.int64), selection)
+            if mdanalysis.looks_at_places(selection):
+                _ = self.universe
+            where = self.label if self._origin is not None else str(self.topology or self.label)
+            atoms = mdanalysis.select(self.named, selection, where)
+            indices = np.asarray(atoms.indices, dtype=np.int64)
+            if (origin := self._origin) is not None:
+                indices = np.searchsorted(origin, indices)
+            return Selection(self, indices, selection)
         return Selection(self, _indices(selection, self.n_atoms), None)
 
     def read(
@@ -341,6 +431,7 @@ class Trajectory:
         *,
         velocities: bool = False,
         forces: bool = False,
+        threads: int | None = None,
     ) -> Block:
         """Read positions, and velocities and forces where asked for.
 
@@ -357,6 +448,9 @@ class Trajectory:
         velocities, forces
             Whether to read these too. TRR, NCDF and H5MD can hold them. Frames without are NaN, as
             are the positions of TRR frames that have none.
+        threads
+            Of how many threads each reads and decodes some of the frames; None for one where there
+            is little to read, and all cores where it is more than 16 MiB.
 
         Raises
         ------
@@ -365,7 +459,7 @@ class Trajectory:
         FormatError
             If a frame is corrupt, or none of the frames has the velocities or forces asked for.
         ValueError
-            If `out` does not fit.
+            If `out` does not fit, or `threads` is below 1.
 
         Examples
         --------
@@ -373,7 +467,9 @@ class Trajectory:
         (10, 2, 3)
         """
         indices = None if atoms is None else _indices(atoms, self.n_atoms)
-        return self.read_indices(frames, indices, out, velocities=velocities, forces=forces)
+        return self.read_indices(
+            frames, indices, out, velocities=velocities, forces=forces, threads=threads
+        )
 
     def blocks(
         self,
@@ -407,14 +503,25 @@ class Trajectory:
         *,
         velocities: bool = False,
         forces: bool = False,
+        threads: int | None = None,
+        counted: bool = True,
     ) -> Block:
-        """Read the atoms of checked `indices`; see `read`."""
+        """Read the atoms of checked `indices`; see `read`.
+
+        What is not `counted` is no use of a data set, but part of one.
+        """
         numbers = resolve_frames(frames, self.n_frames, self.label)
         n_atoms = self.n_atoms if indices is None else len(indices)
         shape = (_count(numbers), n_atoms, 3)
         positions = np.empty(shape, np.float32) if out is None else _fitting(out, shape)
-        read = self._reader.read
+        if threads is not None and threads < 1:
+            raise ValueError(f"threads must be at least 1, not {threads}")
+        if threads is None:
+            threads = _trajet.available_threads() if positions.nbytes > MUCH_BYTES else 1
+        read = partial(self._reader.read, threads=threads)
         got = self.fresh(read, numbers, indices, positions, "positions")
+        if self._uses is not None and counted:
+            self._uses.read(indices, got["counts"])
 
         def further(field: str) -> NDArray[np.float32]:
             values = np.empty(shape, np.float32)
@@ -455,7 +562,24 @@ class Trajectory:
                 times, steps, here, cells = self.fresh(parts.read, begin, positions)
                 yield Block(positions, times, steps, here, cells)
 
-        return go(size)
+        return go(size) if self._uses is None else self._used_by(go(size), indices, parts)
+
+    def _used_by(
+        self, blocks: Iterator[Block], indices: NDArray[np.int64] | None, parts: _trajet.Parts
+    ) -> Iterator[Block]:
+        """Go over blocks, and remember how far that went."""
+        assert self._uses is not None
+        try:
+            yield from blocks
+        finally:
+            self._uses.read(indices, parts.counts())
+
+    def used(
+        self, what: str, indices: NDArray[np.int64] | None, counts: Sequence[Mapping[str, Any]]
+    ) -> None:
+        """Have the store remember that atoms were analysed, where this is a data set of one."""
+        if self._uses is not None:
+            self._uses.analysed(what, indices, counts)
 
     def fresh(self, attempt: Callable[_P, _T], *args: _P.args, **named: _P.kwargs) -> _T:
         """Call `attempt`; where it finds that a kept index is stale, that is thrown away.
@@ -521,8 +645,14 @@ class Selection:
 
     @property
     def atoms(self) -> Any:
-        """The atoms as an MDAnalysis AtomGroup."""
-        return self.trajectory.universe.atoms[self.indices]
+        """The atoms as an MDAnalysis AtomGroup, at the positions of frame 0."""
+        _ = self.trajectory.universe
+        return self.named
+
+    @property
+    def named(self) -> Any:
+        """The atoms as an MDAnalysis AtomGroup; where they are in space is not known yet."""
+        return self.trajectory.named[self.indices]
 
     def read(
         self,
@@ -531,6 +661,7 @@ class Selection:
         *,
         velocities: bool = False,
         forces: bool = False,
+        threads: int | None = None,
     ) -> Block:
         """Read the positions of these atoms; only they are decoded. See `Trajectory.read`.
 
@@ -540,8 +671,12 @@ class Selection:
         (98, 214, 3)
         """
         return self.trajectory.read_indices(
-            frames, self.indices, out, velocities=velocities, forces=forces
+            frames, self.indices, out, velocities=velocities, forces=forces, threads=threads
         )
+
+    def look(self, frame: int) -> Block:
+        """Read a frame in preparation of something: of a data set, this is no use of its own."""
+        return self.trajectory.read_indices([frame], self.indices, None, counted=False)
 
     def blocks(self, size: int | None = None, frames: FrameChoice = None) -> Iterator[Block]:
         """Read block by block, into the same memory. See `Trajectory.blocks`."""
@@ -575,7 +710,7 @@ def from_atomgroup(atoms: Any) -> Selection:
             " offset given, or did the file or the working folder change since it was loaded?)"
         )
     # The Universe that made the group selects further groups, on its own topology.
-    opened._universe = said.universe
+    opened._universe, opened._placed = said.universe, True
     return Selection(opened, said.indices, None)
 
 

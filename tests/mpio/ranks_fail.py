@@ -21,7 +21,8 @@ try:
         if comm.rank == (0 if how == "allocate" else comm.size - 1):
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, 2**20))
-        tj.convert(tj.open(None, path, sidecar=False), out[0], comm=comm)
+        pool = tj.MpiPool()
+        tj.convert(tj.open(None, path, sidecar=False, pool=pool), out[0], pool=pool)
 except Exception as error:
     words = f"{type(error).__name__}: {' '.join(str(error).split())}"
 else:

@@ -138,10 +138,10 @@ def test_a_rank_that_is_killed_ends_all(long_adk: Adk, tmp_path: Path) -> None:
     """At random moments: no file has the name, and no rank goes on."""
     out = tmp_path / "out.h5md"
     code = (
-        "import os, sys, trajet as tj; from mpi4py import MPI\n"
-        "traj = tj.open(None, sys.argv[1], sidecar=False)\n"
+        "import os, sys, trajet as tj; pool = tj.MpiPool()\n"
+        "traj = tj.open(None, sys.argv[1], sidecar=False, pool=pool)\n"
         "os.write(1, b'%d\\n' % os.getpid())\n"
-        "tj.convert(traj, sys.argv[2], frames=[0] * 20000, comm=MPI.COMM_WORLD)\n"
+        "tj.convert(traj, sys.argv[2], frames=[0] * 20000, pool=pool)\n"
     )
     drawn = random.Random(4)
     for _ in range(4):

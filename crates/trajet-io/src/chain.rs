@@ -230,6 +230,15 @@ impl Chain {
         self.gather(FrameIndex::steps)
     }
 
+    /// Time (ps) and integration step of a frame.
+    ///
+    /// # Panics
+    /// If there is no such frame.
+    pub fn when(&self, frame: u64) -> (f64, i64) {
+        let Place { segment, frame: within } = self.place(frame);
+        self.segments[segment].reader.index().when(within)
+    }
+
     /// Where each frame begins in its file.
     pub fn offsets(&self) -> Cow<'_, [u64]> {
         self.gather(FrameIndex::offsets)

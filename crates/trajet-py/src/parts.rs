@@ -20,7 +20,7 @@ use crate::apply::Raised;
 use crate::arrays::PyFrames;
 use crate::control::FromPython;
 use crate::error::{from_io, from_run};
-use crate::reader::Reader;
+use crate::reader::{Reader, counts};
 use crate::run::{Plan, report_dict};
 
 /// A pass of a plan over so many frames. See `_trajet.pyi`.
@@ -184,6 +184,15 @@ impl PyElsewhere {
     #[getter]
     fn n_atoms(&self) -> usize {
         self.inner.n_atoms()
+    }
+
+    /// The trajectory, of which only the frames of a slice can be read, and what opening their files cost.
+    fn reader<'py>(&self, py: Python<'py>, slice: &[u8]) -> PyResult<(Reader, Bound<'py, PyDict>)> {
+        let slice = from_bytes(slice)?;
+        let mut meter = Meter::default();
+        let chain = py.detach(|| self.inner.chain(slice, &mut meter));
+        let chain = chain.map_err(|error| from_io(py, &error))?;
+        Ok((Reader::partial(chain), counts(py, &meter)?))
     }
 
     /// Does a task: fills `rows` and returns states and report.

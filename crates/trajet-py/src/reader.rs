@@ -30,7 +30,8 @@ const FRAMES_BETWEEN_SIGNALS: usize = 20_000;
 #[pyclass(frozen, module = "trajet._trajet")]
 pub(crate) struct Reader {
     pub(crate) inner: Chain,
-    options: OpenOptions,
+    /// None where only some of the frames are known here.
+    options: Option<OpenOptions>,
     /// Memory of reads that have ended, for the next ones; one for each read at the same time.
     spare: Mutex<Vec<Scratch>>,
 }
@@ -76,8 +77,16 @@ impl Reader {
 
     /// What workers in other processes are told once.
     fn outline<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let outline = self.inner.outline(&self.options).map_err(|error| from_io(py, &error))?;
+        let outline = self.inner.outline(self.whole()?).map_err(|error| from_io(py, &error))?;
         Ok(PyBytes::new(py, &to_bytes(&outline)?))
+    }
+
+    /// What they are told of some frames.
+    fn slice<'py>(&self, py: Python<'py>, frames: PyFrames<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        self.whole()?;
+        let frames = frames.to_frames();
+        self.inner.check(&frames).map_err(|error| from_io(py, &error))?;
+        Ok(PyBytes::new(py, &to_bytes(&self.inner.slice(&frames))?))
     }
 
     #[getter]
@@ -156,18 +165,21 @@ impl Reader {
     }
 
     /// Times of all frames, ps.
-    fn times<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        PyArray1::from_slice(py, &self.inner.times())
+    fn times<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        self.whole()?;
+        Ok(PyArray1::from_slice(py, &self.inner.times()))
     }
 
     /// Integration steps of all frames.
-    fn steps<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        PyArray1::from_slice(py, &self.inner.steps())
+    fn steps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        self.whole()?;
+        Ok(PyArray1::from_slice(py, &self.inner.steps()))
     }
 
     /// Where each frame begins in its file, bytes.
-    fn offsets<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
-        PyArray1::from_slice(py, &self.inner.offsets())
+    fn offsets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        self.whole()?;
+        Ok(PyArray1::from_slice(py, &self.inner.offsets()))
     }
 
     /// What a frame holds that only its own format has a place for.
@@ -294,7 +306,19 @@ impl Drop for Parts {
 impl Reader {
     /// A trajectory that is open.
     pub(crate) fn of(inner: Chain, options: OpenOptions) -> Reader {
-        Reader { inner, options, spare: Mutex::default() }
+        Reader { inner, options: Some(options), spare: Mutex::default() }
+    }
+
+    /// A trajectory of which only some frames are known.
+    pub(crate) fn partial(inner: Chain) -> Self {
+        Reader { inner, options: None, spare: Mutex::default() }
+    }
+
+    /// How it was opened, if all of its frames are known.
+    fn whole(&self) -> PyResult<&OpenOptions> {
+        let unknown =
+            || PyValueError::new_err("only some frames of this trajectory are known here");
+        self.options.as_ref().ok_or_else(unknown)
     }
 
     fn atoms(&self, py: Python<'_>, wanted: Option<PyReadonlyArray1<'_, i64>>) -> PyResult<Atoms> {
@@ -381,7 +405,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A meter's counts as a dictionary.
+/// A meter's counts as a dictionary; bytes a tier where any are of a store.
 pub(crate) fn counts<'py>(py: Python<'py>, meter: &Meter) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("requests", meter.requests)?;
@@ -391,5 +415,8 @@ pub(crate) fn counts<'py>(py: Python<'py>, meter: &Meter) -> PyResult<Bound<'py,
     dict.set_item("frames", meter.frames)?;
     dict.set_item("empty_frames", meter.empty_frames)?;
     dict.set_item("atoms_decoded", meter.atoms_decoded)?;
+    if meter.by_tier.iter().any(|&bytes| bytes > 0) {
+        dict.set_item("bytes_by_tier", meter.by_tier.to_vec())?;
+    }
     Ok(dict)
 }

@@ -1,18 +1,23 @@
 //! Stores, seen from Python.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use trajet_engine::RunError;
 use trajet_io::OpenOptions;
+use trajet_store::mount::Mount;
 use trajet_store::{Done, Error, Given, Spec, Store};
 
 use crate::control::FromPython;
 use crate::error::{from_io, from_os, from_run, raised};
 use crate::reader::Reader;
 use crate::run::report_dict;
+
+/// Between two looks for Ctrl-C.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// A store. See `_trajet.pyi`.
 #[pyclass(frozen, module = "trajet._trajet", name = "Store")]
@@ -193,6 +198,43 @@ impl PyStore {
         })?;
         Ok(Reader::of(inner, options))
     }
+
+    /// Shows the store as a folder until that is unmounted, or until Ctrl-C.
+    #[pyo3(signature = (folder, *, threads, ready, say))]
+    fn mount(
+        &self,
+        py: Python<'_>,
+        folder: PathBuf,
+        threads: usize,
+        ready: Py<PyAny>,
+        say: Py<PyAny>,
+    ) -> PyResult<()> {
+        let store = self.inner.clone();
+        let begun = py.detach(|| Mount::begin(store, &folder, threads));
+        let mut mount = begun.map_err(|error| from_store(py, &error))?;
+        let watched = ready.call0(py).and_then(|_| watch(py, &mount, &say));
+        let ended = py.detach(|| mount.end());
+        say_all(py, &mount, &say)?;
+        watched?;
+        ended.map_err(|error| from_store(py, &error))
+    }
+}
+
+/// Waits for the end of a mount, or for Ctrl-C, and says what goes wrong meanwhile.
+fn watch(py: Python<'_>, mount: &Mount, say: &Py<PyAny>) -> PyResult<()> {
+    loop {
+        let has_ended = mount.has_ended();
+        say_all(py, mount, say)?;
+        if has_ended {
+            return Ok(());
+        }
+        py.detach(|| std::thread::sleep(LOOK));
+        py.check_signals()?;
+    }
+}
+
+fn say_all(py: Python<'_>, mount: &Mount, say: &Py<PyAny>) -> PyResult<()> {
+    mount.messages().into_iter().try_for_each(|message| say.call1(py, (message,)).map(drop))
 }
 
 /// A report of dividing, with "n_frames" and "remarks".

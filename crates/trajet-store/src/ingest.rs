@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::slice::from_ref;
 use std::time::Instant;
 
 use serde::Deserialize;
@@ -138,7 +139,7 @@ impl Store {
             0 => new.source.extend(sources(chain)?),
             _ => new.source = sources(chain)?,
         }
-        let needed = bytes_by_tier(std::slice::from_ref(&segment));
+        let needed = bytes_by_tier(from_ref(&segment));
         new.segments.push(segment);
         new.seconds += begin.elapsed().as_secs_f64();
         operation.commit(Some(&was), Some(&new), &needed)?;
@@ -415,6 +416,16 @@ fn divide(
     let division = Partition { frames: &frames, targets: &targets, whole: format };
     let divided = convert::divide(chain, &division, threads, control)?;
     publish(divided.files)?;
+    let mut silent = Silent(control);
+    for (full, ..) in &places {
+        // Leaves the index beside it: whoever reads it first has none to make.
+        let opened =
+            trajet_engine::open(from_ref(full), &OpenOptions::default(), threads, &mut silent)?;
+        if opened.n_frames() as u64 != n_frames {
+            let what = format!("has {} frames, and was written with {n_frames}", opened.n_frames());
+            return Err(Error::damaged(full, what));
+        }
+    }
     let from = skip as usize;
     let files = divided.heads_of_files.into_iter().zip(divided.frames.sizes);
     let files = files.zip(divided.frames.digests);
@@ -448,6 +459,17 @@ fn divide(
     }
     let done = Done { n_frames, remarks, report: divided.report };
     Ok((Segment { n_frames, frames, heads, files }, done))
+}
+
+/// Only looks whether to stop.
+struct Silent<'a>(&'a mut dyn Control);
+
+impl Control for Silent<'_> {
+    fn progress(&mut self, _: usize, _: usize) {}
+
+    fn interrupted(&mut self) -> bool {
+        self.0.interrupted()
+    }
 }
 
 /// Atoms of ranges.

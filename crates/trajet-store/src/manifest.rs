@@ -26,6 +26,9 @@ pub struct Tier {
     pub folder: PathBuf,
     /// Most bytes that this store may keep there.
     pub limit: Option<u64>,
+    /// Its place in the profile that named it: the first one is the fastest.
+    #[serde(default)]
+    pub rank: u32,
 }
 
 /// Of a data set: `manifest.json`.

@@ -93,7 +93,7 @@ def apply(
         nonlocal shape
         if not len(chosen):
             raise ValueError("no frame is chosen: what the function returns is not known")
-        first = main.read(frames=chosen[:1])
+        first = main.look(int(chosen[0]))
         positions, box = first.positions, first.cells
         if by == "frame":
             positions, box = positions[0], box[0]

@@ -72,7 +72,7 @@ def dihedrals(
     main = main_selection(selection)
     backbone = quadruples is None
     if quadruples is None:
-        names, fours = mdanalysis.backbone_dihedrals(main.atoms, main.label)
+        names, fours = mdanalysis.backbone_dihedrals(main.named, main.label)
     else:
         fours = _checked(quadruples, main.trajectory.n_atoms)
         names = tuple("-".join(map(str, four)) for four in fours.tolist())

@@ -42,7 +42,7 @@ def weights_of(weights: Weights, selection: Selection) -> NDArray[np.float64] | 
         if weights != "mass":
             raise ValueError(f"weights are None, 'mass' or numbers, not {weights!r}")
         where = selection.trajectory.topology or "the Universe"
-        return mdanalysis.masses(selection.atoms, str(where))
+        return mdanalysis.masses(selection.named, str(where))
     numbers = np.ascontiguousarray(weights, dtype=np.float64)
     if numbers.shape != (selection.n_atoms,):
         raise ValueError(f"{numbers.shape} weights do not fit {selection.n_atoms} atoms")
@@ -96,7 +96,7 @@ class _Structure:
     def positions(self, selection: Selection) -> NDArray[np.float32]:
         """Return the positions of the same atoms there."""
         if selection.text is not None:
-            atoms = mdanalysis.select(self.universe, selection.text, self.name)
+            atoms = mdanalysis.select(self.universe.atoms, selection.text, self.name)
         elif len(self.universe.atoms) == selection.trajectory.n_atoms:
             atoms = self.universe.atoms[selection.indices]
         else:
@@ -111,14 +111,14 @@ class _Structure:
         """Return the positions of `atoms`, which must be of the same kind."""
         what = f"selection {selection.label!r} and reference {self.name}"
         if selection.trajectory.has_topology:
-            mdanalysis.check_same_kind(selection.atoms, atoms, what)
+            mdanalysis.check_same_kind(selection.named, atoms, what)
         elif len(atoms) != selection.n_atoms:
             raise SelectionError(f"{what}: {selection.n_atoms} and {len(atoms)} atoms")
         return mdanalysis.positions(atoms, self.name)
 
 
 def _one_frame(selection: Selection, frame: int) -> NDArray[np.float32]:
-    block = selection.read(frames=[frame])
+    block = selection.look(frame)
     positions: NDArray[np.float32] = block.positions[0]
     if not np.isfinite(positions).all():
         raise AnalysisError(
@@ -132,7 +132,7 @@ def _check_same_kind(mobile: Selection, reference: Selection) -> None:
     """Make sure that two selections can be compared atom by atom."""
     what = f"selection {mobile.label!r} and reference {reference.label!r}"
     if mobile.trajectory.has_topology and reference.trajectory.has_topology:
-        mdanalysis.check_same_kind(mobile.atoms, reference.atoms, what)
+        mdanalysis.check_same_kind(mobile.named, reference.named, what)
     elif mobile.n_atoms != reference.n_atoms:
         raise SelectionError(f"{what}: {mobile.n_atoms} and {reference.n_atoms} atoms")
 

@@ -113,7 +113,7 @@ def rmsf(
     return AtomValues(
         values=np.sqrt((squares[:, 0] + squares[:, 1] + squares[:, 2]) / count),
         atoms=main.indices,
-        residues=mdanalysis.residue_numbers(main.atoms) if main.trajectory.has_topology else None,
+        residues=mdanalysis.residue_numbers(main.named) if main.trajectory.has_topology else None,
         units="Å",
         label=main.label,
         name="RMSF",

@@ -36,7 +36,7 @@ def main_selection(thing: Selection | Any) -> Selection:
         )
     if thing.trajectory.topology is not None:
         # Also where nothing is selected by name: the topology must be this trajectory's.
-        _ = thing.trajectory.universe
+        _ = thing.trajectory.named
     return thing
 
 
@@ -69,6 +69,8 @@ class Outcome:
         `(n_frames,)`, frame numbers and ps.
     run
         What the engine reports.
+    atoms
+        The atoms that were read.
     """
 
     trajectory: Trajectory
@@ -77,6 +79,7 @@ class Outcome:
     frames: NDArray[np.int64]
     times: NDArray[np.float64]
     run: dict[str, Any]
+    atoms: NDArray[np.int64]
 
     def report(
         self,
@@ -84,7 +87,11 @@ class Outcome:
         parameters: dict[str, Any],
         further_inputs: list[dict[str, Any]] | None = None,
     ) -> Report:
-        """Return the report: what was asked for, of which files, and where the time went."""
+        """Return the report: what was asked for, of which files, and where the time went.
+
+        The store of a data set remembers the analysis.
+        """
+        self.trajectory.used(analysis, self.atoms, self.run["workers"])
         asked = {
             "analysis": analysis,
             "parameters": {
@@ -96,7 +103,7 @@ class Outcome:
             "inputs": [*self.trajectory.describe_inputs(), *(further_inputs or [])],
             "remarks": list(self.trajectory.remarks),
         }
-        return make_report(self.trajectory.reader, self.run, asked)
+        return make_report(self.trajectory.reader, self.run, asked, self.trajectory.tiers)
 
 
 def run(
@@ -108,14 +115,16 @@ def run(
 ) -> Outcome:
     """Run the plan that `make_plan` makes for the numbers of the chosen frames."""
 
-    def attempt() -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
+    def attempt() -> tuple[Plan, NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
         plan = make_plan(chosen)
-        return (pool or LocalPool()).run(trajectory.reader, plan, numbers, progress=progress)
+        done = (pool or LocalPool()).run(trajectory.reader, plan, numbers, progress=progress)
+        return plan, *done
 
     numbers = resolve_frames(frames, trajectory.n_frames, trajectory.label)
     chosen = frame_numbers(numbers)
-    rows, state, report = trajectory.fresh(attempt)
-    return Outcome(trajectory, rows, state, chosen, trajectory.times[chosen], report)
+    plan, rows, state, report = trajectory.fresh(attempt)
+    times = trajectory.times[chosen]
+    return Outcome(trajectory, rows, state, chosen, times, report, plan.atoms())
 
 
 def describe(value: Any) -> Any:

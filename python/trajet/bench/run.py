@@ -1,26 +1,20 @@
-"""A setup is measured in a process of its own, or in the ranks that `mpiexec` starts.
-
-`python -m trajet.bench.run JOB.json ROWS.json`
-"""
+"""A setup is measured in a process of its own, or in the ranks that `mpiexec` starts."""
 
 import json
 import shlex
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 import numpy as np
 
 from trajet import trajectory
-from trajet._trajet import WorkerError
 from trajet.analysis import apply, dihedrals, rmsd
-from trajet.bench import empty
+from trajet.bench import elsewhere, empty
 from trajet.bench.files import drop
 from trajet.bench.setups import EMPTY, Setup
 from trajet.pools.dask import DaskPool, dask_client
@@ -76,17 +70,9 @@ def measured(job: Job, mpiexec: str | None) -> list[Row]:
     WorkerError
         If it fails there; with what it said.
     """
-    with TemporaryDirectory(prefix="trajet-bench-") as name:
-        told, rows = Path(name) / "job.json", Path(name) / "rows.json"
-        told.write_text(job.to_json())
-        start = _mpiexec(mpiexec, job.setup.workers) if job.setup.pool == "mpi" else []
-        command = [*start, sys.executable, "-m", __name__, str(told), str(rows)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode or not rows.exists():
-            said = (done.stderr.strip() or done.stdout.strip() or "it said nothing").splitlines()
-            raise WorkerError(f"{shlex.join(command[:4])} … failed: {said[-1]}")
-        found: list[Row] = json.loads(rows.read_text())
-        return found
+    start = _mpiexec(mpiexec, job.setup.workers) if job.setup.pool == "mpi" else []
+    found: list[Row] = elsewhere.answer(__name__, job.to_json(), start=start)
+    return found
 
 
 def _mpiexec(given: str | None, ranks: int) -> list[str]:
@@ -195,12 +181,9 @@ def _rates(ends: Sequence[float]) -> list[tuple[float, float]]:
     return list(zip(middles.tolist(), (counts / np.diff(edges)).tolist(), strict=True))
 
 
-def main() -> None:
-    """Measure what a file says."""
-    job, rows = (Path(argument) for argument in sys.argv[1:])
-    if found := rows_of(Job.from_json(job.read_text())):
-        rows.write_text(json.dumps(found))
+def _respond(told: str) -> list[Row] | None:
+    return rows_of(Job.from_json(told)) or None
 
 
 if __name__ == "__main__":
-    main()
+    elsewhere.serve(_respond)

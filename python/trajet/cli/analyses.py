@@ -9,6 +9,7 @@ import numpy as np
 import trajet
 from trajet import plots
 from trajet.cli.options import Job, analysis
+from trajet.cli.tables import lines_of
 from trajet.result import Dihedrals, Distances, Report, Series
 
 # Longer labels are cut in tables, more lines left out.
@@ -168,7 +169,7 @@ def rmsf(
         if result.residues is not None:
             where += f" (residue {result.residues[most]})"
         rows.append((_cut(result.label), str(len(values)), *numbers, where))
-        return "\n".join([_head("RMSF (Å)", result.report), *_lines(rows)])
+        return "\n".join([_head("RMSF (Å)", result.report), *lines_of(rows)])
 
     job.finish(result, table)
 
@@ -346,7 +347,7 @@ def rdf(
         groups = " - ".join(map(_cut, dict.fromkeys(result.labels)))
         pairs = str(int(result.counts.sum()))
         rows.append((groups, pairs, f"{result.g[most]:.3f}", f"{result.r[most]:.3f}"))
-        return "\n".join([_head("RDF", result.report), *_lines(rows)])
+        return "\n".join([_head("RDF", result.report), *lines_of(rows)])
 
     job.finish(result, table)
 
@@ -367,7 +368,7 @@ def _series_table(result: Series) -> str:
     for label, column in zip(result.columns, values.T, strict=True):
         numbers = (column.mean(), column.std(), column.min(), column.max(), column[-1])
         rows.append((_cut(label), *(f"{number:.3f}" for number in numbers)))
-    return "\n".join([_head(f"{result.name} ({result.units})", result.report), *_lines(rows)])
+    return "\n".join([_head(f"{result.name} ({result.units})", result.report), *lines_of(rows)])
 
 
 def _dihedral_table(result: Dihedrals) -> str:
@@ -381,7 +382,7 @@ def _dihedral_table(result: Dihedrals) -> str:
         numbers = (np.degrees(np.angle(centre)), spread, column[-1])
         rows.append((name.removeprefix("cos "), *(f"{number:.1f}" for number in numbers)))
     head = _head(f"{len(names)} dihedral angles (degrees, on the circle)", result.report)
-    return "\n".join([head, *_lines(rows), *_left_out(len(names))])
+    return "\n".join([head, *lines_of(rows), *_left_out(len(names))])
 
 
 def _distance_table(result: Distances) -> str:
@@ -392,7 +393,7 @@ def _distance_table(result: Distances) -> str:
         numbers = (column.mean(), column.std(), column.min(), column.max(), column[-1])
         rows.append((name, *(f"{number:.3f}" for number in numbers)))
     head = _head(f"{pairs.shape[1]} distances (Å)", result.report)
-    return "\n".join([head, *_lines(rows), *_left_out(pairs.shape[1])])
+    return "\n".join([head, *lines_of(rows), *_left_out(pairs.shape[1])])
 
 
 def _left_out(count: int) -> list[str]:
@@ -411,13 +412,3 @@ def _head(what: str, report: Report) -> str:
     if seconds > 0:
         head += f" in {seconds:.3g} s on {threads} thread{'s' if threads > 1 else ''}"
     return head
-
-
-def _lines(rows: list[tuple[str, ...]]) -> list[str]:
-    """Return rows as lines, the first column to the left, the others to the right."""
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    lines = []
-    for name, *cells in rows:
-        right = [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True)]
-        lines.append("  ".join([name.ljust(widths[0]), *right]))
-    return lines

@@ -1,4 +1,4 @@
-"""Commands that measure this machine: `trajet bench scaling | load | scheduler`."""
+"""Commands that measure this machine: `trajet bench scaling | load | scheduler | store`."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -22,7 +22,7 @@ _CORE = "(resid 1:29 or resid 60:121 or resid 160:214) and name CA"
 _LOADS = "1,40,70,100"
 
 
-def _several(known: Sequence[str]) -> Callable[[Any, click.Parameter, str], tuple[str, ...]]:
+def _split(known: Sequence[str]) -> Callable[[Any, click.Parameter, str], tuple[str, ...]]:
     """Return what takes words with commas between them."""
 
     def split(_: click.Context, param: click.Parameter, text: str) -> tuple[str, ...]:
@@ -35,7 +35,7 @@ def _several(known: Sequence[str]) -> Callable[[Any, click.Parameter, str], tupl
     return split
 
 
-def _numbers(_: click.Context, param: click.Parameter, text: str) -> tuple[int, ...]:
+def numbers(_: click.Context, param: click.Parameter, text: str) -> tuple[int, ...]:
     """Take whole numbers with commas between them."""
     try:
         numbers = tuple(int(word) for word in text.split(","))
@@ -52,22 +52,23 @@ def _cores() -> str:
     return ",".join(str(2**k) for k in range(most.bit_length()) if 2**k <= most)
 
 
-def _words(name: str, known: Sequence[str], default: str, help_: str) -> Callable[..., Any]:
+def several(name: str, known: Sequence[str], default: str, help_: str) -> Callable[..., Any]:
+    """Return an option that takes words with commas between them."""
     return click.option(
         name,
         default=default,
         show_default=True,
-        callback=_several(known),
+        callback=_split(known),
         metavar="A,B",
         help=help_,
     )
 
 
-_pools = _words("--pools", setups.POOLS, "local", "Of " + ", ".join(setups.POOLS) + ".")
+_pools = several("--pools", setups.POOLS, "local", "Of " + ", ".join(setups.POOLS) + ".")
 _workers = click.option(
     "--workers",
     default=_cores,
-    callback=_numbers,
+    callback=numbers,
     metavar="1,2,4",
     help="Numbers of workers: threads, processes, ranks. Default: powers of two up to the cores.",
 )
@@ -93,7 +94,7 @@ _scratch = click.option(
     metavar="FOLDER",
     help="Where trajectories are made: the storage to be measured. Default: the output's folder.",
 )
-_output = click.option(
+into_folder = click.option(
     "-o",
     "--output",
     "folder",
@@ -104,7 +105,8 @@ _output = click.option(
 )
 
 
-def _repeats(count: int) -> Callable[..., Any]:
+def repeated(count: int) -> Callable[..., Any]:
+    """Return the option of repeats."""
     return click.option(
         "--repeats",
         type=click.IntRange(1),
@@ -117,9 +119,10 @@ def _repeats(count: int) -> Callable[..., Any]:
 
 @click.group()
 def bench() -> None:
-    """Measure how analyses scale on this machine, and its pools.
+    """Measure how analyses scale on this machine, its pools, and what a store saves.
 
-    Made after Khoshlessan et al. 2017 and 2020 (doi:10.25080/shinma-7f4c6e7-00a, 10.1002/cpe.5789).
+    Made after Khoshlessan et al. 2017 and 2020 (doi:10.25080/shinma-7f4c6e7-00a, 10.1002/cpe.5789),
+    and Deng et al. 2021 (doi:10.1145/3472456.3473509).
 
     \b
     Examples:
@@ -132,9 +135,9 @@ def bench() -> None:
 @click.argument("trajectories", nargs=-1, required=True, metavar="TRAJECTORY...")
 @_frames
 @_select
-@_words("--tasks", setups.TASKS, "rmsd", "RMSD; cosines and sines of φ and ψ.")
-@_words("--formats", setups.FORMATS, "xtc", "Of " + ", ".join(setups.FORMATS) + ".")
-@_words(
+@several("--tasks", setups.TASKS, "rmsd", "RMSD; cosines and sines of φ and ψ.")
+@several("--formats", setups.FORMATS, "xtc", "Of " + ", ".join(setups.FORMATS) + ".")
+@several(
     "--access",
     setups.ACCESSES,
     "shared",
@@ -148,19 +151,19 @@ def bench() -> None:
     metavar="N",
     help="Files of a chain.",
 )
-@_words(
+@several(
     "--gathering", setups.GATHERINGS, "shared", "Of MPI's ranks: shared, collective, one-sided."
 )
 @_pools
 @_workers
-@_words(
+@several(
     "--scaling", setups.SCALINGS, "strong", "strong: all share the frames; weak: each has them."
 )
-@_words("--cache", setups.CACHES, "warm", "cold: the files' pages are dropped before each run.")
-@_repeats(5)
+@several("--cache", setups.CACHES, "warm", "cold: the files' pages are dropped before each run.")
+@repeated(5)
 @_mpiexec
 @_scratch
-@_output
+@into_folder
 def scaling(
     topology: str,
     trajectories: tuple[str, ...],
@@ -214,14 +217,14 @@ def scaling(
 @_frames
 @_select
 @click.option(
-    "--loads", default=_LOADS, show_default=True, callback=_numbers, metavar="1,40", help="RMSDs."
+    "--loads", default=_LOADS, show_default=True, callback=numbers, metavar="1,40", help="RMSDs."
 )
 @_pools
 @_workers
-@_repeats(5)
+@repeated(5)
 @_mpiexec
 @_scratch
-@_output
+@into_folder
 def load(
     topology: str,
     trajectories: tuple[str, ...],
@@ -262,7 +265,7 @@ def load(
     metavar="N",
     help="Tasks of a run.",
 )
-@_words("--pools", setups.POOLS, ",".join(setups.POOLS), "Of " + ", ".join(setups.POOLS) + ".")
+@several("--pools", setups.POOLS, ",".join(setups.POOLS), "Of " + ", ".join(setups.POOLS) + ".")
 @click.option(
     "--workers",
     type=click.IntRange(1),
@@ -270,9 +273,9 @@ def load(
     metavar="N",
     help="Workers, or threads of one. Default: the cores.",
 )
-@_repeats(10)
+@repeated(10)
 @_mpiexec
-@_output
+@into_folder
 def scheduler(
     tasks: int,
     pools: tuple[str, ...],
@@ -315,16 +318,16 @@ def scheduler(
         rows = []
         for setup in chosen:
             rows += _run(Job(setup, [str(file)], [], repeats), mpiexec)
-    _save(folder / "runs.csv", table.long(rows))
+    save(folder / "runs.csv", table.long(rows))
     names = ("pool", "workers", "threads", "repeat", "time", "tasks_per_second")
     lines = [[*(row[name] for name in names[:4]), *point] for row in rows for point in row["rates"]]
-    _save(folder / "rates.csv", table.as_csv([names, *lines]))
+    save(folder / "rates.csv", table.as_csv([names, *lines]))
     curves: dict[str, dict[str, list[NDArray[np.float64]]]] = {}
     for row in rows:
         crew = f"{row['workers']} × {_threads(row['threads'])}"
         curves.setdefault(row["pool"], {}).setdefault(crew, []).append(np.array(row["rates"]))
     title = f"{tasks:,} empty tasks: mean of {repeats}, one standard deviation on both sides"
-    _draw(folder / "throughput.png", plots.throughput(curves, title=title))
+    draw(folder / "throughput.png", plots.throughput(curves, title=title))
 
 
 def _measure(
@@ -367,23 +370,25 @@ def _threads(count: int) -> str:
 
 def _write(folder: Path, rows: list[Row]) -> None:
     """Write tables and figures."""
-    _save(folder / "runs.csv", table.long(rows))
+    save(folder / "runs.csv", table.long(rows))
     found = table.points(rows)
-    _save(folder / "table.csv", table.wide(found))
+    save(folder / "table.csv", table.wide(found))
     frames = min(point.frames for point in found)
     for (task, scaling, cache), curves in table.curves(found).items():
         title = f"{task}, {scaling} scaling, {cache} cache, {frames:,} frames on one worker"
         figure = plots.scaling(curves, title=title, weak=scaling == "weak")
-        _draw(folder / f"{task.replace(' ', '-')}-{scaling}-{cache}.png", figure)
+        draw(folder / f"{task.replace(' ', '-')}-{scaling}-{cache}.png", figure)
 
 
-def _save(path: Path, text: str) -> None:
+def save(path: Path, text: str) -> None:
+    """Write a table and say where."""
     with output.beside(path) as own:
         own.write_text(text)
     click.echo(path)
 
 
-def _draw(path: Path, figure: Any) -> None:
+def draw(path: Path, figure: Any) -> None:
+    """Write a figure and say where."""
     output.write(path, lambda file: figure.savefig(file, format="png"))
     click.echo(path)
 

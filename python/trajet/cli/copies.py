@@ -1,23 +1,18 @@
 """Commands that write trajectories: `trajet convert | split`."""
 
-import contextlib
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
 import trajet
-from trajet import h5md
-from trajet.cli import options
+from trajet.cli import options, pools
 from trajet.cli.options import choose_frames, in_order, progress
 from trajet.conversion import SUFFIXES, Conversion
-from trajet.pools.mpi.link import library
+from trajet.dataset import find_dataset
+from trajet.pools.pool import Pool
 from trajet.trajectory import Trajectory
-
-# What the command line leaves with after Ctrl-C.
-_INTERRUPTED = 130
 
 _frames = (
     click.option("--start", type=int, metavar="FRAME", help="First frame; negative from the end."),
@@ -60,14 +55,7 @@ _allow_loss = click.option(
 @_allow_loss
 @click.option("--topology-out", metavar="FILE", help="Write the atoms themselves: .pdb, .gro, ….")
 @click.option("--force", is_flag=True, help="Replace outputs that are there.")
-@click.option(
-    "--pool",
-    type=click.Choice(["local", "mpi"]),
-    default="local",
-    show_default=True,
-    help="Where to run: threads, or the ranks of mpiexec -n N trajet …, to H5MD.",
-)
-@options.threads
+@pools.choice("local", "mpi")
 @options.truncated
 @options.quiet
 def convert(
@@ -110,85 +98,58 @@ def convert(
     *sources, target = files
     if not sources:
         raise click.UsageError("give the trajectory to read and, last, the file to write")
-    if select is not None and topology is None:
+    if select is not None and topology is None and find_dataset(sources[0]) is None:
         raise click.UsageError("--select needs names of atoms: give --topology")
     if Path(target).suffix.lower() not in SUFFIXES:
         raise click.UsageError(
             f"{target}: the file to write comes last and ends in {', '.join(SUFFIXES)}"
         )
-    comm = library().COMM_WORLD if pool == "mpi" else None
-    with _one_voice(comm) as speaks:
-        quiet = quiet or not speaks
-        opened = _opened(
-            topology,
-            sources,
-            comm,
-            quiet=quiet,
-            continuous=continuous,
-            allow_truncated_tail=allow_truncated_tail,
-            threads=threads,
+    where = pools.made(pool, pools.Crew(None, threads, None))
+    opened = _opened(
+        topology,
+        sources,
+        quiet=quiet,
+        continuous=continuous,
+        allow_truncated_tail=allow_truncated_tail,
+        threads=threads,
+    )
+    subject = opened if select is None else opened.select(select)
+    frames = choose_frames(opened, start, stop, step, begin, end)
+    with where as at, progress("convert", " frames", quiet=quiet) as show:
+        done = trajet.convert(
+            subject,
+            target,
+            frames=frames,
+            precision=precision,
+            double=double,
+            velocities=not no_velocities,
+            forces=not no_forces,
+            compression=compression,
+            allow_loss=allow_loss,
+            force=force,
+            topology=topology_out,
+            progress=show,
+            **_who(pool, at, threads),
         )
-        with h5md.together(comm):
-            subject = opened if select is None else opened.select(select)
-            frames = choose_frames(opened, start, stop, step, begin, end)
-        with progress("convert", " frames", quiet=quiet) as show:
-            done = trajet.convert(
-                subject,
-                target,
-                frames=frames,
-                precision=precision,
-                double=double,
-                velocities=not no_velocities,
-                forces=not no_forces,
-                compression=compression,
-                allow_loss=allow_loss,
-                force=force,
-                topology=topology_out,
-                threads=threads,
-                progress=show,
-                comm=comm,
-            )
     if not quiet:
         for line in options.notes(opened):
             click.echo(line)
-        _say(done)
+        say(done)
         if topology_out is not None:
             click.echo(topology_out)
 
 
-@contextlib.contextmanager
-def _one_voice(comm: h5md.Communicator | None) -> Iterator[bool]:
-    """Tell whether this process speaks: of several ranks, which meet the same errors, the first."""
-    try:
-        yield comm is None or comm.rank == 0
-    except KeyboardInterrupt:
-        if comm is not None:
-            # It may have come where the other ranks wait for this one.
-            comm.Abort(_INTERRUPTED)
-        raise
-    except Exception:
-        if comm is not None and comm.rank > 0:
-            raise click.exceptions.Exit(1) from None
-        raise
-
-
 def _opened(
-    topology: str | None,
-    sources: list[str],
-    comm: h5md.Communicator | None,
-    *,
-    quiet: bool,
-    **how: Any,
+    topology: str | None, sources: list[str] | tuple[str, ...], *, quiet: bool, **how: Any
 ) -> Trajectory:
-    """Open a trajectory; on the first rank before the others, which find its index then."""
-    opened: list[Trajectory] = []
-    for turn in (True, False) if comm is not None else (True,):
-        with h5md.together(comm), progress("indexing", "B", quiet=quiet) as show:
-            if comm is None or (comm.rank == 0) == turn:
-                opened.append(
-                    trajet.open(topology, *in_order(tuple(sources)), progress=show, **how)
-                )
-    return opened[0]
+    """Open a trajectory, and show how far that is."""
+    with progress("indexing", "B", quiet=quiet) as show:
+        return options.open_files(topology, in_order(tuple(sources)), progress=show, **how)
+
+
+def _who(name: str, pool: Pool, threads: int | None) -> dict[str, Any]:
+    """Return who writes: threads of this process, or a pool."""
+    return {"threads": threads} if name == "local" else {"pool": pool}
 
 
 @click.command()
@@ -208,7 +169,7 @@ def _opened(
 @_allow_loss
 @options.continuous
 @click.option("--force", is_flag=True, help="Replace files that are there.")
-@options.threads
+@pools.choice("local", "dask", "mpi")
 @options.truncated
 @options.quiet
 def split(
@@ -221,6 +182,9 @@ def split(
     allow_loss: bool,
     continuous: bool,
     force: bool,
+    pool: str,
+    workers: int | None,
+    scheduler: str | None,
     threads: int | None,
     allow_truncated_tail: bool,
     quiet: bool,
@@ -236,19 +200,20 @@ def split(
       trajet split run.xtc --segments 8 -o parts
       trajet split run.trr --frames-per-segment 1000 -o parts
       trajet split run.xtc --segments 8 -o parts --format h5md --compression 1
+      mpiexec -n 8 trajet split run.xtc --segments 8 -o parts --pool mpi
     """
     if (segments is None) == (frames_per_segment is None):
         raise click.UsageError("choose --segments or --frames-per-segment")
-    with progress("indexing", "B", quiet=quiet) as show:
-        opened = trajet.open(
-            None,
-            *in_order(files),
-            continuous=continuous,
-            allow_truncated_tail=allow_truncated_tail,
-            threads=threads,
-            progress=show,
-        )
-    with progress("split", " frames", quiet=quiet) as show:
+    where = pools.made(pool, pools.Crew(workers, threads, scheduler))
+    opened = _opened(
+        None,
+        files,
+        quiet=quiet,
+        continuous=continuous,
+        allow_truncated_tail=allow_truncated_tail,
+        threads=threads,
+    )
+    with where as at, progress("split", " frames", quiet=quiet) as show:
         parts = trajet.split(
             opened,
             output,
@@ -258,8 +223,8 @@ def split(
             compression=compression,
             allow_loss=allow_loss,
             force=force,
-            threads=threads,
             progress=show,
+            **_who(pool, at, threads),
         )
     if not quiet:
         for line in options.notes(opened):
@@ -271,7 +236,7 @@ def split(
         click.echo(f"{frames} frames in {len(parts)} files: {parts[0].path} to {parts[-1].path}")
 
 
-def _say(done: Conversion) -> None:
+def say(done: Conversion) -> None:
     """Print what was written."""
     for remark in done.remarks:
         click.echo(f"note: {remark}")

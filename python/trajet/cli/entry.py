@@ -7,10 +7,11 @@ from typing import NoReturn
 import click
 
 import trajet
-from trajet.cli import analyses, bench, copies, files, reports
+from trajet.cli import analyses, bench, bench_store, copies, files, reports, store, viewers
 from trajet.cli.group import commands
 
-for _room in (files, analyses, copies, reports, bench):
+bench.bench.add_command(bench_store.store)
+for _room in (files, analyses, copies, store, reports, viewers, bench):
     for _command in _room.COMMANDS:
         commands.add_command(_command)
 
@@ -22,11 +23,9 @@ FAILED = 1
 def main() -> NoReturn:
     """Run the command line and leave with its exit code."""
     try:
-        commands.main(prog_name="trajet", standalone_mode=False)
+        # What a command asked to leave with, or nothing.
+        code = commands.main(prog_name="trajet", standalone_mode=False) or 0
         sys.stdout.flush()
-        code = 0
-    except click.exceptions.Exit as request:
-        code = request.exit_code
     except click.ClickException as error:
         error.show()
         code = error.exit_code

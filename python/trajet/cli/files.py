@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 import trajet
 from trajet.cli import options
 from trajet.cli.options import progress
+from trajet.cli.tables import human
 from trajet.trajectory import Trajectory
 
 
@@ -59,7 +60,7 @@ def info(
 
 def _opened(files: list[str], **how: Any) -> Trajectory:
     with progress("indexing", "B") as show:
-        return trajet.open(None, *files, progress=show, **how)
+        return options.open_files(None, files, progress=show, **how)
 
 
 def _print(facts: Iterator[tuple[str, str]]) -> None:
@@ -74,7 +75,7 @@ def _facts_together(opened: Trajectory) -> Iterator[tuple[str, str]]:
     yield "frames", str(opened.n_frames)
     yield "time", f"{times[0]:.10g} to {times[-1]:.10g} ps"
     yield "time step", _time_step(times)
-    yield "size", f"{opened.reader.size} bytes ({_human(opened.reader.size)})"
+    yield "size", f"{opened.reader.size} bytes ({human(opened.reader.size)})"
     # What is to be said of each file has been said.
     for remark in opened.reader.chain_remarks:
         yield "note", remark
@@ -84,7 +85,7 @@ def _facts(opened: Trajectory) -> Iterator[tuple[str, str]]:
     """Yield the lines of `info`."""
     reader, times = opened.reader, opened.times
     first = opened.read(frames=[0], atoms=[0])
-    yield "file", str(opened.path)
+    yield "file", opened.label
     yield "format", opened.format
     yield "atoms", str(opened.n_atoms)
     yield "frames", str(opened.n_frames)
@@ -96,12 +97,15 @@ def _facts(opened: Trajectory) -> Iterator[tuple[str, str]]:
     else:
         a, b, c, *angles = (f"{value:.7g}" for value in cell)
         yield "cell", f"{a} x {b} x {c} Å, {' '.join(angles)} degrees (frame 0)"
-    yield "size", f"{reader.size} bytes ({_human(reader.size)})"
-    whole = reader.size - reader.truncated_tail
+    size = reader.size if opened.dataset is None else opened.dataset.size
+    yield "size", f"{size} bytes ({human(size)})"
+    whole = size - reader.truncated_tail
     yield "bytes a frame", f"{whole / opened.n_frames:.1f}"
     if reader.truncated_tail:
         yield "cut", f"{reader.truncated_tail} bytes of an unfinished frame at the end are left out"
-    if opened.index_state == "computed":
+    if opened.dataset is not None:
+        yield "index", "kept by the store"
+    elif opened.index_state == "computed":
         yield "index", "none needed: the format tells where frames are"
     else:
         where = "in memory only" if opened.index_path is None else str(opened.index_path)
@@ -124,14 +128,6 @@ def _time_step(times: NDArray[np.float64]) -> str:
 def _rounding(times: NDArray[np.float64]) -> float:
     """Return by how much times are uncertain: XTC keeps them as float32."""
     return 4 * float(np.finfo(np.float32).eps) * float(np.abs(times).max())
-
-
-def _human(n_bytes: float) -> str:
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if n_bytes < 1024:
-            return f"{n_bytes:.3g} {unit}"
-        n_bytes /= 1024
-    return f"{n_bytes:.3g} TiB"
 
 
 @click.command()

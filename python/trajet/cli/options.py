@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 import trajet
 from trajet import advise, output
 from trajet.cli import pools
+from trajet.dataset import find_dataset
 from trajet.pools.pool import Pool
 from trajet.result import REPORT_SUFFIXES, Result
 from trajet.trajectory import DEFAULT_REQUEST_SIZE, Trajectory
@@ -120,6 +121,13 @@ def in_order(given: tuple[str, ...]) -> list[str]:
     return paths
 
 
+def open_files(topology: str | None, files: list[str], **how: Any) -> Trajectory:
+    """Open trajectories, or a data set of a store alone, which has its topology with it."""
+    if topology is None and len(files) == 1 and find_dataset(files[0]) is not None:
+        return trajet.open(files[0], **how)
+    return trajet.open(topology, *files, **how)
+
+
 def _natural(name: str) -> tuple[list[tuple[int, int]], str]:
     """Return a key that counts numbers by their value."""
     parts = re.findall(r"[0-9]+|[^0-9]", name)
@@ -214,10 +222,8 @@ def notes(opened: Trajectory) -> list[str]:
 
 
 _SHARED = (
-    click.argument("topology", metavar="TOPOLOGY"),
-    click.argument(
-        "trajectories", nargs=-1, required=True, metavar="TRAJECTORY...", callback=_files
-    ),
+    click.argument("topology", metavar="TOPOLOGY|STORE/NAME"),
+    click.argument("trajectories", nargs=-1, metavar="[TRAJECTORY...]", callback=_files),
     continuous,
     click.option("--start", type=int, metavar="FRAME", help="First frame; negative from the end."),
     click.option("--stop", type=int, metavar="FRAME", help="Frame to stop before."),
@@ -230,7 +236,7 @@ _SHARED = (
     ),
     click.option("--begin", type=float, metavar="PS", help="Take frames from this time on."),
     click.option("--end", type=float, metavar="PS", help="Take frames up to this time."),
-    pools.choice,
+    pools.choice(),
     click.option(
         "--request-size",
         type=_Bytes(),
@@ -300,6 +306,11 @@ def analysis(
             if (start is not None or stop is not None) and (begin is not None or end is not None):
                 raise click.UsageError(
                     "choose frames (--start, --stop) or times (--begin, --end), not both"
+                )
+            if not trajectories and find_dataset(topology) is None:
+                raise click.UsageError(
+                    f"give a trajectory behind the topology {topology}, or a data set of a store"
+                    " alone: STORE/NAME"
                 )
             where = pools.made(pool, pools.Crew(workers, threads, scheduler))
             with progress("indexing", "B", quiet=quiet) as show:

@@ -61,6 +61,14 @@ _POOLS: dict[str, Callable[[Crew], AbstractContextManager[Pool]]] = {
     "mpi": _mpi,
 }
 
+# What help says of them.
+_WHAT = {
+    "local": "threads",
+    "processes": "processes",
+    "dask": "a Dask cluster",
+    "mpi": "the ranks of mpiexec -n N trajet …",
+}
+
 
 def _begin(ctx: click.Context, _: click.Parameter, name: str) -> str:
     """Let the ranks of MPI serve that do not lead, before they look at any other option."""
@@ -69,30 +77,36 @@ def _begin(ctx: click.Context, _: click.Parameter, name: str) -> str:
     return name
 
 
-def choice(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options to a command."""
+_STARTED = (
+    click.option(
+        "--workers",
+        type=click.IntRange(1, 1024),
+        metavar="N",
+        help="Processes. Default: as many as there are cores.",
+    ),
+    click.option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Of a Dask cluster: tcp://host:8786. Default: workers of this machine.",
+    ),
+)
+
+
+def choice(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return what adds the options to a command, for pools of these names, or for all."""
+    known = names or tuple(_POOLS)
+    what = ", ".join(_WHAT[name] for name in known[:-1]) + f" or {_WHAT[known[-1]]}"
     options = (
         click.option(
             "--pool",
-            type=click.Choice(list(_POOLS)),
+            type=click.Choice(known),
             default="local",
             show_default=True,
             is_eager=True,
             callback=_begin,
-            help="Where to run: threads, processes, a Dask cluster, or the ranks of mpiexec -n N"
-            " trajet ….",
+            help=f"Where to run: {what}.",
         ),
-        click.option(
-            "--workers",
-            type=click.IntRange(1, 1024),
-            metavar="N",
-            help="Processes. Default: as many as there are cores.",
-        ),
-        click.option(
-            "--scheduler",
-            metavar="ADDRESS",
-            help="Of a Dask cluster: tcp://host:8786. Default: workers of this machine.",
-        ),
+        *(_STARTED if "dask" in known else ()),
         click.option(
             "--threads",
             type=click.IntRange(1, 1024),
@@ -100,9 +114,13 @@ def choice(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Threads: all cores by default; of each process or rank 1.",
         ),
     )
-    for option in reversed(options):
-        command = option(command)
-    return command
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
 
 
 def made(name: str, crew: Crew) -> AbstractContextManager[Pool]:

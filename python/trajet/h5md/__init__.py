@@ -5,20 +5,23 @@ packed by the native module, on as many threads as there are.
 """
 
 from trajet.h5md.mpio import MpioFrames
-from trajet.h5md.parallel_writing import write_together
+from trajet.h5md.parallel_writing import join_writing, write_together
 from trajet.h5md.ranks import Communicator, shares, together
 from trajet.h5md.tables import describe, is_hdf5
-from trajet.h5md.writing import Content, write, write_all
+from trajet.h5md.writing import Content, check, write, write_all, write_checked
 
 __all__ = [
     "Communicator",
     "Content",
     "MpioFrames",
+    "check",
     "describe",
     "is_hdf5",
+    "join_writing",
     "shares",
     "together",
     "write",
     "write_all",
+    "write_checked",
     "write_together",
 ]

@@ -6,18 +6,18 @@ packs on its threads, which HDF5's own parallel writing does not, and any build 
 """
 
 import contextlib
-import hashlib
 import io
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import output
+from trajet import _trajet, output
 from trajet._trajet import OutputError
 from trajet.h5md.library import h5py
 from trajet.h5md.ranks import Communicator, shares, together
@@ -53,8 +53,9 @@ def write_together(
 ) -> None:
     """Write frames of a trajectory as H5MD, on all ranks of a communicator.
 
-    Every rank calls this with the same arguments, and its own open trajectory. The file has the
-    values, chunks and attributes of `trajet.h5md.write`. It must lie where all ranks can write it.
+    Rank 0 calls this while the others call `join_writing`: they are told where their frames are,
+    and look for no index. The file has the values, chunks and attributes of `trajet.h5md.write`. It
+    must lie where all ranks can write it.
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ def write_together(
     threads
         Threads of each rank; None for 1.
     progress
-        Called on rank 0 with the frames that all ranks have written, and in total.
+        Called with the frames that all ranks have written, and in total.
 
     Raises
     ------
@@ -78,59 +79,122 @@ def write_together(
     MissingPackageError, OutputError, ValueError, FormatError
         As for `trajet.h5md.write`. An error of one rank is raised on all; nothing is left behind.
     """
+    _write(comm, _Lead(path, numbers, content, force, threads, progress))
+
+
+def join_writing(comm: Communicator) -> None:
+    """Take part in what rank 0 writes; see `write_together`."""
+    _write(comm, None)
+
+
+def _write(comm: Communicator, lead: "_Lead | None") -> None:
     with together(comm), contextlib.ExitStack() as stack:
-        own, tables = None, None
+        told, tables = None, None
         with together(comm):
-            check([(path, numbers)], content, threads)
-            packing = content.packing(len(numbers), threads or 1)
-            if comm.rank == 0:
-                own = stack.enter_context(output.beside(path, force=force))
-                tables = stack.enter_context(_Tables(own, len(numbers), content, packing))
-        asked = _digest(numbers, content, packing)
-        own, first = comm.bcast((own, asked))
+            if lead is not None:
+                told, tables = lead.begin(comm.size, stack)
+        own: _Told = comm.scatter(told)
         with together(comm):
-            if asked != first:
-                raise OutputError(
-                    f"{path}: rank {comm.rank} was asked for other frames, atoms or options than"
-                    " rank 0, or sees another trajectory: wait until all see the same files"
-                )
-            data = stack.enter_context(own.open("r+b", buffering=0))
-        share = _Share(numbers, content, packing, comm, data.fileno(), tables)
-        boxes = comm.gather(share.write(progress))
+            data = stack.enter_context(own.path.open("r+b", buffering=0))
+            content = lead.content if lead is not None else own.content()
+        share = _Share(own, content, comm, data.fileno(), tables)
+        boxes = comm.gather(share.write(lead.progress if lead is not None else None))
         # Before rank 0 gives the file its name.
         with together(comm):
             os.fsync(data.fileno())
-        if tables is not None:
-            steps, times = content.trajectory.steps, content.trajectory.times
-            tables.finish(steps[numbers], times[numbers], np.concatenate(boxes))
+        if lead is not None and tables is not None:
+            steps, times = content.reader.steps(), content.reader.times()
+            tables.finish(steps[lead.numbers], times[lead.numbers], np.concatenate(boxes))
 
 
-def _digest(numbers: NDArray[np.int64], content: Content, packing: Packing) -> bytes:
-    """Return what is equal where ranks are asked for the same file."""
-    trajectory = content.trajectory
-    how = (content.fields, packing.chunk, packing.batch(), packing.level)
-    words = hashlib.sha256(repr((how, trajectory.n_atoms)).encode())
-    for array in (numbers, content.atoms, trajectory.times[numbers], trajectory.steps[numbers]):
-        words.update(b"all" if array is None else array.tobytes())
-    return words.digest()
+@dataclass(frozen=True)
+class _Told:
+    """What a rank is told.
+
+    Attributes
+    ----------
+    path
+        The file.
+    calls
+        Rows that are written at a time by each rank.
+    numbers
+        The frames of this rank's rows.
+    outline, slice
+        Where these frames are.
+    atoms, velocities, forces, packing
+        What is written of them, and how.
+    """
+
+    path: Path
+    calls: list[list[range]]
+    numbers: NDArray[np.int64]
+    outline: bytes
+    slice: bytes
+    atoms: NDArray[np.int64] | None
+    velocities: bool
+    forces: bool
+    packing: Packing
+
+    def content(self) -> Content:
+        """Return what is written, on a rank that has opened nothing so far."""
+        reader, _ = _trajet.Elsewhere(self.outline).reader(self.slice)
+        return Content(reader, self.atoms, velocities=self.velocities, forces=self.forces)
+
+
+@dataclass(frozen=True)
+class _Lead:
+    """What is asked of rank 0; see `write_together`."""
+
+    path: Path
+    numbers: NDArray[np.int64]
+    content: Content
+    force: bool
+    threads: int | None
+    progress: Callable[[int, int], None] | None
+
+    def begin(self, size: int, stack: contextlib.ExitStack) -> tuple[list[_Told], "_Tables"]:
+        """Begin the file; return what each rank is told, and what gives chunks their places."""
+        content, numbers = self.content, self.numbers
+        check([(self.path, numbers)], content, self.threads)
+        packing = content.packing(len(numbers), self.threads or 1)
+        own = stack.enter_context(output.beside(self.path, force=self.force))
+        tables = stack.enter_context(_Tables(own, len(numbers), content, packing))
+        plan = shares(len(numbers), size, unit=packing.frames, call=packing.batch())
+        outline = content.reader.outline()
+        told = []
+        for calls in plan:
+            here = numbers[calls[0].start : max(call.stop for call in calls)]
+            told.append(
+                _Told(
+                    path=own.absolute(),
+                    calls=plan,
+                    numbers=here,
+                    outline=outline,
+                    slice=content.reader.slice(here),
+                    atoms=content.atoms,
+                    velocities=content.velocities,
+                    forces=content.forces,
+                    packing=packing,
+                )
+            )
+        return told, tables
 
 
 @dataclass(frozen=True)
 class _Share:
     """What one rank writes."""
 
-    numbers: NDArray[np.int64]
+    told: _Told
     content: Content
-    packing: Packing
     comm: Communicator
     file: int
     tables: "_Tables | None"
 
     def write(self, progress: Callable[[int, int], None] | None) -> NDArray[np.float64]:
         """Write the chunks of this rank, while the others do so; return the boxes of its frames."""
-        comm, tables, packing = self.comm, self.tables, self.packing
-        n_frames, fields = len(self.numbers), self.content.fields
-        plan = shares(n_frames, comm.size, unit=packing.frames, call=packing.batch())
+        comm, tables, packing, plan = self.comm, self.tables, self.told.packing, self.told.calls
+        fields = self.content.fields
+        n_frames = sum(map(len, chain(*plan)))
         boxes = [np.empty((0, 3, 3))]
         done = 0
         for k, here in enumerate(plan[comm.rank]):
@@ -158,9 +222,10 @@ class _Share:
 
     def _read(self, name: str, here: range) -> tuple[NDArray[np.float32], dict[str, Any]]:
         """Return vectors of frames that all have them, and what else the reader says."""
-        numbers = self.numbers[here.start : here.stop]
+        first = self.told.calls[self.comm.rank][0].start
+        numbers = self.told.numbers[here.start - first : here.stop - first]
         values = self.content.room(len(numbers))
-        got, there = self.content.read(name, numbers, values, self.packing.threads)
+        got, there = self.content.read(name, numbers, values, self.told.packing.threads)
         if not there.all():
             raise self.content.lacking(name, numbers[~there][0])
         return values, got

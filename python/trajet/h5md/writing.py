@@ -106,7 +106,7 @@ def write(
     path = Path(path)
     output.check(path, SUFFIXES)
     content = Content(
-        trajectory,
+        trajectory.reader,
         None if atoms is None else trajectory.select(atoms).indices,
         velocities=velocities,
         forces=forces,
@@ -122,7 +122,7 @@ def write(
 class Content:
     """What files hold, and how; see `write`."""
 
-    trajectory: "Trajectory"
+    reader: _trajet.Reader
     # None for all.
     atoms: NDArray[np.int64] | None
     _: KW_ONLY
@@ -140,7 +140,7 @@ class Content:
     @property
     def n_atoms(self) -> int:
         """Atoms of a frame."""
-        return self.trajectory.n_atoms if self.atoms is None else len(self.atoms)
+        return self.reader.n_atoms if self.atoms is None else len(self.atoms)
 
     @property
     def fields(self) -> list[str]:
@@ -160,15 +160,17 @@ class Content:
         self, name: str, numbers: NDArray[np.int64], values: NDArray[np.float32], threads: int
     ) -> tuple[dict[str, Any], NDArray[np.bool_]]:
         """Put vectors of frames into `values`; return what else is known, and which are there."""
-        reader = self.trajectory.reader
-        got = reader.read(numbers, self.atoms, values, name, threads=threads)
+        got = self.reader.read(numbers, self.atoms, values, name, threads=threads)
         return got, _there(values, got["counts"]["empty_frames"])
 
     def lacking(self, name: str, frame: int) -> FormatError:
         """Return the error of a frame without what is to be written."""
-        return FormatError(
-            f"{self.trajectory.path}: frame {frame} has no {name}: choose frames that have"
-        )
+        return FormatError(f"{self._path}: frame {frame} has no {name}: choose frames that have")
+
+    @property
+    def _path(self) -> Path:
+        path: Path = self.reader.segments()[0]["path"]
+        return path
 
     def fill(
         self,
@@ -201,7 +203,7 @@ class Content:
             for name, one in series.items():
                 if one.n_rows + len(one.rest) == 0:
                     raise FormatError(
-                        f"{self.trajectory.path}: none of the {len(numbers)} frames has {name}:"
+                        f"{self._path}: none of the {len(numbers)} frames has {name}:"
                         " write positions only"
                     )
                 one.close(series["positions"])
@@ -229,7 +231,7 @@ def check(
     if threads is not None and threads < 1:
         raise ValueError(f"threads must be at least 1, not {threads}")
     h5py(f"{parts[0][0]} cannot be written")
-    steps = content.trajectory.steps
+    steps = content.reader.steps()
     for path, numbers in parts:
         if len(numbers) == 0:
             raise ValueError(f"{path}: there is no frame to write: choose some")
@@ -266,19 +268,38 @@ def write_all(
     lanes = min(threads, len(parts))
     with contextlib.ExitStack() as stack:
         owns = [stack.enter_context(output.beside(path, force=force)) for path, _ in parts]
-
-        def fill(own: Path, path: Path, numbers: NDArray[np.int64], show: Show) -> None:
-            try:
-                content.fill(own, numbers, threads // lanes, show)
-            except (OSError, RuntimeError) as error:
-                # h5py has either for a file that could not be written, and could not be closed.
-                of_system = isinstance(error, OSError) or "errno = " in str(error)
-                if isinstance(error, TrajetError) or not of_system:
-                    raise
-                raise output.refused(path, error) from error
-
-        work = [partial(fill, own, *part) for own, part in zip(owns, parts, strict=True)]
+        work = [
+            partial(_fill, content, own, *part, threads // lanes)
+            for own, part in zip(owns, parts, strict=True)
+        ]
         run_lanes(work, lanes, sum(len(numbers) for _, numbers in parts), progress)
+
+
+def write_checked(
+    path: Path, numbers: NDArray[np.int64], content: Content, threads: int, show: Show
+) -> None:
+    """Write a file of what was checked, wherever that was; `show` as of `Content.fill`."""
+    with output.beside(path) as own:
+        _fill(content, own, path, numbers, threads, show)
+
+
+def _fill(
+    content: Content,
+    own: Path,
+    path: Path,
+    numbers: NDArray[np.int64],
+    threads: int,
+    show: Show,
+) -> None:
+    """Write the file `own`, which becomes `path`."""
+    try:
+        content.fill(own, numbers, threads, show)
+    except (OSError, RuntimeError) as error:
+        # h5py has either for a file that could not be written, and could not be closed.
+        of_system = isinstance(error, OSError) or "errno = " in str(error)
+        if isinstance(error, TrajetError) or not of_system:
+            raise
+        raise output.refused(path, error) from error
 
 
 def default_chunk(n_atoms: int, n_frames: int) -> tuple[int, int]:

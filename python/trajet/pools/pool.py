@@ -37,6 +37,20 @@ class Plan:
         """Return the plan that `make` makes of these arguments."""
         return cls(make, arguments, options)
 
+    def atoms(self) -> NDArray[np.int64]:
+        """Return the atoms that it reads: whole numbers among its arguments are nothing else."""
+        found: list[NDArray[np.int64]] = []
+
+        def look(argument: Any) -> None:
+            if isinstance(argument, np.ndarray) and np.issubdtype(argument.dtype, np.integer):
+                found.append(argument.ravel())
+            elif isinstance(argument, (tuple, list)):
+                for part in argument:
+                    look(part)
+
+        look([*self.arguments, *self.options.values()])
+        return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+
     def build(self) -> _trajet.Plan:
         """Return the plan for the native module of this process."""
         return self.make(*self.arguments, **self.options)

@@ -93,7 +93,8 @@ pub struct Divided {
 /// What is known of the frames of a division.
 #[derive(Debug, Default)]
 pub struct FrameRows {
-    /// Bytes of each frame that is put together again, as the encoder of the whole's format writes it.
+    /// Bytes of each frame that is put together again, as the encoder of the whole's format writes it; of
+    /// parts that allow loss too, where that changes them.
     pub whole: Vec<u64>,
     /// Of each target the bytes of each frame.
     pub sizes: Vec<Vec<u64>>,

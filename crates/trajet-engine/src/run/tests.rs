@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::*;
 use crate::analysis::Analysis;
 use crate::rmsd::{Fit, Group, Request, plan};
-use trajet_io::{Atoms, OpenOptions};
+use trajet_io::{Atoms, OpenOptions, divided};
 
 const ATOMS: usize = 7;
 
@@ -206,6 +206,76 @@ fn counts_add_up() {
         let parts: f64 = worker.stages.named()[..10].iter().map(|(_, t)| t).sum();
         assert!((parts - worker.stages.t_total).abs() < 1e-9);
     }
+}
+
+/// Divides a trajectory into atoms 0 to 2 and 3 to 6.
+fn divided(made: &Made) -> divided::Division {
+    let (whole, all) = (opened(made), Frames::all(2000));
+    let path = |name: &str| made.folder.path().join(name);
+    let mut heads = divided::Heads::default();
+    let push = |_, raw: &trajet_io::Raw| {
+        heads.push(raw);
+        Ok(())
+    };
+    whole.read_raws(&all, &Atoms::all(ATOMS), &mut Scratch::default(), push).unwrap();
+    std::fs::write(path("heads"), heads.to_bytes()).unwrap();
+    let part = |atoms: std::ops::Range<u32>| {
+        let name = format!("from{}", atoms.start);
+        let path = path(&name);
+        let list: Vec<i64> = atoms.clone().map(i64::from).collect();
+        let request = convert::Request {
+            frames: &all,
+            atoms: &Atoms::listed(&list, ATOMS).unwrap(),
+            format: trajet_io::Format::Xtc,
+            options: &trajet_io::WriteOptions::default(),
+            path: &path,
+            force: false,
+        };
+        crate::convert(&whole, &request, 1, &mut Quiet::default()).unwrap();
+        divided::Part { name, tier: atoms.start as u8, paths: vec![path], atoms: vec![atoms] }
+    };
+    divided::Division {
+        n_atoms: ATOMS,
+        format: whole.format(),
+        index: whole.segments()[0].reader.index().clone(),
+        heads: vec![path("heads")],
+        parts: vec![part(0..3), part(3..7)],
+    }
+}
+
+#[test]
+fn a_part_of_a_divided_trajectory_costs_what_its_file_costs() {
+    let made = made(2000);
+    let division = divided(&made);
+    let part = division.parts[1].paths[0].clone();
+    // The file of the whole may stand for the divided one as well.
+    let divisions = divided::Divisions::from([(made.path.clone(), division)]);
+    let options =
+        OpenOptions { request_size: 4096, divided: divisions.into(), ..OpenOptions::default() };
+    // Rows, and counts of the run and of the opening.
+    let run = |path: &PathBuf, first: i64| {
+        let paths = std::slice::from_ref(path);
+        let chain = open(paths, &options, 1, &mut Quiet::default()).unwrap();
+        let reference = made.positions[9..21].to_vec();
+        let main = Group { atoms: (first..first + 4).collect(), reference, weights: None };
+        let (groups, fit) = (Vec::new(), Fit::Superposition);
+        let pass = plan(Request { main, groups, fit, average: false }, chain.n_atoms()).unwrap();
+        let (frames, budget) = (Frames::all(2000), budget(1, Some(300)));
+        let done = run(&chain, &frames, pass, budget, &mut Quiet::default());
+        let (output, report) = done.unwrap();
+        (output.rows, report.workers[0].meter, chain.opening().meter)
+    };
+    // The first time leaves a sidecar.
+    run(&part, 0);
+    let (rows, mut alone, opening) = run(&part, 0);
+    let (same_rows, of_division, _) = run(&made.path, 3);
+    assert_eq!(same_rows, rows);
+    // A part is opened by the worker that touches it first.
+    alone.add(&opening);
+    let counts = |meter: &Meter| [meter.opens, meter.requests, meter.bytes_read, meter.bytes_used];
+    assert_eq!(counts(&of_division), counts(&alone));
+    assert_eq!(of_division.by_tier, [0, 0, 0, alone.bytes_read, 0, 0, 0, 0]);
+    assert_eq!((of_division.frames, alone.by_tier), (2000, [0; 8]));
 }
 
 #[test]

@@ -36,6 +36,7 @@ proptest! {
     #[test]
     fn heads_come_back(frames in frames()) {
         let heads = load(&of(&frames).to_bytes()).unwrap();
+        prop_assert_eq!(&heads, &of(&frames));
         prop_assert_eq!(heads.len(), frames.len());
         for (k, (raw, ..)) in frames.iter().enumerate() {
             prop_assert_eq!(heads.get(k).unwrap(), raw.head());

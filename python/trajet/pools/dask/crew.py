@@ -9,6 +9,7 @@ from typing import Any
 
 from trajet._trajet import WorkerError
 from trajet.pools.dask.plugins import Member, Record, Recorder, end_run
+from trajet.pools.jobs import JobBrief
 from trajet.pools.work import MOST_ATTEMPTS, Brief
 
 # Seconds that a worker may take to answer the first time.
@@ -96,8 +97,14 @@ class Run:
         self._passes = 0
         _register(client, Recorder(self._name, client.id), self._name)
 
-    def tell(self, brief: Brief) -> str:
-        """Tell all workers of a pass, those that come later too; return the name of its tasks."""
+    def tell(self, brief: Brief | JobBrief) -> str:
+        """Tell all workers of a pass, or of jobs; those that come later too.
+
+        Returns
+        -------
+        str
+            The name of its tasks.
+        """
         before = f"{self._name}-{self._passes - 1}" if self._passes else None
         name = f"{self._name}-{self._passes}"
         self._passes += 1

@@ -245,10 +245,7 @@ class Leader:
         elif status == "error":
             self._failed(copy, copy.future.exception())
         elif status == "cancelled":
-            raise WorkerError(
-                f"the scheduler {self._client.scheduler.address} dropped the task of"
-                f" {_frames(copy.task)}: was it or the client restarted?"
-            )
+            raise dropped(self._client, f"the task of {_frames(copy.task)}")
         else:
             self._lost.append(copy)
 
@@ -264,10 +261,7 @@ class Leader:
                 self._submit([copy.task], rather=others)
             return
         if isinstance(error, KilledWorker):
-            raise WorkerError(
-                f"workers died one after the other during the task of {_frames(copy.task)}, the"
-                f" last at {error.last_worker.address}: is memory short?"
-            ) from error
+            raise killed(error, f"the task of {_frames(copy.task)}") from error
         error.add_note(f"during the task of {_frames(copy.task)}, on the worker {copy.address}")
         raise error
 
@@ -426,6 +420,20 @@ class Leader:
 def _limits(rates: list[float]) -> dict[str, float]:
     """Return the seconds a frame from when on something straggles, where that can be said."""
     return stragglers.limits(rates) if len(rates) >= _LEAST_DONE else {}
+
+
+def killed(error: KilledWorker, what: str) -> WorkerError:
+    """Return the error of what kills whoever does it."""
+    return WorkerError(
+        f"workers died one after the other during {what}, the last at"
+        f" {error.last_worker.address}: is memory short?"
+    )
+
+
+def dropped(client: Any, what: str) -> WorkerError:
+    """Return the error of what the scheduler forgot."""
+    where = client.scheduler.address
+    return WorkerError(f"the scheduler {where} dropped {what}: was it or the client restarted?")
 
 
 def _frames(task: Task) -> str:

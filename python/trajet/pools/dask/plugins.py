@@ -14,6 +14,7 @@ from distributed.diagnostics.plugin import SchedulerPlugin, WorkerPlugin
 from numpy.typing import NDArray
 
 from trajet._trajet import Stop, WorkerError, __version__
+from trajet.pools.jobs import Job, JobBrief, JobDone, do_job
 from trajet.pools.work import Brief, Done, Worker
 
 # Changes of tasks' states that are kept of a run: those of about 16,000 tasks.
@@ -35,7 +36,7 @@ class Answer(NamedTuple):
 class Member(WorkerPlugin):  # type: ignore[misc]
     """Holds what a worker is told once a pass; Dask gives it to workers that come later as well."""
 
-    def __init__(self, brief: Brief, name: str, before: str | None) -> None:
+    def __init__(self, brief: Brief | JobBrief, name: str, before: str | None) -> None:
         self.name = name
         self._brief = brief
         self._before = before
@@ -48,10 +49,14 @@ class Member(WorkerPlugin):  # type: ignore[misc]
                 f"the worker {worker.address} has trajet {__version__}, and this process"
                 f" {self._version}: install the same on all machines"
             )
-        before = worker.plugins.get(self._before)
         self._worker = worker
         self._stops: dict[Key, Stop] = {}
-        self.at_work = Worker(self._brief, before and before.at_work)
+        self.at_work: Any
+        if isinstance(self._brief, Brief):
+            before = worker.plugins.get(self._before)
+            self.at_work = Worker(self._brief, before and before.at_work)
+        else:
+            self.at_work = self._brief.begin()
 
     def teardown(self, worker: Any) -> None:
         """End what is still read."""
@@ -74,14 +79,19 @@ class Member(WorkerPlugin):  # type: ignore[misc]
         return self._stops.get(key)
 
 
-def do(name: str, row_width: int, what: bytes, n_frames: int) -> Answer | None:
-    """Do a task in a worker; nothing comes of one that is wanted no more."""
+def _told(name: str) -> tuple[Member, Stop | None]:
+    """Return what this worker was told of a run, and what ends the task that it does now."""
     worker = get_worker()
     key = worker.get_current_task()
-    member = worker.plugins.get(name)
+    member: Member | None = worker.plugins.get(name)
     if member is None:
         raise WorkerError(f"the worker {worker.address} was not told of the run of {key}")
-    stop = member.stop(key)
+    return member, member.stop(key)
+
+
+def do(name: str, row_width: int, what: bytes, n_frames: int) -> Answer | None:
+    """Do a task in a worker; nothing comes of one that is wanted no more."""
+    member, stop = _told(name)
     if stop is None:
         return None
     rows = np.zeros((n_frames, row_width))
@@ -90,7 +100,27 @@ def do(name: str, row_width: int, what: bytes, n_frames: int) -> Answer | None:
     except KeyboardInterrupt:
         # How the engine says that it was stopped; it would end Dask's worker.
         return None
-    return Answer(rows, done, worker.address, threading.get_ident())
+    return Answer(rows, done, get_worker().address, threading.get_ident())
+
+
+class _StoppedError(Exception):
+    """A job is wanted no more."""
+
+
+def do_one(name: str, threads: int, job: Job) -> tuple[JobDone, str, int] | None:
+    """Do a job in a worker, and say where; nothing comes of one that is wanted no more."""
+    member, stop = _told(name)
+
+    def show(_: int) -> None:
+        if stop is None or stop.is_set:
+            raise _StoppedError
+
+    try:
+        show(0)
+        done = do_job(member.at_work, job, threads, show)
+    except _StoppedError:
+        return None
+    return done, get_worker().address, threading.get_ident()
 
 
 class Change(NamedTuple):

@@ -1,16 +1,18 @@
 """The pool as users see it."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import Pass, Reader, WorkerError
 from trajet.pools.dask.cluster import distributed
+from trajet.pools.jobs import Job, JobBrief, JobDone
 from trajet.pools.pool import Frames, Plan, Progress, check_counts, n_frames_of
 from trajet.pools.work import (
     Ledger,
@@ -24,6 +26,7 @@ from trajet.pools.work import (
 )
 
 if TYPE_CHECKING:
+    from trajet.pools.dask.crew import Crew
     from trajet.pools.dask.plugins import Record
 
 Scheduling = Literal["dynamic", "static"]
@@ -67,6 +70,8 @@ class DaskPool:
         When it runs, if no worker comes, if workers die again and again over a task, or if the
         scheduler cannot be reached.
     """
+
+    kind: ClassVar[str] = "dask"
 
     client: Any
     _: KW_ONLY
@@ -114,39 +119,32 @@ class DaskPool:
         progress: Progress | None,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
         module = distributed()
-        from trajet.pools.dask.crew import Crew, begun
+        from trajet.pools.dask.crew import begun
         from trajet.pools.dask.leader import Leader
 
         client, ledger = self.client, Ledger()
-        if client.status != "running":
-            raise WorkerError(f"the client of Dask is {client.status}: make a new one")
-        scheduler = client.scheduler.address
         repeated: list[dict[str, Any]] = []
-        crew = Crew(client, self.wait_for_workers)
-        try:
-            with begun(client) as run:
-                going = passes(
-                    reader,
-                    plan,
-                    frames,
-                    ledger,
-                    threads=self.threads,
-                    make_tasks=lambda pass_: self._tasks(pass_, len(crew.slots())),
-                    make_rows=make_rows,
-                )
-                for part in going:
-                    name = run.tell(part.brief)
-                    pins = self._pins(part.tasks, crew.slots())
-                    leader = Leader(client, crew, name, part, ledger, pins)
-                    leader.do(ledger.passes * n_frames_of(frames), progress)
-                    repeated += leader.repeated
-                record = run.end()
-        except module.comm.CommClosedError as error:
-            raise WorkerError(f"the scheduler {scheduler} cannot be reached: {error}") from error
+        with self._crew() as crew, begun(client) as run:
+            going = passes(
+                reader,
+                plan,
+                frames,
+                ledger,
+                threads=self.threads,
+                make_tasks=lambda pass_: self._tasks(pass_, len(crew.slots())),
+                make_rows=make_rows,
+            )
+            for part in going:
+                name = run.tell(part.brief)
+                pins = self._pins(part.tasks, crew.slots())
+                leader = Leader(client, crew, name, part, ledger, pins)
+                leader.do(ledger.passes * n_frames_of(frames), progress)
+                repeated += leader.repeated
+            record = run.end()
         report = ledger.report(
-            pool="dask",
+            pool=self.kind,
             threads_per_task=self.threads,
-            scheduler=scheduler,
+            scheduler=client.scheduler.address,
             scheduling=self.scheduling,
             versions={"distributed": module.__version__},
             repeated=repeated,
@@ -154,6 +152,31 @@ class DaskPool:
             transitions_left_out=record.left_out,
         )
         return part.rows, part.states.whole(), report
+
+    def do_jobs(
+        self, brief: JobBrief, jobs: Sequence[Job], progress: Progress | None = None
+    ) -> list[JobDone]:
+        """Have jobs done; see `trajet.pools.jobs.TakesJobs`."""
+        distributed()
+        from trajet.pools.dask.jobs import lead_jobs
+
+        with self._crew() as crew:
+            return lead_jobs(self.client, crew, brief, jobs, self.threads, progress)
+
+    @contextmanager
+    def _crew(self) -> Iterator["Crew"]:
+        """Give the workers, when there is one, as long as the scheduler can be reached."""
+        module = distributed()
+        from trajet.pools.dask.crew import Crew
+
+        client = self.client
+        if client.status != "running":
+            raise WorkerError(f"the client of Dask is {client.status}: make a new one")
+        crew, scheduler = Crew(client, self.wait_for_workers), client.scheduler.address
+        try:
+            yield crew
+        except module.comm.CommClosedError as error:
+            raise WorkerError(f"the scheduler {scheduler} cannot be reached: {error}") from error
 
     def _tasks(self, pass_: Pass, slots: int) -> Sequence[Task]:
         """Divide a pass."""

@@ -52,6 +52,8 @@ class Word(IntEnum):
     CLOSED = 4
     # Rank 0 has ended.
     LEFT = 5
+    # Something beside an analysis begins; what each rank calls follows.
+    WORK = 6
 
 
 def library() -> Any:
@@ -220,7 +222,7 @@ class Link:
             self.tell(Word.LEFT)
             return
         while (heard := self.hear())[0] != Word.LEFT:
-            if heard[0] == Word.BEGIN:
+            if heard[0] in {Word.BEGIN, Word.WORK}:
                 error = WorkerError("the script has ended here, but not on rank 0")
                 self.end(f"trajet: rank {self.rank} on {self.host}: {error}", error)
 

@@ -7,13 +7,15 @@ from contextlib import ExitStack
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, ClassVar, Literal, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import Pass, Reader, WorkerError
 from trajet.pools.elsewhere import Elsewhere
+from trajet.pools.jobs import Job, JobBrief, JobDone
+from trajet.pools.mpi.jobs import FollowJobs, lead_jobs
 from trajet.pools.mpi.link import Link, Word, library, link_of, pickled
 from trajet.pools.mpi.member import Lead, Member, Record, Told
 from trajet.pools.pool import Frames, Plan, Progress, check_counts, n_frames_of
@@ -76,6 +78,8 @@ class MpiPool:
     >>> if result:  # doctest: +SKIP
     ...     result.save("rmsd.npz")
     """
+
+    kind: ClassVar[str] = "mpi"
 
     comm: Any = None
     _: KW_ONLY
@@ -195,6 +199,30 @@ class MpiPool:
             self._tell_failure(error)
             raise
 
+    def do_jobs(
+        self, brief: JobBrief, jobs: Sequence[Job], progress: Progress | None = None
+    ) -> list[JobDone]:
+        """Have jobs done; see `trajet.pools.jobs.TakesJobs`. Each rank does its part of them."""
+        follow = FollowJobs(brief, self.threads)
+        return self.together(
+            lambda link: lead_jobs(link, brief, jobs, self.threads, progress), follow
+        )
+
+    def together(self, lead: Callable[[Link], _T], follow: Callable[[Link], None]) -> _T:
+        """Return what `lead` does here, on rank 0, while every other rank calls `follow`.
+
+        Both must come to an end on all ranks; of errors those of rank 0 count. What `follow` holds
+        is sent. This goes on inside of `lead`, whose end tells the others what became of it.
+        """
+        self._tell(Word.WORK, pickle.dumps(follow))
+        self._link.awaited = True
+        try:
+            return lead(self._link)
+        except KeyboardInterrupt as error:
+            # The others may wait for this rank.
+            self._link.end("trajet: interrupted", error)
+            raise
+
     def _run(
         self, reader: Reader, plan: Plan, frames: Frames, progress: Progress | None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
@@ -282,6 +310,10 @@ class MpiPool:
             raise self._link.shared
         if word == Word.BEGIN:
             self._take_part(pickle.loads(payload))
+        if word == Word.WORK:
+            with self._link.together():
+                pickle.loads(payload)(self._link)
+            self.follow()
 
     def _take_part(self, told: Told) -> None:
         """Go through the passes of an analysis that rank 0 runs."""
@@ -325,7 +357,7 @@ class MpiPool:
             nodes[record.host] = nodes.get(record.host, 0) + 1
         return ledger.report(
             {rank: record.seconds for rank, record in enumerate(records)},
-            pool="mpi",
+            pool=self.kind,
             threads=self.threads,
             mpi={
                 "library": " ".join(mpi.Get_library_version().strip("\0").split("\n")[0].split()),

@@ -19,14 +19,7 @@ pub(super) fn run(
 ) -> Result<Vec<Divided>, RunError> {
     let threads = threads.clamp(1, MOST_THREADS);
     let n_lanes = threads.min(jobs.len());
-    let (times, steps) = (chain.times(), chain.steps());
-    let shared = Shared {
-        chain,
-        times: &times,
-        steps: &steps,
-        stop: Arc::default(),
-        frames_done: AtomicUsize::new(0),
-    };
+    let shared = Shared { chain, stop: Arc::default(), frames_done: AtomicUsize::new(0) };
     let lanes = Lanes {
         shared: &shared,
         jobs,
@@ -68,9 +61,6 @@ pub(super) fn run(
 /// What all threads share.
 pub(super) struct Shared<'a> {
     pub(super) chain: &'a Chain,
-    /// Of all frames of the chain.
-    pub(super) times: &'a [f64],
-    pub(super) steps: &'a [i64],
     pub(super) stop: Arc<AtomicBool>,
     pub(super) frames_done: AtomicUsize,
 }

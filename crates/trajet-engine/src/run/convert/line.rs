@@ -9,7 +9,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Instant;
 
 use trajet_io::{
-    Atoms, Error, Input, Output, Patch, Raw, Scratch, Workspace, WriteOptions, xxh3_64,
+    Atoms, Error, Input, Meter, Output, Patch, Raw, Scratch, Workspace, WriteOptions, xxh3_64,
 };
 
 use super::lanes::Shared;
@@ -41,9 +41,8 @@ pub(super) fn copy(
     }
     let outputs = targets.iter().map(|target| Output::begin(target.path, force));
     let mut outputs = outputs.collect::<Result<Vec<_>, _>>().map_err(failed)?;
-    let number = |k: usize| frames.get(k) as usize;
-    let times: Vec<f64> = (0..frames.len()).map(|k| shared.times[number(k)]).collect();
-    let steps: Vec<i64> = (0..frames.len()).map(|k| shared.steps[number(k)]).collect();
+    let when = |k: usize| chain.when(frames.get(k));
+    let (times, steps): (Vec<f64>, Vec<i64>) = (0..frames.len()).map(when).unzip();
     let all = whole.map(|_| Atoms::all(chain.n_atoms()));
     let atoms = all.as_ref().unwrap_or(targets[0].atoms);
     let mut scratch = Scratch::stopped_by(shared.stop.clone());
@@ -75,7 +74,7 @@ pub(super) fn copy(
         order: Mutex::new(Order { written: Some(written), ..Order::default() }),
         moved: Condvar::new(),
     };
-    let workers = line.run(threads);
+    let mut workers = line.run(threads);
     let Line { order, tasks, .. } = line;
     let Order { written, errors, next, .. } =
         order.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -87,6 +86,9 @@ pub(super) fn copy(
     }
     let written = written.expect("whoever wrote without an error has put it back");
     let mut done = finish(&parts, written, frames.len() as u64).map_err(failed)?;
+    // The first frame was looked at before all others, which count it.
+    let Meter { opens, requests, bytes_read, .. } = scratch.meter;
+    workers[0].meter.add(&Meter { opens, requests, bytes_read, ..Meter::default() });
     let wall = begin.elapsed().as_secs_f64();
     done.report = RunReport { workers, passes: 1, wall, ..Default::default() };
     Ok(Some(done))

@@ -171,6 +171,12 @@ impl<'a> Measure<'a> {
             let again = Raw::join(&frame.head(), frame.n_atoms(), &[(&[all], &stored)]);
             let lost = match again {
                 Ok(again) if again == *frame => None,
+                Ok(_) if part.target.format == Format::Xtc => {
+                    let n = frame.n_atoms();
+                    Some(format!(
+                        "steps so large: of {n} atoms it stores floats, which do not tell them"
+                    ))
+                }
                 Ok(_) => Some(format!("positions of {} so that they come back", name(&frame))),
                 Err(words) => Some(format!("a frame of {} ({words})", name(&frame))),
             };
@@ -189,30 +195,28 @@ impl<'a> Measure<'a> {
     /// What a target stores of a frame, where that is something else; in words what it cannot store.
     fn stored(&self, target: &Target<'_>, frame: &Raw) -> Result<Option<Raw>, String> {
         let WriteOptions { precision, double, velocities, forces, allow_loss } = *target.options;
-        let asked = [true, velocities, forces];
-        let unasked = (0..3).find(|&k| !asked[k] && frame.holds(Field::ALL[k]));
-        if let Some(k) = unasked
+        let asked = [(Field::Velocities, velocities), (Field::Forces, forces)];
+        if let Some((field, _)) = asked.iter().find(|(field, asked)| !asked && frame.holds(*field))
             && !allow_loss
         {
-            return Err(format!("the {}, which are not to be written", Field::ALL[k].name()));
+            return Err(format!("the {}, which are not to be written", field.name()));
         }
         match (target.format, frame) {
-            (Format::Xtc, Raw::Xtc(xtc)) => match xtc.positions {
-                Positions::Integers { .. } if xtc.n_atoms() <= PLAIN_ATOMS => {
-                    Ok(Some(Raw::Xtc(xtc.in_nanometres())))
+            (Format::Xtc, Raw::Xtc(xtc)) => {
+                let Positions::Integers { precision: of_source, .. } = xtc.positions else {
+                    return Ok(None);
+                };
+                if xtc.n_atoms() <= PLAIN_ATOMS {
+                    return Ok(Some(Raw::Xtc(xtc.in_nanometres())));
                 }
-                Positions::Integers { precision: of_source, .. }
-                    if precision.is_some_and(|precision| precision != of_source) =>
-                {
-                    let precision = precision.unwrap_or(of_source);
-                    let other = format!("steps of 1/{of_source} nm in steps of 1/{precision} nm");
-                    match xtc.in_steps(precision) {
-                        Some(stored) if allow_loss => Ok(Some(Raw::Xtc(stored))),
-                        _ => Err(other),
-                    }
+                let asked = precision.unwrap_or(of_source);
+                if asked == of_source {
+                    return Ok(None);
                 }
-                _ => Ok(None),
-            },
+                let stored = if allow_loss { xtc.in_steps(asked) } else { None };
+                let what = || format!("steps of 1/{of_source} nm in steps of 1/{asked} nm");
+                stored.map(|stored| Some(Raw::Xtc(stored))).ok_or_else(what)
+            }
             (Format::Trr, Raw::Trr(trr)) => match double {
                 Some(double) if double != trr.double && !allow_loss => {
                     Err("numbers in another precision than the source's".to_owned())

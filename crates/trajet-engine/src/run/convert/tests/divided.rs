@@ -220,7 +220,9 @@ fn parts_are_copies_of_their_atoms_and_together_the_source() {
             assert!(joined(folder.path(), rows) == frames, "{format:?}");
             assert_eq!(rows.whole, whole, "{format:?}");
             let read: u64 = report.workers.iter().map(|w| w.meter.bytes_read).sum();
-            assert_eq!(read, whole.iter().sum::<u64>(), "{format:?}: every byte once");
+            // The first frame is looked at before all others.
+            let first = read - whole.iter().sum::<u64>();
+            assert_eq!(first, whole[0], "{format:?}: every other byte once");
         }
     }
 }
@@ -318,7 +320,7 @@ fn a_frame_that_would_not_come_back_is_found_wherever_it_is() {
     triples[7][1] += 1;
     for (format, frames, formats, file, what) in [
         (Ncdf, &doubles, [Ncdf, Ncdf, Dcd], "2", "DCD cannot hold positions of NCDF so that"),
-        (Xtc, &far, [Xtc, Xtc, Xtc], "1", "XTC cannot hold positions of XTC so that"),
+        (Xtc, &far, [Xtc, Xtc, Xtc], "1", "XTC cannot hold steps so large: of 4 atoms it"),
     ] {
         let (_folder, path) = source(format, frames);
         for threads in [1, 3] {

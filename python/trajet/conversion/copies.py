@@ -3,8 +3,8 @@
 import contextlib
 import os
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,23 @@ from numpy.typing import NDArray
 from trajet import _trajet, h5md, mdanalysis, output
 from trajet._trajet import OutputError
 from trajet.analysis.subject import main_selection
-from trajet.pools.pool import Frames, Progress
+from trajet.conversion.files import (
+    HDF5,
+    CopyBrief,
+    CopyJob,
+    How,
+    Outcome,
+    hdf5_content,
+    write_files,
+)
+from trajet.pools.elsewhere import led
+from trajet.pools.jobs import Job, JobDone, TakesJobs
+from trajet.pools.mpi import MpiPool
+from trajet.pools.mpi.link import Link
+from trajet.pools.pool import Frames, Pool, Progress, n_frames_of
 from trajet.result import Report, make_report
 from trajet.trajectory import FrameChoice, Selection, Trajectory, frame_numbers, resolve_frames
 
-HDF5 = (".h5md", ".h5")
 SUFFIXES = (".xtc", ".trr", ".dcd", ".nc", ".ncdf", *HDF5)
 # The endings of files of each format that is read; as mdtraj's HDF5 nothing is written.
 ENDINGS = {
@@ -60,6 +72,7 @@ class Conversion:
     report: Report | None = field(repr=False)
 
 
+@led("conversion")
 def convert(
     source: Trajectory | Selection | Any,
     path: str | os.PathLike[str],
@@ -75,7 +88,7 @@ def convert(
     topology: str | os.PathLike[str] | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
-    comm: h5md.Communicator | None = None,
+    pool: Pool | None = None,
 ) -> Conversion:
     """Write a trajectory, or some of its atoms and frames, to a file of any format.
 
@@ -109,13 +122,13 @@ def convert(
         Where to write the atoms themselves, as MDAnalysis does for this ending (.pdb, .gro, …), at
         the positions of the first frame.
     threads
-        None for all cores; of each rank of `comm`, for 1.
+        None for all cores; those of a `pool` are its own.
     progress
         Called with frames done and in total.
-    comm
-        H5MD: a communicator of mpi4py, whose ranks call this with the same arguments and write the
-        file together; an error of one is raised on all. All frames must have the velocities and
-        forces that are written; `progress` is called on rank 0.
+    pool
+        H5MD: an `MpiPool`, whose ranks write the file together; an error of one is raised on all.
+        All frames must have the velocities and forces that are written. Frames of the other formats
+        stand one behind the other: several processes write several files (`split`).
 
     Raises
     ------
@@ -134,24 +147,26 @@ def convert(
     50
     """
     path = Path(path)
-    with h5md.together(comm):
-        selection = main_selection(source)
-        trajectory = selection.trajectory
-        asked = _Asked(
-            *(precision, double, velocities, forces, compression),
-            *(allow_loss, force, threads, progress, comm),
+    selection = main_selection(source)
+    trajectory = selection.trajectory
+    how = How(precision, double, velocities, forces, compression, allow_loss)
+    asked = _Asked(how, force, threads, progress, pool)
+    if pool is not None and not (isinstance(pool, MpiPool) and path.suffix.lower() in HDF5):
+        raise ValueError(
+            f"{path}: ranks of MPI write H5MD together, and no pool another format: end the name in"
+            " .h5md (--pool mpi), have a pool write several files (split), or leave the pool out"
         )
-        asked.check(trajectory, [path])
-        if topology is not None:
-            _check_topology(Path(topology), selection, force=force)
-        numbers = resolve_frames(frames, trajectory.n_frames, trajectory.label)
-    (done,) = _copy(selection, [(path, numbers)], asked)
-    with h5md.together(comm):
-        if topology is not None and (comm is None or comm.rank == 0):
-            first = selection.read(frames=frame_numbers(numbers)[:1])
-            atoms = selection.atoms
-            with output.beside(Path(topology)) as own:
-                mdanalysis.write_structure(own, atoms, first.positions[0], first.cells[0])
+    asked.check(trajectory, [path])
+    if topology is not None:
+        _check_topology(Path(topology), selection, force=force)
+    numbers = resolve_frames(frames, trajectory.n_frames, trajectory.label)
+    write = _Copies.write if pool is None else _Copies.write_together
+    (done,) = _copy(selection, [(path, numbers)], asked, write)
+    if topology is not None:
+        first = selection.look(int(frame_numbers(numbers)[0]))
+        atoms = selection.named
+        with output.beside(Path(topology)) as own:
+            mdanalysis.write_structure(own, atoms, first.positions[0], first.cells[0])
     return done
 
 
@@ -159,32 +174,24 @@ def convert(
 class _Asked:
     """What is asked of outputs, beside their frames and atoms; see `convert`."""
 
-    precision: float | None
-    double: bool | None
-    velocities: bool
-    forces: bool
-    compression: int | None
-    allow_loss: bool
+    how: How
     force: bool
     threads: int | None
     progress: Progress | None
-    comm: h5md.Communicator | None = None
+    pool: Pool | None
 
     def check(self, trajectory: Trajectory, paths: Sequence[Path]) -> None:
         """Make sure that all outputs of one folder and ending may be written."""
         output.check(paths[0], SUFFIXES)
         if self.threads is not None and self.threads < 1:
             raise ValueError(f"threads must be at least 1, not {self.threads}")
-        hdf5 = paths[0].suffix.lower() in HDF5
-        if hdf5 and (self.precision is not None or self.double is not None):
+        if self.threads is not None and self.pool is not None:
+            raise ValueError("the pool says how many threads there are: leave threads out")
+        hdf5, how = paths[0].suffix.lower() in HDF5, self.how
+        if hdf5 and (how.precision is not None or how.double is not None):
             raise ValueError(f"{paths[0]}: precision and double are of other formats")
-        if not hdf5 and self.compression is not None:
+        if not hdf5 and how.compression is not None:
             raise ValueError(f"{paths[0]}: compression is for H5MD")
-        if not hdf5 and self.comm is not None:
-            raise ValueError(
-                f"{paths[0]}: ranks of MPI write H5MD: end the name in .h5md, or leave comm="
-                " (--pool mpi) out"
-            )
         sources = {own.resolve() for own in trajectory.paths}
         for path in paths:
             if path.resolve() in sources:
@@ -193,74 +200,146 @@ class _Asked:
                 output.check_new(path)
 
 
-def _copy(
-    selection: Selection, parts: list[tuple[Path, Frames]], asked: _Asked
-) -> list[Conversion]:
-    """Write atoms of a trajectory to files that were checked, all or none."""
-    trajectory = selection.trajectory
-    frames = [frame_numbers(numbers) for _, numbers in parts]
-    with h5md.together(asked.comm):
-        if min(map(len, frames)) == 0:
-            raise ValueError(f"{parts[0][0]}: there is no frame to write: choose some")
-    every = np.arange(trajectory.n_atoms)
-    indices = None if np.array_equal(selection.indices, every) else selection.indices
-    outcomes: list[tuple[list[str], dict[str, Any] | None]]
-    if parts[0][0].suffix.lower() in HDF5:
-        outcomes = _copy_to_hdf5(trajectory, parts, frames, indices, asked)
-    else:
-        copied = trajectory.fresh(
-            _trajet.convert,
-            trajectory.reader,
-            parts,
-            indices,
-            precision=asked.precision,
-            double=asked.double,
-            velocities=asked.velocities,
-            forces=asked.forces,
-            allow_loss=asked.allow_loss,
+@dataclass(frozen=True)
+class _Copies:
+    """Files that were checked, and what goes into them.
+
+    Attributes
+    ----------
+    parts
+        Their paths and frames.
+    indices
+        Atoms; None for all.
+    content
+        What H5MD files hold; None for other formats.
+    """
+
+    trajectory: Trajectory
+    parts: list[tuple[Path, Frames]]
+    indices: NDArray[np.int64] | None
+    content: h5md.Content | None
+    asked: _Asked
+
+    @property
+    def numbered(self) -> list[tuple[Path, NDArray[np.int64]]]:
+        """Paths and numbers of frames."""
+        return [(path, frame_numbers(frames)) for path, frames in self.parts]
+
+    def write(self) -> list[Outcome]:
+        """Write them in this process."""
+        asked = self.asked
+        if self.content is not None:
+            h5md.write_all(
+                self.numbered,
+                self.content,
+                force=asked.force,
+                threads=asked.threads,
+                progress=asked.progress,
+            )
+            return [([], None) for _ in self.parts]
+        return write_files(
+            self.trajectory.reader,
+            self.parts,
+            self.indices,
+            asked.how,
             force=asked.force,
             threads=asked.threads or _trajet.available_threads(),
             progress=asked.progress,
         )
-        outcomes = [(remarks, run) for _, remarks, run in copied]
+
+    def write_together(self) -> list[Outcome]:
+        """Write one H5MD file with the ranks of MPI."""
+        pool, content, asked = self.asked.pool, self.content, self.asked
+        assert isinstance(pool, MpiPool)
+        assert content is not None
+        ((path, numbers),) = self.numbered
+
+        def lead(link: Link) -> None:
+            h5md.write_together(
+                path,
+                numbers,
+                content,
+                link.comm,
+                force=asked.force,
+                threads=pool.threads,
+                progress=asked.progress,
+            )
+
+        pool.together(lead, _join_writing)
+        return [([], None)]
+
+    def write_elsewhere(self) -> list[Outcome]:
+        """Have workers of a pool write them, each some; they get their names here, at the end."""
+        pool, content, asked = self.asked.pool, self.content, self.asked
+        assert isinstance(pool, TakesJobs)
+        reader, how = self.trajectory.reader, asked.how
+        if content is not None:
+            h5md.check(self.numbered, content, None)
+            how = replace(how, velocities=content.velocities, forces=content.forces)
+        brief = CopyBrief(reader.outline(), self.indices, how)
+        with output.folder_within(self.parts[0][0].parent) as folder:
+            names = [(folder.absolute() / path.name, path) for path, _ in self.parts]
+            jobs = [
+                Job(n_frames_of(frames), CopyJob(own, path, frames, reader.slice(frames)))
+                for (own, path), (_, frames) in zip(names, self.parts, strict=True)
+            ]
+            answers = pool.do_jobs(brief, jobs, asked.progress)
+            for own, path in names:
+                output.give_name(own, path, force=asked.force)
+        return [_outcome(pool.kind, number, done) for number, done in enumerate(answers)]
+
+
+def _join_writing(link: Link) -> None:
+    """Write H5MD with rank 0, which raises what goes wrong."""
+    with contextlib.suppress(Exception):
+        h5md.join_writing(link.comm)
+
+
+def _outcome(kind: str, number: int, done: JobDone) -> Outcome:
+    """Return what became of an output that a worker of a pool wrote."""
+    remarks, run = done.result
+    if run is not None:
+        for name in ("workers", "tasks"):
+            run[name] = [{**one, **done.where, "thread": one["worker"]} for one in run[name]]
+        retried = [{"pass": 0, "task": number, "error": error} for error in done.retried]
+        run |= {"pool": kind, "retried": retried}
+    return remarks, run
+
+
+def _copy(
+    selection: Selection,
+    parts: list[tuple[Path, Frames]],
+    asked: _Asked,
+    write: Callable[[_Copies], list[Outcome]],
+) -> list[Conversion]:
+    """Write atoms of a trajectory to files that were checked, all or none."""
+    trajectory = selection.trajectory
+    frames = [frame_numbers(numbers) for _, numbers in parts]
+    if min(map(len, frames)) == 0:
+        raise ValueError(f"{parts[0][0]}: there is no frame to write: choose some")
+    every = np.arange(trajectory.n_atoms)
+    indices = None if np.array_equal(selection.indices, every) else selection.indices
+    content, lost = None, list[str]()
+    if parts[0][0].suffix.lower() in HDF5:
+        content, lost = _content(
+            trajectory, parts[0][0], np.concatenate(frames), indices, asked.how
+        )
+    copies = _Copies(trajectory, parts, indices, content, asked)
+    outcomes = trajectory.fresh(write, copies)
     inputs = trajectory.describe_inputs()
-    done = []
+    done, workers = [], list[dict[str, Any]]()
     for (path, _), numbers, (remarks, run) in zip(parts, frames, outcomes, strict=True):
         report = None
         if run is not None:
             parameters = {"n_frames": len(numbers), "n_atoms": [selection.n_atoms]}
             what = {"analysis": "convert", "parameters": parameters, "inputs": inputs}
-            report = make_report(trajectory.reader, run, what)
-        # Ranks on other machines may not see it yet.
-        alone = asked.comm is None or asked.comm.rank == 0
-        size = path.stat().st_size if alone else 0
-        if asked.comm is not None:
-            size = asked.comm.bcast(size)
-        done.append(Conversion(path, len(numbers), selection.n_atoms, size, tuple(remarks), report))
+            report = make_report(trajectory.reader, run, what, trajectory.tiers)
+            workers += run["workers"]
+        size = path.stat().st_size
+        said = (*lost, *remarks)
+        done.append(Conversion(path, len(numbers), selection.n_atoms, size, said, report))
+    trajectory.used("convert", indices, workers)
     return done
-
-
-def _copy_to_hdf5(
-    trajectory: Trajectory,
-    parts: list[tuple[Path, Frames]],
-    frames: list[NDArray[np.int64]],
-    indices: NDArray[np.int64] | None,
-    asked: _Asked,
-) -> list[tuple[list[str], dict[str, Any] | None]]:
-    """Write files as H5MD; return remarks of each, and no reports."""
-    with h5md.together(asked.comm):
-        content, remarks = _content(trajectory, parts[0][0], np.concatenate(frames), indices, asked)
-    named = [(path, numbers) for (path, _), numbers in zip(parts, frames, strict=True)]
-    how: dict[str, Any] = {
-        "force": asked.force,
-        "threads": asked.threads,
-        "progress": asked.progress,
-    }
-    if asked.comm is None:
-        trajectory.fresh(h5md.write_all, named, content, **how)
-    else:
-        trajectory.fresh(h5md.write_together, *named[0], content, asked.comm, **how)
-    return [(remarks, None) for _ in parts]
 
 
 def _content(
@@ -268,32 +347,30 @@ def _content(
     path: Path,
     every: NDArray[np.int64],
     indices: NDArray[np.int64] | None,
-    asked: _Asked,
+    how: How,
 ) -> tuple[h5md.Content, list[str]]:
     """Return what H5MD files hold of frames, and remarks on what they do not."""
     remarks = []
     # What only TRR and CHARMM's DCD can say is in all frames, or comes as a run goes on.
     for frame in (int(every[0]), int(every[-1])):
         if lost := ", ".join(trajectory.reader.left_out(frame)):
-            if not asked.allow_loss:
+            if not how.allow_loss:
                 raise OutputError(
                     f"{path}: frame {frame}: H5MD cannot hold {lost}: choose a format that can, or"
                     " let it go with --allow-loss (allow_loss=True)"
                 )
             remarks = [f"left out, as H5MD cannot hold it: {lost}"]
-    content = h5md.Content(
-        trajectory,
-        indices,
-        velocities=asked.velocities and _holds(trajectory, every, "velocities"),
-        forces=asked.forces and _holds(trajectory, every, "forces"),
-        compression=asked.compression,
+    how = replace(
+        how,
+        velocities=how.velocities and _holds(trajectory, every, "velocities"),
+        forces=how.forces and _holds(trajectory, every, "forces"),
     )
-    return content, remarks
+    return hdf5_content(trajectory.reader, indices, how), remarks
 
 
 def _check_topology(path: Path, selection: Selection, *, force: bool) -> None:
     """Make sure that a structure can be written, before any work."""
-    _ = selection.atoms
+    _ = selection.named
     output.check(path, (path.suffix.lower(),))
     if not force:
         output.check_new(path)
@@ -307,11 +384,13 @@ def _holds(trajectory: Trajectory, frames: NDArray[np.int64], kind: str) -> bool
     size = 1 if mixed else _FRAMES_LOOKED_AT
     for begin in range(0, len(frames), size):
         try:
-            trajectory.read(
-                frames=frames[begin : begin + size],
-                atoms=[0],
+            trajectory.read_indices(
+                frames[begin : begin + size],
+                np.zeros(1, np.int64),
+                None,
                 velocities=kind == "velocities",
                 forces=kind == "forces",
+                counted=False,
             )
         except _trajet.FormatError:
             continue
@@ -319,6 +398,7 @@ def _holds(trajectory: Trajectory, frames: NDArray[np.int64], kind: str) -> bool
     return False
 
 
+@led("conversion")
 def split(
     source: Trajectory | Selection | Any,
     folder: str | os.PathLike[str],
@@ -331,6 +411,7 @@ def split(
     force: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
+    pool: Pool | None = None,
 ) -> list[Conversion]:
     """Divide a trajectory into files, for many processes to read.
 
@@ -357,9 +438,12 @@ def split(
     force
         Replace files that are there.
     threads
-        None for all cores.
+        None for all cores; those of a `pool` are its own.
     progress
         Called with frames done and in total.
+    pool
+        A `DaskPool` or `MpiPool`: each worker or rank writes some of the files, on storage that all
+        of them see. They are those of one process, byte for byte.
 
     Returns
     -------
@@ -389,14 +473,21 @@ def split(
         raise ValueError(f"{format!r} is no format: choose from {known}")
     folder = Path(folder)
     digits = max(3, len(str(len(borders) - 2)))
-    stem = trajectory.path.stem
+    stem = trajectory.stem
     paths = [folder / f"{stem}-{k:0{digits}d}{suffix}" for k in range(len(borders) - 1)]
-    asked = _Asked(None, None, True, True, compression, allow_loss, force, threads, progress)
+    if pool is not None and not isinstance(pool, TakesJobs):
+        raise ValueError(
+            "segments are written by a DaskPool or an MpiPool, or by threads of this process: give"
+            " threads instead of this pool"
+        )
+    how = How(compression=compression, allow_loss=allow_loss)
+    asked = _Asked(how, force, threads, progress, pool)
     frames = [(begin, 1, end - begin) for begin, end in pairwise(borders)]
     with _folder(folder):
         asked.check(trajectory, paths)
         _check_alone(paths, stem)
-        return _copy(selection, list(zip(paths, frames, strict=True)), asked)
+        write = _Copies.write if pool is None else _Copies.write_elsewhere
+        return _copy(selection, list(zip(paths, frames, strict=True)), asked, write)
 
 
 @contextlib.contextmanager

@@ -1,0 +1,502 @@
+//! Files that are not there: their bytes are made when they are read.
+//!
+//! A [`Face`] is the file that frames would make if they were copied to a format: what stands in front of
+//! them, then each as the encoder writes it. Its size is known before any frame is encoded: those of frames
+//! of DCD and NCDF are equal, those of XTC and TRR were written down when they were first seen.
+//! [`Plain`] is several ordinary files, one after the other.
+//!
+//! Any number of threads read at once. What is made is a group of neighbouring frames; it is kept for the
+//! reads that follow, as far as the memory goes that all faces share ([`Kept`]). Who wants a group that
+//! another thread makes just now waits for that one; nobody waits for another group.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use trajet_io::{
+    Atoms, Chain, Encoder, Format, Frames, Input, Plan, Scratch, Snapshot, Workspace, WriteOptions,
+    encoder,
+};
+
+use crate::Error;
+
+/// Bytes that a group of frames should have: those of a read request.
+const GROUP_BYTES: u64 = 1 << 18;
+/// Bytes of groups that are kept.
+pub const KEPT_BYTES: u64 = 64 << 20;
+
+/// When frames were written.
+#[derive(Debug, Default)]
+pub struct Moments {
+    /// ps.
+    pub times: Vec<f64>,
+    /// Integration steps.
+    pub steps: Vec<i64>,
+}
+
+/// Opens the trajectory whose frames a face shows.
+pub type Open = dyn Fn() -> Result<Arc<Chain>, Error> + Send + Sync;
+
+/// The frames of a face, and what is known of them without opening their files.
+pub struct Given {
+    /// When they were written.
+    pub moments: Arc<Moments>,
+    /// Bytes of each in the face's format, where that is known.
+    pub sizes: Option<Vec<u64>>,
+    /// Opens them when the first one is read.
+    pub open: Box<Open>,
+}
+
+/// What is shown of each frame.
+#[derive(Clone, Debug)]
+pub enum Form {
+    /// All that the frame says, as far as the format holds it.
+    Stored(WriteOptions),
+    /// Positions and the cell, as readers have them; the cell of the first frame, and how many atoms there are.
+    Decoded([f64; 6], usize),
+}
+
+/// A trajectory as a file of a format.
+pub struct Face {
+    given: Given,
+    format: Format,
+    form: Form,
+    /// What messages call it.
+    name: PathBuf,
+    chain: Mutex<Option<Arc<Chain>>>,
+    encoder: Mutex<Option<Arc<dyn Encoder>>>,
+    head: Vec<u8>,
+    /// Where each frame begins, and the last one ends.
+    begins: Vec<u64>,
+    /// The first frame of each group.
+    groups: Vec<usize>,
+    kept: Arc<Kept>,
+    /// Tells it from all others that share the memory.
+    number: u64,
+}
+
+impl Face {
+    /// The file that frames would make in a format. Nothing of them is read where their sizes are given, or
+    /// they are shown decoded as DCD. The name is for messages.
+    ///
+    /// # Errors
+    /// [`Error::Input`] where the format cannot hold the frames, or the first one cannot be read;
+    /// [`Error::Damaged`] where sizes cannot be those of the frames.
+    pub fn new(
+        mut given: Given,
+        format: Format,
+        form: Form,
+        name: &Path,
+        kept: &Arc<Kept>,
+    ) -> Result<Face, Error> {
+        let sizes = given.sizes.take();
+        let mut face = Face {
+            given,
+            format,
+            form,
+            name: name.to_owned(),
+            chain: Mutex::default(),
+            encoder: Mutex::default(),
+            head: Vec::new(),
+            begins: Vec::new(),
+            groups: Vec::new(),
+            kept: Arc::clone(kept),
+            number: kept.next.fetch_add(1, Ordering::Relaxed),
+        };
+        let n_frames = face.n_frames();
+        let sizes = match (format, sizes) {
+            (Format::Xtc | Format::Trr, Some(sizes)) => sizes,
+            (Format::Xtc | Format::Trr, None) => {
+                return Err(face.damaged("the sizes of its frames are not known".to_owned()));
+            }
+            (Format::Dcd | Format::Ncdf, _) => {
+                let (encoder, first) = face.encoder_and_first()?;
+                face.head = encoder.head();
+                for patch in encoder.patches(n_frames as u64) {
+                    let at = patch.offset as usize;
+                    face.head[at..at + patch.bytes.len()].copy_from_slice(&patch.bytes);
+                }
+                vec![first; n_frames]
+            }
+        };
+        if sizes.len() != n_frames {
+            let what = format!("{} sizes are known of {n_frames} frames", sizes.len());
+            return Err(face.damaged(what));
+        }
+        face.begins = begins(&face.name, face.head.len() as u64, sizes.into_iter())?;
+        let mut group_begin = None;
+        for (frame, extent) in face.begins.windows(2).enumerate() {
+            if group_begin.is_none_or(|begin| extent[1] - begin > GROUP_BYTES) {
+                group_begin = Some(extent[0]);
+                face.groups.push(frame);
+            }
+        }
+        Ok(face)
+    }
+
+    /// Bytes of the file.
+    pub fn size(&self) -> u64 {
+        self.begins[self.begins.len() - 1]
+    }
+
+    /// Reads what the file has at byte `offset`, and returns how many bytes that is: fewer than `out` has
+    /// room for only at the end of the file.
+    ///
+    /// # Errors
+    /// [`Error::Input`] where frames cannot be read; [`Error::Damaged`] where they are not of the sizes that
+    /// were written down.
+    pub fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<usize, Error> {
+        let Some(left) = self.size().checked_sub(offset) else { return Ok(0) };
+        let n = left.min(out.len() as u64) as usize;
+        let out = &mut out[..n];
+        let mut done = copy(&self.head, offset, out);
+        while done < n {
+            let at = offset + done as u64;
+            let frame = self.begins.partition_point(|&begin| begin <= at) - 1;
+            let group = self.groups.partition_point(|&first| first <= frame) - 1;
+            let begin = self.begins[self.groups[group]];
+            let made = self.group(group)?;
+            done += copy(&made, at - begin, &mut out[done..]);
+        }
+        Ok(n)
+    }
+
+    /// The bytes of a group of frames.
+    fn group(&self, group: usize) -> Result<Arc<Vec<u8>>, Error> {
+        let end = self.groups.get(group + 1).copied().unwrap_or(self.n_frames());
+        let frames = self.groups[group]..end;
+        let size = self.begins[end] - self.begins[frames.start];
+        self.kept.get((self.number, group), size, || self.make(frames, size))
+    }
+
+    fn make(&self, frames: Range<usize>, size: u64) -> Result<Vec<u8>, Error> {
+        let (encoder, _) = self.encoder_and_first()?;
+        let chain = self.chain()?;
+        // No more than that is believed of sizes that were read from a file.
+        let mut bytes = Vec::with_capacity(size.min(GROUP_BYTES) as usize);
+        let first = frames.start;
+        let wanted = Frames::Strided { first: first as u64, step: 1, count: frames.len() };
+        let atoms = Atoms::all(chain.n_atoms());
+        let mut snapshot = Snapshot::default();
+        let mut odd = None;
+        self.kept.with_workbench(|scratch, workspace| {
+            chain.read_raws(&wanted, &atoms, scratch, |k, raw| {
+                if odd.is_some() {
+                    return Ok(());
+                }
+                let (frame, before) = (first + k, bytes.len());
+                let (time, step) = self.moment(frame);
+                let input = match self.form {
+                    Form::Stored(_) => Input::Raw { raw, time, step },
+                    Form::Decoded(..) => {
+                        raw.snapshot_into(time, step, &mut snapshot);
+                        Input::Snapshot(&snapshot)
+                    }
+                };
+                encoder.encode(frame as u64, input, workspace, &mut bytes)?;
+                let found = (bytes.len() - before) as u64;
+                let expected = self.begins[frame + 1] - self.begins[frame];
+                odd = (found != expected).then_some((frame, found, expected));
+                Ok(())
+            })
+        })?;
+        bytes.shrink_to_fit();
+        let Some((frame, found, expected)) = odd else { return Ok(bytes) };
+        Err(self.damaged(format!(
+            "frame {frame} has {found} bytes, and had {expected} when it was divided: look for what has \
+             changed with trajet store verify"
+        )))
+    }
+
+    fn n_frames(&self) -> usize {
+        self.given.moments.times.len()
+    }
+
+    fn moment(&self, frame: usize) -> (f64, i64) {
+        let Moments { times, steps } = &*self.given.moments;
+        (times[frame], steps[frame])
+    }
+
+    fn chain(&self) -> Result<Arc<Chain>, Error> {
+        let mut opened = lock(&self.chain);
+        if let Some(chain) = &*opened {
+            return Ok(Arc::clone(chain));
+        }
+        let chain = (self.given.open)()?;
+        if chain.n_frames() != self.n_frames() {
+            let (found, expected) = (chain.n_frames(), self.n_frames());
+            return Err(self.damaged(format!("its files have {found} frames, and had {expected}")));
+        }
+        Ok(Arc::clone(opened.insert(chain)))
+    }
+
+    /// The encoder, and how many bytes it makes of the first frame (0 where that was known before).
+    fn encoder_and_first(&self) -> Result<(Arc<dyn Encoder>, u64), Error> {
+        let mut made = lock(&self.encoder);
+        if let Some(encoder) = &*made {
+            return Ok((Arc::clone(encoder), 0));
+        }
+        let Moments { times, steps } = &*self.given.moments;
+        if times.is_empty() || steps.len() != times.len() {
+            return Err(self.damaged("it has no frame".to_owned()));
+        }
+        let (time, step) = self.moment(0);
+        let begin = |first: Input<'_>, options: &WriteOptions, workspace: &mut Workspace| {
+            let new =
+                encoder(self.format, &Plan { path: &self.name, first, times, steps, options })?;
+            let mut bytes = Vec::new();
+            new.encode(0, first, workspace, &mut bytes)?;
+            Ok((new, bytes.len() as u64))
+        };
+        let (new, size) = match &self.form {
+            Form::Stored(options) => {
+                let chain = self.chain()?;
+                self.kept.with_workbench(|scratch, workspace| {
+                    let raw = chain.read_raw(0, scratch)?;
+                    begin(Input::Raw { raw: &raw, time, step }, options, workspace)
+                })?
+            }
+            &Form::Decoded(cell, n_atoms) => {
+                let positions = Some(vec![[0.0; 3]; n_atoms]);
+                let first =
+                    Snapshot { n_atoms, time, step, cell, positions, ..Snapshot::default() };
+                self.kept.with_workbench(|_, workspace| {
+                    begin(Input::Snapshot(&first), &decoded(), workspace)
+                })?
+            }
+        };
+        *made = Some(Arc::clone(&new));
+        Ok((new, size))
+    }
+
+    fn damaged(&self, what: String) -> Error {
+        Error::damaged(&self.name, what)
+    }
+}
+
+impl std::fmt::Debug for Face {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Face").field("name", &self.name).field("size", &self.size()).finish()
+    }
+}
+
+/// What is asked of outputs of decoded frames.
+fn decoded() -> WriteOptions {
+    WriteOptions { velocities: false, forces: false, ..WriteOptions::default() }
+}
+
+/// Where things of these sizes begin, one after the other from `end` on, and the last one ends.
+fn begins(
+    path: &Path,
+    mut end: u64,
+    sizes: impl ExactSizeIterator<Item = u64>,
+) -> Result<Vec<u64>, Error> {
+    let mut begins = Vec::with_capacity(sizes.len() + 1);
+    begins.push(end);
+    for size in sizes {
+        let next = end.checked_add(size).filter(|&next| next <= i64::MAX as u64);
+        end = next.ok_or_else(|| Error::damaged(path, "would be larger than any file"))?;
+        begins.push(end);
+    }
+    Ok(begins)
+}
+
+/// Copies what `bytes` has from `offset` on into `out`; returns how much that is.
+fn copy(bytes: &[u8], offset: u64, out: &mut [u8]) -> usize {
+    let rest = usize::try_from(offset).ok().and_then(|at| bytes.get(at..)).unwrap_or_default();
+    let n = rest.len().min(out.len());
+    out[..n].copy_from_slice(&rest[..n]);
+    n
+}
+
+/// Ordinary files, shown as one.
+#[derive(Debug)]
+pub struct Plain {
+    files: Vec<(PathBuf, u64)>,
+    /// Where each file begins, and the last one ends.
+    begins: Vec<u64>,
+    /// The one that was read last.
+    open: Mutex<Option<(usize, Arc<File>)>>,
+}
+
+impl Plain {
+    /// Files and their sizes, in the order in which they follow one another.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] where no file could be so large.
+    pub fn new(files: Vec<(PathBuf, u64)>) -> Result<Plain, Error> {
+        let name = files.first().map_or(Path::new(""), |(path, _)| path);
+        let begins = begins(name, 0, files.iter().map(|&(_, size)| size))?;
+        Ok(Plain { files, begins, open: Mutex::default() })
+    }
+
+    /// Bytes of all files.
+    pub fn size(&self) -> u64 {
+        self.begins[self.files.len()]
+    }
+
+    /// As [`Face::read_at`].
+    ///
+    /// # Errors
+    /// [`Error::Io`]; [`Error::Damaged`] where a file has not the size that it had.
+    pub fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<usize, Error> {
+        let Some(left) = self.size().checked_sub(offset) else { return Ok(0) };
+        let n = left.min(out.len() as u64) as usize;
+        let mut done = 0;
+        while done < n {
+            let at = offset + done as u64;
+            let which = self.begins.partition_point(|&begin| begin <= at) - 1;
+            let here = (self.begins[which + 1] - at).min((n - done) as u64) as usize;
+            let file = self.file(which)?;
+            let read = file.read_exact_at(&mut out[done..done + here], at - self.begins[which]);
+            read.map_err(|error| match error.kind() {
+                io::ErrorKind::UnexpectedEof => self.changed(which, "fewer"),
+                _ => Error::io(&self.files[which].0, "read")(error),
+            })?;
+            done += here;
+        }
+        Ok(n)
+    }
+
+    fn file(&self, which: usize) -> Result<Arc<File>, Error> {
+        if let Some((open, file)) = &*lock(&self.open)
+            && *open == which
+        {
+            return Ok(Arc::clone(file));
+        }
+        let (path, size) = &self.files[which];
+        let file = File::open(path).map_err(Error::io(path, "open"))?;
+        let found = file.metadata().map_err(Error::io(path, "read"))?.len();
+        if found != *size {
+            return Err(self.changed(which, &format!("{found}")));
+        }
+        let file = Arc::new(file);
+        *lock(&self.open) = Some((which, Arc::clone(&file)));
+        Ok(file)
+    }
+
+    fn changed(&self, which: usize, found: &str) -> Error {
+        let (path, size) = &self.files[which];
+        Error::damaged(
+            path,
+            format!(
+                "has {found} bytes, and had {size} when it was written: bring it back from a copy, or divide \
+                 the trajectory again"
+            ),
+        )
+    }
+}
+
+/// The memory that faces share: groups of frames that were made, and what makes them.
+#[derive(Debug)]
+pub struct Kept {
+    most: u64,
+    groups: Mutex<Groups>,
+    spare: Mutex<Vec<(Scratch, Workspace)>>,
+    next: AtomicU64,
+}
+
+/// Groups by their faces and numbers, and in the order in which they were last read.
+#[derive(Debug, Default)]
+struct Groups {
+    slots: HashMap<Key, Slot>,
+    order: BTreeMap<u64, Key>,
+    clock: u64,
+    bytes: u64,
+}
+
+type Key = (u64, usize);
+
+/// Where a group is, or will be.
+#[derive(Debug)]
+struct Slot {
+    last: u64,
+    size: u64,
+    made: Arc<Making>,
+}
+
+#[derive(Debug, Default)]
+struct Making {
+    /// Held by the thread that makes it.
+    at_work: Mutex<()>,
+    bytes: OnceLock<Arc<Vec<u8>>>,
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Kept::new(KEPT_BYTES)
+    }
+}
+
+impl Kept {
+    /// Room for so many bytes of groups, or for one; those that are made just now come on top.
+    pub fn new(most: u64) -> Self {
+        Kept { most, groups: Mutex::default(), spare: Mutex::default(), next: AtomicU64::new(0) }
+    }
+
+    /// A group of so many bytes, made where it is not there.
+    fn get(
+        &self,
+        key: Key,
+        size: u64,
+        make: impl FnOnce() -> Result<Vec<u8>, Error>,
+    ) -> Result<Arc<Vec<u8>>, Error> {
+        let making = lock(&self.groups).touch(key, size, self.most);
+        if let Some(bytes) = making.bytes.get() {
+            return Ok(Arc::clone(bytes));
+        }
+        let _at_work = lock(&making.at_work);
+        if let Some(bytes) = making.bytes.get() {
+            return Ok(Arc::clone(bytes));
+        }
+        let bytes = Arc::new(make()?);
+        Ok(Arc::clone(making.bytes.get_or_init(|| bytes)))
+    }
+
+    /// Lends memory for reading and encoding.
+    fn with_workbench<T>(
+        &self,
+        work: impl FnOnce(&mut Scratch, &mut Workspace) -> Result<T, trajet_io::Error>,
+    ) -> Result<T, trajet_io::Error> {
+        let (mut scratch, mut workspace) = lock(&self.spare).pop().unwrap_or_default();
+        let done = work(&mut scratch, &mut workspace);
+        lock(&self.spare).push((scratch.renewed(), workspace));
+        done
+    }
+}
+
+impl Groups {
+    /// The place of a group, which is now the last that is to go.
+    fn touch(&mut self, key: Key, size: u64, most: u64) -> Arc<Making> {
+        self.clock += 1;
+        let now = self.clock;
+        if let Some(slot) = self.slots.get_mut(&key) {
+            self.order.remove(&slot.last);
+            self.order.insert(now, key);
+            slot.last = now;
+            return Arc::clone(&slot.made);
+        }
+        self.bytes += size;
+        while self.bytes > most
+            && let Some((_, oldest)) = self.order.pop_first()
+        {
+            self.bytes -= self.slots.remove(&oldest).map_or(0, |slot| slot.size);
+        }
+        let made = Arc::<Making>::default();
+        self.slots.insert(key, Slot { last: now, size, made: Arc::clone(&made) });
+        self.order.insert(now, key);
+        made
+    }
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

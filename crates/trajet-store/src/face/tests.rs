@@ -1,0 +1,309 @@
+//! Whatever is read of a face are the bytes of the file that a copy makes.
+
+use std::sync::Barrier;
+use std::sync::atomic::AtomicUsize;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use trajet_engine::Control;
+use trajet_engine::run::convert::Request;
+use trajet_io::OpenOptions;
+
+use super::*;
+
+const FORMATS: [(Format, &str); 4] =
+    [(Format::Xtc, "xtc"), (Format::Trr, "trr"), (Format::Dcd, "dcd"), (Format::Ncdf, "nc")];
+
+struct Quiet;
+
+impl Control for Quiet {
+    fn progress(&mut self, _: usize, _: usize) {}
+    fn interrupted(&mut self) -> bool {
+        false
+    }
+}
+
+fn opened(paths: &[PathBuf]) -> Arc<Chain> {
+    let options = OpenOptions { sidecar: false, ..OpenOptions::default() };
+    Arc::new(trajet_engine::open(paths, &options, 2, &mut Quiet).unwrap())
+}
+
+/// Writes frames of 100 atoms that move about, from `first` on; of TRR every third has velocities.
+fn written(path: &Path, first: i64, n_frames: i64) -> PathBuf {
+    let format = Format::of(path).unwrap();
+    let mut state = first as u64 + 7;
+    let mut random = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 40) as f32 / (1 << 20) as f32
+    };
+    let frames: Vec<Snapshot> = (first..first + n_frames)
+        .map(|step| {
+            let mut vectors = || Some((0..100).map(|_| [random(), random(), random()]).collect());
+            Snapshot {
+                n_atoms: 100,
+                time: step as f64 * 2.0,
+                step,
+                cell: [50.0, 60.0, 70.0, 90.0, 90.0, 90.0],
+                positions: vectors(),
+                velocities: if format == Format::Trr && step % 3 == 0 { vectors() } else { None },
+                ..Snapshot::default()
+            }
+        })
+        .collect();
+    let times: Vec<f64> = frames.iter().map(|frame| frame.time).collect();
+    let steps: Vec<i64> = frames.iter().map(|frame| frame.step).collect();
+    let options = WriteOptions::default();
+    let first = Input::Snapshot(&frames[0]);
+    let plan = Plan { path, first, times: &times, steps: &steps, options: &options };
+    let encoder = encoder(format, &plan).unwrap();
+    let mut bytes = encoder.head();
+    for (number, frame) in frames.iter().enumerate() {
+        let workspace = &mut Workspace::default();
+        encoder.encode(number as u64, Input::Snapshot(frame), workspace, &mut bytes).unwrap();
+    }
+    std::fs::write(path, bytes).unwrap();
+    path.to_owned()
+}
+
+fn given(chain: &Arc<Chain>, sizes: Option<Vec<u64>>) -> Given {
+    let (times, steps) = (chain.times().into_owned(), chain.steps().into_owned());
+    let chain = Arc::clone(chain);
+    let open = Box::new(move || Ok(Arc::clone(&chain)));
+    Given { moments: Arc::new(Moments { times, steps }), sizes, open }
+}
+
+/// A chain, and what a copy of it to a format is: its bytes and the sizes of its frames.
+struct Case {
+    chain: Arc<Chain>,
+    format: Format,
+    options: WriteOptions,
+    bytes: Vec<u8>,
+    sizes: Vec<u64>,
+}
+
+impl Case {
+    fn of(chain: &Arc<Chain>, format: Format, ending: &str) -> Case {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(format!("copy.{ending}"));
+        let (frames, atoms) = (Frames::all(chain.n_frames()), Atoms::all(chain.n_atoms()));
+        let options = WriteOptions { velocities: false, ..WriteOptions::default() };
+        let trr = format == Format::Trr;
+        let options = if trr { WriteOptions::default() } else { options };
+        let request = Request {
+            frames: &frames,
+            atoms: &atoms,
+            path: &path,
+            format,
+            options: &options,
+            force: false,
+        };
+        trajet_engine::convert(chain, &request, 2, &mut Quiet).unwrap();
+        let copy = opened(std::slice::from_ref(&path));
+        let index = copy.segments()[0].reader.index();
+        let sizes = (0..index.n_frames() as u64).map(|frame| index.extent(frame));
+        let sizes = sizes.map(|extent| extent.end - extent.start).collect();
+        let bytes = std::fs::read(&path).unwrap();
+        Case { chain: Arc::clone(chain), format, options, bytes, sizes }
+    }
+
+    fn face(&self, kept: &Arc<Kept>) -> Face {
+        self.faced(Some(self.sizes.clone()), kept).unwrap()
+    }
+
+    fn faced(&self, sizes: Option<Vec<u64>>, kept: &Arc<Kept>) -> Result<Face, Error> {
+        let form = Form::Stored(self.options.clone());
+        Face::new(given(&self.chain, sizes), self.format, form, Path::new("face"), kept)
+    }
+
+    fn check(&self, face: &Face, offset: u64, len: usize) {
+        let mut out = vec![0xaa; len];
+        let n = face.read_at(offset, &mut out).unwrap();
+        let begin = self.bytes.len().min(offset as usize);
+        let expected = &self.bytes[begin..self.bytes.len().min(begin.saturating_add(len))];
+        assert_eq!(n, expected.len(), "{:?} {offset} {len}", self.format);
+        assert!(&out[..n] == expected, "{:?} {offset} {len}", self.format);
+        assert!(out[n..].iter().all(|&byte| byte == 0xaa));
+    }
+}
+
+/// Chains of one file and of two, of every format, as every format.
+fn cases(folder: &Path) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (_, ending) in FORMATS {
+        let first = written(&folder.join(format!("first.{ending}")), 0, 700);
+        let second = written(&folder.join(format!("second.{ending}")), 700, 300);
+        for paths in [vec![first.clone()], vec![first, second]] {
+            let chain = opened(&paths);
+            cases.extend(FORMATS.map(|(format, ending)| Case::of(&chain, format, ending)));
+        }
+    }
+    cases
+}
+
+#[test]
+fn any_reads_give_the_bytes_of_a_copy() {
+    let folder = tempfile::tempdir().unwrap();
+    for case in cases(folder.path()) {
+        let face = case.face(&Arc::default());
+        let size = case.bytes.len();
+        assert_eq!(face.size(), size as u64);
+        assert!(face.groups.len() > 1, "{:?}", case.format);
+        case.check(&face, 0, size + 10);
+        case.check(&face, size as u64, 1);
+        case.check(&face, u64::MAX, 1);
+        let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
+            failure_persistence: None,
+            cases: 60,
+            ..ProptestConfig::default()
+        });
+        // Room for one group: what comes back later is made again.
+        let face = case.face(&Arc::new(Kept::new(1)));
+        let reads = (0..size as u64 + 100, prop_oneof![0..200usize, 0..2 * GROUP_BYTES as usize]);
+        let law = |(offset, len)| {
+            case.check(&face, offset, len);
+            Ok(())
+        };
+        runner.run(&reads, law).unwrap();
+    }
+}
+
+#[test]
+fn many_threads_read_the_same_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    for case in cases(folder.path()) {
+        let kept = Arc::new(Kept::new(2 * GROUP_BYTES));
+        let face = case.face(&kept);
+        std::thread::scope(|scope| {
+            for thread in 0..8 {
+                let (case, face) = (&case, &face);
+                scope.spawn(move || {
+                    for k in 0..40 {
+                        let offset = (k * 7919 + thread * 104_729) * 131 % case.bytes.len();
+                        case.check(face, offset as u64, 5000);
+                    }
+                });
+            }
+        });
+        let groups = lock(&kept.groups);
+        assert!(groups.bytes <= kept.most && groups.slots.len() == groups.order.len());
+    }
+}
+
+#[test]
+fn a_frame_of_another_size_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = written(&folder.path().join("a.xtc"), 0, 50);
+    let mut case = Case::of(&opened(&[path]), Format::Xtc, "xtc");
+    case.sizes[30] += 4;
+    let face = case.face(&Arc::default());
+    let said = face.read_at(0, &mut [0]).unwrap_err().to_string();
+    assert!(said.contains("face: frame 30 has ") && said.contains("store verify"), "{said}");
+    case.sizes[30] = u64::MAX;
+    for sizes in [None, Some(case.sizes.clone()), Some(case.sizes[..20].to_vec())] {
+        let refused = case.faced(sizes.clone(), &Arc::default());
+        assert!(matches!(refused, Err(Error::Damaged { .. })), "{sizes:?}");
+    }
+}
+
+/// Only reading opens anything.
+#[test]
+fn decoded_frames_are_those_of_a_copy_and_sizes_need_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    for ending in ["xtc", "trr", "nc"] {
+        let chain = opened(&[written(&folder.path().join(format!("a.{ending}")), 0, 300)]);
+        let case = Case::of(&chain, Format::Dcd, "dcd");
+        let cell = chain.read_raw(0, &mut Scratch::default()).unwrap().cell();
+        let form = || Form::Decoded(cell, chain.n_atoms());
+        let kept = Arc::default();
+        let face = Face::new(given(&chain, None), Format::Dcd, form(), Path::new("face"), &kept);
+        let face = face.unwrap();
+        case.check(&face, 0, case.bytes.len() + 1);
+        let gone = Box::new(|| Err(Error::Refused("gone".to_owned())));
+        let given = Given { open: gone, ..given(&chain, None) };
+        let face = Face::new(given, Format::Dcd, form(), Path::new("face"), &kept).unwrap();
+        assert_eq!(face.size(), case.bytes.len() as u64);
+        assert!(matches!(face.read_at(0, &mut [0; 9000]), Err(Error::Refused(_))));
+    }
+    let chain = opened(&[written(&folder.path().join("b.xtc"), 0, 30)]);
+    let mut given = given(&chain, None);
+    let mut times = given.moments.times.clone();
+    times[29] += 5.0;
+    given.moments = Arc::new(Moments { times, steps: given.moments.steps.clone() });
+    let form = Form::Decoded([f64::NAN; 6], 100);
+    let refused = Face::new(given, Format::Dcd, form, Path::new("face"), &Arc::default());
+    let said = refused.unwrap_err().to_string();
+    assert!(said.contains("face: frame 1: DCD cannot hold the time 2 ps"), "{said}");
+}
+
+#[test]
+fn a_file_that_vanishes_is_an_error_of_the_reads_that_need_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let [a, b] = ["a.xtc", "b.xtc"].map(|name| written(&folder.path().join(name), 0, 20));
+    let size = std::fs::metadata(&a).unwrap().len();
+    let both = Plain::new(vec![(a.clone(), size), (b.clone(), size)]).unwrap();
+    let bytes = std::fs::read(&a).unwrap().repeat(2);
+    for (offset, len) in [(0, 2 * size), (size - 1, 2), (size, 5), (7, size), (2 * size, 1)] {
+        let mut out = vec![0; len as usize];
+        let n = both.read_at(offset, &mut out).unwrap();
+        assert!(bytes[offset as usize..].starts_with(&out[..n]));
+        assert_eq!(n as u64, len.min(2 * size - offset));
+    }
+    std::fs::write(&b, "less").unwrap();
+    let again = Plain::new(vec![(a.clone(), size), (b.clone(), size)]).unwrap();
+    assert_eq!(again.read_at(0, &mut [0; 8]).unwrap(), 8);
+    let said = again.read_at(size - 1, &mut [0; 2]).unwrap_err().to_string();
+    assert!(said.contains("b.xtc: has 4 bytes"), "{said}");
+    std::fs::remove_file(&b).unwrap();
+    assert!(matches!(again.read_at(size, &mut [0]), Err(Error::Io { path, .. }) if path == b));
+}
+
+/// Fails, and does not wait for ever, where groups are made one after the other.
+#[test]
+fn groups_are_made_at_the_same_time_and_each_once() {
+    let kept = Kept::default();
+    let (send, receive): (Vec<_>, Vec<_>) = (0..2).map(|_| mpsc::channel::<()>()).unzip();
+    std::thread::scope(|scope| {
+        let kept = &kept;
+        for (key, (to, from)) in send.into_iter().rev().zip(receive).enumerate() {
+            scope.spawn(move || {
+                kept.get((0, key), 1, || {
+                    to.send(()).unwrap();
+                    from.recv_timeout(Duration::from_secs(60)).unwrap();
+                    Ok(vec![0])
+                })
+            });
+        }
+    });
+    let (times, all) = (AtomicUsize::new(0), Barrier::new(8));
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                all.wait();
+                let make = || {
+                    times.fetch_add(1, Ordering::Relaxed);
+                    Ok(vec![5])
+                };
+                assert_eq!(**kept.get((1, 0), 1, make).unwrap(), [5]);
+            });
+        }
+    });
+    assert_eq!(times.into_inner(), 1);
+}
+
+#[test]
+fn what_was_read_last_goes_last_and_errors_are_not_kept() {
+    let kept = Kept::new(3);
+    let mut made = Vec::new();
+    for key in [0, 1, 2, 0, 3, 0, 1] {
+        kept.get((0, key), 1, || {
+            made.push(key);
+            Ok(vec![0])
+        })
+        .unwrap();
+    }
+    assert_eq!(made, [0, 1, 2, 3, 1]);
+    let refused = || Err(Error::Refused("no".to_owned()));
+    assert!(kept.get((9, 0), 1, refused).is_err());
+    assert_eq!(**kept.get((9, 0), 1, || Ok(vec![1])).unwrap(), [1]);
+}

@@ -1,0 +1,187 @@
+//! What of a store is shown: of each data set the whole as if it had never been divided, each tag as it is
+//! stored and decoded, topologies.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, Weak};
+
+use trajet_io::divided::Heads;
+use trajet_io::source::Handles;
+use trajet_io::{Chain, Format, OpenOptions, Serial, WriteOptions, chain};
+
+use super::tree::{Make, Node, Shows, State};
+use crate::catalog::MANIFEST;
+use crate::face::{Face, Form, Given, Kept, Moments, lock};
+use crate::ingest::{ENCODER, ending, format_named, format_of};
+use crate::{Dataset, Error, Store};
+
+/// A store that is shown.
+pub(super) struct Shown {
+    store: Store,
+    kept: Arc<Kept>,
+    handles: Arc<Handles>,
+}
+
+impl Shown {
+    pub(super) fn new(store: Store) -> Shown {
+        let handles = Arc::new(Handles::new(chain::MOST_OPEN));
+        Shown { store, kept: Arc::default(), handles }
+    }
+}
+
+impl Shows for Shown {
+    fn names(&self) -> Result<Vec<String>, Error> {
+        self.store.names()
+    }
+
+    fn state(&self, dataset: &str) -> Option<State> {
+        crate::manifest::is_name(dataset).then_some(())?;
+        let found = fs::metadata(self.store.folder_of(dataset).join(MANIFEST)).ok()?;
+        let (changed, inode) = (found.modified().ok()?, found.ino());
+        Some(State { changed, inode, user: found.uid(), group: found.gid() })
+    }
+
+    fn files(&self, dataset: &str) -> Result<Vec<(String, Node)>, Error> {
+        let options =
+            OpenOptions { handles: Some(Arc::clone(&self.handles)), ..OpenOptions::default() };
+        let dataset = self.store.dataset(dataset)?;
+        let kept = Arc::clone(&self.kept);
+        let one = Arc::new(One { dataset, options, kept, moments: Mutex::default() });
+        One::files(&one)
+    }
+}
+
+/// A data set that is shown.
+struct One {
+    dataset: Dataset,
+    options: OpenOptions,
+    kept: Arc<Kept>,
+    /// As long as a face needs them.
+    moments: Mutex<Weak<Moments>>,
+}
+
+impl One {
+    fn files(self: &Arc<Self>) -> Result<Vec<(String, Node)>, Error> {
+        let Dataset { store, manifest } = &self.dataset;
+        let (name, whole) = (&manifest.name, format_named(&manifest.format)?);
+        let mut files = vec![(format!("{name}.{}", ending(whole)), self.made(One::whole))];
+        if whole != Format::Dcd {
+            let decoded = self.made(|one, name| one.decoded(None, name));
+            files.push((format!("{name}.dcd"), decoded));
+        }
+        let topology = store.folder_of(name).join(&manifest.topology.file);
+        if let Some(ending) = topology.extension() {
+            files.push((format!("{name}.{}", ending.display()), Node::Found(topology)));
+        }
+        for (k, tag) in manifest.tags.iter().enumerate() {
+            let (tag_name, format) = (format!("{name}@{}", tag.name), format_of(tag, whole)?);
+            let stored = format!("{tag_name}.{}", ending(format));
+            let follow =
+                matches!(format, Format::Xtc | Format::Trr) || manifest.segments.len() == 1;
+            let node = if follow {
+                let sizes = manifest.files_of(k).map(|file| file.size);
+                Node::Plain(self.dataset.paths(k)?.into_iter().zip(sizes).collect())
+            } else {
+                self.made(move |one, name| one.joined(k, format, name))
+            };
+            files.push((stored, node));
+            if format != Format::Dcd {
+                let decoded = self.made(move |one, name| one.decoded(Some(k), name));
+                files.push((format!("{tag_name}.dcd"), decoded));
+            }
+            if let Some(file) = manifest.files_of(k).next() {
+                let path = store.path_of(file)?;
+                for beside in &file.beside {
+                    let path = path.with_file_name(&beside.file);
+                    if let Some(ending) = path.extension() {
+                        files.push((format!("{tag_name}.{}", ending.display()), Node::Found(path)));
+                    }
+                }
+            }
+        }
+        Ok(files)
+    }
+
+    fn made(
+        self: &Arc<Self>,
+        make: impl Fn(&Arc<One>, &Path) -> Result<Face, Error> + Send + Sync + 'static,
+    ) -> Node {
+        let one = Arc::clone(self);
+        let make: Box<Make> = Box::new(move |name| make(&one, name));
+        Node::Made(make)
+    }
+
+    /// When the frames were written.
+    fn moments(&self) -> Result<Arc<Moments>, Error> {
+        if let Some(moments) = lock(&self.moments).upgrade() {
+            return Ok(moments);
+        }
+        let mut moments = Moments::default();
+        for table in self.dataset.tables()? {
+            moments.times.extend(table.times);
+            moments.steps.extend(table.steps);
+        }
+        let moments = Arc::new(moments);
+        *lock(&self.moments) = Arc::downgrade(&moments);
+        Ok(moments)
+    }
+
+    /// All atoms, in the format of the original.
+    fn whole(self: &Arc<Self>, name: &Path) -> Result<Face, Error> {
+        let manifest = &self.dataset.manifest;
+        let format = format_named(&manifest.format)?;
+        let known = matches!(format, Format::Xtc | Format::Trr);
+        if known && manifest.encoder != ENCODER {
+            let what = "was divided by another version, and the sizes of its frames are not known \
+                        here: divide it again with trajet store retag";
+            return Err(Error::damaged(name, what));
+        }
+        let sizes = match known {
+            true => {
+                Some(self.dataset.tables()?.into_iter().flat_map(|table| table.whole).collect())
+            }
+            false => None,
+        };
+        // What a lossy tag has lost cannot be missed twice.
+        let allow_loss = manifest.tags.iter().any(|tag| tag.lossy);
+        let form = Form::Stored(WriteOptions { allow_loss, ..WriteOptions::default() });
+        Face::new(self.given(None, sizes)?, format, form, name, &self.kept)
+    }
+
+    /// The files of a tag as one.
+    fn joined(self: &Arc<Self>, tag: usize, format: Format, name: &Path) -> Result<Face, Error> {
+        let allow_loss = self.dataset.manifest.tags[tag].lossy;
+        let form = Form::Stored(WriteOptions { allow_loss, ..WriteOptions::default() });
+        Face::new(self.given(Some(tag), None)?, format, form, name, &self.kept)
+    }
+
+    /// Positions and cells of a tag, or of all atoms, as DCD.
+    fn decoded(self: &Arc<Self>, tag: Option<usize>, name: &Path) -> Result<Face, Error> {
+        let Dataset { store, manifest } = &self.dataset;
+        let first = &manifest.segments[0].heads.file;
+        let cell = Heads::load(&store.folder_of(&manifest.name).join(first))?.get(0)?.cell();
+        let n_atoms = tag.map_or(manifest.n_atoms, |tag| manifest.tags[tag].n_atoms());
+        let form = Form::Decoded(cell, n_atoms);
+        Face::new(self.given(tag, None)?, Format::Dcd, form, name, &self.kept)
+    }
+
+    /// The frames of a tag as its files have them, or of all atoms.
+    fn given(
+        self: &Arc<Self>,
+        tag: Option<usize>,
+        sizes: Option<Vec<u64>>,
+    ) -> Result<Given, Error> {
+        let one = Arc::clone(self);
+        let open = move || -> Result<Arc<Chain>, Error> {
+            Ok(Arc::new(match tag {
+                None => one.dataset.chain(None, &one.options)?,
+                Some(tag) => {
+                    let paths: Vec<PathBuf> = one.dataset.paths(tag)?;
+                    chain::open(&paths, &one.options, &Serial)?
+                }
+            }))
+        };
+        Ok(Given { moments: self.moments()?, sizes, open: Box::new(open) })
+    }
+}

@@ -1,0 +1,346 @@
+//! What a mounted folder shows: names, the numbers that the kernel knows files by, and the files.
+//!
+//! A file never changes under its number. A data set that has changed is shown anew: its names lead to new
+//! files, and whoever has an old one open goes on with that.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::time::SystemTime;
+
+use crate::Error;
+use crate::face::{Face, Plain, lock};
+
+/// Faces that are kept although nobody has them open.
+const MOST_RECENT: usize = 16;
+/// The number of the folder.
+pub(super) const ROOT: u64 = 1;
+
+/// What is to be shown.
+pub(super) trait Shows: Send + Sync + 'static {
+    /// Names of the data sets.
+    ///
+    /// # Errors
+    /// Where they cannot be listed.
+    fn names(&self) -> Result<Vec<String>, Error>;
+
+    /// The state of a data set; none where there is no such one.
+    fn state(&self, dataset: &str) -> Option<State>;
+
+    /// The files of a data set. All their names begin with its name, behind which a dot or an @ stands.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    fn files(&self, dataset: &str) -> Result<Vec<(String, Node)>, Error>;
+}
+
+/// What tells a data set from what it was before, and whose its files are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct State {
+    /// When it last changed.
+    pub(super) changed: SystemTime,
+    /// The inode of what describes it: replacing gives another one.
+    pub(super) inode: u64,
+    /// The user whose it is.
+    pub(super) user: u32,
+    /// The group whose it is.
+    pub(super) group: u32,
+}
+
+/// Where the bytes of a file come from.
+pub(super) enum Node {
+    /// From an ordinary file, whatever its size is.
+    Found(PathBuf),
+    /// From ordinary files of these sizes, one after the other.
+    Plain(Vec<(PathBuf, u64)>),
+    /// From frames: made when it is first looked at.
+    Made(Box<Make>),
+}
+
+/// Makes a face, which messages call by this name.
+pub(super) type Make = dyn Fn(&Path) -> Result<Face, Error> + Send + Sync;
+
+/// Numbers and names of files.
+pub(super) type Entries = Vec<(u64, String)>;
+
+/// A file that is shown.
+pub(super) struct File {
+    pub(super) inode: u64,
+    pub(super) name: String,
+    pub(super) state: State,
+    node: Node,
+    size: OnceLock<u64>,
+    /// While somebody has it, or did lately.
+    face: Mutex<Weak<Face>>,
+    /// Whether its format turned out not to hold the frames.
+    cannot_be: AtomicBool,
+}
+
+/// A file that somebody has open.
+pub(super) enum Opened {
+    Plain(Plain),
+    Made(Arc<Face>),
+}
+
+impl File {
+    /// Whether it is known that its format cannot hold the frames, so that there is no such file.
+    pub(super) fn cannot_be(&self) -> bool {
+        self.cannot_be.load(Ordering::Relaxed)
+    }
+}
+
+impl Opened {
+    pub(super) fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<usize, Error> {
+        match self {
+            Opened::Plain(plain) => plain.read_at(offset, out),
+            Opened::Made(face) => face.read_at(offset, out),
+        }
+    }
+}
+
+/// The folder.
+pub(super) struct Tree {
+    shows: Box<dyn Shows>,
+    known: Mutex<Known>,
+    /// Faces that were opened last: programs open a file several times.
+    recent: Mutex<VecDeque<Arc<Face>>>,
+}
+
+struct Known {
+    next: u64,
+    sets: BTreeMap<String, Set>,
+    files: HashMap<u64, Held>,
+}
+
+/// A data set as it was last seen.
+struct Set {
+    state: State,
+    files: Vec<Arc<File>>,
+}
+
+/// A file that the kernel may ask for.
+struct Held {
+    file: Arc<File>,
+    /// How often the kernel was told its number.
+    told: u64,
+    /// Whether a name leads to it.
+    is_shown: bool,
+}
+
+impl Tree {
+    pub(super) fn new(shows: Box<dyn Shows>) -> Tree {
+        let known = Known { next: ROOT + 1, sets: BTreeMap::new(), files: HashMap::new() };
+        Tree { shows, known: Mutex::new(known), recent: Mutex::default() }
+    }
+
+    /// The file of a name, as the store is now.
+    pub(super) fn find(&self, name: &str) -> Result<Option<Arc<File>>, Error> {
+        let dataset = name.split_once('@').or_else(|| name.rsplit_once('.'));
+        let Some((dataset, _)) = dataset else { return Ok(None) };
+        self.look_again(dataset)?;
+        let known = lock(&self.known);
+        let set = known.sets.get(dataset);
+        let file = set.and_then(|set| set.files.iter().find(|file| file.name == name));
+        Ok(file.filter(|file| !file.cannot_be()).cloned())
+    }
+
+    /// All files' numbers and names, as the store is now; and why data sets are left out.
+    pub(super) fn list(&self) -> Result<(Entries, Vec<Error>), Error> {
+        let names = self.shows.names()?;
+        let mut errors = Vec::new();
+        for name in &names {
+            errors.extend(self.look_again(name).err());
+        }
+        let mut known = lock(&self.known);
+        let gone = known.sets.keys().filter(|name| !names.contains(name));
+        for name in gone.cloned().collect::<Vec<_>>() {
+            known.replace(&name, None);
+        }
+        let files = known.sets.values().flat_map(|set| &set.files);
+        let files = files.filter(|file| !file.cannot_be());
+        Ok((files.map(|file| (file.inode, file.name.clone())).collect(), errors))
+    }
+
+    /// The file of a number.
+    pub(super) fn file(&self, inode: u64) -> Option<Arc<File>> {
+        lock(&self.known).files.get(&inode).map(|held| Arc::clone(&held.file))
+    }
+
+    /// Bytes of a file.
+    pub(super) fn size(&self, file: &File) -> Result<u64, Error> {
+        if let Some(&size) = file.size.get() {
+            return Ok(size);
+        }
+        let size = match self.open(file)? {
+            Opened::Plain(plain) => plain.size(),
+            Opened::Made(face) => face.size(),
+        };
+        Ok(*file.size.get_or_init(|| size))
+    }
+
+    pub(super) fn open(&self, file: &File) -> Result<Opened, Error> {
+        let make = match &file.node {
+            Node::Found(path) => {
+                let found = fs::metadata(path).map_err(Error::io(path, "open"))?;
+                return Ok(Opened::Plain(Plain::new(vec![(path.clone(), found.len())])?));
+            }
+            Node::Plain(files) => return Ok(Opened::Plain(Plain::new(files.clone())?)),
+            Node::Made(make) => make,
+        };
+        let mut held = lock(&file.face);
+        if let Some(face) = held.upgrade() {
+            return Ok(Opened::Made(face));
+        }
+        let made = make(Path::new(&file.name)).map_err(|error| {
+            let Error::Input(trajet_io::Error::CannotHold { format, what, .. }) = error else {
+                return error;
+            };
+            file.cannot_be.store(true, Ordering::Relaxed);
+            let name = &file.name;
+            Error::Refused(format!("{name}: is not shown: {format} cannot hold {what}"))
+        })?;
+        let face = Arc::new(made);
+        *held = Arc::downgrade(&face);
+        let mut recent = lock(&self.recent);
+        recent.push_back(Arc::clone(&face));
+        let oldest = if recent.len() > MOST_RECENT { recent.pop_front() } else { None };
+        drop((recent, oldest));
+        Ok(Opened::Made(face))
+    }
+
+    /// The kernel is being told of a file.
+    pub(super) fn tell(&self, file: &Arc<File>) {
+        let mut known = lock(&self.known);
+        // It may have been replaced since it was found.
+        let file = Arc::clone(file);
+        let held = known.files.entry(file.inode);
+        held.or_insert(Held { file, told: 0, is_shown: false }).told += 1;
+    }
+
+    /// The kernel forgets a file that it was told of so often.
+    pub(super) fn forget(&self, inode: u64, times: u64) {
+        let mut known = lock(&self.known);
+        if let Some(held) = known.files.get_mut(&inode) {
+            held.told = held.told.saturating_sub(times);
+            if held.told == 0 && !held.is_shown {
+                known.files.remove(&inode);
+            }
+        }
+    }
+
+    /// Reads a data set again where it is not what it was.
+    fn look_again(&self, dataset: &str) -> Result<(), Error> {
+        let state = self.shows.state(dataset);
+        if lock(&self.known).is(dataset, state) {
+            return Ok(());
+        }
+        let new = state.map(|state| Ok((state, self.shows.files(dataset)?))).transpose();
+        let mut known = lock(&self.known);
+        // Another thread may have been here meanwhile.
+        if known.is(dataset, state) {
+            return Ok(());
+        }
+        let (new, done) = match new {
+            Ok(new) => (new, Ok(())),
+            Err(error) => (None, Err(error)),
+        };
+        known.replace(dataset, new);
+        done
+    }
+}
+
+impl Known {
+    fn is(&self, dataset: &str, state: Option<State>) -> bool {
+        self.sets.get(dataset).map(|set| set.state) == state
+    }
+
+    /// Shows a data set anew, or no more.
+    fn replace(&mut self, dataset: &str, new: Option<(State, Vec<(String, Node)>)>) {
+        for file in self.sets.remove(dataset).map(|set| set.files).into_iter().flatten() {
+            if let Some(held) = self.files.get_mut(&file.inode) {
+                held.is_shown = false;
+                if held.told == 0 {
+                    self.files.remove(&file.inode);
+                }
+            }
+        }
+        let Some((state, nodes)) = new else { return };
+        let mut files = Vec::with_capacity(nodes.len());
+        for (name, node) in nodes {
+            let inode = self.next;
+            self.next += 1;
+            let (size, face, cannot_be) = Default::default();
+            let file = Arc::new(File { inode, name, state, node, size, face, cannot_be });
+            let held = Held { file: Arc::clone(&file), told: 0, is_shown: true };
+            self.files.insert(inode, held);
+            files.push(file);
+        }
+        self.sets.insert(dataset.to_owned(), Set { state, files });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One data set, of a file that is its own name, as often as it was changed.
+    #[derive(Clone, Default)]
+    struct Changing(Arc<Mutex<Option<u64>>>);
+
+    impl Shows for Changing {
+        fn names(&self) -> Result<Vec<String>, Error> {
+            Ok(lock(&self.0).iter().map(|_| "set.1".to_owned()).collect())
+        }
+        fn state(&self, dataset: &str) -> Option<State> {
+            let inode = (*lock(&self.0)).filter(|_| dataset == "set.1")?;
+            Some(State { changed: SystemTime::UNIX_EPOCH, inode, user: 0, group: 0 })
+        }
+        fn files(&self, dataset: &str) -> Result<Vec<(String, Node)>, Error> {
+            let version = lock(&self.0).unwrap();
+            if version == 13 {
+                return Err(Error::Refused("no".to_owned()));
+            }
+            let node = || Node::Plain(vec![("a".into(), version)]);
+            Ok([".xtc", "@p.xtc"].map(|end| (format!("{dataset}{end}"), node())).into())
+        }
+    }
+
+    #[test]
+    fn what_changes_gets_new_numbers_and_what_is_open_stays() {
+        let shows = Changing::default();
+        let tree = Tree::new(Box::new(shows.clone()));
+        assert!(tree.find("set.1.xtc").unwrap().is_none());
+        *lock(&shows.0) = Some(5);
+        let names = |tree: &Tree| -> Vec<String> {
+            tree.list().unwrap().0.into_iter().map(|(_, name)| name).collect()
+        };
+        assert_eq!(names(&tree), ["set.1.xtc", "set.1@p.xtc"]);
+        let old = tree.find("set.1@p.xtc").unwrap().unwrap();
+        tree.tell(&old);
+        tree.tell(&old);
+        assert_eq!(tree.find("set.1@p.xtc").unwrap().unwrap().inode, old.inode);
+        for none in ["set.1", "set.1.dcd", "set@p.xtc", "set.xtc", "@", "."] {
+            assert!(tree.find(none).unwrap().is_none(), "{none}");
+        }
+        *lock(&shows.0) = Some(6);
+        let new = tree.find("set.1@p.xtc").unwrap().unwrap();
+        assert_ne!(new.inode, old.inode);
+        assert_eq!((tree.size(&old).unwrap(), tree.size(&new).unwrap()), (5, 6));
+        // Nobody was told of the other old file.
+        assert_eq!(lock(&tree.known).files.len(), 3);
+        tree.forget(old.inode, 1);
+        assert!(tree.file(old.inode).is_some());
+        tree.forget(old.inode, 1);
+        assert!(tree.file(old.inode).is_none());
+        tree.forget(new.inode, 1);
+        assert!(tree.file(new.inode).is_some());
+        *lock(&shows.0) = Some(13);
+        assert!(tree.find("set.1.xtc").is_err());
+        assert_eq!((names(&tree).len(), tree.list().unwrap().1.len()), (0, 1));
+        *lock(&shows.0) = None;
+        assert!(tree.list().unwrap().1.is_empty() && tree.find("set.1.xtc").unwrap().is_none());
+        assert!(lock(&tree.known).files.is_empty());
+    }
+}

@@ -1,0 +1,29 @@
+//! What the frames of the other seeds say beside their atoms.
+
+use trajet_io::divided::Heads;
+use trajet_io::{Scratch, Serial};
+
+use crate::case::without_sidecar;
+use crate::disk::OnDisk;
+
+/// Of each file that opens; and of all of them together.
+pub(super) fn files() -> Vec<Vec<u8>> {
+    let sources =
+        [super::xtc::files(), super::trr::files(), super::dcd::files(), super::ncdf::files()];
+    let (mut all, mut files) = (Heads::default(), Vec::new());
+    for source in sources.iter().flatten() {
+        let file = OnDisk::new(source);
+        let Ok(reader) = trajet_io::open(file.path(), &without_sidecar(), &Serial) else {
+            continue;
+        };
+        let (mut heads, mut scratch) = (Heads::default(), Scratch::default());
+        for k in 0..reader.index().n_frames() as u64 {
+            let frame = reader.read_raw(k, &mut scratch).expect("seeds are sound");
+            heads.push(&frame);
+            all.push(&frame);
+        }
+        files.push(heads.to_bytes());
+    }
+    files.push(all.to_bytes());
+    files
+}

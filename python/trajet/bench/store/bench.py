@@ -1,0 +1,95 @@
+"""All cases of one size, one storage after the other."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from trajet import conversion, trajectory
+from trajet.bench.store import system
+from trajet.bench.store.cases import Case, Job, cases
+from trajet.bench.store.files import Stored, stored
+from trajet.bench.store.limit import frames_reached
+from trajet.bench.store.run import Row, measured
+from trajet.pools.shared import folder_in
+
+# Seconds that a run has beside ten times those that it needed: the machine may be busy.
+_PATIENCE = 30
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What all cases of a size have in common.
+
+    Attributes
+    ----------
+    data
+        The folder that keeps the system.
+    frames
+        The size.
+    repeats
+        Runs that count; one before them, of a single frame, does not.
+    cold
+        Whether files are forgotten before each run.
+    drawn
+        Frames to draw.
+    limit
+        Bytes of memory for which to count the frames that fit; None to count none.
+    """
+
+    data: Path
+    frames: int
+    repeats: int
+    cold: bool
+    drawn: int
+    limit: int | None
+
+    def rows(self, storages: Sequence[str], tools: Sequence[str]) -> Iterator[list[Row]]:
+        """Yield the rows of each case's repeats; what is made for them lives as long as needed."""
+        topology = system.topology_in(self.data)
+        plain = system.trajectory_in(self.data, self.frames)
+        for storage in storages:
+            chosen = list(cases([storage], tools))
+            if not chosen:
+                continue
+            with folder_in(self.data) as place:
+                made = stored(storage, topology, plain, place)
+                for case in chosen:
+                    yield self._repeats(case, made, topology, plain, place)
+
+    def _repeats(
+        self, case: Case, made: Stored, topology: Path, plain: Path, place: Path
+    ) -> list[Row]:
+        job = Job(
+            case=case,
+            topology=str(topology),
+            source=str(made.source),
+            files=[str(path) for path in made.files[case.atoms]],
+            frames=self.frames,
+            cold=self.cold,
+            drawn=self.drawn,
+        )
+        # Which builds indexes and offsets, and brings the files into memory.
+        measured(replace(job, frames=1, drawn=0))
+        about = {"source": plain.stat().st_size, "stored": made.size, "t_store": made.seconds}
+        rows = [
+            {**measured(job), **about, "repeat": repeat, "frames_reached": None}
+            for repeat in range(self.repeats)
+        ]
+        if self.limit is not None:
+            patient = replace(job, patience=_PATIENCE + int(10 * rows[0]["t_turnaround"]))
+            reached = frames_reached(
+                lambda n: self._limited(patient, n, place), rows[0], self.limit
+            )
+            rows = [{**row, "frames_reached": reached} for row in rows]
+        return rows
+
+    def _limited(self, job: Job, frames: int, place: Path) -> Job:
+        """Return the job of so many frames, with the limit."""
+        job = replace(job, frames=frames, drawn=0, files=(), cold=False, limit=self.limit)
+        if job.case.tool != "mdtraj":
+            return job
+        # It loads whole files.
+        cut = place / "cut.xtc"
+        whole = trajectory.open(None, job.source)
+        conversion.convert(whole, cut, frames=slice(0, frames), force=True)
+        return replace(job, source=str(cut))

@@ -1,0 +1,116 @@
+"""`trajet bench store`: what a store saves whoever looks at the protein only."""
+
+from pathlib import Path
+
+import click
+
+from trajet import plots
+from trajet.bench import setups
+from trajet.bench.store import cases, table, ways
+from trajet.bench.store.bench import Bench
+from trajet.bench.store.run import Row
+from trajet.cli.bench import draw, into_folder, numbers, repeated, save, several
+
+# The paper's figures 7a to 7c: a file, what it shows, its unit, and the factor to that.
+_FIGURES = (
+    ("retrieval", "t_retrieval", "raw data retrieval time (s)", 1.0),
+    ("turnaround", "t_turnaround", "turnaround time without drawing (s)", 1.0),
+    ("turnaround-drawn", "t_turnaround_drawn", "turnaround time, all frames drawn (s)", 1.0),
+    ("memory", "peak_memory", "peak memory (MiB)", 2.0**-20),
+)
+
+
+@click.command()
+@click.option(
+    "--frames",
+    default="626,1251,5006",
+    show_default=True,
+    callback=numbers,
+    metavar="N,N",
+    help="Sizes, in frames; these are of the paper's table 1.",
+)
+@several("--storages", cases.STORAGES, ",".join(cases.STORAGES), "Files and stores.")
+@several("--tools", cases.TOOLS, ",".join(cases.TOOLS), "Who reads; from stores trajet alone.")
+@click.option(
+    "--cache",
+    type=click.Choice(setups.CACHES),
+    default="warm",
+    show_default=True,
+    help="cold: the files' pages are dropped before each run.",
+)
+@click.option(
+    "--draw",
+    "drawn",
+    type=click.IntRange(0),
+    default=100,
+    show_default=True,
+    metavar="N",
+    help="Frames that are drawn; the time of drawing all follows from theirs.",
+)
+@click.option(
+    "--memory-limit",
+    type=click.IntRange(1),
+    default=512,
+    show_default=True,
+    metavar="MIB",
+    help="How many frames of the largest size fit into so much is counted; see docs/benchmarks.md.",
+)
+@repeated(3)
+@click.option(
+    "--data",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Keeps the system, which is made once. Default: data in the output's folder.",
+)
+@into_folder
+def store(
+    frames: tuple[int, ...],
+    storages: tuple[str, ...],
+    tools: tuple[str, ...],
+    cache: str,
+    drawn: int,
+    memory_limit: int,
+    repeats: int,
+    data: Path | None,
+    folder: Path,
+) -> None:
+    """Load the protein of a membrane system, from plain files and from stores.
+
+    The system is made up: 43,400 atoms, 45 % of them protein, 160 kB of XTC a frame. 5,006 frames
+    take 0.8 GB for as long as the folder lives, and 3 GB more while this runs. After Deng et al.
+    2021 (doi:10.1145/3472456.3473509).
+
+    \b
+    Examples:
+      trajet bench store -o store
+      trajet bench store --frames 626 --tools trajet,MDAnalysis --repeats 1 -o store
+    """
+    for tool in [tool for tool in tools if ways.missing(tool)]:
+        click.echo(f"{tool} is not installed and left out: pip install 'trajet[bench]'", err=True)
+    present = [tool for tool in tools if not ways.missing(tool)]
+    if not list(cases.cases(storages, present)):
+        raise click.UsageError("none of the tools reads any of the storages: stores are trajet's")
+    data = data or folder / "data"
+    data.mkdir(parents=True, exist_ok=True)
+    runs: list[Row] = []
+    lines: list[Row] = []
+    for size in sorted(set(frames)):
+        limit = memory_limit * 2**20 if size == max(frames) else None
+        bench = Bench(data, size, repeats, cache == "cold", drawn, limit)
+        own: list[Row] = []
+        click.echo(table.head(size))
+        for found in bench.rows(storages, present):
+            runs += found
+            own.append(table.best(found))
+            table.check(found, own[0])
+            click.echo(table.line(own[-1]))
+        for said in table.verdict(own):
+            click.echo(said)
+        lines += own
+    save(folder / "runs.csv", table.written(runs))
+    save(folder / "table.csv", table.written(lines))
+    for name, quantity, label, factor in _FIGURES:
+        curves = table.curves(lines, quantity, factor)
+        if curves:
+            title = f"membrane system, {cache} cache, best of {repeats}"
+            draw(folder / f"{name}.png", plots.against_frames(curves, quantity=label, title=title))

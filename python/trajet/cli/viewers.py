@@ -1,0 +1,43 @@
+"""The command for viewers: `trajet molfile`."""
+
+import errno
+from pathlib import Path
+
+import click
+
+import trajet
+
+# VMD looks for plug-ins in folders of this name (VMDPLUGINPATH).
+_LIBRARY = Path("molfile") / "trajet_molfile.so"
+
+
+@click.command()
+def molfile() -> None:
+    """Say where the plug-in for VMD is.
+
+    It is a library with VMD's molfile interface: VMD reads pointer files to tags of a store (type
+    tjt), and every XTC, TRR, DCD and Amber NetCDF file (type trajet), through this package.
+
+    \b
+    In VMD:
+      vmd_plugin_scandirectory FOLDER *.so     (FOLDER: that of the printed path)
+      mol new foo.pdb
+      mol addfile bar.p.tjt waitfor all
+      mol addfile run.xtc type trajet waitfor all
+
+    \b
+    Or in the shell, before VMD is started:
+      export VMDPLUGINPATH="$(dirname "$(dirname "$(trajet molfile)")")"
+    """
+    library = Path(trajet.__file__).resolve().parent / _LIBRARY
+    if not library.is_file():
+        message = (
+            "was not built with this installation: take a wheel, or run"
+            " `cargo build --release -p trajet-molfile` in the sources and load"
+            " target/release/libtrajet_molfile.so"
+        )
+        raise FileNotFoundError(errno.ENOENT, message, str(library))
+    click.echo(library)
+
+
+COMMANDS = (molfile,)

@@ -1,0 +1,154 @@
+"""How files are written, also by workers of a pool that were told where their frames are."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import _trajet, h5md
+from trajet._trajet import OutputError
+from trajet.pools.jobs import ShowFrames
+from trajet.pools.pool import Frames, Progress
+from trajet.trajectory import frame_numbers
+
+HDF5 = (".h5md", ".h5")
+
+# What became of an output: remarks, and what the engine reports; for HDF5 nothing.
+Outcome: TypeAlias = tuple[list[str], dict[str, Any] | None]
+
+
+@dataclass(frozen=True)
+class How:
+    """How outputs are written; see `convert`. It can be sent."""
+
+    precision: float | None = None
+    double: bool | None = None
+    velocities: bool = True
+    forces: bool = True
+    compression: int | None = None
+    allow_loss: bool = False
+
+
+def write_files(
+    reader: _trajet.Reader,
+    parts: list[tuple[Path, Frames]],
+    indices: NDArray[np.int64] | None,
+    how: How,
+    *,
+    force: bool,
+    threads: int,
+    progress: Progress | None,
+) -> list[Outcome]:
+    """Write files of any format but H5MD."""
+    copied = _trajet.convert(
+        reader,
+        parts,
+        indices,
+        precision=how.precision,
+        double=how.double,
+        velocities=how.velocities,
+        forces=how.forces,
+        allow_loss=how.allow_loss,
+        force=force,
+        threads=threads,
+        progress=progress,
+    )
+    return [(remarks, run) for _, remarks, run in copied]
+
+
+def hdf5_content(
+    reader: _trajet.Reader, indices: NDArray[np.int64] | None, how: How
+) -> h5md.Content:
+    """Return what H5MD files hold, where it is known which vectors there are."""
+    return h5md.Content(
+        reader,
+        indices,
+        velocities=how.velocities,
+        forces=how.forces,
+        compression=how.compression,
+    )
+
+
+@dataclass(frozen=True)
+class CopyJob:
+    """A file that a worker writes.
+
+    Attributes
+    ----------
+    own
+        Where it writes it.
+    path
+        What becomes of that.
+    frames
+        What it holds.
+    slice
+        Where these frames are.
+    """
+
+    own: Path
+    path: Path
+    frames: Frames
+    slice: bytes
+
+
+@dataclass(frozen=True)
+class CopyBrief:
+    """What workers are told once of the files that they write."""
+
+    outline: bytes
+    indices: NDArray[np.int64] | None
+    how: How
+
+    def begin(self) -> "Copier":
+        """Return who writes them."""
+        return Copier(self)
+
+
+class Copier:
+    """Writes files in a worker of a pool, which looks for no index and knows no topology."""
+
+    def __init__(self, brief: CopyBrief) -> None:
+        self._brief = brief
+        self._trajectory = _trajet.Elsewhere(brief.outline)
+
+    def do(self, what: CopyJob, threads: int, show: ShowFrames) -> Outcome:
+        """Write a file."""
+        reader, opening = self._trajectory.reader(what.slice)
+        try:
+            remarks, run = self._write(reader, what, threads, show)
+        except OutputError as error:
+            # Nobody knows the other name.
+            raise OutputError(str(error).replace(str(what.own), str(what.path))) from None
+        if run is not None:
+            for name, n in opening.items():
+                run["workers"][0][name] += n
+        return remarks, run
+
+    def _write(
+        self, reader: _trajet.Reader, what: CopyJob, threads: int, show: ShowFrames
+    ) -> Outcome:
+        indices, how = self._brief.indices, self._brief.how
+        if what.own.suffix.lower() not in HDF5:
+            (outcome,) = write_files(
+                reader,
+                [(what.own, what.frames)],
+                indices,
+                how,
+                # It may have been written before, by a worker that was taken for lost.
+                force=True,
+                threads=threads,
+                progress=lambda done, _: show(done),
+            )
+            return outcome
+        content = hdf5_content(reader, indices, how)
+        done = 0
+
+        def add(more: int) -> None:
+            nonlocal done
+            done += more
+            show(done)
+
+        h5md.write_checked(what.own, frame_numbers(what.frames), content, threads, add)
+        return [], None

@@ -1,0 +1,222 @@
+"""Data sets of stores: where they are, which atoms their tags have, and who used them."""
+
+import contextlib
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import _trajet
+
+# What makes a folder a store.
+SETTINGS = "store.json"
+USES = "uses.jsonl"
+
+
+def find_dataset(path: str | os.PathLike[str]) -> "Place | None":
+    """Return what a path in a store names: STORE/NAME, STORE/NAME@TAG,TAG; None where no store is.
+
+    That the store has it is not looked at.
+    """
+    folder, last = os.path.split(os.path.normpath(path))
+    if not os.path.isfile(os.path.join(folder, SETTINGS)):
+        return None
+    name, divider, tags = last.partition("@")
+    wanted = tuple(tags.split(",")) if divider else None
+    return Place(Path(folder).absolute(), name, wanted, os.path.join(folder, last))
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a data set of a store is, or some of its tags.
+
+    Attributes
+    ----------
+    folder
+        The store's, absolute.
+    name
+        Its name there.
+    tags
+        The tags that are wanted, by names or short names; None for all.
+    label
+        What messages call it.
+    """
+
+    folder: Path
+    name: str
+    tags: tuple[str, ...] | None
+    label: str
+
+    def open(self, *, request_size: int) -> tuple["Dataset", _trajet.Reader]:
+        """Open it.
+
+        Raises
+        ------
+        StoreError
+            If there is no such data set or tag.
+        """
+        store = _trajet.Store(self.folder)
+        tags = None if self.tags is None else list(self.tags)
+        while True:
+            told = store.manifest(self.name)
+            reader = store.reader(self.name, tags, request_size=request_size)
+            # Somebody may have divided it anew between the two.
+            if store.manifest(self.name) == told:
+                return Dataset(self, json.loads(told), tuple(json.loads(store.tiers()))), reader
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """What an opened data set is made of.
+
+    Attributes
+    ----------
+    place
+        Where it is.
+    manifest
+        What the store says of it.
+    tiers
+        The store's tiers, in the order in which their bytes are counted.
+    """
+
+    place: Place
+    manifest: Mapping[str, Any]
+    tiers: tuple[str, ...]
+
+    @property
+    def folder(self) -> Path:
+        """The folder of what the store keeps beside the tags."""
+        return self.place.folder / self.place.name
+
+    @property
+    def topology(self) -> Path:
+        """The topology of the original."""
+        return self.folder / str(self.manifest["topology"]["file"])
+
+    @cached_property
+    def _owners(self) -> NDArray[np.int16]:
+        """Which tag, by its place in the manifest, each atom of the original has."""
+        owners = np.empty(self.manifest["n_atoms"], np.int16)
+        for place, tag in enumerate(self.manifest["tags"]):
+            for start, stop in tag["atoms"]:
+                owners[start:stop] = place
+        return owners
+
+    @cached_property
+    def origin(self) -> NDArray[np.int64] | None:
+        """The number in the original of each atom that is wanted; None where all are."""
+        wanted = self.place.tags
+        if wanted is None:
+            return None
+        places = [
+            place
+            for place, tag in enumerate(self.manifest["tags"])
+            if tag["name"] in wanted or tag["short"] in wanted
+        ]
+        return np.flatnonzero(np.isin(self._owners, places)).astype(np.int64)
+
+    def tags_of(self, indices: NDArray[np.int64] | None) -> list[str]:
+        """Return the tags that hold atoms, given by their numbers among those that are wanted."""
+        owners = self._owners if self.origin is None else self._owners[self.origin]
+        places = np.unique(owners if indices is None else owners[indices])
+        return [str(self.manifest["tags"][place]["name"]) for place in places]
+
+    @property
+    def size(self) -> int:
+        """Bytes of the files of the tags that are wanted."""
+        sizes = self.sizes()
+        return sum(sizes[tag] for tag in self.tags_of(None))
+
+    def sizes(self) -> dict[str, int]:
+        """Return the bytes of each tag's files."""
+        segments = self.manifest["segments"]
+        return {
+            tag["name"]: sum(int(segment["files"][place]["size"]) for segment in segments)
+            for place, tag in enumerate(self.manifest["tags"])
+        }
+
+
+@dataclass
+class Uses:
+    """Writes down what is read of a data set.
+
+    Reads of one opened trajectory are one use, written when it is let go; each analysis is one.
+    """
+
+    dataset: Dataset
+    _reads: dict[tuple[str, ...], "_Read"] = field(default_factory=dict)
+
+    def read(self, indices: NDArray[np.int64] | None, counts: Mapping[str, Any]) -> None:
+        """Remember a read of atoms, by what the native module counts of it."""
+        tags = tuple(self.dataset.tags_of(indices))
+        self._reads.setdefault(tags, _Read()).add(counts, self.dataset.tiers)
+
+    def analysed(
+        self, what: str, indices: NDArray[np.int64] | None, counts: Iterable[Mapping[str, Any]]
+    ) -> None:
+        """Write down an analysis of atoms, by what was counted of each of its workers."""
+        together = _Read()
+        for one in counts:
+            together.add(one, self.dataset.tiers)
+        self._write(what, self.dataset.tags_of(indices), together)
+
+    def close(self) -> None:
+        """Write down the reads."""
+        reads, self._reads = self._reads, {}
+        for tags, read in reads.items():
+            self._write("read", tags, read)
+
+    def _write(self, what: str, tags: Sequence[str], read: "_Read") -> None:
+        if not read.frames:
+            return
+        use = {
+            "at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "what": what,
+            "tags": list(tags),
+            "frames": read.frames,
+            "bytes": _shared_out(read.by_tier, tags, self.dataset),
+        }
+        path = self.dataset.folder / USES
+        # A store that cannot be written can be read all the same.
+        with contextlib.suppress(OSError):
+            file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+            try:
+                # One call a line, so that those of several processes do not mix.
+                os.write(file, (json.dumps(use) + "\n").encode())
+            finally:
+                os.close(file)
+
+
+@dataclass
+class _Read:
+    """Frames, and the bytes of each tier that were read for them."""
+
+    frames: int = 0
+    by_tier: dict[str, int] = field(default_factory=dict)
+
+    def add(self, counts: Mapping[str, Any], tiers: Sequence[str]) -> None:
+        self.frames += int(counts["frames"])
+        for tier, count in zip(tiers, counts.get("bytes_by_tier", ()), strict=False):
+            self.by_tier[tier] = self.by_tier.get(tier, 0) + int(count)
+
+
+def _shared_out(
+    by_tier: Mapping[str, int], tags: Sequence[str], dataset: Dataset
+) -> dict[str, int]:
+    """Return bytes by tag; those of several tags on one tier are shared out by their sizes."""
+    tier_of = {tag["name"]: tag["tier"] for tag in dataset.manifest["tags"]}
+    sizes = dataset.sizes()
+    by_tag = {}
+    for tag in tags:
+        neighbours = [other for other in tags if tier_of[other] == tier_of[tag]]
+        together = sum(sizes[other] for other in neighbours)
+        read = by_tier.get(tier_of[tag], 0)
+        by_tag[tag] = read * sizes[tag] // together if together else 0
+    return by_tag

@@ -1,0 +1,559 @@
+"""The store: data sets that are divided by tags, and what can be done with them."""
+
+import contextlib
+import json
+import logging
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trajet import _trajet, mdanalysis
+from trajet._trajet import StoreError
+from trajet.conversion import Conversion, convert
+from trajet.dataset import SETTINGS, USES, Place
+from trajet.pools.pool import Progress
+from trajet.store import links, uses
+from trajet.store.division import Part, divide
+from trajet.store.entry import Divided, Entry, entry_of
+from trajet.store.profile import Profile, Tier
+from trajet.store.uses import Statistics
+from trajet.trajectory import DEFAULT_REQUEST_SIZE, FrameChoice, Trajectory
+
+# Numbers on a line of GROMACS' index files.
+_NDX_WIDTH = 15
+# Å; what has eight characters in GRO's nm.
+_GRO_LIMIT = 9999.0
+# Threads of a mount: some wait for storage.
+_LEAST_ANSWERS = 8
+_LOG = logging.getLogger(__name__)
+
+
+class Store:
+    """A folder of trajectories that are divided by tags, each tag on a storage tier of its own.
+
+    Parameters
+    ----------
+    folder
+        Of the store.
+    create
+        Whether to make it where there is none, when something is first added.
+
+    Raises
+    ------
+    StoreError
+        If there is no store, or one of a later version.
+
+    Examples
+    --------
+    >>> import trajet as tj
+    >>> store = tj.Store("store", create=True)
+    >>> store.add("adk", tj.open("adk.psf", "adk.xtc")).n_frames
+    98
+    >>> store.list()
+    ('adk',)
+    >>> store.open("adk", tags=["protein"])
+    <Trajectory store/adk@protein: 98 frames of 3341 atoms>
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], *, create: bool = False) -> None:
+        self.folder = Path(folder)
+        self._create = create
+        if not create:
+            _ = self._native
+
+    def __repr__(self) -> str:
+        """Return the folder and how many data sets it has."""
+        return f"<Store {self.folder}: {len(self.list())} data sets>"
+
+    @cached_property
+    def _native(self) -> _trajet.Store:
+        return _trajet.Store(self.folder, create=self._create)
+
+    @property
+    def _is_there(self) -> bool:
+        return not self._create or (self.folder / SETTINGS).exists()
+
+    @property
+    def tiers(self) -> dict[str, Tier]:
+        """Its tiers, by their names."""
+        if not self._is_there:
+            return {}
+        return {
+            name: Tier(name, Path(tier["folder"]), tier["limit"], tier["rank"])
+            for name, tier in json.loads(self._native.tiers()).items()
+        }
+
+    def add(
+        self,
+        name: str,
+        trajectory: Trajectory,
+        *,
+        profile: Profile | str | os.PathLike[str] | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Divided:
+        """Divide a trajectory by tags.
+
+        Each frame is read once. The structure of each tag (GRO, at frame 0) and the numbers of its
+        atoms in the original (a group of a GROMACS index file, from 1) are written beside its
+        files.
+        Whatever goes wrong, there is no such data set then, and the trajectory is as it was.
+
+        Parameters
+        ----------
+        name
+            Of the data set: letters, digits, `.`, `_`, `-`.
+        trajectory
+            Opened with a topology; XTC, TRR, DCD or Amber NetCDF.
+        profile
+            Tiers and tags: a TOML file, or a Profile; None for the one that is built in.
+        threads
+            None for all cores.
+        progress
+            Called with frames done and in total.
+
+        Returns
+        -------
+        Divided
+            Its frames, and what one should know.
+
+        Raises
+        ------
+        StoreError
+            If there is such a data set, the profile does not fit the system (an atom in two tags or
+            in none, a tag without atoms, …), or a tier is missing, full or cannot be written.
+        OutputError
+            If a tag's format cannot hold what the trajectory has, and the tag is not lossy.
+        FormatError, FrameError, SelectionError
+            If a frame is corrupt, or a selection is none.
+
+        Examples
+        --------
+        >>> import trajet as tj
+        >>> traj = tj.open("adk.psf", "adk.xtc")
+        >>> tj.Store("other", create=True).add("adk", traj)
+        Divided(n_frames=98, remarks=())
+        """
+        if trajectory.topology is None:
+            raise StoreError(
+                f"{trajectory.label}: was opened without a topology: the tags select by it"
+            )
+        if trajectory.dataset is not None:
+            raise StoreError(f"{trajectory.label}: is a data set already: divide it with retag")
+        chosen = self._profile(profile)
+        parts = divide(chosen, trajectory)
+        with _structures(parts, trajectory) as structures:
+            done = trajectory.fresh(
+                self._native.add,
+                name,
+                trajectory.reader,
+                _spec(chosen, parts),
+                trajectory.topology.absolute(),
+                structures,
+                threads=threads or _trajet.available_threads(),
+                progress=progress,
+            )
+        return _divided(done)
+
+    def append(
+        self,
+        name: str,
+        trajectory: Trajectory,
+        *,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Divided:
+        """Add the new frames of a trajectory that has grown, or those of further files.
+
+        Parameters
+        ----------
+        name
+            Of the data set.
+        trajectory
+            The files that were divided, in which there are more frames by now; or files that go on
+            where those end.
+        threads, progress
+            As for `add`.
+
+        Returns
+        -------
+        Divided
+            How many frames were added, and what one should know.
+
+        Raises
+        ------
+        StoreError
+            If the frames that were divided are no longer the same, or as `add`.
+
+        Examples
+        --------
+        >>> import trajet as tj
+        >>> store = tj.Store("grown", create=True)
+        >>> store.add("adk", tj.open("adk.psf", "adk.xtc")).n_frames
+        98
+        >>> store.append("adk", tj.open(None, "adk.xtc")).n_frames
+        0
+        """
+        entry = self.show(name)
+        again = trajectory.paths[0].absolute() == next(iter(entry.source_sizes))
+        done = trajectory.fresh(
+            self._native.append,
+            name,
+            trajectory.reader,
+            skip=entry.n_frames if again else 0,
+            threads=threads or _trajet.available_threads(),
+            progress=progress,
+        )
+        return _divided(done)
+
+    def retag(
+        self,
+        name: str,
+        profile: Profile | str | os.PathLike[str],
+        *,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Divided:
+        """Divide a data set anew, from what the store holds, in one step.
+
+        Parameters
+        ----------
+        name
+            Of the data set.
+        profile
+            As for `add`.
+        threads, progress
+            As for `add`.
+
+        Returns
+        -------
+        Divided
+            As of `add`.
+
+        Raises
+        ------
+        StoreError, OutputError, SelectionError
+            As `add`; then the data set is as it was.
+        """
+        chosen = self._profile(profile)
+        opened = self.open(name)
+        parts = divide(chosen, opened)
+        with _structures(parts, opened) as structures:
+            done = self._native.retag(
+                name,
+                _spec(chosen, parts),
+                structures,
+                threads=threads or _trajet.available_threads(),
+                progress=progress,
+            )
+        return _divided(done)
+
+    def open(
+        self,
+        name: str,
+        *,
+        tags: Sequence[str] | None = None,
+        request_size: int = DEFAULT_REQUEST_SIZE,
+    ) -> Trajectory:
+        """Open a data set: all of it, or the atoms of some tags alone, in their original order.
+
+        `tj.open("STORE/name@tag,tag")` does the same.
+
+        Parameters
+        ----------
+        name
+            Of the data set.
+        tags
+            None for all. Files of other tags are not touched.
+        request_size
+            As for `tj.open`.
+
+        Raises
+        ------
+        StoreError
+            If there is no such data set or tag; those that there are, are listed.
+        """
+        if tags is not None and (isinstance(tags, str) or not tags):
+            raise TypeError("tags are some names: ['protein', 'lipid'], or None for all")
+        wanted = None if tags is None else tuple(tags)
+        label = str(self.folder / name) + ("" if wanted is None else "@" + ",".join(wanted))
+        place = Place(self.folder.absolute(), name, wanted, label)
+        return Trajectory.of_dataset(place, request_size=request_size)
+
+    def get(
+        self,
+        name: str,
+        path: str | os.PathLike[str],
+        *,
+        tags: Sequence[str] | None = None,
+        frames: FrameChoice = None,
+        allow_loss: bool = False,
+        force: bool = False,
+        topology: str | os.PathLike[str] | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Conversion:
+        """Write a data set, or some of its tags, to a file: all tags together are the original.
+
+        Parameters
+        ----------
+        name
+            Of the data set.
+        path
+            The output; its ending is its format, as for `tj.convert`.
+        tags
+            None for all.
+        frames, allow_loss, force, topology, threads, progress
+            As for `tj.convert`.
+
+        Raises
+        ------
+        StoreError
+            If there is no such data set or tag.
+        OutputError, ValueError, FrameError, FormatError
+            As `tj.convert`.
+        """
+        return convert(
+            self.open(name, tags=tags),
+            path,
+            frames=frames,
+            allow_loss=allow_loss,
+            force=force,
+            topology=topology,
+            threads=threads,
+            progress=progress,
+        )
+
+    def move(self, name: str, tag: str, tier: str, *, progress: Progress | None = None) -> None:
+        """Bring the files of a tag to another tier, while readers go on.
+
+        Parameters
+        ----------
+        name, tag
+            What to move.
+        tier
+            Where to.
+        progress
+            Called with bytes done and in total.
+
+        Raises
+        ------
+        StoreError
+            If there is no such data set, tag or tier, or the tier is missing, full or read-only;
+            then the tag is where it was.
+        """
+        self._native.move(name, tag, tier, progress=progress)
+
+    def remove(self, name: str) -> None:
+        """Remove a data set with all its files. The trajectory that was divided stays.
+
+        Raises
+        ------
+        StoreError
+            If there is no such data set.
+        """
+        self._native.remove(name)
+
+    def verify(
+        self,
+        name: str | None = None,
+        *,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> tuple[str, ...]:
+        """Compare every byte with its checksum, and say what is wrong and where.
+
+        Parameters
+        ----------
+        name
+            Of a data set; None for all.
+        threads
+            None for all cores.
+        progress
+            Called with bytes done and in total.
+
+        Returns
+        -------
+        tuple of str
+            A line for each thing that is wrong; empty where nothing is.
+
+        Raises
+        ------
+        StoreError
+            If there is no such data set.
+        """
+        names = self.list() if name is None else (name,)
+        threads = threads or _trajet.available_threads()
+        return tuple(
+            problem
+            for each in names
+            for problem in self._native.verify(each, threads=threads, progress=progress)
+        )
+
+    def repair(self) -> tuple[str, ...]:
+        """Remove what runs that were killed have left behind, and say what that was.
+
+        Returns
+        -------
+        tuple of str
+            A line for each; empty where nothing was left.
+        """
+        return tuple(self._native.repair())
+
+    def show(self, name: str) -> Entry:
+        """Return what the store says of a data set.
+
+        Raises
+        ------
+        StoreError
+            If there is no such data set.
+        """
+        return entry_of(json.loads(self._native.manifest(name)), self.tiers)
+
+    def stats(self, name: str) -> Statistics:
+        """Return what was used of a data set, what dividing it has saved, and what to move where.
+
+        Raises
+        ------
+        StoreError
+            If there is no such data set.
+        """
+        return uses.statistics(self.show(name), self.tiers, self.folder / name / USES)
+
+    def link(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
+        """Make a folder of links to the files of all tags, for programs that know no stores.
+
+        They are called `NAME@TAG.xtc`, `NAME@TAG.gro` and `NAME@TAG.ndx`; where frames were
+        appended there are several files, numbered as `NAME@TAG-000.xtc`. `NAME.SHORT.tjt` is what
+        VMD's plug-in of trajet opens. Links that are there are made anew, those to files that are
+        gone are removed.
+
+        Parameters
+        ----------
+        folder
+            Where the links go; made if it is not there.
+
+        Returns
+        -------
+        tuple of Path
+            The links and pointer files.
+
+        Raises
+        ------
+        OutputError
+            If something else has the name of a link, or the folder cannot be written.
+        """
+        entries = [self.show(name) for name in self.list()]
+        return links.make(Path(folder), self.folder.absolute(), entries, self.tiers)
+
+    def mount(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        threads: int | None = None,
+        ready: Callable[[], None] | None = None,
+        say: Callable[[str], None] | None = None,
+    ) -> None:
+        """Show the store as a folder that every program can read, until it is unmounted.
+
+        It has for each data set `NAME` the whole trajectory as if it had never been divided
+        (`NAME.xtc`, or as the original's format is called), each tag (`NAME@TAG.xtc`), positions
+        and cells of both as DCD (`NAME.dcd`, `NAME@TAG.dcd`), and topologies. Data sets that come,
+        go or change are seen within a second; who has a file open goes on with what that was.
+
+        This returns when somebody else has unmounted the folder and closed all files. Ctrl-C
+        unmounts it whoever reads: they get I/O errors.
+
+        Parameters
+        ----------
+        folder
+            An empty one.
+        threads
+            How many reads are answered at a time; None for as many as there are cores, at least 8.
+        ready
+            Called when the folder is mounted.
+        say
+            Called with a line for each thing that goes wrong; None logs them as warnings.
+
+        Raises
+        ------
+        StoreError
+            If the folder cannot be mounted on: it is not there, not empty, in use, or there is no
+            FUSE.
+        """
+        self._native.mount(
+            Path(folder),
+            threads=threads or max(_LEAST_ANSWERS, _trajet.available_threads()),
+            ready=ready or (lambda: None),
+            say=say or _LOG.warning,
+        )
+
+    def list(self) -> tuple[str, ...]:
+        """Return the names of the data sets."""
+        return tuple(self._native.names()) if self._is_there else ()
+
+    def _profile(self, profile: Profile | str | os.PathLike[str] | None) -> Profile:
+        """Return a profile; without one the one that is built in, on the tiers that there are."""
+        if isinstance(profile, Profile):
+            return profile
+        if profile is not None:
+            return Profile.load(profile)
+        chosen, there = Profile.default(self.folder), self.tiers
+        missing = [tier.name for tier in chosen.tiers if tier.name not in there]
+        if there and missing:
+            raise StoreError(
+                f"{self.folder}: has the tiers {', '.join(there)}, and the built-in profile wants"
+                f" {missing[0]}: give a profile (trajet store profile prints one to start from)"
+            )
+        tiers = tuple(there.get(tier.name, tier) for tier in chosen.tiers)
+        return Profile(tiers, chosen.tags, chosen.where, built_in=True)
+
+
+def _divided(done: Mapping[str, Any]) -> Divided:
+    return Divided(int(done["n_frames"]), tuple(done["remarks"]))
+
+
+def _spec(profile: Profile, parts: Sequence[Part]) -> str:
+    """Return tiers and tags as the native store takes them."""
+    return json.dumps(
+        {
+            "tiers": {
+                tier.name: {"folder": str(tier.folder), "limit": tier.limit, "rank": tier.rank}
+                for tier in profile.tiers
+            },
+            "tags": [{**vars(part.tag), "atoms": part.ranges()} for part in parts],
+        }
+    )
+
+
+@contextlib.contextmanager
+def _structures(parts: Sequence[Part], trajectory: Trajectory) -> Iterator[list[list[Path]]]:
+    """Write what lies beside each tag to a folder that lasts as long as it is needed."""
+    first = trajectory.read_indices([0], None, None, counted=False)
+    positions, cell = first.positions[0], first.cells[0]
+    with tempfile.TemporaryDirectory(prefix="trajet-") as folder:
+        made = []
+        for part in parts:
+            paths = [Path(folder) / f"{part.tag.name}.ndx"]
+            paths[0].write_text(_ndx(part), encoding="ascii")
+            # Frames of TRR may have no positions (not a number), and GRO has no room for any.
+            if (np.abs(positions[part.atoms]) < _GRO_LIMIT).all():
+                paths.append(Path(folder) / f"{part.tag.name}.gro")
+                atoms = trajectory.named[part.atoms]
+                mdanalysis.write_structure(paths[1], atoms, positions[part.atoms], cell)
+            made.append(paths)
+        yield made
+
+
+def _ndx(part: Part) -> str:
+    """Return a group of a GROMACS index file: atoms of the original, from 1."""
+    numbers = (part.atoms + 1).tolist()
+    lines = [
+        " ".join(map(str, numbers[k : k + _NDX_WIDTH])) for k in range(0, len(numbers), _NDX_WIDTH)
+    ]
+    return "\n".join([f"[ {part.tag.name} ]", *lines, ""])

@@ -1,0 +1,97 @@
+"""Which atoms of a system each tag of a profile has."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import mdanalysis
+from trajet._trajet import SelectionError, StoreError
+from trajet.store.profile import REST, Profile, Tag
+from trajet.trajectory import Trajectory
+
+# Atoms that an error names.
+_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Part:
+    """A tag, and its atoms in ascending order."""
+
+    tag: Tag
+    atoms: NDArray[np.int64]
+
+    def ranges(self) -> list[tuple[int, int]]:
+        """Return the atoms as ranges: the first one, and the one behind the last."""
+        ends = np.flatnonzero(np.diff(self.atoms) != 1) + 1
+        borders = [0, *ends.tolist(), len(self.atoms)]
+        return [
+            (int(self.atoms[begin]), int(self.atoms[end - 1]) + 1)
+            for begin, end in pairwise(borders)
+        ]
+
+
+def divide(profile: Profile, trajectory: Trajectory) -> list[Part]:
+    """Return the tags of a profile that have atoms, and which.
+
+    Raises
+    ------
+    StoreError
+        If an atom is in two tags or in none, or a tag of the user's own profile selects nothing.
+    SelectionError
+        If something is no selection.
+    """
+    owners = np.full(trajectory.n_atoms, -1, np.int16)
+    for place, tag in enumerate(profile.tags):
+        if tag.select == REST:
+            continue
+        chosen = _chosen(tag, profile, trajectory)
+        taken = chosen[owners[chosen] >= 0]
+        if len(taken):
+            both = taken[owners[taken] == owners[taken[0]]]
+            other = profile.tags[owners[taken[0]]]
+            raise StoreError(
+                f"{profile.where}: {len(both)} atoms are in two tags, {other.name!r} and"
+                f" {tag.name!r}: {_listed(both, trajectory)}: add 'and not (…)' to one of them"
+            )
+        owners[chosen] = place
+    left = np.flatnonzero(owners < 0)
+    rest = [place for place, tag in enumerate(profile.tags) if tag.select == REST]
+    if rest:
+        owners[left] = rest[0]
+    elif len(left):
+        raise StoreError(
+            f"{profile.where}: {len(left)} of {len(owners)} atoms are in no tag:"
+            f' {_listed(left, trajectory)}: add a tag with select = "rest"'
+        )
+    parts = [Part(tag, np.flatnonzero(owners == place)) for place, tag in enumerate(profile.tags)]
+    empty = [part.tag for part in parts if not len(part.atoms)]
+    if empty and not profile.built_in:
+        what = "the other tags have all atoms" if empty[0].select == REST else "it selects none"
+        raise StoreError(
+            f"{profile.where}: tag {empty[0].name!r}: {what} of {trajectory.topology}: leave it"
+            f" out, or change select = {empty[0].select!r}"
+        )
+    return [part for part in parts if len(part.atoms)]
+
+
+def _chosen(tag: Tag, profile: Profile, trajectory: Trajectory) -> NDArray[np.int64]:
+    """Return the atoms that a tag selects; none is no error here."""
+    if mdanalysis.looks_at_places(tag.select):
+        _ = trajectory.universe
+    try:
+        atoms = mdanalysis.select(
+            trajectory.named, tag.select, str(trajectory.topology), empty=True
+        )
+    except SelectionError as error:
+        raise SelectionError(f"{profile.where}: tag {tag.name!r}: {error}") from error
+    return np.asarray(atoms.indices, dtype=np.int64)
+
+
+def _listed(atoms: Sequence[int] | NDArray[np.int64], trajectory: Trajectory) -> str:
+    """Return the first of some atoms in words."""
+    named = trajectory.named
+    words = [mdanalysis.describe_atom(named[int(atom)]) for atom in atoms[:_NAMED]]
+    return ", ".join(words) + (", …" if len(atoms) > _NAMED else "")

@@ -1,0 +1,109 @@
+"""What a store says of a data set, by its manifest."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trajet.store.profile import Tag, Tier
+
+
+@dataclass(frozen=True)
+class KeptTag:
+    """A tag of a data set, and where it is.
+
+    Attributes
+    ----------
+    tag
+        As the profile said it.
+    n_atoms
+        Its atoms.
+    size
+        Bytes of its files.
+    paths
+        Its files, in the order of their frames.
+    """
+
+    tag: Tag
+    n_atoms: int
+    size: int
+    paths: tuple[Path, ...]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a store says of a data set.
+
+    Attributes
+    ----------
+    name
+        Its name.
+    format
+        Of the original: "XTC", "TRR", "DCD", "NCDF".
+    n_frames, n_atoms
+        Frames, and atoms of the original.
+    source_sizes
+        The files that were divided, in order, and how large they were.
+    tags
+        In the order of the profile.
+    seconds
+        How long dividing took.
+    """
+
+    name: str
+    format: str
+    n_frames: int
+    n_atoms: int
+    source_sizes: dict[Path, int]
+    tags: tuple[KeptTag, ...]
+    seconds: float
+
+    @property
+    def source_size(self) -> int:
+        """Bytes that were divided."""
+        return sum(self.source_sizes.values())
+
+    @property
+    def size(self) -> int:
+        """Bytes of all tags."""
+        return sum(kept.size for kept in self.tags)
+
+
+@dataclass(frozen=True)
+class Divided:
+    """What came of dividing.
+
+    Attributes
+    ----------
+    n_frames
+        Frames that were added.
+    remarks
+        What one should know: what lossy tags have let go, ….
+    """
+
+    n_frames: int
+    remarks: tuple[str, ...]
+
+
+def entry_of(manifest: Mapping[str, Any], tiers: Mapping[str, Tier]) -> Entry:
+    """Return what a manifest says, with its files on the tiers."""
+    kept = []
+    for place, told in enumerate(manifest["tags"]):
+        files = [segment["files"][place] for segment in manifest["segments"]]
+        kept.append(
+            KeptTag(
+                Tag(**{key: value for key, value in told.items() if key != "atoms"}),
+                sum(stop - start for start, stop in told["atoms"]),
+                sum(file["size"] for file in files),
+                tuple(tiers[file["tier"]].folder / file["path"] for file in files),
+            )
+        )
+    return Entry(
+        name=manifest["name"],
+        format=manifest["format"],
+        n_frames=sum(segment["n_frames"] for segment in manifest["segments"]),
+        n_atoms=manifest["n_atoms"],
+        source_sizes={Path(source["path"]): source["size"] for source in manifest["source"]},
+        tags=tuple(kept),
+        seconds=manifest["seconds"],
+    )

@@ -1,0 +1,79 @@
+"""Files for programs that know nothing of stores: links to those of tags, and pointers for VMD."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from trajet import output
+from trajet._trajet import OutputError
+from trajet.store.entry import Entry
+from trajet.store.profile import Tier
+
+# How a pointer file begins; `trajet-molfile` reads the rest.
+_POINTER = "trajet-pointer 1\n"
+
+
+def make(
+    folder: Path, store: Path, entries: Sequence[Entry], tiers: Mapping[str, Tier]
+) -> tuple[Path, ...]:
+    """Make a folder of links and pointers; see `Store.link`."""
+    links = {folder / name: path for entry in entries for name, path in _links(entry)}
+    pointers = {
+        folder / f"{entry.name}.{kept.tag.short}.tjt": (
+            f"{_POINTER}dataset {store / entry.name}\ntag {kept.tag.name}\n"
+        )
+        for entry in entries
+        for kept in entry.tags
+    }
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in (*links, *pointers):
+            ours = path.is_symlink() if path in links else _is_pointer(path, "")
+            if os.path.lexists(path) and not ours:
+                raise OutputError(
+                    f"{path}: is there already, and is not ours: remove it, or link elsewhere"
+                )
+        for path in folder.iterdir():
+            astray = path not in pointers and _is_pointer(path, f"dataset {store}{os.sep}")
+            if astray or (path.is_symlink() and not path.exists() and _is_on(path, tiers)):
+                path.unlink()
+        for path, target in links.items():
+            own = output.name_beside(path)
+            own.symlink_to(target)
+            own.replace(path)
+        for path, text in pointers.items():
+            with output.beside(path) as own:
+                own.write_text(text, encoding="utf-8")
+    except OSError as error:
+        if isinstance(error, OutputError):
+            raise
+        raise output.refused(Path(error.filename or folder), error) from error
+    return (*links, *pointers)
+
+
+def _links(entry: Entry) -> Iterator[tuple[str, Path]]:
+    """Yield names of links, and what they lead to."""
+    for kept in entry.tags:
+        stem = f"{entry.name}@{kept.tag.name}"
+        digits = max(3, len(str(len(kept.paths) - 1)))
+        for number, path in enumerate(kept.paths):
+            part = f"-{number:0{digits}d}" if kept.paths[1:] else ""
+            yield f"{stem}{part}{path.suffix}", path
+        for suffix in (".gro", ".ndx"):
+            if (beside := kept.paths[0].with_suffix(suffix)).exists():
+                yield f"{stem}{suffix}", beside
+
+
+def _is_pointer(path: Path, then: str) -> bool:
+    """Tell whether a file is a pointer file that goes on with some text."""
+    if path.suffix != ".tjt" or not path.is_file():
+        return False
+    begin = (_POINTER + then).encode()
+    with path.open("rb") as file:
+        return file.read(len(begin)) == begin
+
+
+def _is_on(link: Path, tiers: Mapping[str, Tier]) -> bool:
+    """Tell whether a link leads to one of the tiers."""
+    target = Path(os.readlink(link))
+    return any(target.is_relative_to(tier.folder) for tier in tiers.values())

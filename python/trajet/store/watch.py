@@ -1,0 +1,172 @@
+"""Takes in trajectories as they arrive in a folder."""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from trajet._trajet import StoreError, TrajetError
+from trajet.pools.pool import Progress
+from trajet.store.catalog import Store
+from trajet.store.profile import Profile
+from trajet.trajectory import open as open_trajectory
+
+# What a store divides, by the endings of files.
+TRAJECTORIES = (".xtc", ".trr", ".dcd", ".nc", ".ncdf")
+# Of several topologies of a trajectory's name, the first one is taken.
+TOPOLOGIES = (".tpr", ".psf", ".prmtop", ".parm7", ".gro", ".pdb")
+
+# Size and time of change: what a file that does not change keeps.
+_Stamp = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """What became of a trajectory.
+
+    Attributes
+    ----------
+    path
+        The trajectory.
+    name
+        Of the data set.
+    frames
+        How many frames were added; 0 where it failed.
+    error
+        Why it failed; None where it did not.
+    """
+
+    path: Path
+    name: str
+    frames: int
+    error: Exception | None = None
+
+
+@dataclass
+class Watch:
+    """Looks at a folder again and again, and adds trajectories that have stopped growing.
+
+    A trajectory's data set has the name of the file without its ending. Its topology is the file of
+    the same name with an ending of topologies, or the only topology in the folder. What is neither
+    is left alone. A trajectory that has grown since it was added is appended to its data set.
+
+    Attributes
+    ----------
+    store
+        Where to add.
+    folder
+        What to look at, without the folders in it.
+    settle
+        Seconds for which a file must have stayed as it is.
+    profile
+        As for `Store.add`.
+    threads
+        None for all cores.
+    clock
+        Tells seconds.
+    """
+
+    store: Store
+    folder: Path
+    settle: float
+    profile: Profile | None = None
+    threads: int | None = None
+    clock: Callable[[], float] = time.monotonic
+    # How a file was when it was first seen like that, and when.
+    _seen: dict[Path, tuple[_Stamp, float]] = field(default_factory=dict)
+    # What was tried in vain: it is tried again when trajectory or topology have changed.
+    _failed: dict[Path, tuple[_Stamp | None, _Stamp | None]] = field(default_factory=dict)
+
+    def look(self, progress: Progress | None = None) -> Iterator[Arrival]:
+        """Look once, add what has settled, and say what became of it: of an error once only."""
+        try:
+            names = sorted(
+                path
+                for path in self.folder.iterdir()
+                if path.suffix.lower() in TRAJECTORIES and not path.name.startswith(".")
+            )
+            sizes = self._sizes()
+        except (TrajetError, OSError) as error:
+            # The storage may come back.
+            if self.folder not in self._failed:
+                self._failed[self.folder] = (None, None)
+                yield Arrival(self.folder, self.folder.name, 0, error)
+            return
+        self._failed.pop(self.folder, None)
+        for path in names:
+            stamp = _stamp(path)
+            if stamp is None or not self._settled(path, stamp):
+                continue
+            if sizes.get(path.absolute()) == stamp[0]:
+                continue
+            topology, trouble = self._topology_of(path)
+            tried = (stamp, None if topology is None else _stamp(topology))
+            if self._failed.get(path) == tried:
+                continue
+            try:
+                if trouble is not None:
+                    raise trouble
+                frames = self._take_in(path, topology, path.absolute() in sizes, progress)
+            except (TrajetError, OSError, ValueError) as error:
+                self._failed[path] = tried
+                yield Arrival(path, path.stem, 0, error)
+            else:
+                self._failed.pop(path, None)
+                yield Arrival(path, path.stem, frames)
+
+    def _sizes(self) -> dict[Path, int]:
+        """Return the size of each file that was divided, as it was then."""
+        return {
+            path: size
+            for name in self.store.list()
+            for path, size in self.store.show(name).source_sizes.items()
+        }
+
+    def _settled(self, path: Path, stamp: _Stamp) -> bool:
+        before, since = self._seen.get(path, (None, 0.0))
+        if before != stamp:
+            since = self.clock()
+            self._seen[path] = (stamp, since)
+        return self.clock() - since >= self.settle
+
+    def _topology_of(self, path: Path) -> tuple[Path | None, StoreError | None]:
+        """Return the topology of a trajectory, or why there is none."""
+        for suffix in TOPOLOGIES:
+            if (own := path.with_suffix(suffix)).is_file():
+                return own, None
+        found = sorted(each for each in self.folder.iterdir() if each.suffix.lower() in TOPOLOGIES)
+        if len(found) == 1:
+            return found[0], None
+        what = f"several topologies ({found[0].name}, …)" if found else "no topology"
+        return None, StoreError(
+            f"{path}: there is {what} beside it: name its topology {path.stem}.psf, .gro, .tpr, …"
+        )
+
+    def _take_in(
+        self, path: Path, topology: Path | None, known: bool, progress: Progress | None
+    ) -> int:
+        """Add a trajectory, or append what it has more than then; return how many frames."""
+        if not known:
+            opened = open_trajectory(topology, path, threads=self.threads)
+            done = self.store.add(
+                path.stem, opened, profile=self.profile, threads=self.threads, progress=progress
+            )
+            return done.n_frames
+        (entry,) = (
+            entry
+            for entry in map(self.store.show, self.store.list())
+            if path.absolute() in entry.source_sizes
+        )
+        opened = open_trajectory(None, *entry.source_sizes, threads=self.threads)
+        done = self.store.append(entry.name, opened, threads=self.threads, progress=progress)
+        return done.n_frames
+
+
+def _stamp(path: Path) -> _Stamp | None:
+    """Return what a file keeps as long as it does not change; None where it is no file."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return (status.st_size, status.st_mtime_ns) if os.path.isfile(path) else None

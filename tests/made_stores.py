@@ -1,0 +1,78 @@
+"""Stores for the tests: protein on one tier, ions and water on the other."""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import trajet as tj
+from MDAnalysisTests import datafiles
+
+PROFILE = """
+[tiers]
+fast = "fast"
+slow = "slow"
+[[tags]]
+name = "protein"
+short = "p"
+select = "protein"
+tier = "fast"
+[[tags]]
+name = "ion"
+short = "i"
+select = "resname NA+"
+tier = "slow"
+[[tags]]
+name = "water"
+short = "w"
+select = "rest"
+tier = "slow"
+"""
+
+
+@dataclass(frozen=True)
+class Solvated:
+    """Adenylate kinase in water, 47,681 atoms in 10 frames, and a store that has it as `wet`."""
+
+    folder: Path
+
+    @property
+    def gro(self) -> Path:
+        """The topology."""
+        return self.folder / "wet.gro"
+
+    @property
+    def xtc(self) -> Path:
+        """The trajectory, as GROMACS wrote it."""
+        return self.folder / "wet.xtc"
+
+    @property
+    def profile(self) -> Path:
+        """Tiers and tags."""
+        return self.folder / "profile.toml"
+
+    @property
+    def store(self) -> tj.Store:
+        """The store."""
+        return tj.Store(self.folder / "store")
+
+    @property
+    def path(self) -> Path:
+        """What stands for the data set."""
+        return self.folder / "store" / "wet"
+
+
+def make_sources(folder: Path, *, times: int = 1) -> Solvated:
+    """Make topology, trajectory (its frames so many times over) and profile."""
+    made = Solvated(folder)
+    shutil.copyfile(datafiles.GRO, made.gro)
+    made.xtc.write_bytes(Path(datafiles.XTC).read_bytes() * times)
+    made.profile.write_text(PROFILE)
+    return made
+
+
+def make_store(folder: Path, *, times: int = 1) -> Solvated:
+    """Make all of it."""
+    made = make_sources(folder, times=times)
+    store = tj.Store(folder / "store", create=True)
+    store.add("wet", tj.open(made.gro, made.xtc), profile=made.profile)
+    return made

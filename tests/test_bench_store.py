@@ -1,0 +1,144 @@
+"""`trajet bench store`: the system that it makes, and that its table says what was done."""
+
+import csv
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import MDAnalysis as mda
+import numpy as np
+import pytest
+import trajet as tj
+from trajet.bench.store import cases, system, table
+from trajet.bench.store.limit import fits, most
+from trajet.bench.store.run import measured
+
+# Seconds after which a run hangs: far more than any needs.
+HANGS = 600
+N_ATOMS = 43_400
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Topology and five frames."""
+    folder = tmp_path_factory.mktemp("membrane")
+    return system.topology_in(folder), system.trajectory_in(folder, 5)
+
+
+def test_it_is_as_the_papers_system(made: tuple[Path, Path]) -> None:
+    """45 % protein, and as many bytes a frame as table 1 of Deng et al. has, of which as many."""
+    topology, trajectory = made
+    universe = mda.Universe(topology, trajectory)
+    protein, water = universe.select_atoms("protein"), universe.select_atoms("resname SOL")
+    assert len(universe.atoms) == N_ATOMS
+    assert len(protein) / N_ATOMS == pytest.approx(0.45, abs=0.005)
+    assert len(universe.select_atoms("resname POPC")) == 64 * 134
+    assert len(water) == 3 * len(water.residues)
+    assert trajectory.stat().st_size / 5 == pytest.approx(800e6 / 5006, rel=0.05)
+    alone = tj.convert(
+        tj.open(topology, trajectory).select("protein"), trajectory.with_name("protein.xtc")
+    )
+    assert 0.435 <= alone.size / trajectory.stat().st_size <= 0.49
+
+
+def test_bonds_are_bonds(made: tuple[Path, Path]) -> None:
+    """Every atom has a neighbour, C-alpha follow each other, and waters are rigid."""
+    universe = mda.Universe(*made)
+    ca = universe.select_atoms("protein and name CA").positions.reshape(30, 42, 3)
+    steps = np.linalg.norm(np.diff(ca, axis=1), axis=2)
+    assert 3.3 < steps.min() < 3.8 < steps.max() < 4.3
+    for _ in universe.trajectory:
+        positions = universe.select_atoms("resname SOL").positions.reshape(-1, 3, 3)
+        oh = np.linalg.norm(positions[:, 1:] - positions[:, :1], axis=2)
+        hh = np.linalg.norm(positions[:, 1] - positions[:, 2], axis=1)
+        assert oh == pytest.approx(1.0, abs=0.02)
+        assert hh == pytest.approx(1.633, abs=0.02)
+
+
+def test_it_moves_and_is_the_same_again(made: tuple[Path, Path]) -> None:
+    """Fewer frames are the first of many; the topology stands at the first."""
+    again = [np.array(positions) for positions in system.frames(3)]
+    read = tj.open(None, made[1]).read()
+    # XTC rounds to 0.01 Å, and GRO as well.
+    assert np.abs(read.positions[:3] - again).max() < 0.006
+    assert np.abs(mda.Universe(made[0]).atoms.positions - again[0]).max() < 0.006
+    moved = np.linalg.norm(np.diff(read.positions, axis=0), axis=2)
+    assert 0.05 < np.median(moved) < 1
+    assert read.times.tolist() == [0, 20, 40, 60, 80]
+    assert read.steps.tolist() == [0, 10_000, 20_000, 30_000, 40_000]
+
+
+@pytest.mark.parametrize("edge", [0, 1, 2, 57, 400, 999, 1000])
+@pytest.mark.parametrize("guess", [0, 1, 55, 420, 5000])
+def test_most_frames_that_fit_are_found(edge: int, guess: int) -> None:
+    """Within 3 % below the first number that does not fit, however wrong the guess."""
+    asked: list[int] = []
+
+    def within(count: int) -> bool:
+        asked.append(count)
+        return count <= edge
+
+    found = most(within, 1000, guess)
+    assert found <= edge <= max(found * 1.03, found)
+    assert all(1 <= count <= 1000 for count in asked)
+    assert len(asked) == len(set(asked)) <= 16
+
+
+@pytest.mark.parametrize("case", [cases.USUAL, replace(cases.USUAL, tool="trajet")])
+def test_a_limit_of_memory_is_one(made: tuple[Path, Path], case: cases.Case) -> None:
+    """A run that wants more than it may have is none; it is not a failure either."""
+    topology, trajectory = map(str, made)
+    job = cases.Job(case=case, topology=topology, source=trajectory, files=(), frames=5)
+    plenty, wanted = 2**26, 19_530 * 12 * 5
+    assert measured(replace(job, limit=plenty, patience=HANGS))["frames"] == 5
+    assert not fits(replace(job, limit=wanted // 2, patience=HANGS))
+
+
+@pytest.mark.parametrize("atoms", [cases.PROTEIN, cases.ALL])
+@pytest.mark.parametrize("tool", ["trajet", "MDAnalysis"])
+def test_bytes_of_mapped_files_count_as_read(
+    made: tuple[Path, Path], tmp_path: Path, tool: str, atoms: str
+) -> None:
+    """MDAnalysis maps NetCDF, of which no request tells."""
+    topology, trajectory = made
+    whole = tmp_path / "whole.nc"
+    tj.convert(tj.open(None, trajectory), whole, allow_loss=True)
+    case = cases.Case(storage="nc", tool=tool, atoms=atoms)
+    places = [str(path) for path in (topology, whole)]
+    row = measured(
+        cases.Job(case=case, topology=places[0], source=places[1], files=places, frames=5)
+    )
+    assert row["frames"] == 5
+    assert row["bytes_read"] >= 5 * 12 * (N_ATOMS if atoms == cases.ALL else 19_530)
+
+
+def test_sizes(tmp_path: Path) -> None:
+    """Every storage, tool and size has its line, which says what was held and read."""
+    given = ("--frames", "3,12", "--repeats", "1", "--draw", "2", "--storages", "xtc,store-exact")
+    done = subprocess.run(
+        [sys.executable, "-m", "trajet", "bench", "store", *given, "-o", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=HANGS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    rows = list(csv.DictReader((tmp_path / "table.csv").open()))
+    expected = list(cases.cases(("xtc", "store-exact"), cases.TOOLS))
+    assert [table.case_of(row) for row in rows] == 2 * expected
+    assert len(list(csv.DictReader((tmp_path / "runs.csv").open()))) == 2 * len(expected)
+    a_frame = {cases.PROTEIN: 19_530 * 12, cases.ALL: N_ATOMS * 12}
+    for k, row in enumerate(rows):
+        size, reached = ("3", "") if k < len(expected) else ("12", "12")
+        assert (row["frames"], row["drawn"], row["frames_reached"]) == (size, "2", reached)
+        assert 0 < float(row["t_turnaround"]) < float(row["t_turnaround_drawn"])
+        held = int(row["peak_memory"]) - int(row["idle_memory"])
+        assert held >= int(size) * a_frame[row["atoms"]]
+    read = {table.case_of(row): int(row["bytes_read"]) for row in rows}
+    protein = cases.Case(storage="store-exact", tool="trajet", atoms=cases.PROTEIN)
+    # At so few frames the structures weigh as much as the trajectories.
+    assert read[protein] < 0.5 * read[cases.USUAL]
+    assert int(rows[-1]["source"]) < read[cases.USUAL]
+    for name in ("retrieval", "turnaround", "turnaround-drawn", "memory"):
+        assert (tmp_path / f"{name}.png").stat().st_size > 0

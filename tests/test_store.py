@@ -1,0 +1,370 @@
+"""Data sets of stores: what is read of them, by counts, and that it is the original."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trajet as tj
+from made_stores import Solvated, make_store
+from trajet.dataset import find_dataset
+
+CALPHA = "name CA"
+
+
+@pytest.fixture(scope="module")
+def wet(tmp_path_factory: pytest.TempPathFactory) -> Solvated:
+    """Return a store for reading only."""
+    return make_store(tmp_path_factory.mktemp("wet"))
+
+
+@pytest.fixture(scope="module")
+def long_wet(tmp_path_factory: pytest.TempPathFactory) -> Solvated:
+    """Return one of 50 frames, beside which it is little what each process reads at opening."""
+    return make_store(tmp_path_factory.mktemp("long"), times=5)
+
+
+@pytest.fixture
+def own_wet(tmp_path: Path) -> Solvated:
+    """Return a store for a test that changes it."""
+    return make_store(tmp_path)
+
+
+def sizes(wet: Solvated) -> dict[str, int]:
+    """Return the bytes of each tag."""
+    return {kept.tag.name: kept.size for kept in wet.store.show("wet").tags}
+
+
+def uses(wet: Solvated) -> list[dict[str, object]]:
+    """Return what was written down of uses."""
+    lines = (wet.path / "uses.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+POOLS: list[Callable[[], tj.Pool]] = [
+    lambda: tj.LocalPool(threads=1),
+    lambda: tj.LocalPool(threads=2),
+    lambda: tj.ProcessPool(workers=2, task_frames=10),
+]
+
+
+@pytest.mark.parametrize("pool", POOLS, ids=["one thread", "two threads", "processes"])
+def test_an_analysis_reads_the_tag_it_needs_alone(
+    long_wet: Solvated, pool: Callable[[], tj.Pool]
+) -> None:
+    """RMSD of C-alpha atoms: at most 1.1 times the protein's bytes, and none of another tag."""
+    traj = tj.open(long_wet.path)
+    result = tj.rmsd(traj.select(CALPHA), pool=pool())
+    assert 0 < result.report["bytes_read"] <= 1.1 * sizes(long_wet)["protein"]
+    assert result.report["tiers"] == {"fast": result.report["bytes_read"], "slow": 0}
+    plain = tj.rmsd(tj.open(long_wet.gro, long_wet.xtc).select(CALPHA))
+    assert result.values.tobytes() == plain.values.tobytes()
+    assert result.times.tobytes() == plain.times.tobytes()
+    assert plain.report["tiers"] == {}
+
+
+def test_no_file_of_another_tag_is_needed(own_wet: Solvated) -> None:
+    """Neither selecting nor analysing nor reading opens a file of a tag that holds none of it."""
+    for kept in own_wet.store.show("wet").tags:
+        if kept.tag.name != "protein":
+            for path in kept.paths:
+                path.unlink()
+    traj = tj.open(own_wet.path)
+    calpha = traj.select(CALPHA)
+    assert tj.rmsd(calpha, groups=["backbone"]).values.shape == (10, 2)
+    assert calpha.read(frames=[3, 1]).positions.shape == (2, 214, 3)
+    assert tj.open(f"{own_wet.path}@protein").read().positions.shape == (10, 3341, 3)
+    with pytest.raises(OSError, match=r"water\.xtc"):
+        traj.select("resname SOL").read(frames=[0])
+
+
+def test_the_whole_is_the_original(wet: Solvated, tmp_path: Path) -> None:
+    """Positions, cells, times and steps; as a file every byte."""
+    ours, plain = tj.open(wet.path), tj.open(wet.gro, wet.xtc)
+    assert repr(ours) == f"<Trajectory {wet.path}: 10 frames of 47681 atoms>"
+    one, other = ours.read(), plain.read()
+    for name in ("positions", "times", "steps", "cells", "frames"):
+        assert getattr(one, name).tobytes() == getattr(other, name).tobytes(), name
+    blocks = [block.positions.copy() for block in ours.blocks(3)]
+    assert np.concatenate(blocks).tobytes() == other.positions.tobytes()
+    done = wet.store.get("wet", tmp_path / "whole.xtc", topology=tmp_path / "whole.gro")
+    assert (done.n_frames, done.n_atoms) == (10, 47681)
+    assert (tmp_path / "whole.xtc").read_bytes() == wet.xtc.read_bytes()
+    assert tj.open(tmp_path / "whole.gro", tmp_path / "whole.xtc").select(CALPHA).n_atoms == 214
+
+
+@pytest.mark.parametrize("tags", [["protein"], ["water", "protein"], ["i"], ["ion", "w"]])
+def test_some_tags_in_their_original_order(wet: Solvated, tmp_path: Path, tags: list[str]) -> None:
+    """By names and short names; the same atoms as a selection of the original."""
+    text = {"protein": "protein", "p": "protein", "ion": "resname NA+", "i": "resname NA+"}
+    wanted = " or ".join(text.get(tag, "resname SOL") for tag in tags)
+    ours = tj.open(f"{wet.path}@{','.join(tags)}")
+    plain = tj.open(wet.gro, wet.xtc).select(wanted)
+    assert ours.n_atoms == plain.n_atoms
+    assert ours.read().positions.tobytes() == plain.read().positions.tobytes()
+    wet.store.get("wet", tmp_path / "ours.xtc", tags=tags)
+    tj.convert(plain, tmp_path / "plain.xtc")
+    assert (tmp_path / "ours.xtc").read_bytes() == (tmp_path / "plain.xtc").read_bytes()
+
+
+def test_selections_are_those_of_the_original(wet: Solvated) -> None:
+    """Among the atoms of the tags; by index in the original, by place at frame 0."""
+    traj = wet.store.open("wet", tags=["ion", "water"])
+    plain = tj.open(wet.gro, wet.xtc)
+    for text in (
+        *("index 3341:3350", "bynum 47680", "resname NA+", "resid 300:310 and name OW"),
+        *("around 4 resname NA+", "same residue as (around 3 resname NA+)", "prop z < 2.5"),
+    ):
+        here = traj.select(text)
+        among = plain.select(f"({text}) and not protein")
+        positions = here.read(frames=[0, 9]).positions
+        assert positions.tobytes() == among.read(frames=[0, 9]).positions.tobytes(), text
+        assert here.atoms.positions.tobytes() == positions[0].tobytes()
+        assert here.atoms.resids.tolist() == among.atoms.resids.tolist()
+    with pytest.raises(tj.SelectionError, match="matches none of the 44340 atoms"):
+        traj.select("protein")
+    with pytest.raises(tj.SelectionError, match="open the whole data set"):
+        traj.select("around 5 global protein")
+    assert np.isnan(traj.universe.select_atoms("protein").positions).all()
+
+
+def test_what_there_is_not(wet: Solvated, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Data sets and tags that there are, are listed; what is in no store is no data set."""
+    with pytest.raises(tj.StoreError, match="it has protein, ion, water"):
+        tj.open(f"{wet.path}@protien")
+    with pytest.raises(tj.StoreError, match="it has wet"):
+        tj.open(wet.folder / "store" / "dry")
+    with pytest.raises(tj.StoreError, match="is no store"):
+        tj.Store(wet.folder)
+    with pytest.raises(TypeError, match="data set"):
+        tj.open(wet.folder / "wet")
+    with pytest.raises(ValueError, match="has its topology with it"):
+        tj.open(wet.gro, wet.path)
+    with pytest.raises(ValueError, match="leave continuous="):
+        tj.open(wet.path, continuous=True)
+    with pytest.raises(TypeError, match="some names"):
+        wet.store.open("wet", tags="protein")
+    monkeypatch.chdir(wet.folder / "store")
+    assert find_dataset("wet") is not None
+    traj = tj.open("wet@ion")
+    monkeypatch.chdir("/")
+    assert traj.label == "wet@ion"
+    assert traj.select("all").n_atoms == 4
+
+
+def test_an_analysis_is_written_down(own_wet: Solvated) -> None:
+    """With frames, tags and bytes; what it read in preparation is none of its own."""
+    traj = tj.open(own_wet.path)
+    result = tj.rmsd(traj.select(CALPHA), frames=slice(0, 6))
+    (use,) = uses(own_wet)
+    assert use["what"] == "rmsd"
+    assert (use["tags"], use["frames"]) == (["protein"], 6)
+    assert use["bytes"] == {"protein": result.report["bytes_read"]}
+    tj.rdf(traj.select("resname NA+"), "name OW")
+    use = uses(own_wet)[1]
+    assert (use["what"], use["tags"]) == ("rdf", ["ion", "water"])
+    del traj
+    assert len(uses(own_wet)) == 2
+
+
+def test_reads_of_a_trajectory_are_one_use(own_wet: Solvated) -> None:
+    """Written when it is let go; blocks too, as far as they went; copies are uses of their own."""
+    traj = tj.open(own_wet.path)
+    calpha = traj.select(CALPHA)
+    for frame in range(5):
+        calpha.read(frames=[frame])
+    for block in calpha.blocks(2):
+        if block.frames[0] == 4:
+            break
+    assert not (own_wet.path / "uses.jsonl").exists()
+    del block, calpha, traj
+    (use,) = uses(own_wet)
+    assert (use["what"], use["tags"], use["frames"]) == ("read", ["protein"], 11)
+    own_wet.store.get("wet", own_wet.folder / "ions.xtc", tags=["ion"])
+    use = uses(own_wet)[1]
+    assert (use["what"], use["tags"], use["frames"]) == ("convert", ["ion"], 10)
+
+
+def test_a_record_that_cannot_be_written_is_no_error(own_wet: Solvated) -> None:
+    """As of a store on a disk for reading only."""
+    (own_wet.path / "uses.jsonl").mkdir()
+    traj = tj.open(own_wet.path)
+    assert tj.rmsd(traj.select(CALPHA)).values.shape == (10,)
+    assert own_wet.store.stats("wet").uses == 0
+
+
+def test_statistics(own_wet: Solvated) -> None:
+    """What was used adds up, says when dividing has paid, and what to move."""
+    store, entry = own_wet.store, own_wet.store.show("wet")
+    told = store.stats("wet")
+    assert (told.uses, told.saved, told.paid, told.uses_to_pay) == (0, 0, None, None)
+    assert told.cost == entry.source_size + entry.size
+    assert told.advice == ()
+    calpha = tj.open(own_wet.path).select(CALPHA)
+    for _ in range(2):
+        result = tj.rmsd(calpha)
+    told = store.stats("wet")
+    assert told.saved == 2 * (entry.source_size - result.report["bytes_read"])
+    assert told.read == 2 * result.report["bytes_read"]
+    assert told.uses_to_pay == 1
+    for _ in range(4):
+        tj.rmsd(calpha)
+    with (own_wet.path / "uses.jsonl").open("a") as record:
+        record.write('half a li\n{"at": 3}\n')
+    told = store.stats("wet")
+    assert told.uses == 6
+    assert told.paid == uses_until(own_wet, 3)
+    by_name = {tag.name: tag for tag in told.tags}
+    assert (by_name["protein"].uses, by_name["ion"].uses) == (6, 0)
+    assert by_name["ion"].last is None
+    assert told.advice == ()
+    store.move("wet", "protein", "slow")
+    store.move("wet", "ion", "fast")
+    move, back = store.stats("wet").advice
+    assert move.startswith("move protein to fast: 6 of 6 uses")
+    assert back.startswith("move ion to slow: 0 of 6 uses")
+
+
+def uses_until(wet: Solvated, count: int) -> object:
+    """Return when the use of that number was."""
+    lines = (wet.path / "uses.jsonl").read_text().splitlines()
+    return json.loads(lines[count - 1])["at"]
+
+
+def test_readers_go_on_while_a_tag_moves(own_wet: Solvated) -> None:
+    """Those that were opened before, and whoever has the old path."""
+    store = own_wet.store
+    before = tj.open(own_wet.path)
+    wanted = before.read(frames=[0]).positions.tobytes()
+    (old,) = [kept.paths[0] for kept in store.show("wet").tags if kept.tag.name == "protein"]
+    store.move("wet", "protein", "slow")
+    assert before.read(frames=[0]).positions.tobytes() == wanted
+    assert tj.open(None, old).n_atoms == 3341
+    again = tj.open(own_wet.path)
+    assert again.read(frames=[0]).positions.tobytes() == wanted
+    report = tj.rmsd(again.select(CALPHA)).report
+    assert report["tiers"] == {"fast": 0, "slow": report["bytes_read"]}
+    with pytest.raises(tj.StoreError, match="it has fast, slow"):
+        store.move("wet", "protein", "tape")
+    assert store.verify("wet") == ()
+
+
+def test_a_grown_trajectory_is_appended(own_wet: Solvated) -> None:
+    """Twice over; other files go on where it ends, and one that was written anew is refused."""
+    store, whole = own_wet.store, own_wet.xtc.read_bytes()
+    assert store.append("wet", tj.open(None, own_wet.xtc)).n_frames == 0
+    own_wet.xtc.write_bytes(whole * 2)
+    assert store.append("wet", tj.open(None, own_wet.xtc)).n_frames == 10
+    more = own_wet.folder / "more.xtc"
+    more.write_bytes(whole)
+    assert store.append("wet", tj.open(None, more)).n_frames == 10
+    traj = tj.open(own_wet.path)
+    assert traj.n_frames == 30
+    plain = tj.rmsd(tj.open(own_wet.gro, own_wet.xtc, more).select(CALPHA))
+    assert tj.rmsd(traj.select(CALPHA)).values.tobytes() == plain.values.tobytes()
+    assert store.verify() == ()
+    own_wet.xtc.write_bytes(whole[::-1])
+    with pytest.raises((tj.StoreError, tj.FormatError)):
+        store.append("wet", tj.open(None, own_wet.xtc))
+    assert tj.open(own_wet.path).n_frames == 30
+
+
+def test_tagged_anew(own_wet: Solvated) -> None:
+    """In one step, from what the store holds; a coarser precision is only for those who ask."""
+    store, wanted = own_wet.store, tj.open(own_wet.gro, own_wet.xtc).read()
+    text = own_wet.profile.read_text()
+    halves = text.replace('"resname NA+"', '"resid 1:500 and not protein"')
+    own_wet.profile.write_text(halves)
+    own_wet.xtc.unlink()
+    store.retag("wet", own_wet.profile)
+    assert tj.open(own_wet.path).read().positions.tobytes() == wanted.positions.tobytes()
+    coarse = halves.replace('"rest"', '"rest"\nformat = "xtc"\nprecision = 50\nlossy = true')
+    own_wet.profile.write_text(coarse)
+    store.retag("wet", own_wet.profile)
+    positions = tj.open(own_wet.path).read().positions
+    water = tj.open(own_wet.path).dataset
+    assert water is not None
+    kept = np.setdiff1d(np.arange(47681), tj.open(f"{own_wet.path}@water").dataset.origin)
+    assert positions[:, kept].tobytes() == wanted.positions[:, kept].tobytes()
+    off = np.abs(positions - wanted.positions).max()
+    assert 0.05 < off <= 0.1001, "half a step of 0.2 Å"
+    assert store.verify() == ()
+
+
+def test_structures_lie_beside_the_tags(wet: Solvated) -> None:
+    """The atoms with their names at frame 0, and their numbers in the original, from 1."""
+    (kept,) = [kept for kept in wet.store.show("wet").tags if kept.tag.name == "ion"]
+    path = kept.paths[0]
+    beside = tj.open(path.with_suffix(".gro"), path)
+    assert beside.select("resname NA+").n_atoms == 4
+    head, numbers = path.with_suffix(".ndx").read_text().splitlines()
+    assert head == "[ ion ]"
+    assert [int(number) - 1 for number in numbers.split()] == [47677, 47678, 47679, 47680]
+    first = beside.universe.atoms.positions
+    assert first.tobytes() == tj.open(f"{wet.path}@ion").read(frames=[0]).positions.tobytes()
+
+
+def test_links(own_wet: Solvated) -> None:
+    """A link a file, numbered where there are several; those to files that are gone go."""
+    folder = own_wet.folder / "links"
+    made = own_wet.store.link(folder)
+    tags = ("protein", "ion", "water")
+    assert {path.name for path in made} == {
+        *(f"wet@{tag}{suffix}" for tag in tags for suffix in (".xtc", ".gro", ".ndx")),
+        *(f"wet.{tag[0]}.tjt" for tag in tags),
+    }
+    words = (folder / "wet.i.tjt").read_text().split()
+    assert words == ["trajet-pointer", "1", "dataset", str(own_wet.path), "tag", "ion"]
+    ions = tj.open(folder / "wet@ion.gro", folder / "wet@ion.xtc")
+    assert (
+        ions.read().positions.tobytes() == tj.open(f"{own_wet.path}@ion").read().positions.tobytes()
+    )
+    own_wet.xtc.write_bytes(own_wet.xtc.read_bytes() * 2)
+    own_wet.store.append("wet", tj.open(None, own_wet.xtc))
+    own_wet.store.link(folder)
+    parts = [folder / f"wet@ion-00{k}.xtc" for k in (0, 1)]
+    assert tj.open(folder / "wet@ion.gro", *parts).n_frames == 20
+    own_wet.store.remove("wet")
+    (folder / "wet@ion.txt").write_text("a note")
+    assert own_wet.store.link(folder) == ()
+    assert {path.name for path in folder.iterdir() if not path.name.startswith(".")} == {
+        "wet@ion.txt"
+    }
+
+
+@pytest.mark.parametrize("name", ["wet@ion.xtc", "wet.i.tjt"])
+def test_a_link_replaces_nothing_else(own_wet: Solvated, name: str) -> None:
+    """A file of that name stays."""
+    folder = own_wet.folder / "links"
+    folder.mkdir()
+    (folder / name).write_text("mine")
+    with pytest.raises(tj.OutputError, match="is not ours"):
+        own_wet.store.link(folder)
+    assert [path.name for path in folder.iterdir()] == [name]
+
+
+def test_removed(own_wet: Solvated) -> None:
+    """With all files; what was divided stays."""
+    calpha = tj.open(own_wet.path).select(CALPHA)
+    tj.rmsd(calpha)
+    before = own_wet.xtc.read_bytes()
+    own_wet.store.remove("wet")
+    assert own_wet.store.list() == ()
+    assert own_wet.xtc.read_bytes() == before
+    left = [path for tier in ("fast", "slow") for path in (own_wet.folder / tier).iterdir()]
+    assert left == []
+    assert not own_wet.path.exists()
+    own_wet.store.add("wet", tj.open(own_wet.gro, own_wet.xtc), profile=own_wet.profile)
+    assert own_wet.store.stats("wet").uses == 0
+
+
+def test_a_changed_byte_is_found(own_wet: Solvated) -> None:
+    """In any file; where it is, is said."""
+    (kept,) = [kept for kept in own_wet.store.show("wet").tags if kept.tag.name == "protein"]
+    data = bytearray(kept.paths[0].read_bytes())
+    data[len(data) // 2] ^= 16
+    kept.paths[0].write_bytes(data)
+    (problem,) = own_wet.store.verify("wet")
+    assert str(kept.paths[0]) in problem
+    assert "frame 5" in problem or "frame 4" in problem

@@ -1,0 +1,273 @@
+"""`trajet store …`: what it prints and writes, how it says no, and a watched folder."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trajet as tj
+from made_stores import Solvated, make_sources, make_store
+from test_cli import fail, misuse, names_in, run, succeed
+from trajet.store.profile import default_text
+from trajet.store.watch import Watch
+
+COMMANDS = (
+    *("add", "append", "list", "show", "get", "move", "verify", "stats", "remove", "retag"),
+    *("repair", "watch", "link", "profile"),
+)
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Solvated:
+    """Return topology, trajectory and profile, without a store."""
+    return make_sources(tmp_path)
+
+
+@pytest.fixture
+def wet(tmp_path: Path) -> Solvated:
+    """Return a store."""
+    return make_store(tmp_path)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help(command: str) -> None:
+    """Each shows an example that can be copied, and the group lists it."""
+    text = "\n".join(succeed("store", command, "--help"))
+    assert re.search(rf"^\s*trajet store {command}\b", text, re.MULTILINE)
+    assert re.search(rf"^  {command}\s", "\n".join(succeed("store", "--help")), re.MULTILINE)
+
+
+def test_from_adding_to_removing(sources: Solvated) -> None:
+    """Every command on one data set."""
+    at = ("--store", sources.folder / "store")
+    given = ("--topology", sources.gro, "--profile", sources.profile)
+    lines = succeed("store", "add", "wet", *at, *given, "--trajectory", sources.xtc)
+    assert [line.split()[0] for line in lines] == ["tag", "protein", "ion", "water", "wet:"]
+    assert "10 frames of 47681 atoms" in lines[-1]
+    _, line = succeed("store", "list", *at)
+    assert line.split()[:4] == ["wet", "10", "47681", "3"]
+    shown = succeed("store", "show", "wet", *at)
+    files = [Path(line.strip()) for line in shown if line.startswith("  ")]
+    assert [path.name for path in files] == ["protein.xtc", "ion.xtc", "water.xtc"]
+    assert all(path.is_file() for path in files)
+    whole = sources.folder / "whole.xtc"
+    succeed("store", "get", "wet", *at, "-o", whole)
+    assert whole.read_bytes() == sources.xtc.read_bytes()
+    part, gro = sources.folder / "part.dcd", sources.folder / "part.gro"
+    tags = ("--tag", "ion", "--tag", "p")
+    succeed("store", "get", "wet", *at, *tags, "-o", part, "--topology-out", gro)
+    assert tj.open(gro, part).select("resname NA+").n_atoms == 4
+    (line,) = succeed("store", "move", "wet", *at, "--tag", "protein", "--tier", "slow")
+    assert line.endswith("is on slow")
+    (line,) = succeed("store", "verify", *at)
+    assert "wet" in line
+    (line,) = succeed("store", "append", "wet", *at, "--trajectory", sources.xtc, sources.xtc)
+    assert line == "wet: 10 frames added, 20 in all"
+    head, *_ = succeed("store", "stats", *at)
+    assert head.startswith("wet: 2 uses")
+    assert len(succeed("store", "link", sources.folder / "links", *at)) == 15
+    succeed("store", "retag", "wet", *at, "--profile", sources.profile)
+    assert succeed("store", "repair", *at) == ["nothing was left behind"]
+    assert succeed("store", "remove", "wet", *at) == ["wet: removed"]
+    assert succeed("store", "list", *at) == ["no data sets"]
+    assert whole.read_bytes() == sources.xtc.read_bytes()
+
+
+def test_quiet(sources: Solvated) -> None:
+    """Nothing is printed."""
+    at = ("--store", sources.folder / "store", "--quiet")
+    given = ("--topology", sources.gro, "--trajectory", sources.xtc)
+    assert succeed("store", "add", "wet", *at, *given) == []
+    for command in (("list",), ("show", "wet"), ("verify",), ("stats",), ("repair",)):
+        assert succeed("store", *command, *at) == []
+    assert succeed("store", "link", sources.folder / "links", *at) == []
+    assert succeed("store", "remove", "wet", *at) == []
+
+
+def test_profile(tmp_path: Path) -> None:
+    """What is printed is a profile."""
+    path = tmp_path / "my.toml"
+    path.write_text("\n".join(succeed("store", "profile")) + "\n")
+    assert path.read_text() == default_text()
+    assert len(tj.store.Profile.load(path).tags) == 7
+
+
+def test_analyses_of_a_data_set(wet: Solvated, tmp_path: Path) -> None:
+    """`trajet rmsd STORE/NAME`, `info` and `convert`, as those of the trajectory."""
+    select = ("--select", "name CA")
+    succeed("rmsd", wet.path, *select, "-o", tmp_path / "ours.npz", "--quiet")
+    succeed("rmsd", wet.gro, wet.xtc, *select, "-o", tmp_path / "plain.npz", "--quiet")
+    ours, plain = (np.load(tmp_path / f"{name}.npz")["values"] for name in ("ours", "plain"))
+    assert ours.tobytes() == plain.tobytes()
+    assert wet.store.stats("wet").uses == 1
+    facts = succeed("info", f"{wet.path}@protein")
+    assert f"file          {wet.path}@protein" in facts
+    assert "atoms         3341" in facts
+    size = wet.store.show("wet").tags[0].size
+    assert any(fact.startswith(f"size          {size} bytes") for fact in facts)
+    succeed("convert", wet.path, tmp_path / "ca.xtc", *select)
+    assert tj.open(None, tmp_path / "ca.xtc").n_atoms == 214
+    succeed("split", "--segments", 2, wet.xtc, "-o", tmp_path / "parts")
+
+
+def test_what_is_refused(wet: Solvated) -> None:
+    """One line and 1, or the usage and 2."""
+    at = ("--store", wet.folder / "store")
+    given = ("--topology", wet.gro, "--trajectory", wet.xtc)
+    assert "is no store" in fail("store", "list", "--store", wet.folder)
+    assert 'has a data set "wet" already' in fail("store", "add", "wet", *at, *given)
+    assert "it has wet" in fail("store", "show", "dry", *at)
+    assert "it has protein, ion, water" in fail("rmsd", f"{wet.path}@lipid", "--select", "all")
+    unknown = fail("store", "get", "wet", *at, "--tag", "lipid", "-o", wet.folder / "x.xtc")
+    assert "it has protein, ion, water" in unknown
+    assert "it has fast, slow" in fail("store", "move", "wet", *at, "--tag", "ion", "--tier", "t")
+    assert "no such file" in fail("store", "retag", "wet", *at, "--profile", "none.toml").lower()
+    assert "no such folder" in fail("store", "watch", wet.folder / "none", *at)
+    assert "STORE/NAME" in misuse("rmsd", wet.gro, "--select", "name CA")
+    assert "--trajectory" in misuse("store", "add", "x", *at, "--topology", wet.gro)
+    assert "NAME" in misuse("store", "add", *at, *given)
+
+
+def test_damage_is_an_exit_code(wet: Solvated) -> None:
+    """What `verify` finds is on standard error, a line each."""
+    path = wet.store.show("wet").tags[1].paths[0]
+    data = bytearray(path.read_bytes())
+    data[100] ^= 1
+    path.write_bytes(data)
+    assert str(path) in fail("store", "verify", "--store", wet.folder / "store")
+
+
+def test_a_manifest_of_a_newer_schema(wet: Solvated) -> None:
+    """Nothing is guessed."""
+    path = wet.path / "manifest.json"
+    path.write_text(path.read_text().replace('"schema":1', '"schema":2'))
+    assert "use a newer trajet" in fail("store", "show", "wet", "--store", wet.folder / "store")
+
+
+def arrivals(sources: Solvated) -> Path:
+    """Make a folder with the topology of all that will come."""
+    folder = sources.folder / "in"
+    folder.mkdir()
+    shutil.copy(sources.gro, folder / "system.gro")
+    return folder
+
+
+def test_watched_once(sources: Solvated) -> None:
+    """What has settled is divided and what grew is appended; the rest is left alone."""
+    folder, store = arrivals(sources), sources.folder / "taken"
+    shutil.copy(sources.xtc, folder / "one.xtc")
+    shutil.copy(sources.xtc, folder / ".two.xtc.part")
+    (folder / "notes.txt").write_text("not for a store")
+    (folder / "old").mkdir()
+    shutil.copy(sources.xtc, folder / "old" / "three.xtc")
+    before = names_in(folder)
+    once = ("store", "watch", folder, "--store", store, "--once", "--settle", 0)
+    (line,) = succeed(*once)
+    assert line.endswith("one.xtc: 10 frames added to one")
+    assert succeed(*once) == []
+    with (folder / "one.xtc").open("ab") as grown:
+        grown.write(sources.xtc.read_bytes())
+    (line,) = succeed(*once)
+    assert line.endswith("one.xtc: 10 frames added to one")
+    assert tj.open(store / "one").n_frames == 20
+    assert tj.Store(store).list() == ("one",)
+    assert names_in(folder) == before | {".one.xtc.trajet-index"}
+
+
+class Clock:
+    """Seconds that pass when they are told to."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        """Tell the time."""
+        return self.now
+
+
+def test_what_still_grows_is_left_alone(sources: Solvated) -> None:
+    """Until it has not changed for as long as was asked for."""
+    folder, clock = arrivals(sources), Clock()
+    watch = Watch(tj.Store(sources.folder / "store", create=True), folder, 60, clock=clock)
+    data = sources.xtc.read_bytes()
+    for part in (3, 2, 1):
+        (folder / "run.xtc").write_bytes(data[: len(data) // part])
+        assert list(watch.look()) == []
+        clock.now += 59
+    assert list(watch.look()) == []
+    clock.now += 1
+    (arrival,) = watch.look()
+    assert (arrival.name, arrival.frames, arrival.error) == ("run", 10, None)
+    assert list(watch.look()) == []
+
+
+def test_failures_are_said_once(sources: Solvated) -> None:
+    """And tried again when trajectory or topology are others; the others are added meanwhile."""
+    folder, clock = arrivals(sources), Clock()
+    watch = Watch(tj.Store(sources.folder / "store", create=True), folder, 0, clock=clock)
+    data = sources.xtc.read_bytes()
+    (folder / "cut.xtc").write_bytes(data[: len(data) // 2])
+    (folder / "good.xtc").write_bytes(data)
+    cut, good = watch.look()
+    assert isinstance(cut.error, tj.TruncatedError)
+    assert (good.name, good.frames) == ("good", 10)
+    assert list(watch.look()) == []
+    (folder / "cut.xtc").write_bytes(data)
+    (arrival,) = watch.look()
+    assert (arrival.name, arrival.frames) == ("cut", 10)
+    shutil.copy(folder / "system.gro", folder / "other.gro")
+    (folder / "third.xtc").write_bytes(data)
+    (arrival,) = watch.look()
+    assert "several topologies" in str(arrival.error)
+    assert list(watch.look()) == []
+    shutil.copy(folder / "system.gro", folder / "third.gro")
+    (arrival,) = watch.look()
+    assert arrival.error is None
+    (folder / "good.xtc").write_bytes(data[: len(data) // 2] + data)
+    (arrival,) = watch.look()
+    assert arrival.error is not None
+    assert watch.store.show("good").n_frames == 10
+
+
+def test_a_folder_that_goes_and_comes(sources: Solvated) -> None:
+    """As one on a network does: said once, and the watch goes on."""
+    folder = arrivals(sources)
+    watch = Watch(tj.Store(sources.folder / "store", create=True), folder, 0)
+    away = folder.rename(sources.folder / "away")
+    (arrival,) = watch.look()
+    assert isinstance(arrival.error, FileNotFoundError)
+    assert list(watch.look()) == []
+    shutil.copy(sources.xtc, away / "run.xtc")
+    away.rename(folder)
+    (arrival,) = watch.look()
+    assert (arrival.name, arrival.frames) == ("run", 10)
+
+
+def test_interrupted_watch(sources: Solvated) -> None:
+    """Ctrl-C ends it with 130; what was added by then is whole."""
+    folder, store = arrivals(sources), sources.folder / "taken"
+    shutil.copy(sources.xtc, folder / "one.xtc")
+    command = ("store", "watch", folder, "--store", store, "--settle", 0, "--interval", 0.05)
+    watching = subprocess.Popen(
+        [sys.executable, "-m", "trajet", *map(str, command)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+    )
+    assert watching.stdout is not None
+    assert "one.xtc: 10 frames added to one" in watching.stdout.readline()
+    shutil.copy(sources.xtc, folder / "two.xtc")
+    assert "two.xtc" in watching.stdout.readline()
+    time.sleep(0.2)
+    watching.send_signal(signal.SIGINT)
+    _, said = watching.communicate(timeout=60)
+    assert watching.returncode == 130
+    assert said.strip() == "trajet: interrupted"
+    assert tj.Store(store).list() == ("one", "two")
+    assert run("store", "verify", "--store", store).returncode == 0
