@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import trajet as tj
 from MDAnalysisTests import datafiles
+from trajet.store.profile import default_text
 
 # What a user's shell finds without any tool that builds.
 PATH = "/usr/bin:/bin"
@@ -34,6 +35,11 @@ def main() -> None:
         subprocess.run([sys.executable, "-m", "venv", environment], check=True)
         python = environment / "bin" / "python"
         subprocess.run([python, "-m", "pip", "install", "--quiet", wheel], check=True)
+        # It is no module: a file of the package.
+        profile = [python, "-m", "trajet", "store", "profile"]
+        said = subprocess.run(profile, check=True, cwd=folder, capture_output=True, text=True)
+        if said.stdout != default_text():
+            sys.exit(f"{wheel.name}: has another built-in profile of stores")
         for name in tj._trajet.INSTRUCTION_SETS:
             output = Path(folder) / f"{name}.npz"
             command = [

@@ -1,5 +1,8 @@
 """HDF5 trajectories, written: what was written is read, by us and by MDAnalysis."""
 
+import errno
+import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +10,7 @@ import h5py
 import numpy as np
 import pytest
 import trajet as tj
+import xtc_bytes
 from golden_files import Adk, same_bits
 from made_files import MADE, random_vectors
 from made_hdf5 import truth_of, write_h5md
@@ -15,6 +19,8 @@ from trajet import h5md
 from trajet.h5md.writing import default_chunk
 
 BOTH: dict[str, Any] = {"velocities": True, "forces": True}
+# Of eight equal files of 98 frames, so that steps do not go back: several batches.
+EIGHT: dict[str, Any] = {"frames": np.arange(8 * 98).reshape(8, 98).T.ravel()}
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +33,11 @@ def full() -> tj.Trajectory:
 def path(tmp_path: Path) -> Path:
     """Where to write."""
     return tmp_path / "written.h5md"
+
+
+def left_running() -> list[str]:
+    """Name the threads of trajet that are still there."""
+    return [t.name for t in threading.enumerate() if t.name.startswith("trajet")]
 
 
 @pytest.mark.parametrize("compression", [None, 1, 5, 9])
@@ -113,13 +124,20 @@ def test_any_frames_and_atoms(adk: Adk, path: Path) -> None:
             assert file["particles/trajectory/box"].attrs["boundary"].tolist() == ["none"] * 3
 
 
-def test_threads_change_no_byte(adk: Adk, path: Path) -> None:
-    """One thread or seven."""
-    traj = tj.open(adk.psf, adk.xtc)
+@pytest.mark.parametrize(
+    "options",
+    [{"compression": 1, "chunk": (3, 800)}, {"chunk": (3, 800)}, {"chunk": (3, 3341)}, {}],
+)
+def test_threads_change_no_byte(adk: Adk, path: Path, options: dict[str, Any]) -> None:
+    """One thread, or seven that read ahead, in batches that overwrite each other."""
+    traj = tj.open(adk.psf, *[adk.xtc] * 8)
+    want = traj.read(**EIGHT).positions
     written = set()
     for threads in (1, 2, 7):
-        h5md.write(path, traj, compression=1, chunk=(3, 800), threads=threads)
+        h5md.write(path, traj, **EIGHT, threads=threads, **options)
         written.add(path.read_bytes())
+        with h5py.File(path) as file:
+            assert same_bits(file["particles/trajectory/position/value"][()], want)
     assert len(written) == 1
 
 
@@ -191,7 +209,8 @@ def test_what_is_refused(adk: Adk, path: Path) -> None:
     assert list(path.parent.iterdir()) == []
 
 
-def test_whole_or_not_there(adk: Adk, path: Path) -> None:
+@pytest.mark.parametrize("threads", [1, 2])
+def test_whole_or_not_there(adk: Adk, path: Path, threads: int) -> None:
     """Whoever stops it finds what was there before."""
     traj = tj.open(adk.psf, *[adk.xtc] * 10)
     numbers = np.zeros(980, np.int64)
@@ -204,11 +223,49 @@ def test_whole_or_not_there(adk: Adk, path: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        h5md.write(path, traj, frames=numbers, threads=1, progress=stop)
+        h5md.write(path, traj, frames=numbers, threads=threads, progress=stop)
+    assert left_running() == []
     assert 0 < seen[0][0] < seen[1][0] < 980
     assert path.read_text() == "precious"
     assert [p.name for p in path.parent.iterdir()] == [path.name]
-    h5md.write(path, traj, frames=numbers, progress=lambda *counts: seen.append(counts))
+    h5md.write(path, traj, frames=numbers, threads=threads, progress=lambda *n: seen.append(n))
     assert seen[-1] == (980, 980)
     want = traj.read(frames=[0]).positions
     assert same_bits(tj.open(None, path).read(frames=[979]).positions, want)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_errors_of_what_is_read_ahead(adk: Adk, path: Path, threads: int) -> None:
+    """A damaged frame is named; nothing is left of what was written before it."""
+    data = bytearray(adk.xtc.read_bytes())
+    last = len(data) - len(xtc_bytes.pieces(bytes(data))[-1])
+    damaged = path.with_name("damaged.xtc")
+    damaged.write_bytes(data)
+    traj = tj.open(None, *[adk.xtc] * 7, damaged, sidecar=False)
+    data[last + xtc_bytes.SMALLIDX] = 77
+    damaged.write_bytes(data)
+    seen: list[int] = []
+    with pytest.raises(tj.FormatError, match=r"damaged\.xtc: frame 97"):
+        h5md.write(path, traj, **EIGHT, threads=threads, progress=lambda n, _: seen.append(n))
+    assert 0 < seen[-1] < 8 * 98
+    assert left_running() == []
+    assert list(path.parent.iterdir()) == [damaged]
+
+
+def test_a_disk_that_fails_on_the_way(
+    adk: Adk, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The system tells that once: whoever asked first, the file must not get its name."""
+    failed: list[str] = []
+
+    def sync(_: int) -> None:
+        if not failed:
+            failed.append(threading.current_thread().name)
+            raise OSError(errno.EIO, "no disk")
+
+    monkeypatch.setattr(os, "fsync", sync)
+    traj = tj.open(adk.psf, adk.xtc)
+    with pytest.raises(tj.OutputError, match=r"written\.h5md: cannot be written: Input/output"):
+        h5md.write(path, traj, frames=np.zeros(980, np.int64))
+    assert failed[0].startswith("trajet-sync")
+    assert list(path.parent.iterdir()) == []

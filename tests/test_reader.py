@@ -315,3 +315,18 @@ def test_topology_of_another_system_is_refused(adk: Adk, tmp_path: Path) -> None
     assert "3341" in message
     assert "333" in message.replace("3341", "")
     assert "\n" not in message
+
+
+def test_threads_read_the_same(adk: Adk) -> None:
+    """Any number of them, and as many as are chosen where there is much to read."""
+    traj = tj.open(None, adk.xtc)
+    frames = np.resize(np.arange(97, -1, -3), 600)
+    one = traj.read(frames=frames, threads=1)
+    assert one.positions.nbytes > tj.trajectory.MUCH_BYTES
+    for threads in (None, 3, 700):
+        many = traj.read(frames=frames, threads=threads)
+        np.testing.assert_array_equal(many.positions, one.positions)
+        np.testing.assert_array_equal(many.times, one.times)
+        np.testing.assert_array_equal(many.cells, one.cells)
+    with pytest.raises(ValueError, match="at least 1"):
+        traj.read(threads=0)

@@ -234,6 +234,20 @@ def test_failures_are_said_once(sources: Solvated) -> None:
     assert watch.store.show("good").n_frames == 10
 
 
+def test_a_folder_that_goes_and_comes(sources: Solvated) -> None:
+    """As one on a network does: said once, and the watch goes on."""
+    folder = arrivals(sources)
+    watch = Watch(tj.Store(sources.folder / "store", create=True), folder, 0)
+    away = folder.rename(sources.folder / "away")
+    (arrival,) = watch.look()
+    assert isinstance(arrival.error, FileNotFoundError)
+    assert list(watch.look()) == []
+    shutil.copy(sources.xtc, away / "run.xtc")
+    away.rename(folder)
+    (arrival,) = watch.look()
+    assert (arrival.name, arrival.frames) == ("run", 10)
+
+
 def test_interrupted_watch(sources: Solvated) -> None:
     """Ctrl-C ends it with 130; what was added by then is whole."""
     folder, store = arrivals(sources), sources.folder / "taken"

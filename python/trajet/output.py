@@ -8,10 +8,14 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import IO
 
 from trajet._trajet import OutputError
+
+# Bytes that are sent to the disk at a time, while others are written.
+_SYNCED = 2**25
 
 
 def check(path: Path, suffixes: tuple[str, ...]) -> None:
@@ -109,6 +113,31 @@ def beside(path: Path, *, force: bool = True) -> Iterator[Path]:
         if isinstance(error, OSError) and not isinstance(error, OutputError):
             raise refused(path, error) from error
         raise
+
+
+@contextlib.contextmanager
+def synced_on_the_way(own: Path) -> Iterator[Callable[[int], None]]:
+    """Bring a file to the disk while it grows, so that little is left to do when it is whole.
+
+    What is given is called with the number of bytes that were written since. The system tells a
+    failure of the disk once: it is raised there, or at the end.
+    """
+    with own.open("rb") as file, ThreadPoolExecutor(1, "trajet-sync") as executor:
+        last: Future[None] | None = None
+        since = 0
+
+        def wrote(n: int) -> None:
+            nonlocal last, since
+            since += n
+            if since < _SYNCED or (last is not None and not last.done()):
+                return
+            if last is not None:
+                last.result()
+            last, since = executor.submit(os.fsync, file.fileno()), 0
+
+        yield wrote
+        if last is not None:
+            last.result()
 
 
 def give_name(own: Path, path: Path, *, force: bool) -> None:

@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 from weakref import finalize
@@ -24,6 +25,8 @@ DEFAULT_REQUEST_SIZE = 256 * 1024
 # Bytes of a block's positions where no size is given: with a request they stay in the processor's
 # cache, and so many are reached in few blocks that what each costs beside its frames is little.
 BLOCK_BYTES = 512 * 1024
+# More positions than these are read by all cores.
+MUCH_BYTES = 16 * 1024 * 1024
 # Most frames of such a block: the first one of few atoms should not take long.
 BLOCK_FRAMES = 256
 
@@ -428,6 +431,7 @@ class Trajectory:
         *,
         velocities: bool = False,
         forces: bool = False,
+        threads: int | None = None,
     ) -> Block:
         """Read positions, and velocities and forces where asked for.
 
@@ -444,6 +448,9 @@ class Trajectory:
         velocities, forces
             Whether to read these too. TRR, NCDF and H5MD can hold them. Frames without are NaN, as
             are the positions of TRR frames that have none.
+        threads
+            Of how many threads each reads and decodes some of the frames; None for one where there
+            is little to read, and all cores where it is more than 16 MiB.
 
         Raises
         ------
@@ -452,7 +459,7 @@ class Trajectory:
         FormatError
             If a frame is corrupt, or none of the frames has the velocities or forces asked for.
         ValueError
-            If `out` does not fit.
+            If `out` does not fit, or `threads` is below 1.
 
         Examples
         --------
@@ -460,7 +467,9 @@ class Trajectory:
         (10, 2, 3)
         """
         indices = None if atoms is None else _indices(atoms, self.n_atoms)
-        return self.read_indices(frames, indices, out, velocities=velocities, forces=forces)
+        return self.read_indices(
+            frames, indices, out, velocities=velocities, forces=forces, threads=threads
+        )
 
     def blocks(
         self,
@@ -494,6 +503,7 @@ class Trajectory:
         *,
         velocities: bool = False,
         forces: bool = False,
+        threads: int | None = None,
         counted: bool = True,
     ) -> Block:
         """Read the atoms of checked `indices`; see `read`.
@@ -504,7 +514,11 @@ class Trajectory:
         n_atoms = self.n_atoms if indices is None else len(indices)
         shape = (_count(numbers), n_atoms, 3)
         positions = np.empty(shape, np.float32) if out is None else _fitting(out, shape)
-        read = self._reader.read
+        if threads is not None and threads < 1:
+            raise ValueError(f"threads must be at least 1, not {threads}")
+        if threads is None:
+            threads = _trajet.available_threads() if positions.nbytes > MUCH_BYTES else 1
+        read = partial(self._reader.read, threads=threads)
         got = self.fresh(read, numbers, indices, positions, "positions")
         if self._uses is not None and counted:
             self._uses.read(indices, got["counts"])
@@ -647,6 +661,7 @@ class Selection:
         *,
         velocities: bool = False,
         forces: bool = False,
+        threads: int | None = None,
     ) -> Block:
         """Read the positions of these atoms; only they are decoded. See `Trajectory.read`.
 
@@ -656,7 +671,7 @@ class Selection:
         (98, 214, 3)
         """
         return self.trajectory.read_indices(
-            frames, self.indices, out, velocities=velocities, forces=forces
+            frames, self.indices, out, velocities=velocities, forces=forces, threads=threads
         )
 
     def look(self, frame: int) -> Block:

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use trajet_io::{Block, Chain, Frames, Meter, OpenOptions, ParallelFor, Scratch, Wanted};
+use trajet_io::{Block, Chain, Frames, Meter, OpenOptions, ParallelFor, Scratch, Serial, Wanted};
 
 use crate::analysis::{Output, Pass, Refusal, State};
 use crate::error::{RunError, TaskError, TaskFault};
@@ -55,18 +55,21 @@ impl ParallelFor for Threads {
 
     fn each(&self, n: usize, work: &(dyn Fn(usize) + Sync)) {
         let next = AtomicUsize::new(0);
-        std::thread::scope(|scope| {
-            for _ in 0..self.0.min(n).min(MOST_THREADS) {
-                scope.spawn(|| {
-                    loop {
-                        let k = next.fetch_add(1, Ordering::Relaxed);
-                        if k >= n {
-                            break;
-                        }
-                        work(k);
-                    }
-                });
+        let work = || {
+            loop {
+                let k = next.fetch_add(1, Ordering::Relaxed);
+                if k >= n {
+                    break;
+                }
+                work(k);
             }
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..self.0.min(n).min(MOST_THREADS) {
+                // Where the system lets no more be started, there are fewer.
+                let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+            }
+            work();
         });
     }
 }
@@ -84,10 +87,12 @@ pub fn open(
 ) -> Result<Chain, trajet_io::Error> {
     let (left, all_left) = (Mutex::new(1), Condvar::new());
     std::thread::scope(|scope| {
-        let opening = scope.spawn(|| {
+        let opening = std::thread::Builder::new().spawn_scoped(scope, || {
             let _leaving = Leaving { left: &left, all_left: &all_left };
             trajet_io::chain::open(paths, options, &Threads(threads))
         });
+        // Where the system lets no thread be started, nobody shows progress.
+        let Ok(opening) = opening else { return trajet_io::chain::open(paths, options, &Serial) };
         let size = |path| std::fs::metadata(path).map_or(0, |m| m.len() as usize);
         let size = paths.iter().map(size).sum();
         let bytes = || options.watch.bytes.load(Ordering::Relaxed) as usize;
@@ -159,17 +164,25 @@ pub fn each(
     let next = AtomicUsize::new(0);
     let (left, all_left) = (Mutex::new(threads), Condvar::new());
     std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                let _leaving = Leaving { left: &left, all_left: &all_left };
-                while !stop.load(Ordering::Relaxed) {
-                    let k = next.fetch_add(1, Ordering::Relaxed);
-                    if k >= n {
-                        break;
-                    }
-                    work(k);
+        let work = || {
+            let _leaving = Leaving { left: &left, all_left: &all_left };
+            while !stop.load(Ordering::Relaxed) {
+                let k = next.fetch_add(1, Ordering::Relaxed);
+                if k >= n {
+                    break;
                 }
-            });
+                work(k);
+            }
+        };
+        for number in 0..threads {
+            // Where the system lets no more be started, there are fewer.
+            if std::thread::Builder::new().spawn_scoped(scope, work).is_ok() {
+                continue;
+            }
+            match number {
+                0 => work(),
+                _ => drop(Leaving { left: &left, all_left: &all_left }),
+            }
         }
         let stop = || stop.store(true, Ordering::Relaxed);
         watch(&left, &all_left, &|| done.load(Ordering::Relaxed), total, control, &stop)

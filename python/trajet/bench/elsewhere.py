@@ -15,10 +15,6 @@ from typing import Any
 from trajet._trajet import WorkerError
 
 
-class KilledError(WorkerError):
-    """The system ended a process, or it ended itself: for memory that it did not get."""
-
-
 def answer(module: str, job: str, *, start: Sequence[str] = ()) -> Any:
     """Return what a module answers to a job (JSON), run elsewhere.
 
@@ -33,8 +29,6 @@ def answer(module: str, job: str, *, start: Sequence[str] = ()) -> Any:
 
     Raises
     ------
-    KilledError
-        If a signal ended it.
     WorkerError
         If it fails; with what it said.
     """
@@ -45,8 +39,7 @@ def answer(module: str, job: str, *, start: Sequence[str] = ()) -> Any:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode or not answered.exists():
             said = (done.stderr.strip() or done.stdout.strip() or "it said nothing").splitlines()
-            kind = KilledError if done.returncode < 0 else WorkerError
-            raise kind(f"{shlex.join(command[:4])} … failed: {said[-1]}")
+            raise WorkerError(f"{shlex.join(command[:4])} … failed: {said[-1]}")
         return json.loads(answered.read_text())
 
 

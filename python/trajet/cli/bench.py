@@ -1,4 +1,4 @@
-"""Commands that measure this machine: `trajet bench scaling | load | scheduler`."""
+"""Commands that measure this machine: `trajet bench scaling | load | scheduler | store`."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -119,9 +119,10 @@ def repeated(count: int) -> Callable[..., Any]:
 
 @click.group()
 def bench() -> None:
-    """Measure how analyses scale on this machine, and its pools.
+    """Measure how analyses scale on this machine, its pools, and what a store saves.
 
-    Made after Khoshlessan et al. 2017 and 2020 (doi:10.25080/shinma-7f4c6e7-00a, 10.1002/cpe.5789).
+    Made after Khoshlessan et al. 2017 and 2020 (doi:10.25080/shinma-7f4c6e7-00a, 10.1002/cpe.5789),
+    and Deng et al. 2021 (doi:10.1145/3472456.3473509).
 
     \b
     Examples:

@@ -9,7 +9,6 @@ from trajet.bench import setups
 from trajet.bench.store import cases, table, ways
 from trajet.bench.store.bench import Bench
 from trajet.bench.store.run import Row
-from trajet.bench.table import long
 from trajet.cli.bench import draw, into_folder, numbers, repeated, save, several
 
 # The paper's figures 7a to 7c: a file, what it shows, its unit, and the factor to that.
@@ -89,6 +88,8 @@ def store(
     for tool in [tool for tool in tools if ways.missing(tool)]:
         click.echo(f"{tool} is not installed and left out: pip install 'trajet[bench]'", err=True)
     present = [tool for tool in tools if not ways.missing(tool)]
+    if not list(cases.cases(storages, present)):
+        raise click.UsageError("none of the tools reads any of the storages: stores are trajet's")
     data = data or folder / "data"
     data.mkdir(parents=True, exist_ok=True)
     runs: list[Row] = []
@@ -97,18 +98,17 @@ def store(
         limit = memory_limit * 2**20 if size == max(frames) else None
         bench = Bench(data, size, repeats, cache == "cold", drawn, limit)
         own: list[Row] = []
+        click.echo(table.head(size))
         for found in bench.rows(storages, present):
             runs += found
-            table.check(found, runs[-len(runs)])
             own.append(table.best(found))
-            if len(own) == 1:
-                click.echo(table.head(size))
+            table.check(found, own[0])
             click.echo(table.line(own[-1]))
         for said in table.verdict(own):
             click.echo(said)
         lines += own
-    save(folder / "runs.csv", long(runs))
-    save(folder / "table.csv", long(lines))
+    save(folder / "runs.csv", table.written(runs))
+    save(folder / "table.csv", table.written(lines))
     for name, quantity, label, factor in _FIGURES:
         curves = table.curves(lines, quantity, factor)
         if curves:

@@ -1,15 +1,17 @@
-"""Several files at a time: h5py lets in one thread, but reading and packing need none of it."""
+"""Threads beside the one that h5py lets in: reading and packing need none of it."""
 
+import contextlib
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 # Seconds between two looks of the calling thread, which alone hears Ctrl-C.
 _LOOK = 0.1
 
 # Called with how much was done since the last call.
 Show: TypeAlias = Callable[[int], None]
+_Item = TypeVar("_Item")
 
 
 def run_lanes(
@@ -56,6 +58,23 @@ def run_lanes(
     for future in futures:
         if not future.cancelled() and not isinstance(future.exception(), _StoppedError):
             future.result()
+
+
+@contextlib.contextmanager
+def ahead(items: Iterator[_Item]) -> Iterator[Iterator[_Item]]:
+    """Go over items, of which a thread makes the next one meanwhile, and none more.
+
+    Its errors are raised where their item would come. Whoever leaves waits for that one.
+    """
+    with ThreadPoolExecutor(1, thread_name_prefix="trajet-ahead") as executor:
+
+        def go() -> Iterator[_Item]:
+            following = executor.submit(next, items, None)
+            while (item := following.result()) is not None:
+                following = executor.submit(next, items, None)
+                yield item
+
+        yield go()
 
 
 class _StoppedError(Exception):

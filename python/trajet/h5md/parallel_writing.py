@@ -8,7 +8,7 @@ packs on its threads, which HDF5's own parallel writing does not, and any build 
 import contextlib
 import io
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -23,6 +23,7 @@ from trajet.h5md.library import h5py
 from trajet.h5md.ranks import Communicator, shares, together
 from trajet.h5md.writing import (
     Content,
+    Packed,
     Packing,
     box_vectors,
     check,
@@ -199,7 +200,7 @@ class _Share:
         for k, here in enumerate(plan[comm.rank]):
             done += sum(len(calls[k]) for calls in plan)
             for name in fields:
-                packed: list[tuple[int, int, int, bytes]] = []
+                packed: Sequence[Packed] = []
                 with together(comm):
                     if here:
                         values, got = self._read(name, here)
@@ -223,13 +224,14 @@ class _Share:
         """Return vectors of frames that all have them, and what else the reader says."""
         first = self.told.calls[self.comm.rank][0].start
         numbers = self.told.numbers[here.start - first : here.stop - first]
-        values, got, there = self.content.read(name, numbers, self.told.packing.threads)
+        values = self.content.room(len(numbers))
+        got, there = self.content.read(name, numbers, values, self.told.packing.threads)
         if not there.all():
             raise self.content.lacking(name, numbers[~there][0])
         return values, got
 
 
-def _write_at(file: int, at: int, held: bytes) -> None:
+def _write_at(file: int, at: int, held: bytes | memoryview) -> None:
     """Write bytes to their place in a file."""
     rest = memoryview(held)
     while rest:

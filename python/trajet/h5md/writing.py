@@ -2,18 +2,19 @@
 
 import contextlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
+from itertools import cycle, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, output
 from trajet._trajet import FormatError, OutputError, TrajetError
-from trajet.h5md.lanes import Show, run_lanes
+from trajet.h5md.lanes import Show, ahead, run_lanes
 from trajet.h5md.library import h5py
 
 if TYPE_CHECKING:
@@ -25,14 +26,21 @@ SUFFIXES = (".h5md", ".h5")
 _TOGETHER = 2**16
 # Larger frames are divided: a chunk is unpacked whole for a few atoms.
 _APART = 2**18
-# Bytes that are packed at a time: enough for the threads to start for, and at most.
+# Bytes of vectors of one kind that stand together in the file: at least, and at most.
 _BATCH_BYTES = 2**23
 _MOST_BATCH_BYTES = 2**26
+# Bytes of them that are read, packed and written at a time: enough for threads to start for, and
+# little enough that who writes does not wait long for the first ones, nor who reads for the last.
+_STEP_BYTES = 2**21
 _UNITS = {
     "positions": ("position", "Angstrom"),
     "velocities": ("velocity", "Angstrom ps-1"),
     "forces": ("force", "kJ mol-1 Angstrom-1"),
 }
+# What of which frames, the vectors, what else the reader says, and which of them are there.
+_Step: TypeAlias = tuple[
+    str, NDArray[np.int64], NDArray[np.float32], dict[str, Any], NDArray[np.bool_]
+]
 
 
 def write(
@@ -144,13 +152,16 @@ class Content:
         frames, atoms = self.chunk or default_chunk(self.n_atoms, n_frames)
         return Packing(frames, atoms, self.n_atoms, self.compression or 0, threads)
 
+    def room(self, n_frames: int) -> NDArray[np.float32]:
+        """Return memory for vectors of so many frames."""
+        return np.empty((n_frames, self.n_atoms, 3), np.float32)
+
     def read(
-        self, name: str, numbers: NDArray[np.int64], threads: int
-    ) -> tuple[NDArray[np.float32], dict[str, Any], NDArray[np.bool_]]:
-        """Return vectors of frames, what the reader says of them, and which are there."""
-        values = np.empty((len(numbers), self.n_atoms, 3), np.float32)
+        self, name: str, numbers: NDArray[np.int64], values: NDArray[np.float32], threads: int
+    ) -> tuple[dict[str, Any], NDArray[np.bool_]]:
+        """Put vectors of frames into `values`; return what else is known, and which are there."""
         got = self.reader.read(numbers, self.atoms, values, name, threads=threads)
-        return values, got, _there(values, got["counts"]["empty_frames"])
+        return got, _there(values, got["counts"]["empty_frames"])
 
     def lacking(self, name: str, frame: int) -> FormatError:
         """Return the error of a frame without what is to be written."""
@@ -170,20 +181,25 @@ class Content:
     ) -> None:
         """Write frames to the file `own`; `show` is called with the frames of each step."""
         packing = self.packing(len(numbers), threads)
-        with h5py("it cannot be written").File(own, "w") as file:
+        with contextlib.ExitStack() as stack:
+            file = stack.enter_context(h5py("it cannot be written").File(own, "w"))
             group = head(file, self.author)
             series = {name: _Series(group, name, packing) for name in self.fields}
             boxes = []
-            for begin in range(0, len(numbers), size := packing.batch()):
-                here = numbers[begin : begin + size]
-                for name, one in series.items():
-                    values, got, there = self.read(name, here, threads)
-                    if name == "positions":
-                        boxes.append(box_vectors(got["cells"], got["vectors"]))
-                        if not there.all():
-                            raise self.lacking(name, here[~there][0])
-                    one.add(values, there, got["steps"], got["times"])
-                show(len(here))
+            wrote = stack.enter_context(output.synced_on_the_way(own))
+            steps = self._steps(numbers, packing, max(1, threads - 1))
+            # One thread writes: h5py lets in no other. It need not wait for what comes next.
+            if threads > 1:
+                steps = stack.enter_context(ahead(steps))
+            for name, here, values, got, there in steps:
+                if name == "positions":
+                    boxes.append(box_vectors(got["cells"], got["vectors"]))
+                    if not there.all():
+                        raise self.lacking(name, here[~there][0])
+                series[name].add(values, there, got["steps"], got["times"])
+                wrote(values.nbytes)
+                if name == self.fields[-1]:
+                    show(len(here))
             for name, one in series.items():
                 if one.n_rows + len(one.rest) == 0:
                     raise FormatError(
@@ -192,6 +208,20 @@ class Content:
                     )
                 one.close(series["positions"])
             write_box(group, np.concatenate(boxes))
+
+    def _steps(
+        self, numbers: NDArray[np.int64], packing: "Packing", threads: int
+    ) -> Iterator[_Step]:
+        """Read frames in the order of the file; the step before the last one is overwritten."""
+        size = packing.batch()
+        step = min(size, packing.batch(_STEP_BYTES))
+        rooms = cycle([self.room(min(step, len(numbers))) for _ in range(2)])
+        for begin in range(0, len(numbers), size):
+            batch = numbers[begin : begin + size]
+            for name, first in product(self.fields, range(0, len(batch), step)):
+                here = batch[first : first + step]
+                values = next(rooms)[: len(here)]
+                yield name, here, values, *self.read(name, here, values, threads)
 
 
 def check(
@@ -281,6 +311,10 @@ def default_chunk(n_atoms: int, n_frames: int) -> tuple[int, int]:
     return 1, -(-n_atoms // parts)
 
 
+# First frame and atom of a chunk, skipped filters, bytes.
+Packed: TypeAlias = tuple[int, int, int, bytes | memoryview]
+
+
 @dataclass(frozen=True)
 class Packing:
     """How frames become chunks: frames and atoms of a chunk, and atoms of a frame."""
@@ -304,15 +338,24 @@ class Packing:
         """Frames and atoms of a chunk; no more atoms than there are."""
         return self.frames, min(self.atoms, self.n_atoms)
 
-    def batch(self) -> int:
-        """Return a number of frames, whole chunks, that keeps all threads busy."""
+    def batch(self, size: int = _BATCH_BYTES) -> int:
+        """Return a number of frames, whole chunks of so many bytes, that keeps all threads busy."""
         row = 12 * self.n_atoms * self.frames
-        rows = max(4 * self.threads // -(-self.n_atoms // self.atoms), _BATCH_BYTES // row, 1)
+        rows = max(4 * self.threads // -(-self.n_atoms // self.atoms), size // row, 1)
         return self.frames * min(rows, max(1, _MOST_BATCH_BYTES // row))
 
-    def pack(self, values: NDArray[np.float32]) -> list[tuple[int, int, int, bytes]]:
-        """Return the chunks of frames: first frame and atom, skipped filters, bytes."""
+    def pack(self, values: NDArray[np.float32]) -> Sequence[Packed]:
+        """Return the chunks of frames."""
+        if self.level == 0 and self.atoms >= self.n_atoms:
+            return self._as_they_stand(values)
         return _trajet.pack_chunks(values, self.chunk, level=self.level, threads=self.threads)
+
+    def _as_they_stand(self, values: NDArray[np.float32]) -> list[Packed]:
+        """Return chunks of whole frames, which are what is in memory; the last one is filled up."""
+        if lacking := -len(values) % self.frames:
+            values = np.concatenate((values, np.zeros((lacking, *values.shape[1:]), np.float32)))
+        rows = values.astype("<f4", copy=False).reshape(len(values) // self.frames, -1)
+        return [(k * self.frames, 0, 0, row.data) for k, row in enumerate(rows.view(np.uint8))]
 
 
 def create(group: Any, name: str, n_frames: int, packing: Packing) -> Any:
@@ -378,7 +421,8 @@ class _Series:
         """Pack frames and store their chunks."""
         if not len(values):
             return
-        self.values.resize(self.n_rows + len(values), axis=0)
+        # Dataset.resize takes eight times as long.
+        self.values.id.set_extent((self.n_rows + len(values), *values.shape[1:]))
         for frame, atom, skipped, packed in self.packing.pack(values):
             self.values.id.write_direct_chunk((self.n_rows + frame, atom, 0), packed, skipped)
         self.n_rows += len(values)

@@ -79,19 +79,21 @@ class Watch:
     _failed: dict[Path, tuple[_Stamp | None, _Stamp | None]] = field(default_factory=dict)
 
     def look(self, progress: Progress | None = None) -> Iterator[Arrival]:
-        """Look once, add what has settled, and say what became of it: of an error once only.
-
-        Raises
-        ------
-        OSError
-            If the folder is not there, or cannot be read.
-        """
-        names = sorted(
-            path
-            for path in self.folder.iterdir()
-            if path.suffix.lower() in TRAJECTORIES and not path.name.startswith(".")
-        )
-        sizes = self._sizes()
+        """Look once, add what has settled, and say what became of it: of an error once only."""
+        try:
+            names = sorted(
+                path
+                for path in self.folder.iterdir()
+                if path.suffix.lower() in TRAJECTORIES and not path.name.startswith(".")
+            )
+            sizes = self._sizes()
+        except (TrajetError, OSError) as error:
+            # The storage may come back.
+            if self.folder not in self._failed:
+                self._failed[self.folder] = (None, None)
+                yield Arrival(self.folder, self.folder.name, 0, error)
+            return
+        self._failed.pop(self.folder, None)
         for path in names:
             stamp = _stamp(path)
             if stamp is None or not self._settled(path, stamp):

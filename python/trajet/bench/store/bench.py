@@ -12,6 +12,9 @@ from trajet.bench.store.limit import frames_reached
 from trajet.bench.store.run import Row, measured
 from trajet.pools.shared import folder_in
 
+# Seconds that a run has beside ten times those that it needed: the machine may be busy.
+_PATIENCE = 30
+
 
 @dataclass(frozen=True)
 class Bench:
@@ -73,7 +76,7 @@ class Bench:
             for repeat in range(self.repeats)
         ]
         if self.limit is not None:
-            patient = replace(job, patience=60 + int(10 * rows[0]["cpu"]))
+            patient = replace(job, patience=_PATIENCE + int(10 * rows[0]["t_turnaround"]))
             reached = frames_reached(
                 lambda n: self._limited(patient, n, place), rows[0], self.limit
             )

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
-PLAIN, UNCOMPRESSED, STORE = ("xtc",), ("dcd", "nc"), ("store exact", "store dcd", "store nc")
+PLAIN, UNCOMPRESSED, STORE = ("xtc",), ("dcd", "nc"), ("store-exact", "store-dcd", "store-nc")
 STORAGES = (*PLAIN, *UNCOMPRESSED, *STORE)
 TOOLS = ("trajet", "MDAnalysis", "mdtraj")
 # The paper's: the subset that is looked at, and everything.
@@ -73,7 +73,7 @@ class Job:
     limit
         Bytes that may be used beside what Python and its modules use; None for no limit.
     patience
-        CPU seconds after which a run with a limit is ended.
+        Seconds after which a run with a limit is ended.
     """
 
     case: Case

@@ -12,7 +12,9 @@ The definitions, after section 4 of Deng et al. 2021:
 - `energy`: J, of all processor packages in the turnaround, where the machine counts them.
 """
 
+import os
 import resource
+import signal
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -30,6 +32,9 @@ from trajet.bench.store.cases import Job
 
 Row = dict[str, Any]
 
+# In a row, what tells positions apart.
+CHECK = "check"
+
 _REQUEST = 2**20
 _POWERCAP = Path("/sys/class/powercap")
 
@@ -46,19 +51,16 @@ def measured(job: Job) -> Row:
     return row
 
 
-def row_of(job: Job) -> Row | None:
-    """Measure here; return None where the limit of memory was reached."""
+def row_of(job: Job) -> Row:
+    """Measure here."""
     load = ways.prepare(job.case)
     files = [Path(name) for name in job.files]
     if job.cold:
         drop(files)
     idle = _of_status("VmRSS")
     before = _Counters.now()
-    try:
-        with _limited(job):
-            held = load(job)
-    except MemoryError:
-        return None
+    with _limited(job):
+        held = load(job)
     spent = _Counters.now().since(before)
     row = {
         **asdict(job.case),
@@ -69,27 +71,27 @@ def row_of(job: Job) -> Row | None:
         "bytes_read": spent.read + _mapped(files),
         "idle_memory": idle,
         "peak_memory": _of_status("VmHWM"),
-        "check": _check(held),
+        CHECK: _check(held),
     }
     return row | _drawing(held, job.drawn) | {"t_retrieval": _retrieval(files, cold=job.cold)}
 
 
 @contextmanager
 def _limited(job: Job) -> Iterator[None]:
-    """Let this process have only so many bytes and seconds more."""
+    """Let this process have only so many bytes more; it is ended if it hangs for want of them."""
     if job.limit is None:
         yield
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (_of_status("VmData") + job.limit, hard))
-    # Some libraries ask for memory again and again.
-    used, most = time.process_time(), resource.getrlimit(resource.RLIMIT_CPU)[1]
-    resource.setrlimit(resource.RLIMIT_CPU, (int(used) + job.patience, most))
+    # Some libraries ask again and again; Rust waits for itself where a backtrace lacks memory.
+    os.environ["RUST_BACKTRACE"] = "0"
+    signal.alarm(job.patience)
     try:
         yield
     finally:
+        signal.alarm(0)
         resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
-        resource.setrlimit(resource.RLIMIT_CPU, (most, most))
 
 
 @dataclass(frozen=True)
@@ -192,7 +194,7 @@ def _retrieval(files: Sequence[Path], *, cold: bool) -> float:
 
 
 def _respond(told: str) -> Row:
-    return row_of(Job.from_json(told)) or {}
+    return row_of(Job.from_json(told))
 
 
 if __name__ == "__main__":

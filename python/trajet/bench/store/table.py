@@ -6,7 +6,8 @@ from typing import Any
 
 from trajet._trajet import AnalysisError
 from trajet.bench.store.cases import ALL, PROTEIN, STORE, USUAL, Case
-from trajet.bench.store.run import Row
+from trajet.bench.store.run import CHECK, Row
+from trajet.bench.table import long
 from trajet.plots import Sized
 
 # nm of mdtraj, times 10, are not the bits of Å.
@@ -27,12 +28,17 @@ def check(rows: Sequence[Row], first: Row) -> None:
         If one has not.
     """
     for row in rows:
-        apart = max(abs(a - b) for a, b in zip(row["check"], first["check"], strict=True))
+        apart = max(abs(a - b) for a, b in zip(row[CHECK], first[CHECK], strict=True))
         if row["frames"] != first["frames"] or not apart <= _EQUAL:
             raise AnalysisError(
                 f"{case_of(row).label}: read {row['frames']} frames whose protein is {apart:.3g} Å"
                 f" from that of {case_of(first).label} ({first['frames']} frames)"
             )
+
+
+def written(rows: Sequence[Row]) -> str:
+    """Return rows as CSV."""
+    return long([{name: row[name] for name in row if name != CHECK} for row in rows])
 
 
 def best(rows: Sequence[Row]) -> Row:
@@ -101,10 +107,10 @@ def _cell(number: float | None) -> str:
 def verdict(rows: Sequence[Row]) -> list[str]:
     """Return what the exact protein of a store saves beside the usual ways."""
     by_case = {case_of(row): row for row in rows}
-    mine = by_case.get(Case(storage="store exact", tool="trajet", atoms=PROTEIN))
+    mine = by_case.get(Case(storage="store-exact", tool="trajet", atoms=PROTEIN))
     if mine is None:
         return []
-    said = [f"store exact: {mine['stored'] / mine['source']:.3f} times the bytes of the source"]
+    said = [f"store-exact: {mine['stored'] / mine['source']:.3f} times the bytes of the source"]
     if (usual := by_case.get(USUAL)) is not None:
         times = usual["t_turnaround"] / mine["t_turnaround"]
         said.append(f"its protein: {times:.1f} times as fast as {USUAL.label}")
