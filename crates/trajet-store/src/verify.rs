@@ -29,7 +29,7 @@ impl Store {
     /// that moves have left are not looked at.
     ///
     /// # Errors
-    /// [`Error::NoDataset`], [`Error::Interrupted`], and where a manifest cannot be read.
+    /// [`Error::NoDataset`], [`Error::Schema`], [`Error::Interrupted`], and [`Error::Io`] of a manifest.
     pub fn verify(
         &self,
         name: &str,
@@ -37,7 +37,10 @@ impl Store {
         control: &mut dyn Control,
     ) -> Result<Vec<String>, Error> {
         loop {
-            let manifest = self.manifest(name)?;
+            let manifest = match self.manifest(name) {
+                Err(damaged @ Error::Damaged { .. }) => return Ok(vec![damaged.to_string()]),
+                other => other?,
+            };
             let problems = self.problems(&manifest, threads, control)?;
             // Files that somebody has replaced meanwhile are not there by right.
             if problems.is_empty() || self.manifest(name)? == manifest {

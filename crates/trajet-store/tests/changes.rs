@@ -322,5 +322,7 @@ fn a_data_set_of_another_name_is_none() {
     fs::create_dir(case.path("store/two")).unwrap();
     fs::copy(case.path("store/one/manifest.json"), case.path("store/two/manifest.json")).unwrap();
     assert!(words(case.store.remove("two")).contains("is that of \"one\""));
+    let problems = case.store.verify("two", 1, &mut quiet()).unwrap();
+    assert!(matches!(&problems[..], [problem] if problem.contains("is that of \"one\"")));
     assert_eq!(case.problems(), [""; 0]);
 }
