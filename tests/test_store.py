@@ -394,3 +394,31 @@ def test_a_changed_byte_is_found(own_wet: Solvated) -> None:
     (problem,) = own_wet.store.verify("wet")
     assert str(kept.paths[0]) in problem
     assert "frame 5" in problem or "frame 4" in problem
+
+
+def test_damage_is_not_divided_anew(own_wet: Solvated) -> None:
+    """It would get checksums that fit it."""
+    store, path = own_wet.store, own_wet.store.show("wet").tags[0].paths[0]
+    data = bytearray(path.read_bytes())
+    data[-100] ^= 1
+    path.write_bytes(data)
+    before = store.verify("wet")
+    assert len(before) == 1
+    with pytest.raises(tj.StoreError, match="nothing was divided"):
+        store.retag("wet", own_wet.profile)
+    assert store.verify("wet") == before
+
+
+def test_a_failed_add_leaves_no_tier(wet: Solvated, tmp_path: Path) -> None:
+    """Neither a tier nor a limit of a profile by which nothing was divided."""
+    store = tj.Store(tmp_path / "store", create=True)
+    tag = '[[tags]]\nname = "all"\nshort = "a"\nselect = "all"\ntier = "only"\n'
+    for folder, limit in (("one", "1 kB"), ("other", "1 GB")):
+        profile = tmp_path / f"{folder}.toml"
+        profile.write_text(f'[tiers]\nonly = {{folder = "{folder}", limit = "{limit}"}}\n{tag}')
+        if limit == "1 kB":
+            with pytest.raises(tj.StoreError, match="limit"):
+                store.add("wet", tj.open(wet.gro, wet.xtc), profile=profile)
+            assert store.tiers == {}
+    store.add("wet", tj.open(wet.gro, wet.xtc), profile=profile)
+    assert store.tiers["only"].folder == tmp_path / "other"

@@ -249,20 +249,22 @@ impl Store {
         Err(Error::Copied { folder: self.folder.clone(), original, settings: own })
     }
 
-    fn write_settings(&self, settings: Settings) -> Result<(), Error> {
+    fn write_settings(&self, settings: Settings) -> Result<Settings, Error> {
         let settings = Settings { folder: Some(self.folder.clone()), ..settings };
         let json = serde_json::to_vec_pretty(&settings).expect("settings are plain");
-        disk::replace(&self.folder.join(SETTINGS), &random_id(), &json)
+        disk::replace(&self.folder.join(SETTINGS), &random_id(), &json)?;
+        Ok(settings)
     }
 
     /// Makes tiers known, and their folders where there are none.
     ///
     /// # Errors
     /// [`Error::Refused`] where a tier of that name is elsewhere, or there are too many.
-    pub fn add_tiers(&self, wanted: &BTreeMap<String, Tier>) -> Result<(), Error> {
+    pub(crate) fn add_tiers(&self, wanted: &BTreeMap<String, Tier>) -> Result<NewTiers<'_>, Error> {
         let _locked = self.lock()?;
         self.is_original()?;
         let mut settings = self.settings()?;
+        let before = settings.clone();
         let mut new = Vec::new();
         for (name, tier) in wanted {
             if !manifest::is_name(name) {
@@ -296,7 +298,8 @@ impl Store {
                 _ => {}
             }
         }
-        self.write_settings(settings)
+        let after = self.write_settings(settings)?;
+        Ok(NewTiers { store: self, change: Some((before, after)) })
     }
 
     /// Keeps others from changing what manifests say; given up when dropped, or when the process ends.
@@ -479,6 +482,45 @@ impl Store {
 pub(crate) fn index_of(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().display();
     path.with_file_name(format!(".{name}.trajet-index"))
+}
+
+/// Tiers that were made known for something that is under way. Dropped before that is done, they are forgotten,
+/// unless somebody else may use them by then.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct NewTiers<'a> {
+    store: &'a Store,
+    /// What was known before and after.
+    change: Option<(Settings, Settings)>,
+}
+
+impl NewTiers<'_> {
+    /// They are used from now on.
+    pub(crate) fn stay(mut self) {
+        self.change = None;
+    }
+
+    fn forget(&self, before: &Settings, after: &Settings) -> Result<(), Error> {
+        let store = self.store;
+        let _locked = store.lock()?;
+        let folder = store.folder.join(PENDING);
+        let nobody = fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_none());
+        let used = store.used()?;
+        let unused = used.keys().all(|tier| before.tiers.contains_key(tier));
+        if nobody && unused && store.settings()? == *after {
+            store.write_settings(before.clone())?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for NewTiers<'_> {
+    fn drop(&mut self) {
+        if let Some((before, after)) = self.change.take() {
+            // Known tiers that nobody uses do no harm.
+            let _ = self.forget(&before, &after);
+        }
+    }
 }
 
 /// The files beside one on a tier: those that were written with it, and the index that readers keep.

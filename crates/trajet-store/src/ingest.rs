@@ -76,7 +76,7 @@ impl Store {
         if self.find(name)?.is_some() {
             return Err(Error::Exists { store: self.folder().to_owned(), name: name.to_owned() });
         }
-        self.add_tiers(&spec.tiers)?;
+        let tiers = self.add_tiers(&spec.tiers)?;
         let mut operation = self.begin("add", name)?;
         let stamps = stamps(chain);
         let (segment, done) =
@@ -97,6 +97,7 @@ impl Store {
             seconds: begin.elapsed().as_secs_f64(),
         };
         operation.commit(None, Some(&manifest), &bytes_by_tier(&manifest.segments))?;
+        tiers.stay();
         Ok(done)
     }
 
@@ -173,7 +174,12 @@ impl Store {
         let format = format_named(&was.format)?;
         let given = Given { topology: Path::new(""), structures };
         check(spec, &chain, &given)?;
-        self.add_tiers(&spec.tiers)?;
+        // Damage would get checksums that fit it.
+        if let Some(problem) = self.verify(name, threads, &mut Silent(control))?.first() {
+            let words = format!("{problem}: nothing was divided; bring the file back from a copy");
+            return Err(Error::Refused(words));
+        }
+        let tiers = self.add_tiers(&spec.tiers)?;
         let mut operation = self.begin("retag", name)?;
         let work = (0, &spec.tags[..]);
         let (segment, mut done) =
@@ -191,6 +197,7 @@ impl Store {
             ..was.clone()
         };
         operation.commit(Some(&was), Some(&new), &bytes_by_tier(&new.segments))?;
+        tiers.stay();
         Ok(done)
     }
 

@@ -86,6 +86,7 @@ def store() -> None:
 @_trajectories(required=True)
 @_profile
 @options.continuous
+@options.truncated
 @options.threads
 @options.quiet
 def add(
@@ -95,6 +96,7 @@ def add(
     trajectories: tuple[str, ...],
     profile: str | None,
     continuous: bool,
+    allow_truncated_tail: bool,
     threads: int | None,
     quiet: bool,
 ) -> None:
@@ -112,7 +114,14 @@ def add(
       trajet store add run --store md --topology top.gro --trajectory run.xtc --profile my.toml
     """
     chosen = None if profile is None else Profile.load(profile)
-    opened = _opened(topology, trajectories, quiet=quiet, continuous=continuous, threads=threads)
+    opened = _opened(
+        topology,
+        trajectories,
+        quiet=quiet,
+        continuous=continuous,
+        allow_truncated_tail=allow_truncated_tail,
+        threads=threads,
+    )
     at = Store(folder, create=True)
     with progress("divide", " frames", quiet=quiet) as show:
         done = at.add(name, opened, profile=chosen, threads=threads, progress=show)
@@ -133,10 +142,16 @@ def _opened(
 @_name
 @_store
 @_trajectories(required=True)
+@options.truncated
 @options.threads
 @options.quiet
 def append(
-    name: str, folder: str, trajectories: tuple[str, ...], threads: int | None, quiet: bool
+    name: str,
+    folder: str,
+    trajectories: tuple[str, ...],
+    allow_truncated_tail: bool,
+    threads: int | None,
+    quiet: bool,
 ) -> None:
     """Add new frames to every tag of a data set.
 
@@ -149,7 +164,13 @@ def append(
       trajet store append run --store md --trajectory run.part2.xtc
     """
     at = Store(folder)
-    opened = _opened(None, trajectories, quiet=quiet, threads=threads)
+    opened = _opened(
+        None,
+        trajectories,
+        quiet=quiet,
+        allow_truncated_tail=allow_truncated_tail,
+        threads=threads,
+    )
     with progress("append", " frames", quiet=quiet) as show:
         done = at.append(name, opened, threads=threads, progress=show)
     if not quiet:
@@ -299,8 +320,8 @@ def move(name: str, folder: str, tag: str, tier: str, quiet: bool) -> None:
     with progress("move", "B", quiet=quiet) as show:
         at.move(name, tag, tier, progress=show)
     if not quiet:
-        (kept,) = (kept for kept in at.show(name).tags if kept.tag.name == tag)
-        click.echo(f"{name}: {tag} ({human(kept.size)}) is on {tier}")
+        (kept,) = (kept for kept in at.show(name).tags if tag in (kept.tag.name, kept.tag.short))
+        click.echo(f"{name}: {kept.tag.name} ({human(kept.size)}) is on {tier}")
 
 
 @store.command()
