@@ -261,7 +261,14 @@ except OSError as error:
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.fixture(params=[signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def number(request: pytest.FixtureRequest) -> Iterator[int]:
+    """Return a signal that processes heed which are started now, also where nohup started this one."""
+    before = signal.signal(request.param, signal.SIG_DFL)
+    yield request.param
+    signal.signal(request.param, before)
+
+
 def test_unmounting_while_readers_are_active(wet: Solvated, tmp_path: Path, number: int) -> None:
     """It ends at once and cleanly; the readers get errors."""
     with mounted(wet.store.folder, tmp_path / "shown") as shown:
