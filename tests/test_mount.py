@@ -263,7 +263,7 @@ except OSError as error:
 
 @pytest.fixture(params=[signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def number(request: pytest.FixtureRequest) -> Iterator[int]:
-    """Return a signal that processes heed which are started now, also where nohup started this one."""
+    """Return a signal that processes heed which are started now, also under nohup."""
     before = signal.signal(request.param, signal.SIG_DFL)
     yield request.param
     signal.signal(request.param, before)
