@@ -131,6 +131,8 @@ def test_what_is_refused(wet: Solvated) -> None:
     assert "no such file" in fail("store", "retag", "wet", *at, "--profile", "none.toml").lower()
     assert "no such folder" in fail("store", "watch", wet.folder / "none", *at)
     assert "STORE/NAME" in misuse("rmsd", wet.gro, "--select", "name CA")
+    store = wet.store.folder
+    assert f"data set of it: {store / 'wet'}" in misuse("rmsd", store, "--select", "name CA")
     assert "--trajectory" in misuse("store", "add", "x", *at, "--topology", wet.gro)
     assert "NAME" in misuse("store", "add", *at, *given)
 

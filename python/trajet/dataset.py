@@ -35,6 +35,13 @@ def find_dataset(path: str | os.PathLike[str]) -> "Place | None":
     return Place(Path(folder).absolute(), name, wanted, os.path.join(folder, last))
 
 
+def datasets_in(folder: str | os.PathLike[str]) -> list[str] | None:
+    """Return the names of a store's data sets; None where no store is."""
+    if not os.path.isfile(os.path.join(folder, SETTINGS)):
+        return None
+    return _trajet.Store(folder).names()
+
+
 @dataclass(frozen=True)
 class Place:
     """Where a data set of a store is, or some of its tags.

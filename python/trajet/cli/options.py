@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import trajet
 from trajet import advise, output
 from trajet.cli import pools
-from trajet.dataset import find_dataset
+from trajet.dataset import datasets_in, find_dataset
 from trajet.pools.pool import Pool
 from trajet.result import REPORT_SUFFIXES, Result
 from trajet.trajectory import DEFAULT_REQUEST_SIZE, Trajectory
@@ -308,6 +308,9 @@ def analysis(
                     "choose frames (--start, --stop) or times (--begin, --end), not both"
                 )
             if not trajectories and find_dataset(topology) is None:
+                if (names := datasets_in(topology)) is not None:
+                    known = ", ".join(str(Path(topology) / name) for name in names) or "none yet"
+                    raise click.UsageError(f"{topology} is a store: name a data set of it: {known}")
                 raise click.UsageError(
                     f"give a trajectory behind the topology {topology}, or a data set of a store"
                     " alone: STORE/NAME"
