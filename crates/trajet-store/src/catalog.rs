@@ -579,8 +579,7 @@ impl Operation<'_> {
     pub(crate) fn make_folder(&mut self) -> Result<PathBuf, Error> {
         let folder = self.folder();
         let busy = folder.join(format!(".{}", self.id));
-        // What is in the making while the manifest is replaced.
-        self.touch([folder.join(format!("{MANIFEST}-{}.tmp", self.id)), busy.clone()])?;
+        self.touch([busy.clone()])?;
         let _locked = self.store.lock()?;
         match fs::create_dir(&folder) {
             Err(error) if error.kind() != ErrorKind::AlreadyExists || !folder.is_dir() => {
@@ -601,6 +600,8 @@ impl Operation<'_> {
         new: Option<&Manifest>,
         needed: &BTreeMap<String, u64>,
     ) -> Result<(), Error> {
+        // What is in the making while the manifest is replaced.
+        self.touch([self.folder().join(format!("{MANIFEST}-{}.tmp", self.id))])?;
         let (store, name) = (self.store, &self.pending.name);
         let _locked = store.lock()?;
         if store.find(name)?.as_ref() != was {
