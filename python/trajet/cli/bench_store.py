@@ -91,7 +91,8 @@ def store(
     if not list(cases.cases(storages, present)):
         raise click.UsageError("none of the tools reads any of the storages: stores are trajet's")
     data = data or folder / "data"
-    data.mkdir(parents=True, exist_ok=True)
+    for place in (folder, data):
+        place.mkdir(parents=True, exist_ok=True)
     runs: list[Row] = []
     lines: list[Row] = []
     for size in sorted(set(frames)):
