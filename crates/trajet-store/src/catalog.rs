@@ -1,21 +1,15 @@
 //! The folder of a store: its tiers, its data sets, and who may change them when.
 //!
-//! A data set is what its manifest says, which is replaced by renaming. Whoever changes something first writes
-//! down which folders that concerns (`.pending/`), in a file that stays locked as long as the process lives;
-//! then makes all files under names that no other has; then, with the store locked, looks whether the
-//! data set is still the one that was begun with and replaces its manifest; then removes what is not needed
-//! any more. Whenever that is cut short, the manifest is the old one or the new one, and [`Store::repair`]
-//! removes the files that no manifest names.
+//! A data set is what its manifest says, which is replaced by renaming.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-use crate::change::link_left;
 use crate::manifest::{self, Manifest, SCHEMA, Settings, Tier};
 use crate::{Error, disk};
 
@@ -24,44 +18,12 @@ pub const MOST_TIERS: usize = 8;
 const SETTINGS: &str = "store.json";
 pub(crate) const MANIFEST: &str = "manifest.json";
 const LOCK: &str = "lock";
-const PENDING: &str = ".pending";
+pub(crate) const PENDING: &str = ".pending";
 
 /// A store that is there.
 #[derive(Clone, Debug)]
 pub struct Store {
     folder: PathBuf,
-}
-
-/// What an operation has written down before it does anything.
-#[derive(Debug, Default)]
-struct Pending {
-    /// The word that names the operation.
-    doing: String,
-    /// The data set.
-    name: String,
-    /// Folders that it makes: all that is in them is its own.
-    made: BTreeSet<PathBuf>,
-    /// Files that it makes, or that are needed no more when it is complete, and folders of such files.
-    paths: BTreeSet<PathBuf>,
-}
-
-/// A line of that.
-#[derive(Serialize, Deserialize)]
-enum Line {
-    Doing { doing: String, name: String },
-    Made(PathBuf),
-    Path(PathBuf),
-}
-
-/// An operation that is under way. Dropped, it takes back what it made, unless that is in use by then.
-#[derive(Debug)]
-pub(crate) struct Operation<'a> {
-    store: &'a Store,
-    /// Part of all names that it makes.
-    pub(crate) id: String,
-    pending: Pending,
-    /// Locked.
-    file: File,
 }
 
 impl Store {
@@ -226,7 +188,7 @@ impl Store {
         }
     }
 
-    fn gone(&self, tier: String, folder: PathBuf) -> Error {
+    pub(crate) fn gone(&self, tier: String, folder: PathBuf) -> Error {
         Error::TierGone { tier, folder, settings: self.settings_path() }
     }
 
@@ -240,7 +202,7 @@ impl Store {
     }
 
     /// Makes sure that this is no copy: what it would remove are the files of another store, too.
-    fn is_original(&self) -> Result<(), Error> {
+    pub(crate) fn is_original(&self) -> Result<(), Error> {
         let Some(original) = self.settings()?.folder else { return Ok(()) };
         let (own, there) = (self.settings_path(), original.join(SETTINGS));
         if original == self.folder || !there.exists() || is_same(&own, &there) {
@@ -303,7 +265,7 @@ impl Store {
     }
 
     /// Keeps others from changing what manifests say; given up when dropped, or when the process ends.
-    fn lock(&self) -> Result<File, Error> {
+    pub(crate) fn lock(&self) -> Result<File, Error> {
         let path = self.folder.join(LOCK);
         let file = OpenOptions::new()
             .write(true)
@@ -313,35 +275,6 @@ impl Store {
             .map_err(Error::io(&path, "write"))?;
         file.lock().map_err(Error::io(&path, "lock"))?;
         Ok(file)
-    }
-
-    /// Writes down that something is about to be done to a data set.
-    pub(crate) fn begin(&self, doing: &str, name: &str) -> Result<Operation<'_>, Error> {
-        if !manifest::is_name(name) {
-            return Err(Error::Refused(manifest::bad_name("data set", name)));
-        }
-        if self.tiers()?.values().any(|tier| tier.folder.starts_with(self.folder_of(name))) {
-            let words = format!("{name:?}: is the folder of a tier: choose another name");
-            return Err(Error::Refused(words));
-        }
-        self.is_original()?;
-        let folder = self.folder.join(PENDING);
-        let _locked = self.lock()?;
-        fs::create_dir_all(&folder).map_err(Error::io(&folder, "make"))?;
-        let id = random_id();
-        let path = folder.join(format!("{id}.json"));
-        let file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&path)
-            .map_err(Error::io(&path, "write"))?;
-        file.lock().map_err(Error::io(&path, "lock"))?;
-        let pending = Pending::default();
-        let mut operation = Operation { store: self, id, pending, file };
-        let (doing, name) = (doing.to_owned(), name.to_owned());
-        operation.pending.name.clone_from(&name);
-        operation.write([Line::Doing { doing, name }])?;
-        Ok(operation)
     }
 
     /// Bytes of this store on each tier.
@@ -367,86 +300,6 @@ impl Store {
         }
         let (tier, settings) = (name.to_owned(), self.settings_path());
         Err(Error::TierFull { tier, needed, used, limit, settings })
-    }
-
-    /// Removes what operations have left behind that were cut short. Returns what was cleared, in words.
-    ///
-    /// # Errors
-    /// [`Error::Copied`]; the first [`Error::Io`] or [`Error::TierGone`], after all else was cleared.
-    pub fn repair(&self) -> Result<Vec<String>, Error> {
-        self.is_original()?;
-        let _locked = self.lock()?;
-        let folder = self.folder.join(PENDING);
-        let (mut cleared, mut failed) = (Vec::new(), None);
-        let entries = match fs::read_dir(&folder) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(cleared),
-            entries => entries.map_err(Error::io(&folder, "read"))?,
-        };
-        for entry in entries {
-            let path = entry.map_err(Error::io(&folder, "read"))?.path();
-            let file = match OpenOptions::new().read(true).write(true).open(&path) {
-                // It has ended just now.
-                Err(error) if error.kind() == ErrorKind::NotFound => continue,
-                file => file.map_err(Error::io(&path, "read"))?,
-            };
-            match file.try_lock() {
-                Ok(()) => {}
-                Err(fs::TryLockError::WouldBlock) => continue,
-                Err(fs::TryLockError::Error(error)) => return Err(Error::io(&path, "lock")(error)),
-            }
-            let pending = Pending::of(&disk::read(&path)?);
-            let done = self.clear(&pending).and_then(|n| disk::remove(&path).map(|_| n));
-            let removed = match done {
-                Ok(removed) => removed,
-                Err(error) => {
-                    failed.get_or_insert(error);
-                    continue;
-                }
-            };
-            if !pending.name.is_empty() {
-                cleared.push(format!(
-                    "{} of {:?}, which was cut short: {removed} files removed",
-                    pending.doing, pending.name
-                ));
-            }
-        }
-        failed.map_or(Ok(cleared), Err)
-    }
-
-    /// Removes the files that an operation has listed and no manifest names; counts them.
-    fn clear(&self, pending: &Pending) -> Result<usize, Error> {
-        let mut needed = BTreeSet::new();
-        if let Some(manifest) = self.find(&pending.name)? {
-            needed = self.files_named_by(&manifest)?;
-            link_left(self, &manifest)?;
-        }
-        let mut removed = 0;
-        for folder in &pending.made {
-            removed += empty(folder, &needed, |_| true)?;
-        }
-        // What is in a folder comes behind it.
-        for path in pending.paths.iter().rev().filter(|path| !needed.contains(*path)) {
-            removed += match path.symlink_metadata() {
-                // Indexes that readers have left.
-                Ok(there) if there.is_dir() => empty(path, &needed, |name| name.starts_with('.'))?,
-                Err(error) if error.kind() != ErrorKind::NotFound => {
-                    return Err(Error::io(path, "remove")(error));
-                }
-                _ => usize::from(disk::remove(path)?),
-            };
-        }
-        if !pending.name.is_empty() {
-            // Where nothing is left in it, there is no such data set any more.
-            let _ = fs::remove_dir(self.folder_of(&pending.name));
-        }
-        // Files of a tier that is not there cannot be removed now, and are not to be forgotten.
-        for (tier, Tier { folder, .. }) in self.tiers()? {
-            let mut all = pending.made.iter().chain(&pending.paths);
-            if all.any(|path| path.starts_with(&folder)) && !folder.is_dir() {
-                return Err(self.gone(tier, folder));
-            }
-        }
-        Ok(removed)
     }
 
     /// All files that a manifest names.
@@ -530,155 +383,6 @@ pub(crate) fn beside(path: &Path, file: &manifest::File) -> Vec<PathBuf> {
     paths
 }
 
-impl Operation<'_> {
-    /// Writes down that these files or folders will be made, or be needed no more.
-    pub(crate) fn touch(&mut self, paths: impl IntoIterator<Item = PathBuf>) -> Result<(), Error> {
-        let paths: Vec<PathBuf> = paths.into_iter().collect();
-        self.write(paths.iter().cloned().map(Line::Path))?;
-        self.pending.paths.extend(paths);
-        Ok(())
-    }
-
-    fn path(&self) -> PathBuf {
-        self.store.folder.join(PENDING).join(format!("{}.json", self.id))
-    }
-
-    fn write(&self, lines: impl IntoIterator<Item = Line>) -> Result<(), Error> {
-        let mut bytes = Vec::new();
-        for line in lines {
-            serde_json::to_writer(&mut bytes, &line).expect("paths of a store are text");
-            bytes.push(b'\n');
-        }
-        let written = (&self.file).write_all(&bytes).and_then(|()| self.file.sync_all());
-        written.map_err(Error::io(&self.path(), "write"))
-    }
-
-    /// A folder for new files on a tier.
-    pub(crate) fn folder_on(&mut self, tier: &Tier) -> Result<PathBuf, Error> {
-        let folder = PathBuf::from(format!("{}-{}", self.pending.name, self.id));
-        let path = tier.folder.join(&folder);
-        self.write([Line::Made(path.clone())])?;
-        fs::create_dir(&path).map_err(Error::io(&path, "make"))?;
-        self.pending.made.insert(path);
-        Ok(folder)
-    }
-
-    /// The name of a new file beside the manifest, which is written down.
-    pub(crate) fn name_beside(&mut self, kind: &str, ending: &str) -> Result<String, Error> {
-        let name = format!("{kind}-{}{ending}", self.id);
-        self.touch([self.folder().join(&name)])?;
-        Ok(name)
-    }
-
-    /// The folder of the data set.
-    pub(crate) fn folder(&self) -> PathBuf {
-        self.store.folder_of(&self.pending.name)
-    }
-
-    /// The same, made where there is none.
-    pub(crate) fn make_folder(&mut self) -> Result<PathBuf, Error> {
-        let folder = self.folder();
-        let busy = folder.join(format!(".{}", self.id));
-        self.touch([busy.clone()])?;
-        let _locked = self.store.lock()?;
-        match fs::create_dir(&folder) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists || !folder.is_dir() => {
-                return Err(Error::io(&folder, "make")(error));
-            }
-            _ => {}
-        }
-        // Another operation that ends meanwhile would remove an empty folder.
-        disk::write_new(&busy, &[])?;
-        Ok(folder)
-    }
-
-    /// Replaces the manifest, if the data set is still what it was when the operation began. `new` is none
-    /// where the data set is to be no more; `needed` are bytes that tiers must have room for.
-    pub(crate) fn commit(
-        &mut self,
-        was: Option<&Manifest>,
-        new: Option<&Manifest>,
-        needed: &BTreeMap<String, u64>,
-    ) -> Result<(), Error> {
-        // What is in the making while the manifest is replaced.
-        self.touch([self.folder().join(format!("{MANIFEST}-{}.tmp", self.id))])?;
-        let (store, name) = (self.store, &self.pending.name);
-        let _locked = store.lock()?;
-        if store.find(name)?.as_ref() != was {
-            return Err(match was {
-                None => Error::Exists { store: store.folder.clone(), name: name.clone() },
-                Some(_) => Error::Meanwhile { dataset: name.clone() },
-            });
-        }
-        for (tier, &bytes) in needed {
-            store.check_room(tier, bytes)?;
-        }
-        let path = self.folder().join(MANIFEST);
-        let Some(new) = new else {
-            fs::remove_file(&path).map_err(Error::io(&path, "remove"))?;
-            return disk::sync_folder(&path);
-        };
-        debug_assert_eq!(new.check(), Ok(()));
-        // What it names is on the disk before it is.
-        for folder in self.pending.made.iter().chain([&self.folder()]) {
-            disk::sync_folder(&folder.join(MANIFEST))?;
-            disk::sync_folder(folder)?;
-        }
-        let json = serde_json::to_vec(new).expect("manifests are plain");
-        disk::replace(&path, &self.id, &json)
-    }
-}
-
-impl Drop for Operation<'_> {
-    /// Removes what no manifest names, of what was written down; where that fails, `repair` does it later.
-    fn drop(&mut self) {
-        let Ok(_locked) = self.store.lock() else { return };
-        if self.store.clear(&self.pending).is_ok() {
-            let _ = fs::remove_file(self.path());
-        }
-    }
-}
-
-impl Pending {
-    /// What stands in a list. A line that was cut short stands for something that was not made yet.
-    fn of(bytes: &[u8]) -> Pending {
-        let mut pending = Pending::default();
-        for line in bytes.split_inclusive(|&byte| byte == b'\n') {
-            match serde_json::from_slice(line) {
-                Ok(Line::Doing { doing, name }) => (pending.doing, pending.name) = (doing, name),
-                Ok(Line::Made(path)) => pending.made.extend([path]),
-                Ok(Line::Path(path)) => pending.paths.extend([path]),
-                Err(_) => break,
-            }
-        }
-        pending
-    }
-}
-
-/// Removes files of some names in a folder, but not those that are needed, and the folder where nothing stays
-/// in it; counts them.
-fn empty(
-    folder: &Path,
-    needed: &BTreeSet<PathBuf>,
-    which: impl Fn(&str) -> bool,
-) -> Result<usize, Error> {
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(0),
-        entries => entries.map_err(Error::io(folder, "read"))?,
-    };
-    let mut removed = 0;
-    for entry in entries {
-        let path = entry.map_err(Error::io(folder, "read"))?.path();
-        let name = path.file_name().unwrap_or_default().display().to_string();
-        if which(&name) && !needed.contains(&path) {
-            removed += usize::from(disk::remove(&path)?);
-        }
-    }
-    // Not where something is left in it.
-    let _ = fs::remove_dir(folder);
-    Ok(removed)
-}
-
 /// Reads a file of JSON; none where there is none.
 fn read_json<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Option<T>, Error> {
     #[derive(Deserialize)]
@@ -717,7 +421,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
 }
 
 /// Twelve digits that no other operation has.
-fn random_id() -> String {
+pub(crate) fn random_id() -> String {
     // Hash maps are seeded with random numbers: that is a source of them; processes that were forked share it.
     let own = (std::process::id(), std::time::SystemTime::now());
     format!("{:012x}", RandomState::new().hash_one(own) >> 16)

@@ -13,8 +13,8 @@ use trajet_io::index::Stamp;
 use trajet_io::source::Source;
 use trajet_io::{Atoms, Chain, Format, Frames, Meter, OpenOptions, Scratch, WriteOptions, publish};
 
-use crate::catalog::Operation;
 use crate::manifest::{self, File, Kept, Manifest, SCHEMA, Segment, Tag, Tier};
+use crate::operation::Operation;
 use crate::table::{Column, Table};
 use crate::view::Dataset;
 use crate::{Error, Store, disk};

@@ -9,6 +9,7 @@ pub mod face;
 mod ingest;
 pub mod manifest;
 pub mod mount;
+mod operation;
 pub mod table;
 mod verify;
 mod view;
