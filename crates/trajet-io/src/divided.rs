@@ -5,6 +5,7 @@
 //! frames need ([`crate::Raw`]).
 
 use std::collections::HashMap;
+use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -52,6 +53,8 @@ pub struct Part {
     pub paths: Vec<PathBuf>,
     /// Its atoms in the whole, ascending.
     pub atoms: Vec<Range<u32>>,
+    /// A file that is where its files are kept, unless that is not mounted.
+    pub mark: Option<PathBuf>,
 }
 
 /// What workers elsewhere are told of a division: the index comes with each task.
@@ -90,6 +93,9 @@ pub struct Reader {
 
 /// What readers of different parts of the index share.
 struct Whole {
+    /// The file that stands for it, and what that was at opening.
+    path: PathBuf,
+    stamp: Stamp,
     format: Format,
     n_frames: u64,
     parts: Vec<Part>,
@@ -118,8 +124,9 @@ impl Reader {
         if index.n_atoms() != division.n_atoms || index.n_frames() == 0 {
             return Err(fault("its index is not that of its frames"));
         }
-        let whole = Whole::new(division, index.n_frames() as u64, source.path(), options)?;
         let stamp = Stamp::of(&source, source.size(), &mut opening.meter)?;
+        let n_frames = index.n_frames() as u64;
+        let whole = Whole::new(division, n_frames, (source.path(), stamp), options)?;
         let found = Found { index, stamp, state: IndexState::Loaded, sidecar: None };
         let file = Indexed::new(source, found, options, opening, begin)?;
         Ok(Reader { file, whole: Arc::new(whole) })
@@ -136,7 +143,7 @@ impl Reader {
     ) -> Result<Reader, Error> {
         // Nobody has opened the parts yet, and who does needs their indices.
         let options = OpenOptions { sidecar: true, ..options.clone() };
-        let whole = Whole::new(division, *n_frames, file.source.path(), &options)?;
+        let whole = Whole::new(division, *n_frames, (file.source.path(), file.stamp), &options)?;
         Ok(Reader { file, whole: Arc::new(whole) })
     }
 
@@ -161,7 +168,7 @@ impl Whole {
     fn new(
         division: &Division,
         n_frames: u64,
-        path: &Path,
+        (path, stamp): (&Path, Stamp),
         options: &OpenOptions,
     ) -> Result<Whole, Error> {
         let fault = |what: String| Error::Division { path: path.to_owned(), what };
@@ -187,6 +194,8 @@ impl Whole {
             ..options.clone()
         };
         Ok(Whole {
+            path: path.to_owned(),
+            stamp,
             format,
             n_frames,
             opened: parts.iter().map(|_| Mutex::default()).collect(),
@@ -205,7 +214,8 @@ impl Whole {
         }
         let (begin, said) = (Instant::now(), &self.parts[part]);
         let options = OpenOptions { watch: Arc::new(scratch.watch()), ..self.options.clone() };
-        let chain = Arc::new(chain::open(&said.paths, &options, &Serial)?);
+        let chain = chain::open(&said.paths, &options, &Serial);
+        let chain = Arc::new(chain.map_err(|error| self.explained(error, said.mark.as_deref()))?);
         let (n_frames, n_atoms) = (self.n_frames as usize, self.places.n_atoms_of(part));
         if (chain.n_frames(), chain.n_atoms()) != (n_frames, n_atoms) {
             let (frames, atoms) = (chain.n_frames(), chain.n_atoms());
@@ -224,6 +234,35 @@ impl Whole {
         Ok(chain)
     }
 
+    /// Of a file that is not there the reason, where that can be known; `mark` is that of its part.
+    fn explained(&self, error: Error, mark: Option<&Path>) -> Error {
+        let Error::Io { path, source, .. } = error.root() else { return error };
+        if source.kind() != ErrorKind::NotFound {
+            return error;
+        }
+        let whole = self.path.parent().unwrap_or(&self.path).display();
+        let meter = &mut Meter::default();
+        let now =
+            Source::open(&self.path, meter).and_then(|now| Stamp::of(&now, now.size(), meter));
+        let why = match (now, mark) {
+            (Ok(now), _) if now != self.stamp => {
+                format!("{whole} was divided anew or moved since it was opened: open it again")
+            }
+            (Ok(_), Some(mark)) if matches!(mark.try_exists(), Ok(false)) => {
+                format!(
+                    "nor is {}, by which its tier is known: is that mounted? Where the whole store \
+                     was moved, trajet store repair finds its tiers",
+                    mark.display()
+                )
+            }
+            (Err(Error::Io { source, .. }), _) if source.kind() == ErrorKind::NotFound => {
+                format!("{whole} was removed since it was opened")
+            }
+            _ => return error,
+        };
+        Error::PartGone { path: path.clone(), why }
+    }
+
     /// What a frame says beside its atoms; `chain` is of any part.
     fn head(&self, chain: &Chain, frame: u64, meter: &mut Meter) -> Result<Raw, Error> {
         let place = chain.place(frame);
@@ -232,7 +271,8 @@ impl Whole {
         let heads = match &mut *loaded {
             Some(heads) => Arc::clone(heads),
             none => {
-                let heads = Arc::new(Heads::load_counted(path, meter)?);
+                let heads = Heads::load_counted(path, meter);
+                let heads = Arc::new(heads.map_err(|error| self.explained(error, None))?);
                 let expected = chain.segments()[place.segment].reader.index().n_frames();
                 if heads.len() != expected {
                     let what = format!("the heads of {} frames for {expected}", heads.len());
@@ -357,10 +397,12 @@ impl reader::Reader for Reader {
             meta.clear();
             if let [places] = &share.places[..] {
                 let out = &mut out[3 * places.start as usize..3 * places.end as usize];
-                chain.read_into(&wanted, at..at + 1, inner, out, meta)?;
+                let read = chain.read_into(&wanted, at..at + 1, inner, out, meta);
+                read.map_err(|error| self.whole.explained(error, part.mark.as_deref()))?;
             } else {
                 vectors.resize(3 * share.atoms.len(), 0.0);
-                chain.read_into(&wanted, at..at + 1, inner, vectors, meta)?;
+                let read = chain.read_into(&wanted, at..at + 1, inner, vectors, meta);
+                read.map_err(|error| self.whole.explained(error, part.mark.as_deref()))?;
                 share.scatter(vectors, out);
             }
             costs.add(part, inner);
@@ -403,8 +445,10 @@ impl reader::Reader for Reader {
         for share in &*shares {
             let (touched, inner) = lanes[share.part].ready(&self.whole, share.part, scratch)?;
             let chain = &touched.chain;
-            raws.push(chain.raw(frames, at, &share.atoms, inner)?);
-            costs.add(&self.whole.parts[share.part], inner);
+            let part = &self.whole.parts[share.part];
+            let raw = chain.raw(frames, at, &share.atoms, inner);
+            raws.push(raw.map_err(|error| self.whole.explained(error, part.mark.as_deref()))?);
+            costs.add(part, inner);
             if head.is_none() {
                 head = Some(self.whole.head(chain, frame, &mut scratch.meter)?);
             }

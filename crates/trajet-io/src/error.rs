@@ -247,6 +247,14 @@ pub enum Error {
         /// What is wrong with it.
         what: String,
     },
+    /// A file of a divided trajectory is not there, for a reason that is known.
+    #[error("{}: is not there: {why}", path.display())]
+    PartGone {
+        /// The file.
+        path: PathBuf,
+        /// Why, and what to do.
+        why: String,
+    },
     /// Something is wrong with a frame of a file that is one of several.
     #[error("{error}{}", of_chain(*frame, *chained))]
     InChain {

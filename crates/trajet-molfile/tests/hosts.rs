@@ -326,7 +326,7 @@ fn stored(folder: &Path, trajectory: &Path) -> PathBuf {
         atoms: atoms.map(|atom| atom as u32..atom as u32 + 1).collect(),
     };
     let tags = vec![tag("protein", &mut protein()), tag("misc", &mut rest.clone())];
-    let tier = Tier { folder: folder.join("fast"), limit: None, rank: 0 };
+    let tier = Tier { folder: folder.join("fast"), limit: None, rank: 0, mark: None };
     let spec = Spec { tiers: [("fast".into(), tier)].into(), tags };
     let topology = folder.join("bar.pdb");
     std::fs::write(&topology, "END\n").expect("room");

@@ -117,6 +117,7 @@ pub(crate) fn from_io(py: Python<'_>, error: &Error) -> PyErr {
         Error::Truncated { .. } | Error::Unwritten { .. } => "TruncatedError",
         Error::Stale { .. } | Error::Changed { .. } => "StaleIndexError",
         Error::CannotHold { .. } | Error::Exists { .. } | Error::Unwritable { .. } => "OutputError",
+        Error::PartGone { .. } => "StoreError",
         Error::FrameOutOfRange { .. } => "FrameError",
         Error::AtomOutOfRange { .. } => "SelectionError",
         _ => "FormatError",

@@ -179,17 +179,70 @@ impl Store {
         Error::NoTier { store: self.folder.clone(), tier: name.to_owned(), known }
     }
 
-    /// The same, whose folder is there.
+    /// The same, whose folder is there, and is the tier.
     pub(crate) fn tier_at_hand(&self, name: &str) -> Result<Tier, Error> {
         let tier = self.tier(name)?;
-        match tier.folder.is_dir() {
-            true => Ok(tier),
-            false => Err(self.gone(name.to_owned(), tier.folder)),
+        if !tier.folder.is_dir() {
+            let (tier, folder) = (name.to_owned(), tier.folder);
+            return Err(Error::TierGone { tier, folder, settings: self.settings_path() });
+        }
+        match tier.marker() {
+            Some(marker) if matches!(marker.try_exists(), Ok(false)) => {
+                let what = format!(
+                    "it has no {}; where it is the right folder all the same, make that file",
+                    marker.file_name().unwrap_or_default().display()
+                );
+                Err(Error::TierUnmounted { tier: name.to_owned(), folder: tier.folder, what })
+            }
+            _ => Ok(tier),
         }
     }
 
-    pub(crate) fn gone(&self, tier: String, folder: PathBuf) -> Error {
-        Error::TierGone { tier, folder, settings: self.settings_path() }
+    /// The same, for new files. A tier of a store of before is known by any file that should be there, and gets
+    /// its mark.
+    pub(crate) fn tier_for_files(&self, name: &str) -> Result<Tier, Error> {
+        let tier = self.tier_at_hand(name)?;
+        if tier.mark.is_some() {
+            return Ok(tier);
+        }
+        let _locked = self.lock()?;
+        let mut there = Vec::new();
+        for dataset in self.names()? {
+            let files = self.find(&dataset)?.map(|manifest| manifest.segments).unwrap_or_default();
+            let files = files.into_iter().flat_map(|segment| segment.files);
+            there.extend(
+                files.filter(|file| file.tier == name).map(|file| tier.folder.join(file.path)),
+            );
+        }
+        if !there.is_empty() && !there.iter().any(|path| path.exists()) {
+            let what = format!(
+                "none of the files is there that it should have, as {}",
+                there[0].display()
+            );
+            return Err(Error::TierUnmounted { tier: name.to_owned(), folder: tier.folder, what });
+        }
+        let mut settings = self.settings()?;
+        let Some(known) = settings.tiers.get_mut(name) else {
+            return Err(self.no_tier(name, settings.tiers.into_keys().collect()));
+        };
+        // Somebody else may have given it one meanwhile.
+        if known.mark.is_none() {
+            self.mark(name, known)?;
+        }
+        let tier = known.clone();
+        self.write_settings(settings)?;
+        Ok(tier)
+    }
+
+    /// Puts a file into the folder of a tier by which that is known.
+    fn mark(&self, name: &str, tier: &mut Tier) -> Result<(), Error> {
+        tier.mark = Some(random_id());
+        let words = format!(
+            "This folder is the tier {name:?} of the store {}.\nLeave this file here: without it the store \
+             takes the folder for one on which nothing is mounted.\n",
+            self.folder.display()
+        );
+        tier.marker().map_or(Ok(()), |marker| disk::write_new(&marker, words.as_bytes()))
     }
 
     fn settings(&self) -> Result<Settings, Error> {
@@ -227,41 +280,64 @@ impl Store {
         self.is_original()?;
         let mut settings = self.settings()?;
         let before = settings.clone();
-        let mut new = Vec::new();
+        let (mut new, mut remarks) = (Vec::new(), Vec::new());
         for (name, tier) in wanted {
             if !manifest::is_name(name) {
                 return Err(Error::Refused(manifest::bad_name("tier", name)));
             }
-            if let Some(there) = settings.tiers.get(name)
-                && there.folder != tier.folder
-            {
-                return Err(Error::Refused(format!(
-                    "{}: has a tier {name:?} in {}, and the profile says {}: give one of the two \
-                     another name",
-                    self.folder.display(),
-                    there.folder.display(),
-                    tier.folder.display()
-                )));
-            }
-            if settings.tiers.insert(name.clone(), tier.clone()).is_none() {
-                new.push(tier);
+            match settings.tiers.get_mut(name) {
+                Some(there) if there.folder != tier.folder => {
+                    return Err(Error::Refused(format!(
+                        "{}: has a tier {name:?} in {}, and the profile says {}: give one of the \
+                         two another name",
+                        self.folder.display(),
+                        there.folder.display(),
+                        tier.folder.display()
+                    )));
+                }
+                Some(there) => {
+                    there.rank = tier.rank;
+                    // A profile that says nothing of a limit takes none away.
+                    if let Some(limit) = tier.limit
+                        && let was = there.limit.replace(limit)
+                        && was != Some(limit)
+                    {
+                        let was = was.map_or("none".to_owned(), |was| format!("{was} bytes"));
+                        remarks.push(format!(
+                            "tier {name:?}: its limit is {limit} bytes now, and was {was}"
+                        ));
+                    }
+                }
+                None => {
+                    settings.tiers.insert(name.clone(), Tier { mark: None, ..tier.clone() });
+                    new.push(name);
+                }
             }
         }
         if settings.tiers.len() > MOST_TIERS {
             let words = format!("{}: has at most {MOST_TIERS} tiers", self.folder.display());
             return Err(Error::Refused(words));
         }
-        for tier in new {
+        for name in &new {
+            let folder = &wanted[*name].folder;
             // Of a file system that is not mounted not even the folder above is there.
-            match fs::create_dir(&tier.folder) {
+            match fs::create_dir(folder) {
                 Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-                    return Err(Error::io(&tier.folder, "make")(error));
+                    return Err(Error::io(folder, "make")(error));
                 }
                 _ => {}
             }
         }
-        let after = self.write_settings(settings)?;
-        Ok(NewTiers { store: self, change: Some((before, after)) })
+        let mut new = settings.tiers.iter_mut().filter(|(name, _)| new.contains(name));
+        let marked = new.try_for_each(|(name, tier)| self.mark(name, tier));
+        let written = marked.and_then(|()| self.write_settings(settings.clone()));
+        match written {
+            Ok(after) => Ok(NewTiers { store: self, remarks, change: Some((before, after)) }),
+            Err(error) => {
+                unmark(&before, &settings);
+                Err(error)
+            }
+        }
     }
 
     /// Keeps others from changing what manifests say; given up when dropped, or when the process ends.
@@ -275,31 +351,6 @@ impl Store {
             .map_err(Error::io(&path, "write"))?;
         file.lock().map_err(Error::io(&path, "lock"))?;
         Ok(file)
-    }
-
-    /// Bytes of this store on each tier.
-    ///
-    /// # Errors
-    /// Those of [`Store::manifest`].
-    pub fn used(&self) -> Result<BTreeMap<String, u64>, Error> {
-        let mut used = BTreeMap::new();
-        for name in self.names()? {
-            for file in self.find(&name)?.iter().flat_map(Manifest::files) {
-                *used.entry(file.tier.clone()).or_default() += file.size;
-            }
-        }
-        Ok(used)
-    }
-
-    /// Makes sure that so many bytes more are within the limit of a tier.
-    pub(crate) fn check_room(&self, name: &str, needed: u64) -> Result<(), Error> {
-        let Some(limit) = self.tier(name)?.limit else { return Ok(()) };
-        let used = self.used()?.get(name).copied().unwrap_or(0);
-        if used.saturating_add(needed) <= limit {
-            return Ok(());
-        }
-        let (tier, settings) = (name.to_owned(), self.settings_path());
-        Err(Error::TierFull { tier, needed, used, limit, settings })
     }
 
     /// All files that a manifest names.
@@ -343,14 +394,17 @@ pub(crate) fn index_of(path: &Path) -> PathBuf {
 #[must_use]
 pub(crate) struct NewTiers<'a> {
     store: &'a Store,
+    /// What a user should know of them.
+    remarks: Vec<String>,
     /// What was known before and after.
     change: Option<(Settings, Settings)>,
 }
 
 impl NewTiers<'_> {
-    /// They are used from now on.
-    pub(crate) fn stay(mut self) {
+    /// They are used from now on; returns what a user should know of them.
+    pub(crate) fn stay(mut self) -> Vec<String> {
         self.change = None;
+        std::mem::take(&mut self.remarks)
     }
 
     fn forget(&self, before: &Settings, after: &Settings) -> Result<(), Error> {
@@ -362,8 +416,18 @@ impl NewTiers<'_> {
         let unused = used.keys().all(|tier| before.tiers.contains_key(tier));
         if nobody && unused && store.settings()? == *after {
             store.write_settings(before.clone())?;
+            unmark(before, after);
         }
         Ok(())
+    }
+}
+
+/// Removes the marks of tiers that are not known any more.
+fn unmark(before: &Settings, after: &Settings) {
+    let new = after.tiers.iter().filter(|(name, _)| !before.tiers.contains_key(*name));
+    for marker in new.filter_map(|(_, tier)| tier.marker()) {
+        // One that stays does no harm.
+        let _ = disk::remove(&marker);
     }
 }
 

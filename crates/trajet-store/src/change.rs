@@ -16,7 +16,8 @@ impl Store {
     /// where they stood there are links to the new ones.
     ///
     /// # Errors
-    /// [`Error::NoTag`], [`Error::NoTier`], [`Error::TierGone`], [`Error::TierFull`], [`Error::Damaged`]
+    /// [`Error::NoTag`], [`Error::NoTier`], [`Error::TierGone`], [`Error::TierUnmounted`], [`Error::TierFull`],
+    /// [`Error::Damaged`]
     /// where a file is not what was written, [`Error::Meanwhile`], [`Error::Interrupted`].
     pub fn move_tag(
         &self,
@@ -28,14 +29,15 @@ impl Store {
         let dataset = self.dataset(name)?;
         let was = &dataset.manifest;
         let number = dataset.tags(Some(&[tag.to_owned()]))?[0];
-        let target = self.tier_at_hand(tier)?;
+        self.tier_at_hand(tier)?;
         let mut new = was.clone();
         new.tags[number].tier = tier.to_owned();
         let elsewhere: Vec<&File> = was.files_of(number).filter(|file| file.tier != tier).collect();
-        let needed: u64 = elsewhere.iter().map(|file| file.size).sum();
+        let needed: u64 = elsewhere.iter().map(|file| file.bytes()).sum();
+        let total: u64 = elsewhere.iter().map(|file| file.size).sum();
         self.check_room(tier, needed)?;
         let mut operation = self.begin("move", name)?;
-        let folder = operation.folder_on(&target)?;
+        let (target, folder) = operation.folder_on(tier)?;
         let mut done = 0;
         for (k, segment) in new.segments.iter_mut().enumerate() {
             let file = &mut segment.files[number];
@@ -50,7 +52,7 @@ impl Store {
             let to = target.folder.join(&path);
             disk::copy(&from, &to, |n| {
                 done += n;
-                control.progress(done, needed as usize);
+                control.progress(done, total as usize);
                 if control.interrupted() { Err(Error::Interrupted) } else { Ok(()) }
             })?;
             let table = self.table(was, &was.segments[k])?;
@@ -63,7 +65,7 @@ impl Store {
             let _ = disk::copy(&index_of(&from), &index_of(&to), |_| Ok(()));
             for kept in &file.beside {
                 let (from, to) = (from.with_file_name(&kept.file), to.with_file_name(&kept.file));
-                if disk::copy(&from, &to, |_| Ok(()))? != kept.digest {
+                if disk::copy(&from, &to, |_| Ok(()))?.0 != kept.digest {
                     return Err(unmoved(&from, "is not what was written"));
                 }
             }
@@ -81,7 +83,7 @@ impl Store {
     /// Removes a data set and all its files.
     ///
     /// # Errors
-    /// [`Error::NoDataset`], [`Error::TierGone`], [`Error::Io`], [`Error::Meanwhile`].
+    /// [`Error::NoDataset`], [`Error::TierGone`], [`Error::TierUnmounted`], [`Error::Io`], [`Error::Meanwhile`].
     pub fn remove(&self, name: &str) -> Result<(), Error> {
         let was = self.manifest(name)?;
         // What cannot be removed now would be forgotten.

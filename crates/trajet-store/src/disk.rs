@@ -39,16 +39,17 @@ pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     file.write_all(bytes).and_then(|()| file.sync_all()).map_err(Error::io(path, "write"))
 }
 
-/// Copies a file to a name that is not there yet, and says its digest; `look` is told of the bytes of each piece.
+/// Copies a file to a name that is not there yet, and says its digest and size; `look` is told of the bytes of each
+/// piece.
 pub(crate) fn copy(
     from: &Path,
     to: &Path,
     mut look: impl FnMut(usize) -> Result<(), Error>,
-) -> Result<String, Error> {
+) -> Result<(String, u64), Error> {
     let mut source = File::open(from).map_err(Error::io(from, "read"))?;
     let mut target =
         OpenOptions::new().write(true).create_new(true).open(to).map_err(Error::io(to, "write"))?;
-    let (mut digest, mut piece) = (Xxh3::new(), vec![0; 1 << 20]);
+    let (mut digest, mut size, mut piece) = (Xxh3::new(), 0, vec![0; 1 << 20]);
     loop {
         let n = match source.read(&mut piece) {
             Ok(0) => break,
@@ -58,10 +59,11 @@ pub(crate) fn copy(
         };
         digest.update(&piece[..n]);
         target.write_all(&piece[..n]).map_err(Error::io(to, "write"))?;
+        size += n as u64;
         look(n)?;
     }
     target.sync_all().map_err(Error::io(to, "write"))?;
-    Ok(named(digest.digest()))
+    Ok((named(digest.digest()), size))
 }
 
 /// Reads a file that is kept beside a manifest, and makes sure that it is what it was.
@@ -88,7 +90,13 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Error> {
 /// Writes a file that is kept beside a manifest.
 pub(crate) fn write_kept(folder: &Path, file: String, bytes: &[u8]) -> Result<Kept, Error> {
     write_new(&folder.join(&file), bytes)?;
-    Ok(Kept { file, digest: named(xxh3_64(bytes)) })
+    Ok(Kept { file, digest: named(xxh3_64(bytes)), size: bytes.len() as u64 })
+}
+
+/// Copies a file into a folder, under a name that is not there yet.
+pub(crate) fn copy_kept(from: &Path, folder: &Path, file: String) -> Result<Kept, Error> {
+    let (digest, size) = copy(from, &folder.join(&file), |_| Ok(()))?;
+    Ok(Kept { file, digest, size })
 }
 
 /// Removes a file; one that is not there is no error.

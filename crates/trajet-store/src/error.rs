@@ -82,6 +82,16 @@ pub enum Error {
         /// Where the folder stands.
         settings: PathBuf,
     },
+    /// The folder of a tier is there, and what is in it is not the tier.
+    #[error("tier {tier:?}: nothing seems to be mounted on its folder {}: {what}", folder.display())]
+    TierUnmounted {
+        /// Its name.
+        tier: String,
+        /// Its folder.
+        folder: PathBuf,
+        /// What is missing there, and what to do.
+        what: String,
+    },
     /// The store is a copy of another one, whose files on tiers are its own, too.
     #[error(
         "{}: is a copy of the store in {}, and its tiers have the files of that one: change that one, or give \

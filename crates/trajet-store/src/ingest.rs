@@ -13,6 +13,7 @@ use trajet_io::index::Stamp;
 use trajet_io::source::Source;
 use trajet_io::{Atoms, Chain, Format, Frames, Meter, OpenOptions, Scratch, WriteOptions, publish};
 
+use crate::limits::Within;
 use crate::manifest::{self, File, Kept, Manifest, SCHEMA, Segment, Tag, Tier};
 use crate::operation::Operation;
 use crate::table::{Column, Table};
@@ -79,7 +80,7 @@ impl Store {
         let tiers = self.add_tiers(&spec.tiers)?;
         let mut operation = self.begin("add", name)?;
         let stamps = stamps(chain);
-        let (segment, done) =
+        let (segment, mut done) =
             divide(self, &mut operation, chain, (0, &spec.tags), format, given, threads, control)?;
         let topology = self.keep_topology(&mut operation, given.topology)?;
         same_source(&stamps, format)?;
@@ -97,7 +98,7 @@ impl Store {
             seconds: begin.elapsed().as_secs_f64(),
         };
         operation.commit(None, Some(&manifest), &bytes_by_tier(&manifest.segments))?;
-        tiers.stay();
+        done.remarks.extend(tiers.stay());
         Ok(done)
     }
 
@@ -197,7 +198,7 @@ impl Store {
             ..was.clone()
         };
         operation.commit(Some(&was), Some(&new), &bytes_by_tier(&new.segments))?;
-        tiers.stay();
+        done.remarks.extend(tiers.stay());
         Ok(done)
     }
 
@@ -278,8 +279,7 @@ impl Store {
 
     fn keep_topology(&self, operation: &mut Operation<'_>, given: &Path) -> Result<Kept, Error> {
         let file = operation.name_beside("topology", &kind_of(given))?;
-        let digest = disk::copy(given, &operation.folder().join(&file), |_| Ok(()))?;
-        Ok(Kept { file, digest })
+        disk::copy_kept(given, &operation.folder(), file)
     }
 }
 
@@ -472,9 +472,33 @@ fn sources(chain: &Chain) -> Result<Vec<manifest::Source>, Error> {
 fn bytes_by_tier(segments: &[Segment]) -> BTreeMap<String, u64> {
     let mut bytes = BTreeMap::new();
     for file in segments.iter().flat_map(|segment| &segment.files) {
-        *bytes.entry(file.tier.clone()).or_default() += file.size;
+        *bytes.entry(file.tier.clone()).or_default() += file.bytes();
     }
     bytes
+}
+
+/// Makes sure that tags are not far too large for the limits of their tiers: that those in the original's own
+/// format take half of their share of it. XTC packs some atoms tighter than others, but not so much.
+fn check_estimate(
+    store: &Store,
+    chain: &Chain,
+    (skip, tags): (u64, &[Tag]),
+    format: Format,
+    given: &Given<'_>,
+) -> Result<(), Error> {
+    let per_atom = chain.size() as f64 / chain.n_frames() as f64 / chain.n_atoms() as f64;
+    let n_frames = (chain.n_frames() as u64 - skip) as f64;
+    let mut needed: BTreeMap<&str, u64> = BTreeMap::new();
+    for (tag, structures) in tags.iter().zip(given.structures) {
+        let tier = needed.entry(&tag.tier).or_default();
+        if format_of(tag, format)? == format && tag.precision.is_none() {
+            *tier += (per_atom * tag.n_atoms() as f64 * n_frames / 2.0) as u64;
+        }
+        for path in structures {
+            *tier += path.metadata().map_err(Error::io(path, "read"))?.len();
+        }
+    }
+    needed.into_iter().try_for_each(|(tier, needed)| store.check_room(tier, needed))
 }
 
 /// Divides the frames of a chain from `skip` on; the files are there, but no manifest names them yet.
@@ -489,12 +513,11 @@ fn divide(
     threads: usize,
     control: &mut dyn Control,
 ) -> Result<(Segment, Done), Error> {
+    check_estimate(store, chain, (skip, tags), format, given)?;
     let mut folders: BTreeMap<&str, (Tier, PathBuf)> = BTreeMap::new();
     for tag in tags {
         if !folders.contains_key(&tag.tier[..]) {
-            let tier = store.tier_at_hand(&tag.tier)?;
-            let folder = operation.folder_on(&tier)?;
-            folders.insert(&tag.tier, (tier, folder));
+            folders.insert(&tag.tier, operation.folder_on(&tag.tier)?);
         }
     }
     let beside = operation.make_folder()?;
@@ -523,7 +546,11 @@ fn divide(
         })
         .collect();
     let division = Partition { frames: &frames, targets: &targets, whole: format };
-    let divided = convert::divide(chain, &division, threads, control)?;
+    let filled = folders.iter().map(|(&name, (tier, folder))| (name, tier.folder.join(folder)));
+    let mut within = Within::new(store, filled, control)?;
+    let divided = convert::divide(chain, &division, threads, &mut within);
+    within.result()?;
+    let divided = divided?;
     publish(divided.files)?;
     let mut silent = Silent(control);
     for (full, ..) in &places {
@@ -557,8 +584,7 @@ fn divide(
         for from in extra {
             let ending = from.extension().unwrap_or_default().display();
             let file = format!("{}.{ending}", tag.name);
-            let digest = disk::copy(from, &full.with_file_name(&file), |_| Ok(()))?;
-            beside.push(Kept { file, digest });
+            beside.push(disk::copy_kept(from, full.parent().unwrap_or(full), file)?);
         }
         files.push(File { tier: tag.tier.clone(), path: path.clone(), size, beside });
     }

@@ -7,6 +7,7 @@ mod disk;
 mod error;
 pub mod face;
 mod ingest;
+mod limits;
 pub mod manifest;
 pub mod mount;
 mod operation;

@@ -32,6 +32,17 @@ pub struct Tier {
     /// Its place in the profile that named it: the first one is the fastest.
     #[serde(default)]
     pub rank: u32,
+    /// What tells its folder from one on which nothing is mounted: the end of the name of a file in it. None
+    /// in stores of before, until something is written there.
+    #[serde(default)]
+    pub mark: Option<String>,
+}
+
+impl Tier {
+    /// The file by which its folder is known.
+    pub(crate) fn marker(&self) -> Option<PathBuf> {
+        self.mark.as_ref().map(|mark| self.folder.join(format!(".trajet-tier-{mark}")))
+    }
 }
 
 /// Of a data set: `manifest.json`.
@@ -69,6 +80,9 @@ pub struct Kept {
     pub file: String,
     /// XXH3 of its bytes, hexadecimal.
     pub digest: String,
+    /// Bytes; 0 in stores of before.
+    #[serde(default)]
+    pub size: u64,
 }
 
 /// A file that was divided.
@@ -187,6 +201,13 @@ impl Manifest {
             return Err("its list of files cannot be right".to_owned());
         }
         Ok(())
+    }
+}
+
+impl File {
+    /// Bytes with those of the files beside it; indexes that readers keep are not counted.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.size + self.beside.iter().map(|kept| kept.size).sum::<u64>()
     }
 }
 

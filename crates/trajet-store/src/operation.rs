@@ -153,8 +153,8 @@ impl Store {
         // Files of a tier that is not there cannot be removed now, and are not to be forgotten.
         for (tier, Tier { folder, .. }) in self.tiers()? {
             let mut all = pending.made.iter().chain(&pending.paths);
-            if all.any(|path| path.starts_with(&folder)) && !folder.is_dir() {
-                return Err(self.gone(tier, folder));
+            if all.any(|path| path.starts_with(&folder)) {
+                self.tier_at_hand(&tier)?;
             }
         }
         Ok(removed)
@@ -184,14 +184,15 @@ impl Operation<'_> {
         written.map_err(Error::io(&self.path(), "write"))
     }
 
-    /// A folder for new files on a tier.
-    pub(crate) fn folder_on(&mut self, tier: &Tier) -> Result<PathBuf, Error> {
+    /// A folder for new files on a tier, from that tier's own folder on.
+    pub(crate) fn folder_on(&mut self, tier: &str) -> Result<(Tier, PathBuf), Error> {
+        let tier = self.store.tier_for_files(tier)?;
         let folder = PathBuf::from(format!("{}-{}", self.pending.name, self.id));
         let path = tier.folder.join(&folder);
         self.write([Line::Made(path.clone())])?;
         fs::create_dir(&path).map_err(Error::io(&path, "make"))?;
         self.pending.made.insert(path);
-        Ok(folder)
+        Ok((tier, folder))
     }
 
     /// The name of a new file beside the manifest, which is written down.

@@ -101,7 +101,8 @@ impl Dataset {
     pub fn division(&self, tags: Option<&[String]>) -> Result<Division, Error> {
         let numbers = self.tags(tags)?;
         let atoms = self.atoms(&numbers);
-        let tiers: Vec<String> = self.store.tiers()?.into_keys().collect();
+        let (tiers, marks): (Vec<String>, Vec<_>) =
+            self.store.tiers()?.into_iter().map(|(name, tier)| (name, tier.marker())).unzip();
         let mut index = FrameIndex::new(atoms.len());
         let mut end = 0;
         for table in self.tables()? {
@@ -116,12 +117,14 @@ impl Dataset {
         for &number in &numbers {
             let tag = &self.manifest.tags[number];
             let tier = tiers.iter().position(|name| *name == tag.tier);
+            let tier = tier.ok_or_else(|| self.store.no_tier(&tag.tier, tiers.clone()))?;
             let ranges = if whole { tag.atoms.clone() } else { renumbered(&tag.atoms, &atoms) };
             parts.push(Part {
                 name: tag.name.clone(),
-                tier: tier.ok_or_else(|| self.store.no_tier(&tag.tier, tiers.clone()))? as u8,
+                tier: tier as u8,
                 paths: self.paths(number)?,
                 atoms: ranges,
+                mark: marks[tier].clone(),
             });
         }
         let folder = self.store.folder_of(&self.manifest.name);

@@ -8,7 +8,9 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use trajet_engine::Control;
-use trajet_io::{Chain, Format, Input, OpenOptions, Plan, Snapshot, Workspace, WriteOptions};
+use trajet_io::{
+    Chain, Format, Input, OpenOptions, Plan, Scratch, Snapshot, Workspace, WriteOptions,
+};
 use trajet_store::{Error, Given, Manifest, Spec, Store};
 
 const ATOMS: usize = 30;
@@ -66,6 +68,13 @@ impl Case {
         short: [&str; 2],
         control: &mut dyn Control,
     ) -> Result<(), Error> {
+        let spec = self.spec(short);
+        let topology = self.path("top.pdb.gz");
+        let given = Given { topology: &topology, structures: &[vec![], vec![]] };
+        self.store.add(name, &self.open(source), &spec, &given, 1, control).map(drop)
+    }
+
+    fn spec(&self, short: [&str; 2]) -> Spec {
         let spec = serde_json::json!({
             "tiers": {
                 "fast": {"folder": self.path("fast"), "limit": null},
@@ -78,10 +87,37 @@ impl Case {
                  "atoms": [[12, ATOMS]]},
             ],
         });
-        let spec: Spec = serde_json::from_value(spec).unwrap();
+        serde_json::from_value(spec).unwrap()
+    }
+
+    /// The same with files beside the tags.
+    fn add_beside(&self, name: &str, structures: &[Vec<PathBuf>; 2]) -> Result<(), Error> {
+        let spec = self.spec(["p", "w"]);
         let topology = self.path("top.pdb.gz");
-        let given = Given { topology: &topology, structures: &[vec![], vec![]] };
-        self.store.add(name, &self.open(source), &spec, &given, 1, control).map(drop)
+        let given = Given { topology: &topology, structures };
+        self.store.add(name, &self.open("a.xtc"), &spec, &given, 1, &mut quiet()).map(drop)
+    }
+
+    /// Changes what the store says of each tier.
+    fn settings(&self, change: impl Fn(&mut serde_json::Value)) {
+        let path = self.path("store/store.json");
+        let mut settings: serde_json::Value =
+            serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        settings["tiers"].as_object_mut().unwrap().values_mut().for_each(change);
+        fs::write(path, settings.to_string()).unwrap();
+    }
+
+    /// The file by which a tier is known.
+    fn marker(&self, tier: &str) -> PathBuf {
+        let mark = self.store.tiers().unwrap()[tier].mark.clone().unwrap();
+        self.path(tier).join(format!(".trajet-tier-{mark}"))
+    }
+
+    /// What else is in its folder.
+    fn on(&self, tier: &str) -> Vec<String> {
+        let names = fs::read_dir(self.path(tier)).unwrap().map(|entry| entry.unwrap().file_name());
+        let names = names.map(|name| name.into_string().unwrap());
+        names.filter(|name| !name.starts_with(".trajet-tier-")).collect()
     }
 
     fn one(&self) -> Manifest {
@@ -264,7 +300,7 @@ fn a_move_that_was_cut_short_ends_with_repair() {
     assert_eq!(case.problems(), [""; 0]);
     case.store.remove("one").unwrap();
     for tier in ["fast", "slow"] {
-        assert_eq!(fs::read_dir(case.path(tier)).unwrap().count(), 0, "{tier}");
+        assert_eq!(case.on(tier), [""; 0], "{tier}");
     }
 }
 
@@ -284,7 +320,102 @@ fn what_cannot_be_removed_now_is_not_forgotten() {
     assert!(!file.exists());
     assert_eq!(case.problems(), [""; 0]);
     case.store.remove("one").unwrap();
+    assert_eq!(case.on("slow"), [""; 0]);
+}
+
+/// What stands below a mount point is not filled, and not taken for a tier that was emptied.
+#[test]
+fn a_tier_that_is_not_mounted_is_left_alone() {
+    let case = Case::new();
+    let dataset = case.store.dataset("one").unwrap();
+    let chain = dataset.chain(None, &OpenOptions::default()).unwrap();
+    fs::rename(case.path("slow"), case.path("away")).unwrap();
+    fs::create_dir(case.path("slow")).unwrap();
+    let said = "nothing seems to be mounted";
+    assert!(words(case.add("two", ["p", "w"])).contains(said));
+    assert!(words(case.store.remove("one")).contains(said));
+    assert!(words(case.store.move_tag("one", "protein", "slow", &mut quiet())).contains(said));
+    let problems = case.problems();
+    assert!(matches!(&problems[..], [problem] if problem.contains(said)), "{problems:?}");
+    let read = chain.read_raw(0, &mut Scratch::default()).unwrap_err().to_string();
+    assert!(read.contains("water.xtc: is not there: nor is") && read.contains("is that mounted?"));
     assert_eq!(fs::read_dir(case.path("slow")).unwrap().count(), 0);
+    fs::remove_dir(case.path("slow")).unwrap();
+    fs::rename(case.path("away"), case.path("slow")).unwrap();
+    assert!(chain.read_raw(0, &mut Scratch::default()).is_ok());
+    case.add("two", ["p", "w"]).unwrap();
+    assert_eq!(case.problems(), [""; 0]);
+    // A folder by itself is known by its mark.
+    let marker = case.marker("slow");
+    fs::remove_file(&marker).unwrap();
+    let refused = words(case.add("three", ["p", "w"]));
+    assert!(refused.contains(marker.file_name().unwrap().to_str().unwrap()), "{refused}");
+    fs::write(&marker, "").unwrap();
+    case.add("three", ["p", "w"]).unwrap();
+}
+
+#[test]
+fn tiers_of_a_store_of_before_get_their_marks() {
+    let case = Case::new();
+    for tier in ["fast", "slow"] {
+        fs::remove_file(case.marker(tier)).unwrap();
+    }
+    case.settings(|tier| drop(tier.as_object_mut().unwrap().remove("mark")));
+    assert_eq!(case.problems(), [""; 0]);
+    fs::rename(case.path("slow"), case.path("away")).unwrap();
+    fs::create_dir(case.path("slow")).unwrap();
+    assert!(words(case.add("two", ["p", "w"])).contains("none of the files is there"));
+    assert_eq!(fs::read_dir(case.path("slow")).unwrap().count(), 0);
+    fs::remove_dir(case.path("slow")).unwrap();
+    fs::rename(case.path("away"), case.path("slow")).unwrap();
+    case.add("two", ["p", "w"]).unwrap();
+    assert!(case.marker("slow").is_file());
+    assert_eq!(case.problems(), [""; 0]);
+}
+
+/// By files of tags and what lies beside them; before all frames are divided.
+#[test]
+fn no_more_is_written_than_a_limit_allows() {
+    let case = Case::new();
+    let size = |file: &trajet_store::manifest::File| file.size;
+    let one = case.one().files_of(1).map(size).sum::<u64>();
+    let limit = |bytes: u64| case.settings(|tier| tier["limit"] = bytes.into());
+    limit(2 * one);
+    case.add("two", ["p", "w"]).unwrap();
+    case.store.remove("two").unwrap();
+    limit(2 * one - 1);
+    let full = words(case.add("two", ["p", "w"]));
+    assert!(full.contains(&format!("{one} bytes more would be above its limit")), "{full}");
+    // What lies beside counts: moved away and back it has no room any more.
+    limit(2 * one);
+    let beside = case.path("beside.ndx");
+    fs::write(&beside, "[ any ]").unwrap();
+    let full = words(case.add_beside("two", &[vec![], vec![beside.clone()]]));
+    assert!(full.contains(&format!("{} bytes more would be above", one + 7)), "{full}");
+    limit(2 * one + 7);
+    case.add_beside("two", &[vec![], vec![beside]]).unwrap();
+    assert_eq!(case.store.used().unwrap()["slow"], 2 * one + 7);
+    // Far too large: nothing is divided.
+    write(&case.path("long.xtc"), 20_000);
+    limit(4 * one);
+    let mut asked = 0;
+    let full = case.add_while("long.xtc", "three", ["p", "w"], &mut Doing(|| asked += 1));
+    assert!(words(full).contains("above its limit"));
+    assert_eq!(asked, 0);
+    // Not by so much: it ends on the way.
+    let long = case.path("long.xtc").metadata().unwrap().len();
+    limit(2 * one + long / 3);
+    let mut seen = 0;
+    let grown = |tier: &str| -> u64 {
+        let folders = case.on(tier).into_iter().filter(|name| name.starts_with("three"));
+        let files = folders.flat_map(|name| fs::read_dir(case.path(tier).join(name)).unwrap());
+        files.map(|file| file.unwrap().metadata().unwrap().len()).sum()
+    };
+    let mut control = Doing(|| seen = seen.max(grown("slow")));
+    let full = case.add_while("long.xtc", "three", ["p", "w"], &mut control);
+    assert!(words(full).contains("above its limit"));
+    assert!(seen < long / 2, "{seen} of {long}");
+    assert_eq!(case.store.names().unwrap(), ["one", "two"]);
 }
 
 /// A copy has the tiers of the original.

@@ -232,7 +232,8 @@ fn divided(made: &Made) -> divided::Division {
             force: false,
         };
         crate::convert(&whole, &request, 1, &mut Quiet::default()).unwrap();
-        divided::Part { name, tier: atoms.start as u8, paths: vec![path], atoms: vec![atoms] }
+        let tier = atoms.start as u8;
+        divided::Part { name, tier, paths: vec![path], atoms: vec![atoms], mark: None }
     };
     divided::Division {
         n_atoms: ATOMS,

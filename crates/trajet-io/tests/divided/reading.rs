@@ -72,6 +72,7 @@ impl Made {
                 tier: k as u8,
                 paths: Vec::new(),
                 atoms: atoms.clone(),
+                mark: None,
             })
             .collect();
         for (number, segment) in segments.iter().enumerate() {
