@@ -46,6 +46,13 @@ impl Raw {
         self.take(&[])
     }
 
+    /// Whether another frame says the same; what is not a number is the same as itself.
+    pub fn says(&self, other: &Raw) -> bool {
+        // Bytes tell what is no number.
+        let bytes = |raw: &Raw| postcard::to_stdvec(raw).expect("memory takes it");
+        self == other || bytes(self) == bytes(other)
+    }
+
     /// Whether one file can hold this frame and another as they are: its head says once what all hold.
     pub fn is_like(&self, other: &Raw) -> bool {
         match (self, other) {
@@ -87,6 +94,8 @@ mod tests {
         assert!(float.is_like(&with(Values::Float(vec![2.0; 3]), None)));
         assert!(!float.is_like(&with(Values::Double(vec![1.0; 3]), None)));
         assert!(!float.is_like(&with(Values::Float(vec![1.0; 3]), Some(Scale::Float(2.0)))));
+        let nan = || with(Values::Float(vec![f32::NAN; 3]), None);
+        assert!(nan() != nan() && nan().says(&nan()) && !nan().says(&float) && float.says(&float));
         let dcd = |cell, n| Raw::Dcd(dcd::Frame { cell, axes: vec![vec![0.0]; n] });
         assert!(dcd(None, 3).is_like(&dcd(None, 3)));
         assert!(!dcd(None, 3).is_like(&dcd(Some([0.0; 6]), 3)));

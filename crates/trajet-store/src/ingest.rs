@@ -1,6 +1,6 @@
 //! Trajectories into the store: divided in one pass, each tag to its tier.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::slice::from_ref;
@@ -11,13 +11,13 @@ use trajet_engine::run::convert::{self, Partition, Target};
 use trajet_engine::{Control, report::RunReport};
 use trajet_io::index::Stamp;
 use trajet_io::source::Source;
-use trajet_io::{Atoms, Chain, Format, Frames, Meter, OpenOptions, Scratch, WriteOptions, publish};
+use trajet_io::{Atoms, Chain, Format, Frames, Meter, OpenOptions, WriteOptions, publish};
 
+use crate::growth::{is_new, sizes_of};
 use crate::limits::Within;
 use crate::manifest::{self, File, Kept, Manifest, SCHEMA, Segment, Tag, Tier};
 use crate::operation::Operation;
 use crate::table::{Column, Table};
-use crate::view::Dataset;
 use crate::{Error, Store, disk};
 
 /// The version of our encoders: another one may need other numbers of bytes for the same frame.
@@ -131,7 +131,7 @@ impl Store {
         if skip == 0 {
             is_new(&was, chain)?;
         }
-        self.goes_on(&was, chain, skip)?;
+        self.goes_on(&was, chain, skip, threads, control)?;
         if chain.n_frames() as u64 == skip {
             return Ok(Done { n_frames: 0, remarks: Vec::new(), report: RunReport::default() });
         }
@@ -200,81 +200,6 @@ impl Store {
         operation.commit(Some(&was), Some(&new), &bytes_by_tier(&new.segments))?;
         done.remarks.extend(tiers.stay());
         Ok(done)
-    }
-
-    /// The remark where frames that were added begin before the others end.
-    fn overlap(&self, was: &Manifest, begin: f64) -> Result<Option<String>, Error> {
-        let Some(last) = was.segments.last() else { return Ok(None) };
-        let end = self.table(was, last)?.times.last().copied();
-        Ok(end.filter(|end| begin <= *end).map(|end| {
-            format!("the new frames begin at {begin} ps, and {:?} went on to {end} ps", was.name)
-        }))
-    }
-
-    /// Makes sure that a trajectory goes on with a data set, whose frames are its first `skip` ones.
-    fn goes_on(&self, was: &Manifest, chain: &Chain, skip: u64) -> Result<(), Error> {
-        let kept = self.dataset(&was.name)?.chain(None, &OpenOptions::default())?;
-        let mut scratches = [Scratch::default(), Scratch::default()];
-        let [ours, theirs] = &mut scratches;
-        if chain.n_frames() as u64 > skip {
-            let first = kept.read_raw(0, ours);
-            // Where a tag has lost what frames hold, they cannot be put together.
-            if let Ok(first) = first
-                && !first.is_like(&chain.read_raw(skip, theirs)?)
-            {
-                return Err(Error::Refused(format!(
-                    "{}: stores its numbers otherwise than the frames of {:?}: add it under another \
-                     name, or convert it first",
-                    chain.path().display(),
-                    was.name
-                )));
-            }
-        }
-        if skip == 0 {
-            return Ok(());
-        }
-        let refused = |what: String| {
-            Err(Error::Refused(format!(
-                "{}: {what}: add it under another name",
-                chain.path().display()
-            )))
-        };
-        if skip != was.n_frames() || (chain.n_frames() as u64) < skip {
-            let (has, there) = (was.n_frames(), chain.n_frames());
-            return refused(format!("has {there} frames, where {:?} has {has} of it", was.name));
-        }
-        let mut times = Vec::new();
-        for segment in &was.segments {
-            times.extend(self.table(was, segment)?.times);
-        }
-        let now = chain.times();
-        let other = times.iter().zip(&now[..]).position(|(a, b)| a.to_bits() != b.to_bits());
-        if let Some(frame) = other {
-            let (then, now) = (times[frame], now[frame]);
-            return refused(format!(
-                "frame {frame} is at {now} ps, and was at {then} ps when it was divided"
-            ));
-        }
-        // What lossy tags have cannot be compared.
-        let exact = (0..was.tags.len()).filter(|&tag| !was.tags[tag].lossy).collect::<Vec<_>>();
-        if exact.is_empty() {
-            return match begin_as(&was.source, chain)? {
-                true => Ok(()),
-                false => refused("does not begin with the bytes that were divided".to_owned()),
-            };
-        }
-        let names: Vec<String> = exact.iter().map(|&tag| was.tags[tag].name.clone()).collect();
-        let dataset = Dataset { store: self.clone(), manifest: was.clone() };
-        let list: Vec<i64> = dataset.atoms(&exact).into_iter().map(i64::from).collect();
-        let atoms = Atoms::listed(&list, was.n_atoms)?;
-        let kept = dataset.chain(Some(&names), &OpenOptions::default())?;
-        let [ours, theirs] = &mut [Scratch::default(), Scratch::default()];
-        for frame in [0, skip - 1] {
-            if kept.read_raw(frame, ours)? != chain.read_raw_of(frame, &atoms, theirs)? {
-                return refused(format!("frame {frame} is not what was divided"));
-            }
-        }
-        Ok(())
     }
 
     fn keep_topology(&self, operation: &mut Operation<'_>, given: &Path) -> Result<Kept, Error> {
@@ -368,26 +293,6 @@ fn check(spec: &Spec, chain: &Chain, given: &Given<'_>) -> Result<(), Error> {
     manifest::tiles(chain.n_atoms(), ranges).or_else(refused)
 }
 
-/// Makes sure that no file of a chain was divided already.
-fn is_new(was: &Manifest, chain: &Chain) -> Result<(), Error> {
-    // The same file may have several paths; one that is not there is no other's.
-    let whole = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path)).ok();
-    let known: BTreeSet<PathBuf> =
-        was.source.iter().filter_map(|source| whole(&source.path)).collect();
-    for segment in chain.segments() {
-        let path = segment.reader.source().path();
-        if whole(path).is_some_and(|path| known.contains(&path)) {
-            return Err(Error::Refused(format!(
-                "{}: was divided already: give further files alone, or all files of {:?} from the \
-                 first one on",
-                path.display(),
-                was.name
-            )));
-        }
-    }
-    Ok(())
-}
-
 /// Says of tags that are not lossy that they are, where atoms were kept with loss before; returns remarks.
 fn stay_lossy(tags: &mut [Tag], was: &Manifest) -> Vec<String> {
     let mut lost = vec![false; was.n_atoms];
@@ -435,34 +340,21 @@ fn same_source(stamps: &[(PathBuf, Stamp)], format: Format) -> Result<(), Error>
     Ok(())
 }
 
-/// Whether files that have grown begin with what was divided; of formats that count frames in the head that is
-/// not known.
-fn begin_as(sources: &[manifest::Source], chain: &Chain) -> Result<bool, Error> {
-    for (source, segment) in sources.iter().zip(chain.segments()) {
-        let reader = &segment.reader;
-        if matches!(reader.format(), "DCD" | "NCDF") {
-            continue;
-        }
-        let (now, mut meter) = (reader.source(), Meter::default());
-        if now.size() < source.size
-            || Stamp::of(now, source.size, &mut meter)?.digest() != source.digest
-        {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
 /// The files of a chain, as manifests name them.
 fn sources(chain: &Chain) -> Result<Vec<manifest::Source>, Error> {
+    let mut end = 0;
     let of = |segment: &trajet_io::chain::Segment| {
         let reader = &segment.reader;
         let path = reader.source().path();
+        let n_frames = (reader.index().n_frames() - segment.dropped) as u64;
+        let begin = end;
+        end += n_frames;
         Ok(manifest::Source {
             path: std::path::absolute(path).map_err(Error::io(path, "find"))?,
             size: reader.stamp().size,
             digest: reader.stamp().digest(),
-            n_frames: (reader.index().n_frames() - segment.dropped) as u64,
+            n_frames,
+            sizes: Some(sizes_of(chain, begin..end)),
         })
     };
     chain.segments().iter().map(of).collect()
@@ -597,7 +489,7 @@ fn divide(
 }
 
 /// Only looks whether to stop.
-struct Silent<'a>(&'a mut dyn Control);
+pub(crate) struct Silent<'a>(pub(crate) &'a mut dyn Control);
 
 impl Control for Silent<'_> {
     fn progress(&mut self, _: usize, _: usize) {}

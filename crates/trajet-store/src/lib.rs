@@ -6,6 +6,7 @@ mod change;
 mod disk;
 mod error;
 pub mod face;
+mod growth;
 mod ingest;
 mod limits;
 pub mod manifest;

@@ -96,6 +96,9 @@ pub struct Source {
     pub digest: String,
     /// Frames that were taken.
     pub n_frames: u64,
+    /// XXH3 of how many bytes each of them took; none in stores of before.
+    #[serde(default)]
+    pub sizes: Option<String>,
 }
 
 /// A group of atoms.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use trajet_engine::Control;
 use trajet_io::{
-    Chain, Format, Input, OpenOptions, Plan, Scratch, Snapshot, Workspace, WriteOptions,
+    Atoms, Chain, Format, Input, OpenOptions, Plan, Scratch, Snapshot, Workspace, WriteOptions,
 };
 use trajet_store::{Error, Given, Manifest, Spec, Store};
 
@@ -141,12 +141,17 @@ fn write(path: &Path, n_frames: i64) {
 
 /// Writes frames whose atoms have this z.
 fn write_at(path: &Path, n_frames: i64, z: f32) {
+    write_of(path, n_frames, |_, _| z);
+}
+
+/// Writes frames whose atoms have the z of their step and number.
+fn write_of(path: &Path, n_frames: i64, z: impl Fn(i64, usize) -> f32) {
     let frame = |step: i64| Snapshot {
         n_atoms: ATOMS,
         time: step as f64,
         step,
         cell: [50.0, 50.0, 50.0, 90.0, 90.0, 90.0],
-        positions: Some((0..ATOMS).map(|k| [k as f32, step as f32, z]).collect()),
+        positions: Some((0..ATOMS).map(|k| [k as f32, step as f32, z(step, k)]).collect()),
         ..Snapshot::default()
     };
     let frames: Vec<Snapshot> = (0..n_frames).map(frame).collect();
@@ -248,6 +253,48 @@ fn what_was_lost_is_not_called_exact_later() {
     write(&case.path("a.xtc"), 12);
     let more = case.store.append("one", &case.open("a.xtc"), 9, 1, &mut quiet()).unwrap();
     assert_eq!(more.n_frames, 3);
+}
+
+/// In any frame, whatever the format: by its size, or by what it holds.
+#[test]
+fn a_source_that_was_corrected_is_refused() {
+    let plain = |_: i64, k: usize| if k < 12 { 1.0 } else { 2.0 };
+    for (ending, before) in
+        [("xtc", false), ("xtc", true), ("trr", false), ("dcd", false), ("nc", true)]
+    {
+        let case = Case::new();
+        let name = format!("b.{ending}");
+        let path = case.path(&name);
+        write_of(&path, 9, plain);
+        case.add_while(&name, "two", ["p", "w"], &mut quiet()).unwrap();
+        if before {
+            // As stores were before.
+            let manifest = case.path("store/two/manifest.json");
+            let mut told: serde_json::Value =
+                serde_json::from_slice(&fs::read(&manifest).unwrap()).unwrap();
+            told["source"][0].as_object_mut().unwrap().remove("sizes").unwrap();
+            fs::write(&manifest, told.to_string()).unwrap();
+        }
+        let append = || case.store.append("two", &case.open(&name), 9, 2, &mut quiet());
+        for frame in [1, 4, 7] {
+            // One atom, by a little: XTC takes as many bytes.
+            write_of(&path, 11, |step, k| {
+                plain(step, k) + if (step, k) == (frame, 3) { 0.01 } else { 0.0 }
+            });
+            let expected = format!("frame {frame} is not what was divided");
+            let said = words(append());
+            assert!(said.contains(&expected), "{ending}: {said}");
+            let other = |step, k| if step == frame { (k * k) as f32 * 1.7 } else { plain(step, k) };
+            write_of(&path, 11, other);
+            let said = words(append());
+            let by_size = ending == "xtc" && !before;
+            let expected =
+                if by_size { "frames 0 to 8 take other numbers of bytes" } else { &expected };
+            assert!(said.contains(expected), "{ending}: {said}");
+        }
+        write_of(&path, 11, plain);
+        assert_eq!(append().unwrap().n_frames, 2, "{ending}");
+    }
 }
 
 #[test]
@@ -371,6 +418,56 @@ fn tiers_of_a_store_of_before_get_their_marks() {
     case.add("two", ["p", "w"]).unwrap();
     assert!(case.marker("slow").is_file());
     assert_eq!(case.problems(), [""; 0]);
+}
+
+/// Tags are opened when they are first touched.
+#[test]
+fn who_has_opened_what_is_gone_is_told_so() {
+    let case = Case::new();
+    let open = || {
+        let chain =
+            case.store.dataset("one").unwrap().chain(None, &OpenOptions::default()).unwrap();
+        let mut scratch = Scratch::default();
+        let protein = Atoms::listed(&[0, 3], ATOMS).unwrap();
+        chain.read_raw_of(1, &protein, &mut scratch).unwrap();
+        (chain, scratch)
+    };
+    let read = |(chain, scratch): &mut (Chain, Scratch)| {
+        chain.read_raw(1, scratch).map(drop).map_err(|error| error.to_string())
+    };
+    let mut before = open();
+    case.store.move_tag("one", "water", "fast", &mut quiet()).unwrap();
+    read(&mut before).unwrap();
+    let mut before = open();
+    let spec = case.spec(["p", "w"]);
+    case.store.retag("one", &spec, &[vec![], vec![]], 1, &mut quiet()).unwrap();
+    let said = read(&mut before).unwrap_err();
+    assert!(said.contains("water.xtc: is not there"), "{said}");
+    assert!(
+        said.contains("store/one was divided anew or moved since it was opened: open it again")
+    );
+    let mut before = open();
+    case.store.remove("one").unwrap();
+    let said = read(&mut before).unwrap_err();
+    assert!(said.contains("water.xtc: is not there"), "{said}");
+    assert!(said.contains("store/one was removed since it was opened"), "{said}");
+}
+
+/// A profile that says nothing of a limit takes none away, and another limit is told.
+#[test]
+fn limits_of_a_store_do_not_change_silently() {
+    let case = Case::new();
+    let limit = |tier: &str| case.store.tiers().unwrap()[tier].limit;
+    case.settings(|tier| tier["limit"] = 1_000_000.into());
+    case.add("two", ["p", "w"]).unwrap();
+    assert_eq!((limit("fast"), limit("slow")), (Some(1_000_000), Some(1_000_000)));
+    let mut spec = case.spec(["p", "w"]);
+    spec.tiers.get_mut("slow").unwrap().limit = Some(2_000_000);
+    spec.tiers.get_mut("fast").unwrap().limit = Some(1_000_000);
+    let done = case.store.retag("two", &spec, &[vec![], vec![]], 1, &mut quiet()).unwrap();
+    let said = "tier \"slow\": its limit is 2000000 bytes now, and was 1000000 bytes";
+    assert_eq!(done.remarks, [said]);
+    assert_eq!((limit("fast"), limit("slow")), (Some(1_000_000), Some(2_000_000)));
 }
 
 /// By files of tags and what lies beside them; before all frames are divided.

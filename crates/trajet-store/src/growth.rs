@@ -1,0 +1,275 @@
+//! Whether a trajectory goes on with a data set that was divided before.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use trajet_engine::{Control, run};
+use trajet_io::index::Stamp;
+use trajet_io::{Atoms, Chain, Meter, OpenOptions, Scratch, xxh3_64};
+
+use crate::ingest::Silent;
+use crate::manifest::{self, Manifest};
+use crate::view::Dataset;
+use crate::{Error, Store, disk};
+
+/// Bytes of frames whose contents are compared at least.
+const LEAST_COMPARED: u64 = 1 << 26;
+/// Frames that a thread compares before it asks for more.
+const PIECE: usize = 16;
+
+impl Store {
+    /// The remark where frames that were added begin before the others end.
+    pub(crate) fn overlap(&self, was: &Manifest, begin: f64) -> Result<Option<String>, Error> {
+        let Some(last) = was.segments.last() else { return Ok(None) };
+        let end = self.table(was, last)?.times.last().copied();
+        Ok(end.filter(|end| begin <= *end).map(|end| {
+            format!("the new frames begin at {begin} ps, and {:?} went on to {end} ps", was.name)
+        }))
+    }
+
+    /// When the frames of a data set were written: times and steps.
+    fn moments(&self, was: &Manifest) -> Result<(Vec<f64>, Vec<i64>), Error> {
+        let (mut times, mut steps) = (Vec::new(), Vec::new());
+        for segment in &was.segments {
+            let table = self.table(was, segment)?;
+            times.extend(table.times);
+            steps.extend(table.steps);
+        }
+        Ok((times, steps))
+    }
+
+    /// Makes sure that a trajectory goes on with a data set, whose frames are its first `skip` ones.
+    ///
+    /// Times, steps and sizes of all these are compared, and the contents of as many as are new, or of
+    /// [`LEAST_COMPARED`] bytes: other ones each time.
+    pub(crate) fn goes_on(
+        &self,
+        was: &Manifest,
+        chain: &Chain,
+        skip: u64,
+        threads: usize,
+        control: &mut dyn Control,
+    ) -> Result<(), Error> {
+        let kept = self.dataset(&was.name)?.chain(None, &OpenOptions::default())?;
+        let mut scratches = [Scratch::default(), Scratch::default()];
+        let [ours, theirs] = &mut scratches;
+        if chain.n_frames() as u64 > skip {
+            let first = kept.read_raw(0, ours);
+            // Where a tag has lost what frames hold, they cannot be put together.
+            if let Ok(first) = first
+                && !first.is_like(&chain.read_raw(skip, theirs)?)
+            {
+                return Err(Error::Refused(format!(
+                    "{}: stores its numbers otherwise than the frames of {:?}: add it under another \
+                     name, or convert it first",
+                    chain.path().display(),
+                    was.name
+                )));
+            }
+        }
+        if skip == 0 {
+            return Ok(());
+        }
+        let refused = |what: String| {
+            Err(Error::Refused(format!(
+                "{}: {what}: add it under another name",
+                chain.path().display()
+            )))
+        };
+        if skip != was.n_frames() || (chain.n_frames() as u64) < skip {
+            let (has, there) = (was.n_frames(), chain.n_frames());
+            return refused(format!("has {there} frames, where {:?} has {has} of it", was.name));
+        }
+        let (times, steps) = self.moments(was)?;
+        let same = |frame: usize| {
+            let (time, step) = chain.when(frame as u64);
+            times[frame].to_bits() == time.to_bits() && steps[frame] == step
+        };
+        if let Some(frame) = (0..times.len()).find(|&frame| !same(frame)) {
+            let (then, step) = (times[frame], steps[frame]);
+            let (now, other) = chain.when(frame as u64);
+            return refused(format!(
+                "frame {frame} is at {now} ps, step {other}, and was at {then} ps, step {step} when it was \
+                 divided"
+            ));
+        }
+        let mut begin = 0;
+        for source in &was.source {
+            let frames = begin..(begin + source.n_frames).min(skip);
+            begin = frames.end;
+            if source.sizes.as_ref().is_some_and(|sizes| *sizes != sizes_of(chain, frames.clone()))
+            {
+                let (first, last) = (frames.start, frames.end - 1);
+                return refused(format!(
+                    "frames {first} to {last} take other numbers of bytes than when they were divided"
+                ));
+            }
+        }
+        // What lossy tags have cannot be compared.
+        let exact = (0..was.tags.len()).filter(|&tag| !was.tags[tag].lossy).collect::<Vec<_>>();
+        if exact.is_empty() {
+            return match begin_as(&was.source, chain)? {
+                true => Ok(()),
+                false => refused("does not begin with the bytes that were divided".to_owned()),
+            };
+        }
+        let names: Vec<String> = exact.iter().map(|&tag| was.tags[tag].name.clone()).collect();
+        let dataset = Dataset { store: self.clone(), manifest: was.clone() };
+        let list: Vec<i64> = dataset.atoms(&exact).into_iter().map(i64::from).collect();
+        let atoms = Atoms::listed(&list, was.n_atoms)?;
+        let kept = dataset.chain(Some(&names), &OpenOptions::default())?;
+        let frames = drawn(skip, compared(chain, skip), chain.n_frames() as u64);
+        match differing(&kept, chain, &atoms, &frames, threads, control)? {
+            Some(frame) => refused(format!("frame {frame} is not what was divided")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Makes sure that no file of a chain was divided already.
+pub(crate) fn is_new(was: &Manifest, chain: &Chain) -> Result<(), Error> {
+    // The same file may have several paths; one that is not there is no other's.
+    let whole = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path)).ok();
+    let known: BTreeSet<PathBuf> =
+        was.source.iter().filter_map(|source| whole(&source.path)).collect();
+    for segment in chain.segments() {
+        let path = segment.reader.source().path();
+        if whole(path).is_some_and(|path| known.contains(&path)) {
+            return Err(Error::Refused(format!(
+                "{}: was divided already: give further files alone, or all files of {:?} from the \
+                 first one on",
+                path.display(),
+                was.name
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Whether files that have grown begin with what was divided; of formats that count frames in the head that is
+/// not known.
+fn begin_as(sources: &[manifest::Source], chain: &Chain) -> Result<bool, Error> {
+    for (source, segment) in sources.iter().zip(chain.segments()) {
+        let reader = &segment.reader;
+        if matches!(reader.format(), "DCD" | "NCDF") {
+            continue;
+        }
+        let (now, mut meter) = (reader.source(), Meter::default());
+        if now.size() < source.size
+            || Stamp::of(now, source.size, &mut meter)?.digest() != source.digest
+        {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The digest of how many bytes frames of a chain take.
+pub(crate) fn sizes_of(chain: &Chain, frames: Range<u64>) -> String {
+    let size = |frame: u64| {
+        let place = chain.place(frame);
+        let Range { start, end } =
+            chain.segments()[place.segment].reader.index().extent(place.frame);
+        (end - start).to_le_bytes()
+    };
+    disk::named(xxh3_64(&frames.flat_map(size).collect::<Vec<u8>>()))
+}
+
+/// How many of the first `n` frames are to be compared.
+fn compared(chain: &Chain, n: u64) -> u64 {
+    let all = chain.n_frames() as u64;
+    (all - n).max(LEAST_COMPARED / (chain.size() / all).max(1))
+}
+
+/// So many of the first `n` frames: the first one, the last one, and others that are spread over them; another
+/// seed gives other ones.
+fn drawn(n: u64, count: u64, seed: u64) -> Vec<u64> {
+    // Between the first and the last there are as many stretches as frames are to be drawn.
+    let between = n.saturating_sub(2);
+    let count = count.saturating_sub(2).min(between);
+    let one = |k: u64| {
+        let (begin, end) = (k * between / count, (k + 1) * between / count);
+        let draw = [seed, k].map(u64::to_le_bytes).concat();
+        1 + begin + xxh3_64(&draw) % (end - begin)
+    };
+    let mut frames: Vec<u64> = std::iter::once(0).chain((0..count).map(one)).collect();
+    frames.push(n - 1);
+    frames.dedup();
+    frames
+}
+
+/// The first of these frames of which `atoms` are not those that are kept.
+fn differing(
+    kept: &Chain,
+    chain: &Chain,
+    atoms: &Atoms,
+    frames: &[u64],
+    threads: usize,
+    control: &mut dyn Control,
+) -> Result<Option<u64>, Error> {
+    let pieces: Vec<&[u64]> = frames.chunks(PIECE).collect();
+    let stop = Arc::new(AtomicBool::new(false));
+    let found: Mutex<Option<(u64, Result<(), Error>)>> = Mutex::default();
+    let compare = |piece: &[u64]| {
+        let scratch = || Scratch::stopped_by(Arc::clone(&stop));
+        let [ours, theirs] = &mut [scratch(), scratch()];
+        piece.iter().find_map(|&frame| {
+            let pair = kept
+                .read_raw(frame, ours)
+                .and_then(|kept| Ok(kept.says(&chain.read_raw_of(frame, atoms, theirs)?)));
+            match pair {
+                Ok(true) => None,
+                Ok(false) => Some((frame, Ok(()))),
+                Err(error) => Some((frame, Err(error.into()))),
+            }
+        })
+    };
+    let work = |k: usize| {
+        let lock = || found.lock().unwrap_or_else(PoisonError::into_inner);
+        // Pieces before this one have begun, and say what they find.
+        if lock().is_some() {
+            return;
+        }
+        if let Some(new) = compare(pieces[k]) {
+            let mut found = lock();
+            if found.as_ref().is_none_or(|(frame, _)| new.0 < *frame) {
+                *found = Some(new);
+            }
+        }
+    };
+    let done = (&AtomicUsize::new(0), frames.len());
+    if run::each(pieces.len(), threads, &work, done, &stop, &mut Silent(control)) {
+        return Err(Error::Interrupted);
+    }
+    match found.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        None => Ok(None),
+        Some((frame, Ok(()))) => Ok(Some(frame)),
+        Some((_, Err(error))) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drawn_frames_are_spread_over_all() {
+        assert_eq!(drawn(1, 9, 0), [0]);
+        for n in 2..40 {
+            for count in 0..50 {
+                let frames = drawn(n, count, 7);
+                assert_eq!(frames.len() as u64, count.clamp(2, n), "{count} of {n}");
+                assert!(frames.is_sorted_by(|a, b| a < b), "{frames:?}");
+                assert_eq!((frames[0], frames[frames.len() - 1]), (0, n - 1));
+                let widest = frames.windows(2).map(|pair| pair[1] - pair[0]).max();
+                assert!(count < 3 || widest <= Some(2 * n.div_ceil(count - 2)), "{frames:?}");
+            }
+        }
+        assert_ne!(drawn(1000, 10, 1000), drawn(1000, 10, 1001));
+        let seen: BTreeSet<u64> = (0..200).flat_map(|seed| drawn(100, 10, seed)).collect();
+        assert_eq!(seen.len(), 100, "any frame is drawn sooner or later");
+    }
+}
