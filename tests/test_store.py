@@ -296,6 +296,72 @@ def test_a_file_beside_data_sets_is_a_file(own_wet: Solvated) -> None:
     assert tj.open(own_wet.gro, beside).n_frames == 10
 
 
+def test_a_file_that_is_given_twice_counts_twice(wet: Solvated, tmp_path: Path) -> None:
+    """In what dividing read, and in what was saved."""
+    store = tj.Store(tmp_path / "store", create=True)
+    store.add("twice", tj.open(wet.gro, wet.xtc, wet.xtc))
+    entry = store.show("twice")
+    size = wet.xtc.stat().st_size
+    assert entry.source_sizes == ((wet.xtc, size), (wet.xtc, size))
+    assert entry.source_size == 2 * size
+    assert store.stats("twice").cost == 2 * size + entry.size
+    assert store.append("twice", tj.open(None, wet.xtc, wet.xtc)).n_frames == 0
+
+
+def test_a_tier_that_is_not_known(own_wet: Solvated) -> None:
+    """As of a settings file from somewhere else: it is named, by whatever one asks."""
+    path = own_wet.path.parent / "store.json"
+    told = json.loads(path.read_text())
+    del told["tiers"]["slow"]
+    path.write_text(json.dumps(told))
+    store = own_wet.store
+    asked: tuple[Callable[[], object], ...] = (
+        lambda: store.show("wet"),
+        lambda: store.stats("wet"),
+        lambda: store.open("wet"),
+        lambda: store.link(own_wet.folder / "links"),
+        lambda: store.remove("wet"),
+    )
+    for ask in asked:
+        with pytest.raises(tj.StoreError, match=r"slow.*fast"):
+            ask()
+
+
+def test_what_was_opened_and_is_gone(own_wet: Solvated) -> None:
+    """Tags are opened when they are first touched: who comes too late is told why."""
+    store = own_wet.store
+    before = store.open("wet")
+    store.retag("wet", own_wet.profile)
+    with pytest.raises(tj.StoreError, match=r"wet was divided anew or moved .* open it again"):
+        before.read(frames=[0])
+    before = store.open("wet")
+    calpha = before.select(CALPHA)
+    store.retag("wet", own_wet.profile)
+    with pytest.raises(tj.StoreError, match="wet was divided anew"):
+        tj.rmsd(calpha, pool=tj.ProcessPool(workers=2, task_frames=5))
+    before = store.open("wet")
+    store.remove("wet")
+    for ask in (lambda: before.read(frames=[0]), lambda: before.select(CALPHA)):
+        with pytest.raises(tj.StoreError, match=r"wet was removed since it was opened"):
+            ask()
+
+
+def test_a_tier_that_is_not_mounted(own_wet: Solvated) -> None:
+    """Nothing is written below its mount point, and who reads is told."""
+    slow, away = own_wet.folder / "slow", own_wet.folder / "away"
+    traj = tj.open(own_wet.path)
+    slow.rename(away)
+    slow.mkdir()
+    with pytest.raises(tj.StoreError, match="is that mounted"):
+        traj.read(frames=[0])
+    source = tj.open(own_wet.gro, own_wet.xtc)
+    with pytest.raises(tj.StoreError, match="nothing seems to be mounted"):
+        own_wet.store.add("two", source, profile=own_wet.profile)
+    (problem,) = own_wet.store.verify("wet")
+    assert "nothing seems to be mounted" in problem
+    assert list(slow.iterdir()) == []
+
+
 def test_tagged_anew(own_wet: Solvated) -> None:
     """In one step, from what the store holds; a coarser precision is only for those who ask."""
     store, wanted = own_wet.store, tj.open(own_wet.gro, own_wet.xtc).read()
@@ -378,8 +444,9 @@ def test_removed(own_wet: Solvated) -> None:
     own_wet.store.remove("wet")
     assert own_wet.store.list() == ()
     assert own_wet.xtc.read_bytes() == before
-    left = [path for tier in ("fast", "slow") for path in (own_wet.folder / tier).iterdir()]
-    assert left == []
+    left = [path.name for tier in ("fast", "slow") for path in (own_wet.folder / tier).iterdir()]
+    assert all(name.startswith(".trajet-tier-") for name in left)
+    assert len(left) == 2
     assert not own_wet.path.exists()
     own_wet.store.add("wet", tj.open(own_wet.gro, own_wet.xtc), profile=own_wet.profile)
     assert own_wet.store.stats("wet").uses == 0
@@ -420,5 +487,6 @@ def test_a_failed_add_leaves_no_tier(wet: Solvated, tmp_path: Path) -> None:
             with pytest.raises(tj.StoreError, match="limit"):
                 store.add("wet", tj.open(wet.gro, wet.xtc), profile=profile)
             assert store.tiers == {}
+            assert list((tmp_path / folder).iterdir()) == []
     store.add("wet", tj.open(wet.gro, wet.xtc), profile=profile)
     assert store.tiers["only"].folder == tmp_path / "other"

@@ -153,6 +153,44 @@ def test_a_manifest_of_a_newer_schema(wet: Solvated) -> None:
     assert "use a newer trajet" in fail("store", "show", "wet", "--store", wet.folder / "store")
 
 
+def test_a_damaged_data_set_hides_no_other(wet: Solvated) -> None:
+    """What can be said of the others is said; what is wrong, and what to do, is said too."""
+    store = wet.folder / "store"
+    wet.store.add("dry", tj.open(wet.gro, wet.xtc), profile=wet.profile)
+    (store / "dry" / "manifest.json").write_text("{")
+    for command in ("list", "stats"):
+        done = run("store", command, "--store", store)
+        assert done.returncode == 1
+        assert any(line.startswith("wet") for line in done.stdout.splitlines()), command
+        (said,) = done.stderr.splitlines()
+        assert str(store / "dry" / "manifest.json") in said
+        assert "bring it back from a copy, or remove" in said
+
+
+def test_a_store_that_was_moved(wet: Solvated) -> None:
+    """With tiers in it: who reads is told, nothing is changed, and `repair` finds them."""
+    made, new = wet.folder / "made", wet.folder / "new"
+    given = ("--topology", wet.gro, "--trajectory", wet.xtc)
+    succeed("store", "add", "wet", "--store", made, *given)
+    succeed("store", "move", "wet", "--store", made, "--tag", "protein", "--tier", "slow")
+    made.rename(new)
+    at = ("--store", new)
+    assert "trajet store repair" in fail("rmsd", new / "wet", "--select", "name CA")
+    for command in (("remove", "wet"), ("move", "wet", "--tag", "ion", "--tier", "fast")):
+        assert "was moved here from" in fail("store", *command, *at)
+    assert "was moved here from" in fail("store", "add", "two", *at, *given)
+    assert len(succeed("store", "repair", *at)) == 2
+    assert succeed("store", "repair", *at) == ["nothing was left behind"]
+    whole = wet.folder / "whole.xtc"
+    succeed("store", "get", "wet", *at, "-o", whole)
+    assert whole.read_bytes() == wet.xtc.read_bytes()
+    links = [path for path in new.rglob("*") if path.is_symlink()]
+    assert links
+    assert all(path.resolve().is_relative_to(new) and path.exists() for path in links)
+    succeed("store", "verify", *at)
+    succeed("store", "remove", "wet", *at)
+
+
 def arrivals(sources: Solvated) -> Path:
     """Make a folder with the topology of all that will come."""
     folder = sources.folder / "in"

@@ -57,6 +57,8 @@ def files(folder: Path) -> set[str]:
 def named(folder: Path) -> set[str]:
     """Return the files that a store should have."""
     store, expected = _trajet.Store(folder), {"store.json"}
+    for name, tier in json.loads(store.tiers()).items():
+        expected.add(f"{name}/.trajet-tier-{tier['mark']}")
     for name in store.names():
         said = json.loads(store.manifest(name))
         expected |= {f"{name}/manifest.json", f"{name}/{said['topology']['file']}"}

@@ -15,7 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, h5md, mdanalysis
-from trajet._trajet import FormatError, FrameError, Reader, SelectionError, StaleIndexError
+from trajet._trajet import (
+    FormatError,
+    FrameError,
+    Reader,
+    SelectionError,
+    StaleIndexError,
+    StoreError,
+)
 from trajet.dataset import Dataset, Place, Uses, find_dataset
 from trajet.pools.elsewhere import led
 from trajet.pools.pool import Frames, Pool
@@ -368,6 +375,10 @@ class Trajectory:
                 raise SelectionError(
                     f"{self.label} was opened without a topology: give one to open(), or select"
                     " atoms by their indices"
+                )
+            if self.dataset is not None and not self.topology.exists():
+                raise StoreError(
+                    f"{self.topology}: is not there: {self.label} was removed since it was opened"
                 )
             universe = mdanalysis.load(self._topology_at or self.topology)
             n_atoms = self.n_atoms if self.dataset is None else self.dataset.manifest["n_atoms"]

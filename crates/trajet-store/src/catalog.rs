@@ -1,4 +1,4 @@
-//! The folder of a store: its tiers, its data sets, and who may change them when.
+//! The folder of a store: its settings, its data sets, and who may change them when.
 //!
 //! A data set is what its manifest says, which is replaced by renaming.
 
@@ -15,7 +15,7 @@ use crate::{Error, disk};
 
 /// Most tiers of a store.
 pub const MOST_TIERS: usize = 8;
-const SETTINGS: &str = "store.json";
+pub(crate) const SETTINGS: &str = "store.json";
 pub(crate) const MANIFEST: &str = "manifest.json";
 const LOCK: &str = "lock";
 pub(crate) const PENDING: &str = ".pending";
@@ -155,189 +155,37 @@ impl Store {
             return Ok(None);
         }
         let path = self.folder_of(name).join(MANIFEST);
-        let manifest: Option<Manifest> = read_json(&path)?;
+        let remedy = format!(
+            "bring it back from a copy, or remove {} and what tiers have as {name}-…, and add it anew",
+            self.folder_of(name).display()
+        );
+        let manifest: Option<Manifest> = read_json(&path, &remedy)?;
         if let Some(manifest) = &manifest {
             if manifest.name != name {
                 let words =
                     format!("is that of {:?}: give its folder that name again", manifest.name);
                 return Err(Error::damaged(&path, words));
             }
-            manifest.check().map_err(|what| {
-                Error::damaged(&path, format!("{what}: bring the manifest back from a copy"))
-            })?;
+            manifest.check().map_err(|what| Error::damaged(&path, format!("{what}: {remedy}")))?;
         }
         Ok(manifest)
     }
 
-    /// A tier, by its name.
-    pub(crate) fn tier(&self, name: &str) -> Result<Tier, Error> {
-        let mut tiers = self.tiers()?;
-        tiers.remove(name).ok_or_else(|| self.no_tier(name, tiers.into_keys().collect()))
-    }
-
-    pub(crate) fn no_tier(&self, name: &str, known: Vec<String>) -> Error {
-        Error::NoTier { store: self.folder.clone(), tier: name.to_owned(), known }
-    }
-
-    /// The same, whose folder is there, and is the tier.
-    pub(crate) fn tier_at_hand(&self, name: &str) -> Result<Tier, Error> {
-        let tier = self.tier(name)?;
-        if !tier.folder.is_dir() {
-            let (tier, folder) = (name.to_owned(), tier.folder);
-            return Err(Error::TierGone { tier, folder, settings: self.settings_path() });
-        }
-        match tier.marker() {
-            Some(marker) if matches!(marker.try_exists(), Ok(false)) => {
-                let what = format!(
-                    "it has no {}; where it is the right folder all the same, make that file",
-                    marker.file_name().unwrap_or_default().display()
-                );
-                Err(Error::TierUnmounted { tier: name.to_owned(), folder: tier.folder, what })
-            }
-            _ => Ok(tier),
-        }
-    }
-
-    /// The same, for new files. A tier of a store of before is known by any file that should be there, and gets
-    /// its mark.
-    pub(crate) fn tier_for_files(&self, name: &str) -> Result<Tier, Error> {
-        let tier = self.tier_at_hand(name)?;
-        if tier.mark.is_some() {
-            return Ok(tier);
-        }
-        let _locked = self.lock()?;
-        let mut there = Vec::new();
-        for dataset in self.names()? {
-            let files = self.find(&dataset)?.map(|manifest| manifest.segments).unwrap_or_default();
-            let files = files.into_iter().flat_map(|segment| segment.files);
-            there.extend(
-                files.filter(|file| file.tier == name).map(|file| tier.folder.join(file.path)),
-            );
-        }
-        if !there.is_empty() && !there.iter().any(|path| path.exists()) {
-            let what = format!(
-                "none of the files is there that it should have, as {}",
-                there[0].display()
-            );
-            return Err(Error::TierUnmounted { tier: name.to_owned(), folder: tier.folder, what });
-        }
-        let mut settings = self.settings()?;
-        let Some(known) = settings.tiers.get_mut(name) else {
-            return Err(self.no_tier(name, settings.tiers.into_keys().collect()));
-        };
-        // Somebody else may have given it one meanwhile.
-        if known.mark.is_none() {
-            self.mark(name, known)?;
-        }
-        let tier = known.clone();
-        self.write_settings(settings)?;
-        Ok(tier)
-    }
-
-    /// Puts a file into the folder of a tier by which that is known.
-    fn mark(&self, name: &str, tier: &mut Tier) -> Result<(), Error> {
-        tier.mark = Some(random_id());
-        let words = format!(
-            "This folder is the tier {name:?} of the store {}.\nLeave this file here: without it the store \
-             takes the folder for one on which nothing is mounted.\n",
-            self.folder.display()
-        );
-        tier.marker().map_or(Ok(()), |marker| disk::write_new(&marker, words.as_bytes()))
-    }
-
-    fn settings(&self) -> Result<Settings, Error> {
+    pub(crate) fn settings(&self) -> Result<Settings, Error> {
         let path = self.folder.join(SETTINGS);
-        read_json(&path)?.ok_or_else(|| Error::NoStore { folder: self.folder.clone() })
+        let settings = read_json(&path, "bring it back from a copy")?;
+        settings.ok_or_else(|| Error::NoStore { folder: self.folder.clone() })
     }
 
     pub(crate) fn settings_path(&self) -> PathBuf {
         self.folder.join(SETTINGS)
     }
 
-    /// Makes sure that this is no copy: what it would remove are the files of another store, too.
-    pub(crate) fn is_original(&self) -> Result<(), Error> {
-        let Some(original) = self.settings()?.folder else { return Ok(()) };
-        let (own, there) = (self.settings_path(), original.join(SETTINGS));
-        if original == self.folder || !there.exists() || is_same(&own, &there) {
-            return Ok(());
-        }
-        Err(Error::Copied { folder: self.folder.clone(), original, settings: own })
-    }
-
-    fn write_settings(&self, settings: Settings) -> Result<Settings, Error> {
+    pub(crate) fn write_settings(&self, settings: Settings) -> Result<Settings, Error> {
         let settings = Settings { folder: Some(self.folder.clone()), ..settings };
         let json = serde_json::to_vec_pretty(&settings).expect("settings are plain");
         disk::replace(&self.folder.join(SETTINGS), &random_id(), &json)?;
         Ok(settings)
-    }
-
-    /// Makes tiers known, and their folders where there are none.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] where a tier of that name is elsewhere, or there are too many.
-    pub(crate) fn add_tiers(&self, wanted: &BTreeMap<String, Tier>) -> Result<NewTiers<'_>, Error> {
-        let _locked = self.lock()?;
-        self.is_original()?;
-        let mut settings = self.settings()?;
-        let before = settings.clone();
-        let (mut new, mut remarks) = (Vec::new(), Vec::new());
-        for (name, tier) in wanted {
-            if !manifest::is_name(name) {
-                return Err(Error::Refused(manifest::bad_name("tier", name)));
-            }
-            match settings.tiers.get_mut(name) {
-                Some(there) if there.folder != tier.folder => {
-                    return Err(Error::Refused(format!(
-                        "{}: has a tier {name:?} in {}, and the profile says {}: give one of the \
-                         two another name",
-                        self.folder.display(),
-                        there.folder.display(),
-                        tier.folder.display()
-                    )));
-                }
-                Some(there) => {
-                    there.rank = tier.rank;
-                    // A profile that says nothing of a limit takes none away.
-                    if let Some(limit) = tier.limit
-                        && let was = there.limit.replace(limit)
-                        && was != Some(limit)
-                    {
-                        let was = was.map_or("none".to_owned(), |was| format!("{was} bytes"));
-                        remarks.push(format!(
-                            "tier {name:?}: its limit is {limit} bytes now, and was {was}"
-                        ));
-                    }
-                }
-                None => {
-                    settings.tiers.insert(name.clone(), Tier { mark: None, ..tier.clone() });
-                    new.push(name);
-                }
-            }
-        }
-        if settings.tiers.len() > MOST_TIERS {
-            let words = format!("{}: has at most {MOST_TIERS} tiers", self.folder.display());
-            return Err(Error::Refused(words));
-        }
-        for name in &new {
-            let folder = &wanted[*name].folder;
-            // Of a file system that is not mounted not even the folder above is there.
-            match fs::create_dir(folder) {
-                Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-                    return Err(Error::io(folder, "make")(error));
-                }
-                _ => {}
-            }
-        }
-        let mut new = settings.tiers.iter_mut().filter(|(name, _)| new.contains(name));
-        let marked = new.try_for_each(|(name, tier)| self.mark(name, tier));
-        let written = marked.and_then(|()| self.write_settings(settings.clone()));
-        match written {
-            Ok(after) => Ok(NewTiers { store: self, remarks, change: Some((before, after)) }),
-            Err(error) => {
-                unmark(&before, &settings);
-                Err(error)
-            }
-        }
     }
 
     /// Keeps others from changing what manifests say; given up when dropped, or when the process ends.
@@ -388,58 +236,6 @@ pub(crate) fn index_of(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{name}.trajet-index"))
 }
 
-/// Tiers that were made known for something that is under way. Dropped before that is done, they are forgotten,
-/// unless somebody else may use them by then.
-#[derive(Debug)]
-#[must_use]
-pub(crate) struct NewTiers<'a> {
-    store: &'a Store,
-    /// What a user should know of them.
-    remarks: Vec<String>,
-    /// What was known before and after.
-    change: Option<(Settings, Settings)>,
-}
-
-impl NewTiers<'_> {
-    /// They are used from now on; returns what a user should know of them.
-    pub(crate) fn stay(mut self) -> Vec<String> {
-        self.change = None;
-        std::mem::take(&mut self.remarks)
-    }
-
-    fn forget(&self, before: &Settings, after: &Settings) -> Result<(), Error> {
-        let store = self.store;
-        let _locked = store.lock()?;
-        let folder = store.folder.join(PENDING);
-        let nobody = fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_none());
-        let used = store.used()?;
-        let unused = used.keys().all(|tier| before.tiers.contains_key(tier));
-        if nobody && unused && store.settings()? == *after {
-            store.write_settings(before.clone())?;
-            unmark(before, after);
-        }
-        Ok(())
-    }
-}
-
-/// Removes the marks of tiers that are not known any more.
-fn unmark(before: &Settings, after: &Settings) {
-    let new = after.tiers.iter().filter(|(name, _)| !before.tiers.contains_key(*name));
-    for marker in new.filter_map(|(_, tier)| tier.marker()) {
-        // One that stays does no harm.
-        let _ = disk::remove(&marker);
-    }
-}
-
-impl Drop for NewTiers<'_> {
-    fn drop(&mut self) {
-        if let Some((before, after)) = self.change.take() {
-            // Known tiers that nobody uses do no harm.
-            let _ = self.forget(&before, &after);
-        }
-    }
-}
-
 /// The files beside one on a tier: those that were written with it, and the index that readers keep.
 pub(crate) fn beside(path: &Path, file: &manifest::File) -> Vec<PathBuf> {
     let mut paths = vec![index_of(path)];
@@ -447,8 +243,8 @@ pub(crate) fn beside(path: &Path, file: &manifest::File) -> Vec<PathBuf> {
     paths
 }
 
-/// Reads a file of JSON; none where there is none.
-fn read_json<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Option<T>, Error> {
+/// Reads a file of JSON; none where there is none. `remedy` says what to do about one that is damaged.
+fn read_json<T: for<'de> Deserialize<'de>>(path: &Path, remedy: &str) -> Result<Option<T>, Error> {
     #[derive(Deserialize)]
     struct Layout {
         schema: u32,
@@ -467,21 +263,8 @@ fn read_json<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Option<T>, Err
         return Err(Error::Schema { path: path.to_owned(), found: schema, known: SCHEMA });
     }
     serde_json::from_slice(&bytes).map(Some).map_err(|error| {
-        Error::damaged(
-            path,
-            format!("is no manifest of a store ({error}): bring it back from a copy"),
-        )
+        Error::damaged(path, format!("is not what a store writes ({error}): {remedy}"))
     })
-}
-
-/// Whether two paths are one file.
-fn is_same(one: &Path, other: &Path) -> bool {
-    #[cfg(unix)]
-    if let (Ok(one), Ok(other)) = (one.metadata(), other.metadata()) {
-        use std::os::unix::fs::MetadataExt;
-        return (one.dev(), one.ino()) == (other.dev(), other.ino());
-    }
-    one.canonicalize().ok() == other.canonicalize().ok()
 }
 
 /// Twelve digits that no other operation has.

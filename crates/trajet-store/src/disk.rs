@@ -1,16 +1,13 @@
 //! Files that are replaced whole, and the digests of files.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::Error;
 use crate::manifest::Kept;
-
-/// Most bytes of a file that is read whole.
-const MOST: u64 = 1 << 32;
 
 /// Replaces a file by a whole one, or makes it; `own` sets the name under which it is written apart from those
 /// of others.
@@ -78,12 +75,20 @@ pub(crate) fn read_kept(folder: &Path, kept: &Kept) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// Reads a whole file.
+/// Reads a whole file; one that does not fit in memory is an error like any other.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Error> {
     let failed = |source| Error::io(path, "read")(source);
-    let file = File::open(path).map_err(failed)?;
+    let mut file = File::open(path).map_err(failed)?;
+    let mut bytes = memory(file.metadata().map_err(failed)?.len()).map_err(failed)?;
+    file.read_to_end(&mut bytes).map_err(failed)?;
+    Ok(bytes)
+}
+
+/// Memory for so many bytes.
+fn memory(size: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    file.take(MOST).read_to_end(&mut bytes).map_err(failed)?;
+    let room = usize::try_from(size).unwrap_or(usize::MAX);
+    bytes.try_reserve_exact(room).map_err(|_| ErrorKind::OutOfMemory)?;
     Ok(bytes)
 }
 
@@ -121,4 +126,15 @@ pub(crate) fn sync_folder(path: &Path) -> Result<(), Error> {
         let _ = folder.sync_all();
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_large_is_an_error() {
+        assert_eq!(memory(u64::MAX).unwrap_err().kind(), ErrorKind::OutOfMemory);
+        assert!(memory(5_000).is_ok_and(|bytes| bytes.capacity() >= 5_000));
+    }
 }

@@ -71,7 +71,7 @@ pub enum Error {
     },
     /// The folder of a tier is not there.
     #[error(
-        "tier {tier:?}: its folder {} is not there: is it mounted? Where it was moved, change it in {}",
+        "tier {tier:?}: its folder {} is not there: is it mounted? Where it was moved alone, change it in {}",
         folder.display(), settings.display()
     )]
     TierGone {
@@ -105,6 +105,17 @@ pub enum Error {
         original: PathBuf,
         /// Where folders stand.
         settings: PathBuf,
+    },
+    /// The store's folder was moved with tiers in it.
+    #[error(
+        "{}: was moved here from {} with tiers in it: trajet store repair finds them",
+        folder.display(), was.display()
+    )]
+    Moved {
+        /// Where it is.
+        folder: PathBuf,
+        /// Where it was.
+        was: PathBuf,
     },
     /// A tier has no room.
     #[error(

@@ -13,6 +13,7 @@ pub mod manifest;
 pub mod mount;
 mod operation;
 pub mod table;
+mod tiers;
 mod verify;
 mod view;
 

@@ -60,7 +60,7 @@ impl Store {
             let words = format!("{name:?}: is the folder of a tier: choose another name");
             return Err(Error::Refused(words));
         }
-        self.is_original()?;
+        self.is_at_home()?;
         let folder = self.folder().join(PENDING);
         let _locked = self.lock()?;
         fs::create_dir_all(&folder).map_err(Error::io(&folder, "make"))?;
@@ -80,7 +80,8 @@ impl Store {
         Ok(operation)
     }
 
-    /// Removes what operations have left behind that were cut short. Returns what was cleared, in words.
+    /// Finds tiers that were moved with the store's folder, and removes what operations have left behind that were
+    /// cut short. Returns what was found and cleared, in words.
     ///
     /// # Errors
     /// [`Error::Copied`]; the first [`Error::Io`] or [`Error::TierGone`], after all else was cleared.
@@ -88,7 +89,7 @@ impl Store {
         self.is_original()?;
         let _locked = self.lock()?;
         let folder = self.folder().join(PENDING);
-        let (mut cleared, mut failed) = (Vec::new(), None);
+        let (mut cleared, mut failed) = (self.find_moved()?, None);
         let entries = match fs::read_dir(&folder) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(cleared),
             entries => entries.map_err(Error::io(&folder, "read"))?,
@@ -122,6 +123,26 @@ impl Store {
             }
         }
         failed.map_or(Ok(cleared), Err)
+    }
+
+    /// Writes down for what is pending where it is since the store was moved from a folder.
+    pub(crate) fn pending_in(&self, was: &Path) -> Result<(), Error> {
+        let folder = self.folder().join(PENDING);
+        for entry in fs::read_dir(&folder).into_iter().flatten() {
+            let path = entry.map_err(Error::io(&folder, "read"))?.path();
+            let pending = Pending::of(&disk::read(&path)?);
+            let now = |there: &PathBuf| Some(self.folder().join(there.strip_prefix(was).ok()?));
+            let made = pending.made.iter().filter_map(now).map(Line::Made);
+            let paths = pending.paths.iter().filter_map(now).map(Line::Path);
+            let mut file =
+                OpenOptions::new().append(true).open(&path).map_err(Error::io(&path, "write"))?;
+            // Behind a line that was cut short.
+            let bytes = [b"\n", &lines(made.chain(paths))[..]].concat();
+            file.write_all(&bytes)
+                .and_then(|()| file.sync_all())
+                .map_err(Error::io(&path, "write"))?;
+        }
+        Ok(())
     }
 
     /// Removes the files that an operation has listed and no manifest names; counts them.
@@ -174,12 +195,8 @@ impl Operation<'_> {
         self.store.folder().join(PENDING).join(format!("{}.json", self.id))
     }
 
-    fn write(&self, lines: impl IntoIterator<Item = Line>) -> Result<(), Error> {
-        let mut bytes = Vec::new();
-        for line in lines {
-            serde_json::to_writer(&mut bytes, &line).expect("paths of a store are text");
-            bytes.push(b'\n');
-        }
+    fn write(&self, what: impl IntoIterator<Item = Line>) -> Result<(), Error> {
+        let bytes = lines(what);
         let written = (&self.file).write_all(&bytes).and_then(|()| self.file.sync_all());
         written.map_err(Error::io(&self.path(), "write"))
     }
@@ -280,11 +297,21 @@ impl Pending {
                 Ok(Line::Doing { doing, name }) => (pending.doing, pending.name) = (doing, name),
                 Ok(Line::Made(path)) => pending.made.extend([path]),
                 Ok(Line::Path(path)) => pending.paths.extend([path]),
-                Err(_) => break,
+                Err(_) => {}
             }
         }
         pending
     }
+}
+
+/// Lines as they are written down.
+fn lines(what: impl IntoIterator<Item = Line>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for line in what {
+        serde_json::to_writer(&mut bytes, &line).expect("paths of a store are text");
+        bytes.push(b'\n');
+    }
+    bytes
 }
 
 /// Removes files of some names in a folder, but not those that are needed, and the folder where nothing stays

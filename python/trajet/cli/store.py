@@ -1,13 +1,14 @@
 """Commands on stores: `trajet store add | list | show | get | …`."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 import trajet
+from trajet._trajet import StoreError
 from trajet.cli import options
 from trajet.cli.copies import say
 from trajet.cli.options import in_order, progress
@@ -21,6 +22,7 @@ from trajet.store.watch import Watch
 
 # Longer selections are cut.
 _SELECT = 90
+_Said = TypeVar("_Said")
 
 _store = click.option("--store", "folder", required=True, metavar="FOLDER", help="The store.")
 _name = click.argument("name", metavar="NAME")
@@ -190,13 +192,33 @@ def list_(folder: str, quiet: bool) -> None:
     """
     at = Store(folder)
     rows: list[tuple[str, ...]] = [("name", "frames", "atoms", "tags", "size", "original")]
-    for name in at.list():
-        entry = at.show(name)
+    entries, damaged = _of_each(at.show, at.list())
+    for entry in entries:
         numbers = (entry.n_frames, entry.n_atoms, len(entry.tags))
         sizes = (human(entry.size), human(entry.source_size))
-        rows.append((name, *map(str, numbers), *sizes))
-    if not quiet:
-        _echo(lines_of(rows) if rows[1:] else ["no data sets"])
+        rows.append((entry.name, *map(str, numbers), *sizes))
+    if not quiet and (entries or not damaged):
+        _echo(lines_of(rows) if entries else ["no data sets"])
+    _complain(damaged)
+
+
+def _of_each(asked: Callable[[str], _Said], names: Iterable[str]) -> tuple[list[_Said], list[str]]:
+    """Ask for each data set; return the answers, and what is wrong with those that give none."""
+    answers, wrong = [], []
+    for name in names:
+        try:
+            answers.append(asked(name))
+        except (StoreError, OSError) as error:
+            wrong.append(" ".join(str(error).split()))
+    return answers, wrong
+
+
+def _complain(problems: Sequence[str]) -> None:
+    """Say what is wrong, if anything is, and end with 1 then."""
+    for problem in problems:
+        click.echo(f"trajet: {problem}", err=True)
+    if problems:
+        raise click.exceptions.Exit(1)
 
 
 @store.command()
@@ -214,7 +236,7 @@ def show(name: str, folder: str, quiet: bool) -> None:
     entry = at.show(name)
     if quiet:
         return
-    for path, size in entry.source_sizes.items():
+    for path, size in entry.source_sizes:
         click.echo(f"divided    {path} ({human(size)}, {entry.format})")
     click.echo(f"frames     {entry.n_frames}")
     _say_entry(at, name)
@@ -345,10 +367,7 @@ def verify(name: str | None, folder: str, threads: int | None, quiet: bool) -> N
     for each in names:
         with progress(f"verify {each}", "B", quiet=quiet) as show:
             problems += at.verify(each, threads=threads, progress=show)
-    for problem in problems:
-        click.echo(f"trajet: {problem}", err=True)
-    if problems:
-        raise click.exceptions.Exit(1)
+    _complain(problems)
     if not quiet:
         click.echo(f"{', '.join(names) or 'no data sets'}: every byte is as it was written")
 
@@ -368,9 +387,11 @@ def stats(name: str | None, folder: str, quiet: bool) -> None:
       trajet store stats run --store md
     """
     at = Store(folder)
-    said = [_stats_lines(at.stats(each)) for each in (at.list() if name is None else (name,))]
-    if not quiet:
-        click.echo("\n\n".join("\n".join(lines) for lines in said) or "no data sets")
+    told, damaged = _of_each(at.stats, at.list() if name is None else (name,))
+    said = ["\n".join(_stats_lines(each)) for each in told]
+    if not quiet and (said or not damaged):
+        click.echo("\n\n".join(said) or "no data sets")
+    _complain(damaged)
 
 
 def _stats_lines(told: Statistics) -> list[str]:
@@ -435,10 +456,10 @@ def retag(name: str, folder: str, profile: str, threads: int | None, quiet: bool
 @_store
 @options.quiet
 def repair(folder: str, quiet: bool) -> None:
-    """Remove what runs that were killed have left behind.
+    """Find tiers that were moved with the store, and remove what killed runs have left behind.
 
     Such files are no damage, and no data set has them: they only take room. What still runs is left
-    alone.
+    alone. Tiers in the store's own folder are found where that is now.
 
     \b
     Example:

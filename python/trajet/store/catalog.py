@@ -202,7 +202,7 @@ class Store:
         """
         entry = self.show(name)
         # The same file may have several paths.
-        again = trajectory.paths[0].resolve() == next(iter(entry.source_sizes)).resolve()
+        again = trajectory.paths[0].resolve() == entry.source_sizes[0][0].resolve()
         done = trajectory.fresh(
             self._native.append,
             name,
@@ -398,12 +398,12 @@ class Store:
         )
 
     def repair(self) -> tuple[str, ...]:
-        """Remove what runs that were killed have left behind, and say what that was.
+        """Find tiers that were moved with the store, and remove what killed runs have left behind.
 
         Returns
         -------
         tuple of str
-            A line for each; empty where nothing was left.
+            A line for each; empty where there was nothing.
         """
         return tuple(self._native.repair())
 

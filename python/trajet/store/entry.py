@@ -1,10 +1,12 @@
 """What a store says of a data set, by its manifest."""
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from trajet._trajet import StoreError
 from trajet.store.profile import Tag, Tier
 
 
@@ -54,14 +56,14 @@ class Entry:
     format: str
     n_frames: int
     n_atoms: int
-    source_sizes: dict[Path, int]
+    source_sizes: tuple[tuple[Path, int], ...]
     tags: tuple[KeptTag, ...]
     seconds: float
 
     @property
     def source_size(self) -> int:
         """Bytes that were divided."""
-        return sum(self.source_sizes.values())
+        return sum(size for _, size in self.source_sizes)
 
     @property
     def size(self) -> int:
@@ -86,10 +88,23 @@ class Divided:
 
 
 def entry_of(manifest: Mapping[str, Any], tiers: Mapping[str, Tier]) -> Entry:
-    """Return what a manifest says, with its files on the tiers."""
+    """Return what a manifest says, with its files on the tiers.
+
+    Raises
+    ------
+    StoreError
+        If one of these is unknown.
+    """
+    segments = [segment["files"] for segment in manifest["segments"]]
+    named = {each["tier"] for each in [*manifest["tags"], *itertools.chain(*segments)]}
+    if unknown := sorted(named - tiers.keys()):
+        raise StoreError(
+            f"{manifest['name']}: is on a tier {unknown[0]!r} that the store does not know: it has"
+            f" {', '.join(tiers) or 'none'}; bring store.json back from a copy"
+        )
     kept = []
     for place, told in enumerate(manifest["tags"]):
-        files = [segment["files"][place] for segment in manifest["segments"]]
+        files = [each[place] for each in segments]
         kept.append(
             KeptTag(
                 Tag(**{key: value for key, value in told.items() if key != "atoms"}),
@@ -103,7 +118,7 @@ def entry_of(manifest: Mapping[str, Any], tiers: Mapping[str, Tier]) -> Entry:
         format=manifest["format"],
         n_frames=sum(segment["n_frames"] for segment in manifest["segments"]),
         n_atoms=manifest["n_atoms"],
-        source_sizes={Path(source["path"]): source["size"] for source in manifest["source"]},
+        source_sizes=tuple((Path(told["path"]), told["size"]) for told in manifest["source"]),
         tags=tuple(kept),
         seconds=manifest["seconds"],
     )

@@ -120,7 +120,7 @@ class Watch:
         return {
             path: size
             for name in self.store.list()
-            for path, size in self.store.show(name).source_sizes.items()
+            for path, size in self.store.show(name).source_sizes
         }
 
     def _settled(self, path: Path, stamp: _Stamp) -> bool:
@@ -156,9 +156,11 @@ class Watch:
         (entry,) = (
             entry
             for entry in map(self.store.show, self.store.list())
-            if path.absolute() in entry.source_sizes
+            if path.absolute() in dict(entry.source_sizes)
         )
-        opened = open_trajectory(None, *entry.source_sizes, threads=self.threads)
+        opened = open_trajectory(
+            None, *(source for source, _ in entry.source_sizes), threads=self.threads
+        )
         done = self.store.append(entry.name, opened, threads=self.threads, progress=progress)
         return done.n_frames
 
