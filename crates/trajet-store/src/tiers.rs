@@ -27,7 +27,8 @@ impl Store {
         let tier = self.tier(name)?;
         if !tier.folder.is_dir() {
             let (tier, folder) = (name.to_owned(), tier.folder);
-            return Err(Error::TierGone { tier, folder, settings: self.settings_path() });
+            let gone = Error::TierGone { tier, folder, settings: self.settings_path() };
+            return Err(self.or_moved(gone));
         }
         match tier.marker() {
             Some(marker) if matches!(marker.try_exists(), Ok(false)) => {
@@ -35,9 +36,18 @@ impl Store {
                     "it has no {}; where it is the right folder all the same, make that file",
                     marker.file_name().unwrap_or_default().display()
                 );
-                Err(Error::TierUnmounted { tier: name.to_owned(), folder: tier.folder, what })
+                let (tier, folder) = (name.to_owned(), tier.folder);
+                Err(self.or_moved(Error::TierUnmounted { tier, folder, what }))
             }
             _ => Ok(tier),
+        }
+    }
+
+    /// The error of a tier that is not there, or the reason for it.
+    fn or_moved(&self, error: Error) -> Error {
+        match self.is_at_home() {
+            Err(moved @ Error::Moved { .. }) => moved,
+            _ => error,
         }
     }
 
