@@ -190,7 +190,6 @@ class Elsewhere:
         *,
         threads: int,
         stop: Stop | None,
-        progress: Progress | None,
     ) -> tuple[NDArray[np.float64], dict[str, Any]]: ...
 
 # Merges packed states of tasks, in any order, along the tree of the leaves.

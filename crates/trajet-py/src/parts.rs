@@ -12,13 +12,12 @@ use serde::{Deserialize, Serialize};
 use trajet_engine::plan::{Leaves, tasks};
 use trajet_engine::report::RunReport;
 use trajet_engine::tree::{Merger, Node};
-use trajet_engine::{Budget, Control, Part, State, Subtrees, run_part};
+use trajet_engine::{Budget, Part, State, Subtrees, run_part};
 use trajet_io::chain::{Elsewhere, Slice};
 use trajet_io::{Frames, Meter};
 
 use crate::apply::Raised;
 use crate::arrays::PyFrames;
-use crate::control::FromPython;
 use crate::error::{from_io, from_run};
 use crate::reader::{Reader, counts};
 use crate::run::{Plan, report_dict};
@@ -152,22 +151,6 @@ impl Stop {
     }
 }
 
-/// Ends where the interpreter or a flag asks for it.
-struct Stoppable<'a> {
-    python: FromPython,
-    stop: Option<&'a AtomicBool>,
-}
-
-impl Control for Stoppable<'_> {
-    fn progress(&mut self, done: usize, total: usize) {
-        self.python.progress(done, total);
-    }
-
-    fn interrupted(&mut self) -> bool {
-        self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) || self.python.interrupted()
-    }
-}
-
 /// A trajectory that was opened in another process. See `_trajet.pyi`.
 #[pyclass(frozen, module = "trajet._trajet", name = "Elsewhere")]
 pub(crate) struct PyElsewhere {
@@ -196,7 +179,7 @@ impl PyElsewhere {
     }
 
     /// Does a task: fills `rows` and returns states and report.
-    #[pyo3(signature = (pass_, task, rows, *, threads, stop, progress))]
+    #[pyo3(signature = (pass_, task, rows, *, threads, stop))]
     #[allow(clippy::too_many_arguments)]
     fn run<'py>(
         &self,
@@ -206,7 +189,6 @@ impl PyElsewhere {
         mut rows: PyReadwriteArray2<'py, f64>,
         threads: usize,
         stop: Option<&Stop>,
-        progress: Option<Py<PyAny>>,
     ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyDict>)> {
         let Task { run, frames, slice } = from_bytes(task)?;
         let (begin, mut opening) = (Instant::now(), Meter::default());
@@ -225,14 +207,12 @@ impl PyElsewhere {
         let rows =
             rows.as_slice_mut().map_err(|_| PyValueError::new_err("rows are not C-contiguous"))?;
         let part = Part { frames: &frames, leaves: *leaves, run };
-        let mut control =
-            Stoppable { python: FromPython::new(progress), stop: stop.map(|stop| &*stop.flag) };
+        let flag = stop.map(|stop| Arc::clone(&stop.flag)).unwrap_or_default();
         // One thread needs no further division, which costs requests; several even out with a little.
         let shares = if threads > 1 { 2 * threads } else { 1 };
         let budget = Budget { threads, task_frames: Some(frames.len().div_ceil(shares)) };
         let mut report = RunReport::default();
-        let result =
-            py.detach(|| run_part(&chain, inner, &part, rows, budget, &mut report, &mut control));
+        let result = py.detach(|| run_part(&chain, inner, &part, rows, budget, &mut report, &flag));
         if let Some(first) = report.workers.first_mut() {
             first.meter.add(&opening);
             first.stages.t_open += opened;
@@ -244,7 +224,6 @@ impl PyElsewhere {
             let mut kept = stop.report.lock().unwrap_or_else(PoisonError::into_inner);
             *kept = Some(report.clone().unbind());
         }
-        control.python.check()?;
         raised.take().map_or(Ok(()), Err)?;
         let states = result.map_err(|error| from_run(py, &error))?;
         Ok((PyArray1::from_vec(py, packed(states)), report))

@@ -118,7 +118,6 @@ class Worker:
             rows,
             threads=self.brief.threads,
             stop=stop,
-            progress=None,
         )
         return Done(states, report, begin, time.time(), socket.gethostname(), os.getpid())
 
