@@ -44,6 +44,22 @@ pub trait Control {
     fn interrupted(&mut self) -> bool;
 }
 
+/// What others see of a part of a run, and can do to it, while it goes on.
+#[derive(Debug, Default)]
+pub struct Going {
+    /// Ends it.
+    pub stop: Arc<AtomicBool>,
+    /// What its workers have spent on leaves that are done.
+    pub spent: Mutex<Stages>,
+}
+
+impl Going {
+    /// What was spent until now.
+    pub fn spent(&self) -> Stages {
+        *lock(&self.spent)
+    }
+}
+
 /// Pieces of work on threads of their own, for building an index.
 #[derive(Clone, Copy, Debug)]
 pub struct Threads(pub usize);
@@ -252,7 +268,7 @@ impl Part<'_> {
 
 /// Runs a part of a pass: writes its rows (`[n_frames, row_width]`) and returns the states of the largest
 /// whole subtrees in it. The report says what was done, also where it ends with an error. The calling thread is
-/// one of those at work; `stop` ends them all.
+/// one of those at work.
 ///
 /// # Errors
 /// As [`run`].
@@ -266,14 +282,14 @@ pub fn run_part(
     rows: &mut [f64],
     budget: Budget,
     report: &mut RunReport,
-    stop: &Arc<AtomicBool>,
+    going: &Going,
 ) -> Result<Subtrees, RunError> {
     let begin = Instant::now();
     assert_eq!(part.frames.len(), part.positions().len(), "frames of the part");
     assert_eq!(rows.len(), part.frames.len() * pass.analysis.row_width(), "rows of the part");
     let threads = budget.threads.min(part.run.len()).clamp(1, MOST_THREADS);
     *report = RunReport { workers: vec![WorkerReport::default(); threads], ..Default::default() };
-    let states = run_pass(chain, pass, part, rows, budget, begin, report, Caller::Works(stop));
+    let states = run_pass(chain, pass, part, rows, budget, begin, report, Caller::Works(going));
     report.passes = 1;
     report.tasks.sort_by_key(|t| t.task);
     report.wall = begin.elapsed().as_secs_f64();
@@ -289,6 +305,8 @@ struct Shared<'a> {
     begin: Instant,
     pass_number: usize,
     stop: Arc<AtomicBool>,
+    /// Where somebody looks at it.
+    spent: Option<&'a Mutex<Stages>>,
     frames_done: AtomicUsize,
     schedule: Mutex<Schedule>,
     /// Where each task writes its rows: a part of the result.
@@ -322,7 +340,7 @@ enum Caller<'a> {
     /// It shows progress and looks for a stop.
     Watches(&'a mut dyn Control),
     /// It is a worker: where tasks are short, starting a thread and being woken would cost as much as they do.
-    Works(&'a Arc<AtomicBool>),
+    Works(&'a Going),
 }
 
 #[allow(clippy::too_many_arguments)]
@@ -347,7 +365,11 @@ fn run_pass(
         pass_number: report.passes,
         stop: match &caller {
             Caller::Watches(_) => Arc::default(),
-            Caller::Works(stop) => Arc::clone(stop),
+            Caller::Works(going) => Arc::clone(&going.stop),
+        },
+        spent: match &caller {
+            Caller::Watches(_) => None,
+            Caller::Works(going) => Some(&going.spent),
         },
         frames_done: AtomicUsize::new(0),
         schedule: Mutex::new(Schedule::new(tasks.len())),
@@ -518,6 +540,7 @@ impl Shared<'_> {
             block.reset(here.len(), atoms.len());
             let Block { positions, meta, .. } = &mut *block;
             let wanted = Wanted::positions(&frames, atoms);
+            let before = scratch.meter;
             self.chain.read_into(&wanted, here.clone(), scratch, positions, meta)?;
             let computing = Instant::now();
             let mut state = analysis.empty();
@@ -533,7 +556,12 @@ impl Shared<'_> {
                 TaskFault::Refused { path, frame: within, chained, why }
             })?;
             states.add(Node::leaf(leaf), state, |left, right| analysis.merge(left, right));
-            *t_comp += computing.elapsed().as_secs_f64();
+            let computed = computing.elapsed().as_secs_f64();
+            *t_comp += computed;
+            if let Some(spent) = self.spent {
+                lock(spent)
+                    .add(&Stages { t_comp: computed, ..Stages::between(&before, &scratch.meter) });
+            }
             self.frames_done.fetch_add(here.len(), Ordering::Relaxed);
         }
         Ok(states.into_subtrees())

@@ -1,18 +1,18 @@
 //! Parts of a run, for pools whose workers are other processes.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{IntoPyDict, PyBytes, PyDict};
 use serde::{Deserialize, Serialize};
 use trajet_engine::plan::{Leaves, tasks};
 use trajet_engine::report::RunReport;
 use trajet_engine::tree::{Merger, Node};
-use trajet_engine::{Budget, Part, State, Subtrees, run_part};
+use trajet_engine::{Budget, Going, Part, State, Subtrees, run_part};
 use trajet_io::chain::{Elsewhere, Slice};
 use trajet_io::{Frames, Meter};
 
@@ -123,7 +123,7 @@ fn from_bytes<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> PyResult<T> {
 #[pyclass(frozen, module = "trajet._trajet")]
 #[derive(Default)]
 pub(crate) struct Stop {
-    flag: Arc<AtomicBool>,
+    going: Going,
     report: Mutex<Option<Py<PyDict>>>,
 }
 
@@ -135,12 +135,17 @@ impl Stop {
     }
 
     fn set(&self) {
-        self.flag.store(true, Ordering::Relaxed);
+        self.going.stop.store(true, Ordering::Relaxed);
     }
 
     #[getter]
     fn is_set(&self) -> bool {
-        self.flag.load(Ordering::Relaxed)
+        self.going.stop.load(Ordering::Relaxed)
+    }
+
+    /// Seconds by stage until now, also while it goes on.
+    fn spent<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.going.spent().named_of_task().into_py_dict(py)
     }
 
     /// What was done before the end.
@@ -167,6 +172,12 @@ impl PyElsewhere {
     #[getter]
     fn n_atoms(&self) -> usize {
         self.inner.n_atoms()
+    }
+
+    /// Seconds that the longest opening of a file lasts which is under way.
+    #[getter]
+    fn opening(&self) -> f64 {
+        self.inner.opening().as_secs_f64()
     }
 
     /// The trajectory, of which only the frames of a slice can be read, and what opening their files cost.
@@ -207,12 +218,12 @@ impl PyElsewhere {
         let rows =
             rows.as_slice_mut().map_err(|_| PyValueError::new_err("rows are not C-contiguous"))?;
         let part = Part { frames: &frames, leaves: *leaves, run };
-        let flag = stop.map(|stop| Arc::clone(&stop.flag)).unwrap_or_default();
         // One thread needs no further division, which costs requests; several even out with a little.
         let shares = if threads > 1 { 2 * threads } else { 1 };
         let budget = Budget { threads, task_frames: Some(frames.len().div_ceil(shares)) };
-        let mut report = RunReport::default();
-        let result = py.detach(|| run_part(&chain, inner, &part, rows, budget, &mut report, &flag));
+        let (mut report, nobody) = (RunReport::default(), Going::default());
+        let going = stop.map_or(&nobody, |stop| &stop.going);
+        let result = py.detach(|| run_part(&chain, inner, &part, rows, budget, &mut report, going));
         if let Some(first) = report.workers.first_mut() {
             first.meter.add(&opening);
             first.stages.t_open += opened;
