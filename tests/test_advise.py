@@ -103,7 +103,7 @@ def test_a_worker_without_frames() -> None:
     late = [*four, worker(4, frames=0, t_open=7.0)]
     (entry,) = made_reports.report(late)["stragglers"]
     assert (entry["worker"], entry["stage"]) == (4, "opening")
-    assert entry["seconds"] == pytest.approx(14.2)
+    assert entry["seconds"] == pytest.approx(14.0)
     assert entry["lost"] == pytest.approx(6.9)
     late = [*four, worker(4, frames=0, t_read=20.0)]
     assert named(made_reports.report(late)) == [(4, "reading")]
