@@ -24,7 +24,8 @@ from trajet.pools.work import Brief, Done, Worker
 # Changes of tasks' states that are kept of a run: those of about 16,000 tasks.
 MOST_CHANGES = 100_000
 
-# Seconds after which a worker says how far it is with a task, and how much later each time.
+# Seconds after which a worker says how far it is with a task, and how many times as long the next
+# word takes each time.
 _FIRST_WORD = 0.25
 _LATER = 4
 
