@@ -48,8 +48,10 @@ class _Copy:
     address: str | None = None
     begun: float | None = None
     fetched: tuple[float, int] | None = None
-    # what the worker said last; from when to when its rows were on their way, and never came
+    # what the worker said last, and when
     said: Said | None = None
+    heard: float = 0.0
+    # from when to when its rows were on their way, and never came
     held: tuple[float, float] | None = None
 
 
@@ -246,8 +248,8 @@ class Leader:
         copy = self._copies.get(key) or self._given_up.get(key)
         if copy is None:
             return
-        before, copy.said = copy.said, said
-        again = before is not None and before[:-1] == said[:-1]
+        before, copy.said, copy.heard = copy.said, said, time.monotonic()
+        again = before is not None and before[:-2] == said[:-2]
         if not again and key in self._copies:
             copy.address, copy.begun = said.worker, time.monotonic()
             self._running[key] = copy
@@ -428,8 +430,13 @@ class Leader:
             where = {"host": said.host, "process": said.process, "address": said.worker}
             if copy.held is not None:
                 self._ledger.hold(number, threads, where, copy.held)
-            elif any(said.spent.values()):
-                done = unfinished(said.begin, said.spent, threads)
+                continue
+            spent = dict(said.spent)
+            if said.opening and said.worker in self._crew.threads:
+                # It says so when that is over.
+                spent["t_open"] += said.opening + time.monotonic() - copy.heard
+            if any(spent.values()):
+                done = unfinished(said.begin, spent, threads)
                 self._ledger.spend(number, done, where=where)
 
     def _idle(self) -> list[str]:

@@ -62,7 +62,13 @@ class Doing:
 
 
 class Said(NamedTuple):
-    """What a worker says of a task that it is at: where, and seconds by stage until now."""
+    """What a worker says of a task that it is at: where, and seconds by stage until now.
+
+    Attributes
+    ----------
+    opening
+        Seconds that a file is being opened, beside those of `spent`.
+    """
 
     key: list[Any]
     worker: str
@@ -70,6 +76,7 @@ class Said(NamedTuple):
     process: int
     thread: int
     begin: float
+    opening: float
     spent: dict[str, float]
 
 
@@ -135,8 +142,6 @@ class Member(WorkerPlugin):  # type: ignore[misc]
         """Tell the process that asked what was spent on a task until now."""
         doing = self._doing.get(key)
         if doing is not None:
-            spent = doing.stop.spent()
-            spent["t_open"] += self.at_work.opening
             said = Said(
                 list(key),
                 self._worker.address,
@@ -144,7 +149,8 @@ class Member(WorkerPlugin):  # type: ignore[misc]
                 os.getpid(),
                 doing.thread,
                 doing.begin,
-                spent,
+                self.at_work.opening,
+                doing.stop.spent(),
             )
             self._worker.log_event(self.name, said._asdict())
 
