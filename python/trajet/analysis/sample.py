@@ -9,11 +9,17 @@ run: it says how an analysis will scale, and what many workers share makes it sm
    are not timed: they touch memory for the first time.
 """
 
+import time
+from mmap import mmap
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import Reader
 from trajet.pools.pool import Frames, Plan, n_frames_of
+from trajet.pools.work import Ledger, Worker, blocks_of, passes
 
 # Of the time that the run takes if its threads are always at work; what is timed, at most so many
 # seconds.
@@ -24,6 +30,7 @@ _BEFORE = 0.2
 _MOST_BEFORE = 50
 # With fewer frames than this the seconds are mostly begin and end.
 _FEWEST = 5
+_SUMS = ("t_read", "t_decode", "t_comp", "opens", "requests", "bytes_read")
 
 
 def serial_sample(
@@ -41,11 +48,11 @@ def serial_sample(
         return None
     first, n_before = (n_frames - most) // 2, max(1, min(int(_BEFORE * most), _MOST_BEFORE))
     try:
-        before = _alone(reader, plan, _part_of(frames, first, n_before))
+        worker, before = _alone(reader, plan, _part_of(frames, first, n_before))
         fit = int(n_before * _SECONDS / max(before["t_total"], 1e-6))
         timed, first = before, first + n_before
         if n := min(most - n_before, fit):
-            timed = _alone(reader, plan, _part_of(frames, first, n))
+            _, timed = _alone(reader, plan, _part_of(frames, first, n), worker)
     except Exception:
         return None
     both = [before] if timed is before else [before, timed]
@@ -59,13 +66,40 @@ def serial_sample(
     }
 
 
-def _alone(reader: Reader, plan: Plan, frames: Frames) -> dict[str, Any]:
-    """Return what one thread did, all passes together."""
-    _, _, run = _trajet.run(
-        reader, plan.build(), frames, threads=1, task_frames=None, progress=None
+def _alone(
+    reader: Reader, plan: Plan, frames: Frames, worker: Worker | None = None
+) -> tuple[Worker | None, dict[str, Any]]:
+    """Return who did all passes, and what that was; files that `worker` has open are not opened."""
+    spent: dict[str, Any] = dict.fromkeys(_SUMS, 0)
+    begin = time.perf_counter()
+    going = passes(
+        reader,
+        plan,
+        frames,
+        Ledger(),
+        threads=1,
+        make_tasks=lambda pass_: blocks_of(pass_, 1),
+        make_rows=_fresh_rows,
     )
-    (worker,) = run["workers"]
-    return {**worker, "frames": n_frames_of(frames), "t_total": run["t_total"]}
+    for part in going:
+        worker = Worker(part.brief, worker)
+        (task,) = part.tasks
+        done = worker.do(part.task_bytes(task), part.rows)
+        part.states.add(done.states)
+        (thread,) = done.report["workers"]
+        for name in _SUMS:
+            spent[name] += thread[name]
+    return worker, {
+        **spent,
+        "frames": n_frames_of(frames),
+        "t_total": time.perf_counter() - begin,
+    }
+
+
+def _fresh_rows(shape: tuple[int, int]) -> NDArray[np.float64]:
+    """Return rows in memory that nobody has touched, as most of a run's are."""
+    size = 8 * shape[0] * shape[1]
+    return np.frombuffer(mmap(-1, max(1, size)), np.float64, size // 8).reshape(shape)
 
 
 def _part_of(frames: Frames, first: int, count: int) -> Frames:

@@ -51,7 +51,7 @@ class _Copy:
     # what the worker said last, and when
     said: Said | None = None
     heard: float = 0.0
-    # from when to when its rows were on their way, and never came
+    # from when to when its rows were on their way, where that is over
     held: tuple[float, float] | None = None
 
 
@@ -228,9 +228,6 @@ class Leader:
         self._client.cancel([copy.future for copy in copies])
         for copy in list(copies):
             self._given_up[copy.key] = copy
-            if copy.fetched is not None:
-                now = time.time()
-                copy.held = now - (time.monotonic() - copy.fetched[0]), now
             self._drop(copy)
 
     def _drop(self, copy: _Copy) -> None:
@@ -306,7 +303,7 @@ class Leader:
                 self._fetching.add(address)
                 n_frames = sum(copy.task.n_frames for copy in batch)
                 for copy in batch:
-                    copy.fetched = (time.monotonic(), n_frames)
+                    copy.fetched, copy.held = (time.monotonic(), n_frames), None
                 fetching = self._fetch_batch(address, batch, time.time())
                 asyncio.run_coroutine_threadsafe(fetching, self._client.loop.asyncio_loop)
 
@@ -338,6 +335,8 @@ class Leader:
     ) -> None:
         """Take a batch, or look again at what became of it."""
         self._fetching.discard(address)
+        for copy in batch:
+            copy.held = moved
         wanted = [copy for copy in batch if copy.key in self._copies]
         if not isinstance(fetched, BaseException):
             n_frames = sum(copy.task.n_frames for copy in batch)
@@ -428,8 +427,10 @@ class Leader:
                 continue
             number = self._crew.number(said.worker, said.thread)
             where = {"host": said.host, "process": said.process, "address": said.worker}
-            if copy.held is not None:
-                self._ledger.hold(number, threads, where, copy.held)
+            if copy.fetched is not None:
+                now = time.time()
+                since = now - (time.monotonic() - copy.fetched[0])
+                self._ledger.hold(number, threads, where, copy.held or (since, now))
                 continue
             spent = dict(said.spent)
             if said.opening and said.worker in self._crew.threads:
