@@ -6,7 +6,8 @@ Needs `trajectories.py`, the slow store (`cargo build --release --manifest-path
 benches/slow-store/Cargo.toml`), /dev/fuse, and `pip install 'trajet[mpi,dask]' mpich`. In each case
 something is 20 times slower than elsewhere; every strategy computes the same RMSD of C-alpha, whose
 bits are compared with those of one thread. Waiting needs no processor, so that two cores can be
-eight clients. Slow gathering is simulated in the ranks: each of their puts sleeps first.
+eight clients. Slow gathering is simulated: each put of a rank, or each answer of a worker of Dask
+that is asked for rows, sleeps first.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -95,17 +96,28 @@ class Row:
     same_bits: bool
 
 
-def names(report: tj.Report) -> str:
-    """Return who the report calls slow, and in what."""
+def names(report: tj.Report, order: Sequence[str]) -> str:
+    """Return who the report calls slow, and in what; workers of Dask by the order of addresses."""
+    numbers = {worker["worker"]: worker["worker"] for worker in report["workers"]}
+    if order:
+        numbers = {worker["worker"]: order.index(worker["address"]) for worker in report["workers"]}
     found = []
     for entry in report["stragglers"]:
-        who = entry.get("rank", entry["worker"])
+        who = entry.get("rank", numbers[entry["worker"]])
         what = f" (task {entry['task']})" if "task" in entry else ""
         found.append(f"{who}{what} {entry['stage']}")
     return "; ".join(found)
 
 
-def timed(case: Case, strategy: str, number: int, atoms: Any, pool: Any, truth: Path) -> Row | None:
+def timed(
+    case: Case,
+    strategy: str,
+    number: int,
+    atoms: Any,
+    pool: Any,
+    truth: Path,
+    order: Sequence[str] = (),
+) -> Row | None:
     """Run once; only who has the result has a row."""
     begin = time.perf_counter()
     result = tj.rmsd(atoms, pool=pool)
@@ -120,7 +132,7 @@ def timed(case: Case, strategy: str, number: int, atoms: Any, pool: Any, truth: 
         wall=wall,
         t_total=report["stages"]["t_total"],
         requests=report["requests"],
-        named=names(report),
+        named=names(report, order),
         repeated=len(report["repeated"]),
         same_bits=bool(np.array_equal(result.values, np.load(truth))),
     )
@@ -181,8 +193,35 @@ def as_ranks(folder: Path, cases: list[Case], rounds: int, delay: float) -> None
         (folder / "rows.json").write_text(json.dumps([asdict(row) for row in rows]))
 
 
+@contextmanager
+def slow_answers(client: Any, workers: list[str], seconds: float) -> Iterator[None]:
+    """Let workers of Dask answer late who asks for rows."""
+
+    def hold(dask_worker: Any) -> None:
+        import asyncio
+
+        plain = dask_worker.plain_get_data = dask_worker.handlers["get_data"]
+
+        async def get_data(comm: Any, **options: Any) -> Any:
+            await asyncio.sleep(seconds)
+            return await plain(comm, **options)
+
+        dask_worker.handlers["get_data"] = get_data
+
+    def release(dask_worker: Any) -> None:
+        dask_worker.handlers["get_data"] = dask_worker.plain_get_data
+
+    if workers:
+        client.run(hold, workers=workers)
+    try:
+        yield
+    finally:
+        if workers:
+            client.run(release, workers=workers)
+
+
 def with_dask(folder: Path, cases: list[Case], rounds: int, delay: float) -> list[Row]:
-    """Have a Dask cluster of this machine do the cases that the store can slow for it."""
+    """Have a Dask cluster of this machine do the cases."""
     rows = []
     with dask_client(workers=WORKERS) as client:
         pool = tj.DaskPool(client)
@@ -192,12 +231,13 @@ def with_dask(folder: Path, cases: list[Case], rounds: int, delay: float) -> lis
         # Who comes first is worker 0 of the report; imports are outside the clock.
         tj.rmsd(atoms, pool=pool)
         for case in cases:
-            if case.stage == "gathering":
-                continue
             for number in range(rounds):
-                processes = list(client.run(os.getpid).values())
-                (folder / "rules").write_text(case.rules(processes, delay))
-                row = timed(case, DASK, number, atoms, pool, folder / "truth.npy")
+                processes = client.run(os.getpid)
+                order = list(processes)
+                (folder / "rules").write_text(case.rules(list(processes.values()), delay))
+                late = [order[k] for k in case.slow] if case.stage == "gathering" else []
+                with slow_answers(client, late, 0.4 * delay):
+                    row = timed(case, DASK, number, atoms, pool, folder / "truth.npy", order)
                 assert row is not None
                 rows.append(row)
                 print(row, flush=True)
@@ -237,8 +277,9 @@ def as_table(rows: list[Row]) -> list[str]:
     """Return the lines of the page: medians over the rounds."""
     columns = (FRAME_WISE, STATIC, DEFAULT, DASK)
     lines = [
-        f"| {FACTOR} times slower | {' | '.join(columns)} | default / static | named by default |",
-        "|---" * (len(columns) + 3) + "|",
+        f"| {FACTOR} times slower | {' | '.join(columns)} | default / static | named by default"
+        " | named by Dask |",
+        "|---" * (len(columns) + 4) + "|",
     ]
     for name in dict.fromkeys(row.case for row in rows):
         cells, times = [], {}
@@ -247,8 +288,13 @@ def as_table(rows: list[Row]) -> list[str]:
             times[strategy] = median(row.t_total for row in found) if found else None
             cells.append("" if times[strategy] is None else f"{times[strategy]:.2f}")
         ratio = times[DEFAULT] / times[STATIC]
-        named = [row.named for row in rows if (row.case, row.strategy) == (name, DEFAULT)]
-        lines.append(f"| {name} | {' | '.join(cells)} | {ratio:.2f} | {in_short(named[0])} |")
+        named = [
+            next(
+                (in_short(row.named) for row in rows if (row.case, row.strategy) == (name, of)), ""
+            )
+            for of in (DEFAULT, DASK)
+        ]
+        lines.append(f"| {name} | {' | '.join([*cells, f'{ratio:.2f}', *named])} |")
     return lines
 
 

@@ -17,6 +17,7 @@ import numpy as np
 import pool_laws
 import trajet as tj
 from trajet import output
+from trajet.conversion.files import Copier
 from trajet.pools.work import Worker
 
 HEAVY = {"MDAnalysis", "matplotlib", "scipy", "h5py"}
@@ -168,6 +169,29 @@ def copies(folder: Path) -> None:
         reports = [json.loads(part.report.to_json()) for part in first]
         said = {"heavy": heavy, "reports": reports, "seen": seen, "done": done}
         save(folder, {**said, "whole": [whole.n_frames, whole.n_atoms, whole.size]})
+
+
+def copies_with_a_slow_rank(folder: Path) -> None:
+    """Divide a trajectory while one rank does nothing, until the others have written the rest."""
+    pool = tj.MpiPool()
+    traj = tj.open(None, folder / "adk.xtc", pool=pool)
+    plain = Copier.do
+
+    def n_written() -> int:
+        there = (folder / "out").glob(".trajet-*/*.xtc")
+        return sum(not path.name.startswith(".") for path in there)
+
+    def slow(self: Copier, what: Any, threads: int, show: Any) -> Any:
+        end = time.monotonic() + FOREVER / 4
+        while pool.rank == 1 and n_written() < 7 and time.monotonic() < end:
+            time.sleep(0.02)
+        return plain(self, what, threads, show)
+
+    Copier.do = slow
+    parts = tj.split(traj, folder / "out", segments=8, pool=pool)
+    Copier.do = plain
+    if parts:
+        save(folder, [part.report["workers"][0]["rank"] for part in parts])
 
 
 def copies_that_fail(folder: Path) -> None:

@@ -96,8 +96,18 @@ def test_a_worker_without_frames() -> None:
     """It is not the fast one beside which others are slow."""
     ranks = [worker(0, **EVEN), worker(1, frames=0, t_open=0.1)]
     assert named(made_reports.report(ranks)) == []
-    late = [*(worker(k, **EVEN) for k in range(4)), worker(4, frames=0, t_open=30.0)]
+    four = [worker(k, **EVEN) for k in range(4)]
+    late = [*four, worker(4, frames=0, t_open=30.0)]
     assert named(made_reports.report(late)) == [(4, "opening")]
+    # As long as the others took for all of their frames, it had not yet begun with any.
+    late = [*four, worker(4, frames=0, t_open=7.0)]
+    (entry,) = made_reports.report(late)["stragglers"]
+    assert (entry["worker"], entry["stage"]) == (4, "opening")
+    assert entry["seconds"] == pytest.approx(14.0)
+    assert entry["lost"] == pytest.approx(6.9)
+    late = [*four, worker(4, frames=0, t_read=20.0)]
+    assert named(made_reports.report(late)) == [(4, "reading")]
+    assert named(made_reports.report([*four, worker(4, frames=0, t_wait=7.0)])) == []
 
 
 def test_little_differences_are_not_named() -> None:
@@ -199,11 +209,33 @@ def test_heuristics(ratio: float, says: str, not_this: str) -> None:
     assert "Khoshlessan et al. 2020 (section 8)" in text
     assert says in text
     assert not_this not in text
-    parallel = made_reports.report([worker(k, **stages) for k in range(2)])
-    assert "the paper takes it from a serial run" in " ".join(parallel["advice"])
+    two = [worker(k, **stages) for k in range(2)]
+    parallel = made_reports.report(two)
+    assert parallel["r_comp_io"] is None
+    text = " ".join(parallel["advice"])
+    assert f"Computing to input is {ratio:g}:" in text
+    assert "R_comp/IO of the paper is that of a serial run, of which there was no sample" in text
+    assert says in text
     # A conversion has no such ratio.
     copied = made_reports.report([worker(0, **stages)], analysis="convert")
     assert "R_comp/IO" not in " ".join(copied["advice"])
+
+
+def test_the_ratio_is_that_of_the_serial_sample() -> None:
+    """Not of a run whose workers shared a storage; and so is what the paper advises."""
+    sample = {"frames": 120, "t_read": 0.01, "t_decode": 0.01, "t_comp": 0.1}
+    two = [worker(k, t_read=9.0, t_decode=1.0, t_comp=5.0) for k in range(2)]
+    report = made_reports.report(two, sample=sample)
+    assert report["r_comp_io"] == pytest.approx(5.0)
+    text = " ".join(report["advice"])
+    assert (
+        "R_comp/IO is 5: 100 ms of computing to 20 ms of reading and decoding, of 120 frames that"
+        " one thread read alone before the run; over 2 workers of the run that is 0.5." in text
+    )
+    assert "fewer stragglers, not none" in text
+    # A serial run is its own sample.
+    alone = made_reports.report(two[:1], sample=None)
+    assert alone["r_comp_io"] == pytest.approx(0.5)
 
 
 def test_decoding_is_told_from_reading() -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -119,6 +120,9 @@ def _make_undo() -> Callable[[], None]:
         if hasattr(work, "plain"):
             work.Worker.do = work.plain  # type: ignore[method-assign]
             del work.plain
+        if hasattr(work, "plain_opening"):
+            work.Worker.opening = work.plain_opening  # type: ignore[method-assign]
+            del work.plain_opening, work.opened
         if hasattr(work, "plain_copy"):
             from trajet.conversion import files
 
@@ -377,7 +381,54 @@ def test_a_worker_that_sends_no_rows_is_overtaken(client: Client, long_adk: Adk)
     assert result.values.tobytes() == here.tobytes()
     named = {straggler["state"]: straggler["address"] for straggler in result.report["repeated"]}
     assert named["gathering"] == slow
-    assert slow not in {worker["address"] for worker in result.report["workers"]}
+    (held,) = [worker for worker in result.report["workers"] if worker["address"] == slow]
+    assert held["frames"] == 0
+    assert held["t_comm"] > 0
+    assert slow_in(result.report)[slow] == "gathering"
+
+
+def slow_in(report: tj.Report) -> dict[str, str]:
+    """Return the stage of each worker that a report names as a straggler, by address."""
+    address = {worker["worker"]: worker["address"] for worker in report["workers"]}
+    workers = [entry for entry in report["stragglers"] if "task" not in entry]
+    return {address[entry["worker"]]: entry["stage"] for entry in workers}
+
+
+def test_a_worker_that_opens_late_is_named(client: Client, long_adk: Adk) -> None:
+    """It comes to no frame and is waited for by nobody: what it says meanwhile is what is known."""
+
+    def hang(work: Any, stop: Any) -> None:
+        import time
+
+        begin = time.monotonic()
+        if not hasattr(work, "plain_opening"):
+            work.plain_opening = work.Worker.opening
+        work.Worker.opening = property(lambda _: time.monotonic() - begin)
+        # Nothing ends an opening.
+        while time.monotonic() < begin + 3 or not stop.is_set:
+            time.sleep(0.02)
+        work.opened = True
+        raise KeyboardInterrupt
+
+    def opened() -> bool:
+        from trajet.pools import work
+
+        return hasattr(work, "opened")
+
+    traj = tj.open(long_adk.psf, long_adk.xtc)
+    slow = sorted(client.nthreads())[0]
+    here = tj.rmsd(traj.select("name CA"), pool=tj.LocalPool()).values
+    change_do(client, hang, workers=[slow])
+    result = tj.rmsd(traj.select("name CA"), pool=tj.DaskPool(client))
+    assert result.values.tobytes() == here.tobytes()
+    assert slow in [straggler["address"] for straggler in result.report["repeated"]]
+    (late,) = [worker for worker in result.report["workers"] if worker["address"] == slow]
+    assert late["frames"] == late["tasks"] == 0
+    assert late["t_open"] == pytest.approx(late["t_total"])
+    assert slow_in(result.report)[slow] == "opening"
+    (entry,) = [entry for entry in result.report["stragglers"] if "task" not in entry]
+    assert entry["host"] == late["host"] == socket.gethostname()
+    until(lambda: all(client.run(opened, workers=[slow]).values()))
 
 
 def change_copies(client: Client, first: Callable[..., None]) -> None:
@@ -596,6 +647,57 @@ def test_rows_in_a_file(client: Client, long_adk: Adk, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(tj.OutputError, match="no folder"):
         tj.rmsd(traj, pool=tj.DaskPool(client, rows_in=tmp_path / "none" / "rows.npy"))
+
+
+def test_rows_in_a_file_take_no_memory(client: Client, adk: Adk, tmp_path: Path) -> None:
+    """The client's peak is a few fetches, not the rows: a sixtieth of the papers' 8.5 GB here."""
+    script = """
+import sys
+import numpy as np
+import trajet as tj
+from distributed import Client
+from trajet.pools.dask import leader
+
+def peak():
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+
+leader._MOST_FETCHED = 2**20
+address, path, *files = sys.argv[1:]
+with Client(address) as client:
+    traj = tj.open(None, *files)
+    fours = np.arange(848).reshape(-1, 4)
+    pool = tj.DaskPool(client, rows_in=path, task_frames=100)
+    run = lambda frames: tj.dihedrals(traj, fours, features=True, frames=frames, pool=pool)
+    run(slice(0, 100))
+    before = peak()
+    rows = run(slice(None)).values
+    print(rows.nbytes, 1024 * (peak() - before))
+"""
+    (tmp_path / "adk0.xtc").write_bytes(adk.xtc.read_bytes() * 105)
+    files = [str(tmp_path / f"adk{k}.xtc") for k in range(4)]
+    for other in files[1:]:
+        Path(other).symlink_to(files[0])
+    address, rows = client.scheduler.address, tmp_path / "rows.npy"
+    done = subprocess.run(
+        [sys.executable, "-c", script, address, str(rows), *files],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
+    )
+    size, grown = map(int, done.stdout.split())
+    assert size > 8.5e9 / 64
+    assert grown < size / 4
+    kept = np.load(rows, mmap_mode="r")
+    here = tj.dihedrals(
+        tj.open(None, *files),
+        np.arange(848).reshape(-1, 4),
+        features=True,
+        frames=slice(0, None, 997),
+        pool=tj.LocalPool(),
+    )
+    assert kept[::997].tobytes() == here.values.tobytes()
 
 
 def test_a_client_that_dies_leaves_nothing(client: Client, long_adk: Adk) -> None:

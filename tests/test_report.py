@@ -8,12 +8,14 @@ import shutil
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import made_reports
 import numpy as np
 import pytest
 import trajet as tj
 from golden_files import Adk, Golden
+from trajet.analysis import sample
 from trajet.pools import work
 
 NAMES = {
@@ -28,6 +30,7 @@ NAMES = {
     "empty_frames",
     "atoms_decoded",
     "r_comp_io",
+    "sample",
     "inputs",
     "remarks",
     "versions",
@@ -239,6 +242,8 @@ def test_ratios_without_meaning_are_none() -> None:
     assert "R_comp/IO" not in repr(report)
     report = made_reports.report([made_reports.worker(0, t_comp=6.0, t_read=1, t_comm=2.0)])
     assert (report["r_comp_io"], report["r_comp_comm"]) == (6.0, 3.0)
+    two = [made_reports.worker(k, t_comp=6.0, t_read=1) for k in range(2)]
+    assert made_reports.report(two)["r_comp_io"] is None
 
 
 def test_what_a_pool_adds_is_kept() -> None:
@@ -255,12 +260,78 @@ def test_what_a_pool_adds_is_kept() -> None:
 
 
 def test_ratio_of_computing_to_reading(many: Path) -> None:
-    """r_comp_io is t_comp / (t_read + t_decode), as in the papers."""
-    report = tj.rmsd(tj.open(None, many).select(np.arange(ADK_ATOMS))).report
+    """r_comp_io is t_comp / (t_read + t_decode) of a serial run, as in the papers."""
+    atoms = tj.open(None, many).select(np.arange(ADK_ATOMS))
+    pool = tj.LocalPool(threads=1)
+    report = tj.rmsd(atoms, pool=pool).report
     stages = report["stages"]
     expected = stages["t_comp"] / (stages["t_read"] + stages["t_decode"])
     assert report["r_comp_io"] == pytest.approx(expected, rel=1e-9)
     assert report["r_comp_io"] > 0
+    assert report["sample"] is None
+
+
+@pytest.mark.parametrize("pool", [tj.LocalPool(threads=2), tj.ProcessPool(workers=2)])
+def test_a_serial_sample(pool: tj.LocalPool | tj.ProcessPool, many: Path) -> None:
+    """It is a hundredth of the frames for each thread, and changes no count of the run."""
+    traj = tj.open(None, many)
+    atoms = traj.select(np.arange(ADK_ATOMS))
+    # Ten times over: by numbers of frames that stand in no order.
+    frames = np.tile(np.arange(traj.n_frames), 2)[::-1]
+    report = tj.rmsd(atoms, frames=frames, pool=pool).report
+    said = report["sample"]
+    n = len(frames)
+    assert n == report["frames"]
+    assert 1 <= said["frames"] <= n / 100 / 2
+    assert said["t_comp"] > 0
+    expected = said["t_comp"] / (said["t_read"] + said["t_decode"])
+    assert report["r_comp_io"] == pytest.approx(expected, rel=1e-9)
+    assert said["bytes_read"] <= report["bytes_read"] / 50
+    assert said["t_read"] + said["t_decode"] + said["t_comp"] <= said["t_total"]
+    # Too few for a hundredth of them, and a user's function, which would see the calls.
+    assert tj.rmsd(atoms, frames=slice(0, 900), pool=pool).report["sample"] is None
+    calls = []
+
+    def note(positions: np.ndarray) -> np.ndarray:
+        calls.append(len(positions))
+        return np.zeros(1)
+
+    if isinstance(pool, tj.LocalPool):
+        applied = tj.apply(note, atoms, frames=frames, pool=pool)
+        assert applied.report["sample"] is None
+        # Once more, to see what it returns.
+        assert len(calls) == n + 1
+
+
+def test_the_run_says_what_the_sample_meets(
+    many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A frame that cannot be read is an error of the run, with all that it says of it."""
+    met = []
+    plain = sample._alone
+
+    def alone(*arguments: Any) -> dict[str, Any]:
+        try:
+            return plain(*arguments)
+        except tj.TrajetError as error:
+            met.append(error)
+            raise
+
+    monkeypatch.setattr(sample, "_alone", alone)
+    data = bytearray(many.read_bytes())
+    path = tmp_path / "broken.xtc"
+    path.write_bytes(data)
+    traj = tj.open(None, path)
+    # Some of the last frames, but for the very last, by which a file is known.
+    of = len(data) / traj.n_frames
+    begin, end = int(974 * of), int(978 * of)
+    data[begin:end] = b"\xff" * (end - begin)
+    path.write_bytes(data)
+    twice = np.tile(np.arange(traj.n_frames), 2)
+    with pytest.raises(tj.TrajetError) as caught:
+        tj.rmsd(traj.select(np.arange(9)), frames=twice, pool=tj.LocalPool(threads=2))
+    assert met
+    assert str(path) in str(caught.value)
 
 
 def test_json_round_trip(adk: Adk, tmp_path: Path) -> None:

@@ -9,9 +9,10 @@ Stragglers are recognised by both rules of Khoshlessan et al. 2020 (doi:10.1002/
 2. Workers that are handed tasks get different numbers of frames. Stages that grow with the frames
    are compared as for the mean number of frames; where all have as many, that is the time itself.
 3. The fastest group is the fastest quarter, at least two of four or more; its time is its median.
-4. Ranks that wait inside of a collective call are as late as the one that they wait for, so that
+4. A worker that came to no frame is taken to need for them what the median of the others does.
+5. Ranks that wait inside of a collective call are as late as the one that they wait for, so that
    the rules are put to the time without gathering as well.
-5. What is less than a twentieth of the run, or 0.1 s, behind is not named.
+6. What is less than a twentieth of the run, or 0.1 s, behind is not named.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -110,6 +111,10 @@ def _slow_workers(
             {word: _seconds(worker, names) for word, names in once.items()}
             | {word: scale * _seconds(worker, names) for word, names in _PER_FRAME.items()}
         )
+    usual = {word: median(spent[k][word] for k in at_work) for word in _PER_FRAME}
+    for stages, count in zip(spent, frames, strict=True):
+        if not count:
+            stages |= {word: max(stages[word], usual[word]) for word in usual}
     verdict = Verdict([sum(spent[k].values()) for k in at_work])
     found = {}
     for k, stages in enumerate(spent):
@@ -125,7 +130,7 @@ def _slow_workers(
                 "fastest": verdict.fastest,
             }
     # Few frames tell little of what it would have spent on many: what it lost is what it did spend.
-    parts = [count / mean for count in frames]
+    parts = [count / mean if count else 1.0 for count in frames]
     _name_stages(found, spent, parts)
     return found
 
@@ -515,20 +520,35 @@ def _took(report: Entry, worst: Entry) -> str:
     return f"takes {took} for the mean number of frames"
 
 
+def computing_to_input(spent: Entry | None) -> float | None:
+    """Return t_comp / t_io, where t_io is reading and decoding; None where it has no meaning."""
+    if spent is None:
+        return None
+    t_io = _seconds(spent, ("t_read", "t_decode"))
+    return float(spent["t_comp"]) / t_io if t_io > 0 else None
+
+
 def _of_ratio(report: Entry, bounded: Bound) -> list[str]:
     """Say what R_comp/IO is, and what the papers advise for it."""
-    ratio, stages = report["r_comp_io"], report["stages"]
-    if ratio is None:
+    serial, stages, sample = report["r_comp_io"], report["stages"], report.get("sample")
+    own = computing_to_input(stages)
+    ratio = own if serial is None else serial
+    if ratio is None or own is None:
         return []
     t_io = stages["t_read"] + stages["t_decode"]
     if len(report["workers"]) == 1:
-        whose = "of this serial run"
+        lines = [f"R_comp/IO is {_to_input(ratio, stages)}, of this serial run."]
+    elif serial is not None and sample is not None:
+        lines = [
+            f"R_comp/IO is {_to_input(serial, sample)}, of {sample['frames']} frames that one"
+            f" thread read alone before the run; over {_crew(report)} of the run that is"
+            f" {in_two_digits(own)}."
+        ]
     else:
-        whose = f"summed over {_crew(report)}; the paper takes it from a serial run"
-    lines = [
-        f"R_comp/IO is {in_two_digits(ratio)}: {in_seconds(stages['t_comp'])} of computing to"
-        f" {in_seconds(t_io)} of reading and decoding, {whose}."
-    ]
+        lines = [
+            f"Computing to input is {_to_input(own, stages)}, summed over {_crew(report)};"
+            " R_comp/IO of the paper is that of a serial run, of which there was no sample."
+        ]
     if ratio <= 1:
         lines.append(
             f"{_PAPER} calls that bound by input: on a cluster avoid one file that all ranks read;"
@@ -549,6 +569,15 @@ def _of_ratio(report: Entry, bounded: Bound) -> list[str]:
     else:
         lines.append(f"{_PAPER} lets one shared file do for such ratios, up to about 50 cores.")
     return lines
+
+
+def _to_input(ratio: float, spent: Entry) -> str:
+    """Return a ratio and what it is of."""
+    t_io = _seconds(spent, ("t_read", "t_decode"))
+    return (
+        f"{in_two_digits(ratio)}: {in_seconds(spent['t_comp'])} of computing to {in_seconds(t_io)}"
+        " of reading and decoding"
+    )
 
 
 def _of_repeated(repeated: Sequence[Entry]) -> str:

@@ -187,6 +187,7 @@ def make_report(
     input_time = stages["t_read"] + stages["t_decode"]
     together = {**stages, "t_io": input_time}
     averages = {name: seconds / max(1, len(workers)) for name, seconds in together.items()}
+    sample = run.get("sample")
     stages["t_open"] += opening["t_open"]
     stages["t_index"] += opening["t_index"]
     stages["t_total"] = run["t_total"]
@@ -207,7 +208,8 @@ def make_report(
         **counts,
         **of_tiers,
         "tiers": dict(zip(tiers, of_tiers.get("bytes_by_tier", [0] * len(tiers)), strict=False)),
-        "r_comp_io": _ratio(stages["t_comp"], input_time),
+        "sample": sample,
+        "r_comp_io": advise.computing_to_input(together if len(workers) == 1 else sample),
         "r_comp_comm": _ratio(stages["t_comp"], stages["t_comm"]),
         "passes": run["passes"],
         "threads": len(workers),

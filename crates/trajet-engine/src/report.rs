@@ -58,6 +58,14 @@ impl Stages {
         }
     }
 
+    /// Adds what else was spent on opening, reading, decoding and computing.
+    pub fn add(&mut self, other: &Self) {
+        self.t_open += other.t_open;
+        self.t_read += other.t_read;
+        self.t_decode += other.t_decode;
+        self.t_comp += other.t_comp;
+    }
+
     /// Names and values of what a task has: reading to merging.
     pub fn named_of_task(&self) -> [(&'static str, f64); 5] {
         [

@@ -44,6 +44,22 @@ pub trait Control {
     fn interrupted(&mut self) -> bool;
 }
 
+/// What others see of a part of a run, and can do to it, while it goes on.
+#[derive(Debug, Default)]
+pub struct Going {
+    /// Ends it.
+    pub stop: Arc<AtomicBool>,
+    /// What its workers have spent on leaves that are done.
+    pub spent: Mutex<Stages>,
+}
+
+impl Going {
+    /// What was spent until now.
+    pub fn spent(&self) -> Stages {
+        *lock(&self.spent)
+    }
+}
+
 /// Pieces of work on threads of their own, for building an index.
 #[derive(Clone, Copy, Debug)]
 pub struct Threads(pub usize);
@@ -213,7 +229,8 @@ pub fn run(
         let width = pass.analysis.row_width();
         let mut rows = row_memory(frames.len(), width)?;
         let part = Part { frames, leaves, run: 0..leaves.len() };
-        let states = run_pass(chain, &pass, &part, &mut rows, budget, begin, &mut report, control)?;
+        let caller = Caller::Watches(control);
+        let states = run_pass(chain, &pass, &part, &mut rows, budget, begin, &mut report, caller)?;
         let mut whole = Merger::new(leaves.len());
         states.into_iter().for_each(|(node, state)| {
             whole.add(node, state, |left, right| pass.analysis.merge(left, right));
@@ -250,7 +267,8 @@ impl Part<'_> {
 }
 
 /// Runs a part of a pass: writes its rows (`[n_frames, row_width]`) and returns the states of the largest
-/// whole subtrees in it. The report says what was done, also where it ends with an error.
+/// whole subtrees in it. The report says what was done, also where it ends with an error. The calling thread is
+/// one of those at work.
 ///
 /// # Errors
 /// As [`run`].
@@ -264,14 +282,14 @@ pub fn run_part(
     rows: &mut [f64],
     budget: Budget,
     report: &mut RunReport,
-    control: &mut dyn Control,
+    going: &Going,
 ) -> Result<Subtrees, RunError> {
     let begin = Instant::now();
     assert_eq!(part.frames.len(), part.positions().len(), "frames of the part");
     assert_eq!(rows.len(), part.frames.len() * pass.analysis.row_width(), "rows of the part");
     let threads = budget.threads.min(part.run.len()).clamp(1, MOST_THREADS);
     *report = RunReport { workers: vec![WorkerReport::default(); threads], ..Default::default() };
-    let states = run_pass(chain, pass, part, rows, budget, begin, report, control);
+    let states = run_pass(chain, pass, part, rows, budget, begin, report, Caller::Works(going));
     report.passes = 1;
     report.tasks.sort_by_key(|t| t.task);
     report.wall = begin.elapsed().as_secs_f64();
@@ -287,6 +305,8 @@ struct Shared<'a> {
     begin: Instant,
     pass_number: usize,
     stop: Arc<AtomicBool>,
+    /// Where somebody looks at it.
+    spent: Option<&'a Mutex<Stages>>,
     frames_done: AtomicUsize,
     schedule: Mutex<Schedule>,
     /// Where each task writes its rows: a part of the result.
@@ -315,6 +335,14 @@ struct Attempt {
 /// The states of the largest whole subtrees in a task.
 pub type Subtrees = Vec<(Node, State)>;
 
+/// What the calling thread does meanwhile.
+enum Caller<'a> {
+    /// It shows progress and looks for a stop.
+    Watches(&'a mut dyn Control),
+    /// It is a worker: where tasks are short, starting a thread and being woken would cost as much as they do.
+    Works(&'a Going),
+}
+
 #[allow(clippy::too_many_arguments)]
 fn run_pass(
     chain: &Chain,
@@ -324,7 +352,7 @@ fn run_pass(
     budget: Budget,
     begin: Instant,
     report: &mut RunReport,
-    control: &mut dyn Control,
+    caller: Caller<'_>,
 ) -> Result<Subtrees, RunError> {
     let threads = report.workers.len();
     let Part { frames, leaves, run } = part;
@@ -335,7 +363,14 @@ fn run_pass(
         part,
         begin,
         pass_number: report.passes,
-        stop: Arc::default(),
+        stop: match &caller {
+            Caller::Watches(_) => Arc::default(),
+            Caller::Works(going) => Arc::clone(&going.stop),
+        },
+        spent: match &caller {
+            Caller::Watches(_) => None,
+            Caller::Works(going) => Some(&going.spent),
+        },
         frames_done: AtomicUsize::new(0),
         schedule: Mutex::new(Schedule::new(tasks.len())),
         collected: Mutex::new(Collected {
@@ -351,12 +386,18 @@ fn run_pass(
     let before = report.passes * frames.len();
     let interrupted = std::thread::scope(|scope| {
         let shared = &shared;
-        for (number, worker) in report.workers.iter_mut().enumerate() {
+        let mut workers = report.workers.iter_mut().enumerate();
+        let own = if let Caller::Works(_) = caller { workers.next() } else { None };
+        for (number, worker) in workers {
             let work = move || shared.work(number, worker);
             if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, work) {
                 shared.could_not_start(number, &error);
             }
         }
+        if let Some((number, worker)) = own {
+            shared.work(number, worker);
+        }
+        let Caller::Watches(control) = caller else { return false };
         let done = || before + shared.frames_done.load(Ordering::Relaxed);
         let stop = || {
             lock(&shared.schedule).handle(Event::Stop);
@@ -365,6 +406,7 @@ fn run_pass(
         let total = before + frames.len();
         watch(&shared.workers_left, &shared.all_left, &done, total, control, &stop)
     });
+    let interrupted = interrupted || shared.stop.load(Ordering::Relaxed);
     let Collected { states, tasks, mut errors } =
         shared.collected.into_inner().unwrap_or_else(PoisonError::into_inner);
     report.tasks.extend(tasks);
@@ -498,6 +540,7 @@ impl Shared<'_> {
             block.reset(here.len(), atoms.len());
             let Block { positions, meta, .. } = &mut *block;
             let wanted = Wanted::positions(&frames, atoms);
+            let before = scratch.meter;
             self.chain.read_into(&wanted, here.clone(), scratch, positions, meta)?;
             let computing = Instant::now();
             let mut state = analysis.empty();
@@ -513,7 +556,12 @@ impl Shared<'_> {
                 TaskFault::Refused { path, frame: within, chained, why }
             })?;
             states.add(Node::leaf(leaf), state, |left, right| analysis.merge(left, right));
-            *t_comp += computing.elapsed().as_secs_f64();
+            let computed = computing.elapsed().as_secs_f64();
+            *t_comp += computed;
+            if let Some(spent) = self.spent {
+                lock(spent)
+                    .add(&Stages { t_comp: computed, ..Stages::between(&before, &scratch.meter) });
+            }
             self.frames_done.fetch_add(here.len(), Ordering::Relaxed);
         }
         Ok(states.into_subtrees())

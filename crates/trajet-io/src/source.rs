@@ -8,7 +8,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::Error;
 use crate::index::Stamp;
@@ -70,17 +70,38 @@ pub struct Handles {
     most: usize,
     /// By the numbers of their sources, least recently used first.
     open: Mutex<Vec<(u64, Arc<File>)>>,
+    /// When the openings that are under way began.
+    opening: Mutex<Vec<Instant>>,
 }
 
 impl Handles {
     /// Room for `most` files, at least one.
     pub fn new(most: usize) -> Self {
-        Handles { most: most.max(1), open: Mutex::default() }
+        Handles { most: most.max(1), open: Mutex::default(), opening: Mutex::default() }
     }
 
     /// How many files are open.
     pub fn n_open(&self) -> usize {
         self.with(|open| open.len())
+    }
+
+    /// How long the longest opening lasts that is under way.
+    pub fn opening(&self) -> Duration {
+        let opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        opening.iter().map(Instant::elapsed).max().unwrap_or_default()
+    }
+
+    /// Does what opens a file, to be seen by others.
+    fn while_opening<T>(&self, open: impl FnOnce() -> T) -> T {
+        let opening = || self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        let begin = Instant::now();
+        opening().push(begin);
+        let opened = open();
+        let mut under_way = opening();
+        if let Some(at) = under_way.iter().position(|&other| other == begin) {
+            under_way.swap_remove(at);
+        }
+        opened
     }
 
     fn with<T>(&self, work: impl FnOnce(&mut Vec<(u64, Arc<File>)>) -> T) -> T {
@@ -253,7 +274,7 @@ impl Source {
     ) -> Result<Arc<File>, Error> {
         let changed = || Error::Changed { path: self.path.clone() };
         let (begin, reading) = (Instant::now(), meter.read_ns);
-        let now = match Source::open(absolute, meter) {
+        let now = match handles.while_opening(|| Source::open(absolute, meter)) {
             Err(Error::Io { doing, source, .. }) => {
                 return Err(Error::Io { path: self.path.clone(), doing, source });
             }
@@ -425,6 +446,18 @@ mod tests {
             let bytes = window.bytes(&other, from, 10, 1000, 256, &mut meter).unwrap();
             assert_eq!(bytes[..10], [255; 10]);
         }
+    }
+
+    #[test]
+    fn an_opening_is_seen_while_it_lasts() {
+        let handles = Handles::new(1);
+        let seen = handles.while_opening(|| {
+            handles.while_opening(|| ());
+            std::thread::sleep(Duration::from_millis(1));
+            handles.opening()
+        });
+        assert!(seen >= Duration::from_millis(1), "{seen:?}");
+        assert_eq!(handles.opening(), Duration::ZERO);
     }
 
     #[test]

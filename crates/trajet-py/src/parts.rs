@@ -1,24 +1,23 @@
 //! Parts of a run, for pools whose workers are other processes.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{IntoPyDict, PyBytes, PyDict};
 use serde::{Deserialize, Serialize};
 use trajet_engine::plan::{Leaves, tasks};
 use trajet_engine::report::RunReport;
 use trajet_engine::tree::{Merger, Node};
-use trajet_engine::{Budget, Control, Part, State, Subtrees, run_part};
+use trajet_engine::{Budget, Going, Part, State, Subtrees, run_part};
 use trajet_io::chain::{Elsewhere, Slice};
 use trajet_io::{Frames, Meter};
 
 use crate::apply::Raised;
 use crate::arrays::PyFrames;
-use crate::control::FromPython;
 use crate::error::{from_io, from_run};
 use crate::reader::{Reader, counts};
 use crate::run::{Plan, report_dict};
@@ -124,7 +123,7 @@ fn from_bytes<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> PyResult<T> {
 #[pyclass(frozen, module = "trajet._trajet")]
 #[derive(Default)]
 pub(crate) struct Stop {
-    flag: Arc<AtomicBool>,
+    going: Going,
     report: Mutex<Option<Py<PyDict>>>,
 }
 
@@ -136,12 +135,17 @@ impl Stop {
     }
 
     fn set(&self) {
-        self.flag.store(true, Ordering::Relaxed);
+        self.going.stop.store(true, Ordering::Relaxed);
     }
 
     #[getter]
     fn is_set(&self) -> bool {
-        self.flag.load(Ordering::Relaxed)
+        self.going.stop.load(Ordering::Relaxed)
+    }
+
+    /// Seconds by stage until now, also while it goes on.
+    fn spent<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.going.spent().named_of_task().into_py_dict(py)
     }
 
     /// What was done before the end.
@@ -149,22 +153,6 @@ impl Stop {
     fn report(&self, py: Python<'_>) -> Option<Py<PyDict>> {
         let report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
         report.as_ref().map(|report| report.clone_ref(py))
-    }
-}
-
-/// Ends where the interpreter or a flag asks for it.
-struct Stoppable<'a> {
-    python: FromPython,
-    stop: Option<&'a AtomicBool>,
-}
-
-impl Control for Stoppable<'_> {
-    fn progress(&mut self, done: usize, total: usize) {
-        self.python.progress(done, total);
-    }
-
-    fn interrupted(&mut self) -> bool {
-        self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) || self.python.interrupted()
     }
 }
 
@@ -186,6 +174,12 @@ impl PyElsewhere {
         self.inner.n_atoms()
     }
 
+    /// Seconds that the longest opening of a file lasts which is under way.
+    #[getter]
+    fn opening(&self) -> f64 {
+        self.inner.opening().as_secs_f64()
+    }
+
     /// The trajectory, of which only the frames of a slice can be read, and what opening their files cost.
     fn reader<'py>(&self, py: Python<'py>, slice: &[u8]) -> PyResult<(Reader, Bound<'py, PyDict>)> {
         let slice = from_bytes(slice)?;
@@ -196,7 +190,7 @@ impl PyElsewhere {
     }
 
     /// Does a task: fills `rows` and returns states and report.
-    #[pyo3(signature = (pass_, task, rows, *, threads, stop, progress))]
+    #[pyo3(signature = (pass_, task, rows, *, threads, stop))]
     #[allow(clippy::too_many_arguments)]
     fn run<'py>(
         &self,
@@ -206,7 +200,6 @@ impl PyElsewhere {
         mut rows: PyReadwriteArray2<'py, f64>,
         threads: usize,
         stop: Option<&Stop>,
-        progress: Option<Py<PyAny>>,
     ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyDict>)> {
         let Task { run, frames, slice } = from_bytes(task)?;
         let (begin, mut opening) = (Instant::now(), Meter::default());
@@ -225,14 +218,12 @@ impl PyElsewhere {
         let rows =
             rows.as_slice_mut().map_err(|_| PyValueError::new_err("rows are not C-contiguous"))?;
         let part = Part { frames: &frames, leaves: *leaves, run };
-        let mut control =
-            Stoppable { python: FromPython::new(progress), stop: stop.map(|stop| &*stop.flag) };
         // One thread needs no further division, which costs requests; several even out with a little.
         let shares = if threads > 1 { 2 * threads } else { 1 };
         let budget = Budget { threads, task_frames: Some(frames.len().div_ceil(shares)) };
-        let mut report = RunReport::default();
-        let result =
-            py.detach(|| run_part(&chain, inner, &part, rows, budget, &mut report, &mut control));
+        let (mut report, nobody) = (RunReport::default(), Going::default());
+        let going = stop.map_or(&nobody, |stop| &stop.going);
+        let result = py.detach(|| run_part(&chain, inner, &part, rows, budget, &mut report, going));
         if let Some(first) = report.workers.first_mut() {
             first.meter.add(&opening);
             first.stages.t_open += opened;
@@ -244,7 +235,6 @@ impl PyElsewhere {
             let mut kept = stop.report.lock().unwrap_or_else(PoisonError::into_inner);
             *kept = Some(report.clone().unbind());
         }
-        control.python.check()?;
         raised.take().map_or(Ok(()), Err)?;
         let states = result.map_err(|error| from_run(py, &error))?;
         Ok((PyArray1::from_vec(py, packed(states)), report))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from trajet import mdanalysis
 from trajet._trajet import SelectionError
+from trajet.analysis.sample import serial_sample
 from trajet.pools.local import LocalPool
 from trajet.pools.pool import Plan, Pool, Progress
 from trajet.result import Report, make_report
@@ -117,8 +118,10 @@ def run(
 
     def attempt() -> tuple[Plan, NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
         plan = make_plan(chosen)
-        done = (pool or LocalPool()).run(trajectory.reader, plan, numbers, progress=progress)
-        return plan, *done
+        where = pool or LocalPool()
+        sample = serial_sample(trajectory.reader, plan, numbers, where.n_threads)
+        rows, state, told = where.run(trajectory.reader, plan, numbers, progress=progress)
+        return plan, rows, state, {**told, "sample": sample}
 
     numbers = resolve_frames(frames, trajectory.n_frames, trajectory.label)
     chosen = frame_numbers(numbers)

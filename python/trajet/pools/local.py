@@ -36,6 +36,11 @@ class LocalPool:
         """Refuse numbers that mean nothing."""
         check_counts(threads=self.threads, task_frames=self.task_frames)
 
+    @property
+    def n_threads(self) -> int:
+        """How many threads there are."""
+        return self.threads or _trajet.available_threads()
+
     def run(
         self,
         reader: Reader,
@@ -49,7 +54,7 @@ class LocalPool:
             reader,
             plan.build(),
             frames,
-            threads=self.threads or _trajet.available_threads(),
+            threads=self.n_threads,
             task_frames=self.task_frames,
             progress=progress,
         )

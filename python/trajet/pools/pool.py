@@ -59,6 +59,11 @@ class Plan:
 class Pool(Protocol):
     """Runs the plan of an analysis over frames of a trajectory."""
 
+    @property
+    def n_threads(self) -> int:
+        """How many threads will do so, all workers' together, as far as that is known before."""
+        ...
+
     def run(
         self,
         reader: Reader,

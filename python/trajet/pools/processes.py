@@ -64,6 +64,11 @@ class ProcessPool:
         """Refuse numbers that mean nothing."""
         check_counts(workers=self.workers, threads=self.threads, task_frames=self.task_frames)
 
+    @property
+    def n_threads(self) -> int:
+        """How many threads there are in all processes."""
+        return (self.workers or _trajet.available_threads()) * self.threads
+
     def run(
         self,
         reader: Reader,

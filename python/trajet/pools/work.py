@@ -11,7 +11,7 @@ import math
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -95,6 +95,15 @@ class Done:
     process: int
 
 
+def unfinished(begin: float, spent: Mapping[str, float], threads: int) -> Done:
+    """Return what can be said of a task that is not done: what its `threads` have spent."""
+    each = {name: spent.get(name, 0.0) / threads for name in PARTS}
+    total = sum(each.values())
+    nothing = dict.fromkeys((*COUNTS, "tasks"), 0)
+    report = {"workers": [{**nothing, **each, "t_total": total}] * threads}
+    return Done(np.empty(0), report, begin, begin + total, socket.gethostname(), os.getpid())
+
+
 class Worker:
     """Does tasks of a pass in this process."""
 
@@ -109,6 +118,11 @@ class Worker:
             brief.plan.build(), self._trajectory.n_atoms, brief.n_frames, list(brief.states)
         )
 
+    @property
+    def opening(self) -> float:
+        """Seconds that it has been waiting for a file to open."""
+        return self._trajectory.opening
+
     def do(self, task: bytes, rows: NDArray[np.float64], stop: _trajet.Stop | None = None) -> Done:
         """Do a task and fill its `rows`, `(n_frames, row_width)`."""
         begin = time.time()
@@ -118,7 +132,6 @@ class Worker:
             rows,
             threads=self.brief.threads,
             stop=stop,
-            progress=None,
         )
         return Done(states, report, begin, time.time(), socket.gethostname(), os.getpid())
 
@@ -186,14 +199,10 @@ class Ledger:
 
         `where` it runs, `further` entries of the task, and from when to when its rows `moved`.
         """
-        self._where.setdefault(
-            worker, {"host": done.host, "process": done.process, **(where or {})}
-        )
+        self.spend(worker, done, where=where)
         threads = done.report["workers"]
         for thread, said in enumerate(threads):
-            account = self._accounts.setdefault((worker, thread), Account())
-            account.tasks += said["tasks"] > 0
-        self.spend(worker, done)
+            self._accounts[worker, thread].tasks += said["tasks"] > 0
         if moved is not None:
             self._moves.setdefault(worker, []).append(moved)
         self.tasks.append(
@@ -210,8 +219,11 @@ class Ledger:
             }
         )
 
-    def spend(self, worker: int, done: Done) -> None:
+    def spend(self, worker: int, done: Done, *, where: dict[str, Any] | None = None) -> None:
         """Write down what a worker spent on a task, also if that was in vain."""
+        self._where.setdefault(
+            worker, {"host": done.host, "process": done.process, **(where or {})}
+        )
         threads = done.report["workers"]
         longest = max(said["t_total"] for said in threads)
         self._at_work[worker] = self._at_work.get(worker, 0.0) + longest
@@ -222,6 +234,13 @@ class Ledger:
             account.sums["t_total"] = account.sums.get("t_total", 0.0) + said["t_total"]
             account.by_tier = bytes_by_tier([account.by_tier, said])
         self._spans.setdefault(worker, []).append((done.begin, done.end))
+
+    def hold(
+        self, worker: int, threads: int, where: dict[str, Any], span: tuple[float, float]
+    ) -> None:
+        """Write down from when to when rows of a worker were on their way, and never came."""
+        self.join(worker, threads, where)
+        self._moves.setdefault(worker, []).append(span)
 
     def join(self, worker: int, threads: int, where: dict[str, Any]) -> None:
         """Write down a worker, which may get no task."""
@@ -397,6 +416,40 @@ def rows_kept_in(path: Path | None) -> Iterator[MakeRows]:
             own.replace(path)
     finally:
         own.unlink(missing_ok=True)
+
+
+@contextmanager
+def putting(rows: NDArray[np.float64]) -> Iterator[Callable[[int, NDArray[np.float64]], None]]:
+    """Give what puts rows where they belong, called with the place of the first.
+
+    Those that are mapped from a file are written to it: pages that were changed through the map
+    would count as memory of this process.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be written.
+    """
+    mapped = rows.base
+    if not isinstance(mapped, np.memmap):
+
+        def keep(first: int, values: NDArray[np.float64]) -> None:
+            rows[first : first + len(values)] = values
+
+        yield keep
+        return
+    with open(str(mapped.filename), "r+b", buffering=0) as file:
+
+        def write(first: int, values: NDArray[np.float64]) -> None:
+            left = np.ascontiguousarray(values).data.cast("B")
+            try:
+                file.seek(mapped.offset + first * rows.strides[0])
+                while left:
+                    left = left[file.write(left) :]
+            except OSError as error:
+                raise OutputError(f"{file.name}: cannot be written: {error.strerror}") from error
+
+        yield write
 
 
 def passes(

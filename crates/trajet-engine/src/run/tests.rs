@@ -167,10 +167,10 @@ fn parts_in_any_order_are_the_whole() {
                 let positions = leaves.frames_of(&run);
                 let part = Part { frames: &frames.slice(positions.clone()), leaves, run };
                 let rows = &mut rows[positions.start * width..positions.end * width];
-                let (mut report, control) = (RunReport::default(), &mut Quiet::default());
+                let (mut report, going) = (RunReport::default(), &Going::default());
                 let budget = budget(2, Some(20));
                 let states =
-                    run_part(&chain, &pass, &part, rows, budget, &mut report, control).unwrap();
+                    run_part(&chain, &pass, &part, rows, budget, &mut report, going).unwrap();
                 assert_eq!(report.tasks.iter().map(|t| t.frames).sum::<usize>(), positions.len());
                 assert!(report.tasks.iter().all(|t| positions.contains(&t.first)));
                 for (node, state) in states {
@@ -184,6 +184,65 @@ fn parts_in_any_order_are_the_whole() {
             }
         };
         assert_eq!(output, whole(average));
+    }
+}
+
+/// Notes which threads compute, and sets a flag in the first block.
+struct Stopping {
+    threads: Arc<Mutex<Vec<std::thread::ThreadId>>>,
+    stop: Option<Arc<AtomicBool>>,
+}
+
+impl Analysis for Stopping {
+    fn row_width(&self) -> usize {
+        0
+    }
+    fn empty(&self) -> State {
+        State::new()
+    }
+    fn absorb(&self, _: &Block, _: &mut [f64], _: &mut State) -> Result<(), Refusal> {
+        lock(&self.threads).push(std::thread::current().id());
+        self.stop.iter().for_each(|stop| stop.store(true, Ordering::Relaxed));
+        Ok(())
+    }
+    fn merge(&self, left: State, _: State) -> State {
+        left
+    }
+}
+
+#[test]
+fn the_calling_thread_does_its_share_of_a_part() {
+    let made = made(2000);
+    let chain = opened(&made);
+    let frames = Frames::all(2000);
+    let leaves = Leaves::new(2000, ATOMS);
+    for (threads, stopped) in [(1, false), (1, true), (3, true)] {
+        let going = Going::default();
+        let computed = Arc::<Mutex<Vec<_>>>::default();
+        let flag = stopped.then(|| Arc::clone(&going.stop));
+        let pass = pass_of(Stopping { threads: Arc::clone(&computed), stop: flag });
+        let part = Part { frames: &frames, leaves, run: 0..leaves.len() };
+        let mut report = RunReport::default();
+        let states =
+            run_part(&chain, &pass, &part, &mut [], budget(threads, Some(1)), &mut report, &going);
+        assert_eq!(states.is_err(), stopped);
+        let computed = lock(&computed).clone();
+        if stopped {
+            assert!(matches!(states, Err(RunError::Interrupted)));
+            assert!(computed.len() <= 2 * threads, "{} of {} leaves", computed.len(), leaves.len());
+        } else {
+            assert_eq!(computed, vec![std::thread::current().id(); leaves.len()]);
+        }
+        assert_eq!(report.workers.len(), threads);
+        // What is seen while it goes on is what is reported, but for a leaf that was given up.
+        let seen = going.spent();
+        let said = |f: &dyn Fn(&Stages) -> f64| -> (f64, f64) {
+            (f(&seen), report.workers.iter().map(|w| f(&w.stages)).sum())
+        };
+        for (seen, said) in [said(&|s| s.t_read), said(&|s| s.t_decode), said(&|s| s.t_comp)] {
+            assert!(seen > 0.0 && seen <= said * (1.0 + 1e-9), "{seen} {said}");
+            assert!(stopped || (said - seen) <= 1e-9 * said, "{seen} {said}");
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -131,6 +132,11 @@ impl Elsewhere {
     /// Atoms of every frame.
     pub fn n_atoms(&self) -> usize {
         self.outline.n_atoms
+    }
+
+    /// How long the longest opening of a file lasts that is under way.
+    pub fn opening(&self) -> Duration {
+        self.options.handles.as_ref().map_or(Duration::ZERO, |handles| handles.opening())
     }
 
     /// The chain, of which only the frames of `slice` can be read. What opening its files cost is added to

@@ -11,14 +11,16 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import numpy as np
 from distributed import KilledWorker
+from numpy.typing import NDArray
 
 from trajet._trajet import WorkerError
 from trajet.pools import stragglers
 from trajet.pools.dask.crew import Crew
-from trajet.pools.dask.plugins import Answer, Key, do
+from trajet.pools.dask.plugins import Answer, Key, Said, do
 from trajet.pools.pool import Progress
-from trajet.pools.work import MOST_ATTEMPTS, Ledger, PassRun, Task, is_passing
+from trajet.pools.work import MOST_ATTEMPTS, Ledger, PassRun, Task, is_passing, putting, unfinished
 
 # Seconds between two looks at the tasks, and between two counts of the workers.
 _LOOK = 0.1
@@ -46,6 +48,11 @@ class _Copy:
     address: str | None = None
     begun: float | None = None
     fetched: tuple[float, int] | None = None
+    # what the worker said last, and when
+    said: Said | None = None
+    heard: float = 0.0
+    # from when to when its rows were on their way, where that is over
+    held: tuple[float, float] | None = None
 
 
 @dataclass
@@ -99,6 +106,8 @@ class Leader:
         self._events: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._open = {task.number: _Open(task) for task in part.tasks}
         self._copies: dict[Key, _Copy] = {}
+        # wanted no more before they were done, or before their rows were here
+        self._given_up: dict[Key, _Copy] = {}
         self._running: dict[Key, _Copy] = {}
         # done and to be fetched, by worker; done, and lost before that
         self._ready: dict[str | None, list[_Copy]] = {}
@@ -107,6 +116,7 @@ class Leader:
         self._fetching: set[str | None] = set()
         self._asking = asyncio.Lock()
         self._done_frames = 0
+        self._put: Callable[[int, NDArray[np.float64]], None]
         # seconds a frame, of tasks and of fetching their rows; workers that straggled
         self._rates: list[float] = []
         self._fetch_rates: list[float] = []
@@ -115,6 +125,10 @@ class Leader:
 
     def do(self, before: int, progress: Progress | None) -> None:
         """Have it done; `before` are the frames of the passes before."""
+        with putting(self._part.rows) as self._put:
+            self._do(before, progress)
+
+    def _do(self, before: int, progress: Progress | None) -> None:
         # Dask keeps what it is given here for as long as the client lives.
         heard = weakref.WeakMethod(self._heard)
         self._client.subscribe_topic(self._name, lambda event: (tell := heard()) and tell(event))
@@ -135,6 +149,7 @@ class Leader:
                 self._look(now)
                 if progress is not None:
                     progress(before + self._done_frames, before + len(self._part.rows))
+            self._write_down_in_vain()
         finally:
             with suppress(Exception):
                 self._client.unsubscribe_topic(self._name)
@@ -142,8 +157,7 @@ class Leader:
 
     def _heard(self, event: tuple[float, dict[str, Any]]) -> None:
         """Take what a worker says, on Dask's thread."""
-        _, said = event
-        self._events.put(partial(self._began, tuple(said["key"]), said["worker"]))
+        self._events.put(partial(self._told, Said(**event[1])))
 
     # Handing out.
 
@@ -213,6 +227,7 @@ class Leader:
             return
         self._client.cancel([copy.future for copy in copies])
         for copy in list(copies):
+            self._given_up[copy.key] = copy
             self._drop(copy)
 
     def _drop(self, copy: _Copy) -> None:
@@ -224,10 +239,16 @@ class Leader:
 
     # What comes back.
 
-    def _began(self, key: Key, address: str) -> None:
-        copy = self._copies.get(key)
-        if copy is not None:
-            copy.address, copy.begun = address, time.monotonic()
+    def _told(self, said: Said) -> None:
+        """Note that a task has begun, or how far it is."""
+        key: Key = tuple(said.key)
+        copy = self._copies.get(key) or self._given_up.get(key)
+        if copy is None:
+            return
+        before, copy.said, copy.heard = copy.said, said, time.monotonic()
+        again = before is not None and before[:-2] == said[:-2]
+        if not again and key in self._copies:
+            copy.address, copy.begun = said.worker, time.monotonic()
             self._running[key] = copy
 
     def _ended(self, copy: _Copy) -> None:
@@ -282,7 +303,7 @@ class Leader:
                 self._fetching.add(address)
                 n_frames = sum(copy.task.n_frames for copy in batch)
                 for copy in batch:
-                    copy.fetched = (time.monotonic(), n_frames)
+                    copy.fetched, copy.held = (time.monotonic(), n_frames), None
                 fetching = self._fetch_batch(address, batch, time.time())
                 asyncio.run_coroutine_threadsafe(fetching, self._client.loop.asyncio_loop)
 
@@ -314,6 +335,8 @@ class Leader:
     ) -> None:
         """Take a batch, or look again at what became of it."""
         self._fetching.discard(address)
+        for copy in batch:
+            copy.held = moved
         wanted = [copy for copy in batch if copy.key in self._copies]
         if not isinstance(fetched, BaseException):
             n_frames = sum(copy.task.n_frames for copy in batch)
@@ -340,8 +363,7 @@ class Leader:
                 self._submit([task])
             return
         self._cancel(state.copies)
-        first, end = task.frames
-        self._part.rows[first:end] = answer.rows
+        self._put(task.frames[0], answer.rows)
         self._part.states.add(answer.done.states)
         del self._open[task.number]
         self._ledger.add(
@@ -392,6 +414,31 @@ class Leader:
             if late.rules() and elsewhere:
                 idle.remove(elsewhere[0])
                 self._do_also(state, late, elsewhere[0])
+
+    def _write_down_in_vain(self) -> None:
+        """Tell the ledger what is known of what was given up."""
+        threads = self._part.brief.threads
+        # Last words.
+        while not self._events.empty():
+            self._events.get()()
+        for copy in self._given_up.values():
+            said = copy.said
+            if said is None:
+                continue
+            number = self._crew.number(said.worker, said.thread)
+            where = {"host": said.host, "process": said.process, "address": said.worker}
+            if copy.fetched is not None:
+                now = time.time()
+                since = now - (time.monotonic() - copy.fetched[0])
+                self._ledger.hold(number, threads, where, copy.held or (since, now))
+                continue
+            spent = dict(said.spent)
+            if said.opening and said.worker in self._crew.threads:
+                # It says so when that is over.
+                spent["t_open"] += said.opening + time.monotonic() - copy.heard
+            if any(spent.values()):
+                done = unfinished(said.begin, spent, threads)
+                self._ledger.spend(number, done, where=where)
 
     def _idle(self) -> list[str]:
         """Return who could do more, but for those that straggled."""

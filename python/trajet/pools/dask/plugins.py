@@ -3,9 +3,13 @@
 Imported where `distributed` is there, never by `import trajet`.
 """
 
+import os
+import socket
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +24,11 @@ from trajet.pools.work import Brief, Done, Worker
 # Changes of tasks' states that are kept of a run: those of about 16,000 tasks.
 MOST_CHANGES = 100_000
 
+# Seconds after which a worker says how far it is with a task, and how many times as long the next
+# word takes each time.
+_FIRST_WORD = 0.25
+_LATER = 4
+
 # The run and its pass, the task, and which of its copies: 0 for the first.
 Key = tuple[str, int, int]
 
@@ -31,6 +40,44 @@ class Answer(NamedTuple):
     done: Done
     address: str
     thread: int
+
+
+@dataclass
+class Doing:
+    """A task that a worker is at.
+
+    Attributes
+    ----------
+    stop
+        Ends it.
+    begin
+        When it was begun, by this machine's clock.
+    thread
+        On which it runs.
+    """
+
+    stop: Stop
+    begin: float
+    thread: int
+
+
+class Said(NamedTuple):
+    """What a worker says of a task that it is at: where, and seconds by stage until now.
+
+    Attributes
+    ----------
+    opening
+        Seconds that a file is being opened, beside those of `spent`.
+    """
+
+    key: list[Any]
+    worker: str
+    host: str
+    process: int
+    thread: int
+    begin: float
+    opening: float
+    spent: dict[str, float]
 
 
 class Member(WorkerPlugin):  # type: ignore[misc]
@@ -51,6 +98,7 @@ class Member(WorkerPlugin):  # type: ignore[misc]
             )
         self._worker = worker
         self._stops: dict[Key, Stop] = {}
+        self._doing: dict[Key, Doing] = {}
         self.at_work: Any
         if isinstance(self._brief, Brief):
             before = worker.plugins.get(self._before)
@@ -64,39 +112,74 @@ class Member(WorkerPlugin):  # type: ignore[misc]
             stop.set()
 
     def transition(self, key: Any, start: str, finish: str, **_: Any) -> None:
-        """Say when a task begins; end the reading of one that is wanted no more."""
+        """End the reading of a task that is wanted no more, and say how far it came."""
         if not (isinstance(key, tuple) and key[0] == self.name):
             return
         if finish == "executing":
             self._stops[key] = Stop()
-            begun = {"key": list(key), "worker": self._worker.address}
-            self._worker.log_event(self.name, begun)
+            self._worker.loop.call_later(_FIRST_WORD, self._tell_again, key, _FIRST_WORD)
         elif start == "executing":
             self._stops.pop(key).set()
+            self._tell(key)
 
     def stop(self, key: Key) -> Stop | None:
         """Return what ends a task, or nothing where it was ended already."""
         return self._stops.get(key)
 
+    @contextmanager
+    def at(self, key: Key, stop: Stop) -> Iterator[None]:
+        """Say that this thread is at a task; and if it was given up, what was spent on it."""
+        self._doing[key] = Doing(stop, time.time(), threading.get_ident())
+        self._tell(key)
+        try:
+            yield
+        finally:
+            if stop.is_set:
+                self._tell(key)
+            self._doing.pop(key, None)
 
-def _told(name: str) -> tuple[Member, Stop | None]:
-    """Return what this worker was told of a run, and what ends the task that it does now."""
+    def _tell(self, key: Key) -> None:
+        """Tell the process that asked what was spent on a task until now."""
+        doing = self._doing.get(key)
+        if doing is not None:
+            said = Said(
+                list(key),
+                self._worker.address,
+                socket.gethostname(),
+                os.getpid(),
+                doing.thread,
+                doing.begin,
+                self.at_work.opening,
+                doing.stop.spent(),
+            )
+            self._worker.log_event(self.name, said._asdict())
+
+    def _tell_again(self, key: Key, seconds: float) -> None:
+        """Tell it as long as the task goes on, more and more seldom."""
+        if key in self._doing:
+            self._tell(key)
+            self._worker.loop.call_later(_LATER * seconds, self._tell_again, key, _LATER * seconds)
+
+
+def _told(name: str) -> tuple[Member, Key, Stop | None]:
+    """Return what this worker was told of a run, the task that it does now, and what ends it."""
     worker = get_worker()
     key = worker.get_current_task()
     member: Member | None = worker.plugins.get(name)
     if member is None:
         raise WorkerError(f"the worker {worker.address} was not told of the run of {key}")
-    return member, member.stop(key)
+    return member, key, member.stop(key)
 
 
 def do(name: str, row_width: int, what: bytes, n_frames: int) -> Answer | None:
     """Do a task in a worker; nothing comes of one that is wanted no more."""
-    member, stop = _told(name)
+    member, key, stop = _told(name)
     if stop is None:
         return None
     rows = np.zeros((n_frames, row_width))
     try:
-        done = member.at_work.do(what, rows, stop)
+        with member.at(key, stop):
+            done = member.at_work.do(what, rows, stop)
     except KeyboardInterrupt:
         # How the engine says that it was stopped; it would end Dask's worker.
         return None
@@ -109,7 +192,7 @@ class _StoppedError(Exception):
 
 def do_one(name: str, threads: int, job: Job) -> tuple[JobDone, str, int] | None:
     """Do a job in a worker, and say where; nothing comes of one that is wanted no more."""
-    member, stop = _told(name)
+    member, _, stop = _told(name)
 
     def show(_: int) -> None:
         if stop is None or stop.is_set:

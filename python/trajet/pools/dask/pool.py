@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
@@ -96,6 +96,15 @@ class DaskPool:
             raise ValueError("task_frames and oversubscription both say how large tasks are")
         if self.client.asynchronous:
             raise ValueError("the client is asynchronous: make one without that option")
+
+    @property
+    def n_threads(self) -> int:
+        """How many threads the tasks have that are done at once, as far as workers have come."""
+        there: dict[str, int] = {}
+        # Whoever runs something says what is wrong with the client.
+        with suppress(OSError):
+            there = self.client.nthreads() if self.client.status == "running" else {}
+        return max(1, sum(there.values())) * self.threads
 
     def run(
         self,

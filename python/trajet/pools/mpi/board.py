@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from trajet.pools import stragglers
 from trajet.pools.mpi.link import MOST_BYTES, Link
-from trajet.pools.work import Task
 
 # Each rank: the task that is to be given up (from 1), and whether something has failed.
 _STOP, _FAILED = 0, 1
@@ -40,20 +39,23 @@ class Board:
     """What the ranks know of a pass. Made and closed by all of them."""
 
     def __init__(
-        self, link: Link, tasks: Sequence[Task], ends: NDArray[np.int64], told: Sequence[bytes]
+        self, link: Link, n_frames: Sequence[int], ends: NDArray[np.int64], told: Sequence[bytes]
     ) -> None:
-        """Make it: task `k` is described by the bytes up to `ends[k]`; rank 0 knows all `told`."""
-        self._link, self._mpi, self._tasks, self._ends = link, link.mpi, tasks, ends
+        """Make it: task `k` has `n_frames[k]`, and is described by the bytes up to `ends[k]`.
+
+        Rank 0 knows what all are `told`.
+        """
+        self._link, self._mpi, self._ends = link, link.mpi, ends
         self._told = told
         ranks = np.arange(link.size + 1)
-        self._borders = len(tasks) * ranks // link.size
+        self._borders = len(n_frames) * ranks // link.size
         self._region: int | None = link.rank
-        self._frames = np.array([task.n_frames for task in tasks])
+        self._frames = np.array(n_frames, np.int64)
         self._table = _COUNTERS + link.size
         cells = _OWN
         if link.rank == 0:
-            cells = self._table + _COLUMNS * len(tasks)
-        self._texts = _CELL * (self._table + _COLUMNS * len(tasks))
+            cells = self._table + _COLUMNS * len(n_frames)
+        self._texts = _CELL * (self._table + _COLUMNS * len(n_frames))
         size = _CELL * cells + (int(ends[-1]) if link.rank == 0 and len(ends) else 0)
         self._window = self._mpi.Win.Allocate(size, 1, comm=link.comm)
         memory = np.frombuffer(self._window.tomemory(), np.uint8)
@@ -61,7 +63,7 @@ class Board:
         self._window.Lock_all()
         self._cells[:] = 0
         if link.rank == 0:
-            self._cells[_LEFT] = len(tasks)
+            self._cells[_LEFT] = len(n_frames)
             text = memory[self._texts :]
             for number, words in enumerate(told):
                 text[ends[number] - len(words) : ends[number]] = np.frombuffer(words, np.uint8)
@@ -172,7 +174,7 @@ class Board:
 
     def _latest(self) -> int | None:
         """Return the task that has taken too long for longest."""
-        rows = self._read(self._table, _COLUMNS * len(self._tasks)).reshape(-1, _COLUMNS)
+        rows = self._read(self._table, _COLUMNS * len(self._frames)).reshape(-1, _COLUMNS)
         took = rows[:, _TOOK] > 0
         if not took.any():
             return None

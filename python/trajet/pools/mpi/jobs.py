@@ -1,69 +1,93 @@
-"""Jobs on ranks: each does its own part of them, neighbours, in order.
+"""Jobs on ranks: each does its own part of them, neighbours, in order, then those of late ranks.
 
-One thread does the jobs, while the main thread has all ranks tell each other, again and again, how
-far they are and whether one has failed.
+Who does which stands on the board of analyses. One thread does the jobs, while the main thread
+takes them from the board, and has all ranks tell each other, again and again, how far they are and
+whether one has failed.
 """
 
 import pickle
+import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trajet.pools.jobs import Job, JobBrief, JobDone, do_job
+from trajet.pools.mpi.board import Board
 from trajet.pools.mpi.link import Link, pickled
 from trajet.pools.pool import Progress
 
-# Seconds between two rounds in which ranks say how far they are.
+# Seconds between two rounds in which ranks say how far they are, and between two looks at MPI.
 _ROUND = 0.1
+_LOOK = 1e-3
+
+
+@dataclass(frozen=True)
+class JobsTold:
+    """What all ranks are told of jobs.
+
+    Attributes
+    ----------
+    brief
+        What jobs have in common.
+    threads
+        Of each rank.
+    n_frames
+        Of each job.
+    ends
+        Where the descriptions of the jobs end.
+    """
+
+    brief: JobBrief
+    threads: int
+    n_frames: list[int]
+    ends: NDArray[np.int64]
 
 
 def lead_jobs(
-    link: Link, brief: JobBrief, jobs: Sequence[Job], threads: int, progress: Progress | None
+    link: Link, told: JobsTold, texts: Sequence[bytes], progress: Progress | None
 ) -> list[JobDone]:
-    """Have all ranks do jobs, while the others call `FollowJobs`."""
-    total = sum(job.n_frames for job in jobs)
+    """Have all ranks do the jobs that `texts` describe, while the others call `FollowJobs`."""
+    total = sum(told.n_frames)
 
     def show(done: int) -> None:
         if progress is not None:
             progress(done, total)
 
     with link.together():
-        borders = [len(jobs) * rank // link.size for rank in range(link.size + 1)]
-        for rank in range(1, link.size):
-            link.comm.send(jobs[borders[rank] : borders[rank + 1]], rank)
-        answers = _Part(brief, jobs[: borders[1]], threads).take(link, show)
+        answers = _Part(told, texts).take(link, show)
     for answer in answers:
         if answer.error is not None:
             raise pickle.loads(answer.error)
-    return [
-        done.by(worker=rank, rank=rank)
+    done = [
+        (number, job.by(worker=rank, rank=rank))
         for rank, answer in enumerate(answers)
-        for done in answer.done
+        for number, job in answer.done
     ]
+    return [job for _, job in sorted(done, key=lambda entry: entry[0])]
 
 
 @dataclass(frozen=True)
 class FollowJobs:
     """What a rank that follows does of jobs; it hears from rank 0 what became of them."""
 
-    brief: JobBrief
-    threads: int
+    told: JobsTold
 
     def __call__(self, link: Link) -> None:
         """Take part."""
-        jobs: list[Job] = link.comm.recv(source=0)
-        _Part(self.brief, jobs, self.threads).take(link, lambda _: None)
+        _Part(self.told, []).take(link, lambda _: None)
 
 
 @dataclass
 class _Answer:
-    """What a rank says of its jobs."""
+    """What a rank says of the jobs that it did, by their numbers."""
 
-    done: list[JobDone] = field(default_factory=list)
+    done: list[tuple[int, JobDone]] = field(default_factory=list)
     error: bytes | None = None
 
 
@@ -74,39 +98,71 @@ class _StoppedError(Exception):
 class _Part:
     """The jobs of a rank."""
 
-    def __init__(self, brief: JobBrief, jobs: Sequence[Job], threads: int) -> None:
-        self._brief, self._jobs, self._threads = brief, jobs, threads
+    def __init__(self, told: JobsTold, texts: Sequence[bytes]) -> None:
+        self._told, self._texts = told, texts
         self._answer, self._frames_done = _Answer(), 0
         self._stop = threading.Event()
+        # from the thread that works: that it wants a job; to it: the job with its number
+        self._wanted: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._given: queue.SimpleQueue[tuple[int, Job] | None] = queue.SimpleQueue()
 
     def take(self, link: Link, show: Callable[[int], None]) -> list[_Answer]:
         """Do them while other ranks do theirs; return what all ranks say, on rank 0.
 
         `show` is called with the frames that all have done.
         """
+        board = Board(link, self._told.n_frames, self._told.ends, self._texts)
+        self._given.put(self._next(board))
+        # Each has one before any has two.
+        link.meet()
         with ThreadPoolExecutor(1) as executor:
             try:
                 working = executor.submit(self._work)
-                while True:
-                    said = [self._frames_done, working.done(), self._answer.error is not None]
-                    mine, every = np.array(said, np.int64), np.empty(3, np.int64)
-                    link.wait(link.comm.Iallreduce(mine, every, link.mpi.SUM))
-                    show(int(every[0]))
-                    if every[1] == link.size:
-                        break
-                    if every[2]:
-                        self._stop.set()
-                    time.sleep(_ROUND)
+                self._serve(link, board, working.done, show)
                 working.result()
             finally:
                 self._stop.set()
+                self._given.put(None)
+        board.close()
         return link.gather_objects(self._answer)
+
+    def _serve(
+        self, link: Link, board: Board, is_over: Callable[[], bool], show: Callable[[int], None]
+    ) -> None:
+        """Give jobs to the thread that works, until all ranks are done."""
+        every, asked, next_round = np.empty(3, np.int64), None, 0.0
+        while True:
+            with suppress(queue.Empty):
+                self._wanted.get(timeout=_LOOK)
+                self._given.put(self._next(board))
+            if asked is None and time.monotonic() >= next_round:
+                said = [self._frames_done, is_over(), self._answer.error is not None]
+                mine = np.array(said, np.int64)
+                asked = link.comm.Iallreduce(mine, every, link.mpi.SUM)
+            link.progress()
+            if asked is None or not asked.Test():
+                continue
+            asked, next_round = None, time.monotonic() + _ROUND
+            show(int(every[0]))
+            if every[1] == link.size:
+                return
+            if every[2]:
+                self._stop.set()
+
+    def _next(self, board: Board) -> tuple[int, Job] | None:
+        """Return the next job of this rank, none where there is none."""
+        if self._stop.is_set() or (number := board.next()) is None:
+            return None
+        return number, pickle.loads(board.text(number))
 
     def _work(self) -> None:
         try:
-            worker = self._brief.begin()
-            for job in self._jobs:
-                self._answer.done.append(do_job(worker, job, self._threads, self._shown()))
+            worker = self._told.brief.begin()
+            while (given := self._given.get()) is not None:
+                number, job = given
+                done = do_job(worker, job, self._told.threads, self._shown())
+                self._answer.done.append((number, done))
+                self._wanted.put(None)
         except _StoppedError:
             return
         except BaseException as error:

@@ -180,7 +180,8 @@ class Member:
         tasks = tasks_of(pass_, link.size, told.task_frames)
         with self.clock("t_comm"):
             way = _way(link, told, tasks, worker, lead)
-            board = Board(link, tasks, told.ends, lead.texts if lead is not None else [])
+            sizes = [task.n_frames for task in tasks]
+            board = Board(link, sizes, told.ends, lead.texts if lead is not None else [])
             if lead is not None:
                 lead.ready()
         record = Record(link.host, os.getpid(), time.time())

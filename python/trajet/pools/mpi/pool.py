@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from trajet._trajet import Pass, Reader, WorkerError
 from trajet.pools.elsewhere import Elsewhere
 from trajet.pools.jobs import Job, JobBrief, JobDone
-from trajet.pools.mpi.jobs import FollowJobs, lead_jobs
+from trajet.pools.mpi.jobs import FollowJobs, JobsTold, lead_jobs
 from trajet.pools.mpi.link import Link, Word, library, link_of, pickled
 from trajet.pools.mpi.member import Lead, Member, Record, Told
 from trajet.pools.pool import Frames, Plan, Progress, check_counts, n_frames_of
@@ -118,6 +118,11 @@ class MpiPool:
         """How many ranks there are."""
         return self._link.size
 
+    @property
+    def n_threads(self) -> int:
+        """How many threads all ranks have."""
+        return self.size * self.threads
+
     def lead(self, what: str, work: Callable[[], _T]) -> _T | Elsewhere:
         """Do `work` on rank 0; on the others, take part and return what stands for its result.
 
@@ -202,11 +207,15 @@ class MpiPool:
     def do_jobs(
         self, brief: JobBrief, jobs: Sequence[Job], progress: Progress | None = None
     ) -> list[JobDone]:
-        """Have jobs done; see `trajet.pools.jobs.TakesJobs`. Each rank does its part of them."""
-        follow = FollowJobs(brief, self.threads)
-        return self.together(
-            lambda link: lead_jobs(link, brief, jobs, self.threads, progress), follow
+        """Have jobs done; see `trajet.pools.jobs.TakesJobs`. Ranks take them as they come free."""
+        texts = [pickle.dumps(job) for job in jobs]
+        told = JobsTold(
+            brief,
+            self.threads,
+            [job.n_frames for job in jobs],
+            np.cumsum([len(text) for text in texts], dtype=np.int64),
         )
+        return self.together(lambda link: lead_jobs(link, told, texts, progress), FollowJobs(told))
 
     def together(self, lead: Callable[[Link], _T], follow: Callable[[Link], None]) -> _T:
         """Return what `lead` does here, on rank 0, while every other rank calls `follow`.
