@@ -210,11 +210,11 @@ impl Store {
     /// A tier, by its name.
     pub(crate) fn tier(&self, name: &str) -> Result<Tier, Error> {
         let mut tiers = self.tiers()?;
-        tiers.remove(name).ok_or_else(|| Error::NoTier {
-            store: self.folder.clone(),
-            tier: name.to_owned(),
-            known: tiers.into_keys().collect(),
-        })
+        tiers.remove(name).ok_or_else(|| self.no_tier(name, tiers.into_keys().collect()))
+    }
+
+    pub(crate) fn no_tier(&self, name: &str, known: Vec<String>) -> Error {
+        Error::NoTier { store: self.folder.clone(), tier: name.to_owned(), known }
     }
 
     /// The same, whose folder is there.

@@ -115,11 +115,11 @@ impl Dataset {
         let mut parts = Vec::with_capacity(numbers.len());
         for &number in &numbers {
             let tag = &self.manifest.tags[number];
-            let of_tier = |tier: &String| tiers.iter().position(|name| name == tier).unwrap_or(0);
+            let tier = tiers.iter().position(|name| *name == tag.tier);
             let ranges = if whole { tag.atoms.clone() } else { renumbered(&tag.atoms, &atoms) };
             parts.push(Part {
                 name: tag.name.clone(),
-                tier: of_tier(&tag.tier) as u8,
+                tier: tier.ok_or_else(|| self.store.no_tier(&tag.tier, tiers.clone()))? as u8,
                 paths: self.paths(number)?,
                 atoms: ranges,
             });

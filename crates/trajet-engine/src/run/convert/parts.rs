@@ -6,7 +6,6 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use trajet_io::ncdf::{Scale, Stored, Values};
 use trajet_io::xtc::{PLAIN_ATOMS, Positions};
 use trajet_io::{
     Encoder, Error, Field, Format, Input, LET_GO, Plan, Raw, Workspace, WriteOptions, dcd, encoder,
@@ -99,28 +98,14 @@ fn remedied(divides: bool, mut error: Error) -> Error {
     error
 }
 
-/// How a frame stores vectors of each kind: whether as doubles, and with which factor.
-type Layout = [Option<(bool, Option<Scale>)>; 3];
-
-fn layout(raw: &Raw) -> Layout {
-    let of = |stored: &Stored| (matches!(stored.values, Values::Double(_)), stored.scale_factor);
-    match raw {
-        Raw::Ncdf(frame) => {
-            [Some(&frame.coordinates), frame.velocities.as_ref(), frame.forces.as_ref()]
-                .map(|stored| stored.map(of))
-        }
-        other => Field::ALL.map(|field| other.holds(field).then_some((false, None))),
-    }
-}
-
 /// Of a division: what is known of each frame, and whether its parts give it back.
 pub(super) struct Measure<'a> {
     path: &'a Path,
     encoder: Arc<dyn Encoder>,
     /// Bytes of every frame of the whole, where all have as many.
     size: Option<u64>,
-    /// Of the first frame, as which NCDF stores all.
-    layout: Layout,
+    /// What the first frame says beside its atoms: heads of files describe all frames by it.
+    first: Raw,
     /// Where the whole is not the source's frame, but what the parts make of it: the atoms of each.
     ranges: Option<Vec<Vec<Range<u32>>>>,
 }
@@ -146,7 +131,7 @@ impl<'a> Measure<'a> {
             path,
             encoder,
             size: equal.then_some(frame.len() as u64),
-            layout: layout(first.raw),
+            first: first.raw.head(),
             ranges: joins.then(|| parts.iter().map(|part| part.ranges(n_atoms)).collect()),
         })
     }
@@ -201,6 +186,9 @@ impl<'a> Measure<'a> {
         {
             return Err(format!("the {}, which are not to be written", field.name()));
         }
+        if !self.first.is_like(frame) && !allow_loss {
+            return Err("a frame that is stored in another way than its first one".to_owned());
+        }
         match (target.format, frame) {
             (Format::Xtc, Raw::Xtc(xtc)) => {
                 let Positions::Integers { precision: of_source, .. } = xtc.positions else {
@@ -227,9 +215,6 @@ impl<'a> Measure<'a> {
             (Format::Trr, Raw::Xtc(xtc)) => Ok(Some(Raw::Xtc(xtc.in_nanometres()))),
             (Format::Xtc | Format::Trr, other) => {
                 Err(format!("positions of {} as they are stored there", name(other)))
-            }
-            (Format::Ncdf, other) if layout(other) != self.layout => {
-                Err("a frame that is stored in another way than its first one".to_owned())
             }
             (Format::Ncdf, Raw::Ncdf(_)) => Ok(None),
             (Format::Dcd | Format::Ncdf, other) => {
