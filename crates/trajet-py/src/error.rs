@@ -119,6 +119,7 @@ pub(crate) fn from_io(py: Python<'_>, error: &Error) -> PyErr {
         Error::CannotHold { .. } | Error::Exists { .. } | Error::Unwritable { .. } => "OutputError",
         Error::FrameOutOfRange { .. } => "FrameError",
         Error::AtomOutOfRange { .. } => "SelectionError",
+        Error::InPart { .. } => "StoreError",
         _ => "FormatError",
     };
     let exception = raised(py, name, message);

@@ -1,10 +1,11 @@
 //! Files that are replaced whole, and the digests of files.
 
 use std::fs::{self, File, OpenOptions};
+use std::hash::Hasher;
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 
-use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+use trajet_io::digest::{Xxh3, xxh3_64};
 
 use crate::Error;
 use crate::manifest::Kept;
@@ -56,12 +57,12 @@ pub(crate) fn copy(
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
             Err(error) => return Err(Error::io(from, "read")(error)),
         };
-        digest.update(&piece[..n]);
+        digest.write(&piece[..n]);
         target.write_all(&piece[..n]).map_err(Error::io(to, "write"))?;
         look(n)?;
     }
     target.sync_all().map_err(Error::io(to, "write"))?;
-    Ok(named(digest.digest()))
+    Ok(named(digest.finish()))
 }
 
 /// Reads a file that is kept beside a manifest, and makes sure that it is what it was.

@@ -232,7 +232,13 @@ fn divided(made: &Made) -> divided::Division {
             force: false,
         };
         crate::convert(&whole, &request, 1, &mut Quiet::default()).unwrap();
-        divided::Part { name, tier: atoms.start as u8, paths: vec![path], atoms: vec![atoms] }
+        divided::Part {
+            name,
+            tier: atoms.start as u8,
+            paths: vec![path],
+            written: Vec::new(),
+            atoms: vec![atoms],
+        }
     };
     divided::Division {
         n_atoms: ATOMS,
@@ -240,6 +246,7 @@ fn divided(made: &Made) -> divided::Division {
         index: whole.segments()[0].reader.index().clone(),
         heads: vec![path("heads")],
         parts: vec![part(0..3), part(3..7)],
+        remedy: String::new(),
     }
 }
 

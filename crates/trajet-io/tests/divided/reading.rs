@@ -71,6 +71,7 @@ impl Made {
                 name: format!("tag{k}"),
                 tier: k as u8,
                 paths: Vec::new(),
+                written: Vec::new(),
                 atoms: atoms.clone(),
             })
             .collect();
@@ -98,7 +99,7 @@ impl Made {
             index.push(begin, end, of_whole.times()[k], of_whole.steps()[k]);
         }
         let (n_atoms, format) = (chain.n_atoms(), chain.format());
-        let division = Division { n_atoms, format, index, heads, parts };
+        let division = Division { n_atoms, format, index, heads, parts, remedy };
         Made { _folder: folder, whole, manifest, division }
     }
 

@@ -3,12 +3,12 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, Weak};
 
 use trajet_io::divided::Heads;
 use trajet_io::source::Handles;
-use trajet_io::{Chain, Format, OpenOptions, Serial, WriteOptions, chain};
+use trajet_io::{Chain, Format, OpenOptions, WriteOptions, chain};
 
 use super::tree::{Make, Node, Shows, State};
 use crate::catalog::MANIFEST;
@@ -176,10 +176,7 @@ impl One {
         let open = move || -> Result<Arc<Chain>, Error> {
             Ok(Arc::new(match tag {
                 None => one.dataset.chain(None, &one.options)?,
-                Some(tag) => {
-                    let paths: Vec<PathBuf> = one.dataset.paths(tag)?;
-                    chain::open(&paths, &one.options, &Serial)?
-                }
+                Some(tag) => one.dataset.stored(tag, &one.options)?,
             }))
         };
         Ok(Given { moments: self.moments()?, sizes, open: Box::new(open) })
