@@ -233,7 +233,8 @@ impl Whole {
                 "{frames} frames of {atoms} atoms where {} has {n_frames} of {n_atoms}",
                 said.name
             );
-            return Err(Error::Division { path: chain.path().to_owned(), what });
+            let other = Error::Altered { path: chain.path().to_owned(), what };
+            return Err(self.of_part(part, other));
         }
         let mut meter = chain.opening().meter;
         let taken = begin.elapsed().as_nanos() as u64;

@@ -343,6 +343,7 @@ impl Error {
             self.root(),
             Error::Altered { .. }
                 | Error::AtomCount { .. }
+                | Error::ChainAtoms { .. }
                 | Error::Changed { .. }
                 | Error::Corrupt { .. }
                 | Error::Empty { .. }

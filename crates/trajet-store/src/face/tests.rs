@@ -148,7 +148,7 @@ fn any_reads_give_the_bytes_of_a_copy() {
         let face = case.face(&Arc::default());
         let size = case.bytes.len();
         assert_eq!(face.size(), size as u64);
-        assert!(face.groups.len() > 1, "{:?}", case.format);
+        assert!(face.laid.groups.len() > 1, "{:?}", case.format);
         case.check(&face, 0, size + 10);
         case.check(&face, size as u64, 1);
         case.check(&face, u64::MAX, 1);
