@@ -337,7 +337,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether a file is not what was written, or that cannot be told.
+    /// Whether the bytes of a file are not what they should be.
     pub(crate) fn is_damage(&self) -> bool {
         matches!(
             self.root(),

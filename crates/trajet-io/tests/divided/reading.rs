@@ -530,7 +530,7 @@ fn a_division_that_contradicts_itself_is_refused() {
     refused(&|d| d.n_atoms = 100, "its index");
     refused(&|d| d.index.push_divided(0..1, (0.0, 0), [1]), "its digests");
     refused(
-        &|d| d.parts[1].written.push(d.parts[1].written[0]),
+        &|d| d.parts[1].written = d.parts[1].written.repeat(2),
         "2 of the 1 files of tag1 are known",
     );
 }
@@ -624,6 +624,19 @@ fn comparing_costs_no_byte_more() {
         let compared = counts(&made);
         assert_eq!(compared, counts(&made.unknown()));
     }
+}
+
+#[test]
+fn workers_are_told_of_their_frames_alone() {
+    let made = large(0);
+    let (divided, options) = (made.divided(), made.options(plain()));
+    let outline = postcard::to_stdvec(&divided.outline(&options).unwrap()).unwrap();
+    assert!(outline.len() < 2000, "{}", outline.len());
+    let bytes_of =
+        |frames: Vec<u64>| postcard::to_stdvec(&divided.slice(&frames.into())).unwrap().len();
+    let (one, ten) = (bytes_of(vec![150]), bytes_of((150..160).collect()));
+    // Of each frame offset, time, step, and two digests of at most ten bytes.
+    assert!(one < 100 && ten - one < 9 * 50, "{one} {ten}");
 }
 
 #[test]
