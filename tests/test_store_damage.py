@@ -94,8 +94,7 @@ def analyse(pool: Callable[[], tj.Pool]) -> Callable[[Case], object]:
     """Return what analyses the tag in a pool."""
 
     def run(case: Case) -> object:
-        with pool() as taken:
-            return tj.rmsd(tj.open(case.path).select("index 0:99"), pool=taken)
+        return tj.rmsd(tj.open(case.path).select("index 0:99"), pool=pool())
 
     return run
 

@@ -266,14 +266,14 @@ fn files_are_compared_with_what_was_written() {
         let files: Vec<_> = paths
             .iter()
             .map(|path| {
-                let chain = opened(&[written(path, 0, 400)]);
+                let chain = opened(&[written(path, 0, 1500)]);
                 let (bytes, index) =
                     (std::fs::read(path).unwrap(), chain.segments()[0].reader.index());
                 let known = |extent: Range<u64>| {
                     let found = &bytes[extent.start as usize..extent.end as usize];
                     (found.len() as u64, xxh3_64(found))
                 };
-                let frames = (0..400).map(|frame| known(index.extent(frame)));
+                let frames = (0..1500).map(|frame| known(index.extent(frame)));
                 let (sizes, digests) = frames.unzip();
                 (path.clone(), Column { head: known(0..index.offset(0)), sizes, digests })
             })
@@ -290,7 +290,7 @@ fn files_are_compared_with_what_was_written() {
             assert!(out[..n] == bytes[offset..offset + n]);
         }
         let head = files[1].1.head.0 as usize;
-        for (at, what) in [(head + 9, "frame 0"), (half - 1, "frame 399"), (0, "its head")] {
+        for (at, what) in [(head + 9, "frame 0"), (half - 1, "frame 1499"), (0, "its head")] {
             if head == 0 && what == "its head" {
                 continue;
             }
