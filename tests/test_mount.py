@@ -360,6 +360,38 @@ def test_a_file_that_is_gone_is_an_error_of_reads_that_need_it(
     assert "trajet: wet.xtc: " in said
 
 
+def test_a_changed_byte_is_an_error_of_reads_that_need_it(
+    own_wet: Solvated, tmp_path: Path
+) -> None:
+    """Of the whole, the tag and what is decoded; frames before it and other tags are read."""
+    protein = next((own_wet.folder / "fast").glob("wet-*/protein.xtc"))
+    begin = int(tj.open(None, protein).reader.offsets()[6])
+    data = bytearray(protein.read_bytes())
+    data[begin + 1000] ^= 1
+    protein.write_bytes(data)
+    with mounted(own_wet.store.folder, tmp_path / "shown") as shown:
+        for name in ("wet.xtc", "wet.dcd", "wet@protein.xtc", "wet@protein.dcd"):
+            with pytest.raises(OSError, match="Input/output") as caught:
+                (shown / name).read_bytes()
+            assert caught.value.errno == errno.EIO
+        with (shown / "wet.xtc").open("rb") as file:
+            assert file.read(1 << 20) == own_wet.xtc.read_bytes()[: 1 << 20]
+        water = next((own_wet.folder / "slow").glob("wet-*/water.xtc"))
+        assert (shown / "wet@water.xtc").read_bytes() == water.read_bytes()
+        code, said = shown.end()
+    assert code == 0
+    lines = [
+        line for line in said.splitlines() if f"{protein}: frame 6 at byte {begin} is not" in line
+    ]
+    assert {line.split(": ")[1] for line in lines} == {
+        "wet.xtc",
+        "wet.dcd",
+        "wet@protein.xtc",
+        "wet@protein.dcd",
+    }
+    assert all("trajet store verify wet --store" in line for line in lines)
+
+
 def test_the_folder_follows_the_store(own_wet: Solvated, tmp_path: Path) -> None:
     """What comes and goes is seen; who has something open goes on with that."""
     store = own_wet.store

@@ -2,7 +2,7 @@
 
 use trajet_io::Raw;
 use trajet_io::divided::Heads;
-use xxhash_rust::xxh3::xxh3_64;
+use trajet_io::xxh3_64;
 
 use crate::disk::OnDisk;
 use crate::memory::{Budget, EACH, FIXED};

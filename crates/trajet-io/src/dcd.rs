@@ -140,7 +140,7 @@ impl Reader {
         layout: &Layout,
         scratch: &'s mut Scratch,
     ) -> Result<&'s [u8], Error> {
-        let bytes = self.file.whole(frames, at, &mut scratch.window, &mut scratch.meter)?;
+        let bytes = self.file.whole(frames, at, scratch)?;
         self.check_markers(frames.get(at), bytes, layout)?;
         Ok(bytes)
     }
@@ -257,7 +257,8 @@ impl reader::Reader for Reader {
         let spared = (layout.len as usize - layout.axes[0]).saturating_sub(12 * span.len());
         let moving = self.fixed.as_ref().filter(|_| frame > 0);
         let said;
-        if moving.is_none() && spared > self.file.request_size {
+        let spares = spared > self.file.request_size && scratch.expected.is_none();
+        if moving.is_none() && spares {
             let mut own: Box<Own> = scratch.take_own();
             self.spans(frame, &layout, &span, &mut own, &mut scratch.meter)?;
             let begin = Instant::now();

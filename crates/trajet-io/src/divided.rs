@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::index::{Found, Stamp};
 use crate::indexed::Indexed;
 use crate::reader::{self, OpenOptions, Opening, Said, Scratch, Serial, Wanted};
-use crate::source::{MOST_TIERS, Meter, Source, absolute};
+use crate::source::{MOST_TIERS, Meter, Source, Written, absolute};
 use crate::{Atoms, Chain, Error, Format, FrameIndex, FrameMeta, Frames, IndexState, Raw, chain};
 pub use heads::Heads;
 use shares::{Places, Share};
@@ -34,12 +34,16 @@ pub struct Division {
     pub n_atoms: usize,
     /// The name of its format.
     pub format: String,
-    /// Its frames, by the sizes that they have in its format.
+    /// Its frames, by the sizes that they have in its format, and what the bytes of each must be in every part
+    /// ([`FrameIndex::push_divided`]).
     pub index: FrameIndex,
-    /// Of each segment what its frames say beside their atoms ([`Heads`]).
+    /// Of each segment what its frames say beside their atoms ([`Heads`]). Where there is one part, and none
+    /// of these, a raw frame is what the part has.
     pub heads: Vec<PathBuf>,
     /// Who has which atoms: each is in one part.
     pub parts: Vec<Part>,
+    /// For messages: what to do where a file of a part was changed from outside.
+    pub remedy: String,
 }
 
 /// Some atoms of a trajectory, in files of their own.
@@ -51,6 +55,8 @@ pub struct Part {
     pub tier: u8,
     /// A file for each segment.
     pub paths: Vec<PathBuf>,
+    /// What these must be; nothing where that is not known.
+    pub written: Vec<Written>,
     /// Its atoms in the whole, ascending.
     pub atoms: Vec<Range<u32>>,
     /// A file that is where its files are kept, unless that is not mounted.
@@ -79,6 +85,7 @@ impl Division {
             format: self.format.clone(),
             index: FrameIndex::new(self.n_atoms),
             heads: all(&self.heads)?,
+            remedy: self.remedy.clone(),
             parts: self.parts.iter().map(part).collect::<Result<_, Error>>()?,
         };
         Ok(Told { division, n_frames: self.index.n_frames() as u64 })
@@ -100,6 +107,7 @@ struct Whole {
     n_frames: u64,
     parts: Vec<Part>,
     places: Places,
+    remedy: String,
     /// Of the parts that were touched.
     opened: Vec<Mutex<Option<Arc<Chain>>>>,
     heads: Vec<(PathBuf, Mutex<Option<Arc<Heads>>>)>,
@@ -123,6 +131,9 @@ impl Reader {
         let index = division.index.clone();
         if index.n_atoms() != division.n_atoms || index.n_frames() == 0 {
             return Err(fault("its index is not that of its frames"));
+        }
+        if index.n_digests().is_none_or(|n| n != 0 && n != division.parts.len()) {
+            return Err(fault("its digests are not those of its parts"));
         }
         let stamp = Stamp::of(&source, source.size(), &mut opening.meter)?;
         let n_frames = index.n_frames() as u64;
@@ -172,16 +183,22 @@ impl Whole {
         options: &OpenOptions,
     ) -> Result<Whole, Error> {
         let fault = |what: String| Error::Division { path: path.to_owned(), what };
-        let Division { n_atoms, format, heads, parts, .. } = division;
+        let Division { n_atoms, format, heads, parts, remedy, .. } = division;
         let format = Format::named(format)
             .ok_or_else(|| fault(format!("its frames are of the format {format}")))?;
         let places = Places::new(*n_atoms, parts).map_err(fault)?;
+        let mut written = HashMap::new();
         for part in parts {
-            if part.paths.len() != heads.len() || heads.is_empty() {
-                let (found, expected) = (part.paths.len(), heads.len());
-                let name = &part.name;
+            let (name, found) = (&part.name, part.paths.len());
+            let expected = if parts.len() == 1 && heads.is_empty() { found } else { heads.len() };
+            if found != expected || found == 0 {
                 return Err(fault(format!("{name} has {found} files for {expected} segments")));
             }
+            if !part.written.is_empty() && part.written.len() != found {
+                let known = part.written.len();
+                return Err(fault(format!("{known} of the {found} files of {name} are known")));
+            }
+            written.extend(part.paths.iter().cloned().zip(part.written.iter().copied()));
             if usize::from(part.tier) >= MOST_TIERS {
                 return Err(fault(format!("{} lies on tier {}", part.name, part.tier)));
             }
@@ -191,6 +208,7 @@ impl Whole {
             allow_truncated_tail: false,
             continuous: false,
             divided: Arc::default(),
+            written: Arc::new(written),
             ..options.clone()
         };
         Ok(Whole {
@@ -201,6 +219,7 @@ impl Whole {
             opened: parts.iter().map(|_| Mutex::default()).collect(),
             parts: parts.clone(),
             places,
+            remedy: remedy.clone(),
             heads: heads.iter().map(|path| (path.clone(), Mutex::default())).collect(),
             options,
         })
@@ -215,7 +234,7 @@ impl Whole {
         let (begin, said) = (Instant::now(), &self.parts[part]);
         let options = OpenOptions { watch: Arc::new(scratch.watch()), ..self.options.clone() };
         let chain = chain::open(&said.paths, &options, &Serial);
-        let chain = Arc::new(chain.map_err(|error| self.explained(error, said.mark.as_deref()))?);
+        let chain = Arc::new(chain.map_err(|error| self.of_part(part, error))?);
         let (n_frames, n_atoms) = (self.n_frames as usize, self.places.n_atoms_of(part));
         if (chain.n_frames(), chain.n_atoms()) != (n_frames, n_atoms) {
             let (frames, atoms) = (chain.n_frames(), chain.n_atoms());
@@ -223,7 +242,8 @@ impl Whole {
                 "{frames} frames of {atoms} atoms where {} has {n_frames} of {n_atoms}",
                 said.name
             );
-            return Err(Error::Division { path: chain.path().to_owned(), what });
+            let other = Error::Altered { path: chain.path().to_owned(), what };
+            return Err(self.of_part(part, other));
         }
         let mut meter = chain.opening().meter;
         let taken = begin.elapsed().as_nanos() as u64;
@@ -232,6 +252,16 @@ impl Whole {
         scratch.meter.add(&meter);
         *opened = Some(Arc::clone(&chain));
         Ok(chain)
+    }
+
+    /// The error of a part, with the reason and what to do, where that is known.
+    fn of_part(&self, part: usize, error: Error) -> Error {
+        let part = &self.parts[part];
+        if !error.is_damage() {
+            return self.explained(error, part.mark.as_deref());
+        }
+        let (part, remedy) = (part.name.clone(), self.remedy.clone());
+        Error::InPart { error: Box::new(error), part, remedy }
     }
 
     /// Of a file that is not there the reason, where that can be known; `mark` is that of its part.
@@ -392,17 +422,24 @@ impl reader::Reader for Reader {
         for share in &*shares {
             let part = &self.whole.parts[share.part];
             let (touched, inner) = lanes[share.part].ready(&self.whole, share.part, scratch)?;
+            inner.expected = self.file.index.digest(frame, share.part);
             let &Touched { ref chain, is_exact } = touched;
             let wanted = Wanted { frames, atoms: &share.atoms, field };
             meta.clear();
-            if let [places] = &share.places[..] {
-                let out = &mut out[3 * places.start as usize..3 * places.end as usize];
-                let read = chain.read_into(&wanted, at..at + 1, inner, out, meta);
-                read.map_err(|error| self.whole.explained(error, part.mark.as_deref()))?;
-            } else {
-                vectors.resize(3 * share.atoms.len(), 0.0);
-                let read = chain.read_into(&wanted, at..at + 1, inner, vectors, meta);
-                read.map_err(|error| self.whole.explained(error, part.mark.as_deref()))?;
+            let direct = match &share.places[..] {
+                [places] => Some(3 * places.start as usize..3 * places.end as usize),
+                _ => None,
+            };
+            let target = match &direct {
+                Some(places) => &mut out[places.clone()],
+                None => {
+                    vectors.resize(3 * share.atoms.len(), 0.0);
+                    &mut vectors[..]
+                }
+            };
+            let read = chain.read_into(&wanted, at..at + 1, inner, target, meta);
+            read.map_err(|error| self.whole.of_part(share.part, error))?;
+            if direct.is_none() {
                 share.scatter(vectors, out);
             }
             costs.add(part, inner);
@@ -444,21 +481,26 @@ impl reader::Reader for Reader {
         let (mut costs, mut raws, mut head) = (Costs::default(), Vec::new(), None);
         for share in &*shares {
             let (touched, inner) = lanes[share.part].ready(&self.whole, share.part, scratch)?;
+            inner.expected = self.file.index.digest(frame, share.part);
             let chain = &touched.chain;
-            let part = &self.whole.parts[share.part];
             let raw = chain.raw(frames, at, &share.atoms, inner);
-            raws.push(raw.map_err(|error| self.whole.explained(error, part.mark.as_deref()))?);
-            costs.add(part, inner);
-            if head.is_none() {
+            raws.push(raw.map_err(|error| self.whole.of_part(share.part, error))?);
+            costs.add(&self.whole.parts[share.part], inner);
+            if head.is_none() && !self.whole.heads.is_empty() {
                 head = Some(self.whole.head(chain, frame, &mut scratch.meter)?);
             }
         }
-        let head = head.expect("at least one part is touched");
-        let parts: Vec<_> = shares.iter().map(|share| &share.places[..]).zip(&raws).collect();
-        let joined = Raw::join(&head, atoms.n_sorted(), &parts).map_err(|what| {
-            let path = self.file.source.path().to_owned();
-            Error::Division { path, what: format!("frame {frame} of its parts: {what}") }
-        })?;
+        let joined = match head {
+            None => raws.pop().expect("the one part is touched"),
+            Some(head) => {
+                let parts: Vec<_> =
+                    shares.iter().map(|share| &share.places[..]).zip(&raws).collect();
+                Raw::join(&head, atoms.n_sorted(), &parts).map_err(|what| {
+                    let path = self.file.source.path().to_owned();
+                    Error::Division { path, what: format!("frame {frame} of its parts: {what}") }
+                })?
+            }
+        };
         costs.count(&mut scratch.meter);
         scratch.keep_own(own);
         Ok(match atoms.order() {

@@ -255,6 +255,24 @@ pub enum Error {
         /// Why, and what to do.
         why: String,
     },
+    /// Bytes are not those that were written.
+    #[error("{}: {what}", path.display())]
+    Altered {
+        /// The file.
+        path: PathBuf,
+        /// Which bytes.
+        what: String,
+    },
+    /// A file of a divided trajectory is not what was written.
+    #[error("{error}: this file of {part} was changed from outside: {remedy}")]
+    InPart {
+        /// What is wrong, in terms of the file.
+        error: Box<Error>,
+        /// Whose atoms it has.
+        part: String,
+        /// What to do about it.
+        remedy: String,
+    },
     /// Something is wrong with a frame of a file that is one of several.
     #[error("{error}{}", of_chain(*frame, *chained))]
     InChain {
@@ -327,6 +345,24 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether the bytes of a file are not what they should be.
+    pub(crate) fn is_damage(&self) -> bool {
+        matches!(
+            self.root(),
+            Error::Altered { .. }
+                | Error::AtomCount { .. }
+                | Error::ChainAtoms { .. }
+                | Error::Changed { .. }
+                | Error::Corrupt { .. }
+                | Error::Empty { .. }
+                | Error::Stale { .. }
+                | Error::Truncated { .. }
+                | Error::UnknownFormat { .. }
+                | Error::Unsupported { .. }
+                | Error::Unwritten { .. }
+        )
+    }
+
     /// What is wrong, in terms of one file.
     pub fn root(&self) -> &Error {
         match self {

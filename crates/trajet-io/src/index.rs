@@ -16,11 +16,10 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::xxh3_64;
 
 use crate::reader::OpenOptions;
 use crate::source::{Meter, Source};
-use crate::{Error, Frames};
+use crate::{Error, Frames, xxh3_64};
 
 const MAGIC: &[u8; 8] = b"trajetix";
 const VERSION: u32 = 1;
@@ -40,6 +39,8 @@ pub struct FrameIndex {
     end: u64,
     times: Vec<f64>,
     steps: Vec<i64>,
+    /// Of a divided trajectory what the bytes of each frame must be: as many digests a frame as there are parts.
+    digests: Vec<u64>,
     /// Of a part: which frames it knows. Behind those of a stretch stands where the last of them ends.
     stretches: Option<Vec<Stretch>>,
 }
@@ -64,6 +65,30 @@ impl FrameIndex {
         self.times.push(time);
         self.steps.push(step);
         self.end = end;
+    }
+
+    /// The same, of a divided trajectory, with the XXH3 digest of the frame's bytes in the file of each part.
+    pub fn push_divided(
+        &mut self,
+        extent: Range<u64>,
+        (time, step): (f64, i64),
+        digests: impl IntoIterator<Item = u64>,
+    ) {
+        self.push(extent.start, extent.end, time, step);
+        self.digests.extend(digests);
+    }
+
+    /// How many parts' digests are known of each frame; none where it is not the same number of all.
+    pub(crate) fn n_digests(&self) -> Option<usize> {
+        let n_frames = self.n_frames();
+        let n = self.digests.len().checked_div(n_frames).unwrap_or(0);
+        (n * n_frames == self.digests.len()).then_some(n)
+    }
+
+    /// The digest of a frame's bytes in the file of a part, where it is known.
+    pub(crate) fn digest(&self, frame: u64, part: usize) -> Option<u64> {
+        let n = self.n_digests().filter(|&n| part < n)?;
+        Some(self.digests[self.at(frame) * n + part])
     }
 
     /// Adds all frames of `later` from its `skip`-th on.
@@ -96,6 +121,7 @@ impl FrameIndex {
         const NEAR: u64 = 8;
         let mut wanted: Vec<u64> = wanted.into_iter().collect();
         wanted.sort_unstable();
+        let n_digests = self.n_digests().unwrap_or(0);
         let mut part = FrameIndex::new(self.n_atoms);
         let mut stretches: Vec<Stretch> = Vec::new();
         for frame in wanted {
@@ -111,8 +137,11 @@ impl FrameIndex {
             let places = self.at(stretch.frames.start)..self.at(stretch.frames.end - 1) + 1;
             part.offsets.extend_from_slice(&self.offsets[places.clone()]);
             part.times.extend_from_slice(&self.times[places.clone()]);
-            part.steps.extend_from_slice(&self.steps[places]);
+            part.steps.extend_from_slice(&self.steps[places.clone()]);
+            let digests = places.start * n_digests..places.end * n_digests;
+            part.digests.extend_from_slice(&self.digests[digests]);
             part.push(self.extent(stretch.frames.end - 1).end, 0, f64::NAN, 0);
+            part.digests.resize(part.digests.len() + n_digests, 0);
         }
         part.end = part.offsets.last().copied().unwrap_or(0);
         part.stretches = Some(stretches);
@@ -275,6 +304,9 @@ impl Stamp {
             let mut bytes = [0; STAMP_BYTES as usize];
             let bytes = &mut bytes[..n as usize];
             source.read_at(offset, bytes, meter)?;
+            if offset == 0 {
+                source.check_head(bytes, meter)?;
+            }
             change(offset, bytes);
             Ok(xxh3_64(bytes))
         };
@@ -491,6 +523,7 @@ fn decode(bytes: &[u8], format: [u8; 4]) -> Option<(Stamp, FrameIndex)> {
         end: word(32)?,
         times: words(at(1)).map(f64::from_bits).collect(),
         steps: words(at(2)).map(|w| w as i64).collect(),
+        digests: Vec::new(),
         stretches: None,
     };
     let stamp = Stamp { size: word(24)?, head: word(40)?, tail: word(48)? };

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::index::{Found, Mark, Stamp};
-use crate::reader::{Field, OpenOptions, Opening};
-use crate::source::{Meter, Source, Window};
-use crate::{Error, Fault, FrameIndex, Frames};
+use crate::reader::{Field, OpenOptions, Opening, Scratch};
+use crate::source::{Meter, Source};
+use crate::{Error, Fault, FrameIndex, Frames, xxh3_64};
 
 /// An open trajectory whose frames have been found.
 #[derive(Debug)]
@@ -79,21 +79,23 @@ impl Indexed {
     /// The bytes of a whole frame, read together with those that are wanted next.
     ///
     /// # Errors
-    /// [`Error::Io`].
-    pub(crate) fn whole<'w>(
+    /// [`Error::Io`], [`Error::Altered`].
+    pub(crate) fn whole<'s>(
         &self,
         frames: &Frames,
         at: usize,
-        window: &'w mut Window,
-        meter: &mut Meter,
-    ) -> Result<&'w [u8], Error> {
+        scratch: &'s mut Scratch,
+    ) -> Result<&'s [u8], Error> {
+        let Scratch { window, meter, expected, .. } = scratch;
         let (offset, len) = self.place(frames.get(at));
         let until = match window.holds(&self.source, offset, len) {
             true => offset + len as u64,
             false => self.wanted_until(frames, at),
         };
         let bytes = window.bytes(&self.source, offset, len, until, self.request_size, meter)?;
-        Ok(&bytes[..len])
+        let bytes = &bytes[..len];
+        self.compare(frames.get(at), bytes, *expected, meter)?;
+        Ok(bytes)
     }
 
     /// Appends the bytes of neighbouring frames, each of which begins with the header that the index saw;
@@ -125,6 +127,29 @@ impl Indexed {
             meter.bytes_used += len as u64;
         }
         Ok(())
+    }
+
+    /// Makes sure that the bytes of a frame are those that were written, where their digest is known.
+    ///
+    /// # Errors
+    /// [`Error::Altered`].
+    pub(crate) fn compare(
+        &self,
+        frame: u64,
+        bytes: &[u8],
+        expected: Option<u64>,
+        meter: &mut Meter,
+    ) -> Result<(), Error> {
+        let Some(expected) = expected else { return Ok(()) };
+        let begin = Instant::now();
+        let found = xxh3_64(bytes);
+        meter.decode_ns += begin.elapsed().as_nanos() as u64;
+        if found == expected {
+            return Ok(());
+        }
+        let offset = self.index.offset(frame);
+        let what = format!("frame {frame} at byte {offset} is not the one that was written");
+        Err(Error::Altered { path: self.source.path().to_owned(), what })
     }
 
     /// Makes sure that a frame is the one that the index saw; `mark` is what its header says now,

@@ -239,7 +239,7 @@ impl reader::Reader for Reader {
         let len = own.parts.iter().map(Range::len).sum();
         let begin;
         let said;
-        if record_len - len > self.file.request_size {
+        if record_len - len > self.file.request_size && scratch.expected.is_none() {
             own.bytes.resize(len, 0);
             let mut rest = &mut own.bytes[..];
             for part in &own.parts {
@@ -252,8 +252,7 @@ impl reader::Reader for Reader {
             let record = Record { parts: &own.parts, bytes: &own.bytes };
             said = self.decode(&record, frame, wanted, &span, set, out)?;
         } else {
-            let Scratch { window, meter, .. } = &mut *scratch;
-            let bytes = self.file.whole(wanted.frames, at, window, meter)?;
+            let bytes = self.file.whole(wanted.frames, at, scratch)?;
             begin = Instant::now();
             let all = 0..record_len;
             let record = Record { parts: std::slice::from_ref(&all), bytes };
@@ -268,7 +267,7 @@ impl reader::Reader for Reader {
     }
 
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {
-        let bytes = self.file.whole(frames, at, &mut scratch.window, &mut scratch.meter)?;
+        let bytes = self.file.whole(frames, at, scratch)?;
         let stored = |slab: &Slab| Stored {
             values: slab.values(&bytes[slab.bytes()]),
             scale_factor: slab.scale_factor,

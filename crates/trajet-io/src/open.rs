@@ -25,7 +25,10 @@ pub fn open(
 ) -> Result<Arc<dyn Reader>, Error> {
     let begin = Instant::now();
     let mut opening = Opening::default();
-    let source = Source::open(path, &mut opening.meter)?;
+    let mut source = Source::open(path, &mut opening.meter)?;
+    if let Some(&written) = options.written.get(path) {
+        source.must_be(written)?;
+    }
     if let Some(division) = options.divided.get(path) {
         return Ok(Arc::new(divided::Reader::open(source, division, options, opening)?));
     }

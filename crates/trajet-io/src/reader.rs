@@ -13,7 +13,7 @@ use crate::divided::Divisions;
 use crate::h5md::Description;
 use crate::index::Stamp;
 use crate::indexed::Indexed;
-use crate::source::{Handles, Source, Window};
+use crate::source::{Handles, Source, Window, Written};
 use crate::{Atoms, Error, FrameIndex, FrameMeta, Frames, IndexState, Meter, Raw};
 
 /// Bytes of a request where nothing else is asked for. On local disks larger ones fall out of the
@@ -45,6 +45,8 @@ pub struct OpenOptions {
     pub described: Arc<HashMap<PathBuf, Description>>,
     /// What divided trajectories are, by the paths that stand for them.
     pub divided: Arc<Divisions>,
+    /// What files must be, by their paths, where that was written down.
+    pub written: Arc<HashMap<PathBuf, Written>>,
     /// Shared with whoever wants to see how far the index is, or to stop it.
     pub watch: Arc<Watch>,
 }
@@ -70,6 +72,7 @@ impl Default for OpenOptions {
             handles: None,
             described: Arc::default(),
             divided: Arc::default(),
+            written: Arc::default(),
             watch: Arc::default(),
         }
     }
@@ -122,6 +125,9 @@ pub struct Scratch {
     pub(crate) call: u64,
     /// What decoders may use.
     pub(crate) set: InstructionSet,
+    /// The XXH3 digest that the bytes of the frame must have that is read now. Where it is known, frames are
+    /// read whole, however few of their atoms are wanted.
+    pub(crate) expected: Option<u64>,
     /// What was asked of the storage and of the decoders.
     pub meter: Meter,
     stop: Option<Arc<AtomicBool>>,
@@ -142,6 +148,7 @@ impl Scratch {
             own: None,
             call: 0,
             set,
+            expected: None,
             meter: Meter::default(),
             stop: None,
         }

@@ -10,8 +10,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::Error;
+use serde::{Deserialize, Serialize};
+
 use crate::index::Stamp;
+use crate::{Error, xxh3_64};
 
 /// Readable bytes that every slice given to a decoder has behind its end (their value is not used).
 pub const SLACK: usize = 16;
@@ -129,10 +131,21 @@ impl Handles {
     }
 }
 
+/// What a file must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Written {
+    /// Bytes.
+    pub size: u64,
+    /// Bytes in front of the first frame, and their XXH3 digest.
+    pub head: (u64, u64),
+}
+
 /// One open file.
 #[derive(Debug)]
 pub struct Source {
     path: PathBuf,
+    /// What it must be, where that is known.
+    written: Option<Written>,
     /// Tells it from every other source of this process.
     number: u64,
     size: u64,
@@ -191,8 +204,44 @@ impl Source {
         if metadata.len() == 0 {
             return Err(Error::Empty { path: path.to_owned() });
         }
-        let number = next_number();
-        Ok(Source { path: path.to_owned(), number, size: metadata.len(), hold: Hold::Always(file) })
+        let (path, size, number) = (path.to_owned(), metadata.len(), next_number());
+        Ok(Source { path, written: None, number, size, hold: Hold::Always(file) })
+    }
+
+    /// From now on this is an error where the file is another one: at once by its size, by its head when
+    /// that is first looked at ([`Stamp::of`]).
+    ///
+    /// # Errors
+    /// [`Error::Altered`].
+    pub(crate) fn must_be(&mut self, written: Written) -> Result<(), Error> {
+        self.written = Some(written);
+        if self.size == written.size {
+            return Ok(());
+        }
+        let what = format!("has {} bytes, and was written with {}", self.size, written.size);
+        Err(Error::Altered { path: self.path.clone(), what })
+    }
+
+    /// Makes sure that the file has the head that was written; `front` are its first bytes.
+    ///
+    /// # Errors
+    /// [`Error::Altered`]; as [`Source::read_at`].
+    pub(crate) fn check_head(&self, front: &[u8], meter: &mut Meter) -> Result<(), Error> {
+        let Some(Written { size, head: (len, digest) }) = self.written else { return Ok(()) };
+        let mut longer = Vec::new();
+        let head = match front.get(..len as usize) {
+            Some(head) => head,
+            None => {
+                longer.resize(len.min(size) as usize, 0);
+                self.read_at(0, &mut longer, meter)?;
+                &longer
+            }
+        };
+        if len == 0 || xxh3_64(head) == digest {
+            return Ok(());
+        }
+        let what = format!("its head (bytes 0 to {len}) is not the one that was written");
+        Err(Error::Altered { path: self.path.clone(), what })
     }
 
     /// A file of which is known what it is; it is opened when it is first read.
@@ -203,7 +252,7 @@ impl Source {
         handles: &Arc<Handles>,
     ) -> Self {
         let hold = Hold::Shared { handles: Arc::clone(handles), stamp, absolute };
-        Source { path, number: next_number(), size: stamp.size, hold }
+        Source { path, written: None, number: next_number(), size: stamp.size, hold }
     }
 
     /// From now on the file is open only while there is room for it among `handles`. When it is

@@ -80,7 +80,7 @@ impl Reader {
         at: usize,
         scratch: &'s mut Scratch,
     ) -> Result<(Head, &'s [u8]), Error> {
-        let bytes = self.file.whole(frames, at, &mut scratch.window, &mut scratch.meter)?;
+        let bytes = self.file.whole(frames, at, scratch)?;
         Ok((self.head(frames.get(at), bytes)?, bytes))
     }
 
@@ -175,7 +175,8 @@ impl reader::Reader for Reader {
         let set = scratch.set;
         // What a frame of double precision needs, so that no header must be read to decide.
         let needed = MOST_FRONT_BYTES + 24 * span.len();
-        let said = if len.saturating_sub(needed) > self.file.request_size {
+        let spares = len.saturating_sub(needed) > self.file.request_size;
+        let said = if spares && scratch.expected.is_none() {
             let mut own: Box<Own> = scratch.take_own();
             let head = self.span(frame, field, &span, &mut own, &mut scratch.meter)?;
             let begin = Instant::now();

@@ -82,9 +82,9 @@ impl Reader {
         let mut own: Box<Own> = scratch.take_own();
         // Some frames are a little longer than the last one.
         let front = own.enough + own.enough / 16 + 256;
-        let mut at_hand =
-            if len > front && len - front > file.request_size / 4 { front } else { len };
-        let Scratch { window, meter, .. } = &mut *scratch;
+        let spares = len > front && len - front > file.request_size / 4;
+        let Scratch { window, meter, expected, .. } = &mut *scratch;
+        let mut at_hand = if spares && expected.is_none() { front } else { len };
         let (head, value) = loop {
             let until = if at_hand < len || window.holds(&file.source, offset, len) {
                 offset + at_hand as u64
@@ -93,6 +93,7 @@ impl Reader {
             };
             let request = file.request_size;
             let bytes = window.bytes(&file.source, offset, at_hand, until, request, meter)?;
+            file.compare(frame, &bytes[..at_hand], *expected, meter)?;
             let begin = Instant::now();
             let head = Head::parse(&bytes[..at_hand]).ok();
             file.check(frame, head.as_ref().map(Head::mark).as_ref())?;

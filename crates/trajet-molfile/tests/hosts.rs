@@ -374,6 +374,40 @@ fn a_pointer_names_a_tag_of_a_store() {
     }
 }
 
+#[test]
+fn a_changed_byte_of_a_tag_ends_the_animation_with_a_message() {
+    for (format, name) in FORMATS {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join(name);
+        write(&path, format, &snapshots(true, false));
+        let dataset = stored(folder.path(), &path);
+        let list: Vec<i64> = protein().map(|atom| atom as i64).collect();
+        let atoms = Atoms::listed(&list, ATOMS).expect("atoms");
+        let whole = expected_of(&opened(&[&path]), &atoms, false, 1);
+        let pointer = folder.path().join("bar.p.tjt");
+        let text = format!("trajet-pointer 1\ndataset {}\ntag p\n", dataset.display());
+        std::fs::write(&pointer, text).expect("room");
+        let file = subset(&folder.path().join("fast"), "protein");
+        let bad = FRAMES - 3;
+        let end = opened(&[&file]).offsets()[bad + 1] as usize;
+        let mut bytes = std::fs::read(&file).expect("a subset");
+        bytes[end - 9] ^= 2;
+        std::fs::write(&file, bytes).expect("room");
+        let done = run(18, "tjt", &pointer, &[]);
+        let said = complaints(&done.stderr);
+        assert_eq!(done.status, SHORT, "{said}");
+        assert!(said.contains(&format!("frame {bad} at byte")), "{said}");
+        assert!(said.contains("trajet store verify bar --store"), "{said}");
+        let read = std::fs::read(done.read).expect("what was read");
+        assert!(read == whole[..8 + bad * (32 + 12 * list.len())], "{name}");
+        let mut bytes = std::fs::read(&file).expect("a subset");
+        bytes[20] ^= 2;
+        std::fs::write(&file, bytes).expect("room");
+        let said = refused("tjt", &pointer);
+        assert!(said.contains("trajet store verify bar --store"), "{said}");
+    }
+}
+
 /// The file of a tag below a tier's folder.
 fn subset(tier: &Path, tag: &str) -> PathBuf {
     let files = std::fs::read_dir(tier).expect("a tier").flat_map(|folder| {

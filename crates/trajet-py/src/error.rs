@@ -120,6 +120,7 @@ pub(crate) fn from_io(py: Python<'_>, error: &Error) -> PyErr {
         Error::PartGone { .. } => "StoreError",
         Error::FrameOutOfRange { .. } => "FrameError",
         Error::AtomOutOfRange { .. } => "SelectionError",
+        Error::InPart { .. } => "StoreError",
         _ => "FormatError",
     };
     let exception = raised(py, name, message);

@@ -1,11 +1,12 @@
 //! Files that are replaced whole, and the digests of files.
 
 use std::fs::{self, File, OpenOptions};
+use std::hash::Hasher;
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
 
 use trajet_io::PIECE;
-use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+use trajet_io::digest::{Xxh3, xxh3_64};
 
 use crate::Error;
 use crate::manifest::Kept;
@@ -55,13 +56,13 @@ pub(crate) fn copy(
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
             Err(error) => return Err(Error::io(from, "read")(error)),
         };
-        digest.update(&piece[..n]);
+        digest.write(&piece[..n]);
         target.write_all(&piece[..n]).map_err(Error::io(to, "write"))?;
         size += n as u64;
         look(n)?;
     }
     target.sync_all().map_err(Error::io(to, "write"))?;
-    Ok((named(digest.digest()), size))
+    Ok((named(digest.finish()), size))
 }
 
 /// Reads a file that is kept beside a manifest, and makes sure that it is what it was.

@@ -3,7 +3,8 @@
 //! A [`Face`] is the file that frames would make if they were copied to a format: what stands in front of
 //! them, then each as the encoder writes it. Its size is known before any frame is encoded: those of frames
 //! of DCD and NCDF are equal, those of XTC and TRR were written down when they were first seen.
-//! [`Plain`] is several ordinary files, one after the other.
+//! [`Plain`] is several ordinary files, one after the other; [`Compared`] the same, no byte of which is shown
+//! that is not what was written.
 //!
 //! Any number of threads read at once. What is made is a group of neighbouring frames; it is kept for the
 //! reads that follow, as far as the memory goes that all faces share ([`Kept`]). Who wants a group that
@@ -20,10 +21,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use trajet_io::{
     Atoms, Chain, Encoder, Format, Frames, Input, Plan, Scratch, Snapshot, Workspace, WriteOptions,
-    encoder,
+    encoder, xxh3_64,
 };
 
 use crate::Error;
+use crate::table::Column;
 
 /// Bytes that a group of frames should have: those of a read request.
 const GROUP_BYTES: u64 = 1 << 18;
@@ -71,10 +73,7 @@ pub struct Face {
     chain: Mutex<Option<Arc<Chain>>>,
     encoder: Mutex<Option<Arc<dyn Encoder>>>,
     head: Vec<u8>,
-    /// Where each frame begins, and the last one ends.
-    begins: Vec<u64>,
-    /// The first frame of each group.
-    groups: Vec<usize>,
+    laid: Laid,
     kept: Arc<Kept>,
     /// Tells it from all others that share the memory.
     number: u64,
@@ -103,8 +102,7 @@ impl Face {
             chain: Mutex::default(),
             encoder: Mutex::default(),
             head: Vec::new(),
-            begins: Vec::new(),
-            groups: Vec::new(),
+            laid: Laid::default(),
             kept: Arc::clone(kept),
             number: kept.next.fetch_add(1, Ordering::Relaxed),
         };
@@ -128,20 +126,13 @@ impl Face {
             let what = format!("{} sizes are known of {n_frames} frames", sizes.len());
             return Err(face.damaged(what));
         }
-        face.begins = begins(&face.name, face.head.len() as u64, sizes.into_iter())?;
-        let mut group_begin = None;
-        for (frame, extent) in face.begins.windows(2).enumerate() {
-            if group_begin.is_none_or(|begin| extent[1] - begin > GROUP_BYTES) {
-                group_begin = Some(extent[0]);
-                face.groups.push(frame);
-            }
-        }
+        face.laid = Laid::new(&face.name, face.head.len() as u64, sizes.into_iter())?;
         Ok(face)
     }
 
     /// Bytes of the file.
     pub fn size(&self) -> u64 {
-        self.begins[self.begins.len() - 1]
+        self.laid.end()
     }
 
     /// Reads what the file has at byte `offset`, and returns how many bytes that is: fewer than `out` has
@@ -151,26 +142,12 @@ impl Face {
     /// [`Error::Input`] where frames cannot be read; [`Error::Damaged`] where they are not of the sizes that
     /// were written down.
     pub fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<usize, Error> {
-        let Some(left) = self.size().checked_sub(offset) else { return Ok(0) };
-        let n = left.min(out.len() as u64) as usize;
-        let out = &mut out[..n];
-        let mut done = copy(&self.head, offset, out);
-        while done < n {
-            let at = offset + done as u64;
-            let frame = self.begins.partition_point(|&begin| begin <= at) - 1;
-            let group = self.groups.partition_point(|&first| first <= frame) - 1;
-            let begin = self.begins[self.groups[group]];
-            let made = self.group(group)?;
-            done += copy(&made, at - begin, &mut out[done..]);
-        }
-        Ok(n)
+        self.laid.read_at(&self.head, offset, out, |group| self.group(group))
     }
 
     /// The bytes of a group of frames.
     fn group(&self, group: usize) -> Result<Arc<Vec<u8>>, Error> {
-        let end = self.groups.get(group + 1).copied().unwrap_or(self.n_frames());
-        let frames = self.groups[group]..end;
-        let size = self.begins[end] - self.begins[frames.start];
+        let (frames, size) = self.laid.group(group);
         self.kept.get((self.number, group), size, || self.make(frames, size))
     }
 
@@ -200,7 +177,7 @@ impl Face {
                 };
                 encoder.encode(frame as u64, input, workspace, &mut bytes)?;
                 let found = (bytes.len() - before) as u64;
-                let expected = self.begins[frame + 1] - self.begins[frame];
+                let expected = self.laid.begins[frame + 1] - self.laid.begins[frame];
                 odd = (found != expected).then_some((frame, found, expected));
                 Ok(())
             })
@@ -285,6 +262,68 @@ impl std::fmt::Debug for Face {
     }
 }
 
+/// Where the pieces of a file are, and which of them are made together.
+#[derive(Debug, Default)]
+struct Laid {
+    /// Where each piece begins, and the last one ends.
+    begins: Vec<u64>,
+    /// The first piece of each group.
+    groups: Vec<usize>,
+}
+
+impl Laid {
+    /// Pieces of these sizes, from byte `front` on.
+    fn new(
+        path: &Path,
+        front: u64,
+        sizes: impl ExactSizeIterator<Item = u64>,
+    ) -> Result<Laid, Error> {
+        let begins = begins(path, front, sizes)?;
+        let (mut groups, mut group_begin) = (Vec::new(), None);
+        for (piece, extent) in begins.windows(2).enumerate() {
+            if group_begin.is_none_or(|begin| extent[1] - begin > GROUP_BYTES) {
+                group_begin = Some(extent[0]);
+                groups.push(piece);
+            }
+        }
+        Ok(Laid { begins, groups })
+    }
+
+    /// Where the last piece ends.
+    fn end(&self) -> u64 {
+        self.begins.last().copied().unwrap_or(0)
+    }
+
+    /// The pieces of a group, and their bytes.
+    fn group(&self, group: usize) -> (Range<usize>, u64) {
+        let first = self.groups[group];
+        let end = self.groups.get(group + 1).copied().unwrap_or(self.begins.len() - 1);
+        (first..end, self.begins[end] - self.begins[first])
+    }
+
+    /// Reads what is at byte `offset`: of the head that stands in front, and of groups.
+    fn read_at(
+        &self,
+        head: &[u8],
+        offset: u64,
+        out: &mut [u8],
+        mut group: impl FnMut(usize) -> Result<Arc<Vec<u8>>, Error>,
+    ) -> Result<usize, Error> {
+        let Some(left) = self.end().checked_sub(offset) else { return Ok(0) };
+        let n = left.min(out.len() as u64) as usize;
+        let out = &mut out[..n];
+        let mut done = copy(head, offset, out);
+        while done < n {
+            let at = offset + done as u64;
+            let piece = self.begins.partition_point(|&begin| begin <= at) - 1;
+            let number = self.groups.partition_point(|&first| first <= piece) - 1;
+            let begin = self.begins[self.groups[number]];
+            done += copy(&*group(number)?, at - begin, &mut out[done..]);
+        }
+        Ok(n)
+    }
+}
+
 /// What is asked of outputs of decoded frames.
 fn decoded() -> WriteOptions {
     WriteOptions { velocities: false, forces: false, ..WriteOptions::default() }
@@ -350,7 +389,7 @@ impl Plain {
         let mut done = 0;
         while done < n {
             let at = offset + done as u64;
-            let which = self.begins.partition_point(|&begin| begin <= at) - 1;
+            let which = self.which(at);
             let here = (self.begins[which + 1] - at).min((n - done) as u64) as usize;
             let file = self.file(which)?;
             let read = file.read_exact_at(&mut out[done..done + here], at - self.begins[which]);
@@ -361,6 +400,11 @@ impl Plain {
             done += here;
         }
         Ok(n)
+    }
+
+    /// The file that has this byte.
+    fn which(&self, at: u64) -> usize {
+        self.begins.partition_point(|&begin| begin <= at) - 1
     }
 
     fn file(&self, which: usize) -> Result<Arc<File>, Error> {
@@ -389,6 +433,104 @@ impl Plain {
                  the trajectory again"
             ),
         )
+    }
+}
+
+/// Ordinary files, shown as one, of which is known what was written. Who reads a part of a frame has the whole
+/// frame compared.
+#[derive(Debug)]
+pub struct Compared {
+    plain: Plain,
+    /// The head of each file, if it has one, and its frames.
+    laid: Laid,
+    /// Of each of these.
+    digests: Vec<u64>,
+    /// Of each file the number of its first piece, and whether that is its head.
+    firsts: Vec<(usize, bool)>,
+    /// What to do where something else is found.
+    remedy: String,
+    kept: Arc<Kept>,
+    number: u64,
+}
+
+impl Compared {
+    /// Files and what was written to them, in the order in which they follow one another.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] where no file could be so large.
+    pub fn new(
+        files: Vec<(PathBuf, Column)>,
+        remedy: String,
+        kept: &Arc<Kept>,
+    ) -> Result<Compared, Error> {
+        let (mut sizes, mut digests, mut firsts) = (Vec::new(), Vec::new(), Vec::new());
+        let mut whole = Vec::with_capacity(files.len());
+        for (path, Column { head, sizes: of_frames, digests: frames }) in files {
+            let has_head = head.0 > 0;
+            firsts.push((sizes.len(), has_head));
+            let first = sizes.len();
+            if has_head {
+                sizes.push(head.0);
+                digests.push(head.1);
+            }
+            sizes.extend(of_frames);
+            digests.extend(frames);
+            whole.push((path, sizes[first..].iter().sum()));
+        }
+        let name = whole.first().map_or(PathBuf::new(), |(path, _)| path.clone());
+        Ok(Compared {
+            plain: Plain::new(whole)?,
+            laid: Laid::new(&name, 0, sizes.into_iter())?,
+            digests,
+            firsts,
+            remedy,
+            kept: Arc::clone(kept),
+            number: kept.next.fetch_add(1, Ordering::Relaxed),
+        })
+    }
+
+    /// Bytes of all files.
+    pub fn size(&self) -> u64 {
+        self.laid.end()
+    }
+
+    /// As [`Face::read_at`].
+    ///
+    /// # Errors
+    /// [`Error::Io`]; [`Error::Damaged`] where the bytes are not those that were written.
+    pub fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<usize, Error> {
+        self.laid.read_at(&[], offset, out, |group| {
+            let (pieces, size) = self.laid.group(group);
+            self.kept.get((self.number, group), size, || self.compared(pieces, size))
+        })
+    }
+
+    /// The bytes of pieces that follow one another.
+    fn compared(&self, pieces: Range<usize>, size: u64) -> Result<Vec<u8>, Error> {
+        let begin = self.laid.begins[pieces.start];
+        // The size of the file is looked at before so much is believed to be there.
+        self.plain.file(self.plain.which(begin))?;
+        let mut bytes = vec![0; size as usize];
+        self.plain.read_at(begin, &mut bytes)?;
+        for piece in pieces {
+            let extent = &self.laid.begins[piece..=piece + 1];
+            let found = &bytes[(extent[0] - begin) as usize..(extent[1] - begin) as usize];
+            if xxh3_64(found) != self.digests[piece] {
+                return Err(self.altered(piece));
+            }
+        }
+        Ok(bytes)
+    }
+
+    fn altered(&self, piece: usize) -> Error {
+        let file = self.firsts.partition_point(|&(first, _)| first <= piece) - 1;
+        let ((first, has_head), (path, _)) = (self.firsts[file], &self.plain.files[file]);
+        let at = self.laid.begins[piece] - self.plain.begins[file];
+        let what = match (piece - first).checked_sub(usize::from(has_head)) {
+            None => "its head".to_owned(),
+            Some(frame) => format!("frame {frame} at byte {at}"),
+        };
+        Error::damaged(path, format!("{what} is not what was written: {}", self.remedy))
     }
 }
 

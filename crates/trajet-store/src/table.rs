@@ -32,6 +32,13 @@ pub struct Column {
     pub digests: Vec<u64>,
 }
 
+impl Column {
+    /// Bytes of the file.
+    pub fn size(&self) -> u64 {
+        self.sizes.iter().sum::<u64>() + self.head.0
+    }
+}
+
 impl Table {
     /// Frames.
     pub fn n_frames(&self) -> usize {

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use trajet_engine::{Control, run};
-use xxhash_rust::xxh3::xxh3_64;
+use trajet_io::xxh3_64;
 
 use crate::manifest::Manifest;
 use crate::table::Column;
@@ -131,7 +131,7 @@ pub(crate) fn check_file(
         file => file.map_err(Error::io(path, "read"))?,
     };
     let size = file.metadata().map_err(Error::io(path, "read"))?.len();
-    let expected = column.sizes.iter().sum::<u64>() + column.head.0;
+    let expected = column.size();
     if size != expected {
         return Ok(Checked::Damaged(format!("has {size} bytes, and was written with {expected}")));
     }

@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use trajet_io::divided::{Division, Part};
+use trajet_io::source::Written;
 use trajet_io::{Chain, FrameIndex, OpenOptions, Serial, chain};
 
 use crate::catalog::MANIFEST;
 use crate::manifest::{Manifest, Segment};
-use crate::table::Table;
+use crate::table::{Column, Table};
 use crate::{Error, Store, disk};
 
 /// A data set as it is now. Whoever changes it later changes nothing here.
@@ -103,13 +104,16 @@ impl Dataset {
         let atoms = self.atoms(&numbers);
         let (tiers, marks): (Vec<String>, Vec<_>) =
             self.store.tiers()?.into_iter().map(|(name, tier)| (name, tier.marker())).unzip();
+        let tables = self.tables()?;
         let mut index = FrameIndex::new(atoms.len());
         let mut end = 0;
-        for table in self.tables()? {
-            for ((&time, &step), &size) in table.times.iter().zip(&table.steps).zip(&table.whole) {
-                let begin = end;
+        for table in &tables {
+            let columns: Vec<&Column> = numbers.iter().map(|&tag| &table.files[tag]).collect();
+            for (frame, &size) in table.whole.iter().enumerate() {
+                let (begin, when) = (end, (table.times[frame], table.steps[frame]));
                 end += size;
-                index.push(begin, end, time, step);
+                let digests = columns.iter().map(|column| column.digests[frame]);
+                index.push_divided(begin..end, when, digests);
             }
         }
         let whole = atoms.len() == self.manifest.n_atoms;
@@ -119,10 +123,14 @@ impl Dataset {
             let tier = tiers.iter().position(|name| *name == tag.tier);
             let tier = tier.ok_or_else(|| self.store.no_tier(&tag.tier, tiers.clone()))?;
             let ranges = if whole { tag.atoms.clone() } else { renumbered(&tag.atoms, &atoms) };
+            let heads = tables.iter().map(|table| table.files[number].head);
+            let written = self.manifest.files_of(number).zip(heads);
+            let written = written.map(|(file, head)| Written { size: file.size, head });
             parts.push(Part {
                 name: tag.name.clone(),
                 tier: tier as u8,
                 paths: self.paths(number)?,
+                written: written.collect(),
                 atoms: ranges,
                 mark: marks[tier].clone(),
             });
@@ -130,7 +138,17 @@ impl Dataset {
         let folder = self.store.folder_of(&self.manifest.name);
         let heads = self.manifest.segments.iter().map(|segment| folder.join(&segment.heads.file));
         let (n_atoms, heads) = (atoms.len(), heads.collect());
-        Ok(Division { n_atoms, format: self.manifest.format.clone(), index, heads, parts })
+        let (format, remedy) = (self.manifest.format.clone(), self.remedy());
+        Ok(Division { n_atoms, format, index, heads, parts, remedy })
+    }
+
+    /// What to do where a file was changed from outside.
+    pub(crate) fn remedy(&self) -> String {
+        let (name, folder) = (&self.manifest.name, self.store.folder().display());
+        format!(
+            "trajet store verify {name} --store {folder} says what else is damaged; bring it back from a copy, \
+             or divide the trajectory again"
+        )
     }
 
     /// The path by which a data set is opened: that of its manifest.
@@ -147,8 +165,7 @@ impl Dataset {
         tags: Option<&[String]>,
         options: &OpenOptions,
     ) -> Result<OpenOptions, Error> {
-        let divided = HashMap::from([(self.path(), self.division(tags)?)]);
-        Ok(OpenOptions { divided: Arc::new(divided), ..options.clone() })
+        Ok(self.with(self.division(tags)?, options))
     }
 
     /// Some tags, or all, as a trajectory: atoms in the order of the original.
@@ -156,7 +173,26 @@ impl Dataset {
     /// # Errors
     /// As [`Dataset::division`].
     pub fn chain(&self, tags: Option<&[String]>, options: &OpenOptions) -> Result<Chain, Error> {
-        Ok(chain::open(&[self.path()], &self.options(tags, options)?, &Serial)?)
+        self.opened(self.division(tags)?, options)
+    }
+
+    /// A tag as a trajectory whose raw frames say what the tag's files do, and no more.
+    ///
+    /// # Errors
+    /// As [`Dataset::division`].
+    pub fn stored(&self, tag: usize, options: &OpenOptions) -> Result<Chain, Error> {
+        let name = self.manifest.tags[tag].name.clone();
+        let division = Division { heads: Vec::new(), ..self.division(Some(&[name]))? };
+        self.opened(division, options)
+    }
+
+    fn opened(&self, division: Division, options: &OpenOptions) -> Result<Chain, Error> {
+        Ok(chain::open(&[self.path()], &self.with(division, options), &Serial)?)
+    }
+
+    fn with(&self, division: Division, options: &OpenOptions) -> OpenOptions {
+        let divided = HashMap::from([(self.path(), division)]);
+        OpenOptions { divided: Arc::new(divided), ..options.clone() }
     }
 }
 

@@ -291,8 +291,14 @@ fn divided(made: &Made) -> divided::Division {
             force: false,
         };
         crate::convert(&whole, &request, 1, &mut Quiet::default()).unwrap();
-        let tier = atoms.start as u8;
-        divided::Part { name, tier, paths: vec![path], atoms: vec![atoms], mark: None }
+        divided::Part {
+            name,
+            tier: atoms.start as u8,
+            paths: vec![path],
+            written: Vec::new(),
+            atoms: vec![atoms],
+            mark: None,
+        }
     };
     divided::Division {
         n_atoms: ATOMS,
@@ -300,6 +306,7 @@ fn divided(made: &Made) -> divided::Division {
         index: whole.segments()[0].reader.index().clone(),
         heads: vec![path("heads")],
         parts: vec![part(0..3), part(3..7)],
+        remedy: String::new(),
     }
 }
 

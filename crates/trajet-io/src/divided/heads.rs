@@ -5,10 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use xxhash_rust::xxh3::xxh3_64;
-
 use crate::source::{Meter, Source};
-use crate::{Error, Raw};
+use crate::{Error, Raw, xxh3_64};
 
 const MAGIC: &[u8; 8] = b"trajethd";
 const VERSION: u32 = 1;

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use trajet_io::Error;
 use trajet_io::divided::Heads;
-use xxhash_rust::xxh3::xxh3_64;
+use trajet_io::xxh3_64;
 
 use super::*;
 

@@ -8,10 +8,11 @@ use std::sync::atomic::AtomicBool;
 use proptest::prelude::*;
 use trajet_io::chain::{self, Elsewhere, Outline, Slice};
 use trajet_io::divided::{Division, Divisions, Heads, Part};
+use trajet_io::source::Written;
 use trajet_io::xtc::{self, Positions};
 use trajet_io::{
     Atoms, Chain, Error, Field, Format, FrameIndex, FrameMeta, Frames, Input, Meter, OpenOptions,
-    Plan, Raw, Scratch, Serial, Wanted, Workspace, WriteOptions, encoder,
+    Plan, Raw, Scratch, Serial, Wanted, Workspace, WriteOptions, encoder, xxh3_64,
 };
 
 use super::*;
@@ -47,6 +48,18 @@ fn write(path: &Path, frames: &[Timed]) {
     std::fs::write(path, bytes).unwrap();
 }
 
+/// What a file is, and the digests of its frames.
+fn known(path: &Path) -> (Written, Vec<u64>) {
+    let bytes = std::fs::read(path).unwrap();
+    let reader = trajet_io::open(path, &plain(), &Serial).unwrap();
+    let index = reader.index();
+    let bytes_of = |extent: Range<u64>| &bytes[extent.start as usize..extent.end as usize];
+    let n = index.offset(0);
+    let head = (n, xxh3_64(bytes_of(0..n)));
+    let frames = (0..index.n_frames() as u64).map(|frame| xxh3_64(bytes_of(index.extent(frame))));
+    (Written { size: bytes.len() as u64, head }, frames.collect())
+}
+
 fn plain() -> OpenOptions {
     OpenOptions { sidecar: false, ..OpenOptions::default() }
 }
@@ -63,7 +76,7 @@ impl Made {
             0 => vec![frames],
             cut => vec![&frames[..cut], &frames[cut..]],
         };
-        let mut heads = Vec::new();
+        let (mut heads, mut digests) = (Vec::new(), vec![Vec::new(); tags.len()]);
         let mut parts: Vec<Part> = tags
             .iter()
             .enumerate()
@@ -71,6 +84,7 @@ impl Made {
                 name: format!("tag{k}"),
                 tier: k as u8,
                 paths: Vec::new(),
+                written: Vec::new(),
                 atoms: atoms.clone(),
                 mark: None,
             })
@@ -80,12 +94,15 @@ impl Made {
             segment.iter().for_each(|(raw, ..)| of_segment.push(raw));
             heads.push(path(&format!("heads-{number}.bin")));
             std::fs::write(&heads[number], of_segment.to_bytes()).unwrap();
-            for part in &mut parts {
+            for (part, digests) in parts.iter_mut().zip(&mut digests) {
                 let atoms = atoms_of(&part.atoms);
                 let taken: Vec<Timed> =
                     segment.iter().map(|(raw, t, s)| (raw.take(&atoms), *t, *s)).collect();
                 part.paths.push(path(&format!("{}-{number}", part.name)));
                 write(&part.paths[number], &taken);
+                let (written, of_frames) = known(&part.paths[number]);
+                part.written.push(written);
+                digests.extend(of_frames);
             }
         }
         let chain = chain::open(std::slice::from_ref(&whole), &plain(), &Serial).unwrap();
@@ -96,11 +113,26 @@ impl Made {
             let extent = of_whole.extent(k as u64);
             let begin = end;
             end += extent.end - extent.start;
-            index.push(begin, end, of_whole.times()[k], of_whole.steps()[k]);
+            let when = (of_whole.times()[k], of_whole.steps()[k]);
+            index.push_divided(begin..end, when, digests.iter().map(|digests| digests[k]));
         }
         let (n_atoms, format) = (chain.n_atoms(), chain.format());
-        let division = Division { n_atoms, format, index, heads, parts };
+        let remedy = "divide it again".to_owned();
+        let division = Division { n_atoms, format, index, heads, parts, remedy };
         Made { _folder: folder, whole, manifest, division }
+    }
+
+    /// The same without knowing what was written.
+    fn unknown(mut self) -> Made {
+        let whole = std::mem::take(&mut self.division.index);
+        let mut index = FrameIndex::new(whole.n_atoms());
+        for frame in 0..whole.n_frames() as u64 {
+            let (extent, (time, step)) = (whole.extent(frame), whole.when(frame));
+            index.push(extent.start, extent.end, time, step);
+        }
+        self.division.index = index;
+        self.division.parts.iter_mut().for_each(|part| part.written.clear());
+        self
     }
 
     fn options(&self, options: OpenOptions) -> OpenOptions {
@@ -430,7 +462,7 @@ fn two_divisions_read_with_one_memory_are_not_taken_for_each_other() {
 
 #[test]
 fn a_part_that_is_another_file_is_an_error() {
-    let made = large(0);
+    let made = large(0).unknown();
     let part = |k: usize| &made.division.parts[k].paths[0];
     // Other atoms.
     let divided = made.divided();
@@ -438,7 +470,7 @@ fn a_part_that_is_another_file_is_an_error() {
     let error = positions(&divided, &Atoms::all(200), &mut Scratch::default()).unwrap_err();
     assert!(error.to_string().contains("300 frames of 120 atoms where tag1 has 300 of 80"));
     // As many frames, of another time.
-    let made = large(0);
+    let made = large(0).unknown();
     let later: Vec<Timed> = (0..300)
         .map(|k| {
             let atoms = atoms_of(&made.division.parts[1].atoms);
@@ -497,6 +529,135 @@ fn a_division_that_contradicts_itself_is_refused() {
     refused(&|d| d.heads.clear(), "1 files for 0 segments");
     refused(&|d| d.index = FrameIndex::new(200), "its index");
     refused(&|d| d.n_atoms = 100, "its index");
+    refused(&|d| d.index.push_divided(0..1, (0.0, 0), [1]), "its digests");
+    refused(
+        &|d| d.parts[1].written = d.parts[1].written.repeat(2),
+        "2 of the 1 files of tag1 are known",
+    );
+}
+
+/// Changes a byte.
+fn flip(path: &Path, at: usize, by: u8) {
+    let mut bytes = std::fs::read(path).unwrap();
+    bytes[at] ^= by;
+    std::fs::write(path, bytes).unwrap();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn no_number_comes_of_a_changed_byte(
+        made in of_any_format(),
+        tags in tags(),
+        cut in any::<prop::sample::Index>(),
+        [part, segment, at, atom] in any::<[prop::sample::Index; 4]>(),
+        by in 1u8..,
+        request_size in 1usize..5000,
+        was_open in any::<bool>(),
+        elsewhere in any::<bool>(),
+    ) {
+        let n_atoms = made[0].0.n_atoms();
+        let cut = cut_of(&made, cut);
+        let made = Made::new(&made, &tags.of(n_atoms), cut);
+        let options = OpenOptions { request_size, ..plain() };
+        let divided = made.open(options.clone()).unwrap();
+        let part = &made.division.parts[part.index(made.division.parts.len())];
+        let segment = segment.index(part.paths.len());
+        let path = &part.paths[segment];
+        let at = at.index(part.written[segment].size as usize);
+        // The frame that has the byte; none where it stands before all.
+        let index = trajet_io::open(path, &plain(), &Serial).unwrap().index().clone();
+        let hit = index.offsets().partition_point(|&begin| begin <= at as u64).checked_sub(1);
+        let hit = hit.map(|frame| (frame + segment * cut) as u64);
+        let was_open = was_open && !elsewhere;
+        if was_open {
+            divided.read_raw(0, &mut Scratch::default()).unwrap();
+        }
+        flip(path, at, by);
+        let divided = match elsewhere {
+            false => divided,
+            true => {
+                let outline = divided.outline(&made.options(options)).unwrap();
+                let slice = divided.slice(&Frames::all(divided.n_frames()));
+                Elsewhere::new(outline).chain(slice, &mut Meter::default()).unwrap()
+            }
+        };
+        let atoms = atoms_of(&part.atoms);
+        let one = Atoms::listed(&[atoms[atom.index(atoms.len())] as i64], n_atoms).unwrap();
+        let whole = made.whole();
+        for frame in 0..whole.n_frames() as u64 {
+            let frames = Frames::from(vec![frame]);
+            let mut scratch = Scratch::default();
+            let wanted = (&frames, &one, Field::Positions);
+            match read(&divided, wanted, &mut scratch) {
+                Ok(seen) => {
+                    prop_assert_eq!(seen, read(&whole, wanted, &mut scratch).unwrap());
+                    let raw = divided.read_raw_of(frame, &one, &mut scratch).unwrap();
+                    prop_assert_eq!(raw, whole.read_raw_of(frame, &one, &mut scratch).unwrap());
+                    // A head is looked at when the file is opened.
+                    prop_assert!(hit != Some(frame) && (hit.is_some() || was_open));
+                }
+                Err(error) => {
+                    let words = error.to_string();
+                    prop_assert!(words.starts_with(&path.display().to_string()), "{}", words);
+                    prop_assert!(words.ends_with("from outside: divide it again"), "{}", words);
+                    prop_assert!(divided.read_raw_of(frame, &one, &mut scratch).is_err());
+                    // A file that was open before has but one bad frame.
+                    prop_assert!(!was_open || hit == Some(frame), "{}", words);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn comparing_costs_no_byte_more() {
+    for cut in [0, 100] {
+        let counts = |made: &Made| {
+            let divided = made.open(OpenOptions { request_size: 4096, ..plain() }).unwrap();
+            let mut scratch = Scratch::default();
+            positions(&divided, &Atoms::all(200), &mut scratch).unwrap();
+            raws(&divided, &Frames::all(300), &Atoms::all(200), &mut scratch);
+            Meter { open_ns: 0, read_ns: 0, decode_ns: 0, ..scratch.meter }
+        };
+        let made = large(cut);
+        let compared = counts(&made);
+        assert_eq!(compared, counts(&made.unknown()));
+    }
+}
+
+#[test]
+fn workers_are_told_of_their_frames_alone() {
+    let made = large(0);
+    let (divided, options) = (made.divided(), made.options(plain()));
+    let outline = postcard::to_stdvec(&divided.outline(&options).unwrap()).unwrap();
+    assert!(outline.len() < 2000, "{}", outline.len());
+    let bytes_of =
+        |frames: Vec<u64>| postcard::to_stdvec(&divided.slice(&frames.into())).unwrap().len();
+    let (one, ten) = (bytes_of(vec![150]), bytes_of((150..160).collect()));
+    // Of each frame offset, time, step, and two digests of at most ten bytes.
+    assert!(one < 100 && ten - one < 9 * 50, "{one} {ten}");
+}
+
+#[test]
+fn a_file_of_another_size_is_told_before_it_is_read() {
+    for change in [-1, 1] {
+        let made = large(100);
+        let path = &made.division.parts[1].paths[1];
+        let mut bytes = std::fs::read(path).unwrap();
+        let size = bytes.len();
+        bytes.resize(size.saturating_add_signed(change), 0);
+        std::fs::write(path, &bytes).unwrap();
+        let error = positions(&made.divided(), &Atoms::all(200), &mut Scratch::default());
+        let words = error.unwrap_err().to_string();
+        let expected = format!(
+            "{}: has {} bytes, and was written with {size}: this file of tag1 was changed",
+            path.display(),
+            bytes.len()
+        );
+        assert!(words.starts_with(&expected), "{words}");
+    }
 }
 
 #[test]

@@ -148,7 +148,7 @@ fn any_reads_give_the_bytes_of_a_copy() {
         let face = case.face(&Arc::default());
         let size = case.bytes.len();
         assert_eq!(face.size(), size as u64);
-        assert!(face.groups.len() > 1, "{:?}", case.format);
+        assert!(face.laid.groups.len() > 1, "{:?}", case.format);
         case.check(&face, 0, size + 10);
         case.check(&face, size as u64, 1);
         case.check(&face, u64::MAX, 1);
@@ -256,6 +256,54 @@ fn a_file_that_vanishes_is_an_error_of_the_reads_that_need_it() {
     assert!(said.contains("b.xtc: has 4 bytes"), "{said}");
     std::fs::remove_file(&b).unwrap();
     assert!(matches!(again.read_at(size, &mut [0]), Err(Error::Io { path, .. }) if path == b));
+}
+
+#[test]
+fn files_are_compared_with_what_was_written() {
+    let folder = tempfile::tempdir().unwrap();
+    for (_, ending) in FORMATS {
+        let paths = ["a", "b"].map(|name| folder.path().join(format!("{name}.{ending}")));
+        let files: Vec<_> = paths
+            .iter()
+            .map(|path| {
+                let chain = opened(&[written(path, 0, 1500)]);
+                let (bytes, index) =
+                    (std::fs::read(path).unwrap(), chain.segments()[0].reader.index());
+                let known = |extent: Range<u64>| {
+                    let found = &bytes[extent.start as usize..extent.end as usize];
+                    (found.len() as u64, xxh3_64(found))
+                };
+                let frames = (0..1500).map(|frame| known(index.extent(frame)));
+                let (sizes, digests) = frames.unzip();
+                (path.clone(), Column { head: known(0..index.offset(0)), sizes, digests })
+            })
+            .collect();
+        let compared =
+            || Compared::new(files.clone(), "do this".to_owned(), &Arc::default()).unwrap();
+        let bytes = paths.clone().map(|path| std::fs::read(path).unwrap()).concat();
+        let (size, half) = (bytes.len(), bytes.len() / 2);
+        assert_eq!(compared().size(), size as u64);
+        for (offset, len) in [(0, size), (half - 1, 2), (half - 3, 1000), (7, half), (size, 1)] {
+            let mut out = vec![0; len];
+            let n = compared().read_at(offset as u64, &mut out).unwrap();
+            assert_eq!(n, len.min(size - offset));
+            assert!(out[..n] == bytes[offset..offset + n]);
+        }
+        let head = files[1].1.head.0 as usize;
+        for (at, what) in [(head + 9, "frame 0"), (half - 1, "frame 1499"), (0, "its head")] {
+            if head == 0 && what == "its head" {
+                continue;
+            }
+            let mut changed = bytes[half..].to_vec();
+            changed[at] ^= 1;
+            std::fs::write(&paths[1], changed).unwrap();
+            let said = compared().read_at(half as u64 + at as u64, &mut [0]).unwrap_err();
+            let said = said.to_string();
+            assert!(said.contains(&format!("b.{ending}: {what}")), "{said}");
+            assert!(said.ends_with("is not what was written: do this"), "{said}");
+            assert_eq!(compared().read_at(0, &mut [0; 99]).unwrap(), 99);
+        }
+    }
 }
 
 /// Fails, and does not wait for ever, where groups are made one after the other.

@@ -3,16 +3,16 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, Weak};
 
 use trajet_io::divided::Heads;
 use trajet_io::source::Handles;
-use trajet_io::{Chain, Format, OpenOptions, Serial, WriteOptions, chain};
+use trajet_io::{Chain, Format, OpenOptions, WriteOptions, chain};
 
 use super::tree::{Make, Node, Shows, State};
 use crate::catalog::MANIFEST;
-use crate::face::{Face, Form, Given, Kept, Moments, lock};
+use crate::face::{Compared, Face, Form, Given, Kept, Moments, lock};
 use crate::ingest::{ENCODER, ending, format_named, format_of};
 use crate::{Dataset, Error, Store};
 
@@ -80,8 +80,9 @@ impl One {
             let follow =
                 matches!(format, Format::Xtc | Format::Trr) || manifest.segments.len() == 1;
             let node = if follow {
-                let sizes = manifest.files_of(k).map(|file| file.size);
-                Node::Plain(self.dataset.paths(k)?.into_iter().zip(sizes).collect())
+                let size = manifest.files_of(k).map(|file| file.size).sum();
+                let (one, held) = (Arc::clone(self), Mutex::new(Weak::new()));
+                Node::Compared(size, Box::new(move || one.compared(k, &held)))
             } else {
                 self.made(move |one, name| one.joined(k, format, name))
             };
@@ -100,6 +101,20 @@ impl One {
                 }
             }
         }
+        Ok(files)
+    }
+
+    /// The files of a tag, one after the other; those that somebody has open already, where there are any.
+    fn compared(&self, tag: usize, held: &Mutex<Weak<Compared>>) -> Result<Arc<Compared>, Error> {
+        let mut held = lock(held);
+        if let Some(files) = held.upgrade() {
+            return Ok(files);
+        }
+        let columns = self.dataset.tables()?.into_iter();
+        let columns = columns.map(|mut table| table.files.swap_remove(tag));
+        let files = self.dataset.paths(tag)?.into_iter().zip(columns).collect();
+        let files = Arc::new(Compared::new(files, self.dataset.remedy(), &self.kept)?);
+        *held = Arc::downgrade(&files);
         Ok(files)
     }
 
@@ -176,10 +191,7 @@ impl One {
         let open = move || -> Result<Arc<Chain>, Error> {
             Ok(Arc::new(match tag {
                 None => one.dataset.chain(None, &one.options)?,
-                Some(tag) => {
-                    let paths: Vec<PathBuf> = one.dataset.paths(tag)?;
-                    chain::open(&paths, &one.options, &Serial)?
-                }
+                Some(tag) => one.dataset.stored(tag, &one.options)?,
             }))
         };
         Ok(Given { moments: self.moments()?, sizes, open: Box::new(open) })
