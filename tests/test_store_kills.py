@@ -67,6 +67,8 @@ def named(folder: Path) -> set[str]:
             path = Path(file["tier"]) / file["path"]
             beside = [path.with_name(kept["file"]) for kept in file["beside"]]
             expected |= {str(path) for path in (path, *beside)}
+            if "chunks" in file:
+                expected.add(f"{name}/{file['chunks']['file']}")
     return expected
 
 
@@ -81,7 +83,7 @@ def test_a_killed_change_leaves_the_old_or_the_new(
 ) -> None:
     """At random moments of its work: the store is sound, and its source as it was."""
     server = multiprocessing.get_context("forkserver")
-    server.set_forkserver_preload(["trajet", "killed_store"])
+    server.set_forkserver_preload(["trajet", "killed_store", "h5py"])
     sources = (long_adk.psf, long_adk.xtc)
     before = long_adk.xtc.read_bytes()
     old = tmp_path / "old"

@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+use crate::h5md::Description;
 use crate::index::{Found, Stamp};
 use crate::indexed::Indexed;
 use crate::reader::{self, OpenOptions, Opening, Said, Scratch, Serial, Wanted};
@@ -50,6 +51,8 @@ pub struct Part {
     pub tier: u8,
     /// A file for each segment.
     pub paths: Vec<PathBuf>,
+    /// Of files of HDF5 what is told of each; empty where they are others.
+    pub described: Vec<Description>,
     /// Its atoms in the whole, ascending.
     pub atoms: Vec<Range<u32>>,
 }
@@ -175,6 +178,11 @@ impl Whole {
                 let name = &part.name;
                 return Err(fault(format!("{name} has {found} files for {expected} segments")));
             }
+            if ![0, part.paths.len()].contains(&part.described.len()) {
+                let (found, expected) = (part.described.len(), part.paths.len());
+                let name = &part.name;
+                return Err(fault(format!("{found} of {expected} files of {name} are told of")));
+            }
             if usize::from(part.tier) >= MOST_TIERS {
                 return Err(fault(format!("{} lies on tier {}", part.name, part.tier)));
             }
@@ -204,7 +212,12 @@ impl Whole {
             return Ok(Arc::clone(chain));
         }
         let (begin, said) = (Instant::now(), &self.parts[part]);
-        let options = OpenOptions { watch: Arc::new(scratch.watch()), ..self.options.clone() };
+        let described = said.paths.iter().cloned().zip(said.described.iter().cloned());
+        let options = OpenOptions {
+            watch: Arc::new(scratch.watch()),
+            described: Arc::new(described.collect()),
+            ..self.options.clone()
+        };
         let chain = Arc::new(chain::open(&said.paths, &options, &Serial)?);
         let (n_frames, n_atoms) = (self.n_frames as usize, self.places.n_atoms_of(part));
         if (chain.n_frames(), chain.n_atoms()) != (n_frames, n_atoms) {

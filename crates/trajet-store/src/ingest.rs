@@ -7,13 +7,14 @@ use std::slice::from_ref;
 use std::time::Instant;
 
 use serde::Deserialize;
-use trajet_engine::run::convert::{self, Partition, Target};
+use trajet_engine::run::convert::{self, FrameRows, Partition, Target};
 use trajet_engine::{Control, report::RunReport};
 use trajet_io::index::Stamp;
 use trajet_io::source::Source;
 use trajet_io::{Atoms, Chain, Format, Frames, Meter, OpenOptions, Scratch, WriteOptions, publish};
 
 use crate::catalog::Operation;
+use crate::hdf5::{Making, Stage, Staged};
 use crate::manifest::{self, File, Kept, Manifest, SCHEMA, Segment, Tag, Tier};
 use crate::table::{Column, Table};
 use crate::view::Dataset;
@@ -277,14 +278,14 @@ impl Store {
     }
 
     fn keep_topology(&self, operation: &mut Operation<'_>, given: &Path) -> Result<Kept, Error> {
-        let file = operation.name_beside("topology", &kind_of(given))?;
+        let file = operation.name_beside("topology", &ending_of(given))?;
         let digest = disk::copy(given, &operation.folder().join(&file), |_| Ok(()))?;
         Ok(Kept { file, digest })
     }
 }
 
 /// The ending of a topology, by which it is known what it is: of a compressed one the one before, too.
-fn kind_of(path: &Path) -> String {
+fn ending_of(path: &Path) -> String {
     let ending = |path: &Path| path.extension().map(|e| format!(".{}", e.display()));
     let last = ending(path).unwrap_or_default();
     match last.to_ascii_lowercase().as_str() {
@@ -312,13 +313,33 @@ pub(crate) fn format_named(name: &str) -> Result<Format, Error> {
         .ok_or_else(|| Error::Refused(format!("{name}: is no format of a store")))
 }
 
-/// The format in which a tag of such a source is kept.
-pub(crate) fn format_of(tag: &Tag, source: Format) -> Result<Format, Error> {
+/// What the files of a tag are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Frames, one after the other.
+    Frames(Format),
+    /// Chunks of numbers, of which tables tell.
+    Hdf5,
+}
+
+impl Kind {
+    /// The ending of the files.
+    pub(crate) fn ending(self) -> &'static str {
+        match self {
+            Kind::Frames(format) => ending(format),
+            Kind::Hdf5 => "h5md",
+        }
+    }
+}
+
+/// As what a tag of such a source is kept.
+pub(crate) fn kind_of(tag: &Tag, source: Format) -> Result<Kind, Error> {
     match &tag.format[..] {
-        "exact" => Ok(source),
-        named => format_named(&named.to_ascii_uppercase()).map_err(|_| {
+        "exact" => Ok(Kind::Frames(source)),
+        "h5md" => Ok(Kind::Hdf5),
+        named => format_named(&named.to_ascii_uppercase()).map(Kind::Frames).map_err(|_| {
             Error::Refused(format!(
-                "tag {:?}: {named:?} is no format of a tag: choose from exact, xtc, dcd, ncdf",
+                "tag {:?}: {named:?} is no format of a tag: choose from exact, xtc, dcd, ncdf, h5md",
                 tag.name
             ))
         }),
@@ -355,8 +376,8 @@ fn check(spec: &Spec, chain: &Chain, given: &Given<'_>) -> Result<(), Error> {
         if !spec.tiers.contains_key(&tag.tier) {
             return refused(format!("tag {:?}: there is no tier {:?}", tag.name, tag.tier));
         }
-        let format = format_of(tag, the_format(chain)?)?;
-        if tag.precision.is_some() && (format != Format::Xtc || !tag.lossy) {
+        let kind = kind_of(tag, the_format(chain)?)?;
+        if tag.precision.is_some() && (kind != Kind::Frames(Format::Xtc) || !tag.lossy) {
             let words = "a precision is for XTC, and loses something: say lossy = true";
             return refused(format!("tag {:?}: {words}", tag.name));
         }
@@ -477,6 +498,68 @@ fn bytes_by_tier(segments: &[Segment]) -> BTreeMap<String, u64> {
     bytes
 }
 
+/// Where the frames of a tag go.
+struct Place<'a> {
+    tag: &'a Tag,
+    /// From the tier's folder on.
+    path: PathBuf,
+    full: PathBuf,
+    /// The file into which frames are divided; of HDF5 another one, of which that is made.
+    first: PathBuf,
+    format: Format,
+    is_hdf5: bool,
+    atoms: Atoms,
+    options: WriteOptions,
+}
+
+impl<'a> Place<'a> {
+    fn new(
+        tag: &'a Tag,
+        (tier, folder): &(Tier, PathBuf),
+        chain: &Chain,
+        source: Format,
+    ) -> Result<Place<'a>, Error> {
+        let kind = kind_of(tag, source)?;
+        let path = folder.join(format!("{}.{}", tag.name, kind.ending()));
+        let full = tier.folder.join(&path);
+        let (first, format) = match kind {
+            Kind::Frames(format) => (full.clone(), format),
+            // Hidden: no tag has such a name.
+            Kind::Hdf5 => {
+                let name = format!(".{}.{}.{}", tag.name, kind.ending(), ending(source));
+                (full.with_file_name(name), source)
+            }
+        };
+        let atoms = atoms(&tag.atoms, chain.n_atoms())?;
+        let options = WriteOptions {
+            precision: tag.precision,
+            allow_loss: tag.lossy,
+            ..WriteOptions::default()
+        };
+        Ok(Place { tag, path, full, first, format, is_hdf5: kind == Kind::Hdf5, atoms, options })
+    }
+
+    fn target(&self) -> Target<'_> {
+        let Place { first, format, is_hdf5, atoms, options, .. } = self;
+        Target { atoms, path: first, format: *format, options, to_hdf5: *is_hdf5 }
+    }
+}
+
+/// Makes sure that frames can go to a tag in HDF5.
+fn can_be_hdf5(tag: &Tag, has_writer: bool, steps: &[i64]) -> Result<(), Error> {
+    let refused = |what: &str| Err(Error::Refused(format!("tag {:?}: {what}", tag.name)));
+    if !has_writer {
+        return refused("its format h5md is written through Python (h5py) alone");
+    }
+    if !steps.is_sorted() {
+        return refused(
+            "the steps of the frames go back, which H5MD does not allow: choose another format, or add \
+             the run without its repeated part (--continuous)",
+        );
+    }
+    Ok(())
+}
+
 /// Divides the frames of a chain from `skip` on; the files are there, but no manifest names them yet.
 #[allow(clippy::too_many_arguments)]
 fn divide(
@@ -498,70 +581,77 @@ fn divide(
         }
     }
     let beside = operation.make_folder()?;
-    let n_frames = (chain.n_frames() as u64).saturating_sub(skip);
-    let frames = Frames::Strided { first: skip, step: 1, count: n_frames as usize };
-    let mut places = Vec::with_capacity(tags.len());
-    for tag in tags {
-        let (tier, folder) = &folders[&tag.tier[..]];
-        let format = format_of(tag, format)?;
-        let path = folder.join(format!("{}.{}", tag.name, ending(format)));
-        let atoms = atoms(&tag.atoms, chain.n_atoms())?;
-        let options = WriteOptions {
-            precision: tag.precision,
-            allow_loss: tag.lossy,
-            ..WriteOptions::default()
-        };
-        places.push((tier.folder.join(&path), path, format, atoms, options));
+    let from = skip as usize;
+    let (times, steps) = (chain.times(), chain.steps());
+    let (times, steps) = (&times[from..], &steps[from..]);
+    let n_frames = times.len() as u64;
+    let frames = Frames::Strided { first: skip, step: 1, count: times.len() };
+    let places = tags.iter().map(|tag| Place::new(tag, &folders[&tag.tier[..]], chain, format));
+    let places = places.collect::<Result<Vec<_>, _>>()?;
+    let n_hdf5 = places.iter().filter(|place| place.is_hdf5).count();
+    let writer = store.hdf5.as_deref();
+    if let Some(Place { tag, .. }) = places.iter().find(|place| place.is_hdf5) {
+        can_be_hdf5(tag, writer.is_some(), steps)?;
     }
-    let targets: Vec<Target<'_>> = places
-        .iter()
-        .map(|(full, _, format, atoms, options)| Target {
-            atoms,
-            path: full,
-            format: *format,
-            options,
-        })
-        .collect();
+    let targets: Vec<Target<'_>> = places.iter().map(Place::target).collect();
     let division = Partition { frames: &frames, targets: &targets, whole: format };
-    let divided = convert::divide(chain, &division, threads, control)?;
+    let mut stage = Stage { number: 0, of: 1 + n_hdf5 };
+    let divided = convert::divide(chain, &division, threads, &mut Staged { control, stage })?;
     publish(divided.files)?;
-    let mut silent = Silent(control);
-    for (full, ..) in &places {
+    for Place { first, .. } in &places {
         // Leaves the index beside it: whoever reads it first has none to make.
+        let mut silent = Silent(control);
         let opened =
-            trajet_engine::open(from_ref(full), &OpenOptions::default(), threads, &mut silent)?;
+            trajet_engine::open(from_ref(first), &OpenOptions::default(), threads, &mut silent)?;
         if opened.n_frames() as u64 != n_frames {
             let what = format!("has {} frames, and was written with {n_frames}", opened.n_frames());
-            return Err(Error::damaged(full, what));
+            return Err(Error::damaged(first, what));
         }
     }
-    let from = skip as usize;
-    let files = divided.heads_of_files.into_iter().zip(divided.frames.sizes);
-    let files = files.zip(divided.frames.digests);
-    let column = |((head, sizes), digests)| Column { head, sizes, digests };
-    let table = Table {
-        times: chain.times()[from..].to_vec(),
-        steps: chain.steps()[from..].to_vec(),
-        whole: divided.frames.whole,
-        files: files.map(column).collect(),
-    };
-    let file = operation.name_beside("frames", ".bin")?;
-    let frames = disk::write_kept(&beside, file, &table.to_bytes())?;
-    let file = operation.name_beside("heads", ".bin")?;
-    let heads = disk::write_kept(&beside, file, &divided.frames.heads.to_bytes())?;
-    let mut files = Vec::with_capacity(tags.len());
-    for (((tag, (full, path, ..)), size), extra) in
-        tags.iter().zip(&places).zip(divided.lens).zip(given.structures)
+    let FrameRows { whole, sizes, digests, heads } = divided.frames;
+    let of_heads = divided.heads_of_files;
+    let (mut files, mut columns) = (Vec::with_capacity(tags.len()), Vec::with_capacity(tags.len()));
+    for (k, (place, (sizes, digests))) in
+        places.iter().zip(sizes.into_iter().zip(digests)).enumerate()
     {
+        let Place { tag, full, path, first, .. } = place;
         let mut beside = Vec::new();
-        for from in extra {
+        for from in &given.structures[k] {
             let ending = from.extension().unwrap_or_default().display();
             let file = format!("{}.{ending}", tag.name);
             let digest = disk::copy(from, &full.with_file_name(&file), |_| Ok(()))?;
             beside.push(Kept { file, digest });
         }
-        files.push(File { tier: tag.tier.clone(), path: path.clone(), size, beside });
+        let (mut size, mut chunks) = (divided.lens[k], None);
+        let mut column = Column { head: of_heads[k], sizes, digests };
+        if let Some(writer) = writer.filter(|_| place.is_hdf5) {
+            stage.number += 1;
+            let (format, sizes) = (format.name(), &column.sizes[..]);
+            let made = Making {
+                tag,
+                from: first,
+                to: full,
+                format,
+                times,
+                steps,
+                sizes,
+                heads: &heads,
+                threads,
+                stage,
+            };
+            let (bytes, kept) = made.make(writer, operation, control)?;
+            (size, chunks) = (bytes, Some(kept));
+            column = Column::of_none(times.len());
+        }
+        columns.push(column);
+        files.push(File { tier: tag.tier.clone(), path: path.clone(), size, beside, chunks });
     }
+    let (times, steps) = (times.to_vec(), steps.to_vec());
+    let table = Table { times, steps, whole, files: columns };
+    let file = operation.name_beside("frames", ".bin")?;
+    let frames = disk::write_kept(&beside, file, &table.to_bytes())?;
+    let file = operation.name_beside("heads", ".bin")?;
+    let heads = disk::write_kept(&beside, file, &heads.to_bytes())?;
     let mut remarks = Vec::new();
     for (tag, said) in tags.iter().zip(divided.remarks) {
         remarks.extend(said.into_iter().map(|remark| format!("{}: {remark}", tag.name)));
@@ -571,7 +661,7 @@ fn divide(
 }
 
 /// Only looks whether to stop.
-struct Silent<'a>(&'a mut dyn Control);
+pub(crate) struct Silent<'a>(pub(crate) &'a mut dyn Control);
 
 impl Control for Silent<'_> {
     fn progress(&mut self, _: usize, _: usize) {}

@@ -6,6 +6,7 @@ mod change;
 mod disk;
 mod error;
 pub mod face;
+pub mod hdf5;
 mod ingest;
 pub mod manifest;
 pub mod mount;

@@ -32,6 +32,13 @@ pub struct Column {
     pub digests: Vec<u64>,
 }
 
+impl Column {
+    /// That of a file which is not made of frames, of which another table tells.
+    pub(crate) fn of_none(n_frames: usize) -> Column {
+        Column { head: (0, 0), sizes: vec![0; n_frames], digests: vec![0; n_frames] }
+    }
+}
+
 impl Table {
     /// Frames.
     pub fn n_frames(&self) -> usize {

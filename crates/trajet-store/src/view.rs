@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use trajet_io::divided::{Division, Part};
+use trajet_io::h5md::Description;
 use trajet_io::{Chain, FrameIndex, OpenOptions, Serial, chain};
 
 use crate::catalog::MANIFEST;
@@ -94,6 +95,27 @@ impl Dataset {
         segments.map(|segment| self.store.table(&self.manifest, segment)).collect()
     }
 
+    /// What is told of each file of a tag in HDF5; of others nothing.
+    fn described(&self, tag: usize, tables: &[Table]) -> Result<Vec<Description>, Error> {
+        let Dataset { store, manifest } = self;
+        let of = |(file, table): (_, &Table)| {
+            let tables = store.tables_of(&manifest.name, file).transpose()?;
+            Some(tables.map(|tables| tables.described(table)))
+        };
+        manifest.files_of(tag).zip(tables).filter_map(of).collect()
+    }
+
+    /// The files of a tag, as they are.
+    ///
+    /// # Errors
+    /// As [`Dataset::division`].
+    pub fn files(&self, tag: usize, options: &OpenOptions) -> Result<Chain, Error> {
+        let paths = self.paths(tag)?;
+        let described = self.described(tag, &self.tables()?)?;
+        let described = Arc::new(paths.iter().cloned().zip(described).collect());
+        Ok(chain::open(&paths, &OpenOptions { described, ..options.clone() }, &Serial)?)
+    }
+
     /// How the atoms of some tags, or of all, are divided into files.
     ///
     /// # Errors
@@ -104,7 +126,8 @@ impl Dataset {
         let tiers: Vec<String> = self.store.tiers()?.into_keys().collect();
         let mut index = FrameIndex::new(atoms.len());
         let mut end = 0;
-        for table in self.tables()? {
+        let tables = self.tables()?;
+        for table in &tables {
             for ((&time, &step), &size) in table.times.iter().zip(&table.steps).zip(&table.whole) {
                 let begin = end;
                 end += size;
@@ -121,6 +144,7 @@ impl Dataset {
                 name: tag.name.clone(),
                 tier: tier.ok_or_else(|| self.store.no_tier(&tag.tier, tiers.clone()))? as u8,
                 paths: self.paths(number)?,
+                described: self.described(number, &tables)?,
                 atoms: ranges,
             });
         }

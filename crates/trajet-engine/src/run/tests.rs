@@ -232,7 +232,13 @@ fn divided(made: &Made) -> divided::Division {
             force: false,
         };
         crate::convert(&whole, &request, 1, &mut Quiet::default()).unwrap();
-        divided::Part { name, tier: atoms.start as u8, paths: vec![path], atoms: vec![atoms] }
+        divided::Part {
+            name,
+            tier: atoms.start as u8,
+            paths: vec![path],
+            described: Vec::new(),
+            atoms: vec![atoms],
+        }
     };
     divided::Division {
         n_atoms: ATOMS,

@@ -56,6 +56,9 @@ pub enum Boxes {
     Cells(Vec<[f64; 6]>),
     /// Vectors row by row, Å.
     Vectors(Vec<[f64; 9]>),
+    /// Lengths and angles, and the vectors of those that are turned, as a reader of another format gave them:
+    /// vectors alone give angles back but for their last bits.
+    Given(Vec<([f64; 6], Option<[f64; 9]>)>),
 }
 
 impl Default for Boxes {
@@ -70,6 +73,7 @@ impl Boxes {
         match self {
             Boxes::Cells(cells) => cells.len(),
             Boxes::Vectors(vectors) => vectors.len(),
+            Boxes::Given(boxes) => boxes.len(),
         }
     }
 
@@ -78,6 +82,7 @@ impl Boxes {
         match self {
             Boxes::Cells(cells) => cells.truncate(n.max(1)),
             Boxes::Vectors(vectors) => vectors.truncate(n.max(1)),
+            Boxes::Given(boxes) => boxes.truncate(n.max(1)),
         }
     }
 
@@ -88,6 +93,7 @@ impl Boxes {
             Boxes::Vectors(vectors) => {
                 of(vectors, frame).map_or([f64::NAN; 6], |v| cell_from_vectors(v, 1.0))
             }
+            Boxes::Given(boxes) => of(boxes, frame).map_or([f64::NAN; 6], |(cell, _)| *cell),
         }
     }
 
@@ -96,6 +102,7 @@ impl Boxes {
         match self {
             Boxes::Cells(_) => None,
             Boxes::Vectors(vectors) => of(vectors, frame),
+            Boxes::Given(boxes) => of(boxes, frame).and_then(|(_, turned)| turned.as_ref()),
         }
     }
 }

@@ -71,6 +71,7 @@ impl Made {
                 name: format!("tag{k}"),
                 tier: k as u8,
                 paths: Vec::new(),
+                described: Vec::new(),
                 atoms: atoms.clone(),
             })
             .collect();

@@ -3,17 +3,17 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, Weak};
 
 use trajet_io::divided::Heads;
 use trajet_io::source::Handles;
-use trajet_io::{Chain, Format, OpenOptions, Serial, WriteOptions, chain};
+use trajet_io::{Chain, Format, OpenOptions, WriteOptions, chain};
 
 use super::tree::{Make, Node, Shows, State};
 use crate::catalog::MANIFEST;
 use crate::face::{Face, Form, Given, Kept, Moments, lock};
-use crate::ingest::{ENCODER, ending, format_named, format_of};
+use crate::ingest::{ENCODER, Kind, ending, format_named, kind_of};
 use crate::{Dataset, Error, Store};
 
 /// A store that is shown.
@@ -75,18 +75,25 @@ impl One {
             files.push((format!("{name}.{}", ending.display()), Node::Found(topology)));
         }
         for (k, tag) in manifest.tags.iter().enumerate() {
-            let (tag_name, format) = (format!("{name}@{}", tag.name), format_of(tag, whole)?);
-            let stored = format!("{tag_name}.{}", ending(format));
-            let follow =
-                matches!(format, Format::Xtc | Format::Trr) || manifest.segments.len() == 1;
-            let node = if follow {
-                let sizes = manifest.files_of(k).map(|file| file.size);
-                Node::Plain(self.dataset.paths(k)?.into_iter().zip(sizes).collect())
-            } else {
-                self.made(move |one, name| one.joined(k, format, name))
-            };
-            files.push((stored, node));
-            if format != Format::Dcd {
+            let (tag_name, kind) = (format!("{name}@{}", tag.name), kind_of(tag, whole)?);
+            let sizes = manifest.files_of(k).map(|file| file.size);
+            let found: Vec<_> = self.dataset.paths(k)?.into_iter().zip(sizes).collect();
+            let ending = kind.ending();
+            let follow = matches!(kind, Kind::Frames(Format::Xtc | Format::Trr));
+            match kind {
+                _ if follow || found.len() == 1 => {
+                    files.push((format!("{tag_name}.{ending}"), Node::Plain(found)));
+                }
+                // They are no file together: tables say where their numbers are.
+                Kind::Hdf5 => files.extend(found.into_iter().enumerate().map(|(number, one)| {
+                    (format!("{tag_name}-{number:03}.{ending}"), Node::Plain(vec![one]))
+                })),
+                Kind::Frames(format) => {
+                    let joined = self.made(move |one, name| one.joined(k, format, name));
+                    files.push((format!("{tag_name}.{ending}"), joined));
+                }
+            }
+            if kind != Kind::Frames(Format::Dcd) {
                 let decoded = self.made(move |one, name| one.decoded(Some(k), name));
                 files.push((format!("{tag_name}.dcd"), decoded));
             }
@@ -176,10 +183,7 @@ impl One {
         let open = move || -> Result<Arc<Chain>, Error> {
             Ok(Arc::new(match tag {
                 None => one.dataset.chain(None, &one.options)?,
-                Some(tag) => {
-                    let paths: Vec<PathBuf> = one.dataset.paths(tag)?;
-                    chain::open(&paths, &one.options, &Serial)?
-                }
+                Some(tag) => one.dataset.files(tag, &one.options)?,
             }))
         };
         Ok(Given { moments: self.moments()?, sizes, open: Box::new(open) })

@@ -4,7 +4,8 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
-PLAIN, UNCOMPRESSED, STORE = ("xtc",), ("dcd", "nc"), ("store-exact", "store-dcd", "store-nc")
+PLAIN, UNCOMPRESSED = ("xtc",), ("dcd", "nc")
+STORE = ("store-exact", "store-dcd", "store-nc", "store-h5md")
 STORAGES = (*PLAIN, *UNCOMPRESSED, *STORE)
 TOOLS = ("trajet", "MDAnalysis", "mdtraj")
 # The paper's: the subset that is looked at, and everything.

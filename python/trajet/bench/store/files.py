@@ -16,7 +16,10 @@ _TAGS = (
     ("lipid", "l", "resname POPC", _IDLE),
     ("water", "w", "rest", _IDLE),
 )
-_FORMATS = {"store-exact": "exact", "store-dcd": "dcd", "store-nc": "ncdf"}
+_FORMATS = {
+    **{"store-exact": "exact", "store-dcd": "dcd"},
+    **{"store-nc": "ncdf", "store-h5md": "h5md"},
+}
 
 
 @dataclass(frozen=True)

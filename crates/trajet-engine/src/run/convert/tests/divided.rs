@@ -115,7 +115,7 @@ fn divide_in(
     let (shares, paths) = (shares(), paths(folder));
     let target = |k: usize| {
         let (atoms, path, format, options) = (&shares[k], &paths[k], formats[k], options[k]);
-        Target { atoms, path, format, options }
+        Target { atoms, path, format, options, to_hdf5: false }
     };
     let (frames, targets) = (Frames::all(chain.n_frames()), [0, 1, 2].map(target));
     let whole = [Format::Xtc, Format::Trr, Format::Dcd, Format::Ncdf];

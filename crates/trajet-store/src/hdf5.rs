@@ -1,0 +1,361 @@
+//! Tags in HDF5. Its library is not ours: who opens a store gives it a [`Writer`]. Frames are divided into an
+//! ordinary file first, of which the writer makes one of HDF5; that is compared with it, number by number.
+//!
+//! What was told of its tables stands beside the manifest, so that reading needs no library: magic (8 bytes),
+//! version (u32, little endian), [`Tables`] (postcard). The manifest has the digest of all that.
+
+use std::fmt::Debug;
+use std::fs::File;
+use std::io::Read;
+use std::ops::Range;
+use std::path::Path;
+use std::slice::from_ref;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use serde::{Deserialize, Serialize};
+use trajet_engine::{Control, run};
+use trajet_io::divided::{Division, Heads, Part};
+use trajet_io::h5md::{Boxes, Description, NO_ROW, Series, Storage};
+use trajet_io::{
+    Atoms, Chain, Field, FrameIndex, FrameMeta, Frames, OpenOptions, Scratch, Serial, Wanted,
+    chain, xxh3_64,
+};
+
+use crate::catalog::{Operation, index_of};
+use crate::face::lock;
+use crate::ingest::Silent;
+use crate::manifest::{self, Kept, Tag};
+use crate::table::Table;
+use crate::{Error, Store, disk};
+
+const MAGIC: &[u8; 8] = b"trajeth5";
+const VERSION: u32 = 1;
+/// Bytes of a piece that holds no vectors.
+const PIECE: u64 = 1 << 20;
+/// Frames that are compared at a time.
+const COMPARED: usize = 64;
+
+/// Writes files of HDF5.
+pub trait Writer: Debug + Send + Sync {
+    /// Writes one, to the disk itself, and says what is to be told of its tables.
+    ///
+    /// # Errors
+    /// In words.
+    fn write(&self, job: Job<'_>) -> Result<Description, String>;
+}
+
+/// A file to be written.
+pub struct Job<'a> {
+    /// What it is to hold: all positions, cells, times and steps.
+    pub chain: Chain,
+    /// How that was opened.
+    pub options: OpenOptions,
+    /// Where it is to be.
+    pub path: &'a Path,
+    /// Whether it is to hold velocities, where frames have some.
+    pub velocities: bool,
+    /// Whether it is to hold forces, where frames have some.
+    pub forces: bool,
+    /// On how many threads.
+    pub threads: usize,
+    /// What part of the work this is.
+    pub stage: Stage,
+}
+
+/// A part of work of which all parts count alike.
+#[derive(Clone, Copy, Debug)]
+pub struct Stage {
+    /// Which one, from 0.
+    pub number: usize,
+    /// How many there are.
+    pub of: usize,
+}
+
+impl Stage {
+    /// How much of all work is done where `done` of `total` is of this part, as a part of `total`.
+    pub fn done(self, done: usize, total: usize) -> usize {
+        (self.number * total + done) / self.of
+    }
+}
+
+/// Shows the progress of a part.
+pub(crate) struct Staged<'a> {
+    pub(crate) control: &'a mut dyn Control,
+    pub(crate) stage: Stage,
+}
+
+impl Control for Staged<'_> {
+    fn progress(&mut self, done: usize, total: usize) {
+        self.control.progress(self.stage.done(done, total), total);
+    }
+
+    fn interrupted(&mut self) -> bool {
+        self.control.interrupted()
+    }
+}
+
+/// What is known of a file.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Tables {
+    /// Without times and steps, which stand in the table of the segment's frames.
+    description: Description,
+    /// All of the file, in order.
+    pub(crate) pieces: Vec<Piece>,
+}
+
+/// A stretch of a file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Piece {
+    /// Of which frames it holds vectors.
+    pub(crate) frames: Option<Range<u64>>,
+    /// Bytes.
+    pub(crate) size: u64,
+    /// Their XXH3.
+    pub(crate) digest: u64,
+}
+
+/// What a tag is made of, and what becomes of that.
+pub(crate) struct Making<'a> {
+    pub(crate) tag: &'a Tag,
+    /// The ordinary file, which goes when it is done.
+    pub(crate) from: &'a Path,
+    pub(crate) to: &'a Path,
+    /// The format of the original.
+    pub(crate) format: &'a str,
+    pub(crate) times: &'a [f64],
+    pub(crate) steps: &'a [i64],
+    /// Bytes of each frame of the ordinary file.
+    pub(crate) sizes: &'a [u64],
+    pub(crate) heads: &'a Heads,
+    pub(crate) threads: usize,
+    pub(crate) stage: Stage,
+}
+
+impl Making<'_> {
+    /// Makes the file; returns its bytes, and where what is told of it stands.
+    pub(crate) fn make(
+        self,
+        writer: &dyn Writer,
+        operation: &mut Operation<'_>,
+        control: &mut dyn Control,
+    ) -> Result<(u64, Kept), Error> {
+        let Making { tag, to, threads, stage, .. } = self;
+        let velocities = self.any_holds(Field::Velocities)?;
+        let forces = self.any_holds(Field::Forces)?;
+        let (chain, options) = self.open()?;
+        let job = Job { chain, options, path: to, velocities, forces, threads, stage };
+        let what = |what: String| Error::Hdf5 { path: to.to_owned(), what };
+        let mut description = writer.write(job).map_err(what)?;
+        // What nobody needs any more is not to take room beside the next ones.
+        let (from, options) = self.open()?;
+        let described = Arc::new([(to.to_owned(), description.clone())].into());
+        let options = OpenOptions { described, ..options };
+        let made = chain::open(&[to.to_owned()], &options, &Serial)?;
+        let fields = Field::ALL.into_iter().zip([true, velocities, forces]);
+        let fields: Vec<Field> = fields.filter(|(_, is)| *is).map(|(field, _)| field).collect();
+        description.boxes = Boxes::Given(self.compare(&from, &made, &fields, control)?);
+        drop((from, made));
+        let pieces = pieces_of(to, &description)?;
+        let size = pieces.iter().map(|piece| piece.size).sum();
+        (description.times, description.steps) = Default::default();
+        let file = operation.name_beside(&format!("chunks-{}", tag.name), ".bin")?;
+        let kept = disk::write_kept(
+            &operation.folder(),
+            file,
+            &Tables { description, pieces }.to_bytes(),
+        )?;
+        disk::remove(self.from)?;
+        disk::remove(&index_of(self.from))?;
+        Ok((size, kept))
+    }
+
+    /// Whether a frame has vectors that the tag is to have; whoever allows no loss has none.
+    fn any_holds(&self, field: Field) -> Result<bool, Error> {
+        for frame in 0..self.heads.len() {
+            if self.tag.lossy && self.heads.get(frame)?.holds(field) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The ordinary file, with the original's times and steps: not every format has them.
+    fn open(&self) -> Result<(Chain, OpenOptions), Error> {
+        let n_atoms = self.tag.n_atoms();
+        let (mut index, mut end) = (FrameIndex::new(n_atoms), 0);
+        for ((&time, &step), &size) in self.times.iter().zip(self.steps).zip(self.sizes) {
+            index.push(end, end + size, time, step);
+            end += size;
+        }
+        let all = 0..n_atoms as u32;
+        let path = self.from.to_owned();
+        let part = Part {
+            name: self.tag.name.clone(),
+            tier: 0,
+            paths: vec![path.clone()],
+            described: Vec::new(),
+            atoms: vec![all],
+        };
+        // Heads are read for whole frames alone.
+        let (format, heads) = (self.format.to_owned(), vec![path.clone()]);
+        let division = Division { n_atoms, format, index, heads, parts: vec![part] };
+        let divided = Arc::new([(path.clone(), division)].into());
+        let options = OpenOptions { divided, ..OpenOptions::default() };
+        Ok((chain::open(from_ref(&path), &options, &Serial)?, options))
+    }
+
+    /// Makes sure that a file holds what the ordinary one does; returns the boxes of that.
+    fn compare(
+        &self,
+        from: &Chain,
+        to: &Chain,
+        fields: &[Field],
+        control: &mut dyn Control,
+    ) -> Result<Vec<GivenBox>, Error> {
+        let (n_frames, n_atoms) = (self.times.len(), self.tag.n_atoms());
+        let other = |what: String| {
+            Error::damaged(self.to, format!("{what}: its writer is broken; nothing was divided"))
+        };
+        if (to.n_frames(), to.n_atoms()) != (n_frames, n_atoms) {
+            let (frames, atoms) = (to.n_frames(), to.n_atoms());
+            let what = format!("has {frames} frames of {atoms} atoms, not {n_frames} of {n_atoms}");
+            return Err(other(what));
+        }
+        let n_pieces = n_frames.div_ceil(COMPARED);
+        let found: Vec<Mutex<Option<Result<Vec<GivenBox>, Error>>>> =
+            (0..n_pieces).map(|_| Mutex::default()).collect();
+        let (done, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let frames = Frames::all(n_frames);
+        let atoms = Atoms::all(n_atoms);
+        let one = |range: Range<usize>| -> Result<Vec<GivenBox>, Error> {
+            let mut boxes = Vec::new();
+            for &field in fields {
+                let wanted = Wanted { frames: &frames, atoms: &atoms, field };
+                let [mut ours, mut theirs] = [Scratch::default(), Scratch::default()];
+                let [mut a, mut b] = [vec![0.0f32; 3 * n_atoms], vec![0.0f32; 3 * n_atoms]];
+                for at in range.clone() {
+                    let [mut was, mut is] = [FrameMeta::default(), FrameMeta::default()];
+                    from.read_into(&wanted, at..at + 1, &mut ours, &mut a, &mut was)?;
+                    to.read_into(&wanted, at..at + 1, &mut theirs, &mut b, &mut is)?;
+                    let when = |meta: &FrameMeta| (meta.times[0].to_bits(), meta.steps[0]);
+                    let alike = a
+                        .iter()
+                        .zip(&b)
+                        .all(|(x, y)| x.to_bits() == y.to_bits() || x.is_nan() && y.is_nan());
+                    if !alike || when(&was) != when(&is) {
+                        let what = format!("holds another frame {at} than was divided");
+                        return Err(other(what));
+                    }
+                    if field == Field::Positions {
+                        boxes.push((was.cells[0], was.turned[0]));
+                    }
+                    done.fetch_add(usize::from(field == Field::Positions), Ordering::Relaxed);
+                }
+            }
+            Ok(boxes)
+        };
+        let work = |k: usize| {
+            let range = k * COMPARED..n_frames.min((k + 1) * COMPARED);
+            *lock(&found[k]) = Some(one(range));
+        };
+        let mut silent = Silent(control);
+        run::each(n_pieces, self.threads, &work, (&done, n_frames), &stop, &mut silent);
+        if stop.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        let found = found.into_iter().filter_map(|one| one.into_inner().ok().flatten());
+        Ok(found.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+    }
+}
+
+/// A box as a reader gives it.
+type GivenBox = ([f64; 6], Option<[f64; 9]>);
+
+impl Tables {
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(VERSION.to_le_bytes());
+        postcard::to_extend(self, bytes).expect("memory takes it")
+    }
+
+    fn of(bytes: &[u8]) -> Option<Tables> {
+        let rest = bytes.strip_prefix(MAGIC)?.strip_prefix(&VERSION.to_le_bytes())?;
+        match postcard::take_from_bytes(rest) {
+            Ok((tables, [])) => Some(tables),
+            _ => None,
+        }
+    }
+
+    /// What is told of the file, with the times and steps of its frames.
+    pub(crate) fn described(self, table: &Table) -> Description {
+        let (times, steps) = (table.times.clone(), table.steps.clone());
+        Description { times, steps, ..self.description }
+    }
+}
+
+impl Store {
+    /// What is known of a file of HDF5; none of others.
+    pub(crate) fn tables_of(
+        &self,
+        name: &str,
+        file: &manifest::File,
+    ) -> Result<Option<Tables>, Error> {
+        let Some(kept) = &file.chunks else { return Ok(None) };
+        let folder = self.folder_of(name);
+        let tables = Tables::of(&disk::read_kept(&folder, kept)?);
+        let what = "is of another version: divide the data set again with trajet store retag";
+        let damaged = || Error::damaged(&folder.join(&kept.file), what);
+        tables.map(Some).ok_or_else(damaged)
+    }
+}
+
+/// The pieces of a file, as it is now.
+fn pieces_of(path: &Path, description: &Description) -> Result<Vec<Piece>, Error> {
+    let mut file = File::open(path).map_err(Error::io(path, "read"))?;
+    let size = file.metadata().map_err(Error::io(path, "read"))?.len();
+    let Description { positions, velocities, forces, .. } = description;
+    let mut chunks = Vec::new();
+    for series in [positions, velocities, forces].into_iter().flatten() {
+        chunks.extend(chunks_of(series));
+    }
+    chunks.sort_unstable_by_key(|&(offset, ..)| offset);
+    let (mut pieces, mut bytes, mut at) = (Vec::new(), Vec::new(), 0);
+    let mut add = |frames, len: u64| -> Result<(), Error> {
+        bytes.resize(len as usize, 0);
+        file.read_exact(&mut bytes).map_err(Error::io(path, "read"))?;
+        pieces.push(Piece { frames, size: len, digest: xxh3_64(&bytes) });
+        Ok(())
+    };
+    for (offset, len, frames) in chunks.into_iter().chain([(size, 0, 0..0)]) {
+        while at < offset {
+            let len = (offset - at).min(PIECE);
+            add(None, len)?;
+            at += len;
+        }
+        if at == offset && len > 0 {
+            add(Some(frames), len)?;
+            at += len;
+        }
+    }
+    Ok(pieces)
+}
+
+/// Where the chunks of a series stand, how many bytes they have, and which frames they hold.
+fn chunks_of(series: &Series) -> Vec<(u64, u64, Range<u64>)> {
+    let Storage::Chunked { shape, chunks, .. } = &series.storage else { return Vec::new() };
+    let frame_of: Option<Vec<u64>> = series.row_of.as_ref().map(|rows| {
+        let there = (0..).zip(rows).filter(|&(_, &row)| row != NO_ROW);
+        there.map(|(frame, _)| frame).collect()
+    });
+    let frame = |row: u64| match &frame_of {
+        None => row,
+        Some(frames) => frames.get(row as usize).copied().unwrap_or(row),
+    };
+    let rows = |at: u64| at..series.rows.min(at + shape[0]);
+    let chunk = |chunk: &trajet_io::h5md::Chunk| {
+        let rows = rows(chunk.at[0]);
+        (chunk.offset, chunk.size, frame(rows.start)..frame(rows.end.max(1) - 1) + 1)
+    };
+    chunks.iter().map(chunk).collect()
+}
