@@ -119,9 +119,7 @@ def test_every_published_file(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("formats", [("h5md",), ("exact", "h5md")], ids=["all", "some"])
-def test_every_published_file_as_h5md(
-    name: str, formats: tuple[str, ...], tmp_path: Path
-) -> None:
+def test_every_published_file_as_h5md(name: str, formats: tuple[str, ...], tmp_path: Path) -> None:
     """The same of tags in H5MD, where it loses nothing; where it would, nothing is added."""
     source, store = opened(FILES[name]), made(tmp_path / "store")
     tag_of = division(source.n_atoms, 3, seed=source.n_atoms)

@@ -11,9 +11,9 @@ import h5py
 import numpy as np
 import pytest
 import trajet as tj
+from made_stores import Solvated, make_sources, make_store
 from MDAnalysis.coordinates.H5MD import H5MDReader
 from MDAnalysisTests import datafiles
-from made_stores import Solvated, make_sources, make_store
 from trajet import _trajet, h5md
 
 CALPHA = "name CA"
@@ -83,15 +83,20 @@ def test_bytes_of_the_needed_chunks_alone(wet: Solvated) -> None:
     assert result.report["tiers"] == {"fast": result.report["bytes_read"], "slow": 0}
     size = file_of(wet, "protein").stat().st_size
     assert 0 < result.report["bytes_read"] <= 1.1 * size
-    block = 12 * 3341
-    opened = wet.store.open("wet", tags=["protein"], request_size=4096)
-    before = opened.reader.read(np.array([0]), np.array([0]), np.empty((1, 1, 3), np.float32), "positions")
-    assert before["counts"]["bytes_read"] < block
-    out = np.empty((1, 3341, 3), np.float32)
-    counts = opened.reader.read(np.array([7]), None, out, "positions")["counts"]
-    # The head of the file is compared with what it was.
-    assert block <= counts["bytes_read"] <= block + 3 * 4096
-    assert out.tobytes() == tj.open(None, wet.xtc).read([7], atoms=np.arange(3341)).positions.tobytes()
+    frame, reader = 12 * 3341, wet.store.open("wet", tags=["protein"], request_size=4096).reader
+
+    def read(number: int, atoms: np.ndarray) -> tuple[bytes, int]:
+        out = np.empty((1, len(atoms), 3), np.float32)
+        told = reader.read(np.array([number]), atoms, out, "positions")
+        return out.tobytes(), told["counts"]["bytes_read"]
+
+    # Who reads first opens the file; its head is compared with what it was each time.
+    assert read(0, np.array([0]))[1] < frame / 2
+    assert read(7, np.array([0, 3]))[1] <= 2 * 4096
+    positions, bytes_read = read(7, np.arange(3341))
+    assert frame <= bytes_read <= frame + 3 * 4096
+    truth = tj.open(None, wet.xtc).read([7], atoms=np.arange(3341)).positions
+    assert positions == truth.tobytes()
 
 
 WITHOUT = """
@@ -115,8 +120,6 @@ def test_reading_needs_no_h5py(own_wet: Solvated) -> None:
     """Nor checking nor moving; writing says what to install, before it begins."""
     more = own_wet.folder / "more.xtc"
     shutil.copy(own_wet.xtc, more)
-    if __name__ == "__mp_main__":
-        return
     words = [sys.executable, "-c", WITHOUT, own_wet.path, own_wet.store.folder, more]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -179,7 +182,10 @@ def test_grown_moved_and_tagged_anew(own_wet: Solvated) -> None:
 def test_to_hdf5_and_back(own_wet: Solvated) -> None:
     """In one step each."""
     store, text = own_wet.store, own_wet.profile.read_text()
-    for changed in (text.replace('"h5md"', '"exact"'), text.replace('"rest"', '"rest"\nformat="h5md"')):
+    for changed in (
+        text.replace('"h5md"', '"exact"'),
+        text.replace('"rest"', '"rest"\nformat="h5md"'),
+    ):
         own_wet.profile.write_text(changed)
         store.retag("wet", own_wet.profile)
         assert store.verify() == ()
@@ -327,7 +333,9 @@ def test_what_it_cannot_hold_goes_only_where_that_is_said(tmp_path: Path) -> Non
     """TRR's nm, which Å in single precision do not give back, and its velocities."""
     folder = tmp_path
     profile = folder / "p.toml"
-    lines = '[tiers]\nt = "t"\n[[tags]]\nname = "all"\nselect = "all"\ntier = "t"\nformat = "h5md"\n'
+    lines = (
+        '[tiers]\nt = "t"\n[[tags]]\nname = "all"\nselect = "all"\ntier = "t"\nformat = "h5md"\n'
+    )
     profile.write_text(lines)
     traj = tj.open(datafiles.GRO, datafiles.TRR)
     store = tj.Store(folder / "store", create=True)

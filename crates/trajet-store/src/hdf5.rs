@@ -359,3 +359,80 @@ fn chunks_of(series: &Series) -> Vec<(u64, u64, Range<u64>)> {
     };
     chunks.iter().map(chunk).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use trajet_io::h5md::{Chunk, Filters, Form};
+
+    use super::*;
+
+    fn series(shape: [u64; 3], chunks: Vec<Chunk>, rows: u64, row_of: Option<Vec<u64>>) -> Series {
+        let form = Form { double: false, big_endian: false };
+        let storage = Storage::Chunked { shape, filters: Filters::default(), chunks };
+        Series { rows, row_of, form, factor: 1.0, storage }
+    }
+
+    #[test]
+    fn the_frames_of_a_chunk_are_named() {
+        let chunk = |at: u64, offset| Chunk { at: [at, 0, 0], offset, size: 10, skipped: 0 };
+        let chunks = vec![chunk(0, 50), chunk(2, 60), chunk(4, 5)];
+        let all = series([2, 9, 3], chunks.clone(), 5, None);
+        assert_eq!(chunks_of(&all), [(50, 10, 0..2), (60, 10, 2..4), (5, 10, 4..5)]);
+        // Rows of frames 1, 3, 4, 8 and 9 alone.
+        let row_of = [NO_ROW, 0, NO_ROW, 1, 2, NO_ROW, NO_ROW, NO_ROW, 3, 4];
+        let some = series([2, 9, 3], chunks, 5, Some(row_of.to_vec()));
+        assert_eq!(chunks_of(&some), [(50, 10, 1..4), (60, 10, 4..9), (5, 10, 9..10)]);
+    }
+
+    #[test]
+    fn stages_follow_one_another() {
+        let done: Vec<usize> = (0..3)
+            .flat_map(|number| (0..=7).map(move |done| Stage { number, of: 3 }.done(done, 7)))
+            .collect();
+        assert!(done.is_sorted());
+        assert_eq!((done[0], done[done.len() - 1]), (0, 7));
+        assert_eq!(Stage { number: 0, of: 1 }.done(5, 7), 5);
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_are_all_of_a_file(
+            gaps in prop::collection::vec((0u64..3_000_000, 1u64..5000), 0..4),
+            tail in 0u64..100,
+        ) {
+            let (mut chunks, mut at) = (Vec::new(), 0);
+            for (row, &(gap, size)) in (0..).zip(&gaps) {
+                at += gap;
+                chunks.push(Chunk { at: [row, 0, 0], offset: at, size, skipped: 0 });
+                at += size;
+            }
+            let bytes: Vec<u8> = (0..at + tail).map(|k| (k % 251) as u8).collect();
+            let file = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(file.path(), &bytes).unwrap();
+            chunks.reverse();
+            let positions = Some(series([1, 9, 3], chunks, gaps.len() as u64, None));
+            let description = Description { positions, ..Description::default() };
+            let pieces = pieces_of(file.path(), &description).unwrap();
+            let (mut at, mut chunks) = (0, Vec::new());
+            for Piece { frames, size, digest } in &pieces {
+                let here = &bytes[at..at + *size as usize];
+                prop_assert_eq!(*digest, xxh3_64(here));
+                prop_assert!(*size > 0 && (frames.is_some() || *size <= PIECE));
+                at += here.len();
+                chunks.extend(frames.clone().map(|frames| (frames.start, *size)));
+            }
+            prop_assert_eq!(at, bytes.len());
+            let expected: Vec<_> = (0..).zip(&gaps).map(|(row, &(_, size))| (row, size)).collect();
+            prop_assert_eq!(chunks, expected);
+            let tables = Tables { description, pieces };
+            let kept = tables.to_bytes();
+            let back = Tables::of(&kept).unwrap();
+            prop_assert_eq!(&back.pieces, &tables.pieces);
+            prop_assert_eq!(back.to_bytes(), kept.clone());
+            for n in 0..kept.len() {
+                prop_assert!(Tables::of(&kept[..n]).is_none());
+            }
+        }
+    }
+}

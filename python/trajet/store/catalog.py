@@ -73,9 +73,7 @@ class Store:
 
     @cached_property
     def _native(self) -> _trajet.Store:
-        return _trajet.Store(
-            self._absolute, create=self._create, hdf5=h5md.write_described
-        )
+        return _trajet.Store(self._absolute, create=self._create, hdf5=h5md.write_described)
 
     @property
     def _is_there(self) -> bool:

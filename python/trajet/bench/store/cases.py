@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 PLAIN, UNCOMPRESSED = ("xtc",), ("dcd", "nc")
-STORE = ("store-exact", "store-dcd", "store-nc", "store-h5md")
+HDF5 = "store-h5md"
+STORE = ("store-exact", "store-dcd", "store-nc", HDF5)
 STORAGES = (*PLAIN, *UNCOMPRESSED, *STORE)
 TOOLS = ("trajet", "MDAnalysis", "mdtraj")
 # The paper's: the subset that is looked at, and everything.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trajet import conversion, trajectory
-from trajet.bench.store.cases import ALL, PLAIN, PROTEIN, STORE, UNCOMPRESSED
+from trajet.bench.store.cases import ALL, HDF5, PLAIN, PROTEIN, STORE, UNCOMPRESSED
 from trajet.bench.store.ways import NAME
 from trajet.store import Store
 
@@ -18,7 +18,7 @@ _TAGS = (
 )
 _FORMATS = {
     **{"store-exact": "exact", "store-dcd": "dcd"},
-    **{"store-nc": "ncdf", "store-h5md": "h5md"},
+    **{"store-nc": "ncdf", HDF5: "h5md"},
 }
 
 
