@@ -181,7 +181,9 @@ impl Whole {
             if ![0, part.paths.len()].contains(&part.described.len()) {
                 let (found, expected) = (part.described.len(), part.paths.len());
                 let name = &part.name;
-                return Err(fault(format!("{found} of {expected} files of {name} are told of")));
+                return Err(fault(format!(
+                    "{found} files of {name} are told of, it has {expected}"
+                )));
             }
             if usize::from(part.tier) >= MOST_TIERS {
                 return Err(fault(format!("{} lies on tier {}", part.name, part.tier)));

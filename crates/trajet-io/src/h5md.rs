@@ -239,26 +239,30 @@ impl Reader {
         Ok(&bytes[..len])
     }
 
-    /// All values of a frame as they are stored.
+    /// All values of the wanted frame `at` as they are stored.
     fn stored(
         &self,
         which: Field,
-        frame: u64,
+        frames: &Frames,
+        at: usize,
         scratch: &mut Scratch,
     ) -> Result<Option<Stored>, Error> {
         let Some(field) = &self.fields[which as usize] else { return Ok(None) };
-        if field.row(frame).is_none() {
+        if field.row(frames.get(at)).is_none() {
             return Ok(None);
         }
         let n_atoms = self.file.index.n_atoms();
-        let frames = Frames::Strided { first: frame, step: 1, count: 1 };
         let atoms = crate::Atoms::all(n_atoms);
-        let wanted = Wanted { frames: &frames, atoms: &atoms, field: which };
+        // Of one frame after the other several series are read by turns, which share one window.
+        let one = Frames::Strided { first: frames.get(at), step: 1, count: 1 };
+        let (frames, at) =
+            if self.fields.iter().flatten().count() == 1 { (frames, at) } else { (&one, 0) };
+        let wanted = Wanted { frames, atoms: &atoms, field: which };
         let mut own: Box<Own> = scratch.take_own();
         let form = field.form;
         let mut floats = vec![[0.0f32; 3]; if form.double { 0 } else { n_atoms }];
         let mut doubles = vec![[0.0f64; 3]; if form.double { n_atoms } else { 0 }];
-        self.parts(field, &wanted, 0, scratch, &mut own, &mut |part, numbers| {
+        self.parts(field, &wanted, at, scratch, &mut own, &mut |part, numbers| {
             let want = Want::of(part, None, field.shape[2]);
             let places = part.places.clone();
             match form.double {
@@ -433,9 +437,9 @@ impl reader::Reader for Reader {
             step,
             cell: (!cell[0].is_nan()).then_some(cell),
             vectors: self.known_box(frame),
-            positions: self.stored(Field::Positions, frame, scratch)?,
-            velocities: self.stored(Field::Velocities, frame, scratch)?,
-            forces: self.stored(Field::Forces, frame, scratch)?,
+            positions: self.stored(Field::Positions, frames, at, scratch)?,
+            velocities: self.stored(Field::Velocities, frames, at, scratch)?,
+            forces: self.stored(Field::Forces, frames, at, scratch)?,
         })))
     }
 }

@@ -24,7 +24,6 @@ use trajet_io::{
 
 use crate::catalog::{Operation, index_of};
 use crate::face::lock;
-use crate::ingest::Silent;
 use crate::manifest::{self, Kept, Tag};
 use crate::table::Table;
 use crate::{Error, Store, disk};
@@ -33,6 +32,8 @@ const MAGIC: &[u8; 8] = b"trajeth5";
 const VERSION: u32 = 1;
 /// Bytes of a piece that holds no vectors.
 const PIECE: u64 = 1 << 20;
+/// Stages in which a file is made: it is written, and compared.
+pub(crate) const STAGES: usize = 2;
 /// Frames that are compared at a time.
 const COMPARED: usize = 64;
 
@@ -156,7 +157,7 @@ impl Making<'_> {
         let fields: Vec<Field> = fields.filter(|(_, is)| *is).map(|(field, _)| field).collect();
         description.boxes = Boxes::Given(self.compare(&from, &made, &fields, control)?);
         drop((from, made));
-        let pieces = pieces_of(to, &description)?;
+        let pieces = pieces_of(to, &description, control)?;
         let size = pieces.iter().map(|piece| piece.size).sum();
         (description.times, description.steps) = Default::default();
         let file = operation.name_beside(&format!("chunks-{}", tag.name), ".bin")?;
@@ -259,8 +260,9 @@ impl Making<'_> {
             let range = k * COMPARED..n_frames.min((k + 1) * COMPARED);
             *lock(&found[k]) = Some(one(range));
         };
-        let mut silent = Silent(control);
-        run::each(n_pieces, self.threads, &work, (&done, n_frames), &stop, &mut silent);
+        let stage = Stage { number: self.stage.number + 1, ..self.stage };
+        let mut staged = Staged { control, stage };
+        run::each(n_pieces, self.threads, &work, (&done, n_frames), &stop, &mut staged);
         if stop.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
@@ -311,7 +313,11 @@ impl Store {
 }
 
 /// The pieces of a file, as it is now.
-fn pieces_of(path: &Path, description: &Description) -> Result<Vec<Piece>, Error> {
+fn pieces_of(
+    path: &Path,
+    description: &Description,
+    control: &mut dyn Control,
+) -> Result<Vec<Piece>, Error> {
     let mut file = File::open(path).map_err(Error::io(path, "read"))?;
     let size = file.metadata().map_err(Error::io(path, "read"))?.len();
     let Description { positions, velocities, forces, .. } = description;
@@ -322,6 +328,9 @@ fn pieces_of(path: &Path, description: &Description) -> Result<Vec<Piece>, Error
     chunks.sort_unstable_by_key(|&(offset, ..)| offset);
     let (mut pieces, mut bytes, mut at) = (Vec::new(), Vec::new(), 0);
     let mut add = |frames, len: u64| -> Result<(), Error> {
+        if control.interrupted() {
+            return Err(Error::Interrupted);
+        }
         bytes.resize(len as usize, 0);
         file.read_exact(&mut bytes).map_err(Error::io(path, "read"))?;
         pieces.push(Piece { frames, size: len, digest: xxh3_64(&bytes) });
@@ -366,6 +375,17 @@ mod tests {
     use trajet_io::h5md::{Chunk, Filters, Form};
 
     use super::*;
+
+    /// Never stops.
+    struct Never;
+
+    impl Control for Never {
+        fn progress(&mut self, _: usize, _: usize) {}
+
+        fn interrupted(&mut self) -> bool {
+            false
+        }
+    }
 
     fn series(shape: [u64; 3], chunks: Vec<Chunk>, rows: u64, row_of: Option<Vec<u64>>) -> Series {
         let form = Form { double: false, big_endian: false };
@@ -413,7 +433,7 @@ mod tests {
             chunks.reverse();
             let positions = Some(series([1, 9, 3], chunks, gaps.len() as u64, None));
             let description = Description { positions, ..Description::default() };
-            let pieces = pieces_of(file.path(), &description).unwrap();
+            let pieces = pieces_of(file.path(), &description, &mut Never).unwrap();
             let (mut at, mut chunks) = (0, Vec::new());
             for Piece { frames, size, digest } in &pieces {
                 let here = &bytes[at..at + *size as usize];

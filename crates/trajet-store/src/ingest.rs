@@ -1,22 +1,19 @@
 //! Trajectories into the store: divided in one pass, each tag to its tier.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::slice::from_ref;
 use std::time::Instant;
 
 use serde::Deserialize;
-use trajet_engine::run::convert::{self, FrameRows, Partition, Target};
 use trajet_engine::{Control, report::RunReport};
 use trajet_io::index::Stamp;
 use trajet_io::source::Source;
-use trajet_io::{Atoms, Chain, Format, Frames, Meter, OpenOptions, Scratch, WriteOptions, publish};
+use trajet_io::{Atoms, Chain, Format, Meter, OpenOptions, Scratch};
 
 use crate::catalog::Operation;
-use crate::hdf5::{Making, Stage, Staged};
-use crate::manifest::{self, File, Kept, Manifest, SCHEMA, Segment, Tag, Tier};
-use crate::table::{Column, Table};
+use crate::divide::{Silent, divide};
+use crate::manifest::{self, Kept, Manifest, SCHEMA, Segment, Tag, Tier};
 use crate::view::Dataset;
 use crate::{Error, Store, disk};
 
@@ -496,183 +493,4 @@ fn bytes_by_tier(segments: &[Segment]) -> BTreeMap<String, u64> {
         *bytes.entry(file.tier.clone()).or_default() += file.size;
     }
     bytes
-}
-
-/// Where the frames of a tag go.
-struct Place<'a> {
-    tag: &'a Tag,
-    /// From the tier's folder on.
-    path: PathBuf,
-    full: PathBuf,
-    /// The file into which frames are divided; of HDF5 another one, of which that is made.
-    first: PathBuf,
-    format: Format,
-    is_hdf5: bool,
-    atoms: Atoms,
-    options: WriteOptions,
-}
-
-impl<'a> Place<'a> {
-    fn new(
-        tag: &'a Tag,
-        (tier, folder): &(Tier, PathBuf),
-        chain: &Chain,
-        source: Format,
-    ) -> Result<Place<'a>, Error> {
-        let kind = kind_of(tag, source)?;
-        let path = folder.join(format!("{}.{}", tag.name, kind.ending()));
-        let full = tier.folder.join(&path);
-        let (first, format) = match kind {
-            Kind::Frames(format) => (full.clone(), format),
-            // Hidden: no tag has such a name.
-            Kind::Hdf5 => {
-                let name = format!(".{}.{}.{}", tag.name, kind.ending(), ending(source));
-                (full.with_file_name(name), source)
-            }
-        };
-        let atoms = atoms(&tag.atoms, chain.n_atoms())?;
-        let options = WriteOptions {
-            precision: tag.precision,
-            allow_loss: tag.lossy,
-            ..WriteOptions::default()
-        };
-        Ok(Place { tag, path, full, first, format, is_hdf5: kind == Kind::Hdf5, atoms, options })
-    }
-
-    fn target(&self) -> Target<'_> {
-        let Place { first, format, is_hdf5, atoms, options, .. } = self;
-        Target { atoms, path: first, format: *format, options, to_hdf5: *is_hdf5 }
-    }
-}
-
-/// Makes sure that frames can go to a tag in HDF5.
-fn can_be_hdf5(tag: &Tag, has_writer: bool, steps: &[i64]) -> Result<(), Error> {
-    let refused = |what: &str| Err(Error::Refused(format!("tag {:?}: {what}", tag.name)));
-    if !has_writer {
-        return refused("its format h5md is written through Python (h5py) alone");
-    }
-    if !steps.is_sorted() {
-        return refused(
-            "the steps of the frames go back, which H5MD does not allow: choose another format, or add \
-             the run without its repeated part (--continuous)",
-        );
-    }
-    Ok(())
-}
-
-/// Divides the frames of a chain from `skip` on; the files are there, but no manifest names them yet.
-#[allow(clippy::too_many_arguments)]
-fn divide(
-    store: &Store,
-    operation: &mut Operation<'_>,
-    chain: &Chain,
-    (skip, tags): (u64, &[Tag]),
-    format: Format,
-    given: &Given<'_>,
-    threads: usize,
-    control: &mut dyn Control,
-) -> Result<(Segment, Done), Error> {
-    let mut folders: BTreeMap<&str, (Tier, PathBuf)> = BTreeMap::new();
-    for tag in tags {
-        if !folders.contains_key(&tag.tier[..]) {
-            let tier = store.tier_at_hand(&tag.tier)?;
-            let folder = operation.folder_on(&tier)?;
-            folders.insert(&tag.tier, (tier, folder));
-        }
-    }
-    let beside = operation.make_folder()?;
-    let from = skip as usize;
-    let (times, steps) = (chain.times(), chain.steps());
-    let (times, steps) = (&times[from..], &steps[from..]);
-    let n_frames = times.len() as u64;
-    let frames = Frames::Strided { first: skip, step: 1, count: times.len() };
-    let places = tags.iter().map(|tag| Place::new(tag, &folders[&tag.tier[..]], chain, format));
-    let places = places.collect::<Result<Vec<_>, _>>()?;
-    let n_hdf5 = places.iter().filter(|place| place.is_hdf5).count();
-    let writer = store.hdf5.as_deref();
-    if let Some(Place { tag, .. }) = places.iter().find(|place| place.is_hdf5) {
-        can_be_hdf5(tag, writer.is_some(), steps)?;
-    }
-    let targets: Vec<Target<'_>> = places.iter().map(Place::target).collect();
-    let division = Partition { frames: &frames, targets: &targets, whole: format };
-    let mut stage = Stage { number: 0, of: 1 + n_hdf5 };
-    let divided = convert::divide(chain, &division, threads, &mut Staged { control, stage })?;
-    publish(divided.files)?;
-    for Place { first, .. } in &places {
-        // Leaves the index beside it: whoever reads it first has none to make.
-        let mut silent = Silent(control);
-        let opened =
-            trajet_engine::open(from_ref(first), &OpenOptions::default(), threads, &mut silent)?;
-        if opened.n_frames() as u64 != n_frames {
-            let what = format!("has {} frames, and was written with {n_frames}", opened.n_frames());
-            return Err(Error::damaged(first, what));
-        }
-    }
-    let FrameRows { whole, sizes, digests, heads } = divided.frames;
-    let of_heads = divided.heads_of_files;
-    let (mut files, mut columns) = (Vec::with_capacity(tags.len()), Vec::with_capacity(tags.len()));
-    for (k, (place, (sizes, digests))) in
-        places.iter().zip(sizes.into_iter().zip(digests)).enumerate()
-    {
-        let Place { tag, full, path, first, .. } = place;
-        let mut beside = Vec::new();
-        for from in &given.structures[k] {
-            let ending = from.extension().unwrap_or_default().display();
-            let file = format!("{}.{ending}", tag.name);
-            let digest = disk::copy(from, &full.with_file_name(&file), |_| Ok(()))?;
-            beside.push(Kept { file, digest });
-        }
-        let (mut size, mut chunks) = (divided.lens[k], None);
-        let mut column = Column { head: of_heads[k], sizes, digests };
-        if let Some(writer) = writer.filter(|_| place.is_hdf5) {
-            stage.number += 1;
-            let (format, sizes) = (format.name(), &column.sizes[..]);
-            let made = Making {
-                tag,
-                from: first,
-                to: full,
-                format,
-                times,
-                steps,
-                sizes,
-                heads: &heads,
-                threads,
-                stage,
-            };
-            let (bytes, kept) = made.make(writer, operation, control)?;
-            (size, chunks) = (bytes, Some(kept));
-            column = Column::of_none(times.len());
-        }
-        columns.push(column);
-        files.push(File { tier: tag.tier.clone(), path: path.clone(), size, beside, chunks });
-    }
-    let (times, steps) = (times.to_vec(), steps.to_vec());
-    let table = Table { times, steps, whole, files: columns };
-    let file = operation.name_beside("frames", ".bin")?;
-    let frames = disk::write_kept(&beside, file, &table.to_bytes())?;
-    let file = operation.name_beside("heads", ".bin")?;
-    let heads = disk::write_kept(&beside, file, &heads.to_bytes())?;
-    let mut remarks = Vec::new();
-    for (tag, said) in tags.iter().zip(divided.remarks) {
-        remarks.extend(said.into_iter().map(|remark| format!("{}: {remark}", tag.name)));
-    }
-    let done = Done { n_frames, remarks, report: divided.report };
-    Ok((Segment { n_frames, frames, heads, files }, done))
-}
-
-/// Only looks whether to stop.
-pub(crate) struct Silent<'a>(pub(crate) &'a mut dyn Control);
-
-impl Control for Silent<'_> {
-    fn progress(&mut self, _: usize, _: usize) {}
-
-    fn interrupted(&mut self) -> bool {
-        self.0.interrupted()
-    }
-}
-
-/// Atoms of ranges.
-pub(crate) fn atoms(ranges: &[Range<u32>], n_atoms: usize) -> Result<Atoms, Error> {
-    let list: Vec<i64> = ranges.iter().cloned().flatten().map(i64::from).collect();
-    Ok(Atoms::listed(&list, n_atoms)?)
 }

@@ -4,6 +4,7 @@
 mod catalog;
 mod change;
 mod disk;
+mod divide;
 mod error;
 pub mod face;
 pub mod hdf5;

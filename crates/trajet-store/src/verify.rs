@@ -125,15 +125,16 @@ impl Store {
                 }
             };
             for (file, column) in segment.files.iter().zip(table.files) {
-                let known = self.known(&manifest.name, file, column);
-                match self.tier_at_hand(&file.tier).and_then(|tier| Ok((tier, known?))) {
-                    Ok((tier, known)) => {
+                let known =
+                    self.known(&manifest.name, file, column).map_err(|error| said(Err(error)));
+                match self.tier_at_hand(&file.tier) {
+                    Ok(tier) => {
                         let path = tier.folder.join(&file.path);
                         let own = path.parent().unwrap_or(&tier.folder);
                         for kept in &file.beside {
                             said(disk::read_kept(own, kept).map(drop));
                         }
-                        files.push((path, known));
+                        files.extend(known.map(|known| (path, known)));
                     }
                     Err(error) => said(Err(error)),
                 }

@@ -111,7 +111,9 @@ impl Dataset {
     /// As [`Dataset::division`].
     pub fn files(&self, tag: usize, options: &OpenOptions) -> Result<Chain, Error> {
         let paths = self.paths(tag)?;
-        let described = self.described(tag, &self.tables()?)?;
+        let hdf5 = self.manifest.files_of(tag).any(|file| file.chunks.is_some());
+        let tables = if hdf5 { self.tables()? } else { Vec::new() };
+        let described = self.described(tag, &tables)?;
         let described = Arc::new(paths.iter().cloned().zip(described).collect());
         Ok(chain::open(&paths, &OpenOptions { described, ..options.clone() }, &Serial)?)
     }

@@ -462,6 +462,36 @@ fn neighbouring_chunks_share_requests() {
 }
 
 #[test]
+fn frames_that_are_copied_share_them_too() {
+    let made = Made::of(&packed());
+    let (reader, mut scratch) = (made.open().unwrap(), Scratch::default());
+    let (frames, all) = (Frames::all(10), Atoms::all(100));
+    for at in 0..10 {
+        reader.raw(&frames, at, &all, &mut scratch).unwrap();
+    }
+    assert_eq!(scratch.meter.requests, 2);
+}
+
+#[test]
+fn boxes_that_were_given_are_those_that_are_read() {
+    let turned = [0.0, 5.0, 0.0, -4.0, 0.0, 0.0, 0.0, 0.0, 3.0];
+    let given = [
+        ([4.0, 5.0, 6.0, 90.0, 80.000000000000013, 70.0], None),
+        ([f64::NAN; 6], None),
+        ([5.0, 4.0, 3.0, 90.0, 90.0, 90.0], Some(turned)),
+    ];
+    let mut made = Made::of(&Drawn { n_frames: 3, ..packed() });
+    made.description.boxes = Boxes::Given(given.to_vec());
+    let reader = made.open().unwrap();
+    let (frames, all, mut scratch) = (Frames::all(3), Atoms::all(100), Scratch::default());
+    let meta = read(&*reader, &frames, &all, Field::Positions, &mut scratch).unwrap().1;
+    for (k, (cell, vectors)) in given.into_iter().enumerate() {
+        assert_eq!(meta.cells[k].map(f64::to_bits), cell.map(f64::to_bits));
+        assert_eq!(meta.turned[k], vectors);
+    }
+}
+
+#[test]
 fn of_a_contiguous_frame_only_the_wanted_stretch_is_read() {
     let drawn = Drawn { place: Place::Contiguous, n_atoms: 5000, ..packed() };
     let made = Made::of(&drawn);

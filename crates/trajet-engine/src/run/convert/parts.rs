@@ -160,7 +160,7 @@ impl<'a> Measure<'a> {
             let again = Raw::join(&frame.head(), frame.n_atoms(), &[(&[all], &stored)]);
             let lost = match again {
                 Ok(again) if again == *frame => None,
-                Ok(_) if part.target.format == Format::Xtc => {
+                Ok(_) if part.target.format == Format::Xtc && !part.target.to_hdf5 => {
                     let n = frame.n_atoms();
                     Some(format!(
                         "steps so large: of {n} atoms it stores floats, which do not tell them"
