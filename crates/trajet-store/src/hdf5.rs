@@ -2,7 +2,7 @@
 //! ordinary file first, of which the writer makes one of HDF5; that is compared with it, number by number.
 //!
 //! What was told of its tables stands beside the manifest, so that reading needs no library: magic (8 bytes),
-//! version (u32, little endian), [`Tables`] (postcard). The manifest has the digest of all that.
+//! version (u32, little endian), and what is known of the file (postcard). The manifest has the digest of all that.
 
 use std::fmt::Debug;
 use std::fs::File;
@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::slice::from_ref;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use trajet_engine::{Control, run};
@@ -99,7 +99,7 @@ impl Control for Staged<'_> {
 /// What is known of a file.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Tables {
-    /// Without times and steps, which stand in the table of the segment's frames.
+    /// Without times and steps, which stand in the table of the segment's frames, and without digests.
     description: Description,
     /// All of the file, in order.
     pub(crate) pieces: Vec<Piece>,
@@ -148,24 +148,30 @@ impl Making<'_> {
         let job = Job { chain, options, path: to, velocities, forces, threads, stage };
         let what = |what: String| Error::Hdf5 { path: to.to_owned(), what };
         let mut description = writer.write(job).map_err(what)?;
-        // What nobody needs any more is not to take room beside the next ones.
         let (from, options) = self.open()?;
         let described = Arc::new([(to.to_owned(), description.clone())].into());
         let options = OpenOptions { described, ..options };
         let made = chain::open(&[to.to_owned()], &options, &Serial)?;
         let fields = Field::ALL.into_iter().zip([true, velocities, forces]);
-        let fields: Vec<Field> = fields.filter(|(_, is)| *is).map(|(field, _)| field).collect();
-        description.boxes = Boxes::Given(self.compare(&from, &made, &fields, control)?);
-        drop((from, made));
+        let fields = fields.filter(|(_, is)| *is).map(|(field, _)| field).collect();
+        let pair = Pair {
+            from,
+            made,
+            n_frames: self.times.len(),
+            n_atoms: tag.n_atoms(),
+            fields,
+            path: to,
+        };
+        let stage = Stage { number: stage.number + 1, ..stage };
+        description.boxes = Boxes::Given(pair.compare(threads, &mut Staged { control, stage })?);
+        drop(pair);
         let pieces = pieces_of(to, &description, control)?;
         let size = pieces.iter().map(|piece| piece.size).sum();
         (description.times, description.steps) = Default::default();
         let file = operation.name_beside(&format!("chunks-{}", tag.name), ".bin")?;
-        let kept = disk::write_kept(
-            &operation.folder(),
-            file,
-            &Tables { description, pieces }.to_bytes(),
-        )?;
+        let tables = Tables { description, pieces }.to_bytes();
+        let kept = disk::write_kept(&operation.folder(), file, &tables)?;
+        // It is not to take room beside the next one.
         disk::remove(self.from)?;
         disk::remove(&index_of(self.from))?;
         Ok((size, kept))
@@ -173,8 +179,9 @@ impl Making<'_> {
 
     /// Whether a frame has vectors that the tag is to have; whoever allows no loss has none.
     fn any_holds(&self, field: Field) -> Result<bool, Error> {
-        for frame in 0..self.heads.len() {
-            if self.tag.lossy && self.heads.get(frame)?.holds(field) {
+        let looked_at = if self.tag.lossy { self.heads.len() } else { 0 };
+        for frame in 0..looked_at {
+            if self.heads.get(frame)?.holds(field) {
                 return Ok(true);
             }
         }
@@ -205,69 +212,83 @@ impl Making<'_> {
         let options = OpenOptions { divided, ..OpenOptions::default() };
         Ok((chain::open(from_ref(&path), &options, &Serial)?, options))
     }
+}
 
-    /// Makes sure that a file holds what the ordinary one does; returns the boxes of that.
-    fn compare(
-        &self,
-        from: &Chain,
-        to: &Chain,
-        fields: &[Field],
-        control: &mut dyn Control,
-    ) -> Result<Vec<GivenBox>, Error> {
-        let (n_frames, n_atoms) = (self.times.len(), self.tag.n_atoms());
-        let other = |what: String| {
-            Error::damaged(self.to, format!("{what}: its writer is broken; nothing was divided"))
-        };
-        if (to.n_frames(), to.n_atoms()) != (n_frames, n_atoms) {
-            let (frames, atoms) = (to.n_frames(), to.n_atoms());
+/// An ordinary file, and the one that was made of it.
+struct Pair<'a> {
+    from: Chain,
+    made: Chain,
+    n_frames: usize,
+    n_atoms: usize,
+    fields: Vec<Field>,
+    path: &'a Path,
+}
+
+impl Pair<'_> {
+    /// Makes sure that both hold the same; returns the boxes.
+    fn compare(&self, threads: usize, control: &mut dyn Control) -> Result<Vec<GivenBox>, Error> {
+        let Pair { made, n_frames, n_atoms, .. } = self;
+        if (made.n_frames(), made.n_atoms()) != (*n_frames, *n_atoms) {
+            let (frames, atoms) = (made.n_frames(), made.n_atoms());
             let what = format!("has {frames} frames of {atoms} atoms, not {n_frames} of {n_atoms}");
-            return Err(other(what));
+            return Err(self.other(&what));
         }
         let n_pieces = n_frames.div_ceil(COMPARED);
-        let found: Vec<Mutex<Option<Result<Vec<GivenBox>, Error>>>> =
-            (0..n_pieces).map(|_| Mutex::default()).collect();
-        let (done, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
-        let frames = Frames::all(n_frames);
-        let atoms = Atoms::all(n_atoms);
-        let one = |range: Range<usize>| -> Result<Vec<GivenBox>, Error> {
-            let mut boxes = Vec::new();
-            for &field in fields {
-                let wanted = Wanted { frames: &frames, atoms: &atoms, field };
-                let [mut ours, mut theirs] = [Scratch::default(), Scratch::default()];
-                let [mut a, mut b] = [vec![0.0f32; 3 * n_atoms], vec![0.0f32; 3 * n_atoms]];
-                for at in range.clone() {
-                    let [mut was, mut is] = [FrameMeta::default(), FrameMeta::default()];
-                    from.read_into(&wanted, at..at + 1, &mut ours, &mut a, &mut was)?;
-                    to.read_into(&wanted, at..at + 1, &mut theirs, &mut b, &mut is)?;
-                    let when = |meta: &FrameMeta| (meta.times[0].to_bits(), meta.steps[0]);
-                    let alike = a
-                        .iter()
-                        .zip(&b)
-                        .all(|(x, y)| x.to_bits() == y.to_bits() || x.is_nan() && y.is_nan());
-                    if !alike || when(&was) != when(&is) {
-                        let what = format!("holds another frame {at} than was divided");
-                        return Err(other(what));
-                    }
-                    if field == Field::Positions {
-                        boxes.push((was.cells[0], was.turned[0]));
-                    }
-                    done.fetch_add(usize::from(field == Field::Positions), Ordering::Relaxed);
-                }
-            }
-            Ok(boxes)
-        };
+        let found: Vec<Mutex<Result<Vec<GivenBox>, Error>>> =
+            (0..n_pieces).map(|_| Mutex::new(Ok(Vec::new()))).collect();
+        let (done, stop) = (AtomicUsize::new(0), Arc::new(AtomicBool::new(false)));
         let work = |k: usize| {
-            let range = k * COMPARED..n_frames.min((k + 1) * COMPARED);
-            *lock(&found[k]) = Some(one(range));
+            let frames = k * COMPARED..(*n_frames).min((k + 1) * COMPARED);
+            *lock(&found[k]) = self.compare_some(frames, &done, &stop);
         };
-        let stage = Stage { number: self.stage.number + 1, ..self.stage };
-        let mut staged = Staged { control, stage };
-        run::each(n_pieces, self.threads, &work, (&done, n_frames), &stop, &mut staged);
+        run::each(n_pieces, threads, &work, (&done, *n_frames), &stop, control);
         if stop.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
-        let found = found.into_iter().filter_map(|one| one.into_inner().ok().flatten());
-        Ok(found.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+        let mut boxes = Vec::with_capacity(*n_frames);
+        for piece in found {
+            boxes.extend(piece.into_inner().unwrap_or_else(PoisonError::into_inner)?);
+        }
+        Ok(boxes)
+    }
+
+    /// Of some frames.
+    fn compare_some(
+        &self,
+        some: Range<usize>,
+        done: &AtomicUsize,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Vec<GivenBox>, Error> {
+        let (frames, atoms) = (Frames::all(self.n_frames), Atoms::all(self.n_atoms));
+        let mut boxes = Vec::with_capacity(some.len());
+        for &field in &self.fields {
+            let wanted = Wanted { frames: &frames, atoms: &atoms, field };
+            let scratch = || Scratch::stopped_by(Arc::clone(stop));
+            let (mut ours, mut theirs) = (scratch(), scratch());
+            let mut vectors = [vec![0.0; 3 * self.n_atoms], vec![0.0; 3 * self.n_atoms]];
+            for at in some.clone() {
+                let ([a, b], here) = (&mut vectors, at..at + 1);
+                let [mut was, mut is] = [FrameMeta::default(), FrameMeta::default()];
+                self.from.read_into(&wanted, here.clone(), &mut ours, a, &mut was)?;
+                self.made.read_into(&wanted, here, &mut theirs, b, &mut is)?;
+                let when = |meta: &FrameMeta| (meta.times[0].to_bits(), meta.steps[0]);
+                let alike =
+                    |(x, y): (&f32, &f32)| x.to_bits() == y.to_bits() || x.is_nan() && y.is_nan();
+                if !a.iter().zip(&*b).all(alike) || when(&was) != when(&is) {
+                    return Err(self.other(&format!("holds another frame {at} than was divided")));
+                }
+                if field == Field::Positions {
+                    boxes.push((was.cells[0], was.turned[0]));
+                    done.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        }
+        Ok(boxes)
+    }
+
+    fn other(&self, what: &str) -> Error {
+        let words = "what writes HDF5 here is broken, and nothing was divided";
+        Error::damaged(self.path, format!("{what}: {words}"))
     }
 }
 
@@ -289,10 +310,16 @@ impl Tables {
         }
     }
 
-    /// What is told of the file, with the times and steps of its frames.
+    /// What is told of the file, with the times and steps of its frames, and what its chunks must be.
     pub(crate) fn described(self, table: &Table) -> Description {
         let (times, steps) = (table.times.clone(), table.steps.clone());
-        Description { times, steps, ..self.description }
+        let mut end = 0;
+        let chunk = |Piece { frames, size, digest }| {
+            end += size;
+            frames.map(|_| (end - size, digest))
+        };
+        let digests = self.pieces.into_iter().filter_map(chunk).collect();
+        Description { times, steps, digests, ..self.description }
     }
 }
 
