@@ -518,7 +518,7 @@ fn chunks_whose_digests_are_known_are_read_whole_and_compared() {
 fn boxes_that_were_given_are_those_that_are_read() {
     let turned = [0.0, 5.0, 0.0, -4.0, 0.0, 0.0, 0.0, 0.0, 3.0];
     let given = [
-        ([4.0, 5.0, 6.0, 90.0, 80.000000000000013, 70.0], None),
+        ([4.0, 5.0, 6.0, 90.0, 80.000_000_000_000_01, 70.0], None),
         ([f64::NAN; 6], None),
         ([5.0, 4.0, 3.0, 90.0, 90.0, 90.0], Some(turned)),
     ];
