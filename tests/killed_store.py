@@ -3,12 +3,14 @@
 import json
 from pathlib import Path
 
-from trajet import _trajet
+from trajet import _trajet, h5md
 
 N_ATOMS = 3341
 # The tags of both profiles: first atoms and last, and on which tier.
 FIRST = {"front": [[0, 1000], [3000, N_ATOMS]], "back": [[1000, 3000]]}
 SECOND = {"odd": [[k, k + 1] for k in range(1, 200, 2)], "few": [[0, 1], [2, 3]]}
+# Of tags that are not kept in the original's.
+FORMATS = {"back": "h5md", "few": "h5md"}
 SECOND["rest"] = [[k, k + 1] for k in range(4, 200, 2)] + [[200, N_ATOMS]]
 
 
@@ -17,7 +19,7 @@ def profile(folder: Path, tags: dict[str, list[list[int]]]) -> str:
     tiers = {name: {"folder": str(folder / name), "limit": None} for name in ("fast", "slow")}
     tags_ = [
         {
-            **{"name": name, "short": name[0], "select": "", "format": "exact"},
+            **{"name": name, "short": name[0], "select": "", "format": FORMATS.get(name, "exact")},
             **{"tier": list(tiers)[k % 2], "lossy": False, "precision": None, "atoms": atoms},
         }
         for k, (name, atoms) in enumerate(tags.items())
@@ -37,7 +39,7 @@ def opened(*paths: Path) -> _trajet.Reader:
 
 def change(folder: Path, doing: str, name: str, *sources: Path) -> None:
     """Do something to the store in a folder: `sources` are the topology and the trajectory."""
-    store = _trajet.Store(folder, create=True)
+    store = _trajet.Store(folder, create=True, hdf5=h5md.write_described)
     if doing == "add":
         topology, trajectory = sources
         reader, given = opened(trajectory), [[topology], [topology]]

@@ -1,6 +1,7 @@
 """Stores for the tests: protein on one tier, ions and water on the other."""
 
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,9 +71,13 @@ def make_sources(folder: Path, *, times: int = 1) -> Solvated:
     return made
 
 
-def make_store(folder: Path, *, times: int = 1) -> Solvated:
-    """Make all of it."""
+def make_store(folder: Path, *, times: int = 1, formats: Mapping[str, str] = {}) -> Solvated:
+    """Make all of it, tags in other formats than the original's where these are named."""
     made = make_sources(folder, times=times)
+    text = PROFILE
+    for tag, form in formats.items():
+        text = text.replace(f'name = "{tag}"\n', f'name = "{tag}"\nformat = "{form}"\n')
+    made.profile.write_text(text)
     store = tj.Store(folder / "store", create=True)
     store.add("wet", tj.open(made.gro, made.xtc), profile=made.profile)
     return made

@@ -17,6 +17,7 @@ import pytest
 import trajet as tj
 from click.testing import CliRunner
 from golden_files import FORMATS
+from made_stores import make_store
 from trajet.cli.group import commands
 
 FILES = {path.name: path for format in FORMATS.values() for path in format.files().values()}
@@ -134,6 +135,21 @@ def test_frames_are_those_of_the_package(plugin: Any, name: str, tmp_path: Path)
         else:
             assert velocities.tobytes() == block.velocities[k].tobytes()
     assert n_frames == len(block.frames)
+
+
+def test_a_tag_in_h5md(plugin: Any, tmp_path: Path) -> None:
+    """Through its pointer, in two segments: the frames of the original."""
+    wet = make_store(tmp_path, formats={"protein": "h5md"})
+    more = Path(shutil.copy(wet.xtc, tmp_path / "more.xtc"))
+    wet.store.append("wet", tj.open(None, more))
+    wet.store.link(tmp_path / "links")
+    block = tj.open(wet.gro, wet.xtc, more).select("protein").read()
+    n_frames = 0
+    for k, (_, time, coords, _) in enumerate(frames(plugin, tmp_path / "links" / "wet.p.tjt")):
+        n_frames += 1
+        assert time == block.times[k]
+        assert coords.tobytes() == block.positions[k].tobytes()
+    assert n_frames == 20
 
 
 def _has_velocities(path: Path) -> bool:

@@ -13,6 +13,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+use crate::h5md::Description;
 use crate::index::{Found, Stamp};
 use crate::indexed::Indexed;
 use crate::reader::{self, OpenOptions, Opening, Said, Scratch, Serial, Wanted};
@@ -57,6 +58,8 @@ pub struct Part {
     pub paths: Vec<PathBuf>,
     /// What these must be; nothing where that is not known.
     pub written: Vec<Written>,
+    /// Of files of HDF5 what is told of each; empty where they are others.
+    pub described: Vec<Description>,
     /// Its atoms in the whole, ascending.
     pub atoms: Vec<Range<u32>>,
     /// A file that is where its files are kept, unless that is not mounted.
@@ -194,9 +197,13 @@ impl Whole {
             if found != expected || found == 0 {
                 return Err(fault(format!("{name} has {found} files for {expected} segments")));
             }
-            if !part.written.is_empty() && part.written.len() != found {
+            if ![0, found].contains(&part.written.len()) {
                 let known = part.written.len();
                 return Err(fault(format!("{known} of the {found} files of {name} are known")));
+            }
+            if ![0, found].contains(&part.described.len()) {
+                let told = part.described.len();
+                return Err(fault(format!("{told} of the {found} files of {name} are told of")));
             }
             written.extend(part.paths.iter().cloned().zip(part.written.iter().copied()));
             if usize::from(part.tier) >= MOST_TIERS {
@@ -232,7 +239,12 @@ impl Whole {
             return Ok(Arc::clone(chain));
         }
         let (begin, said) = (Instant::now(), &self.parts[part]);
-        let options = OpenOptions { watch: Arc::new(scratch.watch()), ..self.options.clone() };
+        let described = said.paths.iter().cloned().zip(said.described.iter().cloned());
+        let options = OpenOptions {
+            watch: Arc::new(scratch.watch()),
+            described: Arc::new(described.collect()),
+            ..self.options.clone()
+        };
         let chain = chain::open(&said.paths, &options, &Serial);
         let chain = Arc::new(chain.map_err(|error| self.of_part(part, error))?);
         let (n_frames, n_atoms) = (self.n_frames as usize, self.places.n_atoms_of(part));

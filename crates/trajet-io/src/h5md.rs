@@ -23,7 +23,7 @@ use crate::indexed::Indexed;
 use crate::ncdf::Values;
 use crate::reader::{self, Field, OpenOptions, Opening, Said, Scratch, Wanted};
 use crate::source::{Meter, Source, Window};
-use crate::{Error, Fault, FrameIndex, Frames, IndexState, Raw};
+use crate::{Error, Fault, FrameIndex, Frames, IndexState, Raw, xxh3_64};
 pub use frame::{Frame, Stored};
 pub use layout::{Boxes, Chunk, Description, Filters, Form, Layout, NO_ROW, Series, Storage};
 use layout::{MOST_OF_A_BYTE, Part, Piece};
@@ -72,9 +72,11 @@ impl Reader {
         let counts = [times.len(), steps.len(), boxes.len()];
         let n_atoms = check_counts(&source, description.n_atoms, counts)?;
         let Description { positions, velocities, forces, .. } = description;
+        let digests = &description.digests;
         let checked = |series: &Option<Series>| {
             let series = series.as_ref();
-            series.map(|s| layout::Field::new(s, n_atoms, times.len(), &source)).transpose()
+            let new = |series| layout::Field::new(series, n_atoms, times.len(), digests, &source);
+            series.map(new).transpose()
         };
         let fields = [checked(positions)?, checked(velocities)?, checked(forces)?];
         let n_frames = times.len() as u64;
@@ -135,8 +137,8 @@ impl Reader {
         let (begin, mut end) = (piece.from, piece.from + piece.len as u64);
         let (later_parts, parts) = rest;
         let row_of_chunks = |row: u64| row / field.shape[0] as u64;
-        // Of a packed chunk all frames are had at once.
-        let packed = !piece.filters.are_none();
+        // Of a chunk that is read whole all frames are had at once.
+        let packed = piece.is_chunk();
         let later_rows = (at + 1..wanted.frames.len())
             .take(LOOK_AHEAD)
             .filter_map(|k| field.row(wanted.frames.get(k)))
@@ -202,7 +204,11 @@ impl Reader {
             })?;
             let begin = Instant::now();
             meter.bytes_used += piece.len as u64;
-            if piece.filters.are_none() {
+            if piece.digest.is_some_and(|digest| digest != xxh3_64(bytes)) {
+                let words = format!("a chunk at byte {} is not what was written", piece.from);
+                return Err(self.file.corrupt(frame, Fault::Malformed(words)));
+            }
+            if !piece.is_chunk() || piece.filters.are_none() && field.shape[0] == 1 {
                 take(part, Numbers { bytes, plane, first });
             } else {
                 let unpacked = own.kept.put(part.chunk, raw_len).and_then(|chunk| {
@@ -239,26 +245,30 @@ impl Reader {
         Ok(&bytes[..len])
     }
 
-    /// All values of a frame as they are stored.
+    /// All values of the wanted frame `at` as they are stored.
     fn stored(
         &self,
         which: Field,
-        frame: u64,
+        frames: &Frames,
+        at: usize,
         scratch: &mut Scratch,
     ) -> Result<Option<Stored>, Error> {
         let Some(field) = &self.fields[which as usize] else { return Ok(None) };
-        if field.row(frame).is_none() {
+        if field.row(frames.get(at)).is_none() {
             return Ok(None);
         }
         let n_atoms = self.file.index.n_atoms();
-        let frames = Frames::Strided { first: frame, step: 1, count: 1 };
         let atoms = crate::Atoms::all(n_atoms);
-        let wanted = Wanted { frames: &frames, atoms: &atoms, field: which };
+        // Of one frame after the other several series are read by turns, which share one window.
+        let one = Frames::Strided { first: frames.get(at), step: 1, count: 1 };
+        let (frames, at) =
+            if self.fields.iter().flatten().count() == 1 { (frames, at) } else { (&one, 0) };
+        let wanted = Wanted { frames, atoms: &atoms, field: which };
         let mut own: Box<Own> = scratch.take_own();
         let form = field.form;
         let mut floats = vec![[0.0f32; 3]; if form.double { 0 } else { n_atoms }];
         let mut doubles = vec![[0.0f64; 3]; if form.double { n_atoms } else { 0 }];
-        self.parts(field, &wanted, 0, scratch, &mut own, &mut |part, numbers| {
+        self.parts(field, &wanted, at, scratch, &mut own, &mut |part, numbers| {
             let want = Want::of(part, None, field.shape[2]);
             let places = part.places.clone();
             match form.double {
@@ -433,9 +443,9 @@ impl reader::Reader for Reader {
             step,
             cell: (!cell[0].is_nan()).then_some(cell),
             vectors: self.known_box(frame),
-            positions: self.stored(Field::Positions, frame, scratch)?,
-            velocities: self.stored(Field::Velocities, frame, scratch)?,
-            forces: self.stored(Field::Forces, frame, scratch)?,
+            positions: self.stored(Field::Positions, frames, at, scratch)?,
+            velocities: self.stored(Field::Velocities, frames, at, scratch)?,
+            forces: self.stored(Field::Forces, frames, at, scratch)?,
         })))
     }
 }

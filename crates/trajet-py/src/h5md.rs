@@ -83,6 +83,7 @@ impl PyDescription<'_> {
             positions: series(&self.positions)?,
             velocities: series(&self.velocities)?,
             forces: series(&self.forces)?,
+            digests: Vec::new(),
             remarks: self.remarks.clone(),
             ns: (self.seconds * 1e9) as u64,
         })

@@ -1,18 +1,23 @@
 //! Stores, seen from Python.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyCFunction, PyDict, PyTuple};
 use trajet_engine::RunError;
 use trajet_io::OpenOptions;
+use trajet_io::h5md::Description;
+use trajet_store::hdf5::{Job, Writer};
 use trajet_store::mount::Mount;
 use trajet_store::{Done, Error, Given, Spec, Store};
 
 use crate::control::FromPython;
 use crate::error::{from_io, from_os, from_run, raised};
+use crate::h5md::PyDescription;
 use crate::reader::Reader;
 use crate::run::report_dict;
 
@@ -23,6 +28,53 @@ const LOOK: Duration = Duration::from_millis(100);
 #[pyclass(frozen, module = "trajet._trajet", name = "Store")]
 pub(crate) struct PyStore {
     inner: Store,
+    /// Writes files of HDF5.
+    hdf5: Option<Py<PyAny>>,
+}
+
+/// Has Python write files of HDF5.
+#[derive(Debug)]
+struct Hdf5 {
+    write: Py<PyAny>,
+    progress: Option<Py<PyAny>>,
+    /// What that raised.
+    raised: Mutex<Option<PyErr>>,
+}
+
+impl Hdf5 {
+    /// Calls `write(reader, path, velocities=…, forces=…, threads=…, show=…)`.
+    fn call(&self, py: Python<'_>, job: Job<'_>) -> PyResult<Description> {
+        let Job { chain, options, path, velocities, forces, threads, stage } = job;
+        let total = chain.n_frames();
+        let (done, progress) =
+            (AtomicUsize::new(0), self.progress.as_ref().map(|one| one.clone_ref(py)));
+        let show = move |args: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| {
+            let (more,): (usize,) = args.extract()?;
+            let done = done.fetch_add(more, Ordering::Relaxed) + more;
+            let Some(progress) = &progress else { return Ok(()) };
+            progress.call1(args.py(), (stage.done(done, total), total)).map(drop)
+        };
+        let show = PyCFunction::new_closure(py, None, None, show)?;
+        let named = PyDict::new(py);
+        named.set_item("velocities", velocities)?;
+        named.set_item("forces", forces)?;
+        named.set_item("threads", threads)?;
+        named.set_item("show", show)?;
+        let told = self.write.call(py, (Reader::of(chain, options), path), Some(&named))?;
+        told.extract::<PyDescription<'_>>(py)?.to_description()
+    }
+}
+
+impl Writer for Hdf5 {
+    fn write(&self, job: Job<'_>) -> Result<Description, String> {
+        Python::attach(|py| {
+            self.call(py, job).map_err(|error| {
+                let words = error.to_string();
+                *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                words
+            })
+        })
+    }
 }
 
 /// What is asked for in JSON.
@@ -39,9 +91,20 @@ impl PyStore {
         progress: Option<Py<PyAny>>,
         work: impl Send + FnOnce(&Store, &mut FromPython) -> Result<T, Error>,
     ) -> PyResult<T> {
+        let hdf5 = self.hdf5.as_ref().map(|write| {
+            let progress = progress.as_ref().map(|progress| progress.clone_ref(py));
+            Arc::new(Hdf5 { write: write.clone_ref(py), progress, raised: Mutex::default() })
+        });
         let mut control = FromPython::new(progress);
-        let done = py.detach(|| work(&self.inner, &mut control));
+        let mut store = self.inner.clone();
+        if let Some(hdf5) = &hdf5 {
+            store = store.with_hdf5(Arc::<Hdf5>::clone(hdf5));
+        }
+        let done = py.detach(|| work(&store, &mut control));
         control.check()?;
+        let raised =
+            hdf5.and_then(|hdf5| hdf5.raised.lock().unwrap_or_else(PoisonError::into_inner).take());
+        raised.map_or(Ok(()), Err)?;
         done.map_err(|error| from_store(py, &error))
     }
 }
@@ -49,11 +112,16 @@ impl PyStore {
 #[pymethods]
 impl PyStore {
     #[new]
-    #[pyo3(signature = (folder, *, create = false))]
-    fn new(py: Python<'_>, folder: PathBuf, create: bool) -> PyResult<Self> {
+    #[pyo3(signature = (folder, *, create = false, hdf5 = None))]
+    fn new(
+        py: Python<'_>,
+        folder: PathBuf,
+        create: bool,
+        hdf5: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
         let opened = if create { Store::create(&folder) } else { Store::open(&folder) };
         let inner = opened.map_err(|error| from_store(py, &error))?;
-        Ok(PyStore { inner })
+        Ok(PyStore { inner, hdf5 })
     }
 
     /// Absolute.

@@ -7,9 +7,11 @@ use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Deserialize;
 
+use crate::hdf5::Writer;
 use crate::manifest::{self, Manifest, SCHEMA, Settings, Tier};
 use crate::{Error, disk};
 
@@ -24,6 +26,8 @@ pub(crate) const PENDING: &str = ".pending";
 #[derive(Clone, Debug)]
 pub struct Store {
     folder: PathBuf,
+    /// Who writes tags in HDF5.
+    pub(crate) hdf5: Option<Arc<dyn Writer>>,
 }
 
 impl Store {
@@ -43,7 +47,7 @@ impl Store {
             Err(error) => return Err(Error::io(&path, "read")(error)),
         }
         let folder = std::path::absolute(folder).map_err(Error::io(folder, "find"))?;
-        let store = Store { folder };
+        let store = Store { folder, hdf5: None };
         store.settings()?;
         Ok(store)
     }
@@ -80,13 +84,19 @@ impl Store {
         }
         fs::create_dir_all(folder).map_err(Error::io(folder, "make"))?;
         let folder = std::path::absolute(folder).map_err(Error::io(folder, "find"))?;
-        let store = Store { folder };
+        let store = Store { folder, hdf5: None };
         let _locked = store.lock()?;
         if !store.folder.join(SETTINGS).exists() {
             let (folder, tiers) = (None, BTreeMap::new());
             store.write_settings(Settings { schema: SCHEMA, folder, tiers })?;
         }
         Ok(store)
+    }
+
+    /// The same store, which can divide into files of HDF5.
+    #[must_use]
+    pub fn with_hdf5(self, writer: Arc<dyn Writer>) -> Store {
+        Store { hdf5: Some(writer), ..self }
     }
 
     /// Its folder, absolute.
@@ -214,6 +224,7 @@ impl Store {
         for file in manifest.files().chain(left) {
             let path = self.path_of(file)?;
             paths.extend(beside(&path, file));
+            paths.extend(file.chunks.iter().map(|kept| folder.join(&kept.file)));
             paths.insert(path);
         }
         Ok(paths)

@@ -55,8 +55,8 @@ impl Store {
                 control.progress(done, total as usize);
                 if control.interrupted() { Err(Error::Interrupted) } else { Ok(()) }
             })?;
-            let table = self.table(was, &was.segments[k])?;
-            match check_file(&to, &table.files[number], &mut |_| true)? {
+            let column = self.table(was, &was.segments[k])?.files.swap_remove(number);
+            match check_file(&to, &self.known(name, file, column)?, &mut |_| true)? {
                 Checked::Sound => {}
                 Checked::Stopped => return Err(Error::Interrupted),
                 Checked::Damaged(what) => return Err(unmoved(&from, &what)),

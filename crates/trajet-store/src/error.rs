@@ -148,6 +148,14 @@ pub enum Error {
         /// What is wrong, and what to do.
         what: String,
     },
+    /// A file of HDF5 could not be written.
+    #[error("{}: {what}", path.display())]
+    Hdf5 {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        what: String,
+    },
     /// A manifest of a later version.
     #[error(
         "{}: is of schema {found}, and this version knows up to {known}: use a newer trajet",

@@ -10,7 +10,7 @@ use trajet_engine::{Control, run};
 use trajet_io::index::Stamp;
 use trajet_io::{Atoms, Chain, Meter, OpenOptions, Scratch, xxh3_64};
 
-use crate::ingest::Silent;
+use crate::divide::Silent;
 use crate::manifest::{self, Manifest};
 use crate::view::Dataset;
 use crate::{Error, Store, disk};

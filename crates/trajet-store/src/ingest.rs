@@ -1,23 +1,20 @@
 //! Trajectories into the store: divided in one pass, each tag to its tier.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::slice::from_ref;
 use std::time::Instant;
 
 use serde::Deserialize;
-use trajet_engine::run::convert::{self, Partition, Target};
 use trajet_engine::{Control, report::RunReport};
 use trajet_io::index::Stamp;
 use trajet_io::source::Source;
-use trajet_io::{Atoms, Chain, Format, Frames, Meter, OpenOptions, WriteOptions, publish};
+use trajet_io::{Chain, Format, Meter, OpenOptions};
 
+use crate::divide::{Silent, divide};
 use crate::growth::{is_new, sizes_of};
-use crate::limits::Within;
-use crate::manifest::{self, File, Kept, Manifest, SCHEMA, Segment, Tag, Tier};
+use crate::manifest::{self, Kept, Manifest, SCHEMA, Segment, Tag, Tier};
 use crate::operation::Operation;
-use crate::table::{Column, Table};
 use crate::{Error, Store, disk};
 
 /// The version of our encoders: another one may need other numbers of bytes for the same frame.
@@ -203,13 +200,13 @@ impl Store {
     }
 
     fn keep_topology(&self, operation: &mut Operation<'_>, given: &Path) -> Result<Kept, Error> {
-        let file = operation.name_beside("topology", &kind_of(given))?;
+        let file = operation.name_beside("topology", &ending_of(given))?;
         disk::copy_kept(given, &operation.folder(), file)
     }
 }
 
 /// The ending of a topology, by which it is known what it is: of a compressed one the one before, too.
-fn kind_of(path: &Path) -> String {
+fn ending_of(path: &Path) -> String {
     let ending = |path: &Path| path.extension().map(|e| format!(".{}", e.display()));
     let last = ending(path).unwrap_or_default();
     match last.to_ascii_lowercase().as_str() {
@@ -237,13 +234,33 @@ pub(crate) fn format_named(name: &str) -> Result<Format, Error> {
         .ok_or_else(|| Error::Refused(format!("{name}: is no format of a store")))
 }
 
-/// The format in which a tag of such a source is kept.
-pub(crate) fn format_of(tag: &Tag, source: Format) -> Result<Format, Error> {
+/// What the files of a tag are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Frames, one after the other.
+    Frames(Format),
+    /// Chunks of numbers, of which tables tell.
+    Hdf5,
+}
+
+impl Kind {
+    /// The ending of the files.
+    pub(crate) fn ending(self) -> &'static str {
+        match self {
+            Kind::Frames(format) => ending(format),
+            Kind::Hdf5 => "h5md",
+        }
+    }
+}
+
+/// As what a tag of such a source is kept.
+pub(crate) fn kind_of(tag: &Tag, source: Format) -> Result<Kind, Error> {
     match &tag.format[..] {
-        "exact" => Ok(source),
-        named => format_named(&named.to_ascii_uppercase()).map_err(|_| {
+        "exact" => Ok(Kind::Frames(source)),
+        "h5md" => Ok(Kind::Hdf5),
+        named => format_named(&named.to_ascii_uppercase()).map(Kind::Frames).map_err(|_| {
             Error::Refused(format!(
-                "tag {:?}: {named:?} is no format of a tag: choose from exact, xtc, dcd, ncdf",
+                "tag {:?}: {named:?} is no format of a tag: choose from exact, xtc, dcd, ncdf, h5md",
                 tag.name
             ))
         }),
@@ -280,8 +297,8 @@ fn check(spec: &Spec, chain: &Chain, given: &Given<'_>) -> Result<(), Error> {
         if !spec.tiers.contains_key(&tag.tier) {
             return refused(format!("tag {:?}: there is no tier {:?}", tag.name, tag.tier));
         }
-        let format = format_of(tag, the_format(chain)?)?;
-        if tag.precision.is_some() && (format != Format::Xtc || !tag.lossy) {
+        let kind = kind_of(tag, the_format(chain)?)?;
+        if tag.precision.is_some() && (kind != Kind::Frames(Format::Xtc) || !tag.lossy) {
             let words = "a precision is for XTC, and loses something: say lossy = true";
             return refused(format!("tag {:?}: {words}", tag.name));
         }
@@ -367,140 +384,4 @@ fn bytes_by_tier(segments: &[Segment]) -> BTreeMap<String, u64> {
         *bytes.entry(file.tier.clone()).or_default() += file.bytes();
     }
     bytes
-}
-
-/// Makes sure that tags are not far too large for the limits of their tiers: that those in the original's own
-/// format take half of their share of it. XTC packs some atoms tighter than others, but not so much.
-fn check_estimate(
-    store: &Store,
-    chain: &Chain,
-    (skip, tags): (u64, &[Tag]),
-    format: Format,
-    given: &Given<'_>,
-) -> Result<(), Error> {
-    let per_atom = chain.size() as f64 / chain.n_frames() as f64 / chain.n_atoms() as f64;
-    let n_frames = (chain.n_frames() as u64 - skip) as f64;
-    let mut needed: BTreeMap<&str, u64> = BTreeMap::new();
-    for (tag, structures) in tags.iter().zip(given.structures) {
-        let tier = needed.entry(&tag.tier).or_default();
-        if format_of(tag, format)? == format && tag.precision.is_none() {
-            *tier += (per_atom * tag.n_atoms() as f64 * n_frames / 2.0) as u64;
-        }
-        for path in structures {
-            *tier += path.metadata().map_err(Error::io(path, "read"))?.len();
-        }
-    }
-    needed.into_iter().try_for_each(|(tier, needed)| store.check_room(tier, needed))
-}
-
-/// Divides the frames of a chain from `skip` on; the files are there, but no manifest names them yet.
-#[allow(clippy::too_many_arguments)]
-fn divide(
-    store: &Store,
-    operation: &mut Operation<'_>,
-    chain: &Chain,
-    (skip, tags): (u64, &[Tag]),
-    format: Format,
-    given: &Given<'_>,
-    threads: usize,
-    control: &mut dyn Control,
-) -> Result<(Segment, Done), Error> {
-    check_estimate(store, chain, (skip, tags), format, given)?;
-    let mut folders: BTreeMap<&str, (Tier, PathBuf)> = BTreeMap::new();
-    for tag in tags {
-        if !folders.contains_key(&tag.tier[..]) {
-            folders.insert(&tag.tier, operation.folder_on(&tag.tier)?);
-        }
-    }
-    let beside = operation.make_folder()?;
-    let n_frames = (chain.n_frames() as u64).saturating_sub(skip);
-    let frames = Frames::Strided { first: skip, step: 1, count: n_frames as usize };
-    let mut places = Vec::with_capacity(tags.len());
-    for tag in tags {
-        let (tier, folder) = &folders[&tag.tier[..]];
-        let format = format_of(tag, format)?;
-        let path = folder.join(format!("{}.{}", tag.name, ending(format)));
-        let atoms = atoms(&tag.atoms, chain.n_atoms())?;
-        let options = WriteOptions {
-            precision: tag.precision,
-            allow_loss: tag.lossy,
-            ..WriteOptions::default()
-        };
-        places.push((tier.folder.join(&path), path, format, atoms, options));
-    }
-    let targets: Vec<Target<'_>> = places
-        .iter()
-        .map(|(full, _, format, atoms, options)| Target {
-            atoms,
-            path: full,
-            format: *format,
-            options,
-        })
-        .collect();
-    let division = Partition { frames: &frames, targets: &targets, whole: format };
-    let filled = folders.iter().map(|(&name, (tier, folder))| (name, tier.folder.join(folder)));
-    let mut within = Within::new(store, filled, control)?;
-    let divided = convert::divide(chain, &division, threads, &mut within);
-    within.result()?;
-    let divided = divided?;
-    publish(divided.files)?;
-    let mut silent = Silent(control);
-    for (full, ..) in &places {
-        // Leaves the index beside it: whoever reads it first has none to make.
-        let opened =
-            trajet_engine::open(from_ref(full), &OpenOptions::default(), threads, &mut silent)?;
-        if opened.n_frames() as u64 != n_frames {
-            let what = format!("has {} frames, and was written with {n_frames}", opened.n_frames());
-            return Err(Error::damaged(full, what));
-        }
-    }
-    let from = skip as usize;
-    let files = divided.heads_of_files.into_iter().zip(divided.frames.sizes);
-    let files = files.zip(divided.frames.digests);
-    let column = |((head, sizes), digests)| Column { head, sizes, digests };
-    let table = Table {
-        times: chain.times()[from..].to_vec(),
-        steps: chain.steps()[from..].to_vec(),
-        whole: divided.frames.whole,
-        files: files.map(column).collect(),
-    };
-    let file = operation.name_beside("frames", ".bin")?;
-    let frames = disk::write_kept(&beside, file, &table.to_bytes())?;
-    let file = operation.name_beside("heads", ".bin")?;
-    let heads = disk::write_kept(&beside, file, &divided.frames.heads.to_bytes())?;
-    let mut files = Vec::with_capacity(tags.len());
-    for (((tag, (full, path, ..)), size), extra) in
-        tags.iter().zip(&places).zip(divided.lens).zip(given.structures)
-    {
-        let mut beside = Vec::new();
-        for from in extra {
-            let ending = from.extension().unwrap_or_default().display();
-            let file = format!("{}.{ending}", tag.name);
-            beside.push(disk::copy_kept(from, full.parent().unwrap_or(full), file)?);
-        }
-        files.push(File { tier: tag.tier.clone(), path: path.clone(), size, beside });
-    }
-    let mut remarks = Vec::new();
-    for (tag, said) in tags.iter().zip(divided.remarks) {
-        remarks.extend(said.into_iter().map(|remark| format!("{}: {remark}", tag.name)));
-    }
-    let done = Done { n_frames, remarks, report: divided.report };
-    Ok((Segment { n_frames, frames, heads, files }, done))
-}
-
-/// Only looks whether to stop.
-pub(crate) struct Silent<'a>(pub(crate) &'a mut dyn Control);
-
-impl Control for Silent<'_> {
-    fn progress(&mut self, _: usize, _: usize) {}
-
-    fn interrupted(&mut self) -> bool {
-        self.0.interrupted()
-    }
-}
-
-/// Atoms of ranges.
-pub(crate) fn atoms(ranges: &[Range<u32>], n_atoms: usize) -> Result<Atoms, Error> {
-    let list: Vec<i64> = ranges.iter().cloned().flatten().map(i64::from).collect();
-    Ok(Atoms::listed(&list, n_atoms)?)
 }

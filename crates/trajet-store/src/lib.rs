@@ -4,9 +4,11 @@
 mod catalog;
 mod change;
 mod disk;
+mod divide;
 mod error;
 pub mod face;
 mod growth;
+pub mod hdf5;
 mod ingest;
 mod limits;
 pub mod manifest;

@@ -112,7 +112,7 @@ pub struct Tag {
     pub select: String,
     /// Where new frames go.
     pub tier: String,
-    /// "exact", "xtc", "dcd" or "ncdf".
+    /// "exact", "xtc", "dcd", "ncdf" or "h5md".
     pub format: String,
     /// Whether it may lose what its format cannot hold.
     #[serde(default)]
@@ -150,6 +150,9 @@ pub struct File {
     /// Files beside it: its structure, the numbers of its atoms.
     #[serde(default)]
     pub beside: Vec<Kept>,
+    /// Of a file of HDF5 where its chunks stand, beside the manifest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunks: Option<Kept>,
 }
 
 /// A link to a file that was moved.
@@ -190,7 +193,9 @@ impl Manifest {
         let kept = |kept: &Kept| {
             Path::new(&kept.file).components().count() == 1 && plain(Path::new(&kept.file))
         };
-        let sound = |file: &File| plain(&file.path) && file.beside.iter().all(kept);
+        let sound = |file: &File| {
+            plain(&file.path) && file.beside.iter().all(kept) && file.chunks.iter().all(kept)
+        };
         let of_segment = |segment: &Segment| {
             segment.files.len() == self.tags.len()
                 && kept(&segment.frames)

@@ -5,6 +5,10 @@
 //! whole (u64), then of each tag bytes and digest of the head of its file (u64 each), sizes (u64) and digests
 //! (u64) of its frames. The manifest has the digest of all that.
 
+use trajet_io::xxh3_64;
+
+use crate::hdf5::Piece;
+
 const MAGIC: &[u8; 8] = b"trajetfr";
 const VERSION: u64 = 1;
 
@@ -33,6 +37,21 @@ pub struct Column {
 }
 
 impl Column {
+    /// That of a file which is not made of frames, of which another table tells.
+    pub(crate) fn of_none(n_frames: usize) -> Column {
+        let head = (0, xxh3_64(&[]));
+        Column { head, sizes: vec![0; n_frames], digests: vec![0; n_frames] }
+    }
+
+    /// That of a file of HDF5: its pieces are as good as frames.
+    pub(crate) fn of_pieces(pieces: &[Piece]) -> Column {
+        Column {
+            head: (0, xxh3_64(&[])),
+            sizes: pieces.iter().map(|piece| piece.size).collect(),
+            digests: pieces.iter().map(|piece| piece.digest).collect(),
+        }
+    }
+
     /// Bytes of the file.
     pub fn size(&self) -> u64 {
         self.sizes.iter().sum::<u64>() + self.head.0

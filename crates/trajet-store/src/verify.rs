@@ -1,7 +1,9 @@
 //! Whether all that a store wrote is still what it was.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,12 +11,56 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use trajet_engine::{Control, run};
 use trajet_io::xxh3_64;
 
-use crate::manifest::Manifest;
+use crate::hdf5::Piece;
+use crate::manifest::{self, Manifest};
 use crate::table::Column;
 use crate::{Error, Store, disk};
 
 /// Most damaged frames of a file that are named.
 const MOST_NAMED: usize = 5;
+
+/// What is known of a file.
+pub(crate) enum Known {
+    Frames(Column),
+    /// Of HDF5.
+    Pieces(Vec<Piece>),
+}
+
+impl Known {
+    /// The file piece by piece: what it is, its bytes, and their digest.
+    fn pieces(&self) -> Box<dyn Iterator<Item = (What, u64, u64)> + '_> {
+        match self {
+            Known::Frames(Column { head, sizes, digests }) => {
+                let frames = (0..).zip(sizes).zip(digests);
+                let frames =
+                    frames.map(|((k, &size), &digest)| (What::Frames(k..k + 1), size, digest));
+                Box::new(std::iter::once((What::Head, head.0, head.1)).chain(frames))
+            }
+            Known::Pieces(pieces) => Box::new(pieces.iter().map(|piece| {
+                let Piece { frames, size, digest } = piece;
+                (frames.clone().map_or(What::Tables, What::Frames), *size, *digest)
+            })),
+        }
+    }
+}
+
+/// What a piece of a file holds.
+enum What {
+    Head,
+    Frames(Range<u64>),
+    Tables,
+}
+
+impl fmt::Display for What {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            What::Head => f.write_str("its head"),
+            What::Frames(Range { start, end }) if end - start == 1 => write!(f, "frame {start}"),
+            What::Frames(Range { start, end }) => write!(f, "frames {start} to {}", end - 1),
+            What::Tables => f.write_str("its tables"),
+        }
+    }
+}
 
 /// What came of reading a file.
 pub(crate) enum Checked {
@@ -68,7 +114,7 @@ impl Store {
             }
         };
         said(disk::read_kept(&folder, &manifest.topology).map(drop));
-        let mut files: Vec<(PathBuf, Column)> = Vec::new();
+        let mut files: Vec<(PathBuf, Known)> = Vec::new();
         for segment in &manifest.segments {
             said(disk::read_kept(&folder, &segment.heads).map(drop));
             let table = match self.table(manifest, segment) {
@@ -79,6 +125,8 @@ impl Store {
                 }
             };
             for (file, column) in segment.files.iter().zip(table.files) {
+                let known =
+                    self.known(&manifest.name, file, column).map_err(|error| said(Err(error)));
                 match self.tier_at_hand(&file.tier) {
                     Ok(tier) => {
                         let path = tier.folder.join(&file.path);
@@ -86,7 +134,7 @@ impl Store {
                         for kept in &file.beside {
                             said(disk::read_kept(own, kept).map(drop));
                         }
-                        files.push((path, column));
+                        files.extend(known.map(|known| (path, known)));
                     }
                     Err(error) => said(Err(error)),
                 }
@@ -96,12 +144,12 @@ impl Store {
         let (done, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
         let found: Vec<Mutex<Option<String>>> = files.iter().map(|_| Mutex::default()).collect();
         let work = |k: usize| {
-            let (path, column) = &files[k];
+            let (path, known) = &files[k];
             let mut look = |n| {
                 done.fetch_add(n, Ordering::Relaxed);
                 !stop.load(Ordering::Relaxed)
             };
-            let problem = match check_file(path, column, &mut look) {
+            let problem = match check_file(path, known, &mut look) {
                 Ok(Checked::Damaged(what)) => format!("{}: {what}", path.display()),
                 Ok(_) => return,
                 Err(error) => error.to_string(),
@@ -116,12 +164,23 @@ impl Store {
         problems.extend(found);
         Ok(problems)
     }
+
+    /// What is known of a file, of which the table of frames has a column.
+    pub(crate) fn known(
+        &self,
+        name: &str,
+        file: &manifest::File,
+        column: Column,
+    ) -> Result<Known, Error> {
+        let tables = self.tables_of(name, file)?;
+        Ok(tables.map_or(Known::Frames(column), |tables| Known::Pieces(tables.pieces)))
+    }
 }
 
 /// Compares a file with what is known of it. `look` is told of bytes, and says whether to go on.
 pub(crate) fn check_file(
     path: &Path,
-    column: &Column,
+    known: &Known,
     look: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Checked, Error> {
     let file = match File::open(path) {
@@ -131,24 +190,20 @@ pub(crate) fn check_file(
         file => file.map_err(Error::io(path, "read"))?,
     };
     let size = file.metadata().map_err(Error::io(path, "read"))?.len();
-    let expected = column.size();
+    let expected = known.pieces().map(|(_, len, _)| len).sum::<u64>();
     if size != expected {
         return Ok(Checked::Damaged(format!("has {size} bytes, and was written with {expected}")));
     }
     let mut file = BufReader::with_capacity(1 << 20, file);
     let (mut bytes, mut at) = (Vec::new(), 0);
     let (mut bad, mut n_bad) = (Vec::new(), 0);
-    let head = std::iter::once((None, column.head));
-    let frames = column.sizes.iter().copied().zip(column.digests.iter().copied());
-    let frames = frames.enumerate().map(|(frame, known)| (Some(frame), known));
-    for (frame, (len, digest)) in head.chain(frames) {
+    for (what, len, digest) in known.pieces() {
         // The sizes add up to that of the file.
         bytes.resize(len as usize, 0);
         file.read_exact(&mut bytes).map_err(Error::io(path, "read"))?;
         if xxh3_64(&bytes) != digest {
             n_bad += 1;
             if bad.len() < MOST_NAMED {
-                let what = frame.map_or("its head".to_owned(), |frame| format!("frame {frame}"));
                 bad.push(format!("{what} (bytes {at} to {})", at + len));
             }
         }

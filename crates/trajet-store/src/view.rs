@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use trajet_io::divided::{Division, Part};
+use trajet_io::h5md::Description;
 use trajet_io::source::Written;
 use trajet_io::{Chain, FrameIndex, OpenOptions, Serial, chain};
 
@@ -95,6 +96,16 @@ impl Dataset {
         segments.map(|segment| self.store.table(&self.manifest, segment)).collect()
     }
 
+    /// What is told of each file of a tag in HDF5; of others nothing.
+    fn described(&self, tag: usize, tables: &[Table]) -> Result<Vec<Description>, Error> {
+        let Dataset { store, manifest } = self;
+        let of = |(file, table): (_, &Table)| {
+            let tables = store.tables_of(&manifest.name, file).transpose()?;
+            Some(tables.map(|tables| tables.described(table)))
+        };
+        manifest.files_of(tag).zip(tables).filter_map(of).collect()
+    }
+
     /// How the atoms of some tags, or of all, are divided into files.
     ///
     /// # Errors
@@ -131,6 +142,7 @@ impl Dataset {
                 tier: tier as u8,
                 paths: self.paths(number)?,
                 written: written.collect(),
+                described: self.described(number, &tables)?,
                 atoms: ranges,
                 mark: marks[tier].clone(),
             });

@@ -88,6 +88,9 @@ def store(
     for tool in [tool for tool in tools if ways.missing(tool)]:
         click.echo(f"{tool} is not installed and left out: pip install 'trajet[bench]'", err=True)
     present = [tool for tool in tools if not ways.missing(tool)]
+    if cases.HDF5 in storages and ways.missing("h5py"):
+        click.echo(f"{cases.HDF5} is left out, without h5py: pip install 'trajet[bench]'", err=True)
+        storages = tuple(storage for storage in storages if storage != cases.HDF5)
     if not list(cases.cases(storages, present)):
         raise click.UsageError("none of the tools reads any of the storages: stores are trajet's")
     data = data or folder / "data"

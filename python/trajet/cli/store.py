@@ -574,8 +574,9 @@ def profile() -> None:
 
     Tiers are folders, relative to the profile's own; the fastest comes first. Tags are groups of
     atoms. `select` is MDAnalysis' language, or "rest"; every atom must be in exactly one tag.
-    `format` is "exact" (the original's, which loses nothing), "xtc", "dcd" or "ncdf". `lossy =
-    true` lets a tag lose what its format cannot hold, and `precision = 100` keeps fewer digits.
+    `format` is "exact" (the original's, which loses nothing), "xtc", "dcd", "ncdf" or "h5md".
+    `lossy = true` lets a tag lose what its format cannot hold, and `precision = 100` keeps fewer
+    digits.
 
     \b
     Examples:

@@ -4,11 +4,19 @@ h5py looks at the tables of a file and makes new ones. The numbers themselves ar
 packed by the native module, on as many threads as there are.
 """
 
+from trajet.h5md.library import needed
 from trajet.h5md.mpio import MpioFrames
 from trajet.h5md.parallel_writing import join_writing, write_together
 from trajet.h5md.ranks import Communicator, shares, together
 from trajet.h5md.tables import describe, is_hdf5
-from trajet.h5md.writing import Content, check, write, write_all, write_checked
+from trajet.h5md.writing import (
+    Content,
+    check,
+    write,
+    write_all,
+    write_checked,
+    write_described,
+)
 
 __all__ = [
     "Communicator",
@@ -18,10 +26,12 @@ __all__ = [
     "describe",
     "is_hdf5",
     "join_writing",
+    "needed",
     "shares",
     "together",
     "write",
     "write_all",
     "write_checked",
+    "write_described",
     "write_together",
 ]

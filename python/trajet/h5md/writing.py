@@ -18,6 +18,7 @@ from trajet._trajet import FormatError, OutputError, TrajetError
 from trajet.h5md.lanes import Show, ahead, in_order, run_lanes
 from trajet.h5md.library import h5py
 from trajet.h5md.plain import Plain, placed_early, places_are_listed
+from trajet.h5md.tables import describe
 
 if TYPE_CHECKING:
     from trajet.trajectory import AtomChoice, FrameChoice, Trajectory
@@ -342,6 +343,21 @@ def write_checked(
     """Write a file of what was checked, wherever that was; `show` as of `Content.fill`."""
     with output.beside(path) as own:
         _fill(content, own, path, numbers, threads, show)
+
+
+def write_described(
+    reader: _trajet.Reader,
+    path: Path,
+    *,
+    velocities: bool,
+    forces: bool,
+    threads: int,
+    show: Show,
+) -> dict[str, Any]:
+    """Write all frames of an open trajectory, and return what `describe` tells of the file."""
+    content = Content(reader, None, velocities=velocities, forces=forces)
+    write_checked(path, np.arange(reader.n_frames), content, threads, show)
+    return describe(path)
 
 
 def _fill(

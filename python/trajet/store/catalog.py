@@ -5,14 +5,14 @@ import json
 import logging
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from trajet import _trajet, mdanalysis
+from trajet import _trajet, h5md, mdanalysis
 from trajet._trajet import StoreError
 from trajet.conversion import Conversion, convert
 from trajet.dataset import SETTINGS, USES, Place
@@ -20,7 +20,7 @@ from trajet.pools.pool import Progress
 from trajet.store import links, uses
 from trajet.store.division import Part, divide
 from trajet.store.entry import Divided, Entry, entry_of
-from trajet.store.profile import Profile, Tier
+from trajet.store.profile import HDF5, Profile, Tag, Tier
 from trajet.store.uses import Statistics
 from trajet.trajectory import DEFAULT_REQUEST_SIZE, FrameChoice, Trajectory
 
@@ -73,7 +73,7 @@ class Store:
 
     @cached_property
     def _native(self) -> _trajet.Store:
-        return _trajet.Store(self._absolute, create=self._create)
+        return _trajet.Store(self._absolute, create=self._create, hdf5=h5md.write_described)
 
     @property
     def _is_there(self) -> bool:
@@ -130,6 +130,8 @@ class Store:
             in none, a tag without atoms, …), or a tier is missing, full or cannot be written.
         OutputError
             If a tag's format cannot hold what the trajectory has, and the tag is not lossy.
+        MissingPackageError
+            If a tag is to be kept as H5MD, and h5py is not installed.
         FormatError, FrameError, SelectionError
             If a frame is corrupt, or a selection is none.
 
@@ -148,6 +150,7 @@ class Store:
             raise StoreError(f"{trajectory.label}: is a data set already: divide it with retag")
         chosen = self._profile(profile)
         parts = divide(chosen, trajectory)
+        _writable(part.tag for part in parts)
         with _structures(parts, trajectory) as structures:
             done = trajectory.fresh(
                 self._native.add,
@@ -201,6 +204,7 @@ class Store:
         0
         """
         entry = self.show(name)
+        _writable(kept.tag for kept in entry.tags)
         # The same file may have several paths.
         again = trajectory.paths[0].resolve() == entry.source_sizes[0][0].resolve()
         done = trajectory.fresh(
@@ -245,6 +249,7 @@ class Store:
         chosen = self._profile(profile)
         opened = self.open(name)
         parts = divide(chosen, opened)
+        _writable(part.tag for part in parts)
         with _structures(parts, opened) as structures:
             done = self._native.retag(
                 name,
@@ -514,6 +519,13 @@ class Store:
             )
         tiers = tuple(there.get(tier.name, tier) for tier in chosen.tiers)
         return Profile(tiers, chosen.tags, chosen.where, built_in=True)
+
+
+def _writable(tags: Iterable[Tag]) -> None:
+    """Make sure that there is what writes these tags, before any work."""
+    for tag in tags:
+        if tag.format == HDF5:
+            h5md.needed(f"tag {tag.name!r} is kept as {HDF5}")
 
 
 def _divided(done: Mapping[str, Any]) -> Divided:

@@ -17,7 +17,8 @@ from trajet._trajet import StoreError
 REST = "rest"
 # What files of a tag may be; "exact" is the format of the original, without any loss.
 EXACT = "exact"
-FORMATS = (EXACT, "xtc", "dcd", "ncdf")
+HDF5 = "h5md"
+FORMATS = (EXACT, "xtc", "dcd", "ncdf", HDF5)
 # More are not counted apart in reports.
 MOST_TIERS = 8
 
@@ -65,7 +66,7 @@ class Tag:
     tier
         Where it is kept.
     format
-        "exact", the format of the original; or "xtc", "dcd", "ncdf".
+        "exact", the format of the original; or "xtc", "dcd", "ncdf", "h5md".
     lossy
         Whether it may lose what the format cannot hold.
     precision
@@ -237,8 +238,6 @@ def _tag(told: Mapping[str, Any], number: int, tiers: Mapping[str, Any], where: 
         raise StoreError(f'{what}: select is empty: name atoms, or "rest"')
     if tag.tier not in tiers:
         raise StoreError(f"{what}: there is no tier {tag.tier!r}: there are {', '.join(tiers)}")
-    if tag.format == "h5md":
-        raise StoreError(f"{what}: stores do not write h5md yet: choose {_either(FORMATS)}")
     if tag.format not in FORMATS:
         raise StoreError(f"{what}: {tag.format!r} is no format: choose {_either(FORMATS)}")
     if not isinstance(tag.lossy, bool):

@@ -60,6 +60,9 @@ pub struct Target<'a> {
     pub format: Format,
     /// What is asked of it. Unless loss is allowed, every frame must come back as it was.
     pub options: &'a WriteOptions,
+    /// Whether a file of HDF5 is to be made of it, which has positions in Å in single precision: these must
+    /// give the frame back.
+    pub to_hdf5: bool,
 }
 
 /// Frames that are to be divided by their atoms.
@@ -140,7 +143,7 @@ struct Job<'a> {
 impl<'a> From<Request<'a>> for Job<'a> {
     fn from(request: Request<'a>) -> Self {
         let Request { frames, atoms, path, format, options, force } = request;
-        let targets = vec![Target { atoms, path, format, options }];
+        let targets = vec![Target { atoms, path, format, options, to_hdf5: false }];
         Job { frames, targets, force, whole: None }
     }
 }

@@ -296,6 +296,7 @@ fn divided(made: &Made) -> divided::Division {
             tier: atoms.start as u8,
             paths: vec![path],
             written: Vec::new(),
+            described: Vec::new(),
             atoms: vec![atoms],
             mark: None,
         }

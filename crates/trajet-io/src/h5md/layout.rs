@@ -43,6 +43,9 @@ pub struct Description {
     pub velocities: Option<Series>,
     /// Forces.
     pub forces: Option<Series>,
+    /// Of chunks, by the byte at which they stand, ascending: the XXH3 of their bytes in the file. Those that
+    /// are named are read whole and compared.
+    pub digests: Vec<(u64, u64)>,
     /// What a user should know.
     pub remarks: Vec<String>,
     /// Nanoseconds that it took to look at the tables.
@@ -56,6 +59,9 @@ pub enum Boxes {
     Cells(Vec<[f64; 6]>),
     /// Vectors row by row, Å.
     Vectors(Vec<[f64; 9]>),
+    /// Lengths and angles, and the vectors of those that are turned, as a reader of another format gave them:
+    /// vectors alone give angles back but for their last bits.
+    Given(Vec<([f64; 6], Option<[f64; 9]>)>),
 }
 
 impl Default for Boxes {
@@ -70,6 +76,7 @@ impl Boxes {
         match self {
             Boxes::Cells(cells) => cells.len(),
             Boxes::Vectors(vectors) => vectors.len(),
+            Boxes::Given(boxes) => boxes.len(),
         }
     }
 
@@ -78,6 +85,7 @@ impl Boxes {
         match self {
             Boxes::Cells(cells) => cells.truncate(n.max(1)),
             Boxes::Vectors(vectors) => vectors.truncate(n.max(1)),
+            Boxes::Given(boxes) => boxes.truncate(n.max(1)),
         }
     }
 
@@ -88,6 +96,7 @@ impl Boxes {
             Boxes::Vectors(vectors) => {
                 of(vectors, frame).map_or([f64::NAN; 6], |v| cell_from_vectors(v, 1.0))
             }
+            Boxes::Given(boxes) => of(boxes, frame).map_or([f64::NAN; 6], |(cell, _)| *cell),
         }
     }
 
@@ -96,6 +105,7 @@ impl Boxes {
         match self {
             Boxes::Cells(_) => None,
             Boxes::Vectors(vectors) => of(vectors, frame),
+            Boxes::Given(boxes) => of(boxes, frame).and_then(|(_, turned)| turned.as_ref()),
         }
     }
 }
@@ -216,8 +226,8 @@ pub(super) struct Field {
 enum Place {
     Held(Vec<u8>),
     Contiguous(u64),
-    /// Offset, size and skipped filters of each chunk, in C order.
-    Chunked(Filters, Vec<(u64, u64, u32)>),
+    /// Offset, size, skipped filters and digest of each chunk, in C order.
+    Chunked(Filters, Vec<(u64, u64, u32, Option<u64>)>),
 }
 
 /// Wanted atoms that stand in the same chunk.
@@ -240,8 +250,18 @@ pub(super) struct Piece {
     pub(super) len: usize,
     /// The place in the piece of the first number of the part's first atom, once it is unpacked.
     pub(super) first: usize,
-    /// What is to be undone; where that is nothing, only the part is read, else the whole chunk.
+    /// What is to be undone.
     pub(super) filters: Filters,
+    /// What the bytes must be, where that is known.
+    pub(super) digest: Option<u64>,
+}
+
+impl Piece {
+    /// Whether it is a whole chunk, of which only a part may be wanted: there is something to be undone, or
+    /// compared.
+    pub(super) fn is_chunk(&self) -> bool {
+        self.digest.is_some() || !self.filters.are_none()
+    }
 }
 
 /// Words for what no file of the format can say.
@@ -256,6 +276,7 @@ impl Field {
         series: &Series,
         n_atoms: usize,
         n_frames: usize,
+        digests: &[(u64, u64)],
         source: &Source,
     ) -> Result<Field, Error> {
         let corrupt = |words: String| Error::Corrupt {
@@ -293,8 +314,13 @@ impl Field {
                 if together > source.size() {
                     return Err(corrupt("chunks lie on top of each other".to_owned()));
                 }
-                let chunks = chunks.into_iter().map(|(_, offset, size, skip)| (offset, size, skip));
-                (sizes, Place::Chunked(filters, chunks.collect()), whole)
+                let digest = |offset| {
+                    let at = digests.binary_search_by_key(&offset, |&(at, _)| at).ok()?;
+                    Some(digests[at].1)
+                };
+                let placed = |(_, offset, size, skip)| (offset, size, skip, digest(offset));
+                let chunks = chunks.into_iter().map(placed).collect();
+                (sizes, Place::Chunked(filters, chunks), whole)
             }
         };
         let across = [n_atoms.div_ceil(shape[1]), 3usize.div_ceil(shape[2])];
@@ -374,6 +400,7 @@ impl Field {
             len: part.atoms.len() * width * number,
             first: 0,
             filters: Filters::default(),
+            digest: None,
         };
         let start = |offset: u64| offset + row * (3 * self.n_atoms * number) as u64;
         match &self.place {
@@ -381,14 +408,12 @@ impl Field {
             Place::Contiguous(offset) => stretch(start(*offset), before * width),
             Place::Chunked(filters, chunks) => {
                 let row_of_chunks = (row / frames as u64) as usize;
-                let (offset, size, skipped) =
+                let (offset, size, skipped, digest) =
                     chunks[row_of_chunks * self.chunks_of_a_row() + part.chunk];
                 let first = ((row % frames as u64) as usize * length + before) * width;
                 let filters = filters.without(skipped);
-                match filters.are_none() {
-                    true => stretch(offset, first),
-                    false => Piece { from: offset, len: size as usize, first, filters },
-                }
+                let whole = Piece { from: offset, len: size as usize, first, filters, digest };
+                if whole.is_chunk() { whole } else { stretch(offset, first) }
             }
         }
     }

@@ -462,6 +462,78 @@ fn neighbouring_chunks_share_requests() {
 }
 
 #[test]
+fn frames_that_are_copied_share_them_too() {
+    let made = Made::of(&packed());
+    let (reader, mut scratch) = (made.open().unwrap(), Scratch::default());
+    let (frames, all) = (Frames::all(10), Atoms::all(100));
+    for at in 0..10 {
+        reader.raw(&frames, at, &all, &mut scratch).unwrap();
+    }
+    assert_eq!(scratch.meter.requests, 2);
+}
+
+#[test]
+fn chunks_whose_digests_are_known_are_read_whole_and_compared() {
+    for filters in [GZIP, Filters::default()] {
+        for frames in [1, 4] {
+            let drawn = Drawn { place: Place::Chunked([frames, 40, 3], filters), ..packed() };
+            let mut made = Made::of(&drawn);
+            let bytes = std::fs::read(&made.path).unwrap();
+            let here = |chunk: &Chunk| {
+                let at = chunk.offset as usize;
+                (chunk.offset, xxh3_64(&bytes[at..at + chunk.size as usize]))
+            };
+            let mut digests: Vec<_> = chunks_of(&mut made).iter().map(here).collect();
+            digests.sort_unstable();
+            made.description.digests = digests.clone();
+            let all = read_all(&*made.open().unwrap()).unwrap();
+            assert_eq!(all, read_all(&*Made::of(&drawn).open().unwrap()).unwrap());
+            let options = OpenOptions { request_size: 1, ..OpenOptions::default() };
+            let wanted = |chunk: &&Chunk| chunk.at[0] == 4 && [0, 80].contains(&chunk.at[1]);
+            let sizes: u64 =
+                chunks_of(&mut made).iter().filter(wanted).map(|chunk| chunk.size).sum();
+            let (few, one) = (Atoms::listed(&[99, 3], 100).unwrap(), Frames::Listed([4].into()));
+            let mut scratch = Scratch::default();
+            let reader = made.open_with(&options).unwrap();
+            let got = read(&*reader, &one, &few, Field::Positions, &mut scratch).unwrap().0;
+            assert_eq!(got[0], read_as(&drawn, 4, 99, 0));
+            assert_eq!(scratch.meter.bytes_read, sizes + 4096);
+            for (k, &(at, _)) in digests.iter().enumerate() {
+                made.description.digests[k].1 ^= 1;
+                let reader = made.open().unwrap();
+                let words = read_all(&*reader).unwrap_err().to_string();
+                let expected = format!("a chunk at byte {at} is not what was written");
+                assert!(words.contains(&expected), "{words}");
+                let frames = Frames::all(10);
+                let raws = (0..10)
+                    .map(|at| reader.raw(&frames, at, &Atoms::all(100), &mut Scratch::default()));
+                assert!(raws.into_iter().any(|raw| raw.is_err()));
+                made.description.digests[k].1 ^= 1;
+            }
+        }
+    }
+}
+
+#[test]
+fn boxes_that_were_given_are_those_that_are_read() {
+    let turned = [0.0, 5.0, 0.0, -4.0, 0.0, 0.0, 0.0, 0.0, 3.0];
+    let given = [
+        ([4.0, 5.0, 6.0, 90.0, 80.000_000_000_000_01, 70.0], None),
+        ([f64::NAN; 6], None),
+        ([5.0, 4.0, 3.0, 90.0, 90.0, 90.0], Some(turned)),
+    ];
+    let mut made = Made::of(&Drawn { n_frames: 3, ..packed() });
+    made.description.boxes = Boxes::Given(given.to_vec());
+    let reader = made.open().unwrap();
+    let (frames, all, mut scratch) = (Frames::all(3), Atoms::all(100), Scratch::default());
+    let meta = read(&*reader, &frames, &all, Field::Positions, &mut scratch).unwrap().1;
+    for (k, (cell, vectors)) in given.into_iter().enumerate() {
+        assert_eq!(meta.cells[k].map(f64::to_bits), cell.map(f64::to_bits));
+        assert_eq!(meta.turned[k], vectors);
+    }
+}
+
+#[test]
 fn of_a_contiguous_frame_only_the_wanted_stretch_is_read() {
     let drawn = Drawn { place: Place::Contiguous, n_atoms: 5000, ..packed() };
     let made = Made::of(&drawn);

@@ -2,6 +2,7 @@
 //! stored and decoded, topologies.
 
 use std::fs;
+use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, Weak};
@@ -13,7 +14,8 @@ use trajet_io::{Chain, Format, OpenOptions, WriteOptions, chain};
 use super::tree::{Make, Node, Shows, State};
 use crate::catalog::MANIFEST;
 use crate::face::{Compared, Face, Form, Given, Kept, Moments, lock};
-use crate::ingest::{ENCODER, ending, format_named, format_of};
+use crate::ingest::{ENCODER, Kind, ending, format_named, kind_of};
+use crate::table::Column;
 use crate::{Dataset, Error, Store};
 
 /// A store that is shown.
@@ -75,19 +77,27 @@ impl One {
             files.push((format!("{name}.{}", ending.display()), Node::Found(topology)));
         }
         for (k, tag) in manifest.tags.iter().enumerate() {
-            let (tag_name, format) = (format!("{name}@{}", tag.name), format_of(tag, whole)?);
-            let stored = format!("{tag_name}.{}", ending(format));
-            let follow =
-                matches!(format, Format::Xtc | Format::Trr) || manifest.segments.len() == 1;
-            let node = if follow {
-                let size = manifest.files_of(k).map(|file| file.size).sum();
-                let (one, held) = (Arc::clone(self), Mutex::new(Weak::new()));
-                Node::Compared(size, Box::new(move || one.compared(k, &held)))
-            } else {
-                self.made(move |one, name| one.joined(k, format, name))
-            };
-            files.push((stored, node));
-            if format != Format::Dcd {
+            let (tag_name, kind) = (format!("{name}@{}", tag.name), kind_of(tag, whole)?);
+            let sizes: Vec<u64> = manifest.files_of(k).map(|file| file.size).collect();
+            let ending = kind.ending();
+            match kind {
+                // They are no file together: tables say where their numbers are.
+                Kind::Hdf5 if sizes.len() > 1 => {
+                    files.extend(sizes.into_iter().enumerate().map(|(number, size)| {
+                        let name = format!("{tag_name}-{number:03}.{ending}");
+                        (name, self.as_written(k, number..number + 1, size))
+                    }));
+                }
+                Kind::Frames(format @ (Format::Dcd | Format::Ncdf)) if sizes.len() > 1 => {
+                    let joined = self.made(move |one, name| one.joined(k, format, name));
+                    files.push((format!("{tag_name}.{ending}"), joined));
+                }
+                _ => {
+                    let node = self.as_written(k, 0..sizes.len(), sizes.iter().sum());
+                    files.push((format!("{tag_name}.{ending}"), node));
+                }
+            }
+            if kind != Kind::Frames(Format::Dcd) {
                 let decoded = self.made(move |one, name| one.decoded(Some(k), name));
                 files.push((format!("{tag_name}.dcd"), decoded));
             }
@@ -104,16 +114,34 @@ impl One {
         Ok(files)
     }
 
-    /// The files of a tag, one after the other; those that somebody has open already, where there are any.
-    fn compared(&self, tag: usize, held: &Mutex<Weak<Compared>>) -> Result<Arc<Compared>, Error> {
+    /// Some files of a tag, one after the other.
+    fn as_written(self: &Arc<Self>, tag: usize, files: Range<usize>, size: u64) -> Node {
+        let (one, held) = (Arc::clone(self), Mutex::new(Weak::new()));
+        Node::Compared(size, Box::new(move || one.compared(tag, files.clone(), &held)))
+    }
+
+    /// The same; those that somebody has open already, where there are any.
+    fn compared(
+        &self,
+        tag: usize,
+        files: Range<usize>,
+        held: &Mutex<Weak<Compared>>,
+    ) -> Result<Arc<Compared>, Error> {
         let mut held = lock(held);
         if let Some(files) = held.upgrade() {
             return Ok(files);
         }
-        let columns = self.dataset.tables()?.into_iter();
-        let columns = columns.map(|mut table| table.files.swap_remove(tag));
-        let files = self.dataset.paths(tag)?.into_iter().zip(columns).collect();
-        let files = Arc::new(Compared::new(files, self.dataset.remedy(), &self.kept)?);
+        let Dataset { store, manifest } = &self.dataset;
+        let mut found = Vec::with_capacity(files.len());
+        for segment in &manifest.segments[files] {
+            let file = &segment.files[tag];
+            let column = match store.tables_of(&manifest.name, file)? {
+                Some(tables) => Column::of_pieces(&tables.pieces),
+                None => store.table(manifest, segment)?.files.swap_remove(tag),
+            };
+            found.push((store.path_of(file)?, column));
+        }
+        let files = Arc::new(Compared::new(found, self.dataset.remedy(), &self.kept)?);
         *held = Arc::downgrade(&files);
         Ok(files)
     }

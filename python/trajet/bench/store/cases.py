@@ -4,7 +4,9 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
-PLAIN, UNCOMPRESSED, STORE = ("xtc",), ("dcd", "nc"), ("store-exact", "store-dcd", "store-nc")
+PLAIN, UNCOMPRESSED = ("xtc",), ("dcd", "nc")
+HDF5 = "store-h5md"
+STORE = ("store-exact", "store-dcd", "store-nc", HDF5)
 STORAGES = (*PLAIN, *UNCOMPRESSED, *STORE)
 TOOLS = ("trajet", "MDAnalysis", "mdtraj")
 # The paper's: the subset that is looked at, and everything.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trajet import conversion, trajectory
-from trajet.bench.store.cases import ALL, PLAIN, PROTEIN, STORE, UNCOMPRESSED
+from trajet.bench.store.cases import ALL, HDF5, PLAIN, PROTEIN, STORE, UNCOMPRESSED
 from trajet.bench.store.ways import NAME
 from trajet.store import Store
 
@@ -16,7 +16,10 @@ _TAGS = (
     ("lipid", "l", "resname POPC", _IDLE),
     ("water", "w", "rest", _IDLE),
 )
-_FORMATS = {"store-exact": "exact", "store-dcd": "dcd", "store-nc": "ncdf"}
+_FORMATS = {
+    **{"store-exact": "exact", "store-dcd": "dcd"},
+    **{"store-nc": "ncdf", HDF5: "h5md"},
+}
 
 
 @dataclass(frozen=True)

@@ -78,8 +78,9 @@ impl<'a> Part<'a> {
 
     /// The error where frame `k` would not come back.
     fn loses(&self, k: usize, what: String) -> Error {
-        let (path, format) = (self.target.path.to_owned(), self.target.format.name());
-        Error::CannotHold { path, frame: k as u64, format, what, remedy: EXACT }
+        let Target { path, format, to_hdf5, .. } = self.target;
+        let format = if to_hdf5 { "H5MD" } else { format.name() };
+        Error::CannotHold { path: path.to_owned(), frame: k as u64, format, what, remedy: EXACT }
     }
 }
 
@@ -146,6 +147,9 @@ impl<'a> Measure<'a> {
     ) -> Result<Option<Cow<'r, Raw>>, Error> {
         let lossy = part.target.options.allow_loss;
         let joins = self.joins(&frame).is_some();
+        if part.target.to_hdf5 && !frame.holds(Field::Positions) {
+            return Err(part.loses(k, "a frame without positions".to_owned()));
+        }
         if lossy && !joins {
             return Ok(None);
         }
@@ -156,7 +160,7 @@ impl<'a> Measure<'a> {
             let again = Raw::join(&frame.head(), frame.n_atoms(), &[(&[all], &stored)]);
             let lost = match again {
                 Ok(again) if again == *frame => None,
-                Ok(_) if part.target.format == Format::Xtc => {
+                Ok(_) if part.target.format == Format::Xtc && !part.target.to_hdf5 => {
                     let n = frame.n_atoms();
                     Some(format!(
                         "steps so large: of {n} atoms it stores floats, which do not tell them"
@@ -189,6 +193,9 @@ impl<'a> Measure<'a> {
         if !self.first.is_like(frame) && !allow_loss {
             return Err("a frame that is stored in another way than its first one".to_owned());
         }
+        if target.to_hdf5 {
+            return Ok(Some(in_angstroms(frame)));
+        }
         match (target.format, frame) {
             (Format::Xtc, Raw::Xtc(xtc)) => {
                 let Positions::Integers { precision: of_source, .. } = xtc.positions else {
@@ -217,12 +224,7 @@ impl<'a> Measure<'a> {
                 Err(format!("positions of {} as they are stored there", name(other)))
             }
             (Format::Ncdf, Raw::Ncdf(_)) => Ok(None),
-            (Format::Dcd | Format::Ncdf, other) => {
-                // Both give back Å, in single precision.
-                let positions = other.snapshot(0.0, 0).positions.unwrap_or_default();
-                let axis = |k: usize| positions.iter().map(|position| position[k]).collect();
-                Ok(Some(Raw::Dcd(dcd::Frame { cell: None, axes: (0..3).map(axis).collect() })))
-            }
+            (Format::Dcd | Format::Ncdf, other) => Ok(Some(in_angstroms(other))),
         }
     }
 
@@ -259,6 +261,13 @@ impl<'a> Measure<'a> {
         self.encoder.encode(k as u64, input, workspace, memory)?;
         Ok(memory.len() as u64)
     }
+}
+
+/// What formats give back that hold Å in single precision.
+fn in_angstroms(frame: &Raw) -> Raw {
+    let positions = frame.snapshot(0.0, 0).positions.unwrap_or_default();
+    let axis = |k: usize| positions.iter().map(|position| position[k]).collect();
+    Raw::Dcd(dcd::Frame { cell: None, axes: (0..3).map(axis).collect() })
 }
 
 /// The word for the format of a frame.

@@ -112,10 +112,23 @@ fn divide_in(
     threads: usize,
     control: &mut Quiet,
 ) -> Result<Divided, RunError> {
+    divide_as(folder, chain, formats, options, threads, control, |target| target)
+}
+
+/// The same with other targets.
+fn divide_as(
+    folder: &Path,
+    chain: &Chain,
+    formats: [Format; 3],
+    options: [&WriteOptions; 3],
+    threads: usize,
+    control: &mut Quiet,
+    changed: for<'t> fn(Target<'t>) -> Target<'t>,
+) -> Result<Divided, RunError> {
     let (shares, paths) = (shares(), paths(folder));
     let target = |k: usize| {
         let (atoms, path, format, options) = (&shares[k], &paths[k], formats[k], options[k]);
-        Target { atoms, path, format, options }
+        changed(Target { atoms, path, format, options, to_hdf5: false })
     };
     let (frames, targets) = (Frames::all(chain.n_frames()), [0, 1, 2].map(target));
     let whole = [Format::Xtc, Format::Trr, Format::Dcd, Format::Ncdf];
@@ -248,6 +261,62 @@ fn of_a_loss_that_is_allowed_the_whole_is_what_the_parts_give_back() {
     assert_ne!(done.frames.whole, before);
     let (_again, path) = source(Format::Xtc, &union);
     assert_eq!(done.frames.whole, sizes(&path, std::fs::metadata(&path).unwrap().len()));
+}
+
+#[test]
+fn what_goes_on_to_hdf5_must_come_back_from_its_floats() {
+    use Format::{Dcd, Ncdf, Trr, Xtc};
+    for (format, lost) in [
+        (Xtc, None),
+        (Dcd, None),
+        (Ncdf, None),
+        (Trr, Some("frame 0: H5MD cannot hold a frame of TRR (a part lacks the velocities")),
+    ] {
+        let frames: Vec<_> = (0..FRAMES).map(|k| frame(format, k)).collect();
+        let (_folder, path) = source(format, &frames);
+        let chain = open_file(&path);
+        let divide = |options: &WriteOptions, folder: &Path| {
+            let control = &mut Quiet::default();
+            divide_as(folder, &chain, [format; 3], [options; 3], 2, control, |target| Target {
+                to_hdf5: true,
+                ..target
+            })
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let options = WriteOptions::default();
+        let done = divide(&options, folder.path());
+        if let Some(words) = lost {
+            let error = done.unwrap_err().to_string();
+            assert!(error.contains(words) && error.contains("lossy = true"), "{error}");
+            assert_eq!(left_in(folder.path()), 0);
+            divide(&WriteOptions { allow_loss: true, ..options }, folder.path()).unwrap();
+            continue;
+        }
+        publish(done.unwrap().files).unwrap();
+        // On the way nothing is lost.
+        for (k, path) in paths(folder.path()).iter().enumerate() {
+            assert!(std::fs::read(path).unwrap() == copied(&chain, &shares()[k], format, &options));
+        }
+    }
+}
+
+#[test]
+fn a_frame_without_positions_goes_to_no_hdf5() {
+    let without = |k: usize| match frame(Format::Trr, k) {
+        Raw::Trr(raw) if k == 70 => Raw::Trr(trr::Frame { positions: None, ..raw }),
+        raw => raw,
+    };
+    let frames: Vec<_> = (0..FRAMES).map(without).collect();
+    let (_folder, path) = source(Format::Trr, &frames);
+    let options = WriteOptions { allow_loss: true, ..WriteOptions::default() };
+    let folder = tempfile::tempdir().unwrap();
+    let (chain, control) = (open_file(&path), &mut Quiet::default());
+    let formats = [Format::Trr; 3];
+    let done = divide_as(folder.path(), &chain, formats, [&options; 3], 2, control, |target| {
+        Target { to_hdf5: true, ..target }
+    });
+    let error = done.unwrap_err().to_string();
+    assert!(error.contains("frame 70: H5MD cannot hold a frame without positions"), "{error}");
 }
 
 /// Divides where that must fail: the file and the frame that the error names, and its words.

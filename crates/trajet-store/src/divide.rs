@@ -1,0 +1,236 @@
+//! One pass over frames, in which every tag gets its atoms, in files that no manifest names yet.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::slice::from_ref;
+
+use trajet_engine::Control;
+use trajet_engine::run::convert::{self, FrameRows, Partition, Target};
+use trajet_io::{Atoms, Chain, Format, Frames, OpenOptions, WriteOptions, publish};
+
+use crate::hdf5::{Making, STAGES, Stage, Staged};
+use crate::ingest::{Done, Given, Kind, ending, kind_of};
+use crate::limits::Within;
+use crate::manifest::{File, Kept, Segment, Tag, Tier};
+use crate::operation::Operation;
+use crate::table::{Column, Table};
+use crate::{Error, Store, disk};
+
+/// Where the frames of a tag go.
+struct Place<'a> {
+    tag: &'a Tag,
+    /// From the tier's folder on.
+    path: PathBuf,
+    full: PathBuf,
+    /// The file into which frames are divided; of HDF5 another one, of which that is made.
+    first: PathBuf,
+    format: Format,
+    is_hdf5: bool,
+    atoms: Atoms,
+    options: WriteOptions,
+}
+
+impl<'a> Place<'a> {
+    fn new(
+        tag: &'a Tag,
+        (tier, folder): &(Tier, PathBuf),
+        chain: &Chain,
+        source: Format,
+    ) -> Result<Place<'a>, Error> {
+        let kind = kind_of(tag, source)?;
+        let path = folder.join(format!("{}.{}", tag.name, kind.ending()));
+        let full = tier.folder.join(&path);
+        let (first, format) = match kind {
+            Kind::Frames(format) => (full.clone(), format),
+            // Hidden: no tag has such a name.
+            Kind::Hdf5 => {
+                let name = format!(".{}.{}.{}", tag.name, kind.ending(), ending(source));
+                (full.with_file_name(name), source)
+            }
+        };
+        let atoms = atoms(&tag.atoms, chain.n_atoms())?;
+        let options = WriteOptions {
+            precision: tag.precision,
+            allow_loss: tag.lossy,
+            ..WriteOptions::default()
+        };
+        Ok(Place { tag, path, full, first, format, is_hdf5: kind == Kind::Hdf5, atoms, options })
+    }
+
+    fn target(&self) -> Target<'_> {
+        let Place { first, format, is_hdf5, atoms, options, .. } = self;
+        Target { atoms, path: first, format: *format, options, to_hdf5: *is_hdf5 }
+    }
+
+    /// Leaves the index beside the file: whoever reads it first has none to make.
+    fn make_index(
+        &self,
+        n_frames: usize,
+        threads: usize,
+        control: &mut dyn Control,
+    ) -> Result<(), Error> {
+        let paths = from_ref(&self.first);
+        let options = OpenOptions::default();
+        let opened = trajet_engine::open(paths, &options, threads, &mut Silent(control))?;
+        if opened.n_frames() == n_frames {
+            return Ok(());
+        }
+        let what = format!("has {} frames, and was written with {n_frames}", opened.n_frames());
+        Err(Error::damaged(&self.first, what))
+    }
+
+    /// Copies what is to lie beside the file.
+    fn copy_beside(&self, given: &[PathBuf]) -> Result<Vec<Kept>, Error> {
+        let copied = |from: &PathBuf| {
+            let ending = from.extension().unwrap_or_default().display();
+            let file = format!("{}.{ending}", self.tag.name);
+            disk::copy_kept(from, self.full.parent().unwrap_or(&self.full), file)
+        };
+        given.iter().map(copied).collect()
+    }
+}
+
+/// Makes sure that frames can go to a tag in HDF5.
+fn can_be_hdf5(tag: &Tag, has_writer: bool, steps: &[i64]) -> Result<(), Error> {
+    let refused = |what: &str| Err(Error::Refused(format!("tag {:?}: {what}", tag.name)));
+    if !has_writer {
+        return refused("its format h5md is written through Python (h5py) alone");
+    }
+    if !steps.is_sorted() {
+        return refused(
+            "the steps of the frames go back, which H5MD does not allow: choose another format, or add \
+             the run without its repeated part (--continuous)",
+        );
+    }
+    Ok(())
+}
+
+/// Divides the frames of a chain from `skip` on; the files are there, but no manifest names them yet.
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn divide(
+    store: &Store,
+    operation: &mut Operation<'_>,
+    chain: &Chain,
+    (skip, tags): (u64, &[Tag]),
+    format: Format,
+    given: &Given<'_>,
+    threads: usize,
+    control: &mut dyn Control,
+) -> Result<(Segment, Done), Error> {
+    check_estimate(store, chain, (skip, tags), format, given)?;
+    let folders = folders(operation, tags)?;
+    let places: Vec<Place<'_>> = tags
+        .iter()
+        .map(|tag| Place::new(tag, &folders[&tag.tier[..]], chain, format))
+        .collect::<Result<_, _>>()?;
+    let folder = operation.make_folder()?;
+    let (times, steps) = (chain.times(), chain.steps());
+    let (times, steps) = (&times[skip as usize..], &steps[skip as usize..]);
+    let writer = store.hdf5.as_deref();
+    if let Some(Place { tag, .. }) = places.iter().find(|place| place.is_hdf5) {
+        can_be_hdf5(tag, writer.is_some(), steps)?;
+    }
+    let n_hdf5 = places.iter().filter(|place| place.is_hdf5).count();
+    let mut stage = Stage { number: 0, of: 1 + STAGES * n_hdf5 };
+    let frames = Frames::Strided { first: skip, step: 1, count: times.len() };
+    let targets: Vec<Target<'_>> = places.iter().map(Place::target).collect();
+    let division = Partition { frames: &frames, targets: &targets, whole: format };
+    let filled = folders.iter().map(|(&name, (tier, folder))| (name, tier.folder.join(folder)));
+    let mut staged = Staged { control, stage };
+    let mut within = Within::new(store, filled, &mut staged)?;
+    let divided = convert::divide(chain, &division, threads, &mut within);
+    within.result()?;
+    let divided = divided?;
+    publish(divided.files)?;
+    let FrameRows { whole, sizes, digests, heads } = divided.frames;
+    let columns = divided.heads_of_files.into_iter().zip(sizes.into_iter().zip(digests));
+    let columns = columns.map(|(head, (sizes, digests))| Column { head, sizes, digests });
+    let mut columns: Vec<Column> = columns.collect();
+    let mut files = Vec::with_capacity(places.len());
+    for (k, (place, column)) in places.iter().zip(&mut columns).enumerate() {
+        place.make_index(times.len(), threads, control)?;
+        let beside = place.copy_beside(&given.structures[k])?;
+        let (mut size, mut chunks) = (divided.lens[k], None);
+        if let Some(writer) = writer.filter(|_| place.is_hdf5) {
+            let Place { tag, first: from, full: to, .. } = place;
+            stage.number = if stage.number == 0 { 1 } else { stage.number + STAGES };
+            let sizes = &column.sizes[..];
+            let (format, heads) = (format.name(), &heads);
+            let making =
+                Making { tag, from, to, format, times, steps, sizes, heads, threads, stage };
+            let (bytes, kept) = making.make(writer, operation, control)?;
+            (size, chunks) = (bytes, Some(kept));
+            *column = Column::of_none(times.len());
+        }
+        let (tier, path) = (place.tag.tier.clone(), place.path.clone());
+        files.push(File { tier, path, size, beside, chunks });
+    }
+    let table = Table { times: times.to_vec(), steps: steps.to_vec(), whole, files: columns };
+    let file = operation.name_beside("frames", ".bin")?;
+    let frames = disk::write_kept(&folder, file, &table.to_bytes())?;
+    let file = operation.name_beside("heads", ".bin")?;
+    let heads = disk::write_kept(&folder, file, &heads.to_bytes())?;
+    let mut remarks = Vec::new();
+    for (tag, said) in tags.iter().zip(divided.remarks) {
+        remarks.extend(said.into_iter().map(|remark| format!("{}: {remark}", tag.name)));
+    }
+    let n_frames = times.len() as u64;
+    let done = Done { n_frames, remarks, report: divided.report };
+    Ok((Segment { n_frames, frames, heads, files }, done))
+}
+
+/// Tiers of tags by their names, and a folder of the operation on each.
+fn folders<'a>(
+    operation: &mut Operation<'_>,
+    tags: &'a [Tag],
+) -> Result<BTreeMap<&'a str, (Tier, PathBuf)>, Error> {
+    let mut folders = BTreeMap::new();
+    for tag in tags {
+        if !folders.contains_key(&tag.tier[..]) {
+            folders.insert(&tag.tier[..], operation.folder_on(&tag.tier)?);
+        }
+    }
+    Ok(folders)
+}
+
+/// Makes sure that tags are not far too large for the limits of their tiers: that those in the original's own
+/// format take half of their share of it. XTC packs some atoms tighter than others, but not so much.
+fn check_estimate(
+    store: &Store,
+    chain: &Chain,
+    (skip, tags): (u64, &[Tag]),
+    format: Format,
+    given: &Given<'_>,
+) -> Result<(), Error> {
+    let per_atom = chain.size() as f64 / chain.n_frames() as f64 / chain.n_atoms() as f64;
+    let n_frames = (chain.n_frames() as u64 - skip) as f64;
+    let mut needed: BTreeMap<&str, u64> = BTreeMap::new();
+    for (tag, structures) in tags.iter().zip(given.structures) {
+        let tier = needed.entry(&tag.tier).or_default();
+        if kind_of(tag, format)? == Kind::Frames(format) && tag.precision.is_none() {
+            *tier += (per_atom * tag.n_atoms() as f64 * n_frames / 2.0) as u64;
+        }
+        for path in structures {
+            *tier += path.metadata().map_err(Error::io(path, "read"))?.len();
+        }
+    }
+    needed.into_iter().try_for_each(|(tier, needed)| store.check_room(tier, needed))
+}
+
+/// Only looks whether to stop.
+pub(crate) struct Silent<'a>(pub(crate) &'a mut dyn Control);
+
+impl Control for Silent<'_> {
+    fn progress(&mut self, _: usize, _: usize) {}
+
+    fn interrupted(&mut self) -> bool {
+        self.0.interrupted()
+    }
+}
+
+/// Atoms of ranges.
+pub(crate) fn atoms(ranges: &[Range<u32>], n_atoms: usize) -> Result<Atoms, Error> {
+    let list: Vec<i64> = ranges.iter().cloned().flatten().map(i64::from).collect();
+    Ok(Atoms::listed(&list, n_atoms)?)
+}

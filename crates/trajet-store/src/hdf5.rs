@@ -1,0 +1,493 @@
+//! Tags in HDF5. Its library is not ours: who opens a store gives it a [`Writer`]. Frames are divided into an
+//! ordinary file first, of which the writer makes one of HDF5; that is compared with it, number by number.
+//!
+//! What was told of its tables stands beside the manifest, so that reading needs no library: magic (8 bytes),
+//! version (u32, little endian), and what is known of the file (postcard). The manifest has the digest of all that.
+
+use std::fmt::Debug;
+use std::fs::File;
+use std::io::Read;
+use std::ops::Range;
+use std::path::Path;
+use std::slice::from_ref;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use trajet_engine::{Control, run};
+use trajet_io::divided::{Division, Heads, Part};
+use trajet_io::h5md::{Boxes, Description, NO_ROW, Series, Storage};
+use trajet_io::{
+    Atoms, Chain, Field, FrameIndex, FrameMeta, Frames, OpenOptions, Scratch, Serial, Wanted,
+    chain, xxh3_64,
+};
+
+use crate::catalog::index_of;
+use crate::face::lock;
+use crate::manifest::{self, Kept, Tag};
+use crate::operation::Operation;
+use crate::table::Table;
+use crate::{Error, Store, disk};
+
+const MAGIC: &[u8; 8] = b"trajeth5";
+const VERSION: u32 = 1;
+/// Bytes of a piece that holds no vectors.
+const PIECE: u64 = 1 << 20;
+/// Stages in which a file is made: it is written, and compared.
+pub(crate) const STAGES: usize = 2;
+/// Frames that are compared at a time.
+const COMPARED: usize = 64;
+
+/// Writes files of HDF5.
+pub trait Writer: Debug + Send + Sync {
+    /// Writes one, to the disk itself, and says what is to be told of its tables.
+    ///
+    /// # Errors
+    /// In words.
+    fn write(&self, job: Job<'_>) -> Result<Description, String>;
+}
+
+/// A file to be written.
+pub struct Job<'a> {
+    /// What it is to hold: all positions, cells, times and steps.
+    pub chain: Chain,
+    /// How that was opened.
+    pub options: OpenOptions,
+    /// Where it is to be.
+    pub path: &'a Path,
+    /// Whether it is to hold velocities, where frames have some.
+    pub velocities: bool,
+    /// Whether it is to hold forces, where frames have some.
+    pub forces: bool,
+    /// On how many threads.
+    pub threads: usize,
+    /// What part of the work this is.
+    pub stage: Stage,
+}
+
+/// A part of work of which all parts count alike.
+#[derive(Clone, Copy, Debug)]
+pub struct Stage {
+    /// Which one, from 0.
+    pub number: usize,
+    /// How many there are.
+    pub of: usize,
+}
+
+impl Stage {
+    /// How much of all work is done where `done` of `total` is of this part, as a part of `total`.
+    pub fn done(self, done: usize, total: usize) -> usize {
+        (self.number * total + done) / self.of
+    }
+}
+
+/// Shows the progress of a part.
+pub(crate) struct Staged<'a> {
+    pub(crate) control: &'a mut dyn Control,
+    pub(crate) stage: Stage,
+}
+
+impl Control for Staged<'_> {
+    fn progress(&mut self, done: usize, total: usize) {
+        self.control.progress(self.stage.done(done, total), total);
+    }
+
+    fn interrupted(&mut self) -> bool {
+        self.control.interrupted()
+    }
+}
+
+/// What is known of a file.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Tables {
+    /// Without times and steps, which stand in the table of the segment's frames, and without digests.
+    description: Description,
+    /// All of the file, in order.
+    pub(crate) pieces: Vec<Piece>,
+}
+
+/// A stretch of a file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Piece {
+    /// Of which frames it holds vectors.
+    pub(crate) frames: Option<Range<u64>>,
+    /// Bytes.
+    pub(crate) size: u64,
+    /// Their XXH3.
+    pub(crate) digest: u64,
+}
+
+/// What a tag is made of, and what becomes of that.
+pub(crate) struct Making<'a> {
+    pub(crate) tag: &'a Tag,
+    /// The ordinary file, which goes when it is done.
+    pub(crate) from: &'a Path,
+    pub(crate) to: &'a Path,
+    /// The format of the original.
+    pub(crate) format: &'a str,
+    pub(crate) times: &'a [f64],
+    pub(crate) steps: &'a [i64],
+    /// Bytes of each frame of the ordinary file.
+    pub(crate) sizes: &'a [u64],
+    pub(crate) heads: &'a Heads,
+    pub(crate) threads: usize,
+    pub(crate) stage: Stage,
+}
+
+impl Making<'_> {
+    /// Makes the file; returns its bytes, and where what is told of it stands.
+    pub(crate) fn make(
+        self,
+        writer: &dyn Writer,
+        operation: &mut Operation<'_>,
+        control: &mut dyn Control,
+    ) -> Result<(u64, Kept), Error> {
+        let Making { tag, to, threads, stage, .. } = self;
+        let velocities = self.any_holds(Field::Velocities)?;
+        let forces = self.any_holds(Field::Forces)?;
+        let (chain, options) = self.open()?;
+        let job = Job { chain, options, path: to, velocities, forces, threads, stage };
+        let what = |what: String| Error::Hdf5 { path: to.to_owned(), what };
+        let mut description = writer.write(job).map_err(what)?;
+        let (from, options) = self.open()?;
+        let described = Arc::new([(to.to_owned(), description.clone())].into());
+        let options = OpenOptions { described, ..options };
+        let made = chain::open(&[to.to_owned()], &options, &Serial)?;
+        let fields = Field::ALL.into_iter().zip([true, velocities, forces]);
+        let fields = fields.filter(|(_, is)| *is).map(|(field, _)| field).collect();
+        let pair = Pair {
+            from,
+            made,
+            n_frames: self.times.len(),
+            n_atoms: tag.n_atoms(),
+            fields,
+            path: to,
+        };
+        let stage = Stage { number: stage.number + 1, ..stage };
+        description.boxes = Boxes::Given(pair.compare(threads, &mut Staged { control, stage })?);
+        drop(pair);
+        let pieces = pieces_of(to, &description, control)?;
+        let size = pieces.iter().map(|piece| piece.size).sum();
+        (description.times, description.steps) = Default::default();
+        let file = operation.name_beside(&format!("chunks-{}", tag.name), ".bin")?;
+        let tables = Tables { description, pieces }.to_bytes();
+        let kept = disk::write_kept(&operation.folder(), file, &tables)?;
+        // It is not to take room beside the next one.
+        disk::remove(self.from)?;
+        disk::remove(&index_of(self.from))?;
+        Ok((size, kept))
+    }
+
+    /// Whether a frame has vectors that the tag is to have; whoever allows no loss has none.
+    fn any_holds(&self, field: Field) -> Result<bool, Error> {
+        let looked_at = if self.tag.lossy { self.heads.len() } else { 0 };
+        for frame in 0..looked_at {
+            if self.heads.get(frame)?.holds(field) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The ordinary file, with the original's times and steps: not every format has them.
+    fn open(&self) -> Result<(Chain, OpenOptions), Error> {
+        let n_atoms = self.tag.n_atoms();
+        let (mut index, mut end) = (FrameIndex::new(n_atoms), 0);
+        for ((&time, &step), &size) in self.times.iter().zip(self.steps).zip(self.sizes) {
+            index.push(end, end + size, time, step);
+            end += size;
+        }
+        let all = 0..n_atoms as u32;
+        let path = self.from.to_owned();
+        let part = Part {
+            name: self.tag.name.clone(),
+            tier: 0,
+            paths: vec![path.clone()],
+            written: Vec::new(),
+            described: Vec::new(),
+            atoms: vec![all],
+            mark: None,
+        };
+        let division = Division {
+            n_atoms,
+            format: self.format.to_owned(),
+            index,
+            heads: Vec::new(),
+            parts: vec![part],
+            remedy: String::new(),
+        };
+        let divided = Arc::new([(path.clone(), division)].into());
+        let options = OpenOptions { divided, ..OpenOptions::default() };
+        Ok((chain::open(from_ref(&path), &options, &Serial)?, options))
+    }
+}
+
+/// An ordinary file, and the one that was made of it.
+struct Pair<'a> {
+    from: Chain,
+    made: Chain,
+    n_frames: usize,
+    n_atoms: usize,
+    fields: Vec<Field>,
+    path: &'a Path,
+}
+
+impl Pair<'_> {
+    /// Makes sure that both hold the same; returns the boxes.
+    fn compare(&self, threads: usize, control: &mut dyn Control) -> Result<Vec<GivenBox>, Error> {
+        let Pair { made, n_frames, n_atoms, .. } = self;
+        if (made.n_frames(), made.n_atoms()) != (*n_frames, *n_atoms) {
+            let (frames, atoms) = (made.n_frames(), made.n_atoms());
+            let what = format!("has {frames} frames of {atoms} atoms, not {n_frames} of {n_atoms}");
+            return Err(self.other(&what));
+        }
+        let n_pieces = n_frames.div_ceil(COMPARED);
+        let found: Vec<Mutex<Result<Vec<GivenBox>, Error>>> =
+            (0..n_pieces).map(|_| Mutex::new(Ok(Vec::new()))).collect();
+        let (done, stop) = (AtomicUsize::new(0), Arc::new(AtomicBool::new(false)));
+        let work = |k: usize| {
+            let frames = k * COMPARED..(*n_frames).min((k + 1) * COMPARED);
+            *lock(&found[k]) = self.compare_some(frames, &done, &stop);
+        };
+        run::each(n_pieces, threads, &work, (&done, *n_frames), &stop, control);
+        if stop.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        let mut boxes = Vec::with_capacity(*n_frames);
+        for piece in found {
+            boxes.extend(piece.into_inner().unwrap_or_else(PoisonError::into_inner)?);
+        }
+        Ok(boxes)
+    }
+
+    /// Of some frames.
+    fn compare_some(
+        &self,
+        some: Range<usize>,
+        done: &AtomicUsize,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Vec<GivenBox>, Error> {
+        let (frames, atoms) = (Frames::all(self.n_frames), Atoms::all(self.n_atoms));
+        let mut boxes = Vec::with_capacity(some.len());
+        for &field in &self.fields {
+            let wanted = Wanted { frames: &frames, atoms: &atoms, field };
+            let scratch = || Scratch::stopped_by(Arc::clone(stop));
+            let (mut ours, mut theirs) = (scratch(), scratch());
+            let mut vectors = [vec![0.0; 3 * self.n_atoms], vec![0.0; 3 * self.n_atoms]];
+            for at in some.clone() {
+                let ([a, b], here) = (&mut vectors, at..at + 1);
+                let [mut was, mut is] = [FrameMeta::default(), FrameMeta::default()];
+                self.from.read_into(&wanted, here.clone(), &mut ours, a, &mut was)?;
+                self.made.read_into(&wanted, here, &mut theirs, b, &mut is)?;
+                let when = |meta: &FrameMeta| (meta.times[0].to_bits(), meta.steps[0]);
+                let alike =
+                    |(x, y): (&f32, &f32)| x.to_bits() == y.to_bits() || x.is_nan() && y.is_nan();
+                if !a.iter().zip(&*b).all(alike) || when(&was) != when(&is) {
+                    return Err(self.other(&format!("holds another frame {at} than was divided")));
+                }
+                if field == Field::Positions {
+                    boxes.push((was.cells[0], was.turned[0]));
+                    done.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        }
+        Ok(boxes)
+    }
+
+    fn other(&self, what: &str) -> Error {
+        let words = "what writes HDF5 here is broken, and nothing was divided";
+        Error::damaged(self.path, format!("{what}: {words}"))
+    }
+}
+
+/// A box as a reader gives it.
+type GivenBox = ([f64; 6], Option<[f64; 9]>);
+
+impl Tables {
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(VERSION.to_le_bytes());
+        postcard::to_extend(self, bytes).expect("memory takes it")
+    }
+
+    fn of(bytes: &[u8]) -> Option<Tables> {
+        let rest = bytes.strip_prefix(MAGIC)?.strip_prefix(&VERSION.to_le_bytes())?;
+        match postcard::take_from_bytes(rest) {
+            Ok((tables, [])) => Some(tables),
+            _ => None,
+        }
+    }
+
+    /// What is told of the file, with the times and steps of its frames, and what its chunks must be.
+    pub(crate) fn described(self, table: &Table) -> Description {
+        let (times, steps) = (table.times.clone(), table.steps.clone());
+        let mut end = 0;
+        let chunk = |Piece { frames, size, digest }| {
+            end += size;
+            frames.map(|_| (end - size, digest))
+        };
+        let digests = self.pieces.into_iter().filter_map(chunk).collect();
+        Description { times, steps, digests, ..self.description }
+    }
+}
+
+impl Store {
+    /// What is known of a file of HDF5; none of others.
+    pub(crate) fn tables_of(
+        &self,
+        name: &str,
+        file: &manifest::File,
+    ) -> Result<Option<Tables>, Error> {
+        let Some(kept) = &file.chunks else { return Ok(None) };
+        let folder = self.folder_of(name);
+        let tables = Tables::of(&disk::read_kept(&folder, kept)?);
+        let what = "is of another version: divide the data set again with trajet store retag";
+        let damaged = || Error::damaged(&folder.join(&kept.file), what);
+        tables.map(Some).ok_or_else(damaged)
+    }
+}
+
+/// The pieces of a file, as it is now.
+fn pieces_of(
+    path: &Path,
+    description: &Description,
+    control: &mut dyn Control,
+) -> Result<Vec<Piece>, Error> {
+    let mut file = File::open(path).map_err(Error::io(path, "read"))?;
+    let size = file.metadata().map_err(Error::io(path, "read"))?.len();
+    let Description { positions, velocities, forces, .. } = description;
+    let mut chunks = Vec::new();
+    for series in [positions, velocities, forces].into_iter().flatten() {
+        chunks.extend(chunks_of(series));
+    }
+    chunks.sort_unstable_by_key(|&(offset, ..)| offset);
+    let (mut pieces, mut bytes, mut at) = (Vec::new(), Vec::new(), 0);
+    let mut add = |frames, len: u64| -> Result<(), Error> {
+        if control.interrupted() {
+            return Err(Error::Interrupted);
+        }
+        bytes.resize(len as usize, 0);
+        file.read_exact(&mut bytes).map_err(Error::io(path, "read"))?;
+        pieces.push(Piece { frames, size: len, digest: xxh3_64(&bytes) });
+        Ok(())
+    };
+    for (offset, len, frames) in chunks.into_iter().chain([(size, 0, 0..0)]) {
+        while at < offset {
+            let len = (offset - at).min(PIECE);
+            add(None, len)?;
+            at += len;
+        }
+        if at == offset && len > 0 {
+            add(Some(frames), len)?;
+            at += len;
+        }
+    }
+    Ok(pieces)
+}
+
+/// Where the chunks of a series stand, how many bytes they have, and which frames they hold.
+fn chunks_of(series: &Series) -> Vec<(u64, u64, Range<u64>)> {
+    let Storage::Chunked { shape, chunks, .. } = &series.storage else { return Vec::new() };
+    let frame_of: Option<Vec<u64>> = series.row_of.as_ref().map(|rows| {
+        let there = (0..).zip(rows).filter(|&(_, &row)| row != NO_ROW);
+        there.map(|(frame, _)| frame).collect()
+    });
+    let frame = |row: u64| match &frame_of {
+        None => row,
+        Some(frames) => frames.get(row as usize).copied().unwrap_or(row),
+    };
+    let rows = |at: u64| at..series.rows.min(at + shape[0]);
+    let chunk = |chunk: &trajet_io::h5md::Chunk| {
+        let rows = rows(chunk.at[0]);
+        (chunk.offset, chunk.size, frame(rows.start)..frame(rows.end.max(1) - 1) + 1)
+    };
+    chunks.iter().map(chunk).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use trajet_io::h5md::{Chunk, Filters, Form};
+
+    use super::*;
+
+    /// Never stops.
+    struct Never;
+
+    impl Control for Never {
+        fn progress(&mut self, _: usize, _: usize) {}
+
+        fn interrupted(&mut self) -> bool {
+            false
+        }
+    }
+
+    fn series(shape: [u64; 3], chunks: Vec<Chunk>, rows: u64, row_of: Option<Vec<u64>>) -> Series {
+        let form = Form { double: false, big_endian: false };
+        let storage = Storage::Chunked { shape, filters: Filters::default(), chunks };
+        Series { rows, row_of, form, factor: 1.0, storage }
+    }
+
+    #[test]
+    fn the_frames_of_a_chunk_are_named() {
+        let chunk = |at: u64, offset| Chunk { at: [at, 0, 0], offset, size: 10, skipped: 0 };
+        let chunks = vec![chunk(0, 50), chunk(2, 60), chunk(4, 5)];
+        let all = series([2, 9, 3], chunks.clone(), 5, None);
+        assert_eq!(chunks_of(&all), [(50, 10, 0..2), (60, 10, 2..4), (5, 10, 4..5)]);
+        // Rows of frames 1, 3, 4, 8 and 9 alone.
+        let row_of = [NO_ROW, 0, NO_ROW, 1, 2, NO_ROW, NO_ROW, NO_ROW, 3, 4];
+        let some = series([2, 9, 3], chunks, 5, Some(row_of.to_vec()));
+        assert_eq!(chunks_of(&some), [(50, 10, 1..4), (60, 10, 4..9), (5, 10, 9..10)]);
+    }
+
+    #[test]
+    fn stages_follow_one_another() {
+        let done: Vec<usize> = (0..3)
+            .flat_map(|number| (0..=7).map(move |done| Stage { number, of: 3 }.done(done, 7)))
+            .collect();
+        assert!(done.is_sorted());
+        assert_eq!((done[0], done[done.len() - 1]), (0, 7));
+        assert_eq!(Stage { number: 0, of: 1 }.done(5, 7), 5);
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_are_all_of_a_file(
+            gaps in prop::collection::vec((0u64..3_000_000, 1u64..5000), 0..4),
+            tail in 0u64..100,
+        ) {
+            let (mut chunks, mut at) = (Vec::new(), 0);
+            for (row, &(gap, size)) in (0..).zip(&gaps) {
+                at += gap;
+                chunks.push(Chunk { at: [row, 0, 0], offset: at, size, skipped: 0 });
+                at += size;
+            }
+            let bytes: Vec<u8> = (0..at + tail).map(|k| (k % 251) as u8).collect();
+            let file = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(file.path(), &bytes).unwrap();
+            chunks.reverse();
+            let positions = Some(series([1, 9, 3], chunks, gaps.len() as u64, None));
+            let description = Description { positions, ..Description::default() };
+            let pieces = pieces_of(file.path(), &description, &mut Never).unwrap();
+            let (mut at, mut chunks) = (0, Vec::new());
+            for Piece { frames, size, digest } in &pieces {
+                let here = &bytes[at..at + *size as usize];
+                prop_assert_eq!(*digest, xxh3_64(here));
+                prop_assert!(*size > 0 && (frames.is_some() || *size <= PIECE));
+                at += here.len();
+                chunks.extend(frames.clone().map(|frames| (frames.start, *size)));
+            }
+            prop_assert_eq!(at, bytes.len());
+            let expected: Vec<_> = (0..).zip(&gaps).map(|(row, &(_, size))| (row, size)).collect();
+            prop_assert_eq!(chunks, expected);
+            let tables = Tables { description, pieces };
+            let kept = tables.to_bytes();
+            let back = Tables::of(&kept).unwrap();
+            prop_assert_eq!(&back.pieces, &tables.pieces);
+            prop_assert_eq!(back.to_bytes(), kept.clone());
+            for n in 0..kept.len() {
+                prop_assert!(Tables::of(&kept[..n]).is_none());
+            }
+        }
+    }
+}
