@@ -7,6 +7,7 @@ import re
 import secrets
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -16,6 +17,9 @@ from trajet._trajet import OutputError
 
 # Bytes that are sent to the disk at a time, while others are written.
 _SYNCED = 2**25
+# How often a hidden folder is removed where it is not gone, and the seconds in between.
+_REMOVALS = 20
+_BETWEEN = 0.05
 
 
 def check(path: Path, suffixes: tuple[str, ...]) -> None:
@@ -186,7 +190,12 @@ def folder_within(folder: Path) -> Iterator[Path]:
     try:
         yield own
     finally:
-        shutil.rmtree(own, ignore_errors=True)
+        # Who was told to stop may just be making a file in there.
+        for _ in range(_REMOVALS):
+            shutil.rmtree(own, ignore_errors=True)
+            if not own.exists():
+                break
+            time.sleep(_BETWEEN)
 
 
 def write(path: Path, writer: Callable[[IO[bytes]], None]) -> None:
