@@ -129,6 +129,74 @@ def test_selections_are_those_of_the_original(wet: Solvated) -> None:
     assert np.isnan(traj.universe.select_atoms("protein").positions).all()
 
 
+def test_atoms_have_the_numbers_of_the_original(wet: Solvated, tmp_path: Path) -> None:
+    """Whatever tags are open: where they are chosen, in results and in files."""
+    ions = tj.open(f"{wet.path}@ion,water").select("resname NA+")
+    plain = tj.open(wet.gro, wet.xtc).select("resname NA+")
+    numbers = [47677, 47678, 47679, 47680]
+    assert ions.indices.tolist() == plain.indices.tolist() == numbers
+    (one, other) = (tj.rmsf(chosen) for chosen in (ions, plain))
+    assert one.atoms.tolist() == numbers
+    assert one.values.tobytes() == other.values.tobytes()
+    one.save(tmp_path / "rmsf.csv")
+    rows = (tmp_path / "rmsf.csv").read_text().splitlines()
+    assert [row.split(",")[0] for row in rows] == ["atom", *map(str, numbers)]
+    with np.load(_saved(one, tmp_path / "rmsf.npz")) as kept:
+        assert kept["atoms"].tolist() == numbers
+    pairs = tj.distances(ions.trajectory.select([47680, 47677]), "index 3341")
+    assert pairs.pair_names() == ["47680-3341", "47677-3341"]
+    wanted = tj.distances(plain.trajectory.select([47680, 47677]), "index 3341")
+    assert pairs.values.tobytes() == wanted.values.tobytes()
+    # Choosing by what a result, or MDAnalysis, says of atoms.
+    again = ions.trajectory.read(atoms=one.atoms)
+    assert again.positions.tobytes() == plain.read().positions.tobytes()
+    group = ions.trajectory.universe.select_atoms("resname NA+")
+    assert tj.rmsd(ions, groups=[group]).values.shape == (10, 2)
+    mask = np.zeros(44340, bool)
+    mask[-4:] = True
+    assert ions.trajectory.select(mask).indices.tolist() == numbers
+    (block,) = ions.trajectory.blocks(10, atoms=numbers)
+    assert block.positions.tobytes() == again.positions.tobytes()
+    with pytest.raises(tj.SelectionError, match="atom 17 is in a tag that is not open"):
+        ions.trajectory.select([47680, 17])
+    with pytest.raises(tj.SelectionError, match="atom 47681 is out of range"):
+        ions.trajectory.read(atoms=[47681])
+
+
+def _saved(result: tj.AtomValues, path: Path) -> Path:
+    result.save(path)
+    return path
+
+
+def test_references_and_angles_of_tags(own_wet: Solvated) -> None:
+    """Of a protein of which a tag has the end alone: what reaches out of the tag is left out."""
+    text = own_wet.profile.read_text()
+    end = '[[tags]]\nname = "end"\nselect = "protein and resid 101:214"\ntier = "fast"\n'
+    rest = text.replace('"protein"\ntier', '"protein and resid 1:100"\ntier')
+    own_wet.profile.write_text(rest + end)
+    own_wet.store.retag("wet", own_wet.profile)
+    traj, plain = tj.open(f"{own_wet.path}@end"), tj.open(own_wet.gro, own_wet.xtc)
+    ours = tj.dihedrals(traj.select("all"))
+    theirs = tj.dihedrals(plain.select("protein and resid 102:214"))
+    assert ours.columns == theirs.columns
+    assert ours.atoms.tolist() == theirs.atoms.tolist()
+    assert ours.values.tobytes() == theirs.values.tobytes()
+    fours = ours.atoms[[5, 0]]
+    assert tj.dihedrals(traj, fours).values.tobytes() == ours.values[:, [5, 0]].tobytes()
+    with pytest.raises(tj.SelectionError, match="not open"):
+        tj.dihedrals(traj, [[0, 1, 2, 3]])
+    with pytest.raises(tj.SelectionError, match="no residue has all atoms"):
+        tj.dihedrals(traj.select("resid 101"))
+    # By indices in the structure of the whole, and in that of the tag alone.
+    chosen = traj.select(ours.atoms[:, 1])
+    (kept,) = [kept for kept in own_wet.store.show("wet").tags if kept.tag.name == "end"]
+    beside = kept.paths[0].with_suffix(".gro")
+    same = tj.rmsd(plain.select(ours.atoms[:, 1]), reference=own_wet.gro)
+    assert tj.rmsd(chosen, reference=own_wet.gro).values.tobytes() == same.values.tobytes()
+    # Both are frame 0, in steps of 0.01 Å.
+    assert np.allclose(tj.rmsd(chosen, reference=beside).values, tj.rmsd(chosen).values, atol=1e-4)
+
+
 def test_what_there_is_not(wet: Solvated, monkeypatch: pytest.MonkeyPatch) -> None:
     """Data sets and tags that there are, are listed; what is in no store is no data set."""
     with pytest.raises(tj.StoreError, match="it has protein, ion, water"):

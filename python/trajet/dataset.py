@@ -131,11 +131,11 @@ class Dataset:
         ]
         return np.flatnonzero(np.isin(self._owners, places)).astype(np.int64)
 
-    def tags_of(self, indices: NDArray[np.int64] | None) -> list[str]:
-        """Return the tags that hold atoms, given by their numbers among those that are wanted."""
+    def tags_of(self, places: NDArray[np.int64] | None) -> list[str]:
+        """Return the tags that hold atoms, given by their places among those that are wanted."""
         owners = self._owners if self.origin is None else self._owners[self.origin]
-        places = np.unique(owners if indices is None else owners[indices])
-        return [str(self.manifest["tags"][place]["name"]) for place in places]
+        holders = np.unique(owners if places is None else owners[places])
+        return [str(self.manifest["tags"][holder]["name"]) for holder in holders]
 
     @property
     def size(self) -> int:
@@ -162,19 +162,19 @@ class Uses:
     dataset: Dataset
     _reads: dict[tuple[str, ...], "_Read"] = field(default_factory=dict)
 
-    def read(self, indices: NDArray[np.int64] | None, counts: Mapping[str, Any]) -> None:
+    def read(self, places: NDArray[np.int64] | None, counts: Mapping[str, Any]) -> None:
         """Remember a read of atoms, by what the native module counts of it."""
-        tags = tuple(self.dataset.tags_of(indices))
+        tags = tuple(self.dataset.tags_of(places))
         self._reads.setdefault(tags, _Read()).add(counts, self.dataset.tiers)
 
     def analysed(
-        self, what: str, indices: NDArray[np.int64] | None, counts: Iterable[Mapping[str, Any]]
+        self, what: str, places: NDArray[np.int64] | None, counts: Iterable[Mapping[str, Any]]
     ) -> None:
         """Write down an analysis of atoms, by what was counted of each of its workers."""
         together = _Read()
         for one in counts:
             together.add(one, self.dataset.tiers)
-        self._write(what, self.dataset.tags_of(indices), together)
+        self._write(what, self.dataset.tags_of(places), together)
 
     def close(self) -> None:
         """Write down the reads."""

@@ -383,7 +383,7 @@ class Dihedrals(Series):
     Attributes
     ----------
     atoms
-        `(n, 4)`, int64: the atoms of each angle.
+        `(n, 4)`, int64: the atoms of each angle, indices in the topology.
     backbone
         Whether the angles are φ and ψ of residues, in turns.
     features
@@ -430,7 +430,7 @@ class Distances(Series):
         `(n_frames, n_atoms, n_partners)`, or `(n_frames, n_atoms (n_atoms - 1) / 2)` for the pairs
         among the atoms; float64, Å.
     atoms
-        `(n_atoms,)`, int64, indices in the trajectory.
+        `(n_atoms,)`, int64, indices in the topology.
     partners
         `(n_partners,)`, int64; None for pairs among the atoms.
     to_reference
@@ -575,7 +575,7 @@ class AtomValues(Result):
     values
         `(n_atoms,)`, float64, `units`.
     atoms
-        `(n_atoms,)`, int64, indices in the trajectory.
+        `(n_atoms,)`, int64, indices in the topology.
     residues
         `(n_atoms,)`, int64, residue numbers; None where there are none.
     units

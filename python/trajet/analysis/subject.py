@@ -49,7 +49,7 @@ def further_selection(thing: str | Selection | Any, trajectory: Trajectory) -> S
             raise SelectionError(f"{thing!r} is of another trajectory than the main selection")
         return thing
     if mdanalysis.is_atomgroup(thing):
-        if len(thing.universe.atoms) != trajectory.n_atoms:
+        if len(thing.universe.atoms) != trajectory.n_named:
             raise SelectionError("a group is of another system than the main selection")
         return trajectory.select(mdanalysis.fixed_indices(thing))
     raise TypeError(f"a group is a selection string or a Selection, not {type(thing).__name__}")

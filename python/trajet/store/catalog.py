@@ -536,7 +536,7 @@ def _spec(profile: Profile, parts: Sequence[Part]) -> str:
 @contextlib.contextmanager
 def _structures(parts: Sequence[Part], trajectory: Trajectory) -> Iterator[list[list[Path]]]:
     """Write what lies beside each tag to a folder that lasts as long as it is needed."""
-    first = trajectory.read_indices([0], None, None, counted=False)
+    first = trajectory.read_places([0], None, None, counted=False)
     positions, cell = first.positions[0], first.cells[0]
     with tempfile.TemporaryDirectory(prefix="trajet-") as folder:
         made = []
