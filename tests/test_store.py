@@ -236,6 +236,29 @@ def test_an_analysis_is_written_down(own_wet: Solvated) -> None:
     assert len(uses(own_wet)) == 2
 
 
+def test_bytes_of_tags_on_one_tier_are_told_apart(own_wet: Solvated) -> None:
+    """Ions are 4 atoms of 44,340 on theirs; each tag costs what its file has."""
+    traj = tj.open(own_wet.path)
+    chosen = traj.select("resname NA+")
+    for _ in range(2):
+        report = tj.rmsd(chosen, groups=["resname SOL"]).report
+    assert report["tiers"] == {"fast": 0, "slow": report["bytes_read"]}
+    assert sum(report["tags"].values()) == report["bytes_read"]
+    assert report["tags"]["protein"] == 0
+    by_tag = {tag: size for tag, size in sizes(own_wet).items() if tag != "protein"}
+    assert report["tags"] == {"protein": 0, **by_tag}
+    assert uses(own_wet)[1]["bytes"] == by_tag
+    two = tj.ProcessPool(workers=2)
+    assert tj.rmsd(traj.select("resname SOL"), pool=two).report["tags"]["water"] > 0
+    # Blocks and reads as well; only tags that are open are told of.
+    part = tj.open(f"{own_wet.path}@w,i")
+    part.read(frames=[0])
+    del part
+    read = uses(own_wet)[-1]
+    assert (read["what"], read["tags"]) == ("read", ["ion", "water"])
+    assert 0 < read["bytes"]["ion"] < 10_000 < read["bytes"]["water"]
+
+
 def test_reads_of_a_trajectory_are_one_use(own_wet: Solvated) -> None:
     """Written when it is let go; blocks too, as far as they went; copies are uses of their own."""
     traj = tj.open(own_wet.path)

@@ -162,10 +162,15 @@ class Uses:
     dataset: Dataset
     _reads: dict[tuple[str, ...], "_Read"] = field(default_factory=dict)
 
+    @cached_property
+    def _open(self) -> list[str]:
+        """The tags that are open, in the order in which their bytes are counted."""
+        return self.dataset.tags_of(None)
+
     def read(self, places: NDArray[np.int64] | None, counts: Mapping[str, Any]) -> None:
         """Remember a read of atoms, by what the native module counts of it."""
         tags = tuple(self.dataset.tags_of(places))
-        self._reads.setdefault(tags, _Read()).add(counts, self.dataset.tiers)
+        self._reads.setdefault(tags, _Read()).add(counts, self._open)
 
     def analysed(
         self, what: str, places: NDArray[np.int64] | None, counts: Iterable[Mapping[str, Any]]
@@ -173,7 +178,7 @@ class Uses:
         """Write down an analysis of atoms, by what was counted of each of its workers."""
         together = _Read()
         for one in counts:
-            together.add(one, self.dataset.tiers)
+            together.add(one, self._open)
         self._write(what, self.dataset.tags_of(places), together)
 
     def close(self) -> None:
@@ -190,7 +195,7 @@ class Uses:
             "what": what,
             "tags": list(tags),
             "frames": read.frames,
-            "bytes": _shared_out(read.by_tier, tags, self.dataset),
+            "bytes": {tag: read.by_tag.get(tag, 0) for tag in tags},
         }
         path = self.dataset.folder / USES
         # A store that cannot be written can be read all the same.
@@ -205,27 +210,12 @@ class Uses:
 
 @dataclass
 class _Read:
-    """Frames, and the bytes of each tier that were read for them."""
+    """Frames, and the bytes of each tag that were read for them."""
 
     frames: int = 0
-    by_tier: dict[str, int] = field(default_factory=dict)
+    by_tag: dict[str, int] = field(default_factory=dict)
 
-    def add(self, counts: Mapping[str, Any], tiers: Sequence[str]) -> None:
+    def add(self, counts: Mapping[str, Any], tags: Sequence[str]) -> None:
         self.frames += int(counts["frames"])
-        for tier, count in zip(tiers, counts.get("bytes_by_tier", ()), strict=False):
-            self.by_tier[tier] = self.by_tier.get(tier, 0) + int(count)
-
-
-def _shared_out(
-    by_tier: Mapping[str, int], tags: Sequence[str], dataset: Dataset
-) -> dict[str, int]:
-    """Return bytes by tag; those of several tags on one tier are shared out by their sizes."""
-    tier_of = {tag["name"]: tag["tier"] for tag in dataset.manifest["tags"]}
-    sizes = dataset.sizes()
-    by_tag = {}
-    for tag in tags:
-        neighbours = [other for other in tags if tier_of[other] == tier_of[tag]]
-        together = sum(sizes[other] for other in neighbours)
-        read = by_tier.get(tier_of[tag], 0)
-        by_tag[tag] = read * sizes[tag] // together if together else 0
-    return by_tag
+        for tag, count in zip(tags, counts.get("bytes_by_tag", ()), strict=False):
+            self.by_tag[tag] = self.by_tag.get(tag, 0) + int(count)

@@ -277,6 +277,11 @@ class Trajectory:
         return () if self.dataset is None else self.dataset.tiers
 
     @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags of a data set that are open, in the order in which their bytes are counted."""
+        return () if self.dataset is None else tuple(self.dataset.tags_of(None))
+
+    @property
     def reader(self) -> Reader:
         """The native reader."""
         return self._reader
@@ -562,6 +567,9 @@ class Trajectory:
         def further(field: str) -> NDArray[np.float32]:
             values = np.empty(shape, np.float32)
             counts = self.fresh(read, numbers, places, values, field)["counts"]
+            if self._uses is not None and counted:
+                # The frames have been counted.
+                self._uses.read(places, {**counts, "frames": 0})
             if counts["empty_frames"] == counts["frames"] > 0:
                 raise FormatError(
                     f"{self.label}: none of the {shape[0]} frames has {field}: read positions only"

@@ -445,7 +445,7 @@ impl Shared<'_> {
             stages.t_wait += asked.elapsed().as_secs_f64();
             let Instruction::Run { task } = answer else { break };
             let started = self.begin.elapsed().as_secs_f64();
-            let (before, mut t_comp) = (scratch.meter, 0.0);
+            let (before, mut t_comp) = (scratch.meter.clone(), 0.0);
             let done = catch_unwind(AssertUnwindSafe(|| {
                 self.task(task, &mut scratch, &mut block, &mut t_comp)
             }));

@@ -103,7 +103,8 @@ class Outcome:
             "inputs": [*self.trajectory.describe_inputs(), *(further_inputs or [])],
             "remarks": list(self.trajectory.remarks),
         }
-        return make_report(self.trajectory.reader, self.run, asked, self.trajectory.tiers)
+        trajectory = self.trajectory
+        return make_report(trajectory.reader, self.run, asked, trajectory.tiers, trajectory.tags)
 
 
 def run(

@@ -331,7 +331,7 @@ def _copy(
         if run is not None:
             parameters = {"n_frames": len(numbers), "n_atoms": [selection.n_atoms]}
             what = {"analysis": "convert", "parameters": parameters, "inputs": inputs}
-            report = make_report(trajectory.reader, run, what, trajectory.tiers)
+            report = make_report(trajectory.reader, run, what, trajectory.tiers, trajectory.tags)
             workers += run["workers"]
         size = path.stat().st_size
         said = (*lost, *remarks)
