@@ -4,6 +4,7 @@
 """
 
 import ctypes
+import json
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import pytest
 import trajet as tj
 from click.testing import CliRunner
 from golden_files import FORMATS
+from made_stores import make_store
 from trajet.cli.group import commands
 
 FILES = {path.name: path for format in FORMATS.values() for path in format.files().values()}
@@ -134,6 +136,23 @@ def test_frames_are_those_of_the_package(plugin: Any, name: str, tmp_path: Path)
         else:
             assert velocities.tobytes() == block.velocities[k].tobytes()
     assert n_frames == len(block.frames)
+
+
+def test_what_is_read_of_a_tag_is_written_down(plugin: Any, tmp_path: Path) -> None:
+    """When the host closes it; opening alone is no use, and a record cannot make reading fail."""
+    wet = make_store(tmp_path)
+    pointer = tmp_path / "wet.i.tjt"
+    pointer.write_text(f"trajet-pointer 1\ndataset {wet.path}\ntag i\n")
+    plugin.close(plugin.open(bytes(pointer), b"tjt", ctypes.byref(c_int())))
+    assert not (wet.path / "uses.jsonl").exists()
+    assert sum(1 for _ in frames(plugin, pointer)) == 10
+    (line,) = (wet.path / "uses.jsonl").read_text().splitlines()
+    use = json.loads(line)
+    assert (use["what"], use["tags"], use["frames"]) == ("molfile", ["ion"], 10)
+    assert wet.store.show("wet").tags[1].size <= use["bytes"]["ion"] <= 10_000
+    (wet.path / "uses.jsonl").unlink()
+    (wet.path / "uses.jsonl").mkdir()
+    assert sum(1 for _ in frames(plugin, pointer)) == 10
 
 
 def _has_velocities(path: Path) -> bool:

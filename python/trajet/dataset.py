@@ -1,11 +1,9 @@
 """Data sets of stores: where they are, which atoms their tags have, and who used them."""
 
-import contextlib
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -188,24 +186,8 @@ class Uses:
             self._write("read", tags, read)
 
     def _write(self, what: str, tags: Sequence[str], read: "_Read") -> None:
-        if not read.frames:
-            return
-        use = {
-            "at": datetime.now(UTC).isoformat(timespec="seconds"),
-            "what": what,
-            "tags": list(tags),
-            "frames": read.frames,
-            "bytes": {tag: read.by_tag.get(tag, 0) for tag in tags},
-        }
-        path = self.dataset.folder / USES
-        # A store that cannot be written can be read all the same.
-        with contextlib.suppress(OSError):
-            file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-            try:
-                # One call a line, so that those of several processes do not mix.
-                os.write(file, (json.dumps(use) + "\n").encode())
-            finally:
-                os.close(file)
+        by_tag = [(tag, read.by_tag.get(tag, 0)) for tag in tags]
+        _trajet.write_down_use(self.dataset.folder, what, read.frames, by_tag)
 
 
 @dataclass

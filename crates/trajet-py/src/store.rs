@@ -9,7 +9,7 @@ use pyo3::types::PyDict;
 use trajet_engine::RunError;
 use trajet_io::OpenOptions;
 use trajet_store::mount::Mount;
-use trajet_store::{Done, Error, Given, Spec, Store};
+use trajet_store::{Done, Error, Given, Spec, Store, Use};
 
 use crate::control::FromPython;
 use crate::error::{from_io, from_os, from_run, raised};
@@ -218,6 +218,18 @@ impl PyStore {
         watched?;
         ended.map_err(|error| from_store(py, &error))
     }
+}
+
+/// Has the store remember that frames of a data set were read, and how many bytes of each tag for them.
+#[pyfunction]
+pub(crate) fn write_down_use(
+    py: Python<'_>,
+    dataset: PathBuf,
+    what: &str,
+    frames: u64,
+    read: Vec<(String, u64)>,
+) {
+    py.detach(|| Use::new(what, frames, read).write_down(&dataset));
 }
 
 /// Waits for the end of a mount, or for Ctrl-C, and says what goes wrong meanwhile.

@@ -19,8 +19,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use trajet_io::{
-    Atoms, Chain, Encoder, Format, Frames, Input, Plan, Scratch, Snapshot, Workspace, WriteOptions,
-    encoder,
+    Atoms, Chain, Encoder, Format, Frames, Input, Meter, Plan, Scratch, Snapshot, Workspace,
+    WriteOptions, encoder,
 };
 
 use crate::Error;
@@ -145,12 +145,13 @@ impl Face {
     }
 
     /// Reads what the file has at byte `offset`, and returns how many bytes that is: fewer than `out` has
-    /// room for only at the end of the file.
+    /// room for only at the end of the file. What it costs is added to `meter`: nothing where another read has
+    /// made the same.
     ///
     /// # Errors
     /// [`Error::Input`] where frames cannot be read; [`Error::Damaged`] where they are not of the sizes that
     /// were written down.
-    pub fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<usize, Error> {
+    pub fn read_at(&self, offset: u64, out: &mut [u8], meter: &mut Meter) -> Result<usize, Error> {
         let Some(left) = self.size().checked_sub(offset) else { return Ok(0) };
         let n = left.min(out.len() as u64) as usize;
         let out = &mut out[..n];
@@ -160,21 +161,21 @@ impl Face {
             let frame = self.begins.partition_point(|&begin| begin <= at) - 1;
             let group = self.groups.partition_point(|&first| first <= frame) - 1;
             let begin = self.begins[self.groups[group]];
-            let made = self.group(group)?;
+            let made = self.group(group, meter)?;
             done += copy(&made, at - begin, &mut out[done..]);
         }
         Ok(n)
     }
 
     /// The bytes of a group of frames.
-    fn group(&self, group: usize) -> Result<Arc<Vec<u8>>, Error> {
+    fn group(&self, group: usize, meter: &mut Meter) -> Result<Arc<Vec<u8>>, Error> {
         let end = self.groups.get(group + 1).copied().unwrap_or(self.n_frames());
         let frames = self.groups[group]..end;
         let size = self.begins[end] - self.begins[frames.start];
-        self.kept.get((self.number, group), size, || self.make(frames, size))
+        self.kept.get((self.number, group), size, || self.make(frames, size, meter))
     }
 
-    fn make(&self, frames: Range<usize>, size: u64) -> Result<Vec<u8>, Error> {
+    fn make(&self, frames: Range<usize>, size: u64, meter: &mut Meter) -> Result<Vec<u8>, Error> {
         let (encoder, _) = self.encoder_and_first()?;
         let chain = self.chain()?;
         // No more than that is believed of sizes that were read from a file.
@@ -184,7 +185,7 @@ impl Face {
         let atoms = Atoms::all(chain.n_atoms());
         let mut snapshot = Snapshot::default();
         let mut odd = None;
-        self.kept.with_workbench(|scratch, workspace| {
+        self.kept.with_workbench(meter, |scratch, workspace| {
             chain.read_raws(&wanted, &atoms, scratch, |k, raw| {
                 if odd.is_some() {
                     return Ok(());
@@ -256,7 +257,7 @@ impl Face {
         let (new, size) = match &self.form {
             Form::Stored(options) => {
                 let chain = self.chain()?;
-                self.kept.with_workbench(|scratch, workspace| {
+                self.kept.with_workbench(&mut Meter::default(), |scratch, workspace| {
                     let raw = chain.read_raw(0, scratch)?;
                     begin(Input::Raw { raw: &raw, time, step }, options, workspace)
                 })?
@@ -265,7 +266,7 @@ impl Face {
                 let positions = Some(vec![[0.0; 3]; n_atoms]);
                 let first =
                     Snapshot { n_atoms, time, step, cell, positions, ..Snapshot::default() };
-                self.kept.with_workbench(|_, workspace| {
+                self.kept.with_workbench(&mut Meter::default(), |_, workspace| {
                     begin(Input::Snapshot(&first), &decoded(), workspace)
                 })?
             }
@@ -344,7 +345,7 @@ impl Plain {
     ///
     /// # Errors
     /// [`Error::Io`]; [`Error::Damaged`] where a file has not the size that it had.
-    pub fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<usize, Error> {
+    pub fn read_at(&self, offset: u64, out: &mut [u8], meter: &mut Meter) -> Result<usize, Error> {
         let Some(left) = self.size().checked_sub(offset) else { return Ok(0) };
         let n = left.min(out.len() as u64) as usize;
         let mut done = 0;
@@ -358,6 +359,7 @@ impl Plain {
                 io::ErrorKind::UnexpectedEof => self.changed(which, "fewer"),
                 _ => Error::io(&self.files[which].0, "read")(error),
             })?;
+            meter.bytes_read += here as u64;
             done += here;
         }
         Ok(n)
@@ -458,13 +460,15 @@ impl Kept {
         Ok(Arc::clone(making.bytes.get_or_init(|| bytes)))
     }
 
-    /// Lends memory for reading and encoding.
+    /// Lends memory for reading and encoding, and counts what is read.
     fn with_workbench<T>(
         &self,
+        meter: &mut Meter,
         work: impl FnOnce(&mut Scratch, &mut Workspace) -> Result<T, trajet_io::Error>,
     ) -> Result<T, trajet_io::Error> {
         let (mut scratch, mut workspace) = lock(&self.spare).pop().unwrap_or_default();
         let done = work(&mut scratch, &mut workspace);
+        meter.add(&scratch.meter);
         lock(&self.spare).push((scratch.renewed(), workspace));
         done
     }

@@ -10,6 +10,7 @@ mod ingest;
 pub mod manifest;
 pub mod mount;
 pub mod table;
+mod uses;
 mod verify;
 mod view;
 
@@ -17,4 +18,5 @@ pub use catalog::{MOST_TIERS, Store};
 pub use error::Error;
 pub use ingest::{Done, ENCODER, Given, Spec};
 pub use manifest::{Manifest, Tier};
+pub use uses::Use;
 pub use view::Dataset;

@@ -8,13 +8,14 @@ use std::sync::{Arc, Mutex, Weak};
 
 use trajet_io::divided::Heads;
 use trajet_io::source::Handles;
-use trajet_io::{Chain, Format, OpenOptions, Serial, WriteOptions, chain};
+use trajet_io::{Chain, Format, Meter, OpenOptions, Serial, WriteOptions, chain, dcd};
 
-use super::tree::{Make, Node, Shows, State};
+use super::tree::{Make, Node, Shared, Shows, State, Told};
 use crate::catalog::MANIFEST;
 use crate::face::{Face, Form, Given, Kept, Moments, lock};
 use crate::ingest::{ENCODER, ending, format_named, format_of};
-use crate::{Dataset, Error, Store};
+use crate::table::Table;
+use crate::{Dataset, Error, Store, Use};
 
 /// A store that is shown.
 pub(super) struct Shown {
@@ -42,7 +43,7 @@ impl Shows for Shown {
         Some(State { changed, inode, user: found.uid(), group: found.gid() })
     }
 
-    fn files(&self, dataset: &str) -> Result<Vec<(String, Node)>, Error> {
+    fn files(&self, dataset: &str) -> Result<Vec<Shared>, Error> {
         let options =
             OpenOptions { handles: Some(Arc::clone(&self.handles)), ..OpenOptions::default() };
         let dataset = self.store.dataset(dataset)?;
@@ -62,21 +63,25 @@ struct One {
 }
 
 impl One {
-    fn files(self: &Arc<Self>) -> Result<Vec<(String, Node)>, Error> {
+    fn files(self: &Arc<Self>) -> Result<Vec<Shared>, Error> {
         let Dataset { store, manifest } = &self.dataset;
         let (name, whole) = (&manifest.name, format_named(&manifest.format)?);
-        let mut files = vec![(format!("{name}.{}", ending(whole)), self.made(One::whole))];
-        if whole != Format::Dcd {
+        let mut files = Vec::new();
+        let mut show = |name: &str, ending: &str, node, told| {
+            files.push(Shared { name: format!("{name}.{ending}"), node, told });
+        };
+        let is_even = self.is_even();
+        show(name, ending(whole), self.made(One::whole), Some(self.told(None)));
+        if whole != Format::Dcd && is_even {
             let decoded = self.made(|one, name| one.decoded(None, name));
-            files.push((format!("{name}.dcd"), decoded));
+            show(name, "dcd", decoded, Some(self.told(None)));
         }
         let topology = store.folder_of(name).join(&manifest.topology.file);
-        if let Some(ending) = topology.extension() {
-            files.push((format!("{name}.{}", ending.display()), Node::Found(topology)));
+        if let Some(ending) = extension(&topology) {
+            show(name, &ending, Node::Found(topology), None);
         }
         for (k, tag) in manifest.tags.iter().enumerate() {
             let (tag_name, format) = (format!("{name}@{}", tag.name), format_of(tag, whole)?);
-            let stored = format!("{tag_name}.{}", ending(format));
             let follow =
                 matches!(format, Format::Xtc | Format::Trr) || manifest.segments.len() == 1;
             let node = if follow {
@@ -85,22 +90,56 @@ impl One {
             } else {
                 self.made(move |one, name| one.joined(k, format, name))
             };
-            files.push((stored, node));
-            if format != Format::Dcd {
+            show(&tag_name, ending(format), node, Some(self.told(Some(k))));
+            if format != Format::Dcd && is_even {
                 let decoded = self.made(move |one, name| one.decoded(Some(k), name));
-                files.push((format!("{tag_name}.dcd"), decoded));
+                show(&tag_name, "dcd", decoded, Some(self.told(Some(k))));
             }
             if let Some(file) = manifest.files_of(k).next() {
                 let path = store.path_of(file)?;
                 for beside in &file.beside {
                     let path = path.with_file_name(&beside.file);
-                    if let Some(ending) = path.extension() {
-                        files.push((format!("{tag_name}.{}", ending.display()), Node::Found(path)));
+                    if let Some(ending) = extension(&path) {
+                        show(&tag_name, &ending, Node::Found(path), None);
                     }
                 }
             }
         }
         Ok(files)
+    }
+
+    /// Whether DCD can say when the frames were written. Where that is not known it is: whoever opens the file
+    /// is told what is wrong.
+    fn is_even(&self) -> bool {
+        let Dataset { store, manifest } = &self.dataset;
+        let folder = store.folder_of(&manifest.name);
+        let (mut times, mut steps) = (Vec::new(), Vec::new());
+        for segment in &manifest.segments {
+            let found = Table::moments_in(&folder.join(&segment.frames.file), segment.n_frames);
+            let Some((more_times, more_steps)) = found else { return true };
+            times.extend(more_times);
+            steps.extend(more_steps);
+        }
+        dcd::holds_times(&times, &steps)
+    }
+
+    /// Writes down what was read of a tag, or of all.
+    fn told(self: &Arc<Self>, tag: Option<usize>) -> Box<Told> {
+        let one = Arc::clone(self);
+        Box::new(move |part: f64, meter: &Meter| {
+            let Dataset { store, manifest } = &one.dataset;
+            let read: Vec<_> = match tag {
+                Some(tag) => vec![(manifest.tags[tag].name.clone(), meter.bytes_read)],
+                None => {
+                    let of_tag = |k: usize| meter.by_part.get(k).copied().unwrap_or(0);
+                    let tags = manifest.tags.iter().enumerate();
+                    tags.map(|(k, tag)| (tag.name.clone(), of_tag(k))).collect()
+                }
+            };
+            // What looks at a head alone is no use.
+            let frames = (part * manifest.n_frames() as f64).round() as u64;
+            Use::new("mount", frames, read).write_down(&store.folder_of(&manifest.name));
+        })
     }
 
     fn made(
@@ -184,4 +223,8 @@ impl One {
         };
         Ok(Given { moments: self.moments()?, sizes, open: Box::new(open) })
     }
+}
+
+fn extension(path: &Path) -> Option<String> {
+    Some(path.extension()?.display().to_string())
 }
