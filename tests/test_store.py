@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import MDAnalysis as mda
 import numpy as np
 import pytest
 import trajet as tj
@@ -219,6 +220,34 @@ def test_what_there_is_not(wet: Solvated, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.chdir("/")
     assert traj.label == "wet@ion"
     assert traj.select("all").n_atoms == 4
+
+
+def test_what_is_no_trajectory_is_refused(wet: Solvated) -> None:
+    """With what was given, and what to give."""
+    universe = mda.Universe(wet.gro, wet.xtc)
+    store = wet.store
+    others = [
+        (wet.gro, "the path '.*wet.gro'"),
+        ("wet.xtc", "the path 'wet.xtc'"),
+        (universe, "its files are divided"),
+        (universe.atoms, "its files are divided"),
+        (tj.open(wet.gro, wet.xtc).select([0]), "all atoms of a trajectory"),
+        (None, "a NoneType"),
+    ]
+    for given, words in others:
+        for method in (store.add, store.append):
+            with pytest.raises(TypeError, match=rf"tj\.open\('top\.psf', .*{words}"):
+                method("wet", given)
+    with pytest.raises(tj.StoreError, match="without a topology"):
+        store.add("dry", tj.open(None, wet.xtc))
+    with pytest.raises(tj.StoreError, match="retag"):
+        store.add("dry", store.open("wet"))
+    with pytest.raises(TypeError, match="by its name, a str, not int"):
+        store.open(5)
+    for profile in (5, {"tags": []}):
+        with pytest.raises(TypeError):
+            store.add("dry", tj.open(wet.gro, wet.xtc), profile=profile)
+    assert store.list() == ("wet",)
 
 
 def test_an_analysis_is_written_down(own_wet: Solvated) -> None:
