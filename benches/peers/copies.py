@@ -42,7 +42,7 @@ DATASETS = {
 }
 ANGSTROMS = {"Angstrom": 1.0, "nm": ANGSTROM_PER_NM, "nanometers": ANGSTROM_PER_NM}
 # Bytes that are written, or frames that are read back, at a time.
-PIECE, FRAMES = 1 << 20, 500
+PIECE, FRAMES = 1 << 16, 500
 
 Write = Callable[[Path], object]
 

@@ -35,7 +35,7 @@ pub use error::{Error, Fault, of_chain};
 pub use frames::{FrameList, Frames};
 pub use index::{FrameIndex, IndexState};
 pub use open::{encoder, open};
-pub use output::{Output, Whole, publish};
+pub use output::{Output, PIECE, Whole, publish};
 pub use raw::Raw;
 pub use reader::{Field, OpenOptions, ParallelFor, Reader, Scratch, Serial, Wanted, Watch};
 pub use rules::LET_GO;

@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 
+use trajet_io::PIECE;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::Error;
@@ -48,7 +49,7 @@ pub(crate) fn copy(
     let mut source = File::open(from).map_err(Error::io(from, "read"))?;
     let mut target =
         OpenOptions::new().write(true).create_new(true).open(to).map_err(Error::io(to, "write"))?;
-    let (mut digest, mut piece) = (Xxh3::new(), vec![0; 1 << 20]);
+    let (mut digest, mut piece) = (Xxh3::new(), vec![0; PIECE]);
     loop {
         let n = match source.read(&mut piece) {
             Ok(0) => break,

@@ -2,8 +2,9 @@
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import TypeAlias, TypeVar
 
 # Seconds between two looks of the calling thread, which alone hears Ctrl-C.
@@ -11,6 +12,7 @@ _LOOK = 0.1
 
 # Called with how much was done since the last call.
 Show: TypeAlias = Callable[[int], None]
+_Given = TypeVar("_Given")
 _Item = TypeVar("_Item")
 
 
@@ -75,6 +77,30 @@ def ahead(items: Iterator[_Item]) -> Iterator[Iterator[_Item]]:
                 yield item
 
         yield go()
+
+
+def in_order(
+    function: Callable[[_Given], _Item], given: Iterable[_Given], threads: int
+) -> Iterator[_Item]:
+    """Return what a function says of each item, in their order; threads work on what comes next.
+
+    At most twice as many as there are threads are begun before the first is asked for. Its errors
+    are raised where the item would come. Whoever leaves waits for those that are under way.
+    """
+    if threads == 1:
+        yield from map(function, given)
+        return
+    executor = ThreadPoolExecutor(threads, thread_name_prefix="trajet-h5md")
+    try:
+        begun: deque[Future[_Item]] = deque()
+        for item in given:
+            begun.append(executor.submit(function, item))
+            if len(begun) == 2 * threads:
+                yield begun.popleft().result()
+        while begun:
+            yield begun.popleft().result()
+    finally:
+        executor.shutdown(cancel_futures=True)
 
 
 class _StoppedError(Exception):

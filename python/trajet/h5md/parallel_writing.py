@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from trajet import _trajet, output
 from trajet._trajet import OutputError
 from trajet.h5md.library import h5py
+from trajet.h5md.plain import write_at
 from trajet.h5md.ranks import Communicator, shares, together
 from trajet.h5md.writing import (
     Content,
@@ -215,7 +216,7 @@ class _Share:
                 places = comm.scatter(places)
                 with together(comm):
                     for at, (*_, held) in zip(places, packed, strict=True):
-                        _write_at(self.file, at, held)
+                        write_at(self.file, at, held)
                     if tables is not None and progress is not None and name == fields[-1]:
                         progress(done, n_frames)
         return np.concatenate(boxes)
@@ -229,14 +230,6 @@ class _Share:
         if not there.all():
             raise self.content.lacking(name, numbers[~there][0])
         return values, got
-
-
-def _write_at(file: int, at: int, held: bytes | memoryview) -> None:
-    """Write bytes to their place in a file."""
-    rest = memoryview(held)
-    while rest:
-        n = os.pwrite(file, rest, at)
-        at, rest = at + n, rest[n:]
 
 
 class _Tables:
@@ -320,7 +313,7 @@ class _SparseFile(io.FileIO):
         if empty:
             self.zeros.append((at, n))
         if not self.given_up and not (empty and at >= self._end):
-            _write_at(self.fileno(), at, data)
+            write_at(self.fileno(), at, data)
             self._end = max(self._end, at + n)
         return n
 

@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from itertools import cycle, product
 from pathlib import Path
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -14,8 +15,9 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, output
 from trajet._trajet import FormatError, OutputError, TrajetError
-from trajet.h5md.lanes import Show, ahead, run_lanes
+from trajet.h5md.lanes import Show, ahead, in_order, run_lanes
 from trajet.h5md.library import h5py
+from trajet.h5md.plain import Plain, placed_early, places_are_listed
 
 if TYPE_CHECKING:
     from trajet.trajectory import AtomChoice, FrameChoice, Trajectory
@@ -37,6 +39,7 @@ _UNITS = {
     "velocities": ("velocity", "Angstrom ps-1"),
     "forces": ("force", "kJ mol-1 Angstrom-1"),
 }
+_Boxes: TypeAlias = NDArray[np.float64]
 # What of which frames, the vectors, what else the reader says, and which of them are there.
 _Step: TypeAlias = tuple[
     str, NDArray[np.int64], NDArray[np.float32], dict[str, Any], NDArray[np.bool_]
@@ -184,12 +187,70 @@ class Content:
         with contextlib.ExitStack() as stack:
             file = stack.enter_context(h5py("it cannot be written").File(own, "w"))
             group = head(file, self.author)
-            series = {name: _Series(group, name, packing) for name in self.fields}
-            boxes = []
             wrote = stack.enter_context(output.synced_on_the_way(own))
-            steps = self._steps(numbers, packing, max(1, threads - 1))
+            # What is neither packed nor left out has its place before it is read.
+            plain = packing.level == 0 and self.fields == ["positions"] and places_are_listed()
+            fill = self._fill_plain if plain else self._fill_series
+            boxes = fill(own, group, numbers, packing, wrote, show)
+            write_box(group, np.concatenate(boxes))
+
+    def _fill_plain(
+        self,
+        own: Path,
+        group: Any,
+        numbers: NDArray[np.int64],
+        packing: "Packing",
+        wrote: Callable[[int], None],
+        show: Show,
+    ) -> list[_Boxes]:
+        """Write positions to their places, on all threads; return the boxes."""
+        values = create(group, "positions", len(numbers), packing, early=True)
+        step = packing.batch(_STEP_BYTES)
+        # Memory that is new to a process costs more than what is done with it here.
+        rooms: SimpleQueue[NDArray[np.float32]] = SimpleQueue()
+        for _ in range(packing.threads):
+            rooms.put(self.room(min(step, len(numbers))))
+        steps, times, boxes = [], [], []
+        with Plain(own, values) as plain:
+
+            def copy(first: int) -> tuple[int, dict[str, Any]]:
+                here = numbers[first : first + step]
+                room = rooms.get()
+                try:
+                    vectors = room[: len(here)]
+                    got, there = self.read("positions", here, vectors, 1)
+                    if not there.all():
+                        raise self.lacking("positions", here[~there][0])
+                    plain.write(first, vectors)
+                finally:
+                    rooms.put(room)
+                return len(here), got
+
+            for n, got in in_order(copy, range(0, len(numbers), step), packing.threads):
+                steps.append(got["steps"])
+                times.append(got["times"])
+                boxes.append(box_vectors(got["cells"], got["vectors"]))
+                wrote(n * 12 * self.n_atoms)
+                show(n)
+        write_rows(values.parent, np.concatenate(steps), np.concatenate(times))
+        return boxes
+
+    def _fill_series(
+        self,
+        _: Path,
+        group: Any,
+        numbers: NDArray[np.int64],
+        packing: "Packing",
+        wrote: Callable[[int], None],
+        show: Show,
+    ) -> list[_Boxes]:
+        """Write vectors as rows that HDF5 adds one after another; return the boxes."""
+        series = {name: _Series(group, name, packing) for name in self.fields}
+        boxes = []
+        with contextlib.ExitStack() as stack:
+            steps = self._steps(numbers, packing, max(1, packing.threads - 1))
             # One thread writes: h5py lets in no other. It need not wait for what comes next.
-            if threads > 1:
+            if packing.threads > 1:
                 steps = stack.enter_context(ahead(steps))
             for name, here, values, got, there in steps:
                 if name == "positions":
@@ -200,14 +261,14 @@ class Content:
                 wrote(values.nbytes)
                 if name == self.fields[-1]:
                     show(len(here))
-            for name, one in series.items():
-                if one.n_rows + len(one.rest) == 0:
-                    raise FormatError(
-                        f"{self._path}: none of the {len(numbers)} frames has {name}:"
-                        " write positions only"
-                    )
-                one.close(series["positions"])
-            write_box(group, np.concatenate(boxes))
+        for name, one in series.items():
+            if one.n_rows + len(one.rest) == 0:
+                raise FormatError(
+                    f"{self._path}: none of the {len(numbers)} frames has {name}:"
+                    " write positions only"
+                )
+            one.close(series["positions"])
+        return boxes
 
     def _steps(
         self, numbers: NDArray[np.int64], packing: "Packing", threads: int
@@ -358,17 +419,21 @@ class Packing:
         return [(k * self.frames, 0, 0, row.data) for k, row in enumerate(rows.view(np.uint8))]
 
 
-def create(group: Any, name: str, n_frames: int, packing: Packing) -> Any:
-    """Make an element of H5MD, and return the dataset of its vectors, which may grow."""
+def create(group: Any, name: str, n_frames: int, packing: Packing, *, early: bool = False) -> Any:
+    """Make an element of H5MD, and return the dataset of its vectors, which may grow.
+
+    With `early` all chunks get their places now, and nothing is written to them.
+    """
     element, unit = _UNITS[name]
     packed = {"compression": "gzip", "compression_opts": packing.level, "shuffle": True}
+    plain = {"dcpl": placed_early()} if early else {}
     values = group.create_dataset(
         f"{element}/value",
         shape=(n_frames, packing.n_atoms, 3),
         maxshape=(None, packing.n_atoms, 3),
         chunks=(*packing.chunk, 3),
         dtype="<f4",
-        **(packed if packing.level else {}),
+        **(packed if packing.level else plain),
     )
     values.attrs["unit"] = unit
     return values
