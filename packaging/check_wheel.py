@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import trajet as tj
 from MDAnalysisTests import datafiles
+from numpy.typing import NDArray
 from trajet.store.profile import default_text
 
 # What a user's shell finds without any tool that builds.
@@ -52,8 +53,26 @@ def main() -> None:
             if values.tobytes() != expected.tobytes():
                 sys.exit(f"{wheel.name}: other numbers with {name}")
             print(f"{wheel.name}: the same numbers with {name}")
+        check_store(python, Path(folder), expected)
+        print(f"{wheel.name}: the same numbers of a store")
         check_plugin(python, {"PATH": PATH, "HOME": folder})
         print(f"{wheel.name}: the plug-in for VMD loads")
+
+
+def check_store(python: Path, folder: Path, expected: NDArray[np.float64]) -> None:
+    """Divide a trajectory by the built-in profile and analyse it, in an empty folder."""
+    empty = folder / "empty"
+    empty.mkdir()
+    given = ["--topology", datafiles.PSF, "--trajectory", datafiles.DCD]
+    for command in (
+        ["store", "add", "adk", "--store", "md", *given],
+        ["rmsd", "md/adk", "--select", "name CA", "--output", "store.npz"],
+        ["store", "verify", "--store", "md"],
+    ):
+        words = [python, "-m", "trajet", *command, "--quiet"]
+        subprocess.run(words, check=True, cwd=empty, env={"PATH": PATH, "HOME": str(folder)})
+    if np.load(empty / "store.npz")["values"].tobytes() != expected.tobytes():
+        sys.exit("other numbers of a store")
 
 
 def check_plugin(python: Path, variables: dict[str, str]) -> None:

@@ -67,6 +67,7 @@ def report(
     total: float | None = None,
     analysis: str = "rmsd",
     opening: dict[str, Any] | None = None,
+    tags: Sequence[str] = (),
     **run: Any,
 ) -> tj.Report:
     """Return the report of a run of a pool called "made"."""
@@ -94,4 +95,4 @@ def report(
         "t_total": longest if total is None else total,
         **run,
     }
-    return make_report(Opened(**(opening or {})), said, asked)
+    return make_report(Opened(**(opening or {})), said, asked, tags=tags)

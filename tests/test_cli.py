@@ -338,6 +338,24 @@ def test_damaged_files(
         assert str(own_adk.xtc) in fail("index", own_adk.xtc)
 
 
+@pytest.mark.parametrize("command", ["info", "index"])
+def test_one_bad_file_of_several_is_named_and_the_others_are_looked_at(
+    own_adk: Adk, tmp_path: Path, command: str
+) -> None:
+    """With exit code 1 at the end."""
+    cut = tmp_path / "cut.xtc"
+    cut.write_bytes(own_adk.xtc.read_bytes()[:-5])
+    missing = tmp_path / "missing.xtc"
+    done = run(command, cut, own_adk.xtc, missing)
+    assert done.returncode == 1
+    first, second = done.stderr.splitlines()
+    assert first.startswith(f"trajet: {cut}: ")
+    assert str(missing) in second
+    assert str(own_adk.xtc) in done.stdout
+    assert "98" in done.stdout
+    assert "together" not in done.stdout
+
+
 def test_missing_and_folder(adk: Adk, tmp_path: Path) -> None:
     """A file that is not there, a folder instead of a file: named, for every command."""
     outputs = tmp_path / "outputs"

@@ -4,6 +4,7 @@
 """
 
 import ctypes
+import json
 import shutil
 import subprocess
 import sys
@@ -150,6 +151,23 @@ def test_a_tag_in_h5md(plugin: Any, tmp_path: Path) -> None:
         assert time == block.times[k]
         assert coords.tobytes() == block.positions[k].tobytes()
     assert n_frames == 20
+
+
+def test_what_is_read_of_a_tag_is_written_down(plugin: Any, tmp_path: Path) -> None:
+    """When the host closes it; opening alone is no use, and a record cannot make reading fail."""
+    wet = make_store(tmp_path)
+    pointer = tmp_path / "wet.i.tjt"
+    pointer.write_text(f"trajet-pointer 1\ndataset {wet.path}\ntag i\n")
+    plugin.close(plugin.open(bytes(pointer), b"tjt", ctypes.byref(c_int())))
+    assert not (wet.path / "uses.jsonl").exists()
+    assert sum(1 for _ in frames(plugin, pointer)) == 10
+    (line,) = (wet.path / "uses.jsonl").read_text().splitlines()
+    use = json.loads(line)
+    assert (use["what"], use["tags"], use["frames"]) == ("molfile", ["ion"], 10)
+    assert wet.store.show("wet").tags[1].size <= use["bytes"]["ion"] <= 10_000
+    (wet.path / "uses.jsonl").unlink()
+    (wet.path / "uses.jsonl").mkdir()
+    assert sum(1 for _ in frames(plugin, pointer)) == 10
 
 
 def _has_velocities(path: Path) -> bool:

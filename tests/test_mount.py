@@ -2,6 +2,7 @@
 
 import errno
 import hashlib
+import json
 import mmap
 import os
 import random
@@ -142,13 +143,83 @@ def test_a_view_that_would_lie_is_not_shown(own_wet: Solvated, tmp_path: Path) -
     """Times in unequal steps, which DCD has no place for, as where a simulation begins again."""
     own_wet.store.append("wet", tj.open(None, own_wet.xtc, own_wet.xtc, sidecar=False))
     with mounted(own_wet.store.folder, tmp_path / "shown") as shown:
-        assert "wet.dcd" in os.listdir(shown.folder)
+        names = os.listdir(shown.folder)
+        assert "wet.xtc" in names
+        assert not [name for name in names if name.endswith(".dcd")]
         assert not (shown / "wet.dcd").exists()
-        assert "wet.dcd" not in os.listdir(shown.folder)
+        assert all((shown / name).stat().st_size for name in names)
         assert (shown / "wet.xtc").read_bytes() == 2 * own_wet.xtc.read_bytes()
-        code, said = shown.end()
-    assert code == 0
-    assert said.startswith("trajet: wet.dcd: is not shown: DCD cannot hold the time "), said
+        assert shown.end() == (0, "")
+
+
+def test_what_is_read_is_written_down_when_it_is_closed(own_wet: Solvated, tmp_path: Path) -> None:
+    """With the tags, frames and bytes; what was only looked at, or read in vain, is no use."""
+    sizes = {kept.tag.name: kept.size for kept in own_wet.store.show("wet").tags}
+    record = own_wet.path / "uses.jsonl"
+
+    def told(count: int) -> dict[str, Any]:
+        # The kernel says later that a file was closed.
+        assert eventually(lambda: record.exists() and record.read_text().count("\n") >= count)
+        use: dict[str, Any] = json.loads(record.read_text().splitlines()[count - 1])
+        assert use.pop("at")[:2] == "20"
+        return use
+
+    with mounted(own_wet.store.folder, tmp_path / "shown") as shown:
+        for name in os.listdir(shown.folder):
+            (shown / name).stat()
+        (shown / "wet@protein.ndx").read_bytes()
+        (shown / "wet@protein.xtc").read_bytes()
+        of_protein = {"protein": sizes["protein"]}
+        once = {"what": "mount", "tags": ["protein"], "frames": 10, "bytes": of_protein}
+        assert told(1) == once
+        (shown / "wet.xtc").read_bytes()
+        whole = told(2)
+        assert (whole["tags"], whole["frames"]) == (["protein", "ion", "water"], 10)
+        for tag, size in sizes.items():
+            # And what opening a file costs.
+            assert size <= whole["bytes"][tag] <= size + 40_000
+        (shown / "wet@ion.dcd").read_bytes()
+        assert (told(3)["tags"], told(3)["frames"]) == (["ion"], 10)
+        with (shown / "wet@water.xtc").open("rb", buffering=0) as left_open:
+            left_open.read(700_000)
+            assert shown.end() == (0, "")
+            assert told(4)["tags"] == ["water"]
+            assert 4 <= told(4)["frames"] < 10
+    told_of = own_wet.store.stats("wet")
+    assert told_of.uses == 4
+    assert {tag.name: tag.uses for tag in told_of.tags} == {"protein": 2, "ion": 2, "water": 2}
+
+
+def test_a_record_that_cannot_be_written_is_no_error_of_reads(
+    own_wet: Solvated, tmp_path: Path
+) -> None:
+    """As where the store is on a disk for reading only."""
+    (own_wet.path / "uses.jsonl").mkdir()
+    with mounted(own_wet.store.folder, tmp_path / "shown") as shown:
+        for _ in range(2):
+            assert (shown / "wet.xtc").read_bytes() == own_wet.xtc.read_bytes()
+        assert shown.end() == (0, "")
+
+
+def test_the_store_is_named_by_an_option_too(wet: Solvated, tmp_path: Path) -> None:
+    """As for all other commands; both at once is one too many."""
+    needs_fuse()
+    folder = tmp_path / "shown"
+    folder.mkdir()
+    words = [sys.executable, "-m", "trajet", "store", "mount"]
+    store = str(wet.store.folder)
+    process = subprocess.Popen([*words, "--store", store, str(folder)], stdout=subprocess.PIPE)
+    try:
+        assert eventually(lambda: is_mounted(folder))
+        assert (folder / "wet.xtc").read_bytes() == wet.xtc.read_bytes()
+    finally:
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE) == 0
+        process.communicate()
+    for wrong in (["--store", store, store, str(folder)], [str(folder)], []):
+        done = subprocess.run([*words, *wrong], capture_output=True, text=True, check=False)
+        assert done.returncode == 2
+        assert "STORE FOLDER" in done.stderr
 
 
 def test_files_can_be_mapped_into_memory(wet: Solvated, shown: Mounted) -> None:

@@ -397,10 +397,13 @@ def test_digest(golden: Golden, golden_xtc: Path, tmp_path: Path) -> None:
 def test_bytes_of_tiers_are_added_where_there_are_any() -> None:
     """Of threads of this process and of workers elsewhere."""
     plain = made_reports.worker(0, t_comp=1.0)
-    assert "bytes_by_tier" not in made_reports.report([plain])
+    names = ("bytes_by_tier", "bytes_by_tag")
+    assert not set(names) & set(made_reports.report([plain]))
     tiers = [[0, 10, 0], [1, 2, 3]]
-    said = [{**plain, "bytes_by_tier": bytes_} for bytes_ in tiers]
-    assert made_reports.report([plain, *said])["bytes_by_tier"] == [1, 12, 3]
+    said = [{**plain, names[0]: bytes_, names[1]: bytes_[1:]} for bytes_ in tiers]
+    together = made_reports.report([plain, *said], tags=["one", "other"])
+    assert [together[name] for name in names] == [[1, 12, 3], [12, 3]]
+    assert together["tags"] == {"one": 12, "other": 3}
     # Of workers that are other processes, over their tasks.
     ledger, task = work.Ledger(), work.Task(0, (0, 1), (0, 1000))
     for entry in (said[0], plain, said[1]):
@@ -408,5 +411,5 @@ def test_bytes_of_tiers_are_added_where_there_are_any() -> None:
         ledger.add(0, task, work.Done(np.empty(0), report, 0.0, 1.0, "node", 1))
     ledger.add(1, task, work.Done(np.empty(0), {"workers": [plain]}, 0.0, 1.0, "node", 2))
     first, second = ledger.report()["workers"]
-    assert first["bytes_by_tier"] == [1, 12, 3]
-    assert "bytes_by_tier" not in second
+    assert [first[name] for name in names] == [[1, 12, 3], [12, 3]]
+    assert not set(names) & set(second)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import MDAnalysis as mda
 import numpy as np
 import pytest
 import trajet as tj
@@ -129,6 +130,74 @@ def test_selections_are_those_of_the_original(wet: Solvated) -> None:
     assert np.isnan(traj.universe.select_atoms("protein").positions).all()
 
 
+def test_atoms_have_the_numbers_of_the_original(wet: Solvated, tmp_path: Path) -> None:
+    """Whatever tags are open: where they are chosen, in results and in files."""
+    ions = tj.open(f"{wet.path}@ion,water").select("resname NA+")
+    plain = tj.open(wet.gro, wet.xtc).select("resname NA+")
+    numbers = [47677, 47678, 47679, 47680]
+    assert ions.indices.tolist() == plain.indices.tolist() == numbers
+    (one, other) = (tj.rmsf(chosen) for chosen in (ions, plain))
+    assert one.atoms.tolist() == numbers
+    assert one.values.tobytes() == other.values.tobytes()
+    one.save(tmp_path / "rmsf.csv")
+    rows = (tmp_path / "rmsf.csv").read_text().splitlines()
+    assert [row.split(",")[0] for row in rows] == ["atom", *map(str, numbers)]
+    with np.load(_saved(one, tmp_path / "rmsf.npz")) as kept:
+        assert kept["atoms"].tolist() == numbers
+    pairs = tj.distances(ions.trajectory.select([47680, 47677]), "index 3341")
+    assert pairs.pair_names() == ["47680-3341", "47677-3341"]
+    wanted = tj.distances(plain.trajectory.select([47680, 47677]), "index 3341")
+    assert pairs.values.tobytes() == wanted.values.tobytes()
+    # Choosing by what a result, or MDAnalysis, says of atoms.
+    again = ions.trajectory.read(atoms=one.atoms)
+    assert again.positions.tobytes() == plain.read().positions.tobytes()
+    group = ions.trajectory.universe.select_atoms("resname NA+")
+    assert tj.rmsd(ions, groups=[group]).values.shape == (10, 2)
+    mask = np.zeros(44340, bool)
+    mask[-4:] = True
+    assert ions.trajectory.select(mask).indices.tolist() == numbers
+    (block,) = ions.trajectory.blocks(10, atoms=numbers)
+    assert block.positions.tobytes() == again.positions.tobytes()
+    with pytest.raises(tj.SelectionError, match="atom 17 is in a tag that is not open"):
+        ions.trajectory.select([47680, 17])
+    with pytest.raises(tj.SelectionError, match="atom 47681 is out of range"):
+        ions.trajectory.read(atoms=[47681])
+
+
+def _saved(result: tj.AtomValues, path: Path) -> Path:
+    result.save(path)
+    return path
+
+
+def test_references_and_angles_of_tags(own_wet: Solvated) -> None:
+    """Of a protein of which a tag has the end alone: what reaches out of the tag is left out."""
+    text = own_wet.profile.read_text()
+    end = '[[tags]]\nname = "end"\nselect = "protein and resid 101:214"\ntier = "fast"\n'
+    rest = text.replace('"protein"\ntier', '"protein and resid 1:100"\ntier')
+    own_wet.profile.write_text(rest + end)
+    own_wet.store.retag("wet", own_wet.profile)
+    traj, plain = tj.open(f"{own_wet.path}@end"), tj.open(own_wet.gro, own_wet.xtc)
+    ours = tj.dihedrals(traj.select("all"))
+    theirs = tj.dihedrals(plain.select("protein and resid 102:214"))
+    assert ours.columns == theirs.columns
+    assert ours.atoms.tolist() == theirs.atoms.tolist()
+    assert ours.values.tobytes() == theirs.values.tobytes()
+    fours = ours.atoms[[5, 0]]
+    assert tj.dihedrals(traj, fours).values.tobytes() == ours.values[:, [5, 0]].tobytes()
+    with pytest.raises(tj.SelectionError, match="not open"):
+        tj.dihedrals(traj, [[0, 1, 2, 3]])
+    with pytest.raises(tj.SelectionError, match="no residue has all atoms"):
+        tj.dihedrals(traj.select("resid 101"))
+    # By indices in the structure of the whole, and in that of the tag alone.
+    chosen = traj.select(ours.atoms[:, 1])
+    (kept,) = [kept for kept in own_wet.store.show("wet").tags if kept.tag.name == "end"]
+    beside = kept.paths[0].with_suffix(".gro")
+    same = tj.rmsd(plain.select(ours.atoms[:, 1]), reference=own_wet.gro)
+    assert tj.rmsd(chosen, reference=own_wet.gro).values.tobytes() == same.values.tobytes()
+    # Both are frame 0, in steps of 0.01 Å.
+    assert np.allclose(tj.rmsd(chosen, reference=beside).values, tj.rmsd(chosen).values, atol=1e-4)
+
+
 def test_what_there_is_not(wet: Solvated, monkeypatch: pytest.MonkeyPatch) -> None:
     """Data sets and tags that there are, are listed; what is in no store is no data set."""
     with pytest.raises(tj.StoreError, match="it has protein, ion, water"):
@@ -153,6 +222,34 @@ def test_what_there_is_not(wet: Solvated, monkeypatch: pytest.MonkeyPatch) -> No
     assert traj.select("all").n_atoms == 4
 
 
+def test_what_is_no_trajectory_is_refused(wet: Solvated) -> None:
+    """With what was given, and what to give."""
+    universe = mda.Universe(wet.gro, wet.xtc)
+    store = wet.store
+    others = [
+        (wet.gro, "the path '.*wet.gro'"),
+        ("wet.xtc", "the path 'wet.xtc'"),
+        (universe, "its files are divided"),
+        (universe.atoms, "its files are divided"),
+        (tj.open(wet.gro, wet.xtc).select([0]), "all atoms of a trajectory"),
+        (None, "a NoneType"),
+    ]
+    for given, words in others:
+        for method in (store.add, store.append):
+            with pytest.raises(TypeError, match=rf"tj\.open\('top\.psf', .*{words}"):
+                method("wet", given)
+    with pytest.raises(tj.StoreError, match="without a topology"):
+        store.add("dry", tj.open(None, wet.xtc))
+    with pytest.raises(tj.StoreError, match="retag"):
+        store.add("dry", store.open("wet"))
+    with pytest.raises(TypeError, match="by its name, a str, not int"):
+        store.open(5)
+    for profile in (5, {"tags": []}):
+        with pytest.raises(TypeError):
+            store.add("dry", tj.open(wet.gro, wet.xtc), profile=profile)
+    assert store.list() == ("wet",)
+
+
 def test_an_analysis_is_written_down(own_wet: Solvated) -> None:
     """With frames, tags and bytes; what it read in preparation is none of its own."""
     traj = tj.open(own_wet.path)
@@ -166,6 +263,29 @@ def test_an_analysis_is_written_down(own_wet: Solvated) -> None:
     assert (use["what"], use["tags"]) == ("rdf", ["ion", "water"])
     del traj
     assert len(uses(own_wet)) == 2
+
+
+def test_bytes_of_tags_on_one_tier_are_told_apart(own_wet: Solvated) -> None:
+    """Ions are 4 atoms of 44,340 on theirs; each tag costs what its file has."""
+    traj = tj.open(own_wet.path)
+    chosen = traj.select("resname NA+")
+    for _ in range(2):
+        report = tj.rmsd(chosen, groups=["resname SOL"]).report
+    assert report["tiers"] == {"fast": 0, "slow": report["bytes_read"]}
+    assert sum(report["tags"].values()) == report["bytes_read"]
+    assert report["tags"]["protein"] == 0
+    by_tag = {tag: size for tag, size in sizes(own_wet).items() if tag != "protein"}
+    assert report["tags"] == {"protein": 0, **by_tag}
+    assert uses(own_wet)[1]["bytes"] == by_tag
+    two = tj.ProcessPool(workers=2)
+    assert tj.rmsd(traj.select("resname SOL"), pool=two).report["tags"]["water"] > 0
+    # Blocks and reads as well; only tags that are open are told of.
+    part = tj.open(f"{own_wet.path}@w,i")
+    part.read(frames=[0])
+    del part
+    read = uses(own_wet)[-1]
+    assert (read["what"], read["tags"]) == ("read", ["ion", "water"])
+    assert 0 < read["bytes"]["ion"] < 10_000 < read["bytes"]["water"]
 
 
 def test_reads_of_a_trajectory_are_one_use(own_wet: Solvated) -> None:

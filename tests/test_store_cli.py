@@ -261,6 +261,7 @@ def test_failures_are_said_once(sources: Solvated) -> None:
     (folder / "cut.xtc").write_bytes(data)
     (arrival,) = watch.look()
     assert (arrival.name, arrival.frames) == ("cut", 10)
+    assert "--allow-truncated-tail" in str(cut.error)
     shutil.copy(folder / "system.gro", folder / "other.gro")
     (folder / "third.xtc").write_bytes(data)
     (arrival,) = watch.look()
@@ -273,6 +274,29 @@ def test_failures_are_said_once(sources: Solvated) -> None:
     (arrival,) = watch.look()
     assert arrival.error is not None
     assert watch.store.show("good").n_frames == 10
+
+
+@pytest.mark.parametrize("settled", ["system.xtc", "system.dcd"])
+def test_whole_frames_of_a_cut_file_are_taken_in_where_that_is_asked_for(
+    sources: Solvated, settled: str
+) -> None:
+    """Once; those that come later are appended, up to all of them."""
+    folder, source = arrivals(sources), sources.folder / settled
+    tj.convert(tj.open(None, sources.xtc), source)
+    data, path = source.read_bytes(), folder / settled
+    path.write_bytes(data[: len(data) // 2 + 100])
+    at = ("--store", sources.folder / "store", "--once", "--settle", 0)
+    assert "--allow-truncated-tail" in fail("store", "watch", folder, *at)
+    asked = ("store", "watch", folder, *at, "--allow-truncated-tail")
+    (line,) = succeed(*asked)
+    first = int(line.split()[1])
+    assert 3 <= first <= 6
+    assert succeed(*asked) == []
+    path.write_bytes(data)
+    (line,) = succeed(*asked)
+    assert int(line.split()[1]) == 10 - first
+    ours = tj.open(sources.folder / "store" / "system").read().positions
+    assert ours.tobytes() == tj.open(None, source).read().positions.tobytes()
 
 
 def test_a_folder_that_goes_and_comes(sources: Solvated) -> None:

@@ -289,3 +289,6 @@ class Store:
         ready: Callable[[], None],
         say: Callable[[str], None],
     ) -> None: ...
+
+# what was read of a data set (its folder), for the advice of `trajet store stats`
+def write_down_use(dataset: Path, what: str, frames: int, read: list[tuple[str, int]]) -> None: ...

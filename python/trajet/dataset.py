@@ -1,11 +1,9 @@
 """Data sets of stores: where they are, which atoms their tags have, and who used them."""
 
-import contextlib
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -131,11 +129,11 @@ class Dataset:
         ]
         return np.flatnonzero(np.isin(self._owners, places)).astype(np.int64)
 
-    def tags_of(self, indices: NDArray[np.int64] | None) -> list[str]:
-        """Return the tags that hold atoms, given by their numbers among those that are wanted."""
+    def tags_of(self, places: NDArray[np.int64] | None) -> list[str]:
+        """Return the tags that hold atoms, given by their places among those that are wanted."""
         owners = self._owners if self.origin is None else self._owners[self.origin]
-        places = np.unique(owners if indices is None else owners[indices])
-        return [str(self.manifest["tags"][place]["name"]) for place in places]
+        holders = np.unique(owners if places is None else owners[places])
+        return [str(self.manifest["tags"][holder]["name"]) for holder in holders]
 
     @property
     def size(self) -> int:
@@ -162,19 +160,24 @@ class Uses:
     dataset: Dataset
     _reads: dict[tuple[str, ...], "_Read"] = field(default_factory=dict)
 
-    def read(self, indices: NDArray[np.int64] | None, counts: Mapping[str, Any]) -> None:
+    @cached_property
+    def _open(self) -> list[str]:
+        """The tags that are open, in the order in which their bytes are counted."""
+        return self.dataset.tags_of(None)
+
+    def read(self, places: NDArray[np.int64] | None, counts: Mapping[str, Any]) -> None:
         """Remember a read of atoms, by what the native module counts of it."""
-        tags = tuple(self.dataset.tags_of(indices))
-        self._reads.setdefault(tags, _Read()).add(counts, self.dataset.tiers)
+        tags = tuple(self.dataset.tags_of(places))
+        self._reads.setdefault(tags, _Read()).add(counts, self._open)
 
     def analysed(
-        self, what: str, indices: NDArray[np.int64] | None, counts: Iterable[Mapping[str, Any]]
+        self, what: str, places: NDArray[np.int64] | None, counts: Iterable[Mapping[str, Any]]
     ) -> None:
         """Write down an analysis of atoms, by what was counted of each of its workers."""
         together = _Read()
         for one in counts:
-            together.add(one, self.dataset.tiers)
-        self._write(what, self.dataset.tags_of(indices), together)
+            together.add(one, self._open)
+        self._write(what, self.dataset.tags_of(places), together)
 
     def close(self) -> None:
         """Write down the reads."""
@@ -183,49 +186,18 @@ class Uses:
             self._write("read", tags, read)
 
     def _write(self, what: str, tags: Sequence[str], read: "_Read") -> None:
-        if not read.frames:
-            return
-        use = {
-            "at": datetime.now(UTC).isoformat(timespec="seconds"),
-            "what": what,
-            "tags": list(tags),
-            "frames": read.frames,
-            "bytes": _shared_out(read.by_tier, tags, self.dataset),
-        }
-        path = self.dataset.folder / USES
-        # A store that cannot be written can be read all the same.
-        with contextlib.suppress(OSError):
-            file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-            try:
-                # One call a line, so that those of several processes do not mix.
-                os.write(file, (json.dumps(use) + "\n").encode())
-            finally:
-                os.close(file)
+        by_tag = [(tag, read.by_tag.get(tag, 0)) for tag in tags]
+        _trajet.write_down_use(self.dataset.folder, what, read.frames, by_tag)
 
 
 @dataclass
 class _Read:
-    """Frames, and the bytes of each tier that were read for them."""
+    """Frames, and the bytes of each tag that were read for them."""
 
     frames: int = 0
-    by_tier: dict[str, int] = field(default_factory=dict)
+    by_tag: dict[str, int] = field(default_factory=dict)
 
-    def add(self, counts: Mapping[str, Any], tiers: Sequence[str]) -> None:
+    def add(self, counts: Mapping[str, Any], tags: Sequence[str]) -> None:
         self.frames += int(counts["frames"])
-        for tier, count in zip(tiers, counts.get("bytes_by_tier", ()), strict=False):
-            self.by_tier[tier] = self.by_tier.get(tier, 0) + int(count)
-
-
-def _shared_out(
-    by_tier: Mapping[str, int], tags: Sequence[str], dataset: Dataset
-) -> dict[str, int]:
-    """Return bytes by tag; those of several tags on one tier are shared out by their sizes."""
-    tier_of = {tag["name"]: tag["tier"] for tag in dataset.manifest["tags"]}
-    sizes = dataset.sizes()
-    by_tag = {}
-    for tag in tags:
-        neighbours = [other for other in tags if tier_of[other] == tier_of[tag]]
-        together = sum(sizes[other] for other in neighbours)
-        read = by_tier.get(tier_of[tag], 0)
-        by_tag[tag] = read * sizes[tag] // together if together else 0
-    return by_tag
+        for tag, count in zip(tags, counts.get("bytes_by_tag", ()), strict=False):
+            self.by_tag[tag] = self.by_tag.get(tag, 0) + int(count)

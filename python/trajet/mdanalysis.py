@@ -131,11 +131,17 @@ def describe_atom(atom: Any) -> str:
 
 def is_atomgroup(thing: object) -> bool:
     """Tell whether something is an AtomGroup, without importing MDAnalysis."""
-    if "MDAnalysis" not in sys.modules:
-        return False
-    from MDAnalysis import AtomGroup
+    return _is_a("AtomGroup", thing)
 
-    return isinstance(thing, AtomGroup)
+
+def is_universe(thing: object) -> bool:
+    """Tell whether something is a Universe, without importing MDAnalysis."""
+    return _is_a("Universe", thing)
+
+
+def _is_a(name: str, thing: object) -> bool:
+    loaded = sys.modules.get("MDAnalysis")
+    return loaded is not None and isinstance(thing, getattr(loaded, name))
 
 
 def fixed_indices(atoms: Any) -> NDArray[np.int64]:

@@ -153,10 +153,13 @@ class Report(Mapping[str, Any]):
         output.write(path, lambda file: _write_text(file, text))
 
 
-def bytes_by_tier(entries: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]:
-    """Return the sums of what `entries` say they read on each tier of a store; empty if nothing."""
-    said = [entry["bytes_by_tier"] for entry in entries if "bytes_by_tier" in entry]
-    return {"bytes_by_tier": [sum(tier) for tier in zip(*said, strict=True)]} if said else {}
+def bytes_by_place(entries: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]:
+    """Return the sums of what `entries` say they read of each tier and tag of a store, if any."""
+    entries, sums = list(entries), {}
+    for name in ("bytes_by_tier", "bytes_by_tag"):
+        if said := [entry[name] for entry in entries if name in entry]:
+            sums[name] = [sum(place) for place in zip(*said, strict=True)]
+    return sums
 
 
 def make_report(
@@ -164,6 +167,7 @@ def make_report(
     run: Mapping[str, Any],
     analysis: Mapping[str, Any],
     tiers: Sequence[str] = (),
+    tags: Sequence[str] = (),
 ) -> Report:
     """Put together what the run, the opening and the machine say.
 
@@ -178,6 +182,8 @@ def make_report(
         What was asked for; goes into the report as it is.
     tiers
         Those of the store of a data set, in the order in which their bytes are counted.
+    tags
+        Those of the data set that are open, likewise.
     """
     opening, host = reader.opening(), socket.gethostname()
     workers, tasks = _places(run, host)
@@ -197,7 +203,7 @@ def make_report(
     if (version := mdanalysis.version()) is not None:
         versions["MDAnalysis"] = version
     places = {(worker["host"], worker["worker"]) for worker in workers}
-    of_tiers = bytes_by_tier(workers)
+    of_places = bytes_by_place(workers)
     entries = {
         "pool": "local",
         **run,
@@ -206,8 +212,10 @@ def make_report(
         "stages": stages,
         "averages": averages,
         **counts,
-        **of_tiers,
-        "tiers": dict(zip(tiers, of_tiers.get("bytes_by_tier", [0] * len(tiers)), strict=False)),
+        **of_places,
+        # Room for more tiers is counted than there are.
+        "tiers": dict(zip(tiers, of_places.get("bytes_by_tier", [0] * len(tiers)), strict=False)),
+        "tags": dict(zip(tags, of_places.get("bytes_by_tag", [0] * len(tags)), strict=True)),
         "sample": sample,
         "r_comp_io": advise.computing_to_input(together if len(workers) == 1 else sample),
         "r_comp_comm": _ratio(stages["t_comp"], stages["t_comm"]),
@@ -385,7 +393,7 @@ class Dihedrals(Series):
     Attributes
     ----------
     atoms
-        `(n, 4)`, int64: the atoms of each angle.
+        `(n, 4)`, int64: the atoms of each angle, indices in the topology.
     backbone
         Whether the angles are φ and ψ of residues, in turns.
     features
@@ -432,7 +440,7 @@ class Distances(Series):
         `(n_frames, n_atoms, n_partners)`, or `(n_frames, n_atoms (n_atoms - 1) / 2)` for the pairs
         among the atoms; float64, Å.
     atoms
-        `(n_atoms,)`, int64, indices in the trajectory.
+        `(n_atoms,)`, int64, indices in the topology.
     partners
         `(n_partners,)`, int64; None for pairs among the atoms.
     to_reference
@@ -577,7 +585,7 @@ class AtomValues(Result):
     values
         `(n_atoms,)`, float64, `units`.
     atoms
-        `(n_atoms,)`, int64, indices in the trajectory.
+        `(n_atoms,)`, int64, indices in the topology.
     residues
         `(n_atoms,)`, int64, residue numbers; None where there are none.
     units

@@ -98,6 +98,7 @@ def open(
         It is read when atoms are first selected. Or, without trajectories, a data set of a store,
         "STORE/name", or some of its tags, "STORE/name@protein,lipid": then the trajectory has the
         atoms of these tags alone, in their original order, and selections look only at them.
+        Indices of atoms are those of the original.
     *trajectories
         The trajectory: an XTC, TRR, DCD, Amber NetCDF, H5MD or mdtraj HDF5 file; or several files
         of the same atoms, of any of these formats. Several files are one trajectory: frames are
@@ -283,6 +284,11 @@ class Trajectory:
         return () if self.dataset is None else self.dataset.tiers
 
     @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags of a data set that are open, in the order in which their bytes are counted."""
+        return () if self.dataset is None else tuple(self.dataset.tags_of(None))
+
+    @property
     def reader(self) -> Reader:
         """The native reader."""
         return self._reader
@@ -351,7 +357,7 @@ class Trajectory:
         """
         universe = self.named.universe
         if not self._placed:
-            first = self.read_indices([0], None, None, counted=False)
+            first = self.read_places([0], None, None, counted=False)
             positions = first.positions[0]
             if (origin := self._origin) is not None:
                 positions = np.full((len(universe.atoms), 3), np.nan, np.float32)
@@ -381,11 +387,10 @@ class Trajectory:
                     f"{self.topology}: is not there: {self.label} was removed since it was opened"
                 )
             universe = mdanalysis.load(self._topology_at or self.topology)
-            n_atoms = self.n_atoms if self.dataset is None else self.dataset.manifest["n_atoms"]
-            if len(universe.atoms) != n_atoms:
+            if len(universe.atoms) != self.n_named:
                 raise SelectionError(
                     f"{self.topology} has {len(universe.atoms)} atoms, but {self.path} has"
-                    f" {n_atoms} (frame 0 at byte 0): give the topology of what was written"
+                    f" {self.n_named} (frame 0 at byte 0): give the topology of what was written"
                 )
             mdanalysis.displace(universe)
             self._universe = universe
@@ -411,7 +416,8 @@ class Trajectory:
         Parameters
         ----------
         selection
-            In MDAnalysis' language, evaluated once, on frame 0; or atom indices in any order.
+            In MDAnalysis' language, evaluated once, on frame 0; or atom indices in any order: those
+            of the topology, also where only some tags of a data set are open.
 
         Raises
         ------
@@ -428,11 +434,46 @@ class Trajectory:
                 _ = self.universe
             where = self.label if self._origin is not None else str(self.topology or self.label)
             atoms = mdanalysis.select(self.named, selection, where)
-            indices = np.asarray(atoms.indices, dtype=np.int64)
-            if (origin := self._origin) is not None:
-                indices = np.searchsorted(origin, indices)
-            return Selection(self, indices, selection)
-        return Selection(self, _indices(selection, self.n_atoms), None)
+            places, _ = self.places_of(np.asarray(atoms.indices, dtype=np.int64))
+            return Selection(self, places, selection)
+        return Selection(self, self.places(selection), None)
+
+    def places_of(self, indices: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Return where atoms of the topology are in a frame, and which of them are there at all."""
+        origin = self._origin
+        if origin is None:
+            return indices, np.ones(indices.shape, np.bool_)
+        places = np.searchsorted(origin, indices)
+        return places, origin[np.minimum(places, len(origin) - 1)] == indices
+
+    def indices_of(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return which atoms of the topology those are that have these places in a frame."""
+        return places if self._origin is None else self._origin[places]
+
+    @property
+    def n_named(self) -> int:
+        """Atoms of the topology: more than `n_atoms` where not all tags of a data set are open."""
+        return self.n_atoms if self.dataset is None else int(self.dataset.manifest["n_atoms"])
+
+    def places(self, atoms: Sequence[int] | NDArray[Any]) -> NDArray[np.int64]:
+        """Return where atoms are in a frame that are chosen by indices, or by a mask of a frame.
+
+        Raises
+        ------
+        SelectionError
+            If there is none, one is out of range, or in a tag that is not open.
+        """
+        chosen = np.asarray(atoms)
+        if chosen.dtype == np.bool_ and chosen.shape == (self.n_atoms,):
+            chosen = self.indices_of(np.flatnonzero(chosen))
+        indices = _indices(chosen, self.n_named)
+        places, there = self.places_of(indices)
+        if not there.all():
+            raise SelectionError(
+                f"{self.label}: atom {indices[~there][0]} is in a tag that is not open: indices are"
+                " those of the original, whatever tags are open: leave it out, or open its tag too"
+            )
+        return places
 
     def read(
         self,
@@ -452,7 +493,7 @@ class Trajectory:
             A slice, or frame numbers in any order (negative ones count from the end), or a mask;
             None for all.
         atoms
-            Atom indices in any order; None for all.
+            Atom indices in any order, as for `select`; None for all.
         out
             An array `(n_frames, n_atoms, 3)`, float32, C order, to write positions to instead of a
             new one.
@@ -477,9 +518,9 @@ class Trajectory:
         >>> traj.read(frames=slice(0, 10), atoms=[0, 7]).positions.shape
         (10, 2, 3)
         """
-        indices = None if atoms is None else _indices(atoms, self.n_atoms)
-        return self.read_indices(
-            frames, indices, out, velocities=velocities, forces=forces, threads=threads
+        places = None if atoms is None else self.places(atoms)
+        return self.read_places(
+            frames, places, out, velocities=velocities, forces=forces, threads=threads
         )
 
     def blocks(
@@ -503,13 +544,13 @@ class Trajectory:
         >>> sum(len(block.frames) for block in traj.blocks())
         98
         """
-        indices = None if atoms is None else _indices(atoms, self.n_atoms)
-        return self.blocks_of_indices(size, frames, indices)
+        places = None if atoms is None else self.places(atoms)
+        return self.blocks_of_places(size, frames, places)
 
-    def read_indices(
+    def read_places(
         self,
         frames: FrameChoice,
-        indices: NDArray[np.int64] | None,
+        places: NDArray[np.int64] | None,
         out: NDArray[np.float32] | None,
         *,
         velocities: bool = False,
@@ -517,12 +558,12 @@ class Trajectory:
         threads: int | None = None,
         counted: bool = True,
     ) -> Block:
-        """Read the atoms of checked `indices`; see `read`.
+        """Read the atoms at checked `places` of the frames; see `read`.
 
         What is not `counted` is no use of a data set, but part of one.
         """
         numbers = resolve_frames(frames, self.n_frames, self.label)
-        n_atoms = self.n_atoms if indices is None else len(indices)
+        n_atoms = self.n_atoms if places is None else len(places)
         shape = (_count(numbers), n_atoms, 3)
         positions = np.empty(shape, np.float32) if out is None else _fitting(out, shape)
         if threads is not None and threads < 1:
@@ -530,13 +571,16 @@ class Trajectory:
         if threads is None:
             threads = _trajet.available_threads() if positions.nbytes > MUCH_BYTES else 1
         read = partial(self._reader.read, threads=threads)
-        got = self.fresh(read, numbers, indices, positions, "positions")
+        got = self.fresh(read, numbers, places, positions, "positions")
         if self._uses is not None and counted:
-            self._uses.read(indices, got["counts"])
+            self._uses.read(places, got["counts"])
 
         def further(field: str) -> NDArray[np.float32]:
             values = np.empty(shape, np.float32)
-            counts = self.fresh(read, numbers, indices, values, field)["counts"]
+            counts = self.fresh(read, numbers, places, values, field)["counts"]
+            if self._uses is not None and counted:
+                # The frames have been counted.
+                self._uses.read(places, {**counts, "frames": 0})
             if counts["empty_frames"] == counts["frames"] > 0:
                 raise FormatError(
                     f"{self.label}: none of the {shape[0]} frames has {field}: read positions only"
@@ -553,18 +597,18 @@ class Trajectory:
             further("forces") if forces else None,
         )
 
-    def blocks_of_indices(
-        self, size: int | None, frames: FrameChoice, indices: NDArray[np.int64] | None
+    def blocks_of_places(
+        self, size: int | None, frames: FrameChoice, places: NDArray[np.int64] | None
     ) -> Iterator[Block]:
-        """Go over the atoms of checked `indices`; see `blocks`."""
+        """Go over the atoms at checked `places` of the frames; see `blocks`."""
         if size is not None and size < 1:
             raise ValueError(f"a block has at least 1 frame, not {size}")
         numbers = resolve_frames(frames, self.n_frames, self.label)
         n_frames = _count(numbers)
-        n_atoms = self.n_atoms if indices is None else len(indices)
+        n_atoms = self.n_atoms if places is None else len(places)
         if size is None:
             size = max(1, min(BLOCK_FRAMES, BLOCK_BYTES // (12 * n_atoms)))
-        parts = self._reader.parts(numbers, indices)
+        parts = self._reader.parts(numbers, places)
         buffer = np.empty((min(size, n_frames), n_atoms, 3), np.float32)
 
         def go(size: int) -> Iterator[Block]:
@@ -573,24 +617,24 @@ class Trajectory:
                 times, steps, here, cells = self.fresh(parts.read, begin, positions)
                 yield Block(positions, times, steps, here, cells)
 
-        return go(size) if self._uses is None else self._used_by(go(size), indices, parts)
+        return go(size) if self._uses is None else self._used_by(go(size), places, parts)
 
     def _used_by(
-        self, blocks: Iterator[Block], indices: NDArray[np.int64] | None, parts: _trajet.Parts
+        self, blocks: Iterator[Block], places: NDArray[np.int64] | None, parts: _trajet.Parts
     ) -> Iterator[Block]:
         """Go over blocks, and remember how far that went."""
         assert self._uses is not None
         try:
             yield from blocks
         finally:
-            self._uses.read(indices, parts.counts())
+            self._uses.read(places, parts.counts())
 
     def used(
-        self, what: str, indices: NDArray[np.int64] | None, counts: Sequence[Mapping[str, Any]]
+        self, what: str, places: NDArray[np.int64] | None, counts: Sequence[Mapping[str, Any]]
     ) -> None:
         """Have the store remember that atoms were analysed, where this is a data set of one."""
         if self._uses is not None:
-            self._uses.analysed(what, indices, counts)
+            self._uses.analysed(what, places, counts)
 
     def fresh(self, attempt: Callable[_P, _T], *args: _P.args, **named: _P.kwargs) -> _T:
         """Call `attempt`; where it finds that a kept index is stale, that is thrown away.
@@ -626,17 +670,20 @@ class Selection:
     trajectory
         The trajectory.
     indices
-        `(n_atoms,)`, int64, in the order in which positions are read.
+        `(n_atoms,)`, int64: which atoms of the topology, in the order in which positions are read.
+    places
+        `(n_atoms,)`, int64: where they are in a frame. Other numbers than `indices` where only some
+        tags of a data set are open, whose frames have no other atoms.
     text
         The selection in MDAnalysis' language; None where indices were given.
     """
 
-    def __init__(
-        self, trajectory: Trajectory, indices: NDArray[np.int64], text: str | None
-    ) -> None:
+    def __init__(self, trajectory: Trajectory, places: NDArray[np.int64], text: str | None) -> None:
         self.trajectory = trajectory
-        self.indices = indices.copy()
-        self.indices.setflags(write=False)
+        self.places = places.copy()
+        self.indices = trajectory.indices_of(self.places)
+        for numbers in (self.places, self.indices):
+            numbers.setflags(write=False)
         self.text = text
 
     def __repr__(self) -> str:
@@ -647,7 +694,7 @@ class Selection:
     @property
     def n_atoms(self) -> int:
         """Atoms in the selection."""
-        return len(self.indices)
+        return len(self.places)
 
     @property
     def label(self) -> str:
@@ -663,7 +710,7 @@ class Selection:
     @property
     def named(self) -> Any:
         """The atoms as an MDAnalysis AtomGroup; where they are in space is not known yet."""
-        return self.trajectory.named[self.indices]
+        return self.trajectory.named[self.places]
 
     def read(
         self,
@@ -681,17 +728,17 @@ class Selection:
         >>> traj.select("name CA").read(frames=slice(0, 100)).positions.shape
         (98, 214, 3)
         """
-        return self.trajectory.read_indices(
-            frames, self.indices, out, velocities=velocities, forces=forces, threads=threads
+        return self.trajectory.read_places(
+            frames, self.places, out, velocities=velocities, forces=forces, threads=threads
         )
 
     def look(self, frame: int) -> Block:
         """Read a frame in preparation of something: of a data set, this is no use of its own."""
-        return self.trajectory.read_indices([frame], self.indices, None, counted=False)
+        return self.trajectory.read_places([frame], self.places, None, counted=False)
 
     def blocks(self, size: int | None = None, frames: FrameChoice = None) -> Iterator[Block]:
         """Read block by block, into the same memory. See `Trajectory.blocks`."""
-        return self.trajectory.blocks_of_indices(size, frames, self.indices)
+        return self.trajectory.blocks_of_places(size, frames, self.places)
 
 
 def describe_file(path: Path) -> dict[str, Any]:
@@ -707,7 +754,7 @@ def from_atomgroup(atoms: Any) -> Selection:
     opened = open(said.topology, *said.paths)
     same_size = (opened.n_atoms, opened.n_frames) == (said.n_atoms, said.n_frames)
     if same_size:
-        now = opened.read_indices([said.frame], said.indices, None)
+        now = opened.read_places([said.frame], said.indices, None)
         same_size = bool(now.times[0] == said.time) and np.array_equal(
             now.positions[0], said.positions, equal_nan=True
         )
@@ -766,17 +813,14 @@ def _count(frames: Frames) -> int:
     return frames[2] if isinstance(frames, tuple) else len(frames)
 
 
-def _indices(atoms: Sequence[int] | NDArray[Any], n_atoms: int) -> NDArray[np.int64]:
-    """Return atom indices as an array.
+def _indices(indices: NDArray[Any], n_atoms: int) -> NDArray[np.int64]:
+    """Return atom indices of a topology, or of a trajectory without one.
 
     Raises
     ------
     SelectionError
         If there is none or one is out of range.
     """
-    indices = np.asarray(atoms)
-    if indices.dtype == np.bool_ and indices.shape == (n_atoms,):
-        indices = np.flatnonzero(indices)
     if indices.size == 0:
         raise SelectionError("selection of indices: it is empty")
     if indices.ndim != 1 or not np.issubdtype(indices.dtype, np.integer):

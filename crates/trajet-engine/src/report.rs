@@ -87,7 +87,7 @@ impl Stages {
 }
 
 /// What one worker did.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct WorkerReport {
     /// Seconds by stage.
     pub stages: Stages,

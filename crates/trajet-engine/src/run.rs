@@ -487,7 +487,7 @@ impl Shared<'_> {
             stages.t_wait += asked.elapsed().as_secs_f64();
             let Instruction::Run { task } = answer else { break };
             let started = self.begin.elapsed().as_secs_f64();
-            let (before, mut t_comp) = (scratch.meter, 0.0);
+            let (before, mut t_comp) = (scratch.meter.clone(), 0.0);
             let done = catch_unwind(AssertUnwindSafe(|| {
                 self.task(task, &mut scratch, &mut block, &mut t_comp)
             }));
@@ -540,7 +540,7 @@ impl Shared<'_> {
             block.reset(here.len(), atoms.len());
             let Block { positions, meta, .. } = &mut *block;
             let wanted = Wanted::positions(&frames, atoms);
-            let before = scratch.meter;
+            let before = scratch.meter.clone();
             self.chain.read_into(&wanted, here.clone(), scratch, positions, meta)?;
             let computing = Instant::now();
             let mut state = analysis.empty();

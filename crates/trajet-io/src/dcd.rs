@@ -21,7 +21,7 @@ use crate::source::{Meter, Source};
 use crate::{Atoms, Error, Fault, FrameIndex, Frames, IndexState, Raw};
 pub use frame::Frame;
 use head::{CELL_BYTES, Head, Layout, Order};
-pub use writer::Encoder;
+pub use writer::{Encoder, holds_times};
 
 /// Whether a file that begins with `first` may be a DCD trajectory.
 pub fn sniff(first: &[u8]) -> bool {

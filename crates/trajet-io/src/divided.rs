@@ -257,13 +257,20 @@ impl Whole {
             let other = Error::Altered { path: chain.path().to_owned(), what };
             return Err(self.of_part(part, other));
         }
-        let mut meter = chain.opening().meter;
+        let mut meter = chain.opening().meter.clone();
         let taken = begin.elapsed().as_nanos() as u64;
         meter.open_ns = taken.saturating_sub(meter.read_ns);
-        meter.by_tier[usize::from(said.tier)] = meter.bytes_read;
+        self.place(part, meter.bytes_read, &mut meter);
         scratch.meter.add(&meter);
         *opened = Some(Arc::clone(&chain));
         Ok(chain)
+    }
+
+    /// Counts bytes that were read of a part.
+    fn place(&self, part: usize, bytes: u64, meter: &mut Meter) {
+        meter.by_tier[usize::from(self.parts[part].tier)] += bytes;
+        meter.by_part.resize(self.parts.len(), 0);
+        meter.by_part[part] += bytes;
     }
 
     /// The error of a part, with the reason and what to do, where that is known.
@@ -390,11 +397,11 @@ struct Costs {
 }
 
 impl Costs {
-    fn add(&mut self, part: &Part, inner: &mut Scratch) {
+    fn add(&mut self, whole: &Whole, part: usize, inner: &mut Scratch) {
         let of_part = std::mem::take(&mut inner.meter);
         self.empty |= of_part.empty_frames > 0;
         self.all.add(&of_part);
-        self.all.by_tier[usize::from(part.tier)] += of_part.bytes_read;
+        whole.place(part, of_part.bytes_read, &mut self.all);
     }
 
     fn count(self, meter: &mut Meter) {
@@ -454,7 +461,7 @@ impl reader::Reader for Reader {
             if direct.is_none() {
                 share.scatter(vectors, out);
             }
-            costs.add(part, inner);
+            costs.add(&self.whole, share.part, inner);
             // Formats that keep both in the frame: a file that took this one's place is told.
             let keeps_both = is_exact && matches!(self.whole.format, Format::Xtc | Format::Trr);
             let found = (meta.times[0].to_bits(), meta.steps[0]);
@@ -497,7 +504,7 @@ impl reader::Reader for Reader {
             let chain = &touched.chain;
             let raw = chain.raw(frames, at, &share.atoms, inner);
             raws.push(raw.map_err(|error| self.whole.of_part(share.part, error))?);
-            costs.add(&self.whole.parts[share.part], inner);
+            costs.add(&self.whole, share.part, inner);
             if head.is_none() && !self.whole.heads.is_empty() {
                 head = Some(self.whole.head(chain, frame, &mut scratch.meter)?);
             }

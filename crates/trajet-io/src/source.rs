@@ -22,7 +22,7 @@ pub const SLACK: usize = 16;
 pub const MOST_TIERS: usize = 8;
 
 /// What one worker has asked of the storage and of the decoders.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Meter {
     /// Files opened.
     pub opens: u64,
@@ -32,6 +32,8 @@ pub struct Meter {
     pub bytes_read: u64,
     /// Bytes of these that were read on each tier of a store.
     pub by_tier: [u64; MOST_TIERS],
+    /// The same of each part of a divided trajectory; empty where none was.
+    pub by_part: Vec<u64>,
     /// Bytes that decoders looked at.
     pub bytes_used: u64,
     /// Frames decoded.
@@ -59,6 +61,8 @@ impl Meter {
         self.empty_frames += other.empty_frames;
         self.atoms_decoded += other.atoms_decoded;
         self.by_tier.iter_mut().zip(other.by_tier).for_each(|(bytes, more)| *bytes += more);
+        self.by_part.resize(self.by_part.len().max(other.by_part.len()), 0);
+        self.by_part.iter_mut().zip(&other.by_part).for_each(|(bytes, more)| *bytes += more);
         self.open_ns += other.open_ns;
         self.read_ns += other.read_ns;
         self.decode_ns += other.decode_ns;

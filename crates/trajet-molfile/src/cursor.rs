@@ -8,11 +8,14 @@ use trajet_io::{Atoms, Chain, Field, FrameMeta, Frames, Reader, Scratch, Wanted}
 use trajet_simd::InstructionSet;
 
 use crate::error::Error;
-use crate::pointer;
+use crate::pointer::{self, Tag};
 
 /// An open trajectory and the frame that comes next.
 pub(crate) struct Cursor {
     chain: Chain,
+    /// Of a store, which is told what was read.
+    tag: Option<Tag>,
+    n_read: u64,
     frames: Frames,
     atoms: Atoms,
     scratch: Scratch,
@@ -29,7 +32,7 @@ impl Cursor {
     /// Opens a trajectory, or what a pointer file names.
     pub(crate) fn open(path: &Path) -> Result<Cursor, Error> {
         InstructionSet::check().map_err(Error::InstructionSet)?;
-        let chain = pointer::open(path)?;
+        let (chain, tag) = pointer::open(path)?;
         let n_atoms = chain.n_atoms();
         if i32::try_from(n_atoms).is_err() {
             return Err(Error::TooManyAtoms { path: path.to_owned(), found: n_atoms });
@@ -43,6 +46,8 @@ impl Cursor {
             frames: Frames::all(chain.n_frames()),
             atoms: Atoms::all(n_atoms),
             chain,
+            tag,
+            n_read: 0,
             scratch: Scratch::default(),
             meta: FrameMeta::default(),
             next: 0,
@@ -113,6 +118,7 @@ impl Cursor {
         }
         self.failed = false;
         self.next += 1;
+        self.n_read += 1;
         Ok(said)
     }
 
@@ -123,6 +129,14 @@ impl Cursor {
         self.chain.read_into(&wanted, here, &mut self.scratch, out, &mut self.meta)?;
         let FrameMeta { times, steps, cells, turned, .. } = &self.meta;
         Ok(Said { time: times[0], step: steps[0], cell: cells[0], turned: turned[0] })
+    }
+}
+
+impl Drop for Cursor {
+    fn drop(&mut self) {
+        if let Some(tag) = &self.tag {
+            tag.used(self.n_read, self.scratch.meter.bytes_read);
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use trajet_io::{Atoms, Chain, FrameMeta, Frames, OpenOptions, Scratch, Serial, Wanted, chain};
-use trajet_store::Store;
+use trajet_store::{Store, Use};
 
 use crate::error::Error;
 
@@ -34,11 +34,26 @@ enum Target {
     Files(Vec<PathBuf>),
 }
 
-/// Opens a trajectory, or what a pointer file names.
+/// The tag of a data set that was opened.
+#[derive(Debug)]
+pub(crate) struct Tag {
+    folder: PathBuf,
+    name: String,
+}
+
+impl Tag {
+    /// Has the store remember what was read.
+    pub(crate) fn used(&self, frames: u64, bytes: u64) {
+        let read = [(self.name.clone(), bytes)];
+        Use::new("molfile", frames, read).write_down(&self.folder);
+    }
+}
+
+/// Opens a trajectory, or what a pointer file names; with the tag, where that is one of a store.
 ///
 /// # Errors
 /// As [`chain::open`]; what is wrong with the pointer file, or the store.
-pub(crate) fn open(path: &Path) -> Result<Chain, Error> {
+pub(crate) fn open(path: &Path) -> Result<(Chain, Option<Tag>), Error> {
     let options = OpenOptions { cache: cache_folder(), ..OpenOptions::default() };
     let files = match pointer(path)? {
         None => vec![path.to_owned()],
@@ -47,20 +62,25 @@ pub(crate) fn open(path: &Path) -> Result<Chain, Error> {
             Target::Tag { dataset, tag } => return open_tag(&dataset, tag, &options),
         },
     };
-    Ok(chain::open(&files, &options, &Serial)?)
+    Ok((chain::open(&files, &options, &Serial)?, None))
 }
 
 /// The trajectory of a store's tag.
-fn open_tag(dataset: &Path, tag: String, options: &OpenOptions) -> Result<Chain, Error> {
-    let (folder, name) = (dataset.parent(), dataset.file_name());
-    let name = name.unwrap_or_default().to_string_lossy();
-    let store = Store::open(folder.unwrap_or(dataset))?;
-    let chain = store.dataset(&name)?.chain(Some(&[tag]), options)?;
+fn open_tag(
+    folder: &Path,
+    tag: String,
+    options: &OpenOptions,
+) -> Result<(Chain, Option<Tag>), Error> {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let dataset = Store::open(folder.parent().unwrap_or(folder))?.dataset(&name)?;
+    let called = [tag];
+    let chain = dataset.chain(Some(&called), options)?;
     // A tag's files are opened when they are first read. What is wrong with them is to be known now.
     let (first, atom) = (Frames::all(1), Atoms::listed(&[0], chain.n_atoms())?);
     let (wanted, mut meta) = (Wanted::positions(&first, &atom), FrameMeta::default());
     chain.read_into(&wanted, 0..1, &mut Scratch::default(), &mut [0.0; 3], &mut meta)?;
-    Ok(chain)
+    let name = dataset.manifest.tags[dataset.tags(Some(&called))?[0]].name.clone();
+    Ok((chain, Some(Tag { folder: folder.to_owned(), name })))
 }
 
 /// The bytes of a pointer file; none of any other, nor of what is no file.

@@ -291,7 +291,7 @@ impl Parts {
 
     /// Counts of all parts so far.
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let meter = locked(&self.scratch).meter;
+        let meter = locked(&self.scratch).meter.clone();
         counts(py, &meter)
     }
 }
@@ -405,7 +405,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A meter's counts as a dictionary; bytes a tier where any are of a store.
+/// A meter's counts as a dictionary; bytes a tier and a tag where any are of a store.
 pub(crate) fn counts<'py>(py: Python<'py>, meter: &Meter) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("requests", meter.requests)?;
@@ -417,6 +417,7 @@ pub(crate) fn counts<'py>(py: Python<'py>, meter: &Meter) -> PyResult<Bound<'py,
     dict.set_item("atoms_decoded", meter.atoms_decoded)?;
     if meter.by_tier.iter().any(|&bytes| bytes > 0) {
         dict.set_item("bytes_by_tier", meter.by_tier.to_vec())?;
+        dict.set_item("bytes_by_tag", meter.by_part.clone())?;
     }
     Ok(dict)
 }

@@ -13,7 +13,7 @@ use trajet_io::OpenOptions;
 use trajet_io::h5md::Description;
 use trajet_store::hdf5::{Job, Writer};
 use trajet_store::mount::Mount;
-use trajet_store::{Done, Error, Given, Spec, Store};
+use trajet_store::{Done, Error, Given, Spec, Store, Use};
 
 use crate::control::FromPython;
 use crate::error::{from_io, from_os, from_run, raised};
@@ -286,6 +286,18 @@ impl PyStore {
         watched?;
         ended.map_err(|error| from_store(py, &error))
     }
+}
+
+/// Has the store remember that frames of a data set were read, and how many bytes of each tag for them.
+#[pyfunction]
+pub(crate) fn write_down_use(
+    py: Python<'_>,
+    dataset: PathBuf,
+    what: &str,
+    frames: u64,
+    read: Vec<(String, u64)>,
+) {
+    py.detach(|| Use::new(what, frames, read).write_down(&dataset));
 }
 
 /// Waits for the end of a mount, or for Ctrl-C, and says what goes wrong meanwhile.

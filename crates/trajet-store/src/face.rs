@@ -20,12 +20,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use trajet_io::{
-    Atoms, Chain, Encoder, Format, Frames, Input, Plan, Scratch, Snapshot, Workspace, WriteOptions,
-    encoder, xxh3_64,
+    Atoms, Chain, Encoder, Format, Frames, Input, Meter, Plan, Scratch, Snapshot, Workspace,
+    WriteOptions, encoder, xxh3_64,
 };
 
 use crate::Error;
-use crate::table::Column;
+use crate::verify::{Known, What};
 
 /// Bytes that a group of frames should have: those of a read request.
 const GROUP_BYTES: u64 = 1 << 18;
@@ -136,22 +136,20 @@ impl Face {
     }
 
     /// Reads what the file has at byte `offset`, and returns how many bytes that is: fewer than `out` has
-    /// room for only at the end of the file.
+    /// room for only at the end of the file. What it costs is added to `meter`: nothing where another read has
+    /// made the same.
     ///
     /// # Errors
     /// [`Error::Input`] where frames cannot be read; [`Error::Damaged`] where they are not of the sizes that
     /// were written down.
-    pub fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<usize, Error> {
-        self.laid.read_at(&self.head, offset, out, |group| self.group(group))
+    pub fn read_at(&self, offset: u64, out: &mut [u8], meter: &mut Meter) -> Result<usize, Error> {
+        self.laid.read_at(&self.head, offset, out, |group| {
+            let (frames, size) = self.laid.group(group);
+            self.kept.get((self.number, group), size, || self.make(frames, size, meter))
+        })
     }
 
-    /// The bytes of a group of frames.
-    fn group(&self, group: usize) -> Result<Arc<Vec<u8>>, Error> {
-        let (frames, size) = self.laid.group(group);
-        self.kept.get((self.number, group), size, || self.make(frames, size))
-    }
-
-    fn make(&self, frames: Range<usize>, size: u64) -> Result<Vec<u8>, Error> {
+    fn make(&self, frames: Range<usize>, size: u64, meter: &mut Meter) -> Result<Vec<u8>, Error> {
         let (encoder, _) = self.encoder_and_first()?;
         let chain = self.chain()?;
         // No more than that is believed of sizes that were read from a file.
@@ -161,7 +159,7 @@ impl Face {
         let atoms = Atoms::all(chain.n_atoms());
         let mut snapshot = Snapshot::default();
         let mut odd = None;
-        self.kept.with_workbench(|scratch, workspace| {
+        self.kept.with_workbench(meter, |scratch, workspace| {
             chain.read_raws(&wanted, &atoms, scratch, |k, raw| {
                 if odd.is_some() {
                     return Ok(());
@@ -233,7 +231,7 @@ impl Face {
         let (new, size) = match &self.form {
             Form::Stored(options) => {
                 let chain = self.chain()?;
-                self.kept.with_workbench(|scratch, workspace| {
+                self.kept.with_workbench(&mut Meter::default(), |scratch, workspace| {
                     let raw = chain.read_raw(0, scratch)?;
                     begin(Input::Raw { raw: &raw, time, step }, options, workspace)
                 })?
@@ -242,7 +240,7 @@ impl Face {
                 let positions = Some(vec![[0.0; 3]; n_atoms]);
                 let first =
                     Snapshot { n_atoms, time, step, cell, positions, ..Snapshot::default() };
-                self.kept.with_workbench(|_, workspace| {
+                self.kept.with_workbench(&mut Meter::default(), |_, workspace| {
                     begin(Input::Snapshot(&first), &decoded(), workspace)
                 })?
             }
@@ -383,7 +381,7 @@ impl Plain {
     ///
     /// # Errors
     /// [`Error::Io`]; [`Error::Damaged`] where a file has not the size that it had.
-    pub fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<usize, Error> {
+    pub fn read_at(&self, offset: u64, out: &mut [u8], meter: &mut Meter) -> Result<usize, Error> {
         let Some(left) = self.size().checked_sub(offset) else { return Ok(0) };
         let n = left.min(out.len() as u64) as usize;
         let mut done = 0;
@@ -397,6 +395,7 @@ impl Plain {
                 io::ErrorKind::UnexpectedEof => self.changed(which, "fewer"),
                 _ => Error::io(&self.files[which].0, "read")(error),
             })?;
+            meter.bytes_read += here as u64;
             done += here;
         }
         Ok(n)
@@ -436,17 +435,15 @@ impl Plain {
     }
 }
 
-/// Ordinary files, shown as one, of which is known what was written. Who reads a part of a frame has the whole
-/// frame compared.
+/// Ordinary files, shown as one, of which is known what was written. Who reads a part of a piece has the whole
+/// piece compared.
 #[derive(Debug)]
 pub struct Compared {
     plain: Plain,
-    /// The head of each file, if it has one, and its frames.
+    /// The pieces of all files.
     laid: Laid,
-    /// Of each of these.
-    digests: Vec<u64>,
-    /// Of each file the number of its first piece, and whether that is its head.
-    firsts: Vec<(usize, bool)>,
+    /// What each is, and its digest.
+    pieces: Vec<(What, u64)>,
     /// What to do where something else is found.
     remedy: String,
     kept: Arc<Kept>,
@@ -458,31 +455,26 @@ impl Compared {
     ///
     /// # Errors
     /// [`Error::Damaged`] where no file could be so large.
-    pub fn new(
-        files: Vec<(PathBuf, Column)>,
+    pub(crate) fn new(
+        files: Vec<(PathBuf, Known)>,
         remedy: String,
         kept: &Arc<Kept>,
     ) -> Result<Compared, Error> {
-        let (mut sizes, mut digests, mut firsts) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut sizes, mut pieces) = (Vec::new(), Vec::new());
         let mut whole = Vec::with_capacity(files.len());
-        for (path, Column { head, sizes: of_frames, digests: frames }) in files {
-            let has_head = head.0 > 0;
-            firsts.push((sizes.len(), has_head));
+        for (path, known) in files {
             let first = sizes.len();
-            if has_head {
-                sizes.push(head.0);
-                digests.push(head.1);
+            for (what, size, digest) in known.pieces() {
+                sizes.push(size);
+                pieces.push((what, digest));
             }
-            sizes.extend(of_frames);
-            digests.extend(frames);
             whole.push((path, sizes[first..].iter().sum()));
         }
         let name = whole.first().map_or(PathBuf::new(), |(path, _)| path.clone());
         Ok(Compared {
             plain: Plain::new(whole)?,
             laid: Laid::new(&name, 0, sizes.into_iter())?,
-            digests,
-            firsts,
+            pieces,
             remedy,
             kept: Arc::clone(kept),
             number: kept.next.fetch_add(1, Ordering::Relaxed),
@@ -498,39 +490,37 @@ impl Compared {
     ///
     /// # Errors
     /// [`Error::Io`]; [`Error::Damaged`] where the bytes are not those that were written.
-    pub fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<usize, Error> {
+    pub fn read_at(&self, offset: u64, out: &mut [u8], meter: &mut Meter) -> Result<usize, Error> {
         self.laid.read_at(&[], offset, out, |group| {
             let (pieces, size) = self.laid.group(group);
-            self.kept.get((self.number, group), size, || self.compared(pieces, size))
+            self.kept.get((self.number, group), size, || self.compared(pieces, size, meter))
         })
     }
 
     /// The bytes of pieces that follow one another.
-    fn compared(&self, pieces: Range<usize>, size: u64) -> Result<Vec<u8>, Error> {
+    fn compared(
+        &self,
+        pieces: Range<usize>,
+        size: u64,
+        meter: &mut Meter,
+    ) -> Result<Vec<u8>, Error> {
         let begin = self.laid.begins[pieces.start];
         // The size of the file is looked at before so much is believed to be there.
         self.plain.file(self.plain.which(begin))?;
         let mut bytes = vec![0; size as usize];
-        self.plain.read_at(begin, &mut bytes)?;
+        self.plain.read_at(begin, &mut bytes, meter)?;
         for piece in pieces {
             let extent = &self.laid.begins[piece..=piece + 1];
             let found = &bytes[(extent[0] - begin) as usize..(extent[1] - begin) as usize];
-            if xxh3_64(found) != self.digests[piece] {
-                return Err(self.altered(piece));
+            let (what, digest) = &self.pieces[piece];
+            if xxh3_64(found) != *digest {
+                let file = self.plain.which(extent[0]);
+                let at = extent[0] - self.plain.begins[file];
+                let what = format!("{what} at byte {at} is not what was written: {}", self.remedy);
+                return Err(Error::damaged(&self.plain.files[file].0, what));
             }
         }
         Ok(bytes)
-    }
-
-    fn altered(&self, piece: usize) -> Error {
-        let file = self.firsts.partition_point(|&(first, _)| first <= piece) - 1;
-        let ((first, has_head), (path, _)) = (self.firsts[file], &self.plain.files[file]);
-        let at = self.laid.begins[piece] - self.plain.begins[file];
-        let what = match (piece - first).checked_sub(usize::from(has_head)) {
-            None => "its head".to_owned(),
-            Some(frame) => format!("frame {frame} at byte {at}"),
-        };
-        Error::damaged(path, format!("{what} is not what was written: {}", self.remedy))
     }
 }
 
@@ -600,13 +590,15 @@ impl Kept {
         Ok(Arc::clone(making.bytes.get_or_init(|| bytes)))
     }
 
-    /// Lends memory for reading and encoding.
+    /// Lends memory for reading and encoding, and counts what is read.
     fn with_workbench<T>(
         &self,
+        meter: &mut Meter,
         work: impl FnOnce(&mut Scratch, &mut Workspace) -> Result<T, trajet_io::Error>,
     ) -> Result<T, trajet_io::Error> {
         let (mut scratch, mut workspace) = lock(&self.spare).pop().unwrap_or_default();
         let done = work(&mut scratch, &mut workspace);
+        meter.add(&scratch.meter);
         lock(&self.spare).push((scratch.renewed(), workspace));
         done
     }

@@ -16,6 +16,7 @@ pub mod mount;
 mod operation;
 pub mod table;
 mod tiers;
+mod uses;
 mod verify;
 mod view;
 
@@ -23,4 +24,5 @@ pub use catalog::{MOST_TIERS, Store};
 pub use error::Error;
 pub use ingest::{Done, ENCODER, Given, Spec};
 pub use manifest::{Manifest, Tier};
+pub use uses::Use;
 pub use view::Dataset;

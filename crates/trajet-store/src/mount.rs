@@ -43,6 +43,7 @@ pub struct Mount {
     /// Never dropped: it would unmount by the path, where others may have mounted something meanwhile.
     session: ManuallyDrop<BackgroundSession>,
     messages: Arc<Messages>,
+    open: Arc<Open>,
     is_ended: bool,
 }
 
@@ -62,11 +63,11 @@ impl Mount {
                 folder.display()
             )));
         }
-        let messages = Arc::<Messages>::default();
+        let (messages, open) = (Arc::<Messages>::default(), Arc::<Open>::default());
         let files = Files {
             tree: Tree::new(Box::new(Shown::new(store))),
             begun: SystemTime::now(),
-            open: Mutex::default(),
+            open: Arc::clone(&open),
             next: AtomicU64::new(1),
             messages: Arc::clone(&messages),
         };
@@ -87,7 +88,7 @@ impl Mount {
             let what = format!("{}: was unmounted at once by somebody else", folder.display());
             return Err(Error::Refused(what));
         };
-        Ok(Mount { folder: whole, mounted, session, messages, is_ended: false })
+        Ok(Mount { folder: whole, mounted, session, messages, open, is_ended: false })
     }
 
     /// Whether nobody can ask anything any more: it was unmounted, and the last file was closed.
@@ -113,6 +114,9 @@ impl Mount {
         while !self.has_ended() && begin.elapsed() < END {
             std::thread::sleep(Duration::from_millis(5));
         }
+        // Of what is cut off like this the kernel tells nobody that it was closed.
+        let left: Vec<Handle> = lock(&self.open).drain().map(|(_, handle)| handle).collect();
+        left.iter().for_each(Handle::close);
         Ok(())
     }
 }
@@ -165,20 +169,27 @@ struct Files {
     tree: Tree,
     begun: SystemTime,
     /// By their handles.
-    open: Mutex<HashMap<u64, Handle>>,
+    open: Arc<Open>,
     next: AtomicU64,
     messages: Arc<Messages>,
 }
 
+type Open = Mutex<HashMap<u64, Handle>>;
+
 /// What somebody has open.
 #[derive(Clone)]
 enum Handle {
-    File {
-        name: String,
-        opened: Arc<Opened>,
-    },
+    File(Arc<Opened>),
     /// Its entries, as they were when it was opened.
     Folder(Arc<Entries>),
+}
+
+impl Handle {
+    fn close(&self) {
+        if let Handle::File(opened) = self {
+            opened.close();
+        }
+    }
 }
 
 impl Files {
@@ -206,22 +217,19 @@ impl Files {
 
     fn closed(&self, handle: FileHandle) {
         let closed = lock(&self.open).remove(&handle.0);
-        // Closing may take its time: not under the lock.
-        drop(closed);
+        // This may take its time: not under the lock.
+        let _ = self.attempt("what was read", || {
+            closed.iter().for_each(Handle::close);
+            Ok(())
+        });
     }
 
     fn attributes(&self, file: &File) -> Result<FileAttr, Errno> {
-        match self.attempt(&file.name, || self.tree.size(file)) {
-            Ok(size) => {
-                let mut attributes =
-                    attributes(file.inode, FileType::RegularFile, file.state.changed);
-                (attributes.size, attributes.blocks) = (size, size.div_ceil(512));
-                (attributes.uid, attributes.gid) = (file.state.user, file.state.group);
-                Ok(attributes)
-            }
-            Err(_) if file.cannot_be() => Err(Errno::ENOENT),
-            Err(error) => Err(error),
-        }
+        let size = self.attempt(&file.name, || self.tree.size(file))?;
+        let mut attributes = attributes(file.inode, FileType::RegularFile, file.state.changed);
+        (attributes.size, attributes.blocks) = (size, size.div_ceil(512));
+        (attributes.uid, attributes.gid) = (file.state.user, file.state.group);
+        Ok(attributes)
     }
 }
 
@@ -291,8 +299,8 @@ impl Filesystem for Files {
         let Some(file) = self.tree.file(inode.0) else { return reply.error(Errno::ESTALE) };
         match self.attempt(&file.name, || self.tree.open(&file)) {
             Ok(opened) => {
-                let handle = Handle::File { name: file.name.clone(), opened: Arc::new(opened) };
-                reply.opened(self.opened(handle), FopenFlags::FOPEN_KEEP_CACHE);
+                let handle = self.opened(Handle::File(Arc::new(opened)));
+                reply.opened(handle, FopenFlags::FOPEN_KEEP_CACHE);
             }
             Err(error) => reply.error(error),
         }
@@ -309,11 +317,11 @@ impl Filesystem for Files {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        let Some(Handle::File { name, opened }) = lock(&self.open).get(&handle.0).cloned() else {
+        let Some(Handle::File(opened)) = lock(&self.open).get(&handle.0).cloned() else {
             return reply.error(Errno::EBADF);
         };
         let mut bytes = vec![0; size as usize];
-        match self.attempt(&name, || opened.read_at(offset, &mut bytes)) {
+        match self.attempt(&opened.file.name, || opened.read_at(offset, &mut bytes)) {
             Ok(n) => reply.data(&bytes[..n]),
             Err(error) => reply.error(error),
         }

@@ -5,9 +5,11 @@
 //! whole (u64), then of each tag bytes and digest of the head of its file (u64 each), sizes (u64) and digests
 //! (u64) of its frames. The manifest has the digest of all that.
 
-use trajet_io::xxh3_64;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 
-use crate::hdf5::Piece;
+use trajet_io::xxh3_64;
 
 const MAGIC: &[u8; 8] = b"trajetfr";
 const VERSION: u64 = 1;
@@ -42,20 +44,6 @@ impl Column {
         let head = (0, xxh3_64(&[]));
         Column { head, sizes: vec![0; n_frames], digests: vec![0; n_frames] }
     }
-
-    /// That of a file of HDF5: its pieces are as good as frames.
-    pub(crate) fn of_pieces(pieces: &[Piece]) -> Column {
-        Column {
-            head: (0, xxh3_64(&[])),
-            sizes: pieces.iter().map(|piece| piece.size).collect(),
-            digests: pieces.iter().map(|piece| piece.digest).collect(),
-        }
-    }
-
-    /// Bytes of the file.
-    pub fn size(&self) -> u64 {
-        self.sizes.iter().sum::<u64>() + self.head.0
-    }
 }
 
 impl Table {
@@ -79,6 +67,27 @@ impl Table {
             put(&mut column.digests.iter().copied());
         }
         bytes
+    }
+
+    /// Times and steps alone, which stand in front, of a table of so many frames; none where a file is no such one.
+    /// Nothing is compared with its digest.
+    pub(crate) fn moments_in(path: &Path, n_frames: u64) -> Option<(Vec<f64>, Vec<i64>)> {
+        let mut file = File::open(path).ok()?;
+        let mut head = [0; 32];
+        file.read_exact(&mut head).ok()?;
+        let (words, _) = head.as_chunks::<8>();
+        let [version, n] = [1, 2].map(|k| u64::from_le_bytes(words[k]));
+        let size = 16u64.checked_mul(n_frames)?;
+        if words[0] != *MAGIC || (version, n) != (VERSION, n_frames) {
+            return None;
+        }
+        let mut bytes = Vec::new();
+        file.take(size).read_to_end(&mut bytes).ok()?;
+        let (words, _) = bytes.as_chunks::<8>();
+        let (times, steps) = words.split_at_checked(usize::try_from(n_frames).ok()?)?;
+        let times = times.iter().map(|&word| f64::from_le_bytes(word)).collect();
+        let steps: Vec<i64> = steps.iter().map(|&word| i64::from_le_bytes(word)).collect();
+        (bytes.len() as u64 == size).then_some((times, steps))
     }
 
     /// The table that bytes are; none where they are none.
@@ -127,6 +136,19 @@ mod tests {
         assert_eq!((back.steps, back.files), (table.steps, table.files));
         for n in 0..bytes.len() {
             assert_eq!(Table::of(&bytes[..n]), None, "{n}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("table");
+        let moments = |n: usize, n_frames: u64| {
+            std::fs::write(&path, &bytes[..n]).unwrap();
+            Table::moments_in(&path, n_frames)
+        };
+        let (times, steps) = moments(bytes.len(), 3).unwrap();
+        assert_eq!((times[..2].to_vec(), times[2].is_nan()), (vec![0.5, -1.0], true));
+        assert_eq!(steps, [-1, i64::MAX, 0]);
+        assert!(moments(32 + 48, 3).is_some() && moments(32 + 47, 3).is_none());
+        for n_frames in [0, 2, 4, u64::MAX] {
+            assert!(moments(bytes.len(), n_frames).is_none(), "{n_frames}");
         }
         for at in 0..32 {
             let mut damaged = bytes.clone();

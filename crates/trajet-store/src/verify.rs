@@ -28,7 +28,7 @@ pub(crate) enum Known {
 
 impl Known {
     /// The file piece by piece: what it is, its bytes, and their digest.
-    fn pieces(&self) -> Box<dyn Iterator<Item = (What, u64, u64)> + '_> {
+    pub(crate) fn pieces(&self) -> Box<dyn Iterator<Item = (What, u64, u64)> + '_> {
         match self {
             Known::Frames(Column { head, sizes, digests }) => {
                 let frames = (0..).zip(sizes).zip(digests);
@@ -45,7 +45,8 @@ impl Known {
 }
 
 /// What a piece of a file holds.
-enum What {
+#[derive(Debug)]
+pub(crate) enum What {
     Head,
     Frames(Range<u64>),
     Tables,

@@ -110,7 +110,7 @@ def apply(
             shape = shape[1:]
         return Plan.of(
             _trajet.apply_plan,
-            main.indices,
+            main.places,
             _Carried(function),
             None if reducer is None else _Carried(_Joined(reducer, shape)),
             by_frame=by == "frame",

@@ -34,7 +34,7 @@ def dihedrals(
         Without `quadruples`: the residues of these atoms; of each that has both φ (C'-N-CA-C) and ψ
         (N-CA-C-N'), both are computed. With them: the trajectory, or any selection of it.
     quadruples
-        `(n, 4)` atom indices in the trajectory.
+        `(n, 4)` atom indices, as for `Trajectory.select`.
     features
         Return cosine and sine of each angle instead of the angle: no jump at 180 degrees.
     pbc
@@ -73,15 +73,26 @@ def dihedrals(
     backbone = quadruples is None
     if quadruples is None:
         names, fours = mdanalysis.backbone_dihedrals(main.named, main.label)
+        places, there = main.trajectory.places_of(fours)
+        # φ and ψ of a residue go together.
+        whole = np.repeat(there.reshape(-1, 8).all(axis=1), 2)
+        if not whole.any():
+            raise SelectionError(
+                f"{main.trajectory.label}: selection {main.label!r}: no residue has all atoms of φ"
+                " and ψ in the tags that are open: open the whole data set"
+            )
+        names = tuple(name for name, kept in zip(names, whole, strict=True) if kept)
+        fours, places = fours[whole], places[whole]
     else:
-        fours = _checked(quadruples, main.trajectory.n_atoms)
+        fours = _checked(quadruples)
+        places = main.trajectory.places(fours.ravel()).reshape(fours.shape)
         names = tuple("-".join(map(str, four)) for four in fours.tolist())
     outcome = run(
         main.trajectory,
         frames,
         pool,
         progress,
-        lambda _: Plan.of(_trajet.dihedrals_plan, fours, features=features, periodic=pbc),
+        lambda _: Plan.of(_trajet.dihedrals_plan, places, features=features, periodic=pbc),
     )
     columns = names
     if features:
@@ -107,13 +118,13 @@ def dihedrals(
     )
 
 
-def _checked(quadruples: Sequence[Sequence[int]] | NDArray[Any], n_atoms: int) -> NDArray[np.int64]:
+def _checked(quadruples: Sequence[Sequence[int]] | NDArray[Any]) -> NDArray[np.int64]:
     """Return quadruples as an array.
 
     Raises
     ------
     SelectionError
-        If there is none or an index is out of range.
+        If there is none.
     TypeError
         If they are no whole numbers in rows of four.
     """
@@ -126,10 +137,4 @@ def _checked(quadruples: Sequence[Sequence[int]] | NDArray[Any], n_atoms: int) -
         raise SelectionError("no quadruple of atoms was given")
     if fours.ndim != 2 or fours.shape[1] != 4 or not np.issubdtype(fours.dtype, np.integer):
         raise TypeError("quadruples must be whole numbers of shape (n, 4)")
-    wrong = fours[(fours < 0) | (fours >= n_atoms)]
-    if wrong.size:
-        raise SelectionError(
-            f"atom {wrong[0]} is out of range: the trajectory has {n_atoms} atoms,"
-            f" 0 to {n_atoms - 1}"
-        )
     return np.ascontiguousarray(fours, dtype=np.int64)

@@ -84,10 +84,10 @@ def distances(
     def plan(_: NDArray[np.int64]) -> Plan:
         partner: NDArray[np.int64] | NDArray[np.float32] | None = None
         if other is not None:
-            partner = other.indices
+            partner = other.places
         elif reference is not None:
             partner = reference_positions(reference, main, [])[0]
-        return Plan.of(_trajet.distances_plan, main.indices, partner, periodic=pbc)
+        return Plan.of(_trajet.distances_plan, main.places, partner, periodic=pbc)
 
     outcome = run(main.trajectory, frames, pool, progress, plan)
     partners = None if other is None and reference is None else (other or main)

@@ -93,8 +93,8 @@ def rdf(
             )
     plan = Plan.of(
         _trajet.rdf_plan,
-        main.indices,
-        None if other is None else other.indices,
+        main.places,
+        None if other is None else other.places,
         bins=bins,
         range=(first, last),
         exclusion_block=exclusion_block,

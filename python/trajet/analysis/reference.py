@@ -97,8 +97,11 @@ class _Structure:
         """Return the positions of the same atoms there."""
         if selection.text is not None:
             atoms = mdanalysis.select(self.universe.atoms, selection.text, self.name)
-        elif len(self.universe.atoms) == selection.trajectory.n_atoms:
+        elif len(self.universe.atoms) == selection.trajectory.n_named:
             atoms = self.universe.atoms[selection.indices]
+        elif len(self.universe.atoms) == selection.trajectory.n_atoms:
+            # The structure of the same tags of a data set.
+            atoms = self.universe.atoms[selection.places]
         else:
             raise SelectionError(
                 f"{self.name} has {len(self.universe.atoms)} atoms, the trajectory"

@@ -114,9 +114,9 @@ def rmsd(
         targets = reference_positions(first_of(chosen) if average else reference, main, others)
         return Plan.of(
             _trajet.rmsd_plan,
-            (main.indices, targets[0], weights_of(weights, main)),
+            (main.places, targets[0], weights_of(weights, main)),
             [
-                (group.indices, target, weights_of(group_weights, group))
+                (group.places, target, weights_of(group_weights, group))
                 for group, target in zip(others, targets[1:], strict=True)
             ],
             fit=fit,

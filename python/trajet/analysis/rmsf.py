@@ -94,8 +94,8 @@ def rmsf(
         if onto is not None:
             here = first_of(chosen) if average else reference
             target = reference_positions(here, onto, [])[0]
-            group = (onto.indices, target, weights_of(weights, onto))
-        return Plan.of(_trajet.moments_plan, main.indices, align=group, average=average)
+            group = (onto.places, target, weights_of(weights, onto))
+        return Plan.of(_trajet.moments_plan, main.places, align=group, average=average)
 
     outcome = run(main.trajectory, frames, pool, progress, plan)
     count = outcome.state[0]

@@ -50,7 +50,7 @@ def further_selection(thing: str | Selection | Any, trajectory: Trajectory) -> S
             raise SelectionError(f"{thing!r} is of another trajectory than the main selection")
         return thing
     if mdanalysis.is_atomgroup(thing):
-        if len(thing.universe.atoms) != trajectory.n_atoms:
+        if len(thing.universe.atoms) != trajectory.n_named:
             raise SelectionError("a group is of another system than the main selection")
         return trajectory.select(mdanalysis.fixed_indices(thing))
     raise TypeError(f"a group is a selection string or a Selection, not {type(thing).__name__}")
@@ -104,7 +104,8 @@ class Outcome:
             "inputs": [*self.trajectory.describe_inputs(), *(further_inputs or [])],
             "remarks": list(self.trajectory.remarks),
         }
-        return make_report(self.trajectory.reader, self.run, asked, self.trajectory.tiers)
+        trajectory = self.trajectory
+        return make_report(trajectory.reader, self.run, asked, trajectory.tiers, trajectory.tags)
 
 
 def run(

@@ -6,9 +6,9 @@ from typing import NoReturn
 
 import click
 
-import trajet
 from trajet.cli import analyses, bench, bench_store, copies, files, reports, store, viewers
 from trajet.cli.group import commands
+from trajet.cli.tables import EXPECTED, one_line
 
 bench.bench.add_command(bench_store.store)
 for _room in (files, analyses, copies, store, reports, viewers, bench):
@@ -36,8 +36,8 @@ def main() -> NoReturn:
         # Whoever read the output has left; what Python still holds of it has nowhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = FAILED
-    except (trajet.TrajetError, OSError, ValueError) as error:
-        print(f"trajet: {_one_line(error)}", file=sys.stderr)
+    except EXPECTED as error:
+        print(f"trajet: {one_line(error)}", file=sys.stderr)
         code = FAILED
     except SystemExit:
         # Only the command line's own library leaves so: whoever read the output has left.
@@ -45,7 +45,7 @@ def main() -> NoReturn:
         code = FAILED
     except MemoryError as error:
         print(
-            f"trajet: not enough memory ({_one_line(error)}): choose fewer atoms or frames",
+            f"trajet: not enough memory ({one_line(error)}): choose fewer atoms or frames",
             file=sys.stderr,
         )
         code = FAILED
@@ -55,16 +55,8 @@ def main() -> NoReturn:
             raise
         print(
             f"trajet: internal error, please report it ({type(error).__name__}:"
-            f" {_one_line(error)}); TRAJET_DEBUG=1 shows where",
+            f" {one_line(error)}); TRAJET_DEBUG=1 shows where",
             file=sys.stderr,
         )
         code = FAILED
     sys.exit(code)
-
-
-def _one_line(error: BaseException) -> str:
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
-    if isinstance(error, OSError) and error.strerror is not None:
-        return " ".join(error.strerror.split())
-    return " ".join(str(error).split())

@@ -1,6 +1,7 @@
 """Commands on files: `trajet info | index`."""
 
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 import trajet
 from trajet.cli import options
 from trajet.cli.options import progress
-from trajet.cli.tables import human
+from trajet.cli.tables import EXPECTED, human, one_line
 from trajet.trajectory import Trajectory
 
 
@@ -32,6 +33,7 @@ def info(
 
     The first look at a file builds its index and keeps it beside the file. Several files of the
     same atoms are then described together, as the one trajectory that other commands take them for.
+    A file that cannot be read is named, the others are described, and the exit code is 1.
 
     \b
     Examples:
@@ -40,16 +42,19 @@ def info(
       trajet info --continuous 'run.part*.xtc'
       trajet info --allow-truncated-tail still-running.xtc
     """
-    n_atoms = set()
-    for k, file in enumerate(files):
-        opened = _opened(
-            [file], allow_truncated_tail=allow_truncated_tail, particles=particles, units=units
-        )
-        n_atoms.add(opened.n_atoms)
-        if k:
-            click.echo()
-        _print(_facts(opened))
-    if len(files) > 1 and len(n_atoms) == 1:
+    n_atoms, failures = list[int](), _Failures()
+    for file in files:
+        with failures.go_on():
+            opened = _opened(
+                [file], allow_truncated_tail=allow_truncated_tail, particles=particles, units=units
+            )
+            facts = list(_facts(opened))
+            if n_atoms:
+                click.echo()
+            n_atoms.append(opened.n_atoms)
+            _print(facts)
+    failures.leave()
+    if len(files) > 1 and len(set(n_atoms)) == 1:
         click.echo()
         _print(
             _facts_together(
@@ -58,12 +63,36 @@ def info(
         )
 
 
+class _Failures:
+    """Files that cannot be read: each is named, and the others are looked at."""
+
+    def __init__(self) -> None:
+        self._any = False
+
+    @contextlib.contextmanager
+    def go_on(self) -> Iterator[None]:
+        """Do something with one file; what is wrong with it is said."""
+        try:
+            yield
+        except BrokenPipeError:
+            # Whoever read the output has left.
+            raise
+        except EXPECTED as error:
+            self._any = True
+            click.echo(f"trajet: {one_line(error)}", err=True)
+
+    def leave(self) -> None:
+        """Leave with exit code 1 where one could not be read."""
+        if self._any:
+            raise click.exceptions.Exit(1)
+
+
 def _opened(files: list[str], **how: Any) -> Trajectory:
     with progress("indexing", "B") as show:
         return options.open_files(None, files, progress=show, **how)
 
 
-def _print(facts: Iterator[tuple[str, str]]) -> None:
+def _print(facts: Iterable[tuple[str, str]]) -> None:
     for name, value in facts:
         click.echo(f"{name:<14}{value}")
 
@@ -146,28 +175,34 @@ def index(
     """Build the index of trajectories ahead of time.
 
     Other commands do so by themselves when they need it. The index lies in a hidden file beside the
-    trajectory, or in the cache folder where that cannot be written.
+    trajectory, or in the cache folder where that cannot be written. A file that cannot be read is
+    named, the others are indexed, and the exit code is 1.
 
     \b
     Examples:
       trajet index long.xtc
       trajet index --force --threads 8 run*/traj.xtc
     """
+    failures = _Failures()
     for file in files:
-        with progress("indexing", "B", quiet=quiet) as show:
-            opened = trajet.open(
-                None,
-                file,
-                allow_truncated_tail=allow_truncated_tail,
-                rebuild_index=force,
-                threads=threads,
-                progress=show,
-            )
-        if not quiet:
-            where: Path | str = opened.index_path or "in memory only: no folder could be written"
-            if opened.index_state == "computed":
-                where = "nothing to keep: the format tells where frames are"
-            click.echo(f"{file}: {opened.n_frames} frames, {opened.index_state}, {where}")
+        with failures.go_on():
+            with progress("indexing", "B", quiet=quiet) as show:
+                opened = trajet.open(
+                    None,
+                    file,
+                    allow_truncated_tail=allow_truncated_tail,
+                    rebuild_index=force,
+                    threads=threads,
+                    progress=show,
+                )
+            if not quiet:
+                where: Path | str = (
+                    opened.index_path or "in memory only: no folder could be written"
+                )
+                if opened.index_state == "computed":
+                    where = "nothing to keep: the format tells where frames are"
+                click.echo(f"{file}: {opened.n_frames} frames, {opened.index_state}, {where}")
+    failures.leave()
 
 
 COMMANDS = (info, index)

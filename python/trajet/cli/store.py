@@ -13,7 +13,7 @@ from trajet.cli import options
 from trajet.cli.copies import say
 from trajet.cli.options import in_order, progress
 from trajet.cli.store_mount import mount
-from trajet.cli.tables import human, lines_of
+from trajet.cli.tables import human, lines_of, one_line
 from trajet.store.catalog import Store
 from trajet.store.entry import Divided
 from trajet.store.profile import Profile, default_text
@@ -491,6 +491,7 @@ def repair(folder: str, quiet: bool) -> None:
     help="From one look to the next.",
 )
 @click.option("--once", is_flag=True, help="Look twice, --settle apart, and end.")
+@options.truncated
 @options.threads
 @options.quiet
 def watch(
@@ -500,6 +501,7 @@ def watch(
     settle: float,
     interval: float,
     once: bool,
+    allow_truncated_tail: bool,
     threads: int | None,
     quiet: bool,
 ) -> None:
@@ -509,7 +511,8 @@ def watch(
     its name, run.xtc the data set run. Its topology is the file of the same name (run.tpr, .psf,
     .prmtop, .parm7, .gro, .pdb), or else the only one in FOLDER. A file that has grown after that
     is appended. Any other file is left alone, and so are folders in FOLDER. What fails is said
-    once, and tried again when the file or its topology has changed. Ctrl-C ends it.
+    once, and tried again when the file or its topology has changed: so is a file that ends inside a
+    frame, unless --allow-truncated-tail takes its whole frames. Ctrl-C ends it.
 
     \b
     Examples:
@@ -520,7 +523,8 @@ def watch(
     chosen = None if profile is None else Profile.load(profile)
     if not Path(watched).is_dir():
         raise NotADirectoryError(f"{watched}: there is no such folder to watch")
-    at = Watch(Store(folder, create=True), Path(watched), settle, chosen, threads)
+    store_at = Store(folder, create=True)
+    at = Watch(store_at, Path(watched), settle, chosen, threads, allow_truncated_tail)
     failed = _look(at, quiet=quiet)
     if once:
         if settle:
@@ -541,7 +545,7 @@ def _look(at: Watch, *, quiet: bool) -> bool:
         for arrival in at.look(show):
             if arrival.error is not None:
                 failed = True
-                click.echo(f"trajet: {' '.join(str(arrival.error).split())}", err=True)
+                click.echo(f"trajet: {one_line(arrival.error)}", err=True)
             elif not quiet:
                 click.echo(f"{arrival.path}: {arrival.frames} frames added to {arrival.name}")
     return failed

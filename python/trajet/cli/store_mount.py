@@ -12,10 +12,10 @@ from trajet.store.catalog import Store
 
 
 @click.command()
-@click.argument("folder", metavar="STORE")
-@click.argument("target", metavar="FOLDER")
+@click.argument("places", metavar="[STORE] FOLDER", nargs=-1)
+@click.option("--store", "folder", metavar="STORE", help="Instead of the first argument.")
 @options.quiet
-def mount(folder: str, target: str, quiet: bool) -> None:
+def mount(places: tuple[str, ...], folder: str | None, quiet: bool) -> None:
     """Show a store as a folder that every program can read.
 
     FOLDER must be there and empty. While this runs, it has for each data set NAME the whole
@@ -35,6 +35,10 @@ def mount(folder: str, target: str, quiet: bool) -> None:
       gmx check -f shown/run.xtc
       vmd shown/run@protein.gro shown/run@protein.dcd
     """
+    if len(places) != (2 if folder is None else 1):
+        raise click.UsageError("give the store and the folder that is to show it: STORE FOLDER")
+    *given, target = places
+    folder = folder or given[0]
 
     def ready() -> None:
         if not quiet:

@@ -1,4 +1,9 @@
-"""Tables and sizes as commands print them."""
+"""Tables, sizes and errors as commands print them."""
+
+from trajet._trajet import TrajetError
+
+# What is wrong with the input or with the machine, not with us.
+EXPECTED = (TrajetError, OSError, ValueError)
 
 
 def lines_of(rows: list[tuple[str, ...]]) -> list[str]:
@@ -18,3 +23,12 @@ def human(n_bytes: float) -> str:
             return f"{n_bytes:.3g} {unit}"
         n_bytes /= 1024
     return f"{n_bytes:.3g} TiB"
+
+
+def one_line(error: BaseException) -> str:
+    """Return what an error says, on one line."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror is not None:
+        return " ".join(error.strerror.split())
+    return " ".join(str(error).split())

@@ -208,7 +208,7 @@ class _Copies:
     ----------
     parts
         Their paths and frames.
-    indices
+    places
         Atoms; None for all.
     content
         What H5MD files hold; None for other formats.
@@ -216,7 +216,7 @@ class _Copies:
 
     trajectory: Trajectory
     parts: list[tuple[Path, Frames]]
-    indices: NDArray[np.int64] | None
+    places: NDArray[np.int64] | None
     content: h5md.Content | None
     asked: _Asked
 
@@ -240,7 +240,7 @@ class _Copies:
         return write_files(
             self.trajectory.reader,
             self.parts,
-            self.indices,
+            self.places,
             asked.how,
             force=asked.force,
             threads=asked.threads or _trajet.available_threads(),
@@ -276,7 +276,7 @@ class _Copies:
         if content is not None:
             h5md.check(self.numbered, content, None)
             how = replace(how, velocities=content.velocities, forces=content.forces)
-        brief = CopyBrief(reader.outline(), self.indices, how)
+        brief = CopyBrief(reader.outline(), self.places, how)
         with output.folder_within(self.parts[0][0].parent) as folder:
             names = [(folder.absolute() / path.name, path) for path, _ in self.parts]
             jobs = [
@@ -318,13 +318,11 @@ def _copy(
     if min(map(len, frames)) == 0:
         raise ValueError(f"{parts[0][0]}: there is no frame to write: choose some")
     every = np.arange(trajectory.n_atoms)
-    indices = None if np.array_equal(selection.indices, every) else selection.indices
+    places = None if np.array_equal(selection.places, every) else selection.places
     content, lost = None, list[str]()
     if parts[0][0].suffix.lower() in HDF5:
-        content, lost = _content(
-            trajectory, parts[0][0], np.concatenate(frames), indices, asked.how
-        )
-    copies = _Copies(trajectory, parts, indices, content, asked)
+        content, lost = _content(trajectory, parts[0][0], np.concatenate(frames), places, asked.how)
+    copies = _Copies(trajectory, parts, places, content, asked)
     outcomes = trajectory.fresh(write, copies)
     inputs = trajectory.describe_inputs()
     done, workers = [], list[dict[str, Any]]()
@@ -333,12 +331,12 @@ def _copy(
         if run is not None:
             parameters = {"n_frames": len(numbers), "n_atoms": [selection.n_atoms]}
             what = {"analysis": "convert", "parameters": parameters, "inputs": inputs}
-            report = make_report(trajectory.reader, run, what, trajectory.tiers)
+            report = make_report(trajectory.reader, run, what, trajectory.tiers, trajectory.tags)
             workers += run["workers"]
         size = path.stat().st_size
         said = (*lost, *remarks)
         done.append(Conversion(path, len(numbers), selection.n_atoms, size, said, report))
-    trajectory.used("convert", indices, workers)
+    trajectory.used("convert", places, workers)
     return done
 
 
@@ -346,7 +344,7 @@ def _content(
     trajectory: Trajectory,
     path: Path,
     every: NDArray[np.int64],
-    indices: NDArray[np.int64] | None,
+    places: NDArray[np.int64] | None,
     how: How,
 ) -> tuple[h5md.Content, list[str]]:
     """Return what H5MD files hold of frames, and remarks on what they do not."""
@@ -365,7 +363,7 @@ def _content(
         velocities=how.velocities and _holds(trajectory, every, "velocities"),
         forces=how.forces and _holds(trajectory, every, "forces"),
     )
-    return hdf5_content(trajectory.reader, indices, how), remarks
+    return hdf5_content(trajectory.reader, places, how), remarks
 
 
 def _check_topology(path: Path, selection: Selection, *, force: bool) -> None:
@@ -384,7 +382,7 @@ def _holds(trajectory: Trajectory, frames: NDArray[np.int64], kind: str) -> bool
     size = 1 if mixed else _FRAMES_LOOKED_AT
     for begin in range(0, len(frames), size):
         try:
-            trajectory.read_indices(
+            trajectory.read_places(
                 frames[begin : begin + size],
                 np.zeros(1, np.int64),
                 None,

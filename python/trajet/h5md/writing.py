@@ -111,7 +111,7 @@ def write(
     output.check(path, SUFFIXES)
     content = Content(
         trajectory.reader,
-        None if atoms is None else trajectory.select(atoms).indices,
+        None if atoms is None else trajectory.select(atoms).places,
         velocities=velocities,
         forces=forces,
         compression=compression,

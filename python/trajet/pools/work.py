@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from trajet import _trajet, output
 from trajet._trajet import OutputError, Reader
 from trajet.pools.pool import Frames, Plan, n_frames_of
-from trajet.result import COUNTS, STAGES, bytes_by_tier
+from trajet.result import COUNTS, STAGES, bytes_by_place
 
 # What a worker's time is made of.
 PARTS = tuple(name for name in STAGES if name != "t_total")
@@ -166,7 +166,7 @@ class Account:
 
     tasks: int = 0
     sums: dict[str, float] = field(default_factory=dict)
-    by_tier: dict[str, list[int]] = field(default_factory=dict)
+    by_place: dict[str, list[int]] = field(default_factory=dict)
 
 
 class Ledger:
@@ -232,7 +232,7 @@ class Ledger:
             for name in (*COUNTS, *PARTS):
                 account.sums[name] = account.sums.get(name, 0) + said[name]
             account.sums["t_total"] = account.sums.get("t_total", 0.0) + said["t_total"]
-            account.by_tier = bytes_by_tier([account.by_tier, said])
+            account.by_place = bytes_by_place([account.by_place, said])
         self._spans.setdefault(worker, []).append((done.begin, done.end))
 
     def hold(
@@ -282,7 +282,7 @@ class Ledger:
                 **self._where[worker],
                 "tasks": account.tasks,
                 **{name: int(account.sums[name]) for name in COUNTS},
-                **account.by_tier,
+                **account.by_place,
                 **{name: account.sums[name] for name in PARTS},
             }
             for name, seconds in (over or {}).get(worker, {}).items():

@@ -22,7 +22,7 @@ from trajet.store.division import Part, divide
 from trajet.store.entry import Divided, Entry, entry_of
 from trajet.store.profile import HDF5, Profile, Tag, Tier
 from trajet.store.uses import Statistics
-from trajet.trajectory import DEFAULT_REQUEST_SIZE, FrameChoice, Trajectory
+from trajet.trajectory import DEFAULT_REQUEST_SIZE, FrameChoice, Selection, Trajectory
 
 # Numbers on a line of GROMACS' index files.
 _NDX_WIDTH = 15
@@ -47,6 +47,13 @@ class Store:
     ------
     StoreError
         If there is no store, or one of a later version.
+
+    Notes
+    -----
+    In all methods `name` is that of a data set: letters, digits, `.`, `_`, `-`. `threads` is None
+    for all cores. `progress` is called with what is done and in total: frames, of `move` and
+    `verify` bytes. A data set, tag or tier that there is not is a StoreError, which lists those
+    that there are.
 
     Examples
     --------
@@ -107,16 +114,10 @@ class Store:
 
         Parameters
         ----------
-        name
-            Of the data set: letters, digits, `.`, `_`, `-`.
         trajectory
             Opened with a topology; XTC, TRR, DCD or Amber NetCDF.
         profile
             Tiers and tags: a TOML file, or a Profile; None for the one that is built in.
-        threads
-            None for all cores.
-        progress
-            Called with frames done and in total.
 
         Returns
         -------
@@ -134,6 +135,8 @@ class Store:
             If a tag is to be kept as H5MD, and h5py is not installed.
         FormatError, FrameError, SelectionError
             If a frame is corrupt, or a selection is none.
+        TypeError
+            If it is no trajectory of `tj.open`.
 
         Examples
         --------
@@ -142,6 +145,7 @@ class Store:
         >>> tj.Store("other", create=True).add("adk", traj)
         Divided(n_frames=98, remarks=())
         """
+        _check_is_trajectory(trajectory)
         if trajectory.topology is None:
             raise StoreError(
                 f"{trajectory.label}: was opened without a topology: the tags select by it"
@@ -176,13 +180,9 @@ class Store:
 
         Parameters
         ----------
-        name
-            Of the data set.
         trajectory
             The files that were divided, in which there are more frames by now; or files that go on
             where those end.
-        threads, progress
-            As for `add`.
 
         Returns
         -------
@@ -203,6 +203,7 @@ class Store:
         >>> store.append("adk", tj.open(None, "adk.xtc")).n_frames
         0
         """
+        _check_is_trajectory(trajectory)
         entry = self.show(name)
         _writable(kept.tag for kept in entry.tags)
         # The same file may have several paths.
@@ -227,24 +228,7 @@ class Store:
     ) -> Divided:
         """Divide a data set anew, from what the store holds, in one step.
 
-        Parameters
-        ----------
-        name
-            Of the data set.
-        profile
-            As for `add`.
-        threads, progress
-            As for `add`.
-
-        Returns
-        -------
-        Divided
-            As of `add`.
-
-        Raises
-        ------
-        StoreError, OutputError, SelectionError
-            As `add`; then the data set is as it was.
+        Profile, result and errors are as of `add`; after an error the data set is as it was.
         """
         chosen = self._profile(profile)
         opened = self.open(name)
@@ -273,18 +257,13 @@ class Store:
 
         Parameters
         ----------
-        name
-            Of the data set.
         tags
             None for all. Files of other tags are not touched.
         request_size
             As for `tj.open`.
-
-        Raises
-        ------
-        StoreError
-            If there is no such data set or tag; those that there are, are listed.
         """
+        if not isinstance(name, str):
+            raise TypeError(f"a data set is called by its name, a str, not {type(name).__name__}")
         if tags is not None and (isinstance(tags, str) or not tags):
             raise TypeError("tags are some names: ['protein', 'lipid'], or None for all")
         wanted = None if tags is None else tuple(tags)
@@ -309,21 +288,12 @@ class Store:
 
         Parameters
         ----------
-        name
-            Of the data set.
         path
-            The output; its ending is its format, as for `tj.convert`.
+            The output; its ending is its format.
         tags
             None for all.
-        frames, allow_loss, force, topology, threads, progress
-            As for `tj.convert`.
-
-        Raises
-        ------
-        StoreError
-            If there is no such data set or tag.
-        OutputError, ValueError, FrameError, FormatError
-            As `tj.convert`.
+        frames, allow_loss, force, topology
+            As for `tj.convert`, whose errors these are, too.
         """
         return convert(
             self.open(name, tags=tags),
@@ -339,31 +309,15 @@ class Store:
     def move(self, name: str, tag: str, tier: str, *, progress: Progress | None = None) -> None:
         """Bring the files of a tag to another tier, while readers go on.
 
-        Parameters
-        ----------
-        name, tag
-            What to move.
-        tier
-            Where to.
-        progress
-            Called with bytes done and in total.
-
         Raises
         ------
         StoreError
-            If there is no such data set, tag or tier, or the tier is missing, full or read-only;
-            then the tag is where it was.
+            If the tier is missing, full or read-only; then the tag is where it was.
         """
         self._native.move(name, tag, tier, progress=progress)
 
     def remove(self, name: str) -> None:
-        """Remove a data set with all its files. The trajectory that was divided stays.
-
-        Raises
-        ------
-        StoreError
-            If there is no such data set.
-        """
+        """Remove a data set with all its files. The trajectory that was divided stays."""
         self._native.remove(name)
 
     def verify(
@@ -373,26 +327,12 @@ class Store:
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> tuple[str, ...]:
-        """Compare every byte with its checksum, and say what is wrong and where.
-
-        Parameters
-        ----------
-        name
-            Of a data set; None for all.
-        threads
-            None for all cores.
-        progress
-            Called with bytes done and in total.
+        """Compare every byte of a data set, or of all, with its checksum.
 
         Returns
         -------
         tuple of str
-            A line for each thing that is wrong; empty where nothing is.
-
-        Raises
-        ------
-        StoreError
-            If there is no such data set.
+            A line for each thing that is wrong, which says where; empty where nothing is.
         """
         names = self.list() if name is None else (name,)
         threads = threads or _trajet.available_threads()
@@ -413,23 +353,11 @@ class Store:
         return tuple(self._native.repair())
 
     def show(self, name: str) -> Entry:
-        """Return what the store says of a data set.
-
-        Raises
-        ------
-        StoreError
-            If there is no such data set.
-        """
+        """Return what the store says of a data set."""
         return entry_of(json.loads(self._native.manifest(name)), self.tiers)
 
     def stats(self, name: str) -> Statistics:
-        """Return what was used of a data set, what dividing it has saved, and what to move where.
-
-        Raises
-        ------
-        StoreError
-            If there is no such data set.
-        """
+        """Return what was used of a data set, what dividing has saved, and what to move where."""
         return uses.statistics(self.show(name), self.tiers, self._absolute / name / USES)
 
     def link(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
@@ -528,6 +456,23 @@ def _writable(tags: Iterable[Tag]) -> None:
             h5md.needed(f"tag {tag.name!r} is kept as {HDF5}")
 
 
+def _check_is_trajectory(given: object) -> None:
+    """Refuse what else users have of a trajectory, and say what to give."""
+    if isinstance(given, Trajectory):
+        return
+    what = f"a {type(given).__name__}"
+    if isinstance(given, str | os.PathLike):
+        what = f"the path {os.fspath(given)!r}"
+    elif isinstance(given, Selection):
+        what = "a selection: all atoms of a trajectory are divided"
+    elif mdanalysis.is_universe(given) or mdanalysis.is_atomgroup(given):
+        what = "of MDAnalysis: its files are divided, not what is in memory"
+    raise TypeError(
+        "give a trajectory with its topology, tj.open('top.psf', 'traj.xtc'): what was given is"
+        f" {what}"
+    )
+
+
 def _divided(done: Mapping[str, Any]) -> Divided:
     return Divided(int(done["n_frames"]), tuple(done["remarks"]))
 
@@ -548,7 +493,7 @@ def _spec(profile: Profile, parts: Sequence[Part]) -> str:
 @contextlib.contextmanager
 def _structures(parts: Sequence[Part], trajectory: Trajectory) -> Iterator[list[list[Path]]]:
     """Write what lies beside each tag to a folder that lasts as long as it is needed."""
-    first = trajectory.read_indices([0], None, None, counted=False)
+    first = trajectory.read_places([0], None, None, counted=False)
     positions, cell = first.positions[0], first.cells[0]
     with tempfile.TemporaryDirectory(prefix="trajet-") as folder:
         made = []

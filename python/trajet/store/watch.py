@@ -10,6 +10,7 @@ from trajet._trajet import StoreError, TrajetError
 from trajet.pools.pool import Progress
 from trajet.store.catalog import Store
 from trajet.store.profile import Profile
+from trajet.trajectory import Trajectory
 from trajet.trajectory import open as open_trajectory
 
 # What a store divides, by the endings of files.
@@ -63,6 +64,9 @@ class Watch:
         As for `Store.add`.
     threads
         None for all cores.
+    allow_truncated_tail
+        Whether a trajectory that has settled but ends inside a frame is taken in as far as its
+        frames are whole; what is written later is appended.
     clock
         Tells seconds.
     """
@@ -72,6 +76,7 @@ class Watch:
     settle: float
     profile: Profile | None = None
     threads: int | None = None
+    allow_truncated_tail: bool = False
     clock: Callable[[], float] = time.monotonic
     # How a file was when it was first seen like that, and when.
     _seen: dict[Path, tuple[_Stamp, float]] = field(default_factory=dict)
@@ -148,7 +153,7 @@ class Watch:
     ) -> int:
         """Add a trajectory, or append what it has more than then; return how many frames."""
         if not known:
-            opened = open_trajectory(topology, path, threads=self.threads)
+            opened = self._opened(topology, path)
             done = self.store.add(
                 path.stem, opened, profile=self.profile, threads=self.threads, progress=progress
             )
@@ -158,11 +163,17 @@ class Watch:
             for entry in map(self.store.show, self.store.list())
             if path.absolute() in dict(entry.source_sizes)
         )
-        opened = open_trajectory(
-            None, *(source for source, _ in entry.source_sizes), threads=self.threads
-        )
+        opened = self._opened(None, *(source for source, _ in entry.source_sizes))
         done = self.store.append(entry.name, opened, threads=self.threads, progress=progress)
         return done.n_frames
+
+    def _opened(self, topology: Path | None, *trajectories: Path) -> Trajectory:
+        return open_trajectory(
+            topology,
+            *trajectories,
+            allow_truncated_tail=self.allow_truncated_tail,
+            threads=self.threads,
+        )
 
 
 def _stamp(path: Path) -> _Stamp | None:

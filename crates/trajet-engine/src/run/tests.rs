@@ -331,7 +331,7 @@ fn a_part_of_a_divided_trajectory_costs_what_its_file_costs() {
         let (frames, budget) = (Frames::all(2000), budget(1, Some(300)));
         let done = run(&chain, &frames, pass, budget, &mut Quiet::default());
         let (output, report) = done.unwrap();
-        (output.rows, report.workers[0].meter, chain.opening().meter)
+        (output.rows, report.workers[0].meter.clone(), chain.opening().meter.clone())
     };
     // The first time leaves a sidecar.
     run(&part, 0);

@@ -40,10 +40,9 @@ impl Encoder {
             return Err(rules.cannot_hold(0, what, "choose fewer atoms"));
         }
         let clock = Clock::of(plan.times, plan.steps);
-        let late = plan.times.iter().enumerate().find(|&(k, &time)| !clock.agrees(k as u64, time));
-        if let Some((k, &time)) = late {
-            rules.lose(k as u64, &[irregular(&clock, k as u64, time)])?;
-            let lost = irregular(&clock, k as u64, time);
+        if let Some((frame, time)) = clock.first_off(plan.times) {
+            let lost = irregular(&clock, frame, time);
+            rules.lose(frame, std::slice::from_ref(&lost))?;
             rules.remarks.push(format!("lost, as DCD holds equal steps of time only: {lost}"));
         }
         let keeps = |(k, &step): (usize, &i64)| step == clock.step(k as u64);
@@ -79,6 +78,11 @@ impl Encoder {
         }
         Ok([a, gamma, b, beta, alpha, c])
     }
+}
+
+/// Whether the format can say when frames were written.
+pub fn holds_times(times: &[f64], steps: &[i64]) -> bool {
+    Clock::of(times, steps).first_off(times).is_none()
 }
 
 /// What would be lost of a time.
@@ -193,7 +197,7 @@ impl Clock {
         // Frames, not steps, are counted where steps and times do not begin together.
         let as_counted = Clock::new((begin / between).round() as i64, 1, between);
         let fitting = [as_stepped, as_counted].into_iter().flatten();
-        let all = |clock: &Clock| (0..).zip(times).all(|(k, &time)| clock.agrees(k, time));
+        let all = |clock: &Clock| clock.first_off(times).is_none();
         let begun_anew = Clock { first: 0, steps: 1, delta: (between / PS_PER_AKMA) as f32 };
         fitting.clone().find(all).unwrap_or(begun_anew)
     }
@@ -217,6 +221,11 @@ impl Clock {
 
     fn step(&self, frame: u64) -> i64 {
         i64::from(self.first) + frame as i64 * i64::from(self.steps)
+    }
+
+    /// The first frame whose time readers would not compute, and that time.
+    fn first_off(&self, times: &[f64]) -> Option<(u64, f64)> {
+        (0..).zip(times.iter().copied()).find(|&(frame, time)| !self.agrees(frame, time))
     }
 
     /// Whether a time is the one that readers compute, as exactly as floats tell times.

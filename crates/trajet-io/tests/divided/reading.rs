@@ -393,7 +393,7 @@ fn a_part_costs_what_its_files_cost() {
             let seen = positions(&divided, &atoms, &mut there).unwrap();
             let atoms = Atoms::listed(&inside, 80).unwrap();
             assert_eq!(seen, positions(&alone, &atoms, &mut here).unwrap());
-            let mut expected = here.meter;
+            let mut expected = here.meter.clone();
             // What opening the part cost is on the worker that touched it first.
             expected.add(&alone.opening().meter);
             let counts = |meter: &Meter| {
@@ -698,5 +698,13 @@ fn every_part_is_on_its_tier() {
     assert_eq!(touched, BTreeSet::from([0, 1]));
     assert_eq!(scratch.meter.by_tier.iter().sum::<u64>(), scratch.meter.bytes_read);
     assert_eq!(scratch.meter.frames, 300);
+    // Parts count for themselves, also where they share a tier.
+    let mut one = large(0);
+    one.division.parts.iter_mut().for_each(|part| part.tier = 1);
+    let mut together = Scratch::default();
+    positions(&one.divided(), &Atoms::all(200), &mut together).unwrap();
+    let by_tier = scratch.meter.by_tier;
+    assert_eq!(together.meter.by_part, by_tier[..2]);
+    assert_eq!(together.meter.by_tier[1], by_tier[0] + by_tier[1]);
     assert_eq!(divided.format(), Format::Xtc.name());
 }

@@ -11,6 +11,7 @@ use trajet_engine::run::convert::Request;
 use trajet_io::OpenOptions;
 
 use super::*;
+use crate::table::Column;
 
 const FORMATS: [(Format, &str); 4] =
     [(Format::Xtc, "xtc"), (Format::Trr, "trr"), (Format::Dcd, "dcd"), (Format::Ncdf, "nc")];
@@ -118,7 +119,12 @@ impl Case {
 
     fn check(&self, face: &Face, offset: u64, len: usize) {
         let mut out = vec![0xaa; len];
-        let n = face.read_at(offset, &mut out).unwrap();
+        let mut meter = Meter::default();
+        let n = face.read_at(offset, &mut out, &mut meter).unwrap();
+        let again = &mut Meter::default();
+        face.read_at(offset, &mut out, again).unwrap();
+        let is_kept = self.bytes.len() as u64 <= face.kept.most;
+        assert!(meter.bytes_read > 0 && *again == Meter::default() || !is_kept || n == 0);
         let begin = self.bytes.len().min(offset as usize);
         let expected = &self.bytes[begin..self.bytes.len().min(begin.saturating_add(len))];
         assert_eq!(n, expected.len(), "{:?} {offset} {len}", self.format);
@@ -197,7 +203,7 @@ fn a_frame_of_another_size_is_an_error() {
     let mut case = Case::of(&opened(&[path]), Format::Xtc, "xtc");
     case.sizes[30] += 4;
     let face = case.face(&Arc::default());
-    let said = face.read_at(0, &mut [0]).unwrap_err().to_string();
+    let said = face.read_at(0, &mut [0], &mut Meter::default()).unwrap_err().to_string();
     assert!(said.contains("face: frame 30 has ") && said.contains("store verify"), "{said}");
     case.sizes[30] = u64::MAX;
     for sizes in [None, Some(case.sizes.clone()), Some(case.sizes[..20].to_vec())] {
@@ -223,12 +229,15 @@ fn decoded_frames_are_those_of_a_copy_and_sizes_need_no_file() {
         let given = Given { open: gone, ..given(&chain, None) };
         let face = Face::new(given, Format::Dcd, form(), Path::new("face"), &kept).unwrap();
         assert_eq!(face.size(), case.bytes.len() as u64);
-        assert!(matches!(face.read_at(0, &mut [0; 9000]), Err(Error::Refused(_))));
+        let read = face.read_at(0, &mut [0; 9000], &mut Meter::default());
+        assert!(matches!(read, Err(Error::Refused(_))));
     }
     let chain = opened(&[written(&folder.path().join("b.xtc"), 0, 30)]);
+    assert!(trajet_io::dcd::holds_times(&chain.times(), &chain.steps()));
     let mut given = given(&chain, None);
     let mut times = given.moments.times.clone();
     times[29] += 5.0;
+    assert!(!trajet_io::dcd::holds_times(&times, &chain.steps()));
     given.moments = Arc::new(Moments { times, steps: given.moments.steps.clone() });
     let form = Form::Decoded([f64::NAN; 6], 100);
     let refused = Face::new(given, Format::Dcd, form, Path::new("face"), &Arc::default());
@@ -245,17 +254,20 @@ fn a_file_that_vanishes_is_an_error_of_the_reads_that_need_it() {
     let bytes = std::fs::read(&a).unwrap().repeat(2);
     for (offset, len) in [(0, 2 * size), (size - 1, 2), (size, 5), (7, size), (2 * size, 1)] {
         let mut out = vec![0; len as usize];
-        let n = both.read_at(offset, &mut out).unwrap();
+        let n = both.read_at(offset, &mut out, &mut Meter::default()).unwrap();
         assert!(bytes[offset as usize..].starts_with(&out[..n]));
         assert_eq!(n as u64, len.min(2 * size - offset));
     }
     std::fs::write(&b, "less").unwrap();
     let again = Plain::new(vec![(a.clone(), size), (b.clone(), size)]).unwrap();
-    assert_eq!(again.read_at(0, &mut [0; 8]).unwrap(), 8);
-    let said = again.read_at(size - 1, &mut [0; 2]).unwrap_err().to_string();
+    let meter = &mut Meter::default();
+    assert_eq!(again.read_at(0, &mut [0; 8], meter).unwrap(), 8);
+    let said = again.read_at(size - 1, &mut [0; 2], meter).unwrap_err().to_string();
     assert!(said.contains("b.xtc: has 4 bytes"), "{said}");
     std::fs::remove_file(&b).unwrap();
-    assert!(matches!(again.read_at(size, &mut [0]), Err(Error::Io { path, .. }) if path == b));
+    assert!(
+        matches!(again.read_at(size, &mut [0], meter), Err(Error::Io { path, .. }) if path == b)
+    );
 }
 
 #[test]
@@ -278,14 +290,22 @@ fn files_are_compared_with_what_was_written() {
                 (path.clone(), Column { head: known(0..index.offset(0)), sizes, digests })
             })
             .collect();
-        let compared =
-            || Compared::new(files.clone(), "do this".to_owned(), &Arc::default()).unwrap();
+        let compared = || {
+            let files = files.iter().cloned().map(|(path, column)| (path, Known::Frames(column)));
+            Compared::new(files.collect(), "do this".to_owned(), &Arc::default()).unwrap()
+        };
+        let read = |offset: usize, out: &mut [u8]| {
+            let mut meter = Meter::default();
+            let n = compared().read_at(offset as u64, out, &mut meter)?;
+            assert!(meter.bytes_read >= n as u64);
+            Ok::<_, Error>(n)
+        };
         let bytes = paths.clone().map(|path| std::fs::read(path).unwrap()).concat();
         let (size, half) = (bytes.len(), bytes.len() / 2);
         assert_eq!(compared().size(), size as u64);
         for (offset, len) in [(0, size), (half - 1, 2), (half - 3, 1000), (7, half), (size, 1)] {
             let mut out = vec![0; len];
-            let n = compared().read_at(offset as u64, &mut out).unwrap();
+            let n = read(offset, &mut out).unwrap();
             assert_eq!(n, len.min(size - offset));
             assert!(out[..n] == bytes[offset..offset + n]);
         }
@@ -297,11 +317,11 @@ fn files_are_compared_with_what_was_written() {
             let mut changed = bytes[half..].to_vec();
             changed[at] ^= 1;
             std::fs::write(&paths[1], changed).unwrap();
-            let said = compared().read_at(half as u64 + at as u64, &mut [0]).unwrap_err();
+            let said = read(half + at, &mut [0]).unwrap_err();
             let said = said.to_string();
             assert!(said.contains(&format!("b.{ending}: {what}")), "{said}");
             assert!(said.ends_with("is not what was written: do this"), "{said}");
-            assert_eq!(compared().read_at(0, &mut [0; 99]).unwrap(), 99);
+            assert_eq!(read(0, &mut [0; 99]).unwrap(), 99);
         }
     }
 }

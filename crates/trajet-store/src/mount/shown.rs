@@ -9,14 +9,14 @@ use std::sync::{Arc, Mutex, Weak};
 
 use trajet_io::divided::Heads;
 use trajet_io::source::Handles;
-use trajet_io::{Chain, Format, OpenOptions, WriteOptions, chain};
+use trajet_io::{Chain, Format, Meter, OpenOptions, WriteOptions, chain, dcd};
 
-use super::tree::{Make, Node, Shows, State};
+use super::tree::{Make, Node, Shared, Shows, State, Told};
 use crate::catalog::MANIFEST;
 use crate::face::{Compared, Face, Form, Given, Kept, Moments, lock};
 use crate::ingest::{ENCODER, Kind, ending, format_named, kind_of};
-use crate::table::Column;
-use crate::{Dataset, Error, Store};
+use crate::table::Table;
+use crate::{Dataset, Error, Store, Use};
 
 /// A store that is shown.
 pub(super) struct Shown {
@@ -44,7 +44,7 @@ impl Shows for Shown {
         Some(State { changed, inode, user: found.uid(), group: found.gid() })
     }
 
-    fn files(&self, dataset: &str) -> Result<Vec<(String, Node)>, Error> {
+    fn files(&self, dataset: &str) -> Result<Vec<Shared>, Error> {
         let options =
             OpenOptions { handles: Some(Arc::clone(&self.handles)), ..OpenOptions::default() };
         let dataset = self.store.dataset(dataset)?;
@@ -64,49 +64,55 @@ struct One {
 }
 
 impl One {
-    fn files(self: &Arc<Self>) -> Result<Vec<(String, Node)>, Error> {
+    fn files(self: &Arc<Self>) -> Result<Vec<Shared>, Error> {
         let Dataset { store, manifest } = &self.dataset;
         let (name, whole) = (&manifest.name, format_named(&manifest.format)?);
-        let mut files = vec![(format!("{name}.{}", ending(whole)), self.made(One::whole))];
-        if whole != Format::Dcd {
+        let mut files = Vec::new();
+        let mut show = |name: &str, ending: &str, node, told| {
+            files.push(Shared { name: format!("{name}.{ending}"), node, told });
+        };
+        let is_even = self.is_even();
+        show(name, ending(whole), self.made(One::whole), Some(self.told(None)));
+        if whole != Format::Dcd && is_even {
             let decoded = self.made(|one, name| one.decoded(None, name));
-            files.push((format!("{name}.dcd"), decoded));
+            show(name, "dcd", decoded, Some(self.told(None)));
         }
         let topology = store.folder_of(name).join(&manifest.topology.file);
-        if let Some(ending) = topology.extension() {
-            files.push((format!("{name}.{}", ending.display()), Node::Found(topology)));
+        if let Some(ending) = extension(&topology) {
+            show(name, &ending, Node::Found(topology), None);
         }
         for (k, tag) in manifest.tags.iter().enumerate() {
             let (tag_name, kind) = (format!("{name}@{}", tag.name), kind_of(tag, whole)?);
             let sizes: Vec<u64> = manifest.files_of(k).map(|file| file.size).collect();
-            let ending = kind.ending();
+            let told = || Some(self.told(Some(k)));
             match kind {
                 // They are no file together: tables say where their numbers are.
                 Kind::Hdf5 if sizes.len() > 1 => {
-                    files.extend(sizes.into_iter().enumerate().map(|(number, size)| {
-                        let name = format!("{tag_name}-{number:03}.{ending}");
-                        (name, self.as_written(k, number..number + 1, size))
-                    }));
+                    for (number, size) in sizes.into_iter().enumerate() {
+                        let name = format!("{tag_name}-{number:03}");
+                        let node = self.as_written(k, number..number + 1, size);
+                        show(&name, kind.ending(), node, told());
+                    }
                 }
                 Kind::Frames(format @ (Format::Dcd | Format::Ncdf)) if sizes.len() > 1 => {
                     let joined = self.made(move |one, name| one.joined(k, format, name));
-                    files.push((format!("{tag_name}.{ending}"), joined));
+                    show(&tag_name, kind.ending(), joined, told());
                 }
                 _ => {
                     let node = self.as_written(k, 0..sizes.len(), sizes.iter().sum());
-                    files.push((format!("{tag_name}.{ending}"), node));
+                    show(&tag_name, kind.ending(), node, told());
                 }
             }
-            if kind != Kind::Frames(Format::Dcd) {
+            if kind != Kind::Frames(Format::Dcd) && is_even {
                 let decoded = self.made(move |one, name| one.decoded(Some(k), name));
-                files.push((format!("{tag_name}.dcd"), decoded));
+                show(&tag_name, "dcd", decoded, told());
             }
             if let Some(file) = manifest.files_of(k).next() {
                 let path = store.path_of(file)?;
                 for beside in &file.beside {
                     let path = path.with_file_name(&beside.file);
-                    if let Some(ending) = path.extension() {
-                        files.push((format!("{tag_name}.{}", ending.display()), Node::Found(path)));
+                    if let Some(ending) = extension(&path) {
+                        show(&tag_name, &ending, Node::Found(path), None);
                     }
                 }
             }
@@ -135,15 +141,46 @@ impl One {
         let mut found = Vec::with_capacity(files.len());
         for segment in &manifest.segments[files] {
             let file = &segment.files[tag];
-            let column = match store.tables_of(&manifest.name, file)? {
-                Some(tables) => Column::of_pieces(&tables.pieces),
-                None => store.table(manifest, segment)?.files.swap_remove(tag),
-            };
-            found.push((store.path_of(file)?, column));
+            let column = store.table(manifest, segment)?.files.swap_remove(tag);
+            found.push((store.path_of(file)?, store.known(&manifest.name, file, column)?));
         }
         let files = Arc::new(Compared::new(found, self.dataset.remedy(), &self.kept)?);
         *held = Arc::downgrade(&files);
         Ok(files)
+    }
+
+    /// Whether DCD can say when the frames were written. Where that is not known it is: whoever opens the file
+    /// is told what is wrong.
+    fn is_even(&self) -> bool {
+        let Dataset { store, manifest } = &self.dataset;
+        let folder = store.folder_of(&manifest.name);
+        let (mut times, mut steps) = (Vec::new(), Vec::new());
+        for segment in &manifest.segments {
+            let found = Table::moments_in(&folder.join(&segment.frames.file), segment.n_frames);
+            let Some((more_times, more_steps)) = found else { return true };
+            times.extend(more_times);
+            steps.extend(more_steps);
+        }
+        dcd::holds_times(&times, &steps)
+    }
+
+    /// Writes down what was read of a tag, or of all.
+    fn told(self: &Arc<Self>, tag: Option<usize>) -> Box<Told> {
+        let one = Arc::clone(self);
+        Box::new(move |part: f64, meter: &Meter| {
+            let Dataset { store, manifest } = &one.dataset;
+            let read: Vec<_> = match tag {
+                Some(tag) => vec![(manifest.tags[tag].name.clone(), meter.bytes_read)],
+                None => {
+                    let of_tag = |k: usize| meter.by_part.get(k).copied().unwrap_or(0);
+                    let tags = manifest.tags.iter().enumerate();
+                    tags.map(|(k, tag)| (tag.name.clone(), of_tag(k))).collect()
+                }
+            };
+            // What looks at a head alone is no use.
+            let frames = (part * manifest.n_frames() as f64).round() as u64;
+            Use::new("mount", frames, read).write_down(&store.folder_of(&manifest.name));
+        })
     }
 
     fn made(
@@ -224,4 +261,8 @@ impl One {
         };
         Ok(Given { moments: self.moments()?, sizes, open: Box::new(open) })
     }
+}
+
+fn extension(path: &Path) -> Option<String> {
+    Some(path.extension()?.display().to_string())
 }

@@ -6,9 +6,11 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::SystemTime;
+
+use trajet_io::Meter;
 
 use crate::Error;
 use crate::face::{Compared, Face, Plain, lock};
@@ -33,7 +35,7 @@ pub(super) trait Shows: Send + Sync + 'static {
     ///
     /// # Errors
     /// Where it cannot be read.
-    fn files(&self, dataset: &str) -> Result<Vec<(String, Node)>, Error>;
+    fn files(&self, dataset: &str) -> Result<Vec<Shared>, Error>;
 }
 
 /// What tells a data set from what it was before, and whose its files are.
@@ -48,6 +50,17 @@ pub(super) struct State {
     /// The group whose it is.
     pub(super) group: u32,
 }
+
+/// A file that is to be shown.
+pub(super) struct Shared {
+    pub(super) name: String,
+    pub(super) node: Node,
+    /// Whom to tell what was read of it.
+    pub(super) told: Option<Box<Told>>,
+}
+
+/// Is told of a file that is closed: how often all of its bytes were given away, and what reading them cost.
+pub(super) type Told = dyn Fn(f64, &Meter) + Send + Sync;
 
 /// Where the bytes of a file come from.
 pub(super) enum Node {
@@ -74,33 +87,58 @@ pub(super) struct File {
     pub(super) name: String,
     pub(super) state: State,
     node: Node,
+    told: Option<Box<Told>>,
     size: OnceLock<u64>,
     /// While somebody has it, or did lately.
     face: Mutex<Weak<Face>>,
-    /// Whether its format turned out not to hold the frames.
-    cannot_be: AtomicBool,
 }
 
 /// A file that somebody has open.
-pub(super) enum Opened {
+pub(super) struct Opened {
+    pub(super) file: Arc<File>,
+    bytes: Bytes,
+    /// How many were given away.
+    given: AtomicU64,
+    /// What that cost.
+    meter: Mutex<Meter>,
+}
+
+enum Bytes {
     Plain(Plain),
     Compared(Arc<Compared>),
     Made(Arc<Face>),
 }
 
-impl File {
-    /// Whether it is known that its format cannot hold the frames, so that there is no such file.
-    pub(super) fn cannot_be(&self) -> bool {
-        self.cannot_be.load(Ordering::Relaxed)
+impl Bytes {
+    fn size(&self) -> u64 {
+        match self {
+            Bytes::Plain(plain) => plain.size(),
+            Bytes::Compared(files) => files.size(),
+            Bytes::Made(face) => face.size(),
+        }
     }
 }
 
 impl Opened {
     pub(super) fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<usize, Error> {
-        match self {
-            Opened::Plain(plain) => plain.read_at(offset, out),
-            Opened::Compared(files) => files.read_at(offset, out),
-            Opened::Made(face) => face.read_at(offset, out),
+        let mut meter = Meter::default();
+        let read = match &self.bytes {
+            Bytes::Plain(plain) => plain.read_at(offset, out, &mut meter),
+            Bytes::Compared(files) => files.read_at(offset, out, &mut meter),
+            Bytes::Made(face) => face.read_at(offset, out, &mut meter),
+        };
+        lock(&self.meter).add(&meter);
+        self.given.fetch_add(*read.as_ref().unwrap_or(&0) as u64, Ordering::Relaxed);
+        read
+    }
+
+    /// Nobody reads it any more.
+    pub(super) fn close(&self) {
+        let given = self.given.swap(0, Ordering::Relaxed);
+        if given > 0
+            && let Some(told) = &self.file.told
+        {
+            told(given as f64 / self.bytes.size() as f64, &lock(&self.meter));
         }
     }
 }
@@ -148,7 +186,7 @@ impl Tree {
         let known = lock(&self.known);
         let set = known.sets.get(dataset);
         let file = set.and_then(|set| set.files.iter().find(|file| file.name == name));
-        Ok(file.filter(|file| !file.cannot_be()).cloned())
+        Ok(file.cloned())
     }
 
     /// All files' numbers and names, as the store is now; and why data sets are left out.
@@ -164,7 +202,6 @@ impl Tree {
             known.replace(&name, None);
         }
         let files = known.sets.values().flat_map(|set| &set.files);
-        let files = files.filter(|file| !file.cannot_be());
         Ok((files.map(|file| (file.inode, file.name.clone())).collect(), errors))
     }
 
@@ -181,42 +218,35 @@ impl Tree {
         if let Node::Compared(size, _) = file.node {
             return Ok(size);
         }
-        let size = match self.open(file)? {
-            Opened::Plain(plain) => plain.size(),
-            Opened::Compared(files) => files.size(),
-            Opened::Made(face) => face.size(),
-        };
+        let size = self.bytes(file)?.size();
         Ok(*file.size.get_or_init(|| size))
     }
 
-    pub(super) fn open(&self, file: &File) -> Result<Opened, Error> {
+    pub(super) fn open(&self, file: &Arc<File>) -> Result<Opened, Error> {
+        let (given, meter) = Default::default();
+        Ok(Opened { file: Arc::clone(file), bytes: self.bytes(file)?, given, meter })
+    }
+
+    fn bytes(&self, file: &File) -> Result<Bytes, Error> {
         let make = match &file.node {
             Node::Found(path) => {
                 let found = fs::metadata(path).map_err(Error::io(path, "open"))?;
-                return Ok(Opened::Plain(Plain::new(vec![(path.clone(), found.len())])?));
+                return Ok(Bytes::Plain(Plain::new(vec![(path.clone(), found.len())])?));
             }
-            Node::Compared(_, open) => return Ok(Opened::Compared(open()?)),
+            Node::Compared(_, open) => return Ok(Bytes::Compared(open()?)),
             Node::Made(make) => make,
         };
         let mut held = lock(&file.face);
         if let Some(face) = held.upgrade() {
-            return Ok(Opened::Made(face));
+            return Ok(Bytes::Made(face));
         }
-        let made = make(Path::new(&file.name)).map_err(|error| {
-            let Error::Input(trajet_io::Error::CannotHold { format, what, .. }) = error else {
-                return error;
-            };
-            file.cannot_be.store(true, Ordering::Relaxed);
-            let name = &file.name;
-            Error::Refused(format!("{name}: is not shown: {format} cannot hold {what}"))
-        })?;
-        let face = Arc::new(made);
+        let face = Arc::new(make(Path::new(&file.name))?);
         *held = Arc::downgrade(&face);
         let mut recent = lock(&self.recent);
         recent.push_back(Arc::clone(&face));
         let oldest = if recent.len() > MOST_RECENT { recent.pop_front() } else { None };
         drop((recent, oldest));
-        Ok(Opened::Made(face))
+        Ok(Bytes::Made(face))
     }
 
     /// The kernel is being told of a file.
@@ -266,7 +296,7 @@ impl Known {
     }
 
     /// Shows a data set anew, or no more.
-    fn replace(&mut self, dataset: &str, new: Option<(State, Vec<(String, Node)>)>) {
+    fn replace(&mut self, dataset: &str, new: Option<(State, Vec<Shared>)>) {
         for file in self.sets.remove(dataset).map(|set| set.files).into_iter().flatten() {
             if let Some(held) = self.files.get_mut(&file.inode) {
                 held.is_shown = false;
@@ -275,13 +305,13 @@ impl Known {
                 }
             }
         }
-        let Some((state, nodes)) = new else { return };
-        let mut files = Vec::with_capacity(nodes.len());
-        for (name, node) in nodes {
+        let Some((state, shared)) = new else { return };
+        let mut files = Vec::with_capacity(shared.len());
+        for Shared { name, node, told } in shared {
             let inode = self.next;
             self.next += 1;
-            let (size, face, cannot_be) = Default::default();
-            let file = Arc::new(File { inode, name, state, node, size, face, cannot_be });
+            let (size, face) = Default::default();
+            let file = Arc::new(File { inode, name, state, node, told, size, face });
             let held = Held { file: Arc::clone(&file), told: 0, is_shown: true };
             self.files.insert(inode, held);
             files.push(file);
@@ -306,13 +336,14 @@ mod tests {
             let inode = (*lock(&self.0)).filter(|_| dataset == "set.1")?;
             Some(State { changed: SystemTime::UNIX_EPOCH, inode, user: 0, group: 0 })
         }
-        fn files(&self, dataset: &str) -> Result<Vec<(String, Node)>, Error> {
+        fn files(&self, dataset: &str) -> Result<Vec<Shared>, Error> {
             let version = lock(&self.0).unwrap();
             if version == 13 {
                 return Err(Error::Refused("no".to_owned()));
             }
             let node = || Node::Compared(version, Box::new(|| unreachable!("nobody reads")));
-            Ok([".xtc", "@p.xtc"].map(|end| (format!("{dataset}{end}"), node())).into())
+            let shared = |end| Shared { name: format!("{dataset}{end}"), node: node(), told: None };
+            Ok([".xtc", "@p.xtc"].map(shared).into())
         }
     }
 
