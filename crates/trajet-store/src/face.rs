@@ -316,7 +316,7 @@ impl Laid {
             let piece = self.begins.partition_point(|&begin| begin <= at) - 1;
             let number = self.groups.partition_point(|&first| first <= piece) - 1;
             let begin = self.begins[self.groups[number]];
-            done += copy(&*group(number)?, at - begin, &mut out[done..]);
+            done += copy(&group(number)?, at - begin, &mut out[done..]);
         }
         Ok(n)
     }
