@@ -759,7 +759,7 @@ fn few_bytes_are_read_for_the_times() {
     let opened = |request_size| {
         let file = on_disk(&Drawn { n_atoms: 1000, n_frames: 40, ..PLAIN }.write().0);
         let options = OpenOptions { request_size, ..OpenOptions::default() };
-        let meter = |reader: Arc<dyn Reader>| reader.opening().meter;
+        let meter = |reader: Arc<dyn Reader>| reader.opening().meter.clone();
         let first = meter(open(&file.path, &options, &Serial).unwrap());
         let second = meter(open(&file.path, &options, &Serial).unwrap());
         (first, second)
@@ -779,7 +779,7 @@ fn what_nobody_asks_for_is_not_read() {
         let file = on_disk(&Drawn { others: true, title, ..PLAIN }.write().0);
         let reader = open(&file.path, &without_sidecar(), &Serial).unwrap();
         assert_eq!(reader.index().n_frames(), 3);
-        reader.opening().meter
+        reader.opening().meter.clone()
     };
     let (short, long) = (read_of(8000), read_of(8_000_000));
     assert!(long.requests <= short.requests + 1, "{long:?}");
