@@ -135,12 +135,12 @@ impl Reader {
         if index.n_atoms() != division.n_atoms || index.n_frames() == 0 {
             return Err(fault("its index is not that of its frames"));
         }
-        if index.n_digests().is_none_or(|n| n != 0 && n != division.parts.len()) {
-            return Err(fault("its digests are not those of its parts"));
-        }
         let stamp = Stamp::of(&source, source.size(), &mut opening.meter)?;
         let n_frames = index.n_frames() as u64;
         let whole = Whole::new(division, n_frames, (source.path(), stamp), options)?;
+        if index.n_digests().is_none_or(|n| n != 0 && n != division.parts.len()) {
+            return Err(fault("its digests are not those of its parts"));
+        }
         let found = Found { index, stamp, state: IndexState::Loaded, sidecar: None };
         let file = Indexed::new(source, found, options, opening, begin)?;
         Ok(Reader { file, whole: Arc::new(whole) })

@@ -526,7 +526,10 @@ fn a_division_that_contradicts_itself_is_refused() {
     refused(&|d| d.parts[1].atoms.clear(), "tag1 has no atom");
     refused(&|d| d.parts.clear(), "its parts have 0 atoms together");
     refused(&|d| d.parts[0].tier = 8, "tier 8");
-    refused(&|d| d.parts[0].described = vec![Default::default(); 2], "2 files of tag0 are told of");
+    refused(
+        &|d| d.parts[0].described = vec![Default::default(); 2],
+        "2 of the 1 files of tag0 are told of",
+    );
     refused(&|d| d.format = "PDB".to_owned(), "PDB");
     refused(&|d| d.heads.clear(), "1 files for 0 segments");
     refused(&|d| d.index = FrameIndex::new(200), "its index");
