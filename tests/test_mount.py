@@ -445,8 +445,9 @@ def test_a_changed_byte_is_an_error_of_reads_that_need_it(
             with pytest.raises(OSError, match="Input/output") as caught:
                 (shown / name).read_bytes()
             assert caught.value.errno == errno.EIO
+        before = int(tj.open(None, own_wet.xtc).reader.offsets()[5])
         with (shown / "wet.xtc").open("rb") as file:
-            assert file.read(1 << 20) == own_wet.xtc.read_bytes()[: 1 << 20]
+            assert file.read(before) == own_wet.xtc.read_bytes()[:before]
         water = next((own_wet.folder / "slow").glob("wet-*/water.xtc"))
         assert (shown / "wet@water.xtc").read_bytes() == water.read_bytes()
         code, said = shown.end()

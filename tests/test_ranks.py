@@ -183,14 +183,14 @@ def test_no_two_ranks_write_to_a_page(
     adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither chunks nor tables: some file systems write whole pages."""
-    write = parallel_writing._write_at
+    write = parallel_writing.write_at
     pages: dict[int, set[int]] = defaultdict(set)
 
     def note(file: int, at: int, held: Any) -> None:
         pages[threading.get_ident()].update(range(at // 4096, (at + len(held) - 1) // 4096 + 1))
         write(file, at, held)
 
-    monkeypatch.setattr(parallel_writing, "_write_at", note)
+    monkeypatch.setattr(parallel_writing, "write_at", note)
     path = tmp_path / "together.h5md"
     assert written_together(path, adk.xtc, 3, compression=1, chunk=(1, 100)) == [None] * 3
     assert len(pages) == 3

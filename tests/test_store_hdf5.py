@@ -194,7 +194,8 @@ def test_to_hdf5_and_back(own_wet: Solvated) -> None:
         assert (own_wet.folder / "whole.xtc").read_bytes() == own_wet.xtc.read_bytes()
     store.remove("wet")
     left = [path for tier in ("fast", "slow") for path in (own_wet.folder / tier).iterdir()]
-    assert left == []
+    # The marks of the tiers stay.
+    assert [path for path in left if not path.name.startswith(".trajet-tier-")] == []
     assert not own_wet.path.exists()
 
 
@@ -250,7 +251,7 @@ def test_a_changed_byte_is_found(own_wet: Solvated, where: str) -> None:
         protein = tj.open(own_wet.path).select("protein")
         assert protein.read(frames=slice(0, 3 * frames)).positions.shape[0] == 3 * frames
         for look in (protein.read, lambda: tj.rmsd(protein)):
-            with pytest.raises(tj.FormatError, match=r"protein\.h5md.* is not what was written"):
+            with pytest.raises(tj.StoreError, match=r"protein\.h5md.* is not what was written"):
                 look()
     before = said(own_wet)
     with pytest.raises(tj.StoreError):
@@ -268,7 +269,7 @@ def test_a_cut_file_is_an_error(own_wet: Solvated) -> None:
     (problem,) = own_wet.store.verify("wet")
     assert f"{path}: has {len(data) - 1000} bytes, and was written with {len(data)}" in problem
     path.write_bytes(data[: len(data) // 2])
-    with pytest.raises(tj.TruncatedError, match=r"protein\.h5md"):
+    with pytest.raises(tj.StoreError, match=r"protein\.h5md"):
         tj.open(own_wet.path).select("protein").read()
 
 

@@ -23,6 +23,7 @@ _PLACES = {
     *("around", "sphlayer", "sphzone", "isolayer", "cylayer", "cyzone", "point"),
     *("prop", "smarts", "x", "y", "z"),
 }
+_NUMBERS = {"index", "bynum"}
 _REFUSE = "this AtomGroup cannot serve as a selection: "
 
 
@@ -90,6 +91,11 @@ def displace(universe: Any) -> None:
 def looks_at_places(text: str) -> bool:
     """Tell whether a selection may need positions."""
     return not _PLACES.isdisjoint(_words(text))
+
+
+def looks_at_numbers(text: str) -> bool:
+    """Tell whether a selection depends on where atoms stand in the topology."""
+    return not _NUMBERS.isdisjoint(_words(text))
 
 
 def _words(text: str) -> list[str]:

@@ -456,7 +456,9 @@ class Trajectory:
         return self.n_atoms if self.dataset is None else int(self.dataset.manifest["n_atoms"])
 
     def places(self, atoms: Sequence[int] | NDArray[Any]) -> NDArray[np.int64]:
-        """Return where atoms are in a frame that are chosen by indices, or by a mask of a frame.
+        """Return where atoms are in a frame that are chosen by indices, or by a mask.
+
+        A mask is one of the atoms of a frame, or of those of the topology.
 
         Raises
         ------
@@ -466,6 +468,8 @@ class Trajectory:
         chosen = np.asarray(atoms)
         if chosen.dtype == np.bool_ and chosen.shape == (self.n_atoms,):
             chosen = self.indices_of(np.flatnonzero(chosen))
+        elif chosen.dtype == np.bool_ and chosen.shape == (self.n_named,):
+            chosen = np.flatnonzero(chosen)
         indices = _indices(chosen, self.n_named)
         places, there = self.places_of(indices)
         if not there.all():

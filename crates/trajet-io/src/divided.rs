@@ -138,9 +138,7 @@ impl Reader {
         let stamp = Stamp::of(&source, source.size(), &mut opening.meter)?;
         let n_frames = index.n_frames() as u64;
         let whole = Whole::new(division, n_frames, (source.path(), stamp), options)?;
-        if index.n_digests().is_none_or(|n| n != 0 && n != division.parts.len()) {
-            return Err(fault("its digests are not those of its parts"));
-        }
+        whole.check_digests(&index)?;
         let found = Found { index, stamp, state: IndexState::Loaded, sidecar: None };
         let file = Indexed::new(source, found, options, opening, begin)?;
         Ok(Reader { file, whole: Arc::new(whole) })
@@ -158,6 +156,7 @@ impl Reader {
         // Nobody has opened the parts yet, and who does needs their indices.
         let options = OpenOptions { sidecar: true, ..options.clone() };
         let whole = Whole::new(division, *n_frames, (file.source.path(), file.stamp), &options)?;
+        whole.check_digests(&file.index)?;
         Ok(Reader { file, whole: Arc::new(whole) })
     }
 
@@ -266,6 +265,15 @@ impl Whole {
         Ok(chain)
     }
 
+    /// Makes sure that an index has digests of all parts, or of none.
+    fn check_digests(&self, index: &FrameIndex) -> Result<(), Error> {
+        if index.n_digests().is_some_and(|n| n == 0 || n == self.parts.len()) {
+            return Ok(());
+        }
+        let what = "its digests are not those of its parts".to_owned();
+        Err(Error::Division { path: self.path.clone(), what })
+    }
+
     /// Counts bytes that were read of a part.
     fn place(&self, part: usize, bytes: u64, meter: &mut Meter) {
         meter.by_tier[usize::from(self.parts[part].tier)] += bytes;
@@ -294,15 +302,15 @@ impl Whole {
         let now =
             Source::open(&self.path, meter).and_then(|now| Stamp::of(&now, now.size(), meter));
         let why = match (now, mark) {
-            (Ok(now), _) if now != self.stamp => {
-                format!("{whole} was divided anew or moved since it was opened: open it again")
-            }
             (Ok(_), Some(mark)) if matches!(mark.try_exists(), Ok(false)) => {
                 format!(
                     "nor is {}, by which its tier is known: is that mounted? Where the whole store \
                      was moved, trajet store repair finds its tiers",
                     mark.display()
                 )
+            }
+            (Ok(now), _) if now != self.stamp => {
+                format!("{whole} was divided anew or moved since it was opened: open it again")
             }
             (Err(Error::Io { source, .. }), _) if source.kind() == ErrorKind::NotFound => {
                 format!("{whole} was removed since it was opened")

@@ -8,6 +8,7 @@ use trajet_engine::Control;
 
 use crate::catalog::index_of;
 use crate::manifest::{File, Left, Manifest};
+use crate::uses::RECORD;
 use crate::verify::{Checked, check_file};
 use crate::{Error, Store, disk};
 
@@ -92,7 +93,7 @@ impl Store {
         }
         let mut operation = self.begin("remove", name)?;
         operation.touch(self.all_of(&was)?)?;
-        operation.touch([self.folder_of(name).join("uses.jsonl")])?;
+        operation.touch([self.folder_of(name).join(RECORD)])?;
         operation.commit(Some(&was), None, &BTreeMap::new())
     }
 }

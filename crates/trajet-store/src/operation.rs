@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::catalog::{MANIFEST, PENDING, random_id};
 use crate::change::link_left;
 use crate::manifest::{self, Manifest, Tier};
+use crate::uses::RECORD;
 use crate::{Error, Store, disk};
 
 /// What an operation has written down before it does anything.
@@ -150,6 +151,7 @@ impl Store {
         let mut needed = BTreeSet::new();
         if let Some(manifest) = self.find(&pending.name)? {
             needed = self.files_named_by(&manifest)?;
+            needed.insert(self.folder_of(&pending.name).join(RECORD));
             link_left(self, &manifest)?;
         }
         let mut removed = 0;

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use serde::Serialize;
 
 /// Beside the manifest.
-const RECORD: &str = "uses.jsonl";
+pub(crate) const RECORD: &str = "uses.jsonl";
 
 /// What was read of a data set by one analysis, or while something was open.
 #[derive(Clone, Debug, Serialize)]

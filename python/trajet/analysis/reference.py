@@ -64,6 +64,14 @@ def reference_positions(
         for item in groups:
             if item.text is None:
                 raise SelectionError("groups by index have no counterpart in another selection")
+            if (
+                item.trajectory.n_named != reference.trajectory.n_named
+                and mdanalysis.looks_at_numbers(item.text)
+            ):
+                raise SelectionError(
+                    f"group {item.text!r}: {reference.trajectory.label} numbers atoms otherwise:"
+                    " choose the group by names"
+                )
             others.append(reference.trajectory.select(item.text))
         for item, other in zip(selections, others, strict=True):
             _check_same_kind(item, other)
@@ -95,13 +103,14 @@ class _Structure:
 
     def positions(self, selection: Selection) -> NDArray[np.float32]:
         """Return the positions of the same atoms there."""
-        if selection.text is not None:
-            atoms = mdanalysis.select(self.universe.atoms, selection.text, self.name)
-        elif len(self.universe.atoms) == selection.trajectory.n_named:
-            atoms = self.universe.atoms[selection.indices]
-        elif len(self.universe.atoms) == selection.trajectory.n_atoms:
-            # The structure of the same tags of a data set.
+        n, trajectory = len(self.universe.atoms), selection.trajectory
+        if n == trajectory.n_atoms != trajectory.n_named:
+            # The structure of the same tags of a data set, which numbers its atoms by itself.
             atoms = self.universe.atoms[selection.places]
+        elif selection.text is not None:
+            atoms = mdanalysis.select(self.universe.atoms, selection.text, self.name)
+        elif n == trajectory.n_named:
+            atoms = self.universe.atoms[selection.indices]
         else:
             raise SelectionError(
                 f"{self.name} has {len(self.universe.atoms)} atoms, the trajectory"

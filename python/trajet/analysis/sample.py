@@ -30,7 +30,9 @@ _BEFORE = 0.2
 _MOST_BEFORE = 50
 # With fewer frames than this the seconds are mostly begin and end.
 _FEWEST = 5
-_SUMS = ("t_read", "t_decode", "t_comp", "opens", "requests", "bytes_read")
+# Bytes of rows at most: rows of a run may be meant for a file.
+_MOST_ROWS = 2**23
+_SUMS = ("t_read", "t_decode", "t_comp", "opens", "requests", "bytes_read", "row_bytes")
 
 
 def serial_sample(
@@ -39,28 +41,29 @@ def serial_sample(
     """Return what a report says of the sample before a run of so many `threads`.
 
     None where a run is serial itself, so short that a hundredth of it is a few frames, or calls a
-    function of the user's, who would see the calls; also where a frame cannot be read, which the
-    run is to say.
+    function of the user's, who would see the calls; where frames are so slow, or their rows so
+    large, that few fit in; also where a frame cannot be read, which the run is to say.
     """
     n_frames = n_frames_of(frames)
     most = int(_PART * n_frames / threads)
-    if threads == 1 or most < _FEWEST or plan.make is _trajet.apply_plan:
-        return None
     first, n_before = (n_frames - most) // 2, max(1, min(int(_BEFORE * most), _MOST_BEFORE))
+    if threads == 1 or most - n_before < _FEWEST or plan.make is _trajet.apply_plan:
+        return None
     try:
         worker, before = _alone(reader, plan, _part_of(frames, first, n_before))
-        fit = int(n_before * _SECONDS / max(before["t_total"], 1e-6))
-        timed, first = before, first + n_before
-        if n := min(most - n_before, fit):
-            _, timed = _alone(reader, plan, _part_of(frames, first, n), worker)
+        seconds = before["t_read"] + before["t_decode"] + before["t_comp"]
+        fit = min(_SECONDS / max(seconds, 1e-6), _MOST_ROWS / max(before["row_bytes"], 1))
+        n = min(most - n_before, int(n_before * fit))
+        if n < _FEWEST:
+            return None
+        _, timed = _alone(reader, plan, _part_of(frames, first + n_before, n), worker)
     except Exception:
         return None
-    both = [before] if timed is before else [before, timed]
     return {
-        "frames": timed["frames"],
+        "frames": n,
         **{name: timed[name] for name in ("t_read", "t_decode", "t_comp")},
         **{
-            name: sum(part[name] for part in both)
+            name: before[name] + timed[name]
             for name in ("opens", "requests", "bytes_read", "t_total")
         },
     }
@@ -88,17 +91,15 @@ def _alone(
         part.states.add(done.states)
         (thread,) = done.report["workers"]
         for name in _SUMS:
-            spent[name] += thread[name]
-    return worker, {
-        **spent,
-        "frames": n_frames_of(frames),
-        "t_total": time.perf_counter() - begin,
-    }
+            spent[name] += part.rows.nbytes if name == "row_bytes" else thread[name]
+    return worker, {**spent, "t_total": time.perf_counter() - begin}
 
 
 def _fresh_rows(shape: tuple[int, int]) -> NDArray[np.float64]:
     """Return rows in memory that nobody has touched, as most of a run's are."""
     size = 8 * shape[0] * shape[1]
+    if size > 2 * _MOST_ROWS:
+        raise MemoryError(f"{size} bytes of rows are too many for a sample")
     return np.frombuffer(mmap(-1, max(1, size)), np.float64, size // 8).reshape(shape)
 
 

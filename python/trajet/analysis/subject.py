@@ -120,7 +120,9 @@ def run(
     def attempt() -> tuple[Plan, NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
         plan = make_plan(chosen)
         where = pool or LocalPool()
-        sample = serial_sample(trajectory.reader, plan, numbers, where.n_threads)
+        # Somebody else's pool may not say.
+        n_threads = getattr(where, "n_threads", 1)
+        sample = serial_sample(trajectory.reader, plan, numbers, n_threads)
         rows, state, told = where.run(trajectory.reader, plan, numbers, progress=progress)
         return plan, rows, state, {**told, "sample": sample}
 

@@ -38,7 +38,7 @@ def mount(places: tuple[str, ...], folder: str | None, quiet: bool) -> None:
     if len(places) != (2 if folder is None else 1):
         raise click.UsageError("give the store and the folder that is to show it: STORE FOLDER")
     *given, target = places
-    folder = folder or given[0]
+    folder = given[0] if folder is None else folder
 
     def ready() -> None:
         if not quiet:

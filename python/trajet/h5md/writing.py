@@ -190,8 +190,8 @@ class Content:
             group = head(file, self.author)
             wrote = stack.enter_context(output.synced_on_the_way(own))
             # What is neither packed nor left out has its place before it is read.
-            plain = packing.level == 0 and self.fields == ["positions"] and places_are_listed()
-            fill = self._fill_plain if plain else self._fill_series
+            known = packing.is_plain and self.fields == ["positions"] and places_are_listed()
+            fill = self._fill_plain if known else self._fill_series
             boxes = fill(own, group, numbers, packing, wrote, show)
             write_box(group, np.concatenate(boxes))
 
@@ -206,7 +206,7 @@ class Content:
     ) -> list[_Boxes]:
         """Write positions to their places, on all threads; return the boxes."""
         values = create(group, "positions", len(numbers), packing, early=True)
-        step = packing.batch(_STEP_BYTES)
+        step = max(1, _STEP_BYTES // (12 * self.n_atoms))
         # Memory that is new to a process costs more than what is done with it here.
         rooms: SimpleQueue[NDArray[np.float32]] = SimpleQueue()
         for _ in range(packing.threads):
@@ -414,6 +414,11 @@ class Packing:
     def chunk(self) -> tuple[int, int]:
         """Frames and atoms of a chunk; no more atoms than there are."""
         return self.frames, min(self.atoms, self.n_atoms)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether each frame is written as it is, in one piece or few."""
+        return self.level == 0 and (self.frames == 1 or self.atoms >= self.n_atoms)
 
     def batch(self, size: int = _BATCH_BYTES) -> int:
         """Return a number of frames, whole chunks of so many bytes, that keeps all threads busy."""

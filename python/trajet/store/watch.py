@@ -118,6 +118,10 @@ class Watch:
                 yield Arrival(path, path.stem, 0, error)
             else:
                 self._failed.pop(path, None)
+                if frames == 0:
+                    # Less than a frame more than before: nothing was written down of that.
+                    self._failed[path] = tried
+                    continue
                 yield Arrival(path, path.stem, frames)
 
     def _sizes(self) -> dict[Path, int]:

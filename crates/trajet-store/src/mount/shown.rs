@@ -91,7 +91,8 @@ impl One {
                     for (number, size) in sizes.into_iter().enumerate() {
                         let name = format!("{tag_name}-{number:03}");
                         let node = self.as_written(k, number..number + 1, size);
-                        show(&name, kind.ending(), node, told());
+                        let told = self.told_of(Some(k), number..number + 1);
+                        show(&name, kind.ending(), node, Some(told));
                     }
                 }
                 Kind::Frames(format @ (Format::Dcd | Format::Ncdf)) if sizes.len() > 1 => {
@@ -164,9 +165,16 @@ impl One {
         dcd::holds_times(&times, &steps)
     }
 
-    /// Writes down what was read of a tag, or of all.
+    /// Writes down what was read of a file that holds all segments of a tag, or of all tags.
     fn told(self: &Arc<Self>, tag: Option<usize>) -> Box<Told> {
+        self.told_of(tag, 0..self.dataset.manifest.segments.len())
+    }
+
+    /// The same of some segments.
+    fn told_of(self: &Arc<Self>, tag: Option<usize>, segments: Range<usize>) -> Box<Told> {
         let one = Arc::clone(self);
+        let segments = &self.dataset.manifest.segments[segments];
+        let n_frames: u64 = segments.iter().map(|segment| segment.n_frames).sum();
         Box::new(move |part: f64, meter: &Meter| {
             let Dataset { store, manifest } = &one.dataset;
             let read: Vec<_> = match tag {
@@ -177,8 +185,7 @@ impl One {
                     tags.map(|(k, tag)| (tag.name.clone(), of_tag(k))).collect()
                 }
             };
-            // What looks at a head alone is no use.
-            let frames = (part * manifest.n_frames() as f64).round() as u64;
+            let frames = (part * n_frames as f64).round() as u64;
             Use::new("mount", frames, read).write_down(&store.folder_of(&manifest.name));
         })
     }

@@ -15,8 +15,10 @@ use trajet_io::Meter;
 use crate::Error;
 use crate::face::{Compared, Face, Plain, lock};
 
-/// Faces that are kept although nobody has them open.
+/// Files that are kept although nobody has them open.
 const MOST_RECENT: usize = 16;
+/// Bytes that the kernel may ask for where a program looks at the head of a file.
+const HEAD_BYTES: u64 = 1 << 17;
 /// The number of the folder.
 pub(super) const ROOT: u64 = 1;
 
@@ -103,8 +105,9 @@ pub(super) struct Opened {
     meter: Mutex<Meter>,
 }
 
+#[derive(Clone)]
 enum Bytes {
-    Plain(Plain),
+    Plain(Arc<Plain>),
     Compared(Arc<Compared>),
     Made(Arc<Face>),
 }
@@ -135,7 +138,8 @@ impl Opened {
     /// Nobody reads it any more.
     pub(super) fn close(&self) {
         let given = self.given.swap(0, Ordering::Relaxed);
-        if given > 0
+        // What looks at a head alone is no use.
+        if given > HEAD_BYTES.min(self.bytes.size().saturating_sub(1))
             && let Some(told) = &self.file.told
         {
             told(given as f64 / self.bytes.size() as f64, &lock(&self.meter));
@@ -147,8 +151,8 @@ impl Opened {
 pub(super) struct Tree {
     shows: Box<dyn Shows>,
     known: Mutex<Known>,
-    /// Faces that were opened last: programs open a file several times.
-    recent: Mutex<VecDeque<Arc<Face>>>,
+    /// What was opened last: programs open a file several times.
+    recent: Mutex<VecDeque<Bytes>>,
 }
 
 struct Known {
@@ -231,9 +235,10 @@ impl Tree {
         let make = match &file.node {
             Node::Found(path) => {
                 let found = fs::metadata(path).map_err(Error::io(path, "open"))?;
-                return Ok(Bytes::Plain(Plain::new(vec![(path.clone(), found.len())])?));
+                let plain = Plain::new(vec![(path.clone(), found.len())])?;
+                return Ok(Bytes::Plain(Arc::new(plain)));
             }
-            Node::Compared(_, open) => return Ok(Bytes::Compared(open()?)),
+            Node::Compared(_, open) => return Ok(self.keep(Bytes::Compared(open()?))),
             Node::Made(make) => make,
         };
         let mut held = lock(&file.face);
@@ -242,11 +247,18 @@ impl Tree {
         }
         let face = Arc::new(make(Path::new(&file.name))?);
         *held = Arc::downgrade(&face);
+        Ok(self.keep(Bytes::Made(face)))
+    }
+
+    /// Keeps what was opened for a while.
+    fn keep(&self, opened: Bytes) -> Bytes {
         let mut recent = lock(&self.recent);
-        recent.push_back(Arc::clone(&face));
+        recent.push_back(opened.clone());
         let oldest = if recent.len() > MOST_RECENT { recent.pop_front() } else { None };
-        drop((recent, oldest));
-        Ok(Bytes::Made(face))
+        drop(recent);
+        // Freed with nobody waiting.
+        drop(oldest);
+        opened
     }
 
     /// The kernel is being told of a file.
