@@ -16,6 +16,7 @@ from made_files import MADE, random_vectors
 from made_hdf5 import truth_of, write_h5md
 from MDAnalysisTests import datafiles
 from trajet import h5md
+from trajet.h5md import plain, writing
 from trajet.h5md.writing import default_chunk
 
 BOTH: dict[str, Any] = {"velocities": True, "forces": True}
@@ -139,6 +140,39 @@ def test_threads_change_no_byte(adk: Adk, path: Path, options: dict[str, Any]) -
         with h5py.File(path) as file:
             assert same_bits(file["particles/trajectory/position/value"][()], want)
     assert len(written) == 1
+
+
+def test_threads_take_small_steps_and_write_long_pieces(
+    adk: Adk, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many they are; where chunks cut frames into pieces, HDF5 writes whole chunks."""
+    traj = tj.open(adk.psf, *[adk.xtc] * 8)
+    read, write = writing.Content.read, plain.write_at
+    frames: list[int] = []
+    pieces: list[int] = []
+
+    def noted(self: Any, name: str, numbers: Any, *more: Any) -> Any:
+        frames.append(len(numbers))
+        return read(self, name, numbers, *more)
+
+    def counted(file: int, at: int, held: Any) -> None:
+        pieces.append(len(held))
+        write(file, at, held)
+
+    monkeypatch.setattr(writing.Content, "read", noted)
+    monkeypatch.setattr(plain, "write_at", counted)
+    for chunk, most in (((1, 3341), 70), ((4, 3341), 70), ((1, 1000), 4 * 784), ((50, 100), 0)):
+        frames.clear()
+        pieces.clear()
+        h5md.write(path, traj, **EIGHT, threads=64, chunk=chunk)
+        assert sum(frames) == 784
+        assert len(pieces) <= most
+        if most:
+            assert max(frames) * 12 * 3341 <= 2**21
+            assert sum(pieces) == 784 * 12 * 3341
+        assert same_bits(
+            tj.open(None, path).read(frames=[783]).positions, traj.read(frames=[783]).positions
+        )
 
 
 def test_numbers_that_cannot_be_packed(path: Path, tmp_path: Path) -> None:

@@ -194,6 +194,10 @@ def test_references_and_angles_of_tags(own_wet: Solvated) -> None:
     beside = kept.paths[0].with_suffix(".gro")
     same = tj.rmsd(plain.select(ours.atoms[:, 1]), reference=own_wet.gro)
     assert tj.rmsd(chosen, reference=own_wet.gro).values.tobytes() == same.values.tobytes()
+    # By text, too: the tag's own structure counts its atoms from 0.
+    text = f"index {' '.join(map(str, ours.atoms[:, 1]))}"
+    by_text = tj.rmsd(traj.select(text), reference=beside)
+    assert by_text.values.tobytes() == tj.rmsd(chosen, reference=beside).values.tobytes()
     # Both are frame 0, in steps of 0.01 Å.
     assert np.allclose(tj.rmsd(chosen, reference=beside).values, tj.rmsd(chosen).values, atol=1e-4)
 

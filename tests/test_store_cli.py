@@ -292,6 +292,14 @@ def test_whole_frames_of_a_cut_file_are_taken_in_where_that_is_asked_for(
     first = int(line.split()[1])
     assert 3 <= first <= 6
     assert succeed(*asked) == []
+    # A part of a frame more is nothing yet, and is not asked about again and again.
+    path.write_bytes(data[: len(data) // 2 + 104])
+    watch = Watch(tj.Store(sources.folder / "store"), folder, 0, allow_truncated_tail=True)
+    opened = []
+    take_in = watch._take_in
+    watch._take_in = lambda *what: opened.append(what) or take_in(*what)
+    assert [list(watch.look()) for _ in range(3)] == [[], [], []]
+    assert len(opened) <= 1
     path.write_bytes(data)
     (line,) = succeed(*asked)
     assert int(line.split()[1]) == 10 - first
