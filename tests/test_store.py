@@ -182,6 +182,9 @@ def test_references_and_angles_of_tags(own_wet: Solvated) -> None:
     assert ours.columns == theirs.columns
     assert ours.atoms.tolist() == theirs.atoms.tolist()
     assert ours.values.tobytes() == theirs.values.tobytes()
+    # The first residue reaches out of the tag.
+    (remark,) = [said for said in ours.report["remarks"] if "left out" in said]
+    assert remark.endswith(": 1")
     fours = ours.atoms[[5, 0]]
     assert tj.dihedrals(traj, fours).values.tobytes() == ours.values[:, [5, 0]].tobytes()
     with pytest.raises(tj.SelectionError, match="not open"):

@@ -71,6 +71,7 @@ def dihedrals(
     """
     main = main_selection(selection)
     backbone = quadruples is None
+    remarks = []
     if quadruples is None:
         names, fours = mdanalysis.backbone_dihedrals(main.named, main.label)
         places, there = main.trajectory.places_of(fours)
@@ -80,6 +81,11 @@ def dihedrals(
             raise SelectionError(
                 f"{main.trajectory.label}: selection {main.label!r}: no residue has all atoms of φ"
                 " and ψ in the tags that are open: open the whole data set"
+            )
+        if n_left_out := int((~whole).sum()) // 2:
+            remarks.append(
+                "residues left out, since atoms of their φ and ψ are in tags that are not open:"
+                f" {n_left_out}"
             )
         names = tuple(name for name, kept in zip(names, whole, strict=True) if kept)
         fours, places = fours[whole], places[whole]
@@ -111,7 +117,7 @@ def dihedrals(
         units="" if features else "degrees",
         columns=columns,
         name="dihedral features" if features else "dihedral angles",
-        report=outcome.report("dihedrals", parameters),
+        report=outcome.report("dihedrals", parameters, remarks=remarks),
         atoms=fours,
         backbone=backbone,
         features=features,

@@ -1,7 +1,7 @@
 """What every analysis is about: selections, frames, a run, and what the report says of it."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,6 +87,7 @@ class Outcome:
         analysis: str,
         parameters: dict[str, Any],
         further_inputs: list[dict[str, Any]] | None = None,
+        remarks: Sequence[str] = (),
     ) -> Report:
         """Return the report: what was asked for, of which files, and where the time went.
 
@@ -102,7 +103,7 @@ class Outcome:
                 **parameters,
             },
             "inputs": [*self.trajectory.describe_inputs(), *(further_inputs or [])],
-            "remarks": list(self.trajectory.remarks),
+            "remarks": [*self.trajectory.remarks, *remarks],
         }
         trajectory = self.trajectory
         return make_report(trajectory.reader, self.run, asked, trajectory.tiers, trajectory.tags)

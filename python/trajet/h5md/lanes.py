@@ -3,7 +3,7 @@
 import contextlib
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import TypeAlias, TypeVar
 
@@ -81,7 +81,7 @@ def ahead(items: Iterator[_Item]) -> Iterator[Iterator[_Item]]:
 
 def in_order(
     function: Callable[[_Given], _Item], given: Iterable[_Given], threads: int
-) -> Iterator[_Item]:
+) -> Generator[_Item, None, None]:
     """Return what a function says of each item, in their order; threads work on what comes next.
 
     At most twice as many as there are threads are begun before the first is asked for. Its errors

@@ -227,12 +227,15 @@ class Content:
                     rooms.put(room)
                 return len(here), got
 
-            for n, got in in_order(copy, range(0, len(numbers), step), packing.threads):
-                steps.append(got["steps"])
-                times.append(got["times"])
-                boxes.append(box_vectors(got["cells"], got["vectors"]))
-                wrote(n * 12 * self.n_atoms)
-                show(n)
+            copied = in_order(copy, range(0, len(numbers), step), packing.threads)
+            # No thread works on when the file is closed.
+            with contextlib.closing(copied):
+                for n, got in copied:
+                    steps.append(got["steps"])
+                    times.append(got["times"])
+                    boxes.append(box_vectors(got["cells"], got["vectors"]))
+                    wrote(n * 12 * self.n_atoms)
+                    show(n)
         write_rows(values.parent, np.concatenate(steps), np.concatenate(times))
         return boxes
 
