@@ -412,7 +412,8 @@ fn a_changed_byte_of_a_tag_ends_the_animation_with_a_message() {
 fn subset(tier: &Path, tag: &str) -> PathBuf {
     let files = std::fs::read_dir(tier).expect("a tier").flat_map(|folder| {
         let folder = folder.expect("an entry").path();
-        std::fs::read_dir(folder).expect("a folder").map(|file| file.expect("an entry").path())
+        // Beside folders there is the mark of the tier.
+        std::fs::read_dir(folder).into_iter().flatten().map(|file| file.expect("an entry").path())
     });
     let mut files = files.filter(|path| path.file_stem().is_some_and(|stem| stem == tag));
     files.next().expect("a subset")
