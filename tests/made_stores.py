@@ -29,6 +29,23 @@ select = "rest"
 tier = "slow"
 """
 
+# Some atoms of ADK, and all others.
+TWO_TAGS = """
+[tiers]
+fast = "fast"
+slow = "slow"
+[[tags]]
+name = "some"
+short = "s"
+select = "index 0:99 or index 200:250"
+tier = "fast"
+[[tags]]
+name = "others"
+short = "o"
+select = "rest"
+tier = "slow"
+"""
+
 
 @dataclass(frozen=True)
 class Solvated:

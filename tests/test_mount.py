@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from golden_files import FORMATS
-from made_stores import Solvated, make_store
+from made_stores import TWO_TAGS, Solvated, make_store
 from mounted_stores import (
     PATIENCE,
     Mounted,
@@ -38,21 +38,6 @@ READERS = {
     "dcd": mdtraj.formats.DCDTrajectoryFile,
     "nc": mdtraj.formats.NetCDFTrajectoryFile,
 }
-TWO_TAGS = """
-[tiers]
-fast = "fast"
-slow = "slow"
-[[tags]]
-name = "some"
-short = "s"
-select = "index 0:99 or index 200:250"
-tier = "fast"
-[[tags]]
-name = "others"
-short = "o"
-select = "rest"
-tier = "slow"
-"""
 
 
 @pytest.fixture(scope="module")

@@ -10,21 +10,8 @@ import numpy as np
 import pytest
 import trajet as tj
 from golden_files import Adk
+from made_stores import TWO_TAGS
 
-PROFILE = """
-[tiers]
-fast = "fast"
-[[tags]]
-name = "some"
-short = "s"
-select = "index 0:99 or index 200:250"
-tier = "fast"
-[[tags]]
-name = "others"
-short = "o"
-select = "rest"
-tier = "fast"
-"""
 N_FRAMES = 12
 ENDINGS = ("xtc", "trr", "dcd", "nc")
 
@@ -58,7 +45,7 @@ def make(adk: Adk, folder: Path, ending: str) -> Case:
     """Divide the first frames, in a format."""
     source, profile = folder / f"set.{ending}", folder / "profile.toml"
     tj.convert(tj.open(adk.psf, adk.xtc), source, frames=slice(0, N_FRAMES))
-    profile.write_text(PROFILE)
+    profile.write_text(TWO_TAGS)
     store = tj.Store(folder / "store", create=True)
     store.add("set", tj.open(adk.psf, source), profile=profile)
     (some,) = (kept for kept in store.show("set").tags if kept.tag.name == "some")

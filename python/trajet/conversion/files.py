@@ -98,7 +98,7 @@ class CopyBrief:
     """What workers are told once of the files that they write."""
 
     outline: bytes
-    indices: NDArray[np.int64] | None
+    places: NDArray[np.int64] | None
     how: How
 
     def begin(self) -> "Copier":
@@ -129,12 +129,12 @@ class Copier:
     def _write(
         self, reader: _trajet.Reader, what: CopyJob, threads: int, show: ShowFrames
     ) -> Outcome:
-        indices, how = self._brief.indices, self._brief.how
+        places, how = self._brief.places, self._brief.how
         if what.own.suffix.lower() not in HDF5:
             (outcome,) = write_files(
                 reader,
                 [(what.own, what.frames)],
-                indices,
+                places,
                 how,
                 # It may have been written before, by a worker that was taken for lost.
                 force=True,
@@ -142,7 +142,7 @@ class Copier:
                 progress=lambda done, _: show(done),
             )
             return outcome
-        content = hdf5_content(reader, indices, how)
+        content = hdf5_content(reader, places, how)
         done = 0
 
         def add(more: int) -> None:

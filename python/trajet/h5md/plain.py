@@ -5,7 +5,6 @@ It lets in one thread at a time, which copies the bytes to the system's cache: m
 
 import os
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -58,17 +57,8 @@ class Plain:
         self.sizes = 12 * np.minimum(self.width, self.n_atoms - first)
         self.file = path.open("r+b", buffering=0)
 
-    def __enter__(self) -> "Plain":
-        """Return itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close the file."""
+    def close(self) -> None:
+        """Close the file; HDF5's library goes on with it."""
         self.file.close()
 
     def write(self, first: int, vectors: NDArray[np.float32]) -> None:

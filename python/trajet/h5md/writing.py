@@ -191,8 +191,10 @@ class Content:
             wrote = stack.enter_context(output.synced_on_the_way(own))
             # What is neither packed nor left out has its place before it is read.
             known = packing.is_plain and self.fields == ["positions"] and places_are_listed()
-            fill = self._fill_plain if known else self._fill_series
-            boxes = fill(own, group, numbers, packing, wrote, show)
+            if known:
+                boxes = self._fill_plain(own, group, numbers, packing, wrote, show)
+            else:
+                boxes = self._fill_series(group, numbers, packing, wrote, show)
             write_box(group, np.concatenate(boxes))
 
     def _fill_plain(
@@ -212,7 +214,7 @@ class Content:
         for _ in range(packing.threads):
             rooms.put(self.room(min(step, len(numbers))))
         steps, times, boxes = [], [], []
-        with Plain(own, values) as plain:
+        with contextlib.closing(Plain(own, values)) as plain:
 
             def copy(first: int) -> tuple[int, dict[str, Any]]:
                 here = numbers[first : first + step]
@@ -241,7 +243,6 @@ class Content:
 
     def _fill_series(
         self,
-        _: Path,
         group: Any,
         numbers: NDArray[np.int64],
         packing: "Packing",

@@ -156,7 +156,8 @@ class Member(WorkerPlugin):  # type: ignore[misc]
 
     def _tell_again(self, key: Key, seconds: float) -> None:
         """Tell it as long as the task goes on, more and more seldom."""
-        if key in self._doing:
+        # A task that was unpickled slowly has not begun yet; one that was given up may still read.
+        if key in self._stops or key in self._doing:
             self._tell(key)
             self._worker.loop.call_later(_LATER * seconds, self._tell_again, key, _LATER * seconds)
 
