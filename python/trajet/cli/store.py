@@ -9,11 +9,12 @@ import click
 
 import trajet
 from trajet._trajet import StoreError
+from trajet.advise import in_bytes
 from trajet.cli import options
 from trajet.cli.copies import say
 from trajet.cli.options import in_order, progress
 from trajet.cli.store_mount import mount
-from trajet.cli.tables import human, lines_of, one_line
+from trajet.cli.tables import lines_of, one_line
 from trajet.store.catalog import Store
 from trajet.store.entry import Divided
 from trajet.store.profile import Profile, default_text
@@ -195,7 +196,7 @@ def list_(folder: str, quiet: bool) -> None:
     entries, damaged = _of_each(at.show, at.list())
     for entry in entries:
         numbers = (entry.n_frames, entry.n_atoms, len(entry.tags))
-        sizes = (human(entry.size), human(entry.source_size))
+        sizes = (in_bytes(entry.size), in_bytes(entry.source_size))
         rows.append((entry.name, *map(str, numbers), *sizes))
     if not quiet and (entries or not damaged):
         _echo(lines_of(rows) if entries else ["no data sets"])
@@ -237,7 +238,7 @@ def show(name: str, folder: str, quiet: bool) -> None:
     if quiet:
         return
     for path, size in entry.source_sizes:
-        click.echo(f"divided    {path} ({human(size)}, {entry.format})")
+        click.echo(f"divided    {path} ({in_bytes(size)}, {entry.format})")
     click.echo(f"frames     {entry.n_frames}")
     _say_entry(at, name)
     for kept in entry.tags:
@@ -260,11 +261,11 @@ def _say_entry(at: Store, name: str) -> None:
     for kept in entry.tags:
         tag = kept.tag
         form = tag.format + (" (lossy)" if tag.lossy else "")
-        rows.append((tag.name, tag.short, str(kept.n_atoms), tag.tier, form, human(kept.size)))
+        rows.append((tag.name, tag.short, str(kept.n_atoms), tag.tier, form, in_bytes(kept.size)))
     _echo(lines_of(rows))
     part = f", {entry.size / entry.source_size:.3f} of the original" if entry.source_size else ""
     click.echo(
-        f"{name}: {entry.n_frames} frames of {entry.n_atoms} atoms, {human(entry.size)}{part},"
+        f"{name}: {entry.n_frames} frames of {entry.n_atoms} atoms, {in_bytes(entry.size)}{part},"
         f" divided in {entry.seconds:.3g} s"
     )
 
@@ -343,7 +344,7 @@ def move(name: str, folder: str, tag: str, tier: str, quiet: bool) -> None:
         at.move(name, tag, tier, progress=show)
     if not quiet:
         (kept,) = (kept for kept in at.show(name).tags if tag in (kept.tag.name, kept.tag.short))
-        click.echo(f"{name}: {kept.tag.name} ({human(kept.size)}) is on {tier}")
+        click.echo(f"{name}: {kept.tag.name} ({in_bytes(kept.size)}) is on {tier}")
 
 
 @store.command()
@@ -398,12 +399,12 @@ def _stats_lines(told: Statistics) -> list[str]:
     rows: list[tuple[str, ...]] = [("tag", "tier", "size", "uses", "read", "last used")]
     for tag in told.tags:
         last = "never" if tag.last is None else tag.last
-        read = human(tag.read)
-        rows.append((tag.name, tag.tier, human(tag.size), str(tag.uses), read, last))
+        read = in_bytes(tag.read)
+        rows.append((tag.name, tag.tier, in_bytes(tag.size), str(tag.uses), read, last))
     uses = f"{told.uses} use{'' if told.uses == 1 else 's'}"
-    lines = [f"{told.name}: {uses}, {human(told.read)} read", *lines_of(rows)]
-    lines.append(f"never read thanks to the division: {human(told.saved)}")
-    cost = f"dividing, which read and wrote {human(told.cost)},"
+    lines = [f"{told.name}: {uses}, {in_bytes(told.read)} read", *lines_of(rows)]
+    lines.append(f"never read thanks to the division: {in_bytes(told.saved)}")
+    cost = f"dividing, which read and wrote {in_bytes(told.cost)},"
     if told.paid is not None:
         lines.append(f"{cost} had paid for itself on {told.paid}")
     elif told.uses_to_pay is not None:
