@@ -27,8 +27,6 @@ MPIEXEC = shlex.split(
     os.environ.get("TRAJET_MPIEXEC", str(Path(sys.executable).with_name("mpiexec")))
 )
 RANKS = (1, 2, 4, 7)
-# Once is the gate's; TRAJET_KILLS=20 kills each rank several times.
-KILLS = int(os.environ.get("TRAJET_KILLS", "1"))
 # Seconds after which a run hangs: far more than any needs.
 HANGS = 120
 
@@ -193,10 +191,10 @@ def test_an_error_ends_all(what: str, words: str, folder: Path) -> None:
     assert done.stderr.count(words) == 1
 
 
-@pytest.mark.parametrize("attempt", range(1, 1 + KILLS))
+@pytest.mark.kills(1)
 def test_a_killed_rank_ends_all(attempt: int, folder: Path) -> None:
     """At any moment. No process is left, and no file in memory."""
-    processes = killed(folder, "killed", attempt % 3)
+    processes = killed(folder, "killed", (1 + attempt) % 3)
     assert not list(Path("/dev/shm").glob(f"trajet-{processes[0]}-*"))
 
 
@@ -299,7 +297,7 @@ def test_a_copy_that_fails_leaves_nothing(folder: Path) -> None:
     assert found["parts"] == 3
 
 
-@pytest.mark.parametrize("attempt", range(KILLS))
+@pytest.mark.kills(1)
 def test_a_rank_killed_in_a_copy(attempt: int, folder: Path, long_adk: Adk) -> None:
     """At any moment what has a name is whole."""
     killed(folder, "copies_killed", attempt % 3)
