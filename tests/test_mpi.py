@@ -4,10 +4,8 @@ import json
 import os
 import random
 import re
-import shlex
 import signal
 import subprocess
-import sys
 import time
 from itertools import pairwise
 from pathlib import Path
@@ -19,21 +17,13 @@ import pytest
 import trajet as tj
 from golden_files import Adk
 from made_hdf5 import tables_of
+from started_ranks import command
 from trajet.pools.work import PARTS
 
 TESTS = Path(__file__).parent
-# Another MPI than the one of pip, say: TRAJET_MPIEXEC="mpiexec --oversubscribe".
-MPIEXEC = shlex.split(
-    os.environ.get("TRAJET_MPIEXEC", str(Path(sys.executable).with_name("mpiexec")))
-)
 RANKS = (1, 2, 4, 7)
 # Seconds after which a run hangs: far more than any needs.
 HANGS = 120
-
-
-def command(ranks: int, *arguments: object) -> list[str]:
-    """Return a command that runs Python on so many ranks."""
-    return [*MPIEXEC, "-n", str(ranks), sys.executable, *map(str, arguments)]
 
 
 def run(ranks: int, *arguments: object, code: int = 0) -> subprocess.CompletedProcess[str]:
