@@ -90,12 +90,6 @@ def adk(tmp_path_factory: pytest.TempPathFactory) -> Adk:
 
 
 @pytest.fixture(scope="session")
-def adk_xtc(adk: Adk) -> Path:
-    """Return the trajectory of `adk`."""
-    return adk.xtc
-
-
-@pytest.fixture(scope="session")
 def adk_truth(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> Truth:
     """MDAnalysis' reading of `adk`."""
     return read_with_mdanalysis(adk.xtc, tmp_path_factory.mktemp("adk-truth"))

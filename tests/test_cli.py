@@ -19,7 +19,6 @@ from golden_files import Adk, Golden
 from MDAnalysisTests import datafiles
 
 COMMANDS = ("info", "index", "rmsd")
-FACTS = ("format", "atoms", "frames", "time step", "cell", "size", "bytes a frame", "index")
 
 
 def ends_of(lines: list[str]) -> set[str]:

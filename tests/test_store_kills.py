@@ -16,8 +16,6 @@ import pytest
 from golden_files import Adk
 from trajet import _trajet
 
-TIERS = ("fast", "slow")
-
 
 def positions(reader: _trajet.Reader) -> bytes:
     """Return the digest of all positions and of when they were."""
