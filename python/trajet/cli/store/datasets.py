@@ -17,10 +17,6 @@ from trajet.store.catalog import Store
 from trajet.store.entry import Divided
 from trajet.store.profile import Profile
 
-_topology = click.option(
-    "--topology", required=True, metavar="FILE", help="A file that MDAnalysis reads."
-)
-
 
 @click.group()
 def store() -> None:
@@ -42,7 +38,7 @@ def store() -> None:
 @store.command(cls=arguments.Several)
 @arguments.name
 @arguments.folder
-@_topology
+@click.option("--topology", required=True, metavar="FILE", help="A file that MDAnalysis reads.")
 @arguments.trajectories
 @arguments.profile
 @options.continuous
