@@ -4,6 +4,7 @@ h5py looks at the tables of a file and makes new ones. The numbers themselves ar
 packed by the native module, on as many threads as there are.
 """
 
+from trajet.h5md.joining import join
 from trajet.h5md.library import h5py
 from trajet.h5md.mpio import MpioFrames
 from trajet.h5md.parallel_writing import join_writing, write_together
@@ -26,6 +27,7 @@ __all__ = [
     "describe",
     "h5py",
     "is_hdf5",
+    "join",
     "join_writing",
     "shares",
     "together",

@@ -6,6 +6,7 @@ use super::*;
 use trajet_io::{Error, Field, Scratch};
 
 mod divided;
+mod stretches;
 
 fn request<'a>(
     frames: &'a Frames,
