@@ -143,6 +143,17 @@ def test_what_is_refused(adk: Adk, tmp_path: Path) -> None:
     assert tj.open(None, there, sidecar=False).n_frames == 1
 
 
+def test_a_turned_box_that_is_let_go_is_said(tmp_path: Path) -> None:
+    """CHARMM's symmetric vectors: lengths and angles alone make other images of them."""
+    traj = tj.open(None, datafiles.DCD_TRICLINIC)
+    with pytest.raises(tj.OutputError, match="a box that is turned"):
+        tj.convert(traj, tmp_path / "run.nc")
+    done = tj.convert(traj, tmp_path / "run.nc", allow_loss=True)
+    assert any("NCDF cannot hold it: a box that is turned" in remark for remark in done.remarks)
+    for ending in (".xtc", ".trr", ".dcd", ".h5md"):
+        assert tj.convert(traj, tmp_path / f"run{ending}").remarks == ()
+
+
 def test_the_atoms_themselves(adk: Adk, tmp_path: Path) -> None:
     """A structure of the subset fits the copy, and its positions are those of the first frame."""
     traj = tj.open(adk.psf, adk.xtc)

@@ -10,6 +10,9 @@ use crate::{Error, Field};
 pub const LET_GO: &str =
     "choose a format that can, or let it go with --allow-loss (allow_loss=True)";
 
+const TURNED: &str = "a box that is turned: its first vector is not along x, or its second not in the plane \
+                      of x and y";
+
 /// What encoders of all formats check.
 #[derive(Clone, Debug)]
 pub struct Rules {
@@ -65,7 +68,16 @@ impl Rules {
         if i32::try_from(rules.n_atoms).is_err() {
             return refused("so many atoms", "choose fewer atoms");
         }
-        let lost = rules.lost(&plan.first);
+        let mut lost = rules.lost(&plan.first);
+        let own = matches!(plan.first, Input::Raw { raw, .. } if raw.format() == Some(format));
+        let turned = plan.first.box_vectors().is_some_and(|vectors| is_turned(&vectors));
+        if matches!(format, Format::Dcd | Format::Ncdf)
+            && !own
+            && turned
+            && vectors_from_cell(&plan.first.cell()).is_some()
+        {
+            lost.push(TURNED.to_owned());
+        }
         if !lost.is_empty() && rules.options.allow_loss {
             let words =
                 format!("left out, as {} cannot hold it: {}", format.name(), lost.join(", "));
@@ -177,11 +189,14 @@ impl Rules {
             if v.iter().any(|&x| x != 0.0) {
                 self.lose(number, &[format!("a box of no volume, {v:?} nm")])?;
             }
-        } else if [v[1], v[2], v[5]] != [0.0; 3] || [v[0], v[4], v[8]].iter().any(|&x| x <= 0.0) {
-            let turned = "a box that is turned: its first vector is not along x, or its second not in \
-                          the plane of x and y";
-            self.lose(number, &[turned.to_owned()])?;
+        } else if is_turned(&v) {
+            self.lose(number, &[TURNED.to_owned()])?;
         }
         Ok(cell)
     }
+}
+
+/// Whether box vectors have another direction than lengths and angles say.
+fn is_turned(v: &[f64; 9]) -> bool {
+    [v[1], v[2], v[5]] != [0.0; 3] || [v[0], v[4], v[8]].iter().any(|&x| x <= 0.0)
 }

@@ -214,6 +214,7 @@ impl Making<'_> {
             index,
             heads: Vec::new(),
             parts: vec![part],
+            lossy: self.tag.lossy,
             remedy: String::new(),
         };
         let divided = Arc::new([(path.clone(), division)].into());

@@ -119,7 +119,7 @@ impl Made {
         }
         let (n_atoms, format) = (chain.n_atoms(), chain.format());
         let remedy = "divide it again".to_owned();
-        let division = Division { n_atoms, format, index, heads, parts, remedy };
+        let division = Division { n_atoms, format, index, heads, parts, lossy: false, remedy };
         Made { _folder: folder, whole, manifest, division }
     }
 
