@@ -14,6 +14,7 @@ from pathlib import Path
 import killed_store
 import numpy as np
 import pytest
+import trajet as tj
 from golden_files import Adk
 from trajet import _trajet
 
@@ -92,22 +93,34 @@ def ascending(long_adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> Adk:
     return Adk(long_adk.psf, xtc)
 
 
+@pytest.fixture(scope="module")
+def in_hdf5(ascending: Adk, tmp_path_factory: pytest.TempPathFactory) -> Adk:
+    """`ascending` in H5MD."""
+    path = tmp_path_factory.mktemp("in_hdf5") / "long.h5md"
+    tj.convert(tj.open(None, ascending.xtc), path)
+    return Adk(ascending.psf, path)
+
+
+@pytest.mark.parametrize("source", ["ascending", "in_hdf5"])
 @pytest.mark.parametrize("doing", ["add", "append", "move", "retag", "remove"])
 def test_a_killed_change_leaves_the_old_or_the_new(
-    adk: Adk, ascending: Adk, tmp_path: Path, doing: str
+    adk: Adk, request: pytest.FixtureRequest, tmp_path: Path, doing: str, source: str
 ) -> None:
     """At random moments of its work: the store is sound, and its source as it was."""
+    system = request.getfixturevalue(source)
+    psf, trajectory = system.psf, system.xtc
     server = multiprocessing.get_context("forkserver")
     server.set_forkserver_preload(["trajet", "killed_store", "h5py"])
-    sources = (ascending.psf, ascending.xtc)
-    before = ascending.xtc.read_bytes()
+    sources = (psf, trajectory)
+    before = trajectory.read_bytes()
     old = tmp_path / "old"
     # There is always another data set, which nothing touches.
     killed_store.change(old, "add", "other", adk.psf, adk.xtc)
     if doing != "add":
         killed_store.change(old, "add", "one", *sources)
     if doing == "append":
-        sources = (ascending.psf, Path(shutil.copy(ascending.xtc, tmp_path / "more.xtc")))
+        more = shutil.copy(trajectory, tmp_path / f"more{trajectory.suffix}")
+        sources = (psf, Path(more))
     new, folder = tmp_path / "new", tmp_path / "store"
     states = [looks(fresh(old, new))]
     killed_store.change(new, doing, "one", *sources)
@@ -145,7 +158,7 @@ def test_a_killed_change_leaves_the_old_or_the_new(
                 killed_store.change(folder, doing, "one", *sources)
             assert looks(folder) == states[1]
     assert inside == KILLS, seen
-    assert ascending.xtc.read_bytes() == before
+    assert trajectory.read_bytes() == before
 
 
 def fresh(old: Path, folder: Path) -> Path:

@@ -87,6 +87,9 @@ class Reader:
         *,
         threads: int = 1,
     ) -> dict[str, Any]: ...
+    # of H5MD: (vectors or None, which frames have them, factor) by "positions", "velocities" and
+    # "forces", and in units of the file "times", "edges" (n, 9), with what these are said by
+    def stored(self, frames: Frames, atoms_wanted: NDArray[np.int64] | None) -> dict[str, Any]: ...
     # positions that are read part by part as in one call
     def parts(self, frames: Frames, atoms_wanted: NDArray[np.int64] | None) -> Parts: ...
 

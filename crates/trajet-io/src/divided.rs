@@ -340,7 +340,7 @@ impl Whole {
         };
         drop(loaded);
         let head = heads.get(place.frame as usize)?;
-        if head.format() != Some(self.format) {
+        if head.format() != self.format {
             let what = format!("the head of its frame {} is of another format", place.frame);
             return Err(Error::Division { path: path.clone(), what });
         }

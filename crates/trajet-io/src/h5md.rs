@@ -12,7 +12,9 @@
 
 mod frame;
 mod layout;
+mod own;
 mod pack;
+mod rows;
 mod unpack;
 
 use std::time::Instant;
@@ -27,7 +29,10 @@ use crate::{Error, Fault, FrameIndex, Frames, IndexState, Raw, xxh3_64};
 pub use frame::{Frame, Stored};
 pub use layout::{Boxes, Chunk, Description, Filters, Form, Layout, NO_ROW, Series, Storage};
 use layout::{MOST_OF_A_BYTE, Part, Piece};
+pub use own::{Manner, OwnFrame, OwnTables};
 pub use pack::{Packed, Packing, pack};
+pub(crate) use rows::sniff as sniff_rows;
+pub use rows::{Encoder, Rows};
 use unpack::{Numbers, Unpacker, Want};
 
 /// Unpacked bytes that a worker keeps of one row of chunks; chunks beyond that are unpacked again.
@@ -51,6 +56,7 @@ pub struct Reader {
     boxes: Boxes,
     /// By [`Field`].
     fields: [Option<layout::Field>; 3],
+    own: Option<OwnTables>,
     remarks: Vec<String>,
 }
 
@@ -79,6 +85,8 @@ impl Reader {
             series.map(new).transpose()
         };
         let fields = [checked(positions)?, checked(velocities)?, checked(forces)?];
+        let own = description.own.clone();
+        own.iter().try_for_each(|own| own.check(times.len())).map_err(|w| corrupt(&source, w))?;
         let n_frames = times.len() as u64;
         let unwritten = fields
             .iter()
@@ -111,7 +119,7 @@ impl Reader {
         let found = Found { index, stamp, state: IndexState::Computed, sidecar: None };
         let mut file = Indexed::new(source, found, options, opening, begin)?;
         file.opening.index_ns += description.ns;
-        Ok(Reader { file, layout, boxes, fields, remarks })
+        Ok(Reader { file, layout, boxes, fields, own, remarks })
     }
 
     /// What the tables say of a frame.
@@ -438,6 +446,7 @@ impl reader::Reader for Reader {
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {
         let frame = frames.get(at);
         let Said { time, step, cell, .. } = self.said(frame);
+        let own = self.own.as_ref();
         Ok(Raw::H5md(Box::new(Frame {
             time,
             step,
@@ -446,6 +455,7 @@ impl reader::Reader for Reader {
             positions: self.stored(Field::Positions, frames, at, scratch)?,
             velocities: self.stored(Field::Velocities, frames, at, scratch)?,
             forces: self.stored(Field::Forces, frames, at, scratch)?,
+            own: own.map(|own| own.of(frame, time, self.boxes.vectors(frame))),
         })))
     }
 }

@@ -56,11 +56,10 @@ impl Raw {
     /// Whether one file can hold this frame and another as they are: its head says once what all hold.
     pub fn is_like(&self, other: &Raw) -> bool {
         match (self, other) {
-            (Raw::Xtc(_), Raw::Xtc(_))
-            | (Raw::Trr(_), Raw::Trr(_))
-            | (Raw::H5md(_), Raw::H5md(_)) => true,
+            (Raw::Xtc(_), Raw::Xtc(_)) | (Raw::Trr(_), Raw::Trr(_)) => true,
             (Raw::Dcd(one), Raw::Dcd(other)) => one.is_like(other),
             (Raw::Ncdf(one), Raw::Ncdf(other)) => one.is_like(other),
+            (Raw::H5md(one), Raw::H5md(other)) => one.is_like(other),
             _ => false,
         }
     }

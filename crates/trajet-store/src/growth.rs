@@ -154,7 +154,7 @@ pub(crate) fn is_new(was: &Manifest, chain: &Chain) -> Result<(), Error> {
 fn begin_as(sources: &[manifest::Source], chain: &Chain) -> Result<bool, Error> {
     for (source, segment) in sources.iter().zip(chain.segments()) {
         let reader = &segment.reader;
-        if matches!(reader.format(), "DCD" | "NCDF") {
+        if matches!(reader.format(), "DCD" | "NCDF" | "H5MD") {
             continue;
         }
         let (now, mut meter) = (reader.source(), Meter::default());

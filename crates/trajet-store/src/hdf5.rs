@@ -18,8 +18,8 @@ use trajet_engine::{Control, run};
 use trajet_io::divided::{Division, Heads, Part};
 use trajet_io::h5md::{Boxes, Description, NO_ROW, Series, Storage};
 use trajet_io::{
-    Atoms, Chain, Field, FrameIndex, FrameMeta, Frames, OpenOptions, Scratch, Serial, Wanted,
-    chain, xxh3_64,
+    Atoms, Chain, Field, Format, FrameIndex, FrameMeta, Frames, OpenOptions, Scratch, Serial,
+    Wanted, chain, xxh3_64,
 };
 
 use crate::catalog::index_of;
@@ -28,6 +28,8 @@ use crate::manifest::{self, Kept, Tag};
 use crate::operation::Operation;
 use crate::table::Table;
 use crate::{Error, Store, disk};
+
+mod own;
 
 const MAGIC: &[u8; 8] = b"trajeth5";
 const VERSION: u32 = 1;
@@ -55,6 +57,8 @@ pub struct Job<'a> {
     pub options: OpenOptions,
     /// Where it is to be.
     pub path: &'a Path,
+    /// Whether it is to hold all that frames say in units of their own, as the original does: that is H5MD.
+    pub own: bool,
     /// Whether it is to hold velocities, where frames have some.
     pub velocities: bool,
     /// Whether it is to hold forces, where frames have some.
@@ -124,12 +128,14 @@ pub(crate) struct Making<'a> {
     pub(crate) from: &'a Path,
     pub(crate) to: &'a Path,
     /// The format of the original.
-    pub(crate) format: &'a str,
+    pub(crate) format: Format,
     pub(crate) times: &'a [f64],
     pub(crate) steps: &'a [i64],
     /// Bytes of each frame of the ordinary file.
     pub(crate) sizes: &'a [u64],
     pub(crate) heads: &'a Heads,
+    /// Where these stand.
+    pub(crate) heads_at: &'a Path,
     pub(crate) threads: usize,
     pub(crate) stage: Stage,
 }
@@ -143,10 +149,11 @@ impl Making<'_> {
         control: &mut dyn Control,
     ) -> Result<(u64, Kept), Error> {
         let Making { tag, to, threads, stage, .. } = self;
+        let own = self.is_own();
         let velocities = self.any_holds(Field::Velocities)?;
         let forces = self.any_holds(Field::Forces)?;
         let (chain, options) = self.open()?;
-        let job = Job { chain, options, path: to, velocities, forces, threads, stage };
+        let job = Job { chain, options, path: to, own, velocities, forces, threads, stage };
         let what = |what: String| Error::Hdf5 { path: to.to_owned(), what };
         let mut description = writer.write(job).map_err(what)?;
         let (from, options) = self.open()?;
@@ -161,10 +168,14 @@ impl Making<'_> {
             n_frames: self.times.len(),
             n_atoms: tag.n_atoms(),
             fields,
+            own,
             path: to,
         };
         let stage = Stage { number: stage.number + 1, ..stage };
-        description.boxes = Boxes::Given(pair.compare(threads, &mut Staged { control, stage })?);
+        let boxes = pair.compare(threads, &mut Staged { control, stage })?;
+        if !own {
+            description.boxes = Boxes::Given(boxes);
+        }
         drop(pair);
         let pieces = pieces_of(to, &description, control)?;
         let size = pieces.iter().map(|piece| piece.size).sum();
@@ -176,6 +187,11 @@ impl Making<'_> {
         disk::remove(self.from)?;
         disk::remove(&index_of(self.from))?;
         Ok((size, kept))
+    }
+
+    /// Whether the original is of H5MD, too.
+    fn is_own(&self) -> bool {
+        self.format == Format::H5md
     }
 
     /// Whether a frame has vectors that the tag is to have; whoever allows no loss has none.
@@ -198,21 +214,26 @@ impl Making<'_> {
             end += size;
         }
         let all = 0..n_atoms as u32;
+        // Of H5MD times and boxes in its own units stand with the heads.
+        let (described, heads) = match self.is_own() {
+            true => (vec![self.rows()?], vec![self.heads_at.to_owned()]),
+            false => Default::default(),
+        };
         let path = self.from.to_owned();
         let part = Part {
             name: self.tag.name.clone(),
             tier: 0,
             paths: vec![path.clone()],
             written: Vec::new(),
-            described: Vec::new(),
+            described,
             atoms: vec![all],
             mark: None,
         };
         let division = Division {
             n_atoms,
-            format: self.format.to_owned(),
+            format: self.format.name().to_owned(),
             index,
-            heads: Vec::new(),
+            heads,
             parts: vec![part],
             remedy: String::new(),
         };
@@ -229,6 +250,8 @@ struct Pair<'a> {
     n_frames: usize,
     n_atoms: usize,
     fields: Vec<Field>,
+    /// Whether all that frames say is to be the same, and not their vectors, times and steps alone.
+    own: bool,
     path: &'a Path,
 }
 
@@ -267,6 +290,9 @@ impl Pair<'_> {
         done: &AtomicUsize,
         stop: &Arc<AtomicBool>,
     ) -> Result<Vec<GivenBox>, Error> {
+        if self.own {
+            return self.compare_all(some, done, stop).map(|()| Vec::new());
+        }
         let (frames, atoms) = (Frames::all(self.n_frames), Atoms::all(self.n_atoms));
         let mut boxes = Vec::with_capacity(some.len());
         for &field in &self.fields {

@@ -219,7 +219,7 @@ fn ending_of(path: &Path) -> String {
 fn the_format(chain: &Chain) -> Result<Format, Error> {
     format_named(&chain.format()).map_err(|_| {
         Error::Refused(format!(
-            "{}: is {}: a store divides XTC, TRR, DCD or NCDF: make one of them with trajet convert",
+            "{}: is {}: a store divides XTC, TRR, DCD, NCDF or H5MD: make one of them with trajet convert",
             chain.path().display(),
             chain.format()
         ))
@@ -228,10 +228,7 @@ fn the_format(chain: &Chain) -> Result<Format, Error> {
 
 /// The format of that name.
 pub(crate) fn format_named(name: &str) -> Result<Format, Error> {
-    let all = [Format::Xtc, Format::Trr, Format::Dcd, Format::Ncdf];
-    all.into_iter()
-        .find(|format| format.name() == name)
-        .ok_or_else(|| Error::Refused(format!("{name}: is no format of a store")))
+    Format::named(name).ok_or_else(|| Error::Refused(format!("{name}: is no format of a store")))
 }
 
 /// What the files of a tag are.
@@ -244,11 +241,16 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
+    /// That of what loses nothing of a format.
+    pub(crate) fn of(format: Format) -> Kind {
+        if format == Format::H5md { Kind::Hdf5 } else { Kind::Frames(format) }
+    }
+
     /// The ending of the files.
     pub(crate) fn ending(self) -> &'static str {
         match self {
             Kind::Frames(format) => ending(format),
-            Kind::Hdf5 => "h5md",
+            Kind::Hdf5 => ending(Format::H5md),
         }
     }
 }
@@ -256,7 +258,7 @@ impl Kind {
 /// As what a tag of such a source is kept.
 pub(crate) fn kind_of(tag: &Tag, source: Format) -> Result<Kind, Error> {
     match &tag.format[..] {
-        "exact" => Ok(Kind::Frames(source)),
+        "exact" => Ok(Kind::of(source)),
         "h5md" => Ok(Kind::Hdf5),
         named => format_named(&named.to_ascii_uppercase()).map(Kind::Frames).map_err(|_| {
             Error::Refused(format!(
@@ -274,6 +276,7 @@ pub(crate) fn ending(format: Format) -> &'static str {
         Format::Trr => "trr",
         Format::Dcd => "dcd",
         Format::Ncdf => "nc",
+        Format::H5md => "h5md",
     }
 }
 
@@ -371,7 +374,8 @@ fn sources(chain: &Chain) -> Result<Vec<manifest::Source>, Error> {
             size: reader.stamp().size,
             digest: reader.stamp().digest(),
             n_frames,
-            sizes: Some(sizes_of(chain, begin..end)),
+            // A chunk of HDF5 has room for frames to come.
+            sizes: (reader.format() != Format::H5md.name()).then(|| sizes_of(chain, begin..end)),
         })
     };
     chain.segments().iter().map(of).collect()

@@ -60,7 +60,7 @@ def _trajectories(required: bool) -> Callable[[Any], Any]:
         multiple=True,
         required=required,
         metavar="FILE...",
-        help="One or more files that follow each other: XTC, TRR, DCD or Amber NetCDF.",
+        help="One or more files that follow each other: XTC, TRR, DCD, Amber NetCDF or H5MD.",
     )
 
 
@@ -89,6 +89,8 @@ def store() -> None:
 @_profile
 @options.continuous
 @options.truncated
+@options.particles
+@options.units
 @options.threads
 @options.quiet
 def add(
@@ -99,6 +101,8 @@ def add(
     profile: str | None,
     continuous: bool,
     allow_truncated_tail: bool,
+    particles: str | None,
+    units: dict[str, str] | None,
     threads: int | None,
     quiet: bool,
 ) -> None:
@@ -122,6 +126,8 @@ def add(
         quiet=quiet,
         continuous=continuous,
         allow_truncated_tail=allow_truncated_tail,
+        particles=particles,
+        units=units,
         threads=threads,
     )
     at = Store(folder, create=True)
@@ -145,6 +151,8 @@ def _opened(
 @_store
 @_trajectories(required=True)
 @options.truncated
+@options.particles
+@options.units
 @options.threads
 @options.quiet
 def append(
@@ -152,6 +160,8 @@ def append(
     folder: str,
     trajectories: tuple[str, ...],
     allow_truncated_tail: bool,
+    particles: str | None,
+    units: dict[str, str] | None,
     threads: int | None,
     quiet: bool,
 ) -> None:
@@ -171,6 +181,8 @@ def append(
         trajectories,
         quiet=quiet,
         allow_truncated_tail=allow_truncated_tail,
+        particles=particles,
+        units=units,
         threads=threads,
     )
     with progress("append", " frames", quiet=quiet) as show:

@@ -319,9 +319,15 @@ def _copy(
         raise ValueError(f"{parts[0][0]}: there is no frame to write: choose some")
     every = np.arange(trajectory.n_atoms)
     places = None if np.array_equal(selection.places, every) else selection.places
-    content, lost = None, list[str]()
+    content: h5md.Content | None = None
+    lost = list[str]()
     if parts[0][0].suffix.lower() in HDF5:
-        content, lost = _content(trajectory, parts[0][0], np.concatenate(frames), places, asked.how)
+        if asked.pool is None and _gives_own(trajectory, asked.how):
+            packed = asked.how.compression
+            content = h5md.OwnContent(trajectory.reader, places, compression=packed)
+        else:
+            every_frame = np.concatenate(frames)
+            content, lost = _content(trajectory, parts[0][0], every_frame, places, asked.how)
     copies = _Copies(trajectory, parts, places, content, asked)
     outcomes = trajectory.fresh(write, copies)
     inputs = trajectory.describe_inputs()
@@ -338,6 +344,14 @@ def _copy(
         done.append(Conversion(path, len(numbers), selection.n_atoms, size, said, report))
     trajectory.used("convert", places, workers)
     return done
+
+
+def _gives_own(trajectory: Trajectory, how: How) -> bool:
+    """Tell whether a data set of H5MD is to be had as it was: nothing of it is lost or left out."""
+    if trajectory.dataset is None or trajectory.reader.format != "H5MD":
+        return False
+    tags = trajectory.dataset.manifest["tags"]
+    return how.velocities and how.forces and not any(tag["lossy"] for tag in tags)
 
 
 def _content(

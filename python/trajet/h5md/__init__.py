@@ -6,6 +6,7 @@ packed by the native module, on as many threads as there are.
 
 from trajet.h5md.library import needed
 from trajet.h5md.mpio import MpioFrames
+from trajet.h5md.own import OwnContent, left_out, write_described
 from trajet.h5md.parallel_writing import join_writing, write_together
 from trajet.h5md.ranks import Communicator, shares, together
 from trajet.h5md.tables import describe, is_hdf5
@@ -15,17 +16,18 @@ from trajet.h5md.writing import (
     write,
     write_all,
     write_checked,
-    write_described,
 )
 
 __all__ = [
     "Communicator",
     "Content",
     "MpioFrames",
+    "OwnContent",
     "check",
     "describe",
     "is_hdf5",
     "join_writing",
+    "left_out",
     "needed",
     "shares",
     "together",

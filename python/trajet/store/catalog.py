@@ -20,7 +20,7 @@ from trajet.pools.pool import Progress
 from trajet.store import links, uses
 from trajet.store.division import Part, divide
 from trajet.store.entry import Divided, Entry, entry_of
-from trajet.store.profile import HDF5, Profile, Tag, Tier
+from trajet.store.profile import EXACT, HDF5, Profile, Tag, Tier
 from trajet.store.uses import Statistics
 from trajet.trajectory import DEFAULT_REQUEST_SIZE, FrameChoice, Selection, Trajectory
 
@@ -115,7 +115,7 @@ class Store:
         Parameters
         ----------
         trajectory
-            Opened with a topology; XTC, TRR, DCD or Amber NetCDF.
+            Opened with a topology; XTC, TRR, DCD, Amber NetCDF or H5MD.
         profile
             Tiers and tags: a TOML file, or a Profile; None for the one that is built in.
 
@@ -154,7 +154,7 @@ class Store:
             raise StoreError(f"{trajectory.label}: is a data set already: divide it with retag")
         chosen = self._profile(profile)
         parts = divide(chosen, trajectory)
-        _writable(part.tag for part in parts)
+        _writable((part.tag for part in parts), trajectory.reader.format)
         with _structures(parts, trajectory) as structures:
             done = trajectory.fresh(
                 self._native.add,
@@ -166,7 +166,7 @@ class Store:
                 threads=threads or _trajet.available_threads(),
                 progress=progress,
             )
-        return _divided(done)
+        return _divided(done, trajectory)
 
     def append(
         self,
@@ -205,7 +205,7 @@ class Store:
         """
         _check_is_trajectory(trajectory)
         entry = self.show(name)
-        _writable(kept.tag for kept in entry.tags)
+        _writable((kept.tag for kept in entry.tags), entry.format)
         # The same file may have several paths.
         again = trajectory.paths[0].resolve() == entry.source_sizes[0][0].resolve()
         done = trajectory.fresh(
@@ -216,7 +216,7 @@ class Store:
             threads=threads or _trajet.available_threads(),
             progress=progress,
         )
-        return _divided(done)
+        return _divided(done, trajectory)
 
     def retag(
         self,
@@ -233,7 +233,7 @@ class Store:
         chosen = self._profile(profile)
         opened = self.open(name)
         parts = divide(chosen, opened)
-        _writable(part.tag for part in parts)
+        _writable((part.tag for part in parts), opened.reader.format)
         with _structures(parts, opened) as structures:
             done = self._native.retag(
                 name,
@@ -449,10 +449,11 @@ class Store:
         return Profile(tiers, chosen.tags, chosen.where, built_in=True)
 
 
-def _writable(tags: Iterable[Tag]) -> None:
+def _writable(tags: Iterable[Tag], source: str) -> None:
     """Make sure that there is what writes these tags, before any work."""
+    formats = (HDF5, EXACT) if source == "H5MD" else (HDF5,)
     for tag in tags:
-        if tag.format == HDF5:
+        if tag.format in formats:
             h5md.needed(f"tag {tag.name!r} is kept as {HDF5}")
 
 
@@ -473,8 +474,17 @@ def _check_is_trajectory(given: object) -> None:
     )
 
 
-def _divided(done: Mapping[str, Any]) -> Divided:
-    return Divided(int(done["n_frames"]), tuple(done["remarks"]))
+def _divided(done: Mapping[str, Any], source: Trajectory | None = None) -> Divided:
+    """Return what came of dividing a source."""
+    remarks = [*done["remarks"]]
+    if source is not None and source.reader.format == "H5MD":
+        for path in source.paths:
+            if left := h5md.left_out(path):
+                remarks.append(
+                    f"{path}: left out is what no tag holds: {', '.join(left)}: keep the file for"
+                    " these"
+                )
+    return Divided(int(done["n_frames"]), tuple(remarks))
 
 
 def _spec(profile: Profile, parts: Sequence[Part]) -> str:

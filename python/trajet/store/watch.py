@@ -14,7 +14,7 @@ from trajet.trajectory import Trajectory
 from trajet.trajectory import open as open_trajectory
 
 # What a store divides, by the endings of files.
-TRAJECTORIES = (".xtc", ".trr", ".dcd", ".nc", ".ncdf")
+TRAJECTORIES = (".xtc", ".trr", ".dcd", ".nc", ".ncdf", ".h5md")
 # Of several topologies of a trajectory's name, the first one is taken.
 TOPOLOGIES = (".tpr", ".psf", ".prmtop", ".parm7", ".gro", ".pdb")
 

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use super::OwnTables;
 use crate::source::Source;
 use crate::{Atoms, Error, Fault, cell_from_vectors};
 
@@ -48,6 +49,9 @@ pub struct Description {
     pub digests: Vec<(u64, u64)>,
     /// What a user should know.
     pub remarks: Vec<String>,
+    /// For whoever writes the file's frames again; nobody else is told.
+    #[serde(skip)]
+    pub own: Option<OwnTables>,
     /// Nanoseconds that it took to look at the tables.
     pub ns: u64,
 }

@@ -72,7 +72,10 @@ impl One {
             files.push(Shared { name: format!("{name}.{ending}"), node, told });
         };
         let is_even = self.is_even();
-        show(name, ending(whole), self.made(One::whole), Some(self.told(None)));
+        // A file of HDF5 is no row of frames, and is not made as it is read.
+        if whole != Format::H5md {
+            show(name, ending(whole), self.made(One::whole), Some(self.told(None)));
+        }
         if whole != Format::Dcd && is_even {
             let decoded = self.made(|one, name| one.decoded(None, name));
             show(name, "dcd", decoded, Some(self.told(None)));
