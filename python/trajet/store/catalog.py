@@ -289,7 +289,8 @@ class Store:
         Parameters
         ----------
         path
-            The output; its ending is its format.
+            The output; its ending is its format. To .h5md goes what was H5MD in its own units and
+            precision, where no tag is lossy.
         tags
             None for all.
         frames, allow_loss, force, topology
