@@ -364,7 +364,8 @@ def _content(
     """Return what H5MD files hold of frames, and remarks on what they do not."""
     remarks = []
     # What only TRR and CHARMM's DCD can say is in all frames, or comes as a run goes on.
-    for frame in (int(every[0]), int(every[-1])):
+    others = trajectory.reader.format != "H5MD"
+    for frame in (int(every[0]), int(every[-1])) if others else ():
         if lost := ", ".join(trajectory.reader.left_out(frame)):
             if not how.allow_loss:
                 raise OutputError(
