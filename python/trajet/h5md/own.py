@@ -161,7 +161,7 @@ def left_out(path: Path) -> list[str]:
         groups = {
             name: group
             for name, group in file["particles"].items()
-            if any(element in group for element in ELEMENTS.values())
+            if hasattr(group, "keys") and any(name in group for name in ELEMENTS.values())
         }
         found = [name for name in file if name not in ("h5md", "particles")]
         if len(groups) > 1:

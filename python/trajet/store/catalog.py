@@ -155,6 +155,7 @@ class Store:
         chosen = self._profile(profile)
         parts = divide(chosen, trajectory)
         _writable((part.tag for part in parts), trajectory.reader.format)
+        beside = _beside(trajectory)
         with _structures(parts, trajectory) as structures:
             done = trajectory.fresh(
                 self._native.add,
@@ -166,7 +167,7 @@ class Store:
                 threads=threads or _trajet.available_threads(),
                 progress=progress,
             )
-        return _divided(done, trajectory)
+        return _divided(done, beside)
 
     def append(
         self,
@@ -206,6 +207,7 @@ class Store:
         _check_is_trajectory(trajectory)
         entry = self.show(name)
         _writable((kept.tag for kept in entry.tags), entry.format)
+        beside = _beside(trajectory)
         # The same file may have several paths.
         again = trajectory.paths[0].resolve() == entry.source_sizes[0][0].resolve()
         done = trajectory.fresh(
@@ -216,7 +218,7 @@ class Store:
             threads=threads or _trajet.available_threads(),
             progress=progress,
         )
-        return _divided(done, trajectory)
+        return _divided(done, beside)
 
     def retag(
         self,
@@ -475,17 +477,19 @@ def _check_is_trajectory(given: object) -> None:
     )
 
 
-def _divided(done: Mapping[str, Any], source: Trajectory | None = None) -> Divided:
-    """Return what came of dividing a source."""
-    remarks = [*done["remarks"]]
-    if source is not None and source.reader.format == "H5MD":
-        for path in source.paths:
-            if left := h5md.left_out(path):
-                remarks.append(
-                    f"{path}: left out is what no tag holds: {', '.join(left)}: keep the file for"
-                    " these"
-                )
-    return Divided(int(done["n_frames"]), tuple(remarks))
+def _divided(done: Mapping[str, Any], beside: Sequence[str] = ()) -> Divided:
+    return Divided(int(done["n_frames"]), (*done["remarks"], *beside))
+
+
+def _beside(source: Trajectory) -> list[str]:
+    """Say what files of H5MD hold beside their frames: no tag has it."""
+    if source.reader.format != "H5MD":
+        return []
+    left = {path: ", ".join(h5md.left_out(path)) for path in source.paths}
+    words = "left out is what no tag holds"
+    return [
+        f"{path}: {words}: {what}: keep the file for these" for path, what in left.items() if what
+    ]
 
 
 def _spec(profile: Profile, parts: Sequence[Part]) -> str:
