@@ -36,7 +36,7 @@ fn write(path: &Path, frames: &[Timed]) {
     let first = frames.iter().map(input).next().unwrap();
     let options = WriteOptions::default();
     let plan = Plan { path, first, times: &times, steps: &steps, options: &options };
-    let encoder = encoder(frames[0].0.format().unwrap(), &plan).unwrap();
+    let encoder = encoder(frames[0].0.format(), &plan).unwrap();
     let (mut bytes, mut workspace) = (encoder.head(), Workspace::default());
     for (k, frame) in frames.iter().map(input).enumerate() {
         encoder.encode(k as u64, frame, &mut workspace, &mut bytes).unwrap();
