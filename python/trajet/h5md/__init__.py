@@ -4,7 +4,8 @@ h5py looks at the tables of a file and makes new ones. The numbers themselves ar
 packed by the native module, on as many threads as there are.
 """
 
-from trajet.h5md.library import needed
+from trajet.h5md.joining import join
+from trajet.h5md.library import h5py
 from trajet.h5md.mpio import MpioFrames
 from trajet.h5md.own import OwnContent, left_out, write_described
 from trajet.h5md.parallel_writing import join_writing, write_together
@@ -25,10 +26,11 @@ __all__ = [
     "OwnContent",
     "check",
     "describe",
+    "h5py",
     "is_hdf5",
+    "join",
     "join_writing",
     "left_out",
-    "needed",
     "shares",
     "together",
     "write",

@@ -31,7 +31,7 @@ from trajet.h5md.writing import (
 _LEVEL = 4
 # What frames have in common.
 _MANNER = ("time_factor", "edges_factor", "lengths", "periodic")
-_READ = {*ELEMENTS.values(), "box"}
+_READ = {*(element for element, _ in ELEMENTS.values()), "box"}
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class OwnContent(Content):
 
 
 def _unit(name: str, factor: float) -> str:
-    return units.named(ELEMENTS[name], factor)
+    return units.named(ELEMENTS[name][0], factor)
 
 
 def _write_box(group: Any, first: Rows, parts: list[Mapping[str, Any]]) -> None:
@@ -161,7 +161,7 @@ def left_out(path: Path) -> list[str]:
         groups = {
             name: group
             for name, group in file["particles"].items()
-            if hasattr(group, "keys") and any(name in group for name in ELEMENTS.values())
+            if hasattr(group, "keys") and any(name in group for name, _ in ELEMENTS.values())
         }
         found = [name for name in file if name not in ("h5md", "particles")]
         if len(groups) > 1:

@@ -457,7 +457,7 @@ def _writable(tags: Iterable[Tag], source: str) -> None:
     formats = (HDF5, EXACT) if source == "H5MD" else (HDF5,)
     for tag in tags:
         if tag.format in formats:
-            h5md.needed(f"tag {tag.name!r} is kept as {HDF5}")
+            h5md.h5py(f"tag {tag.name!r} is kept as {HDF5}")
 
 
 def _check_is_trajectory(given: object) -> None:
