@@ -64,6 +64,7 @@ fn frame(format: Format, k: usize) -> Raw {
                 cell: None,
             }))
         }
+        Format::H5md => unreachable!("HDF5's library writes it, which only Python has"),
     }
 }
 
