@@ -1,5 +1,6 @@
 """The analyses as commands."""
 
+import os
 import re
 from typing import Any
 
@@ -30,9 +31,20 @@ def _check_rmsd(*, no_superposition: bool, center: bool, **_: Any) -> None:
         raise click.UsageError("--center goes with --no-superposition: a superposition centres too")
 
 
-def _reference(text: str) -> int | str:
-    """Return a frame number, or what else stands for a reference."""
-    return int(text) if re.fullmatch(r"-?\d+", text) else text
+def _reference(text: str, *words: str) -> int | str:
+    """Return a frame number, or what else stands for a reference: a file, or one of the words.
+
+    Raises
+    ------
+    FileNotFoundError
+        If it is none of them.
+    """
+    if re.fullmatch(r"-?\d+", text):
+        return int(text)
+    if text not in words and not os.path.lexists(text):
+        also = "".join(f", nor {word}" for word in words)
+        raise FileNotFoundError(f"{text}: is no frame number{also}, and there is no such file")
+    return text
 
 
 @analysis(
@@ -78,8 +90,8 @@ def rmsd(
 ) -> None:
     """RMSD of a selection against time, after optimal superposition.
 
-    TOPOLOGY is a file that MDAnalysis reads (PSF, PDB, GRO, TPR, …), TRAJECTORY an XTC, TRR, DCD or
-    Amber NetCDF file. Several files are one trajectory; those that a pattern names come in natural
+    TOPOLOGY is a file that MDAnalysis reads (PSF, PDB, GRO, TPR, …), TRAJECTORY an XTC, TRR, DCD,
+    Amber NetCDF or H5MD file. Several files are one trajectory; those that a pattern names come in natural
     order, part2 before part10.
     Positions are taken as they are written: make molecules whole first where they are broken
     over the box (gmx trjconv -pbc whole). Selections are evaluated once, on frame 0.
@@ -97,7 +109,7 @@ def rmsd(
     with job.progress("rmsd") as show:
         result = trajet.rmsd(
             selection,
-            reference=_reference(reference),
+            reference=_reference(reference, "average"),
             groups=groups,
             weights=weights,
             group_weights=group_weights,
@@ -154,7 +166,7 @@ def rmsf(
         result = trajet.rmsf(
             selection,
             align=align,
-            reference=_reference(reference or "0"),
+            reference=_reference(reference or "0", "average"),
             weights=weights,
             frames=job.frames,
             pool=job.pool,

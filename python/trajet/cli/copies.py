@@ -57,6 +57,8 @@ _allow_loss = click.option(
 @click.option("--force", is_flag=True, help="Replace outputs that are there.")
 @pools.choice("local", "mpi")
 @options.truncated
+@options.particles
+@options.units
 @options.quiet
 def convert(
     files: tuple[str, ...],
@@ -79,6 +81,8 @@ def convert(
     pool: str,
     threads: int | None,
     allow_truncated_tail: bool,
+    particles: str | None,
+    units: dict[str, str] | None,
     quiet: bool,
 ) -> None:
     """Write a trajectory, or some of its atoms and frames, in any format.
@@ -111,6 +115,8 @@ def convert(
         quiet=quiet,
         continuous=continuous,
         allow_truncated_tail=allow_truncated_tail,
+        particles=particles,
+        units=units,
         threads=threads,
     )
     subject = opened if select is None else opened.select(select)
@@ -171,6 +177,8 @@ def _who(name: str, pool: Pool, threads: int | None) -> dict[str, Any]:
 @click.option("--force", is_flag=True, help="Replace files that are there.")
 @pools.choice("local", "dask", "mpi")
 @options.truncated
+@options.particles
+@options.units
 @options.quiet
 def split(
     files: tuple[str, ...],
@@ -187,6 +195,8 @@ def split(
     scheduler: str | None,
     threads: int | None,
     allow_truncated_tail: bool,
+    particles: str | None,
+    units: dict[str, str] | None,
     quiet: bool,
 ) -> None:
     """Divide a trajectory into files, for many processes to read.
@@ -211,6 +221,8 @@ def split(
         quiet=quiet,
         continuous=continuous,
         allow_truncated_tail=allow_truncated_tail,
+        particles=particles,
+        units=units,
         threads=threads,
     )
     with where as at, progress("split", " frames", quiet=quiet) as show:
