@@ -67,7 +67,7 @@ def info(
 class _Failures:
     """Files that cannot be read: each is named, and the others are looked at.
 
-    What is printed of them is not printed inside of `go_on`: that it cannot be is no fault of a file.
+    Nothing is printed inside of `go_on`: that it cannot be is no fault of a file.
     """
 
     def __init__(self) -> None:
