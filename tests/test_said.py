@@ -1,6 +1,9 @@
 """What the command line says to somebody who does not know it yet: where, what, and what to do."""
 
+import contextlib
 import re
+import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +16,7 @@ from commands import fail, run, succeed
 from golden_files import DATA, Adk
 from made_hdf5 import write_h5md
 from started_ranks import run_on_ranks
+from trajet.pools.dask import dask_client
 
 
 @pytest.mark.parametrize(
@@ -85,7 +89,7 @@ def test_output_that_is_full_or_closed(adk: Adk) -> None:
     """The output is named, not one of the files; where there is none, nothing is printed."""
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "trajet", "info", adk.xtc, adk.dcd],
+            [sys.executable, "-m", "trajet", "info", adk.xtc, adk.xtc],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
@@ -133,6 +137,20 @@ def test_mpiexec_without_the_pool_of_ranks_and_the_other_way_round(adk: Adk) -> 
     alone = run(*arguments[2:], "--pool", "mpi")
     assert alone.returncode == 0
     assert alone.stderr.startswith("note: --pool mpi with one rank: start several with mpiexec")
+
+
+def test_workers_of_dask_that_are_started_here(adk: Adk) -> None:
+    """A port that is taken is no matter, and Ctrl-C is for the program, which ends them."""
+    with socket.socket() as taken:
+        with contextlib.suppress(OSError):
+            # Whoever has it already does as well.
+            taken.bind(("", 8787))
+            taken.listen()
+        arguments = ("rmsd", adk.psf, adk.xtc, "--select", "name CA", "--pool", "dask")
+        succeed(*arguments, "--workers", 2)
+    with dask_client(workers=2) as client:
+        asked = client.run(lambda: signal.getsignal(signal.SIGINT) is signal.SIG_IGN)
+    assert list(asked.values()) == [True, True]
 
 
 @pytest.mark.parametrize(
