@@ -177,3 +177,13 @@ def test_results_say_what_they_are_in_a_line(
 ) -> None:
     """A notebook shows them so, and not pages of numbers."""
     assert repr(make(tj.open(adk.psf, adk.xtc).select("name CA"))) == said
+
+
+def test_pools_that_are_none(adk: Adk) -> None:
+    """A name or an address is easily taken for a pool, or for a client."""
+    calpha = tj.open(adk.psf, adk.xtc).select("name CA")
+    with pytest.raises(TypeError, match=r"a pool is one of LocalPool\(\), .*, not 'dask'"):
+        tj.rmsd(calpha, pool="dask")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"takes a distributed.Client, .*, not 'tcp://node17:8786'"):
+        tj.DaskPool("tcp://node17:8786")
+    assert repr(tj.rmsd(calpha, frames=[0])) == "<Series: RMSD of 1 frame, values (1,) Å>"

@@ -374,7 +374,7 @@ class Series(Result):
 
     def _about(self) -> str:
         values = f"values {self.values.shape} {self.units}".rstrip()
-        return f"{self.name} of {len(self.frames)} frames, {values}"
+        return f"{self.name} of {_frames(self.frames)}, {values}"
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {
@@ -572,7 +572,7 @@ class Applied(Result):
         return ["_".join([self.name, *map(str, index)]) for index in np.ndindex(*inner)]
 
     def _about(self) -> str:
-        return f"{self.name} of {len(self.frames)} frames, values {self.values.shape}"
+        return f"{self.name} of {_frames(self.frames)}, values {self.values.shape}"
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {"values": self.values, "times": self.times, "frames": self.frames}
@@ -701,6 +701,11 @@ class RadialDistribution(Result):
     def _rows(self) -> Iterable[Iterable[object]]:
         counts = self.counts.astype(np.int64)
         return zip(self.r.tolist(), self.g.tolist(), counts.tolist(), strict=True)
+
+
+def _frames(frames: NDArray[np.int64]) -> str:
+    """Return how many frames there are, in words."""
+    return f"{len(frames)} frame{'' if len(frames) == 1 else 's'}"
 
 
 def _ascii(units: str) -> str:

@@ -419,7 +419,8 @@ def _cut(label: str) -> str:
 
 def _head(what: str, report: Report) -> str:
     """Return the first line of a table: what it shows, and how fast that came."""
-    head = f"{what} of {report['parameters']['n_frames']} frames"
+    n_frames = report["parameters"]["n_frames"]
+    head = f"{what} of {n_frames} frame{'' if n_frames == 1 else 's'}"
     seconds, threads = report["stages"]["t_total"], report["threads"]
     if seconds > 0:
         head += f" in {seconds:.3g} s on {threads} thread{'s' if threads > 1 else ''}"
