@@ -1,6 +1,7 @@
 """What the command line says to somebody who does not know it yet: where, what, and what to do."""
 
 import contextlib
+import os
 import re
 import signal
 import socket
@@ -153,6 +154,20 @@ def test_workers_of_dask_that_are_started_here(adk: Adk) -> None:
     assert list(asked.values()) == [True, True]
 
 
+@pytest.mark.parametrize("group", [(), ("store",), ("bench",)])
+def test_what_commands_are_for_is_not_cut(group: tuple[str, ...]) -> None:
+    """A list of commands shows the first sentence of each, where 80 columns hold it."""
+    done = subprocess.run(
+        [sys.executable, "-m", "trajet", *group, "--help"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+        env=os.environ | {"COLUMNS": "80"},
+    )
+    assert "..." not in done.stdout
+
+
 @pytest.mark.parametrize(
     ("make", "said"),
     [
@@ -166,6 +181,7 @@ def test_workers_of_dask_that_are_started_here(adk: Adk) -> None:
             lambda ca: tj.dihedrals(ca, features=True),
             "<Dihedrals: dihedral features of 98 frames, values (98, 848)>",
         ),
+        (lambda ca: ca.read(frames=[0, 5]), "<Block: positions (2, 214, 3) Å>"),
         (
             lambda ca: tj.apply(np.sum, ca, by="frame"),
             "<Applied: sum of 98 frames, values (98,)>",

@@ -223,7 +223,7 @@ def _check_dihedrals(*, select: str | None, atoms: list[list[int]] | None, **_: 
 def dihedrals(
     job: Job, *, select: str | None, atoms: list[list[int]] | None, features: bool, no_pbc: bool
 ) -> None:
-    """Dihedral angles against time: φ and ψ of residues, or of any four atoms.
+    """Dihedral angles against time: φ and ψ, or of any four atoms.
 
     \b
     Examples:

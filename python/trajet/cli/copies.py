@@ -87,7 +87,7 @@ def convert(
     units: dict[str, str] | None,
     quiet: bool,
 ) -> None:
-    """Write a trajectory, or some of its atoms and frames, in any format.
+    """Write a trajectory, or a part of it, in any format.
 
     IN are one or more trajectories that follow each other, OUT the file to write: its ending (.xtc,
     .trr, .dcd, .nc, .h5md) is its format. From XTC to XTC the stored integers are kept, so that
