@@ -165,7 +165,9 @@ def test_what_commands_are_for_is_not_cut(group: tuple[str, ...]) -> None:
         check=True,
         env=os.environ | {"COLUMNS": "80"},
     )
-    assert "..." not in done.stdout
+    commands = done.stdout.partition("Commands:")[2]
+    assert commands
+    assert "..." not in commands
 
 
 @pytest.mark.parametrize(
@@ -203,3 +205,9 @@ def test_pools_that_are_none(adk: Adk) -> None:
     with pytest.raises(TypeError, match=r"takes a distributed.Client, .*, not 'tcp://node17:8786'"):
         tj.DaskPool("tcp://node17:8786")
     assert repr(tj.rmsd(calpha, frames=[0])) == "<Series: RMSD of 1 frame, values (1,) Å>"
+
+
+def test_trajectories_in_a_list(adk: Adk) -> None:
+    """As other packages take them."""
+    with pytest.raises(TypeError, match=r"given as open\(topology, \*files\), not \["):
+        tj.open(adk.psf, [adk.xtc])  # type: ignore[arg-type]

@@ -286,8 +286,8 @@ def scheduler(
 ) -> None:
     """Count how many tasks each pool hands out in a second.
 
-    Nothing is done in them. One worker with many threads against many workers of one thread. A task reads one frame of
-    132 kB, from the page cache.
+    Nothing is done in them. One worker with many threads against many workers of one thread. A task
+    reads one frame of 132 kB, from the page cache.
 
     \b
     Examples:

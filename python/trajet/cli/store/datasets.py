@@ -240,7 +240,8 @@ def remove(name: str, folder: str, quiet: bool) -> None:
 def retag(name: str, folder: str, profile: str, threads: int | None, quiet: bool) -> None:
     """Divide a data set anew by another profile.
 
-    It is read from the store, not from the original. NAME is divided as it was, or as the new profile says, and nothing between.
+    It is read from the store, not from the original. NAME is divided as it was, or as the new
+    profile says, and nothing between.
 
     \b
     Example:
@@ -279,9 +280,10 @@ def repair(folder: str, quiet: bool) -> None:
 def link(target: str, folder: str, quiet: bool) -> None:
     """Make a folder of links to the files of all tags.
 
-    Programs that know nothing of stores open these. NAME@TAG.xtc is a tag's trajectory, NAME@TAG.gro its structure, NAME@TAG.ndx its atoms' numbers
-    in the original. Where frames were appended there are several files, NAME@TAG-000.xtc and so on.
-    NAME.SHORT.tjt is for VMD's plug-in of trajet. Call it again after a change.
+    Programs that know nothing of stores open these. NAME@TAG.xtc is a tag's trajectory,
+    NAME@TAG.gro its structure, NAME@TAG.ndx its atoms' numbers in the original. Where frames were
+    appended there are several files, NAME@TAG-000.xtc and so on. NAME.SHORT.tjt is for VMD's
+    plug-in of trajet. Call it again after a change.
 
     \b
     Examples:

@@ -138,7 +138,8 @@ def verify(name: str | None, folder: str, threads: int | None, quiet: bool) -> N
 def stats(name: str | None, folder: str, quiet: bool) -> None:
     """Say what was used, what dividing saved, and what to move where.
 
-    Of one data set, or of all. Whoever analyses or reads a data set leaves a line in FOLDER/NAME/uses.jsonl.
+    Of one data set, or of all. Whoever analyses or reads a data set leaves a line in
+    FOLDER/NAME/uses.jsonl.
 
     \b
     Examples:
