@@ -242,7 +242,7 @@ class Bound:
     Attributes
     ----------
     what
-        A stage's word, "starting", "straggler" or "short".
+        A stage's word, "preparing", "starting", "straggler" or "short".
     shares
         Parts of the workers' time by word, from the run's begin to its end; they make up 1.
     late
@@ -257,15 +257,18 @@ class Bound:
 def bound(report: Entry) -> Bound:
     """Return what bounded a run, by the numbers of its report."""
     workers, total = report["workers"], report["stages"]["t_total"]
-    spent = {word: 0.0 for word in (*STAGES_OF, "starting")}
+    spent = {word: 0.0 for word in (*STAGES_OF, "preparing", "starting")}
     for worker in workers:
         for word, names in STAGES_OF.items():
             spent[word] += _seconds(worker, names)
     # What is left lies before a worker's first task or behind its last.
     left = max(0.0, len(workers) * total - sum(spent.values()))
-    first = min((task["t_begin"] for task in report["tasks"]), default=0.0)
-    spent["starting"] = min(left, len(workers) * max(0.0, first))
-    spent["waiting"] += left - spent["starting"]
+    before = report.get("t_preparing", 0.0)
+    first = min((task["t_begin"] for task in report["tasks"]), default=before)
+    for word, seconds in (("preparing", before), ("starting", first - before)):
+        spent[word] = min(left, len(workers) * max(0.0, seconds))
+        left -= spent[word]
+    spent["waiting"] += left
     everything = sum(spent.values())
     shares = {word: part / everything if everything > 0 else 0.0 for word, part in spent.items()}
     late = _late(report)
@@ -361,7 +364,11 @@ def _of_stage(report: Entry, bounded: Bound) -> str:
     return f"{what} {verb}: {_part(bounded.shares[words[0]])} of the {whose}{then}."
 
 
-_WORDS = {"overhead": "what no stage explains", "starting": "starting the workers"}
+_WORDS = {
+    "overhead": "what no stage explains",
+    "preparing": "what precedes the run",
+    "starting": "starting the workers",
+}
 
 
 def _word(report: Entry, word: str) -> str:
@@ -420,8 +427,15 @@ def _try_waiting(report: Entry) -> str:
     return "Fewer workers, or smaller tasks (task_frames), leave less to wait for."
 
 
+def _try_preparing(_: Entry) -> str:
+    return (
+        "It is one thread's: a reference that is read once and given as positions, and fewer"
+        " groups, leave less of it."
+    )
+
+
 def _try_starting(report: Entry) -> str:
-    first = min(task["t_begin"] for task in report["tasks"])
+    first = min(task["t_begin"] for task in report["tasks"]) - report.get("t_preparing", 0.0)
     line = f"The first task began after {in_seconds(first)}"
     if report["pool"] == "processes":
         return f"{line}: processes, once started, serve the runs that follow in the same program."
@@ -461,6 +475,7 @@ _TO_TRY: dict[str, Callable[[Entry], str]] = {
     "decoding": _try_decoding,
     "computing": _try_computing,
     "waiting": _try_waiting,
+    "preparing": _try_preparing,
     "starting": _try_starting,
     "gathering": _try_gathering,
     "merging": _try_merging,
@@ -532,9 +547,9 @@ def _of_ratio(report: Entry, bounded: Bound) -> list[str]:
     """Say what R_comp/IO is, and what the papers advise for it."""
     serial, stages, sample = report["r_comp_io"], report["stages"], report.get("sample")
     own = computing_to_input(stages)
+    if own is None:
+        return ["Reading and decoding took no time: R_comp/IO has no meaning here."]
     ratio = own if serial is None else serial
-    if ratio is None or own is None:
-        return []
     t_io = stages["t_read"] + stages["t_decode"]
     if len(report["workers"]) == 1:
         lines = [f"R_comp/IO is {_to_input(ratio, stages)}, of this serial run."]
@@ -545,9 +560,12 @@ def _of_ratio(report: Entry, bounded: Bound) -> list[str]:
             f" {in_two_digits(own)}."
         ]
     else:
+        why = "of which there was no sample"
+        if sample is not None:
+            why = f"and {sample['frames']} frames that one thread read alone took no time to get"
         lines = [
             f"Computing to input is {_to_input(own, stages)}, summed over {_crew(report)};"
-            " R_comp/IO of the paper is that of a serial run, of which there was no sample."
+            f" R_comp/IO of the paper is that of a serial run, {why}."
         ]
     if ratio <= 1:
         lines.append(

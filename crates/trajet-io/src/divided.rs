@@ -233,7 +233,13 @@ impl Whole {
 
     /// The files of a part, opened when it is touched first.
     fn part(&self, part: usize, scratch: &mut Scratch) -> Result<Arc<Chain>, Error> {
-        let mut opened = self.opened[part].lock().unwrap_or_else(PoisonError::into_inner);
+        let mut opened = self.opened[part].try_lock().unwrap_or_else(|_| {
+            // Another thread opens it.
+            let begin = Instant::now();
+            let opened = self.opened[part].lock().unwrap_or_else(PoisonError::into_inner);
+            scratch.meter.open_ns += begin.elapsed().as_nanos() as u64;
+            opened
+        });
         if let Some(chain) = &*opened {
             return Ok(Arc::clone(chain));
         }

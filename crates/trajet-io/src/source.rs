@@ -8,6 +8,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -51,6 +52,11 @@ pub struct Meter {
 }
 
 impl Meter {
+    /// Nanoseconds in which the storage was waited for.
+    pub(crate) fn stored_ns(&self) -> u64 {
+        self.open_ns + self.read_ns
+    }
+
     /// Adds another meter's counts.
     pub fn add(&mut self, other: &Meter) {
         self.opens += other.opens;
@@ -76,8 +82,8 @@ pub struct Handles {
     most: usize,
     /// By the numbers of their sources, least recently used first.
     open: Mutex<Vec<(u64, Arc<File>)>>,
-    /// When the openings that are under way began.
-    opening: Mutex<Vec<Instant>>,
+    /// Who opens a file just now, and since when.
+    opening: Mutex<Vec<(ThreadId, Instant)>>,
 }
 
 impl Handles {
@@ -91,20 +97,21 @@ impl Handles {
         self.with(|open| open.len())
     }
 
-    /// How long the longest opening lasts that is under way.
-    pub fn opening(&self) -> Duration {
+    /// How long the longest opening lasts that is under way on one of these `threads`.
+    pub fn opening(&self, threads: &[ThreadId]) -> Duration {
         let opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
-        opening.iter().map(Instant::elapsed).max().unwrap_or_default()
+        let theirs = opening.iter().filter(|(thread, _)| threads.contains(thread));
+        theirs.map(|(_, begin)| begin.elapsed()).max().unwrap_or_default()
     }
 
     /// Does what opens a file, to be seen by others.
     fn while_opening<T>(&self, open: impl FnOnce() -> T) -> T {
         let opening = || self.opening.lock().unwrap_or_else(PoisonError::into_inner);
-        let begin = Instant::now();
-        opening().push(begin);
+        let mine = (thread::current().id(), Instant::now());
+        opening().push(mine);
         let opened = open();
         let mut under_way = opening();
-        if let Some(at) = under_way.iter().position(|&other| other == begin) {
+        if let Some(at) = under_way.iter().position(|&other| other == mine) {
             under_way.swap_remove(at);
         }
         opened
@@ -502,15 +509,16 @@ mod tests {
     }
 
     #[test]
-    fn an_opening_is_seen_while_it_lasts() {
-        let handles = Handles::new(1);
+    fn an_opening_is_seen_while_it_lasts_by_who_asks_for_its_thread() {
+        let (handles, mine) = (Handles::new(1), [thread::current().id()]);
         let seen = handles.while_opening(|| {
             handles.while_opening(|| ());
             std::thread::sleep(Duration::from_millis(1));
-            handles.opening()
+            let other = thread::scope(|scope| scope.spawn(|| thread::current().id()).join());
+            (handles.opening(&mine), handles.opening(&[other.unwrap()]))
         });
-        assert!(seen >= Duration::from_millis(1), "{seen:?}");
-        assert_eq!(handles.opening(), Duration::ZERO);
+        assert!(seen.0 >= Duration::from_millis(1), "{seen:?}");
+        assert_eq!((seen.1, handles.opening(&mine)), (Duration::ZERO, Duration::ZERO));
     }
 
     #[test]

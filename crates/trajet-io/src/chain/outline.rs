@@ -6,7 +6,8 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::thread::ThreadId;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -134,18 +135,25 @@ impl Elsewhere {
         self.outline.n_atoms
     }
 
-    /// How long the longest opening of a file lasts that is under way.
-    pub fn opening(&self) -> Duration {
-        self.options.handles.as_ref().map_or(Duration::ZERO, |handles| handles.opening())
+    /// How long the longest opening of a file lasts that is under way on one of these `threads`.
+    pub fn opening(&self, threads: &[ThreadId]) -> Duration {
+        self.options.handles.as_ref().map_or(Duration::ZERO, |handles| handles.opening(threads))
     }
 
     /// The chain, of which only the frames of `slice` can be read. What opening its files cost is added to
-    /// `meter`.
+    /// `meter`, and how long another thread was waited for that opens some to `waited`.
     ///
     /// # Errors
     /// Of files that have changed since.
-    pub fn chain(&self, slice: Slice, meter: &mut Meter) -> Result<Chain, Error> {
+    pub fn chain(
+        &self,
+        slice: Slice,
+        meter: &mut Meter,
+        waited: &mut Duration,
+    ) -> Result<Chain, Error> {
+        let asked = Instant::now();
         let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
+        *waited += asked.elapsed();
         let mut segments = Vec::with_capacity(slice.0.len());
         let mut numbers = HashMap::new();
         for (number, index) in slice.0 {

@@ -149,7 +149,7 @@ class Member(WorkerPlugin):  # type: ignore[misc]
                 os.getpid(),
                 doing.thread,
                 doing.begin,
-                self.at_work.opening,
+                self.at_work.opening(doing.stop),
                 doing.stop.spent(),
             )
             self._worker.log_event(self.name, said._asdict())
