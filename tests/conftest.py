@@ -13,6 +13,9 @@ from MDAnalysisTests import datafiles
 from mounted_stores import UNTESTED, why_not
 from systems import Systems
 
+# The fixtures of a cluster of Dask.
+pytest_plugins = ["dask_cluster"]
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """MDAnalysis announces deprecations of its own when it reads DCD and PDB files."""
@@ -20,7 +23,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`pytest tests/test_dask.py --kills 20` kills more workers than the gate does."""
+    """`pytest tests/test_dask_faults.py --kills 20` kills more workers than the gate does."""
     parser.addoption("--kills", type=int, default=3, help="workers that are killed in tests")
 
 
