@@ -153,7 +153,7 @@ def test_a_worker_that_opens_late_is_named(client: Client, long_adk: Adk) -> Non
         begin = time.monotonic()
         if not hasattr(work, "plain_opening"):
             work.plain_opening = work.Worker.opening
-        work.Worker.opening = property(lambda _: time.monotonic() - begin)
+        work.Worker.opening = lambda _self, _task: time.monotonic() - begin
         # Nothing ends an opening.
         while time.monotonic() < begin + 3 or not stop.is_set:
             time.sleep(0.02)
@@ -179,6 +179,33 @@ def test_a_worker_that_opens_late_is_named(client: Client, long_adk: Adk) -> Non
     (entry,) = [entry for entry in result.report["stragglers"] if "task" not in entry]
     assert entry["host"] == late["host"] == socket.gethostname()
     until(lambda: all(client.run(opened, workers=[slow]).values()))
+
+
+def test_an_opening_is_told_by_the_thread_that_opens(long_adk: Adk) -> None:
+    """Not by the other thread of its process, which waits."""
+
+    def hang(work: Any, stop: Any) -> None:
+        import time
+
+        begin = time.monotonic()
+        work.opener = getattr(work, "opener", stop)
+        work.Worker.opening = lambda _self, task: (
+            time.monotonic() - begin if task is work.opener else 0.0
+        )
+        while time.monotonic() < begin + 3 or not stop.is_set:
+            time.sleep(0.02)
+        raise KeyboardInterrupt
+
+    atoms = tj.open(long_adk.psf, long_adk.xtc).select("name CA")
+    local = {"n_workers": 2, "threads_per_worker": 2, "dashboard_address": ":0"}
+    with LocalCluster(**local) as two, Client(two) as client:
+        slow = sorted(client.nthreads())[0]
+        change_do(client, hang, workers=[slow])
+        report = tj.rmsd(atoms, pool=tj.DaskPool(client)).report
+    copies = [entry for entry in report["repeated"] if entry["address"] == slow]
+    assert len(copies) >= 2
+    (late,) = [worker for worker in report["workers"] if worker["address"] == slow]
+    assert 0 < late["t_open"] == pytest.approx(late["t_total"])
 
 
 def test_a_copy_that_fails_leaves_nothing(client: Client, long_adk: Adk, tmp_path: Path) -> None:
