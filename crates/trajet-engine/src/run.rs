@@ -62,7 +62,8 @@ impl Going {
         *lock(&self.spent)
     }
 
-    /// Counts the calling thread among those that work on it.
+    /// Counts the calling thread among those that work on it. Who calls [`run_part`] does so before it opens
+    /// anything; the others do by themselves.
     pub fn join(&self) {
         lock(&self.threads).push(thread::current().id());
     }
@@ -402,7 +403,12 @@ fn run_pass(
         let mut workers = report.workers.iter_mut().enumerate();
         let own = if let Caller::Works(_) = caller { workers.next() } else { None };
         for (number, worker) in workers {
-            let work = move || shared.work(number, worker);
+            let work = move || {
+                if let Some(going) = shared.going {
+                    going.join();
+                }
+                shared.work(number, worker);
+            };
             if let Err(error) = thread::Builder::new().spawn_scoped(scope, work) {
                 shared.could_not_start(number, &error);
             }
@@ -491,9 +497,6 @@ impl Shared<'_> {
     fn work(&self, number: usize, report: &mut WorkerReport) {
         let _leaving = Leaving { left: &self.workers_left, all_left: &self.all_left };
         let begin = Instant::now();
-        if let Some(going) = self.going {
-            going.join();
-        }
         let mut scratch = Scratch::stopped_by(Arc::clone(&self.stop));
         let mut block = Block::default();
         let stages = &mut report.stages;

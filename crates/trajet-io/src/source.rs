@@ -509,11 +509,11 @@ mod tests {
     }
 
     #[test]
-    fn an_opening_is_seen_while_it_lasts_by_who_asks_for_its_thread() {
+    fn an_opening_is_seen_while_it_lasts_and_is_its_threads() {
         let (handles, mine) = (Handles::new(1), [thread::current().id()]);
         let seen = handles.while_opening(|| {
             handles.while_opening(|| ());
-            std::thread::sleep(Duration::from_millis(1));
+            thread::sleep(Duration::from_millis(1));
             let other = thread::scope(|scope| scope.spawn(|| thread::current().id()).join());
             (handles.opening(&mine), handles.opening(&[other.unwrap()]))
         });
