@@ -54,6 +54,7 @@ impl Stages {
             t_open: seconds(before.open_ns, after.open_ns),
             t_read: seconds(before.read_ns, after.read_ns),
             t_decode: seconds(before.decode_ns, after.decode_ns),
+            t_wait: seconds(before.wait_ns, after.wait_ns),
             ..Self::default()
         }
     }

@@ -531,6 +531,7 @@ impl Shared<'_> {
         stages.t_open = metered.t_open;
         stages.t_read = metered.t_read;
         stages.t_decode = metered.t_decode;
+        stages.t_wait += metered.t_wait;
         let total = stages.t_total + begin.elapsed().as_secs_f64();
         stages.close(total);
     }

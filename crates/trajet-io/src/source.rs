@@ -7,7 +7,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
@@ -49,12 +49,24 @@ pub struct Meter {
     pub read_ns: u64,
     /// Nanoseconds spent in decoding.
     pub decode_ns: u64,
+    /// Nanoseconds spent in waiting for another thread that opens what is wanted.
+    pub wait_ns: u64,
 }
 
 impl Meter {
-    /// Nanoseconds in which the storage was waited for.
+    /// Nanoseconds in which the storage, or who opens a file, was waited for.
     pub(crate) fn stored_ns(&self) -> u64 {
-        self.open_ns + self.read_ns
+        self.open_ns + self.read_ns + self.wait_ns
+    }
+
+    /// Locks what another thread may hold that opens a file: who comes later waits.
+    pub(crate) fn lock<'a, T>(&mut self, what: &'a Mutex<T>) -> MutexGuard<'a, T> {
+        what.try_lock().unwrap_or_else(|_| {
+            let begin = Instant::now();
+            let held = what.lock().unwrap_or_else(PoisonError::into_inner);
+            self.wait_ns += begin.elapsed().as_nanos() as u64;
+            held
+        })
     }
 
     /// Adds another meter's counts.
@@ -72,6 +84,7 @@ impl Meter {
         self.open_ns += other.open_ns;
         self.read_ns += other.read_ns;
         self.decode_ns += other.decode_ns;
+        self.wait_ns += other.wait_ns;
     }
 }
 
@@ -519,6 +532,29 @@ mod tests {
         });
         assert!(seen.0 >= Duration::from_millis(1), "{seen:?}");
         assert_eq!((seen.1, handles.opening(&mine)), (Duration::ZERO, Duration::ZERO));
+    }
+
+    #[test]
+    fn who_waits_for_an_opening_counts_it() {
+        let (opened, mut meter) = (Mutex::new(0), Meter::default());
+        *meter.lock(&opened) += 1;
+        assert_eq!(meter, Meter::default());
+        let held = meter.lock(&opened);
+        let mut other = Meter::default();
+        thread::scope(|scope| {
+            let (tell, comes) = std::sync::mpsc::channel();
+            let (opened, other) = (&opened, &mut other);
+            scope.spawn(move || {
+                tell.send(()).unwrap();
+                *other.lock(opened) += 1;
+            });
+            comes.recv().unwrap();
+            thread::sleep(Duration::from_millis(50));
+            drop(held);
+        });
+        assert_eq!((*meter.lock(&opened), meter.wait_ns), (2, 0));
+        assert!(other.wait_ns > 0);
+        assert_eq!(Meter { wait_ns: 0, ..other }, Meter::default());
     }
 
     #[test]

@@ -182,8 +182,8 @@ impl PyElsewhere {
     /// The trajectory, of which only the frames of a slice can be read, and what opening their files cost.
     fn reader<'py>(&self, py: Python<'py>, slice: &[u8]) -> PyResult<(Reader, Bound<'py, PyDict>)> {
         let slice = from_bytes(slice)?;
-        let (mut meter, mut waited) = (Meter::default(), Duration::ZERO);
-        let chain = py.detach(|| self.inner.chain(slice, &mut meter, &mut waited));
+        let mut meter = Meter::default();
+        let chain = py.detach(|| self.inner.chain(slice, &mut meter));
         let chain = chain.map_err(|error| from_io(py, &error))?;
         Ok((Reader::partial(chain), counts(py, &meter)?))
     }
@@ -260,9 +260,9 @@ impl PyElsewhere {
         going.join();
         let Task { run, frames, slice } = from_bytes(task).map_err(Fault::Asked)?;
         let opens = Instant::now();
-        let (mut opening, mut waited) = (Meter::default(), Duration::ZERO);
-        let chain = self.inner.chain(slice, &mut opening, &mut waited).map_err(Fault::Input)?;
-        let opened = opens.elapsed();
+        let mut opening = Meter::default();
+        let chain = self.inner.chain(slice, &mut opening).map_err(Fault::Input)?;
+        let (opened, waited) = (opens.elapsed(), Duration::from_nanos(opening.wait_ns));
         let PyPass { inner, leaves, .. } = pass_;
         let (width, n_frames) = (inner.analysis.row_width(), frames.len());
         let shape = rows.shape;

@@ -5,9 +5,9 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -141,19 +141,12 @@ impl Elsewhere {
     }
 
     /// The chain, of which only the frames of `slice` can be read. What opening its files cost is added to
-    /// `meter`, and how long another thread was waited for that opens some to `waited`.
+    /// `meter`.
     ///
     /// # Errors
     /// Of files that have changed since.
-    pub fn chain(
-        &self,
-        slice: Slice,
-        meter: &mut Meter,
-        waited: &mut Duration,
-    ) -> Result<Chain, Error> {
-        let asked = Instant::now();
-        let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
-        *waited += asked.elapsed();
+    pub fn chain(&self, slice: Slice, meter: &mut Meter) -> Result<Chain, Error> {
+        let mut readers = meter.lock(&self.readers);
         let mut segments = Vec::with_capacity(slice.0.len());
         let mut numbers = HashMap::new();
         for (number, index) in slice.0 {

@@ -1,7 +1,6 @@
 //! Laws of chains on files that a naive writer makes: seven atoms, stored as plain floats.
 
 use std::sync::atomic::AtomicUsize;
-use std::time::Duration;
 
 use proptest::prelude::*;
 
@@ -220,13 +219,10 @@ proptest! {
         borders.sort_unstable();
         borders.dedup();
         let mut scratch = Scratch::default();
-        let (mut got, mut numbers) = (Vec::new(), Vec::new());
-        let (mut opening, mut waited) = (Meter::default(), Duration::ZERO);
+        let (mut got, mut numbers, mut opening) = (Vec::new(), Vec::new(), Meter::default());
         for task in borders.windows(2) {
             let frames = frames.slice(task[0]..task[1]);
-            let part = elsewhere
-                .chain(chain.slice(&frames), &mut opening, &mut waited)
-                .unwrap();
+            let part = elsewhere.chain(chain.slice(&frames), &mut opening).unwrap();
             let all = 0..frames.len();
             let (positions, meta) = read(&part, &frames, &atoms, all, &mut scratch).unwrap();
             got.extend(positions);
