@@ -90,6 +90,22 @@ def test_velocities_and_forces(tmp_path: Path) -> None:
         tj.open(None, path, sidecar=False).read(velocities=True)
 
 
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_the_report_counts_what_was_read(adk: Adk, tmp_path: Path, ending: str) -> None:
+    """Of every format: frames, atoms and bytes, and the time that decoding took."""
+    source = tmp_path / f"source{ending}"
+    tj.convert(tj.open(None, adk.xtc), source, allow_loss=True)
+    traj = tj.open(None, source, sidecar=False)
+    for atoms in (traj, traj.select([3, 5])):
+        copy = tmp_path / f"copy{'.dcd' if ending == '.xtc' else '.xtc'}"
+        report = tj.convert(atoms, copy, allow_loss=True, force=True).report
+        assert report is not None
+        assert report["frames"] in (98, 99)
+        assert 98 * 12 <= report["bytes_used"] <= report["bytes_read"]
+        assert 98 * 2 <= report["atoms_decoded"] <= 99 * 3341
+        assert report["stages"]["t_decode"] > 0
+
+
 def test_threads_change_no_byte(adk: Adk, tmp_path: Path) -> None:
     """One thread or seven, to every format."""
     traj = tj.open(adk.psf, adk.xtc)

@@ -208,6 +208,42 @@ def test_an_opening_is_told_by_the_thread_that_opens(long_adk: Adk) -> None:
     assert 0 < late["t_open"] == pytest.approx(late["t_total"])
 
 
+def test_a_conversion_that_fails_leaves_nothing(
+    client: Client, long_adk: Adk, tmp_path: Path
+) -> None:
+    """Whatever fails: a frame, the disk of a worker, or the end; what stood there still does."""
+    broken = broken_copy(long_adk, tmp_path)
+    pool = tj.DaskPool(client)
+    for name in ("out.trr", "out.h5md"):
+        with pytest.raises(tj.FormatError, match="frame 500 at byte"):
+            tj.convert(
+                tj.open(None, broken, sidecar=False),
+                tmp_path / name,
+                frames=slice(490, 580),
+                pool=pool,
+            )
+    traj = tj.open(None, long_adk.xtc)
+
+    def lose(_work: Any, _number: int, what: Any) -> None:
+        import shutil
+
+        shutil.rmtree(what.own.parent, ignore_errors=True)
+
+    change_copies(client, lose)
+    with pytest.raises(tj.OutputError, match=r"out\.xtc: cannot be written: No such"):
+        tj.convert(traj, tmp_path / "out.xtc", pool=pool)
+    client.run(undo)
+    assert list(tmp_path.iterdir()) == [broken]
+    old = tmp_path / "old.xtc"
+    old.write_bytes(b"old")
+    with pytest.raises(tj.OutputError, match=r"old\.xtc: is there already"):
+        tj.convert(traj, old, pool=pool)
+    with pytest.raises(ValueError, match="give threads instead of this pool"):
+        tj.convert(traj, tmp_path / "out.xtc", pool=tj.LocalPool())
+    assert old.read_bytes() == b"old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["broken.xtc", "old.xtc"]
+
+
 def test_a_copy_that_fails_leaves_nothing(client: Client, long_adk: Adk, tmp_path: Path) -> None:
     """Neither files nor their folder; an error names the file that was to be."""
     broken = broken_copy(long_adk, tmp_path)

@@ -6,7 +6,6 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Instant;
 
 use trajet_simd::InstructionSet;
 
@@ -326,11 +325,16 @@ pub trait Reader: Send + Sync {
         atoms: &Atoms,
         scratch: &mut Scratch,
     ) -> Result<Raw, Error> {
-        let raw = self.whole_raw(frames, at, scratch)?;
-        Ok(match atoms.listed_indices() {
-            Some(list) => raw.take(&list),
-            None => raw,
-        })
+        let asked = scratch.meter.asked();
+        let whole = self.whole_raw(frames, at, scratch)?;
+        let raw = match atoms.listed_indices() {
+            Some(list) => whole.take(&list),
+            None => whole,
+        };
+        scratch.meter.got(&asked);
+        scratch.meter.frames += 1;
+        scratch.meter.atoms_decoded += self.index().n_atoms() as u64;
+        Ok(raw)
     }
 
     /// Reads one frame as the format stores it.
@@ -408,8 +412,7 @@ pub trait Reader: Send + Sync {
         assert_eq!(atoms.n_total(), self.index().n_atoms(), "atoms of another trajectory");
         assert_eq!(out.len(), positions.len() * atoms.len() * 3, "size of the output");
         self.index().check(frames, self.source().path())?;
-        let begin = Instant::now();
-        let (decoded, stored) = (scratch.meter.decode_ns, scratch.meter.stored_ns());
+        let asked = scratch.meter.asked();
         let mut unordered = std::mem::take(&mut scratch.unordered);
         if atoms.order().is_some() {
             unordered.resize(atoms.n_sorted() * 3, 0.0);
@@ -429,10 +432,7 @@ pub trait Reader: Send + Sync {
             meta.push(frames.get(at), said);
         }
         scratch.unordered = unordered;
-        // Finding frames in the bytes at hand, and atoms in their order, are decoding too.
-        let meter = &mut scratch.meter;
-        let taken = begin.elapsed().as_nanos() as u64;
-        meter.decode_ns = decoded + taken.saturating_sub(meter.stored_ns() - stored);
+        scratch.meter.got(&asked);
         Ok(())
     }
 }

@@ -53,9 +53,34 @@ pub struct Meter {
     pub wait_ns: u64,
 }
 
+/// What was counted, and when, as frames were asked for.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    begin: Instant,
+    decode_ns: u64,
+    elsewhere_ns: u64,
+}
+
 impl Meter {
+    /// To be called before frames are asked for.
+    pub(crate) fn asked(&self) -> Asked {
+        Asked {
+            begin: Instant::now(),
+            decode_ns: self.decode_ns,
+            elsewhere_ns: self.elsewhere_ns(),
+        }
+    }
+
+    /// Counts as decoding all that was done since frames were asked for, but for openings and requests: also
+    /// to find frames in the bytes at hand, and to put atoms in their order.
+    pub(crate) fn got(&mut self, asked: &Asked) {
+        let taken = asked.begin.elapsed().as_nanos() as u64;
+        let elsewhere = self.elsewhere_ns() - asked.elsewhere_ns;
+        self.decode_ns = asked.decode_ns + taken.saturating_sub(elsewhere);
+    }
+
     /// Nanoseconds in which the storage, or who opens a file, was waited for.
-    pub(crate) fn stored_ns(&self) -> u64 {
+    fn elsewhere_ns(&self) -> u64 {
         self.open_ns + self.read_ns + self.wait_ns
     }
 

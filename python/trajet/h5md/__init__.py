@@ -4,6 +4,7 @@ h5py looks at the tables of a file and makes new ones. The numbers themselves ar
 packed by the native module, on as many threads as there are.
 """
 
+from trajet.h5md.joining import join
 from trajet.h5md.library import needed
 from trajet.h5md.mpio import MpioFrames
 from trajet.h5md.parallel_writing import join_writing, write_together
@@ -25,6 +26,7 @@ __all__ = [
     "check",
     "describe",
     "is_hdf5",
+    "join",
     "join_writing",
     "needed",
     "shares",

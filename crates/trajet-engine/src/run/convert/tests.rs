@@ -6,6 +6,7 @@ use super::*;
 use trajet_io::{Error, Field, Scratch};
 
 mod divided;
+mod stretches;
 
 fn copied(threads: usize, format: Format, name: &str) -> (tempfile::TempDir, Vec<u8>) {
     let made = made(700);
