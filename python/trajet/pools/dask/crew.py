@@ -5,6 +5,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
@@ -107,7 +108,16 @@ class _Ears:
             run.hear(said)
 
 
-_ears: WeakKeyDictionary[Any, _Ears] = WeakKeyDictionary()
+_subscribed: WeakKeyDictionary[Any, _Ears] = WeakKeyDictionary()
+_subscribing = Lock()
+
+
+def _ears_of(client: Any) -> _Ears:
+    # Runs may begin on several threads.
+    with _subscribing:
+        if client not in _subscribed:
+            _subscribed[client] = _Ears(client)
+        return _subscribed[client]
 
 
 class Run:
@@ -120,7 +130,7 @@ class Run:
         self._passes = 0
         # takes what workers say of their tasks, on Dask's thread
         self.hear: Callable[[Said], None] | None = None
-        self._ears = _ears.get(client) or _ears.setdefault(client, _Ears(client))
+        self._ears = _ears_of(client)
         self._ears.runs[self._name] = self
         _register(client, Recorder(self._name, client.id), self._name)
 
