@@ -335,6 +335,7 @@ def test_interrupt(client: Client, long_adk: Adk) -> None:
     until(lambda: not any(client.call_stack().values()))
 
 
+@pytest.mark.kills(3)
 def test_a_killed_worker_changes_nothing(client: Client, long_adk: Adk, kills: int) -> None:
     """At random moments, of each run one; Dask starts it again, and it takes part again."""
 

@@ -99,6 +99,20 @@ impl ParallelFor for Serial {
     }
 }
 
+/// Pieces in any order, as threads would finish them.
+#[cfg(test)]
+pub(crate) struct Backwards(pub(crate) usize);
+
+#[cfg(test)]
+impl ParallelFor for Backwards {
+    fn width(&self) -> usize {
+        self.0
+    }
+    fn each(&self, n: usize, work: &(dyn Fn(usize) + Sync)) {
+        (0..n).rev().for_each(work);
+    }
+}
+
 /// What opening cost, and where the index is.
 #[derive(Clone, Debug, Default)]
 pub struct Opening {
