@@ -196,6 +196,8 @@ def test_every_pool_has_the_same_names(many: Path, pool: tj.Pool) -> None:
     report = result.report
     assert set(report) >= NAMES
     workers, tasks, run = report["workers"], report["tasks"], report["stages"]["t_total"]
+    # Times are from the call's begin.
+    assert 0 < report["t_preparing"] <= min(task["t_begin"] for task in tasks)
     for worker in workers:
         assert set(worker) >= STAGES | WORKER
         # Exactly: what no stage explains is a stage.

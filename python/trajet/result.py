@@ -8,6 +8,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -260,6 +261,7 @@ def _ratio(part: float, other: float) -> float | None:
     return part / other if other > 0 else None
 
 
+@cache
 def _cpu() -> str:
     """Return the processor's name."""
     try:

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
@@ -233,7 +233,7 @@ impl Whole {
 
     /// The files of a part, opened when it is touched first.
     fn part(&self, part: usize, scratch: &mut Scratch) -> Result<Arc<Chain>, Error> {
-        let mut opened = self.opened[part].lock().unwrap_or_else(PoisonError::into_inner);
+        let mut opened = scratch.meter.lock(&self.opened[part]);
         if let Some(chain) = &*opened {
             return Ok(Arc::clone(chain));
         }
@@ -324,7 +324,7 @@ impl Whole {
     fn head(&self, chain: &Chain, frame: u64, meter: &mut Meter) -> Result<Raw, Error> {
         let place = chain.place(frame);
         let (path, loaded) = &self.heads[place.segment];
-        let mut loaded = loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut loaded = meter.lock(loaded);
         let heads = match &mut *loaded {
             Some(heads) => Arc::clone(heads),
             none => {

@@ -118,10 +118,9 @@ class Worker:
             brief.plan.build(), self._trajectory.n_atoms, brief.n_frames, list(brief.states)
         )
 
-    @property
-    def opening(self) -> float:
-        """Seconds that it has been waiting for a file to open."""
-        return self._trajectory.opening
+    def opening(self, task: _trajet.Stop) -> float:
+        """Return the seconds that a task, by what ends it, has been waiting for a file to open."""
+        return self._trajectory.opening(task)
 
     def do(self, task: bytes, rows: NDArray[np.float64], stop: _trajet.Stop | None = None) -> Done:
         """Do a task and fill its `rows`, `(n_frames, row_width)`."""

@@ -5,7 +5,8 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
+use std::thread::ThreadId;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -134,9 +135,9 @@ impl Elsewhere {
         self.outline.n_atoms
     }
 
-    /// How long the longest opening of a file lasts that is under way.
-    pub fn opening(&self) -> Duration {
-        self.options.handles.as_ref().map_or(Duration::ZERO, |handles| handles.opening())
+    /// How long the longest opening of a file lasts that is under way on one of these `threads`.
+    pub fn opening(&self, threads: &[ThreadId]) -> Duration {
+        self.options.handles.as_ref().map_or(Duration::ZERO, |handles| handles.opening(threads))
     }
 
     /// The chain, of which only the frames of `slice` can be read. What opening its files cost is added to
@@ -145,7 +146,7 @@ impl Elsewhere {
     /// # Errors
     /// Of files that have changed since.
     pub fn chain(&self, slice: Slice, meter: &mut Meter) -> Result<Chain, Error> {
-        let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut readers = meter.lock(&self.readers);
         let mut segments = Vec::with_capacity(slice.0.len());
         let mut numbers = HashMap::new();
         for (number, index) in slice.0 {

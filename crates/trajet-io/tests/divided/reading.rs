@@ -624,7 +624,7 @@ fn comparing_costs_no_byte_more() {
             let mut scratch = Scratch::default();
             positions(&divided, &Atoms::all(200), &mut scratch).unwrap();
             raws(&divided, &Frames::all(300), &Atoms::all(200), &mut scratch);
-            Meter { open_ns: 0, read_ns: 0, decode_ns: 0, ..scratch.meter }
+            Meter { open_ns: 0, read_ns: 0, decode_ns: 0, wait_ns: 0, ..scratch.meter }
         };
         let made = large(cut);
         let compared = counts(&made);

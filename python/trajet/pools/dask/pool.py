@@ -154,6 +154,7 @@ class DaskPool:
                 name = run.tell(part.brief)
                 pins = self._pins(part.tasks, crew.slots())
                 leader = Leader(client, crew, name, part, ledger, pins)
+                run.hear = leader.hear
                 leader.do(ledger.passes * n_frames_of(frames), progress)
                 repeated += leader.repeated
             record = run.end()
