@@ -27,15 +27,15 @@ def h5py(why: str) -> Any:
     return module
 
 
-def needed(why: str) -> None:
-    """Make sure that h5py is installed, before any work.
+def needed(why: str, *, parallel: bool = False) -> None:
+    """Make sure that h5py is installed, before any work; `parallel`: one that knows MPI.
 
     Raises
     ------
     MissingPackageError
         If it is not; `why` says what it is needed for.
     """
-    h5py(why)
+    (parallel_h5py if parallel else h5py)(why)
 
 
 def parallel_h5py(why: str) -> Any:

@@ -217,6 +217,36 @@ class Written:
         self._file.Close()
 
 
+def way_of(
+    told: tuple[str, Path, int],
+    link: Link,
+    tasks: Sequence[Task],
+    rows: NDArray[np.float64] | None,
+    shape: tuple[int, int],
+) -> Rows | None:
+    """Return the way of the rows; none where there are none.
+
+    Parameters
+    ----------
+    told
+        Its name, a path, and where in that file rows begin.
+    rows
+        What takes them, on rank 0.
+    shape
+        Theirs.
+    """
+    name, path, offset = told
+    if name == "shared":
+        return Shared(path, shape)
+    if name == "one-sided":
+        return Put(link, rows)
+    if name == "collective":
+        return Collected(link, tasks, rows, shape[1])
+    if name == "file":
+        return Written(link, path, offset)
+    return None
+
+
 def neighbours(tasks: Sequence[Task]) -> bool:
     """Return whether each task follows on the one before."""
     return all(a.number + 1 == b.number for a, b in pairwise(tasks))
