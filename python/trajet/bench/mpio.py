@@ -15,8 +15,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +45,8 @@ _AS_DCD = [0, 5, 1, 4, 3, 2]
 class MpioPool(MpiPool):
     """Ranks that read an HDF5 file through MPI-IO, each a share of neighbouring frames.
 
-    For analyses of one pass whose result are rows. A rank has one thread; `gathering` is given.
+    For analyses of one pass whose result are rows, and cells that six numbers tell, as those of all
+    files of the bench are. A rank has one thread; `gathering` is given.
 
     Attributes
     ----------
@@ -159,7 +159,8 @@ class _Job:
             stages.end("t_comm")
             most = max(task.n_frames for task in tasks)
             frames, requests = 0, 0
-            with _Memory(self.plan, most) as memory:
+            with tempfile.TemporaryFile(dir=in_memory()) as file:
+                memory = _Memory(file, self.plan, most)
                 stages.end("t_decode")
                 for task, calls in shares[link.rank]:
                     for call in calls:
@@ -205,32 +206,17 @@ class _Job:
 
 
 class _Memory:
-    """Positions in memory, which the kernels read as those of a file."""
+    """A file in memory, from which the kernels get positions."""
 
-    def __init__(self, plan: Plan, n_frames: int) -> None:
+    def __init__(self, file: IO[bytes], plan: Plan, n_frames: int) -> None:
         self.atoms = plan.atoms()
         self._plan = Plan(
             plan.make,
             _among(plan.arguments, self.atoms),
             {name: _among(value, self.atoms) for name, value in plan.options.items()},
         )
-        self._kept = ExitStack()
-        file = self._kept.enter_context(tempfile.TemporaryFile(dir=in_memory()))
         self._axes, self._cells = dcd.create(file, n_frames, len(self.atoms))
         self._reader = trajectory.open(None, path_of(file), sidecar=False).reader
-
-    def __enter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Remove the file."""
-        self._kept.close()
 
     def put(self, at: int, positions: NDArray[np.float32], cells: NDArray[np.float64]) -> None:
         """Put frames in, the first of them at a place."""
