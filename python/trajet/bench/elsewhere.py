@@ -14,6 +14,8 @@ from typing import Any
 
 from trajet._trajet import WorkerError
 
+_OURS = "trajet: "
+
 
 def answer(module: str, job: str, *, start: Sequence[str] = ()) -> Any:
     """Return what a module answers to a job (JSON), run elsewhere.
@@ -38,8 +40,11 @@ def answer(module: str, job: str, *, start: Sequence[str] = ()) -> Any:
         command = [*start, sys.executable, "-m", module, str(told), str(answered)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode or not answered.exists():
-            said = (done.stderr.strip() or done.stdout.strip() or "it said nothing").splitlines()
-            raise WorkerError(f"{shlex.join(command[:4])} … failed: {said[-1]}")
+            lines = (done.stderr.strip() or done.stdout.strip() or "it said nothing").splitlines()
+            # What a rank says before it ends the others, who say that they were ended.
+            ours = [line.removeprefix(_OURS) for line in lines if line.startswith(_OURS)]
+            said = (ours[:1] or lines[-1:])[0]
+            raise WorkerError(f"{shlex.join(command[:4])} … failed: {said}")
         return json.loads(answered.read_text())
 
 

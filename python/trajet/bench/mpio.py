@@ -144,7 +144,7 @@ class _Job:
     ) -> list[Done]:
         """Read and compute the share of this rank; return what all ranks did, on rank 0.
 
-        `rows` are those of rank 0, and `found` is called when all ranks know where they are.
+        `rows` are those of rank 0, and `found` is called when all ranks have found them.
         """
         with (
             link.together(),
@@ -155,6 +155,7 @@ class _Job:
             tasks = [task for share in shares for task, _ in share]
             way = way_of(self.way, link, tasks, rows, (len(self.numbers), self.width))
             assert way is not None
+            link.meet()
             found()
             stages.end("t_comm")
             most = max(task.n_frames for task in tasks)
