@@ -137,6 +137,12 @@ def test_bench_scaling_through_mpio(adk: Adk, tmp_path: Path) -> None:
     }
 
 
+def test_ranks_have_memory_of_their_own(tmp_path: Path) -> None:
+    """By the MPI of the distribution as well."""
+    run_on_ranks(3, HERE.parent / "mpi_ranks.py", "windows", tmp_path)
+    assert (tmp_path / "said.json").read_text() == '"nobody"'
+
+
 def test_what_cannot_be_read_is_refused_on_all_ranks(tmp_path: Path) -> None:
     """Chunks that were never written, damage, and what is no trajectory; never zeros."""
     holes = write_h5md(tmp_path / "holes.h5md", POSITIONS, layout=LAYOUTS["growing"])

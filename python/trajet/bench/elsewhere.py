@@ -4,6 +4,7 @@
 """
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -14,7 +15,8 @@ from typing import Any
 
 from trajet._trajet import WorkerError
 
-_OURS = "trajet: "
+# What a rank says of itself, or Python.
+_ERROR = re.compile(r"trajet: |[\w.]+Error: ")
 
 
 def answer(module: str, job: str, *, start: Sequence[str] = ()) -> Any:
@@ -41,9 +43,8 @@ def answer(module: str, job: str, *, start: Sequence[str] = ()) -> Any:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode or not answered.exists():
             lines = (done.stderr.strip() or done.stdout.strip() or "it said nothing").splitlines()
-            # What a rank says before it ends the others, who say that they were ended.
-            ours = [line.removeprefix(_OURS) for line in lines if line.startswith(_OURS)]
-            said = (ours[:1] or lines[-1:])[0]
+            # Behind an error are notes on it, and what MPI says of ranks that it has ended.
+            said = next((line for line in lines[::-1] if _ERROR.match(line)), lines[-1])
             raise WorkerError(f"{shlex.join(command[:4])} … failed: {said}")
         return json.loads(answered.read_text())
 

@@ -102,8 +102,7 @@ class _Stages:
     def done(self, host: str, **counts: int) -> Done:
         """Return what is told of the rank."""
         total = sum(self._seconds.values())
-        nothing = dict.fromkeys((*COUNTS, "tasks"), 0)
-        worker = {**nothing, **counts, **self._seconds, "t_total": total}
+        worker = {**dict.fromkeys(COUNTS, 0), **counts, **self._seconds, "t_total": total}
         report = {"workers": [worker]}
         return Done(np.empty(0), report, self._begin, self._begin + total, host, os.getpid())
 
@@ -183,7 +182,7 @@ class _Job:
             way.close()
             stages.end("t_comm")
         stages.end("t_close")
-        done = stages.done(link.host, opens=1, requests=requests, frames=frames, tasks=1)
+        done = stages.done(link.host, opens=1, requests=requests, frames=frames)
         return link.gather_objects(done)
 
     def _shares(

@@ -307,7 +307,7 @@ def put_states(link: Link, states: _trajet.States) -> None:
     link.comm.Exscan(count, before, link.mpi.SUM)
     link.comm.Allreduce(count, total, link.mpi.SUM)
     size = int(total[0]) if link.rank == 0 else 0
-    window = link.mpi.Win.Allocate(8 * size, 8, comm=link.comm)
+    window = link.window(8 * size, 8)
     window.Fence()
     first = int(before[0]) if link.rank else 0
     for at in range(0, len(mine), _MOST):
@@ -316,5 +316,5 @@ def put_states(link: Link, states: _trajet.States) -> None:
         window.Put([piece, link.mpi.DOUBLE], 0, place)
     window.Fence()
     if size:
-        states.add(np.frombuffer(window.tomemory(), np.float64).copy())
+        states.add(np.frombuffer(window.tomemory(), np.float64, size).copy())
     window.Free()
