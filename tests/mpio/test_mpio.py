@@ -101,14 +101,14 @@ def test_the_bench_computes_what_one_process_computes(
 
 
 def test_bench_scaling_through_mpio(adk: Adk, tmp_path: Path) -> None:
-    """Beside the plain way, with the same numbers, on 1, 2 and 4 ranks."""
+    """Beside the plain way, with the same numbers, on 1 and 4 ranks."""
     done = subprocess.run(
         [
             *(sys.executable, "-m", "trajet", "bench", "scaling", adk.psf, adk.xtc),
-            *("--frames", "400", "--tasks", "rmsd,dihedrals", "--formats", "xtc,h5md"),
+            *("--frames", "400", "--tasks", "rmsd,dihedrals", "--formats", "h5md"),
             *("--access", "shared,mpio,mpio-collective", "--pools", "local,mpi"),
-            *("--gathering", "shared,collective,one-sided", "--cache", "cold"),
-            *("--workers", "2,4", "--repeats", "2", "-o", tmp_path),
+            *("--gathering", "collective,one-sided", "--cache", "cold"),
+            *("--workers", "4", "--repeats", "2", "-o", tmp_path),
             *("--mpiexec", shlex.join(MPIEXEC)),
         ],
         capture_output=True,
@@ -119,10 +119,10 @@ def test_bench_scaling_through_mpio(adk: Adk, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     runs = list(csv.DictReader((tmp_path / "runs.csv").open()))
     for task in ("rmsd", "dihedrals"):
-        mine = [row for row in runs if (row["task"], row["format"]) == (task, "h5md")]
+        mine = [row for row in runs if row["task"] == task]
         assert len({row["digest"] for row in mine}) == 1
         through = [row for row in mine if row["access"].startswith("mpio")]
-        assert len(through) == 2 * 3 * 3 * 2
+        assert len(through) == 2 * 2 * 2 * 2
         for row in through:
             assert row["pool"] == "mpi"
             assert 0 < float(row["t_io"]) < float(row["t_N"]) <= float(row["t_total"])
