@@ -211,7 +211,7 @@ def scaling(
             raise click.UsageError(
                 f"--access {','.join(through)} is HDF5 on ranks: --formats h5md --pools mpi"
             )
-        h5md.needed(f"--access {','.join(through)}", parallel=True)
+        h5md.parallel_h5py(f"--access {','.join(through)}")
     folder.mkdir(parents=True, exist_ok=True)
     with Files(topology, trajectories, select, files, scratch or folder) as made:
         rows = _measure(axes.setups(), made, repeats, mpiexec)
