@@ -317,8 +317,10 @@ def scaling(curves: Sequence[Curve], *, title: str, weak: bool) -> "Figure":
         top.set_title(label, fontsize="medium")
         bottom.set_xlabel("workers" + (", each with as many frames" if weak else ""))
     figure.suptitle(_shortened(title), fontsize="medium")
-    place = "outside lower center"
-    figure.legend(handles.values(), handles, loc=place, ncols=len(handles), frameon=False)
+    # The figure is half as wide again as others.
+    across = sum(len(label) + 8 for label in handles) <= 1.5 * LEGEND_CHARACTERS
+    columns, place = len(handles) if across else 3, "outside lower center"
+    figure.legend(handles.values(), handles, loc=place, ncols=columns, frameon=False)
     return figure
 
 
