@@ -9,12 +9,12 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import output, plots
+from trajet import h5md, output, plots
 from trajet._trajet import available_threads
 from trajet.bench import empty, setups, table
 from trajet.bench.files import Files
-from trajet.bench.run import Job, Row, measured
-from trajet.bench.setups import EMPTY, MEMORY, Axes, Setup
+from trajet.bench.run import Job, Row, check_same, measured
+from trajet.bench.setups import EMPTY, MEMORY, MPIO, Axes, Setup
 from trajet.pools.shared import folder_in
 
 # Of the papers.
@@ -141,7 +141,8 @@ def bench() -> None:
     "--access",
     setups.ACCESSES,
     "shared",
-    "One shared file; segments: a file for each worker; chain: many files.",
+    "One shared file; segments: a file for each worker; chain: many files; mpio, mpio-collective:"
+    " one HDF5 file that ranks read through MPI-IO.",
 )
 @click.option(
     "--files",
@@ -205,6 +206,12 @@ def scaling(
         scalings=scaling,
         caches=cache,
     )
+    if through := [word for word in access if word in MPIO]:
+        if "h5md" not in formats or "mpi" not in pools:
+            raise click.UsageError(
+                f"--access {','.join(through)} is HDF5 on ranks: --formats h5md --pools mpi"
+            )
+        h5md.parallel_h5py(f"--access {','.join(through)}")
     folder.mkdir(parents=True, exist_ok=True)
     with Files(topology, trajectories, select, files, scratch or folder) as made:
         rows = _measure(axes.setups(), made, repeats, mpiexec)
@@ -340,6 +347,7 @@ def _measure(
     for setup in chosen:
         files = [str(path) for path in made.of(setup)]
         rows += _run(Job(setup, files, made.atoms_of(setup).tolist(), repeats), mpiexec)
+        check_same(rows)
     return rows
 
 

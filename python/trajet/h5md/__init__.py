@@ -5,7 +5,7 @@ packed by the native module, on as many threads as there are.
 """
 
 from trajet.h5md.joining import join
-from trajet.h5md.library import h5py
+from trajet.h5md.library import h5py, parallel_h5py
 from trajet.h5md.mpio import MpioFrames
 from trajet.h5md.parallel_writing import join_writing, write_together
 from trajet.h5md.ranks import Communicator, shares, together
@@ -29,6 +29,7 @@ __all__ = [
     "is_hdf5",
     "join",
     "join_writing",
+    "parallel_h5py",
     "shares",
     "together",
     "write",
