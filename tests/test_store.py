@@ -4,11 +4,13 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import killed_store
 import MDAnalysis as mda
 import numpy as np
 import pytest
 import trajet as tj
 from made_stores import Solvated, make_store
+from trajet import _trajet
 from trajet.dataset import find_dataset
 
 CALPHA = "name CA"
@@ -552,6 +554,23 @@ def test_links(own_wet: Solvated) -> None:
     }
 
 
+def test_links_of_a_damaged_data_set_stay(
+    own_wet: Solvated, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As they are; those of the others are made."""
+    store, folder = own_wet.store, own_wet.folder / "links"
+    for name in ("dry", "also"):
+        store.add(name, tj.open(own_wet.gro, own_wet.xtc), profile=own_wet.profile)
+    before = store.link(folder)
+    store.remove("also")
+    (store.folder / "dry" / "manifest.json").write_text("{")
+    after = store.link(folder)
+    assert {path.name.partition("@")[0].partition(".")[0] for path in after} == {"wet"}
+    assert set(folder.iterdir()) == {path for path in before if not path.name.startswith("also")}
+    (said,) = caplog.messages
+    assert str(store.folder / "dry" / "manifest.json") in said
+
+
 @pytest.mark.parametrize("name", ["wet@ion.xtc", "wet.i.tjt"])
 def test_a_link_replaces_nothing_else(own_wet: Solvated, name: str) -> None:
     """A file of that name stays."""
@@ -598,9 +617,29 @@ def test_damage_is_not_divided_anew(own_wet: Solvated) -> None:
     path.write_bytes(data)
     before = store.verify("wet")
     assert len(before) == 1
-    with pytest.raises(tj.StoreError, match="nothing was divided"):
+    with pytest.raises(tj.TrajetError, match=r"frame 9 at byte .* is not the one that was written"):
         store.retag("wet", own_wet.profile)
     assert store.verify("wet") == before
+
+
+def test_what_is_divided_anew_is_read_once(wet: Solvated, tmp_path: Path) -> None:
+    """Also for its checksums: by what the system says that was read."""
+    store, xtc = _trajet.Store(tmp_path, create=True), tmp_path / "long.xtc"
+    xtc.write_bytes(wet.xtc.read_bytes() * 6)
+    (tmp_path / "any.gro").write_text("any")
+    halves = killed_store.profile(tmp_path, {"a": [[0, 20_000]], "b": [[20_000, 47_681]]})
+    reader = killed_store.opened(xtc)
+    store.add("wet", reader, halves, tmp_path / "any.gro", [[], []], threads=2)
+    held = sum(file["size"] for file in json.loads(store.manifest("wet"))["segments"][0]["files"])
+    thirds = {"c": [[0, 20_000]], "d": [[20_000, 30_000]], "e": [[30_000, 47_681]]}
+    before = bytes_read()
+    store.retag("wet", killed_store.profile(tmp_path, thirds), [[], [], []], threads=2)
+    assert held <= bytes_read() - before < 1.2 * held
+
+
+def bytes_read() -> int:
+    """Return how much this process has read, from wherever."""
+    return int(Path("/proc/self/io").read_text().split()[1])
 
 
 def test_a_failed_add_leaves_no_tier(wet: Solvated, tmp_path: Path) -> None:

@@ -385,3 +385,17 @@ def test_what_it_cannot_hold_goes_only_where_that_is_said(tmp_path: Path) -> Non
     assert truth.velocities is not None
     for name in ("positions", "velocities", "times", "steps", "cells"):
         assert getattr(ours, name).tobytes() == getattr(truth, name).tobytes(), name
+
+
+def test_a_changed_byte_is_not_divided_anew(own_wet: Solvated) -> None:
+    """Whether it is of a chunk or of the tables."""
+    path, store = file_of(own_wet, "protein"), own_wet.store
+    sound, before = path.read_bytes(), said(own_wet)
+    for at in [*range(0, len(sound), len(sound) // 9), len(sound) - 1, 600]:
+        path.write_bytes(sound[:at] + bytes([sound[at] ^ 4]) + sound[at + 1 :])
+        with pytest.raises(tj.TrajetError):
+            store.retag("wet", own_wet.profile)
+        assert said(own_wet) == before
+    path.write_bytes(sound)
+    store.retag("wet", own_wet.profile)
+    assert store.verify() == ()

@@ -192,14 +192,14 @@ def list_(folder: str, quiet: bool) -> None:
     """
     at = Store(folder)
     rows: list[tuple[str, ...]] = [("name", "frames", "atoms", "tags", "size", "original")]
-    entries, damaged = _of_each(at.show, at.list())
+    entries, damaged = at.show_all()
     for entry in entries:
         numbers = (entry.n_frames, entry.n_atoms, len(entry.tags))
         sizes = (human(entry.size), human(entry.source_size))
         rows.append((entry.name, *map(str, numbers), *sizes))
     if not quiet and (entries or not damaged):
         _echo(lines_of(rows) if entries else ["no data sets"])
-    _complain(damaged)
+    _complain([one_line(error) for error in damaged.values()])
 
 
 def _of_each(asked: Callable[[str], _Said], names: Iterable[str]) -> tuple[list[_Said], list[str]]:
@@ -567,9 +567,11 @@ def link(target: str, folder: str, quiet: bool) -> None:
       trajet store link links --store md
       vmd links/run@protein.gro links/run@protein.xtc
     """
-    made = Store(folder).link(target)
-    if not quiet:
+    damaged: list[str] = []
+    made = Store(folder).link(target, say=damaged.append)
+    if not quiet and (made or not damaged):
         _echo([*map(str, made)] or ["no data sets"])
+    _complain([" ".join(problem.split()) for problem in damaged])
 
 
 @store.command()
