@@ -1,4 +1,4 @@
-"""Kills changes of a store in front of each change of its files: started with `cut_here.c` before libc."""
+"""Kills changes of a store in front of each change of its files, by `cut_here.c` before libc."""
 
 import ctypes
 import os
