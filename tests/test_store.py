@@ -448,7 +448,6 @@ def test_a_tier_that_is_not_known(own_wet: Solvated) -> None:
         lambda: store.show("wet"),
         lambda: store.stats("wet"),
         lambda: store.open("wet"),
-        lambda: store.link(own_wet.folder / "links"),
         lambda: store.remove("wet"),
     )
     for ask in asked:

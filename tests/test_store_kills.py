@@ -186,6 +186,7 @@ def test_killed_in_front_of_any_change_of_a_file(adk: Adk, tmp_path: Path, doing
             }
             assert empty <= {".pending"}, n
             n += 1
+    print(doing, n)
     assert n > 10
 
 

@@ -46,7 +46,7 @@ impl Raw {
         self.take(&[])
     }
 
-    /// The XXH3 of all that the frame says.
+    /// The XXH3 of all that the frame says. Stores keep it, with a version that goes up where this changes.
     pub fn digest(&self) -> u64 {
         xxh3_64(&self.to_bytes())
     }

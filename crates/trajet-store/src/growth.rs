@@ -17,6 +17,8 @@ use crate::{Error, Store, disk};
 
 /// Bytes of frames whose contents are compared at least.
 const LEAST_COMPARED: u64 = 1 << 26;
+/// The version of [`trajet_io::Raw::digest`]: another one has other digests of the same frames.
+const DIGESTS: u64 = 1;
 /// Frames that a thread compares before it asks for more.
 const PIECE: usize = 16;
 
@@ -41,19 +43,18 @@ impl Store {
         Ok((times, steps))
     }
 
-    /// The digests of the source's frames, where they are known of all.
+    /// The digests of the source's frames, where they are known of all, and as this version makes them.
     pub(crate) fn sources_of(&self, was: &Manifest) -> Result<Option<Vec<u64>>, Error> {
         let folder = self.folder_of(&was.name);
         let mut digests = Vec::new();
         for segment in &was.segments {
             let Some(kept) = &segment.sources else { return Ok(None) };
             let bytes = disk::read_kept(&folder, kept)?;
-            let (words, rest) = bytes.as_chunks::<8>();
-            if words.len() as u64 != segment.n_frames || !rest.is_empty() {
-                let what = "has not one number for each frame: add the data set anew";
-                return Err(Error::damaged(&folder.join(&kept.file), what));
+            let mut words = bytes.as_chunks::<8>().0.iter().map(|&word| u64::from_le_bytes(word));
+            if words.next() != Some(DIGESTS) || words.len() as u64 != segment.n_frames {
+                return Ok(None);
             }
-            digests.extend(words.iter().map(|&word| u64::from_le_bytes(word)));
+            digests.extend(words);
         }
         Ok(Some(digests))
     }
@@ -228,9 +229,9 @@ fn drawn(n: u64, count: u64, seed: u64) -> Vec<u64> {
     frames
 }
 
-/// Numbers as they are kept.
+/// Digests of the source's frames as they are kept: behind their version, little endian.
 pub(crate) fn to_bytes(digests: &[u64]) -> Vec<u8> {
-    digests.iter().flat_map(|digest| digest.to_le_bytes()).collect()
+    [&[DIGESTS], digests].concat().into_iter().flat_map(u64::to_le_bytes).collect()
 }
 
 /// The first of these frames that is not the same, as far as is known.
