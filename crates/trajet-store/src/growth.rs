@@ -234,10 +234,13 @@ pub(crate) fn to_bytes(digests: &[u64]) -> Vec<u8> {
     [&[DIGESTS], digests].concat().into_iter().flat_map(u64::to_le_bytes).collect()
 }
 
+/// Whether a frame is the same as then.
+type Same<'a> = dyn Fn(u64, &mut [Scratch; 2]) -> Result<bool, trajet_io::Error> + Sync + 'a;
+
 /// The first of these frames that is not the same, as far as is known.
 fn differing(
     frames: &[u64],
-    same: &(dyn Fn(u64, &mut [Scratch; 2]) -> Result<bool, trajet_io::Error> + Sync),
+    same: &Same<'_>,
     threads: usize,
     control: &mut dyn Control,
 ) -> Result<Option<u64>, Error> {

@@ -189,7 +189,8 @@ impl Store {
             let known = settings.tiers.get(name).is_some_and(|there| there.mark == now.mark);
             let marked = was.as_ref().is_none_or(|was| was.mark != now.mark);
             if !known && marked {
-                removed += now.marker().map_or(Ok(false), |marker| disk::remove(&marker))? as usize;
+                let gone = now.marker().map_or(Ok(false), |marker| disk::remove(&marker))?;
+                removed += usize::from(gone);
                 if *makes_folder {
                     // Not where others have put something there.
                     let _ = fs::remove_dir(&now.folder);
