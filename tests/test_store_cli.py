@@ -321,8 +321,8 @@ def test_a_damaged_data_set_is_said_once_and_the_others_are_taken_in(sources: So
     manifest = store / "damaged" / "manifest.json"
     whole = manifest.read_bytes()
     manifest.write_text("{")
-    for path in folder.glob("*.xtc"):
-        with path.open("ab") as grown:
+    for name in ("grown", "second"):
+        with (folder / f"{name}.xtc").open("ab") as grown:
             grown.write(data)
     said, arrival = watch.look()
     assert (said.path, said.name) == (manifest.parent, "damaged")

@@ -116,8 +116,9 @@ class Watch:
             if stamp is None or not self._settled(path, stamp):
                 continue
             dataset, size = sources.get(path.absolute(), (None, None))
+            name = dataset or path.stem
             # Nothing can be added to a data set that cannot be read.
-            if size == stamp[0] or (dataset or path.stem) in wrong:
+            if size == stamp[0] or name in wrong:
                 continue
             topology, trouble = self._topology_of(path)
             tried = (stamp, None if topology is None else _stamp(topology))
@@ -129,14 +130,14 @@ class Watch:
                 frames = self._take_in(path, topology, dataset, progress)
             except (TrajetError, OSError, ValueError) as error:
                 self._failed[path] = tried
-                yield Arrival(path, path.stem, 0, error)
+                yield Arrival(path, name, 0, error)
             else:
                 self._failed.pop(path, None)
                 if frames == 0:
                     # Less than a frame more than before: nothing was written down of that.
                     self._failed[path] = tried
                     continue
-                yield Arrival(path, path.stem, frames)
+                yield Arrival(path, name, frames)
 
     def _look_at_store(self) -> dict[str, Exception]:
         """Look at all data sets; return what is wrong with those that cannot be read."""
