@@ -10,7 +10,7 @@ from trajet.advise import in_bytes
 from trajet.cli import options
 from trajet.cli.options import progress
 from trajet.cli.store import arguments
-from trajet.cli.tables import lines_of, one_line
+from trajet.cli.tables import lines_of
 from trajet.store.catalog import Store
 from trajet.store.profile import default_text
 from trajet.store.uses import Statistics
@@ -39,7 +39,7 @@ def list_(folder: str, quiet: bool) -> None:
         rows.append((entry.name, *map(str, numbers), *sizes))
     if not quiet and (entries or not damaged):
         echo(lines_of(rows) if entries else ["no data sets"])
-    complain([one_line(error) for error in damaged.values()])
+    complain([*map(str, damaged.values())])
 
 
 def _of_each(asked: Callable[[str], _Said], names: Iterable[str]) -> tuple[list[_Said], list[str]]:
@@ -49,7 +49,7 @@ def _of_each(asked: Callable[[str], _Said], names: Iterable[str]) -> tuple[list[
         try:
             answers.append(asked(name))
         except (StoreError, OSError) as error:
-            wrong.append(one_line(error))
+            wrong.append(str(error))
     return answers, wrong
 
 
