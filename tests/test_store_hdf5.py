@@ -389,11 +389,11 @@ def test_what_it_cannot_hold_goes_only_where_that_is_said(tmp_path: Path) -> Non
 
 def test_a_limit_ends_the_writing(tmp_path: Path) -> None:
     """Not only when all was written; the original as it was divided first does not count."""
-    wet = make_sources(tmp_path, times=8)
+    wet = make_sources(tmp_path)
     text = wet.profile.read_text().replace(
         'name = "protein"\n', 'name = "protein"\nformat = "h5md"\n'
     )
-    vectors, opened = 12 * 3341 * 80, tj.open(wet.gro, wet.xtc)
+    vectors, opened = 12 * 3341 * 10, tj.open(wet.gro, wet.xtc)
     store, seen = tj.Store(tmp_path / "store", create=True), []
 
     def add(limit: int) -> None:
