@@ -385,3 +385,41 @@ def test_what_it_cannot_hold_goes_only_where_that_is_said(tmp_path: Path) -> Non
     assert truth.velocities is not None
     for name in ("positions", "velocities", "times", "steps", "cells"):
         assert getattr(ours, name).tobytes() == getattr(truth, name).tobytes(), name
+
+
+def test_a_limit_ends_the_writing(tmp_path: Path) -> None:
+    """Not only when all was written; the original as it was divided first does not count."""
+    wet = make_sources(tmp_path)
+    text = wet.profile.read_text().replace(
+        'name = "protein"\n', 'name = "protein"\nformat = "h5md"\n'
+    )
+    vectors, opened = 12 * 3341 * 10, tj.open(wet.gro, wet.xtc)
+    store, seen = tj.Store(tmp_path / "store", create=True), []
+
+    def add(limit: int) -> None:
+        tier = f'fast = {{folder = "fast", limit = {limit}}}\n'
+        wet.profile.write_text(text.replace('fast = "fast"\n', tier))
+        store.add("wet", opened, profile=wet.profile, progress=lambda *done: seen.append(done))
+
+    with pytest.raises(tj.StoreError, match="above its limit"):
+        add(vectors // 2)
+    done, total = max(seen)
+    # It is divided, written and compared.
+    assert total // 3 <= done < 2 * total // 3
+    assert store.list() == ()
+    add(vectors + 600_000)
+    assert store.verify() == ()
+
+
+def test_a_changed_byte_is_not_divided_anew(own_wet: Solvated) -> None:
+    """Whether it is of a chunk or of the tables."""
+    path, store = file_of(own_wet, "protein"), own_wet.store
+    sound, before = path.read_bytes(), said(own_wet)
+    for at in [*range(0, len(sound), len(sound) // 9), len(sound) - 1, 600]:
+        path.write_bytes(sound[:at] + bytes([sound[at] ^ 4]) + sound[at + 1 :])
+        with pytest.raises(tj.TrajetError):
+            store.retag("wet", own_wet.profile)
+        assert said(own_wet) == before
+    path.write_bytes(sound)
+    store.retag("wet", own_wet.profile)
+    assert store.verify() == ()

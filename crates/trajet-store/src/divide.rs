@@ -9,9 +9,10 @@ use trajet_engine::Control;
 use trajet_engine::run::convert::{self, FrameRows, Partition, Target};
 use trajet_io::{Atoms, Chain, Format, Frames, OpenOptions, WriteOptions, publish};
 
+use crate::growth::to_bytes;
 use crate::hdf5::{Making, STAGES, Stage, Staged};
 use crate::ingest::{Done, Given, Kind, ending, kind_of};
-use crate::limits::Within;
+use crate::limits::{Filled, Within};
 use crate::manifest::{File, Kept, Segment, Tag, Tier};
 use crate::operation::Operation;
 use crate::table::{Column, Table};
@@ -135,15 +136,19 @@ pub(crate) fn divide(
     let mut stage = Stage { number: 0, of: 1 + STAGES * n_hdf5 };
     let frames = Frames::Strided { first: skip, step: 1, count: times.len() };
     let targets: Vec<Target<'_>> = places.iter().map(Place::target).collect();
-    let division = Partition { frames: &frames, targets: &targets, whole: format };
+    let digests = tags.iter().all(|tag| tag.lossy);
+    let division = Partition { frames: &frames, targets: &targets, whole: format, digests };
     let filled = folders.iter().map(|(&name, (tier, folder))| (name, tier.folder.join(folder)));
+    let filled = Filled::new(store, filled)?;
     let mut staged = Staged { control, stage };
-    let mut within = Within::new(store, filled, &mut staged)?;
+    let mut within = Within::new(&filled, &mut staged);
     let divided = convert::divide(chain, &division, threads, &mut within);
     within.result()?;
     let divided = divided?;
     publish(divided.files)?;
-    let FrameRows { whole, sizes, digests, heads } = divided.frames;
+    let firsts = places.iter().filter(|place| place.is_hdf5).map(|place| place.first.clone());
+    let filled = &filled.but(firsts);
+    let FrameRows { whole, sizes, digests, heads, sources } = divided.frames;
     let columns = divided.heads_of_files.into_iter().zip(sizes.into_iter().zip(digests));
     let columns = columns.map(|(head, (sizes, digests))| Column { head, sizes, digests });
     let mut columns: Vec<Column> = columns.collect();
@@ -157,8 +162,19 @@ pub(crate) fn divide(
             stage.number = if stage.number == 0 { 1 } else { stage.number + STAGES };
             let sizes = &column.sizes[..];
             let (format, heads) = (format.name(), &heads);
-            let making =
-                Making { tag, from, to, format, times, steps, sizes, heads, threads, stage };
+            let making = Making {
+                tag,
+                from,
+                to,
+                format,
+                times,
+                steps,
+                sizes,
+                heads,
+                filled,
+                threads,
+                stage,
+            };
             let (bytes, kept) = making.make(writer, operation, control)?;
             (size, chunks) = (bytes, Some(kept));
             *column = Column::of_none(times.len());
@@ -171,13 +187,20 @@ pub(crate) fn divide(
     let frames = disk::write_kept(&folder, file, &table.to_bytes())?;
     let file = operation.name_beside("heads", ".bin")?;
     let heads = disk::write_kept(&folder, file, &heads.to_bytes())?;
+    let sources = match sources.is_empty() {
+        true => None,
+        false => {
+            let file = operation.name_beside("sources", ".bin")?;
+            Some(disk::write_kept(&folder, file, &to_bytes(&sources))?)
+        }
+    };
     let mut remarks = Vec::new();
     for (tag, said) in tags.iter().zip(divided.remarks) {
         remarks.extend(said.into_iter().map(|remark| format!("{}: {remark}", tag.name)));
     }
     let n_frames = times.len() as u64;
     let done = Done { n_frames, remarks, report: divided.report };
-    Ok((Segment { n_frames, frames, heads, files }, done))
+    Ok((Segment { n_frames, frames, heads, sources, files }, done))
 }
 
 /// Tiers of tags by their names, and a folder of the operation on each.
@@ -215,7 +238,7 @@ fn check_estimate(
             *tier += path.metadata().map_err(Error::io(path, "read"))?.len();
         }
     }
-    needed.into_iter().try_for_each(|(tier, needed)| store.check_room(tier, needed))
+    store.check_rooms(&needed)
 }
 
 /// Only looks whether to stop.

@@ -24,6 +24,7 @@ use trajet_io::{
 
 use crate::catalog::index_of;
 use crate::face::lock;
+use crate::limits::Filled;
 use crate::manifest::{self, Kept, Tag};
 use crate::operation::Operation;
 use crate::table::Table;
@@ -59,6 +60,8 @@ pub struct Job<'a> {
     pub velocities: bool,
     /// Whether it is to hold forces, where frames have some.
     pub forces: bool,
+    /// What is not to become too full: to be looked at now and then.
+    pub filled: Filled,
     /// On how many threads.
     pub threads: usize,
     /// What part of the work this is.
@@ -130,6 +133,7 @@ pub(crate) struct Making<'a> {
     /// Bytes of each frame of the ordinary file.
     pub(crate) sizes: &'a [u64],
     pub(crate) heads: &'a Heads,
+    pub(crate) filled: &'a Filled,
     pub(crate) threads: usize,
     pub(crate) stage: Stage,
 }
@@ -142,11 +146,12 @@ impl Making<'_> {
         operation: &mut Operation<'_>,
         control: &mut dyn Control,
     ) -> Result<(u64, Kept), Error> {
-        let Making { tag, to, threads, stage, .. } = self;
+        let Making { tag, to, filled, threads, stage, .. } = self;
         let velocities = self.any_holds(Field::Velocities)?;
         let forces = self.any_holds(Field::Forces)?;
         let (chain, options) = self.open()?;
-        let job = Job { chain, options, path: to, velocities, forces, threads, stage };
+        let filled = filled.clone();
+        let job = Job { chain, options, path: to, velocities, forces, filled, threads, stage };
         let what = |what: String| Error::Hdf5 { path: to.to_owned(), what };
         let mut description = writer.write(job).map_err(what)?;
         let (from, options) = self.open()?;

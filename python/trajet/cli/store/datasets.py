@@ -11,7 +11,7 @@ from trajet.cli.copies import say
 from trajet.cli.options import in_order, progress
 from trajet.cli.store import arguments, told
 from trajet.cli.store.mount import mount
-from trajet.cli.store.told import echo, say_entry
+from trajet.cli.store.told import complain, echo, say_entry
 from trajet.cli.store.watch import watch
 from trajet.store.catalog import Store
 from trajet.store.entry import Divided
@@ -290,9 +290,11 @@ def link(target: str, folder: str, quiet: bool) -> None:
       trajet store link links --store md
       vmd links/run@protein.gro links/run@protein.xtc
     """
-    made = Store(folder).link(target)
-    if not quiet:
+    damaged: list[str] = []
+    made = Store(folder).link(target, say=damaged.append)
+    if not quiet and (made or not damaged):
         echo([*map(str, made)] or ["no data sets"])
+    complain(damaged)
 
 
 for _command in (*told.COMMANDS, watch, mount):
