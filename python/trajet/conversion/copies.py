@@ -276,7 +276,7 @@ class _Copies:
         if content is not None:
             h5md.check(self.numbered, content, None)
             how = replace(how, velocities=content.velocities, forces=content.forces)
-        brief = CopyBrief(reader.outline(), self.places, how)
+        brief = CopyBrief(reader.outline(self.places), self.places, how)
         with output.folder_within(self.parts[0][0].parent) as folder:
             names = [(folder.absolute() / path.name, path) for path, _ in self.parts]
             jobs = [
