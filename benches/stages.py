@@ -22,12 +22,12 @@ from typing import Any
 
 import numpy as np
 from cases import Case, MissingError, all_cases
-from compare import warm
 from machine import describe_load, this_commit, this_machine
 from page import PAGE, digits, write_section
 from peers.contestant import clock
 from peers.mdanalysis import open_universe, select
 from peers.trajet import load
+from rounds import warm
 
 HERE = Path(__file__).resolve().parent
 VARIABLE = "TRAJET_INSTRUCTION_SET"

@@ -17,11 +17,23 @@ from systems import Systems
 def pytest_configure(config: pytest.Config) -> None:
     """MDAnalysis announces deprecations of its own when it reads DCD and PDB files."""
     config.addinivalue_line("filterwarnings", "ignore:::MDAnalysis")
+    config.addinivalue_line("markers", "kills(n): how many kills are enough for the gate")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`pytest tests/test_dask.py --kills 20` kills more workers than the gate does."""
-    parser.addoption("--kills", type=int, default=3, help="workers that are killed in tests")
+    """`pytest -k kill --kills 20` kills more often than the gate does."""
+    parser.addoption("--kills", type=int, help="how often tests kill what works")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Have tests that kill do so as often as their mark says: in one test, or in one each."""
+    if (mark := metafunc.definition.get_closest_marker("kills")) is None:
+        return
+    kills = metafunc.config.getoption("--kills") or mark.args[0]
+    if "kills" in metafunc.fixturenames:
+        metafunc.parametrize("kills", [kills])
+    else:
+        metafunc.parametrize("attempt", range(kills))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -29,12 +41,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     left_out = terminalreporter.stats.get("skipped", [])
     if any(UNTESTED in str(report.longrepr) for report in left_out):
         terminalreporter.write_sep("!", f"{UNTESTED}: {why_not()}", red=True, bold=True)
-
-
-@pytest.fixture(scope="session")
-def kills(request: pytest.FixtureRequest) -> int:
-    """How many workers are killed."""
-    return request.config.getoption("--kills")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -81,12 +87,6 @@ def adk(tmp_path_factory: pytest.TempPathFactory) -> Adk:
             for _ in universe.trajectory:
                 writer.write(universe.atoms)
     return Adk(psf, xtc)
-
-
-@pytest.fixture(scope="session")
-def adk_xtc(adk: Adk) -> Path:
-    """Return the trajectory of `adk`."""
-    return adk.xtc
 
 
 @pytest.fixture(scope="session")

@@ -161,6 +161,7 @@ def copies(folder: Path) -> None:
     )
     heavy = everybodys(sorted(HEAVY & set(sys.modules)))
     every = pool_laws.divisions(traj, folder / "there", pool)
+    converted = pool_laws.conversions(traj, folder / "converted", pool)
     whole = tj.convert(
         traj, folder / "together.h5md", frames=slice(98, 196), compression=2, pool=pool
     )
@@ -168,6 +169,7 @@ def copies(folder: Path) -> None:
         done = {name: [part.n_frames for part in parts] for name, parts in every.items()}
         reports = [json.loads(part.report.to_json()) for part in first]
         said = {"heavy": heavy, "reports": reports, "seen": seen, "done": done}
+        said["converted"] = {name: one.remarks for name, one in converted.items()}
         save(folder, {**said, "whole": [whole.n_frames, whole.n_atoms, whole.size]})
 
 
@@ -215,7 +217,7 @@ def copies_that_fail(folder: Path) -> None:
     attempt(lambda: tj.split(broken, out, frames_per_segment=98, format="h5md", pool=pool))
     some = slice(490, 580)
     attempt(lambda: tj.convert(broken, folder / "out.h5md", frames=some, pool=pool))
-    attempt(lambda: tj.convert(traj, folder / "out.xtc", pool=pool))
+    attempt(lambda: tj.convert(broken, folder / "out.trr", pool=pool))
     attempt(lambda: tj.split(traj, out, segments=3, pool=pool, threads=2))
     # When all have written.
     plain, output.give_name = output.give_name, refuse

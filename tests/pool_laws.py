@@ -66,6 +66,50 @@ def divisions(
     }
 
 
+# Endings, and options: all atoms or some, all frames or some, in files of one pass.
+CONVERSIONS: dict[str, dict[str, Any]] = {
+    "all.xtc": {},
+    "coarse.xtc": {"precision": 100},
+    "some.trr": {"frames": slice(900, None, -7), "double": True},
+    "all.dcd": {},
+    "few.nc": {"frames": [5, 3, 3, 97]},
+    "packed.h5md": {"frames": slice(0, 98), "compression": 1},
+    "some.h5md": {"frames": slice(0, 98, 3)},
+}
+
+
+def conversions(
+    traj: tj.Trajectory, folder: Path, pool: tj.Pool | None = None
+) -> dict[str, tj.Conversion]:
+    """Convert a trajectory in every way, each into a file of its name."""
+    atoms = traj.select(range(0, 900, 7))
+    return {
+        name: tj.convert(
+            atoms if name[0] in "sf" else traj,
+            folder / name,
+            allow_loss=True,
+            pool=pool,
+            **options,
+        )
+        for name, options in CONVERSIONS.items()
+    }
+
+
+def assert_same_conversions(there: Path, here: Path) -> None:
+    """Assert that two folders hold the same outputs: byte for byte, HDF5 by its numbers."""
+    # Ranks, which do not need it, have this module too.
+    from made_hdf5 import tables_of
+
+    for folder in (there, here):
+        assert sorted(path.name for path in folder.iterdir()) == sorted(CONVERSIONS)
+    for name in CONVERSIONS:
+        one, other = there / name, here / name
+        if name.endswith(".h5md"):
+            assert tables_of(one) == tables_of(other), name
+        else:
+            assert one.read_bytes() == other.read_bytes(), name
+
+
 def assert_same_files(there: Path, here: Path) -> None:
     """Assert that two folders hold the same files, byte for byte, and nothing else."""
     names = [sorted(str(p.relative_to(own)) for p in own.rglob("*")) for own in (there, here)]

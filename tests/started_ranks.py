@@ -6,10 +6,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+from golden_files import Adk
+from made_hdf5 import tables_of
+
 # Another MPI than the one of pip, say: TRAJET_MPIEXEC="mpiexec --oversubscribe".
 MPIEXEC = shlex.split(
     os.environ.get("TRAJET_MPIEXEC", str(Path(sys.executable).with_name("mpiexec")))
 )
+
+
+def command(size: int, *arguments: object) -> list[str]:
+    """Return a command that runs Python on so many ranks."""
+    return [*MPIEXEC, "-n", str(size), sys.executable, *map(str, arguments)]
 
 
 def run_on_ranks(
@@ -17,7 +25,7 @@ def run_on_ranks(
 ) -> "subprocess.CompletedProcess[str]":
     """Run Python on so many ranks, and want an exit code."""
     done = subprocess.run(
-        [*MPIEXEC, "-n", str(size), sys.executable, *map(str, arguments)],
+        command(size, *arguments),
         capture_output=True,
         text=True,
         timeout=300,
@@ -25,3 +33,14 @@ def run_on_ranks(
     )
     assert done.returncode == code, done.stdout + done.stderr
     return done
+
+
+def assert_written_alike(adk: Adk, folder: Path, options: tuple[str, ...]) -> None:
+    """Copy to H5MD by the command: every value, attribute and chunk is that of one process."""
+    alone, together = folder / "alone.h5md", folder / "together.h5md"
+    copy = ("-m", "trajet", "convert", adk.xtc, "--topology", adk.psf, *options)
+    run_on_ranks(1, *copy, alone)
+    said = run_on_ranks(4, *copy, together, "--pool", "mpi").stdout
+    assert said.count("98 frames of") == 1
+    assert tables_of(together) == tables_of(alone)
+    assert sorted(p.name for p in folder.iterdir()) == [alone.name, together.name]

@@ -9,6 +9,7 @@ import MDAnalysis as mda
 import numpy as np
 import plain_geometry as plain
 import trajet as tj
+import trr_bytes
 from golden_files import Adk
 from MDAnalysisTests import datafiles
 
@@ -79,3 +80,20 @@ def _universe(topology: Path, path: Path) -> mda.Universe:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return mda.Universe(str(topology), str(path))
+
+
+def in_changing_cells(folder: Path, seed: int) -> tuple[tj.Trajectory, list[bool]]:
+    """Return 20 atoms whose cell is another one in each frame, and which frames have one."""
+    x = np.random.default_rng(seed).uniform(0, 6, (6, 20, 3))
+    cells = [
+        plain.CELLS["skewed"],
+        None,
+        plain.CELLS["cube"],
+        plain.CELLS["octahedron"],
+        None,
+        plain.CELLS["brick"],
+    ]
+    boxes = [None if c is None else plain.cell_vectors(np.array(c, float)) / 10 for c in cells]
+    boxes[4] = np.zeros((3, 3))
+    path = trr_bytes.write_trr(folder / "cells.trr", x, boxes=boxes)
+    return tj.open(None, path), [cell is not None for cell in cells]

@@ -321,3 +321,15 @@ def test_what_a_worker_opens_first_is_no_slow_task() -> None:
     tasks[7] = task(7, 1, 1.3, 3.4, t_open=2.0, t_comp=0.1)
     (entry,) = made_reports.report(ranks, tasks)["stragglers"]
     assert (entry["task"], entry["stage"]) == (7, "opening")
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        *((0, "0 B"), (999.6, "1000 B"), (1023, "1023 B"), (1024, "1 KiB"), (1536, "1.5 KiB")),
+        *((1000 * 2**20, "1000 MiB"), (2**40, "1 TiB"), (2000 * 2**40, "2000 TiB")),
+    ],
+)
+def test_sizes_in_words(number: float, text: str) -> None:
+    """Three digits, or all before the point; never a power of ten."""
+    assert advise.in_bytes(number) == text

@@ -5,8 +5,6 @@ import os
 import re
 import shutil
 import struct
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,6 +14,7 @@ import numpy as np
 import pytest
 import trajet as tj
 import xtc_bytes
+from commands import run, succeed
 from golden_files import Adk
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -588,28 +587,6 @@ def test_atom_groups_that_cannot_serve(adk: Adk, frames: list[bytes], tmp_path: 
     changed = chain_universe(adk, paths)
     paths[0].write_bytes(b"".join(frames[:29]))
     assert "holds other coordinates" in refusal(changed.select_atoms("name CA"))
-
-
-def run(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run `python -m trajet`."""
-    return subprocess.run(
-        [sys.executable, "-m", "trajet", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=120,
-        check=False,
-        cwd=cwd,
-        env=os.environ | {"PYTHONIOENCODING": "utf-8", "COLUMNS": "100"},
-    )
-
-
-def succeed(*arguments: object, cwd: Path) -> list[str]:
-    """Run, expect success and silence on standard error, return the lines of the output."""
-    done = run(*arguments, cwd=cwd)
-    assert done.stderr == ""
-    assert done.returncode == 0
-    return done.stdout.splitlines()
 
 
 def inputs_of(report: Path) -> list[str]:

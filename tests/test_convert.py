@@ -25,8 +25,6 @@ from MDAnalysisTests import datafiles
 
 ENDINGS = (".xtc", ".trr", ".dcd", ".nc", ".h5md")
 
-KILLS = 50
-
 
 @pytest.fixture(scope="module")
 def long_run(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -88,6 +86,22 @@ def test_velocities_and_forces(tmp_path: Path) -> None:
     tj.convert(traj, path, velocities=False, forces=False)
     with pytest.raises(tj.FormatError):
         tj.open(None, path, sidecar=False).read(velocities=True)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_the_report_counts_what_was_read(adk: Adk, tmp_path: Path, ending: str) -> None:
+    """Of every format: frames, atoms and bytes, and the time that decoding took."""
+    source = tmp_path / f"source{ending}"
+    tj.convert(tj.open(None, adk.xtc), source, allow_loss=True)
+    traj = tj.open(None, source, sidecar=False)
+    for atoms in (traj, traj.select([3, 5])):
+        copy = tmp_path / f"copy{'.dcd' if ending == '.xtc' else '.xtc'}"
+        report = tj.convert(atoms, copy, allow_loss=True, force=True).report
+        assert report is not None
+        assert report["frames"] in (98, 99)
+        assert 98 * 12 <= report["bytes_used"] <= report["bytes_read"]
+        assert 98 * 2 <= report["atoms_decoded"] <= 99 * 3341
+        assert report["stages"]["t_decode"] > 0
 
 
 def test_threads_change_no_byte(adk: Adk, tmp_path: Path) -> None:
@@ -320,8 +334,11 @@ def written(folder: Path) -> int:
     return n
 
 
+@pytest.mark.kills(50)
 @pytest.mark.parametrize("name", ["copy.xtc", "copy.dcd", "copy.h5md", "parts-xtc", "parts-h5md"])
-def test_kills_leave_the_old_or_the_new(long_run: Path, tmp_path: Path, name: str) -> None:
+def test_kills_leave_the_old_or_the_new(
+    long_run: Path, tmp_path: Path, name: str, kills: int
+) -> None:
     """Killed at any moment of the work: no name ever holds a file that is not whole."""
     server = multiprocessing.get_context("forkserver")
     server.set_forkserver_preload(["trajet", "h5py", "pytest"])
@@ -336,7 +353,7 @@ def test_kills_leave_the_old_or_the_new(long_run: Path, tmp_path: Path, name: st
     assert len(whole) == (1 if target.suffix else 6)
     draw = random.Random(name)
     inside = 0
-    for _ in range(KILLS):
+    for _ in range(kills):
         for path in paths:
             path.write_bytes(b"old")
         # A fifth of the kills comes when all is written, and made sure of, or given its name.
@@ -355,6 +372,6 @@ def test_kills_leave_the_old_or_the_new(long_run: Path, tmp_path: Path, name: st
         inside += process.exitcode == -signal.SIGKILL and bool(left)
         for path in left:
             path.unlink()
-    assert inside > KILLS / 2
+    assert inside > kills / 2
     killed.copy(long_run, target, n_atoms)
     assert [path.read_bytes() for path in paths] == whole

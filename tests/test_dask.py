@@ -24,6 +24,8 @@ import pytest
 import trajet as tj
 from distributed import Client, LocalCluster
 from golden_files import Adk
+from made_hdf5 import tables_of
+from MDAnalysisTests.datafiles import TRR
 
 N_WORKERS = 3
 PATIENCE = 60
@@ -495,6 +497,95 @@ def test_copies_of_any_format(client: Client, adk: Adk, tmp_path: Path, name: st
     assert len(list((tmp_path / "there").rglob("*.*"))) == 2 * 7
 
 
+def test_conversions_are_those_of_one_process(
+    client: Client, long_adk: Adk, tmp_path: Path
+) -> None:
+    """Byte for byte, of stretches that workers write; each is open once, and frames are counted."""
+    traj, pool = tj.open(None, long_adk.xtc), tj.DaskPool(client)
+    for where in ("there", "here"):
+        (tmp_path / where).mkdir()
+    seen: list[tuple[int, int]] = []
+    there = pool_laws.conversions(traj, tmp_path / "there", pool)
+    here = pool_laws.conversions(traj, tmp_path / "here")
+    pool_laws.assert_same_conversions(tmp_path / "there", tmp_path / "here")
+    for name, one in here.items():
+        other = there[name]
+        assert (other.n_frames, other.n_atoms) == (one.n_frames, one.n_atoms)
+        assert other.remarks == one.remarks
+        assert other.size == (tmp_path / "there" / name).stat().st_size
+    report = there["coarse.xtc"].report
+    assert report["pool"] == "dask"
+    assert report["frames"] == 980
+    assert {worker["address"] for worker in report["workers"]} <= set(client.nthreads())
+    assert len(report["workers"]) <= N_WORKERS
+    assert report["opens"] <= 1 + N_WORKERS
+
+    def show(done: int, total: int) -> None:
+        seen.append((done, total))
+
+    again = {"force": True, "allow_loss": True}
+    tj.convert(traj, tmp_path / "there" / "all.dcd", **again, pool=pool, progress=show)
+    assert seen == sorted(seen)
+    assert seen[-1] == (980, 980)
+
+
+def test_velocities_in_some_frames_alone(client: Client, tmp_path: Path) -> None:
+    """TRR says so; stretches of H5MD have vectors of all frames, and refuse others."""
+    tj.convert(tj.open(None, TRR), tmp_path / "without.trr", velocities=False)
+    traj, pool = tj.open(None, tmp_path / "without.trr", TRR), tj.DaskPool(client)
+    for kind in ("trr", "dcd"):
+        whole = [tmp_path / f"{where}.{kind}" for where in ("there", "here")]
+        for path, writer in zip(whole, (pool, None), strict=True):
+            tj.convert(traj, path, allow_loss=True, pool=writer)
+        assert whole[0].read_bytes() == whole[1].read_bytes()
+    out, some = tmp_path / "out.h5md", traj.select(range(20))
+    frames = [*range(5), *range(15, 20)]
+    # A stretch a frame, some without; one stretch with both.
+    for atoms, words in ((traj, "none of the 1 frames has"), (some, "some of the frames have no")):
+        with pytest.raises(tj.FormatError, match=f"{words} velocities"):
+            tj.convert(atoms, out, frames=frames, allow_loss=True, pool=pool)
+        assert not out.exists()
+    tj.convert(traj, out, frames=slice(10, None), allow_loss=True, pool=pool)
+    alone = tj.convert(tj.open(None, TRR), tmp_path / "alone.h5md", allow_loss=True)
+    assert tables_of(out) == tables_of(alone.path)
+
+
+def test_a_conversion_that_fails_leaves_nothing(
+    client: Client, long_adk: Adk, tmp_path: Path
+) -> None:
+    """Whatever fails: a frame, the disk of a worker, or the end; what stood there still does."""
+    broken = broken_copy(long_adk, tmp_path)
+    pool = tj.DaskPool(client)
+    for name in ("out.trr", "out.h5md"):
+        with pytest.raises(tj.FormatError, match="frame 500 at byte"):
+            tj.convert(
+                tj.open(None, broken, sidecar=False),
+                tmp_path / name,
+                frames=slice(490, 580),
+                pool=pool,
+            )
+    traj = tj.open(None, long_adk.xtc)
+
+    def lose(_work: Any, _number: int, what: Any) -> None:
+        import shutil
+
+        shutil.rmtree(what.own.parent, ignore_errors=True)
+
+    change_copies(client, lose)
+    with pytest.raises(tj.OutputError, match=r"out\.xtc: cannot be written: No such"):
+        tj.convert(traj, tmp_path / "out.xtc", pool=pool)
+    client.run(undo)
+    assert list(tmp_path.iterdir()) == [broken]
+    old = tmp_path / "old.xtc"
+    old.write_bytes(b"old")
+    with pytest.raises(tj.OutputError, match=r"old\.xtc: is there already"):
+        tj.convert(traj, old, pool=pool)
+    with pytest.raises(ValueError, match="give threads instead of this pool"):
+        tj.convert(traj, tmp_path / "out.xtc", pool=tj.LocalPool())
+    assert old.read_bytes() == b"old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["broken.xtc", "old.xtc"]
+
+
 def test_a_copy_that_fails_leaves_nothing(client: Client, long_adk: Adk, tmp_path: Path) -> None:
     """Neither files nor their folder; an error names the file that was to be."""
     broken = broken_copy(long_adk, tmp_path)
@@ -588,6 +679,7 @@ def test_interrupt(client: Client, long_adk: Adk) -> None:
     until(lambda: not any(client.call_stack().values()))
 
 
+@pytest.mark.kills(3)
 def test_a_killed_worker_changes_nothing(client: Client, long_adk: Adk, kills: int) -> None:
     """At random moments, of each run one; Dask starts it again, and it takes part again."""
 

@@ -22,7 +22,7 @@ from golden_files import Adk
 from made_coordinates import MADE, Made
 from MDAnalysis.analysis import dihedrals as mdanalysis
 from MDAnalysis.lib.distances import calc_bonds, calc_dihedrals
-from systems import NAMES, Systems
+from systems import NAMES, Systems, in_changing_cells
 
 SINGLE = 1e-5
 BACKBONE_DEGREES = 1e-3
@@ -254,21 +254,9 @@ def test_broken_molecules(cell: tuple[float, ...], tmp_path: Path) -> None:
 
 def test_each_frame_has_its_own_cell(tmp_path: Path) -> None:
     """Cells change from frame to frame, and some frames have none."""
-    rng = np.random.default_rng(33)
-    x = rng.uniform(0, 6, (6, 20, 3))
-    cells = [
-        plain.CELLS["skewed"],
-        None,
-        plain.CELLS["cube"],
-        plain.CELLS["octahedron"],
-        None,
-        plain.CELLS["brick"],
-    ]
-    boxes = [None if c is None else plain.cell_vectors(np.array(c, float)) / 10 for c in cells]
-    boxes[4] = np.zeros((3, 3))
-    traj = tj.open(None, trr_bytes.write_trr(tmp_path / "cells.trr", x, boxes=boxes))
+    traj, celled = in_changing_cells(tmp_path, 33)
     has_cell = ~np.isnan(traj.read().cells).any(axis=1)
-    assert has_cell.tolist() == [cell is not None for cell in cells]
+    assert has_cell.tolist() == celled
     fours = quadruples_of(20, 60)
     result = tj.dihedrals(traj, fours)
     assert_twin(result, traj)

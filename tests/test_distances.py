@@ -27,7 +27,7 @@ from golden_files import Adk
 from made_coordinates import MADE, Made
 from MDAnalysis.lib.distances import distance_array, self_distance_array
 from MDAnalysisTests import datafiles
-from systems import NAMES, System, Systems
+from systems import NAMES, System, Systems, in_changing_cells
 
 SINGLE = 3e-5
 ROUNDING = 1e-12
@@ -245,19 +245,7 @@ def test_cells_of_every_shape(cell: tuple[float, ...], n_atoms: int, tmp_path: P
 
 def test_each_frame_has_its_own_cell(tmp_path: Path) -> None:
     """Cells change from frame to frame, and some frames have none."""
-    rng = np.random.default_rng(42)
-    x = rng.uniform(0, 6, (6, 20, 3))
-    cells = [
-        plain.CELLS["skewed"],
-        None,
-        plain.CELLS["cube"],
-        plain.CELLS["octahedron"],
-        None,
-        plain.CELLS["brick"],
-    ]
-    boxes = [None if c is None else plain.cell_vectors(np.array(c, float)) / 10 for c in cells]
-    boxes[4] = np.zeros((3, 3))
-    traj = tj.open(None, trr_bytes.write_trr(tmp_path / "cells.trr", x, boxes=boxes))
+    traj, celled = in_changing_cells(tmp_path, 42)
     block = traj.read()
     for pool in (None, tj.LocalPool(threads=1, task_frames=1000)):
         result = tj.distances(traj, pool=pool)
@@ -265,7 +253,7 @@ def test_each_frame_has_its_own_cell(tmp_path: Path) -> None:
             assert np.abs(values - plain.within(frame, cell_of(own))).max() < ROUNDING
     without = tj.distances(traj, pbc=False).values
     same = [a.tobytes() == b.tobytes() for a, b in zip(result.values, without, strict=True)]
-    assert same == [cell is None for cell in cells]
+    assert same == [not has_cell for has_cell in celled]
 
 
 def test_rotation_and_translation(tmp_path: Path) -> None:

@@ -4,10 +4,8 @@ import json
 import os
 import random
 import re
-import shlex
 import signal
 import subprocess
-import sys
 import time
 from itertools import pairwise
 from pathlib import Path
@@ -19,23 +17,13 @@ import pytest
 import trajet as tj
 from golden_files import Adk
 from made_hdf5 import tables_of
+from started_ranks import command
 from trajet.pools.work import PARTS
 
 TESTS = Path(__file__).parent
-# Another MPI than the one of pip, say: TRAJET_MPIEXEC="mpiexec --oversubscribe".
-MPIEXEC = shlex.split(
-    os.environ.get("TRAJET_MPIEXEC", str(Path(sys.executable).with_name("mpiexec")))
-)
 RANKS = (1, 2, 4, 7)
-# Once is the gate's; TRAJET_KILLS=20 kills each rank several times.
-KILLS = int(os.environ.get("TRAJET_KILLS", "1"))
 # Seconds after which a run hangs: far more than any needs.
 HANGS = 120
-
-
-def command(ranks: int, *arguments: object) -> list[str]:
-    """Return a command that runs Python on so many ranks."""
-    return [*MPIEXEC, "-n", str(ranks), sys.executable, *map(str, arguments)]
 
 
 def run(ranks: int, *arguments: object, code: int = 0) -> subprocess.CompletedProcess[str]:
@@ -193,10 +181,10 @@ def test_an_error_ends_all(what: str, words: str, folder: Path) -> None:
     assert done.stderr.count(words) == 1
 
 
-@pytest.mark.parametrize("attempt", range(1, 1 + KILLS))
+@pytest.mark.kills(1)
 def test_a_killed_rank_ends_all(attempt: int, folder: Path) -> None:
     """At any moment. No process is left, and no file in memory."""
-    processes = killed(folder, "killed", attempt % 3)
+    processes = killed(folder, "killed", (1 + attempt) % 3)
     assert not list(Path("/dev/shm").glob(f"trajet-{processes[0]}-*"))
 
 
@@ -237,8 +225,13 @@ def wait_until(holds: Any) -> None:
 def test_copies_are_those_of_one_process(ranks: int, folder: Path, long_adk: Adk) -> None:
     """Byte for byte; ranks open the files of their own frames, and know no topology."""
     paths = pool_laws.segments(long_adk.xtc, folder / "parts", 20)
+    for where in ("converted", "converted here"):
+        (folder / where).mkdir()
     found = said(ranks, "copies", folder)
     traj = tj.open(None, *paths)
+    converted = pool_laws.conversions(traj, folder / "converted here")
+    pool_laws.assert_same_conversions(folder / "converted", folder / "converted here")
+    assert found["converted"] == {name: list(one.remarks) for name, one in converted.items()}
     done = pool_laws.divisions(traj, folder / "here")
     pool_laws.assert_same_files(folder / "there", folder / "here")
     assert found["done"] == {name: [p.n_frames for p in parts] for name, parts in done.items()}
@@ -287,8 +280,7 @@ def test_a_copy_that_fails_leaves_nothing(folder: Path) -> None:
     assert found["said"][1:] == found["said"][:1] * 2
     words = [": ".join(error) for error in found["said"][0]]
     expected = (
-        *["FormatError: .*frame 500 at byte"] * 3,
-        "ValueError: .*write several files",
+        *["FormatError: .*frame 500 at byte"] * 4,
         "ValueError: .*leave threads out",
         "OutputError: somebody else",
     )
@@ -299,7 +291,7 @@ def test_a_copy_that_fails_leaves_nothing(folder: Path) -> None:
     assert found["parts"] == 3
 
 
-@pytest.mark.parametrize("attempt", range(KILLS))
+@pytest.mark.kills(1)
 def test_a_rank_killed_in_a_copy(attempt: int, folder: Path, long_adk: Adk) -> None:
     """At any moment what has a name is whole."""
     killed(folder, "copies_killed", attempt % 3)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from made_files import MADE
 from made_hdf5 import tables_of, write_h5md
 from MDAnalysisTests import datafiles
-from started_ranks import run_on_ranks
+from started_ranks import assert_written_alike, run_on_ranks
 from thread_ranks import ThreadRank, on_ranks
 from trajet import h5md
 from trajet.h5md import mpio, parallel_writing
@@ -338,13 +338,7 @@ def test_chunks_of_old_libraries(tmp_path: Path) -> None:
 @pytest.mark.parametrize("options", [(), ("--compression", "2"), ("--select", "name CA")])
 def test_command_on_ranks(adk: Adk, tmp_path: Path, options: tuple[str, ...]) -> None:
     """Every value, attribute and chunk is that of one process; one rank says so."""
-    alone, together = tmp_path / "alone.h5md", tmp_path / "together.h5md"
-    command = ("-m", "trajet", "convert", adk.xtc, "--topology", adk.psf, *options)
-    run_on_ranks(1, *command, alone)
-    said = run_on_ranks(4, *command, together, "--pool", "mpi").stdout
-    assert said.count("98 frames of") == 1
-    assert tables_of(together) == tables_of(alone)
-    assert sorted(p.name for p in tmp_path.iterdir()) == [alone.name, together.name]
+    assert_written_alike(adk, tmp_path, options)
 
 
 def test_one_line_says_what_is_wrong(adk: Adk, tmp_path: Path) -> None:

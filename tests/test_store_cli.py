@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trajet as tj
+from commands import fail, misuse, names_in, run, succeed
 from made_stores import Solvated, make_sources, make_store
-from test_cli import fail, misuse, names_in, run, succeed
 from trajet.store.profile import default_text
 from trajet.store.watch import Watch
 

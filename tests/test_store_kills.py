@@ -3,7 +3,6 @@
 import hashlib
 import json
 import multiprocessing
-import os
 import random
 import shutil
 import signal
@@ -16,10 +15,6 @@ import numpy as np
 import pytest
 from golden_files import Adk
 from trajet import _trajet
-
-# Of each kind of change; TRAJET_KILLS=25 for the hundred and more of a release.
-KILLS = int(os.environ.get("TRAJET_KILLS", "4"))
-TIERS = ("fast", "slow")
 
 
 def positions(reader: _trajet.Reader) -> bytes:
@@ -92,9 +87,10 @@ def ascending(long_adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> Adk:
     return Adk(long_adk.psf, xtc)
 
 
+@pytest.mark.kills(4)
 @pytest.mark.parametrize("doing", ["add", "append", "move", "retag", "remove"])
 def test_a_killed_change_leaves_the_old_or_the_new(
-    adk: Adk, ascending: Adk, tmp_path: Path, doing: str
+    adk: Adk, ascending: Adk, tmp_path: Path, doing: str, kills: int
 ) -> None:
     """At random moments of its work: the store is sound, and its source as it was."""
     server = multiprocessing.get_context("forkserver")
@@ -116,7 +112,7 @@ def test_a_killed_change_leaves_the_old_or_the_new(
     lasts = whole(server, fresh(old, folder), doing, sources)
     draw, inside, seen = random.Random(doing), 0, []
     # Some come too late.
-    while inside < KILLS and len(seen) < 10 * KILLS:
+    while inside < kills and len(seen) < 10 * kills:
         process = server.Process(
             target=killed_store.change, args=(fresh(old, folder), doing, "one", *sources)
         )
@@ -144,7 +140,7 @@ def test_a_killed_change_leaves_the_old_or_the_new(
             if found == states[0]:
                 killed_store.change(folder, doing, "one", *sources)
             assert looks(folder) == states[1]
-    assert inside == KILLS, seen
+    assert inside == kills, seen
     assert ascending.xtc.read_bytes() == before
 
 

@@ -3,38 +3,23 @@
 use std::sync::Arc;
 
 use libfuzzer_sys::Corpus;
-use trajet_io::{OpenOptions, dcd, ncdf, trr, xtc};
+use trajet_io::{Format, OpenOptions, dcd, ncdf, trr, xtc};
 
 use crate::disk::OnDisk;
 use crate::laws::Case;
 use crate::memory::{EACH, EACH_DEFLATED, FIXED};
 use crate::tables;
 
-/// What a target is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// GROMACS' compressed format.
-    Xtc,
-    /// GROMACS' format of full precision.
-    Trr,
-    /// The format of CHARMM and NAMD.
-    Dcd,
-    /// The NetCDF format of Amber.
-    Ncdf,
-}
-
-impl Format {
-    /// The format that the door takes an input for.
-    fn of(input: &[u8]) -> Option<Format> {
-        let first = &input[..input.len().min(16)];
-        Some(match first {
-            _ if xtc::sniff(first) => Format::Xtc,
-            _ if trr::sniff(first) => Format::Trr,
-            _ if dcd::sniff(first) => Format::Dcd,
-            _ if ncdf::sniff(first) => Format::Ncdf,
-            _ => return None,
-        })
-    }
+/// The format that the door takes an input for.
+fn format_of(input: &[u8]) -> Option<Format> {
+    let first = &input[..input.len().min(16)];
+    Some(match first {
+        _ if xtc::sniff(first) => Format::Xtc,
+        _ if trr::sniff(first) => Format::Trr,
+        _ if dcd::sniff(first) => Format::Dcd,
+        _ if ncdf::sniff(first) => Format::Ncdf,
+        _ => return None,
+    })
 }
 
 /// Opens and reads an input, a whole file, in all ways, which must agree:
@@ -54,7 +39,7 @@ impl Format {
 ///
 /// An input that another target is about is rejected.
 pub fn trajectory(format: Format, input: &[u8]) -> Corpus {
-    if Format::of(input).is_some_and(|other| other != format) {
+    if format_of(input).is_some_and(|other| other != format) {
         return Corpus::Reject;
     }
     let file = OnDisk::new(input);

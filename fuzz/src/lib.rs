@@ -18,7 +18,8 @@ mod stored;
 mod tables;
 mod written;
 
-pub use case::{Format, h5md, trajectory};
+pub use case::{h5md, trajectory};
 pub use heads::heads;
 pub use sidecar::sidecar;
 pub use store::{Kept, kept};
+pub use trajet_io::Format;

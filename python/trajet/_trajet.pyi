@@ -136,16 +136,23 @@ def convert(
     reader: Reader,
     parts: list[tuple[Path, Frames]],
     atoms_wanted: NDArray[np.int64] | None,
+    how: object,
     *,
-    precision: float | None,
-    double: bool | None,
-    velocities: bool,
-    forces: bool,
-    allow_loss: bool,
     force: bool,
     threads: int,
     progress: Progress | None,
+    within: object = None,
 ) -> list[tuple[int, list[str], dict[str, Any]]]: ...
+def join_stretches(
+    reader: Reader,
+    part: tuple[Path, Frames],
+    atoms_wanted: NDArray[np.int64] | None,
+    how: object,
+    stretches: list[tuple[Path, int]],
+    *,
+    force: bool,
+    progress: Progress | None,
+) -> tuple[int, list[str]]: ...
 
 # A pass of a plan over so many frames, made from the states of those before it.
 class Pass:

@@ -20,13 +20,12 @@ from made_hdf5 import (
     LAYOUTS,
     N_ATOMS,
     N_FRAMES,
-    tables_of,
     write_as_gromacs,
     write_h5md,
     write_with_mdanalysis,
 )
 from MDAnalysisTests import datafiles
-from started_ranks import MPIEXEC, run_on_ranks
+from started_ranks import MPIEXEC, assert_written_alike, run_on_ranks
 
 HERE = Path(__file__).parent
 POSITIONS = np.array([random_vectors(N_ATOMS, seed=k) for k in range(N_FRAMES)], np.float32)
@@ -113,13 +112,7 @@ def test_ranks_write_what_one_process_writes(
     adk: Adk, tmp_path: Path, options: tuple[str, ...]
 ) -> None:
     """Every value, attribute and chunk, by the command."""
-    alone, together = tmp_path / "alone.h5md", tmp_path / "together.h5md"
-    command = ("-m", "trajet", "convert", adk.xtc, "--topology", adk.psf, *options)
-    run_on_ranks(1, *command, alone)
-    said = run_on_ranks(4, *command, together, "--pool", "mpi").stdout
-    assert said.count("98 frames of") == 1
-    assert tables_of(together) == tables_of(alone)
-    assert sorted(p.name for p in tmp_path.iterdir()) == [alone.name, together.name]
+    assert_written_alike(adk, tmp_path, options)
 
 
 @pytest.mark.parametrize("how", ["allocate", "write"])

@@ -23,5 +23,5 @@ pub mod tree;
 
 pub use analysis::{Analysis, Output, Pass, Refusal, State};
 pub use error::{RunError, TaskError, TaskFault};
-pub use run::convert::{Converted, Divided, convert, divide, split};
+pub use run::convert::{Converted, Divided, convert, convert_stretch, divide, join, split};
 pub use run::{Budget, Control, Going, Part, Subtrees, open, run, run_part};

@@ -309,7 +309,9 @@ impl reader::Reader for Reader {
             };
             (0..self.head.n_atoms).map(one).collect()
         };
-        Ok(Raw::Dcd(Frame { cell, axes: (0..n_axes).map(axis).collect() }))
+        let axes = (0..n_axes).map(axis).collect();
+        scratch.meter.bytes_used += layout.len;
+        Ok(Raw::Dcd(Frame { cell, axes }))
     }
 }
 

@@ -273,13 +273,15 @@ impl reader::Reader for Reader {
             scale_factor: slab.scale_factor,
         };
         let Head { time, coordinates, velocities, forces, cell, .. } = &self.head;
-        Ok(Raw::Ncdf(Box::new(Frame {
+        let frame = Frame {
             time: time.as_ref().map(stored),
             coordinates: stored(coordinates),
             velocities: velocities.as_ref().map(stored),
             forces: forces.as_ref().map(stored),
             cell: cell.as_ref().map(|slabs| slabs.each_ref().map(stored)),
-        })))
+        };
+        scratch.meter.bytes_used += bytes.len() as u64;
+        Ok(Raw::Ncdf(Box::new(frame)))
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::{Error, Patch};
@@ -81,6 +81,19 @@ impl Output {
         }
         self.gathered.extend_from_slice(pieces.remainder());
         Ok(())
+    }
+
+    /// Appends what comes next in another file, at most so many bytes; returns how many there were. The system
+    /// copies them where it can.
+    ///
+    /// # Errors
+    /// [`Error::Unwritable`].
+    pub fn append_file(&mut self, mut other: &File, most: u64) -> Result<u64, Error> {
+        self.flush()?;
+        let copied = io::copy(&mut (&mut other).take(most), &mut self.file);
+        let copied = copied.map_err(|source| self.place.failed(source))?;
+        self.len += copied;
+        Ok(copied)
     }
 
     /// Puts the patches in and makes sure that all bytes are on the disk.

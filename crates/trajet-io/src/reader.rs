@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
 
 use trajet_simd::InstructionSet;
 
@@ -96,6 +97,20 @@ impl ParallelFor for Serial {
     }
     fn each(&self, n: usize, work: &(dyn Fn(usize) + Sync)) {
         (0..n).for_each(work);
+    }
+}
+
+/// Pieces in any order, as threads would finish them.
+#[cfg(test)]
+pub(crate) struct Backwards(pub(crate) usize);
+
+#[cfg(test)]
+impl ParallelFor for Backwards {
+    fn width(&self) -> usize {
+        self.0
+    }
+    fn each(&self, n: usize, work: &(dyn Fn(usize) + Sync)) {
+        (0..n).rev().for_each(work);
     }
 }
 
@@ -325,11 +340,18 @@ pub trait Reader: Send + Sync {
         atoms: &Atoms,
         scratch: &mut Scratch,
     ) -> Result<Raw, Error> {
-        let raw = self.whole_raw(frames, at, scratch)?;
-        Ok(match atoms.listed_indices() {
-            Some(list) => raw.take(&list),
-            None => raw,
-        })
+        let (begin, before) = (Instant::now(), scratch.meter.read_ns + scratch.meter.decode_ns);
+        let whole = self.whole_raw(frames, at, scratch)?;
+        let raw = match atoms.listed_indices() {
+            Some(list) => whole.take(&list),
+            None => whole,
+        };
+        let meter = &mut scratch.meter;
+        let counted = meter.read_ns + meter.decode_ns - before;
+        meter.decode_ns += (begin.elapsed().as_nanos() as u64).saturating_sub(counted);
+        meter.frames += 1;
+        meter.atoms_decoded += self.index().n_atoms() as u64;
+        Ok(raw)
     }
 
     /// Reads one frame as the format stores it.

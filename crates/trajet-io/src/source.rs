@@ -87,7 +87,8 @@ impl Handles {
     }
 
     /// How many files are open.
-    pub fn n_open(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn n_open(&self) -> usize {
         self.with(|open| open.len())
     }
 

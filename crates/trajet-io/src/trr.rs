@@ -217,6 +217,7 @@ impl reader::Reader for Reader {
 
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {
         let (head, bytes) = self.whole(frames, at, scratch)?;
+        let n_bytes = bytes.len() as u64;
         let part = |k: usize| {
             let bytes = &bytes[head.part(k)?];
             let n = bytes.len() / head.real;
@@ -230,6 +231,7 @@ impl reader::Reader for Reader {
         let [vectors, virial, pressure, positions, velocities, forces] =
             [0, 1, 2, 3, 4, 5].map(part);
         let double = real == 8;
+        scratch.meter.bytes_used += n_bytes;
         Ok(Raw::Trr(Frame {
             n_atoms,
             double,

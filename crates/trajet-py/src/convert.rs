@@ -1,12 +1,13 @@
 //! Copies of trajectories, seen from Python.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use trajet_engine::run::convert::Request;
+use trajet_engine::run::convert::{Request, Stretch};
+use trajet_engine::{convert_stretch, join};
 use trajet_io::{Format, WriteOptions};
 
 use crate::arrays::{PyFrames, atoms};
@@ -18,43 +19,106 @@ use crate::run::report_dict;
 /// Bytes, remarks and report of an output.
 type Done<'py> = (u64, Vec<String>, Bound<'py, PyDict>);
 
-/// Writes frames to files of the format that their endings name, all or none.
+/// How outputs are written; see `How` of `trajet.conversion`.
+#[derive(FromPyObject)]
+pub(crate) struct How {
+    precision: Option<f32>,
+    double: Option<bool>,
+    velocities: bool,
+    forces: bool,
+    allow_loss: bool,
+}
+
+impl How {
+    fn options(self) -> WriteOptions {
+        let How { precision, double, velocities, forces, allow_loss } = self;
+        WriteOptions { precision, double, velocities, forces, allow_loss }
+    }
+}
+
+/// What a stretch is a part of; see `trajet_engine::run::convert::Stretch`.
+#[derive(FromPyObject)]
+pub(crate) struct Within<'py> {
+    head: u64,
+    begin: usize,
+    times: PyReadonlyArray1<'py, f64>,
+    steps: PyReadonlyArray1<'py, i64>,
+}
+
+/// The format that the ending of a path names.
+fn format_of(path: &Path) -> PyResult<Format> {
+    Format::of(path).ok_or_else(|| {
+        let path = path.display();
+        PyValueError::new_err(format!("{path}: the ending of an output is .xtc, .trr, .dcd or .nc"))
+    })
+}
+
+/// Writes frames to files of the format that their endings name, all or none; or, where they are `within` an
+/// output, to a part of it.
 #[pyfunction]
-#[pyo3(signature = (reader, parts, atoms_wanted, *, precision, double, velocities, forces, allow_loss, force, threads, progress))]
+#[pyo3(signature = (reader, parts, atoms_wanted, how, *, force, threads, progress, within=None))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn convert<'py>(
     py: Python<'py>,
     reader: &Reader,
     parts: Vec<(PathBuf, PyFrames<'py>)>,
     atoms_wanted: Option<PyReadonlyArray1<'py, i64>>,
-    precision: Option<f32>,
-    double: Option<bool>,
-    velocities: bool,
-    forces: bool,
-    allow_loss: bool,
+    how: How,
     force: bool,
     threads: usize,
     progress: Option<Py<PyAny>>,
+    within: Option<Within<'py>>,
 ) -> PyResult<Vec<Done<'py>>> {
     let wanted = atoms(atoms_wanted, reader.inner.n_atoms()).map_err(|e| from_io(py, &e))?;
-    let options = WriteOptions { precision, double, velocities, forces, allow_loss };
+    let options = how.options();
     let parts: Vec<_> =
         parts.into_iter().map(|(path, frames)| (path, frames.to_frames())).collect();
     let mut requests = Vec::with_capacity(parts.len());
     for (path, frames) in &parts {
-        let format = Format::of(path).ok_or_else(|| {
-            let path = path.display();
-            let message = format!("{path}: the ending of an output is .xtc, .trr, .dcd or .nc");
-            PyValueError::new_err(message)
-        })?;
-        let (atoms, options) = (&wanted, &options);
+        let (atoms, options, format) = (&wanted, &options, format_of(path)?);
         requests.push(Request { frames, atoms, path, format, options, force });
     }
     let mut control = FromPython::new(progress);
-    let done = py.detach(|| trajet_engine::split(&reader.inner, &requests, threads, &mut control));
+    let done = match &within {
+        None => py.detach(|| trajet_engine::split(&reader.inner, &requests, threads, &mut control)),
+        Some(within) => {
+            let (times, steps) = (within.times.as_slice()?, within.steps.as_slice()?);
+            let &Within { head, begin, .. } = within;
+            let stretch = Stretch { head, begin, times, steps };
+            let [request] = &requests[..] else {
+                return Err(PyValueError::new_err("a stretch is one file"));
+            };
+            let write = || convert_stretch(&reader.inner, request, stretch, threads, &mut control);
+            py.detach(write).map(|one| vec![one])
+        }
+    };
     control.check()?;
     let done = done.map_err(|error| from_run(py, &error))?;
     done.into_iter()
         .map(|one| Ok((one.bytes, one.remarks, report_dict(py, &one.report)?)))
         .collect()
+}
+
+/// Makes an output of stretches that others have written, which go; returns its bytes, and remarks.
+#[pyfunction]
+#[pyo3(signature = (reader, part, atoms_wanted, how, stretches, *, force, progress))]
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn join_stretches<'py>(
+    py: Python<'py>,
+    reader: &Reader,
+    part: (PathBuf, PyFrames<'py>),
+    atoms_wanted: Option<PyReadonlyArray1<'py, i64>>,
+    how: How,
+    stretches: Vec<(PathBuf, u64)>,
+    force: bool,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<(u64, Vec<String>)> {
+    let wanted = atoms(atoms_wanted, reader.inner.n_atoms()).map_err(|e| from_io(py, &e))?;
+    let (path, options) = (&part.0, &how.options());
+    let (frames, format) = (&part.1.to_frames(), format_of(path)?);
+    let request = Request { frames, atoms: &wanted, path, format, options, force };
+    let mut control = FromPython::new(progress);
+    let done = py.detach(|| join(&reader.inner, &request, &stretches, &mut control));
+    control.check()?;
+    done.map_err(|error| from_run(py, &error))
 }

@@ -78,9 +78,9 @@ def rmsd(
 ) -> None:
     """RMSD of a selection against time, after optimal superposition.
 
-    TOPOLOGY is a file that MDAnalysis reads (PSF, PDB, GRO, TPR, …), TRAJECTORY an XTC, TRR, DCD or
-    Amber NetCDF file. Several files are one trajectory; those that a pattern names come in natural
-    order, part2 before part10.
+    TOPOLOGY is a file that MDAnalysis reads (PSF, PDB, GRO, TPR, …), TRAJECTORY an XTC, TRR, DCD,
+    Amber NetCDF or H5MD file. Several files are one trajectory; those that a pattern names come in
+    natural order, part2 before part10.
     Positions are taken as they are written: make molecules whole first where they are broken
     over the box (gmx trjconv -pbc whole). Selections are evaluated once, on frame 0.
 

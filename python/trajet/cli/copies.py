@@ -55,7 +55,7 @@ _allow_loss = click.option(
 @_allow_loss
 @click.option("--topology-out", metavar="FILE", help="Write the atoms themselves: .pdb, .gro, ….")
 @click.option("--force", is_flag=True, help="Replace outputs that are there.")
-@pools.choice("local", "mpi")
+@pools.choice("local", "dask", "mpi")
 @options.truncated
 @options.quiet
 def convert(
@@ -77,6 +77,8 @@ def convert(
     topology_out: str | None,
     force: bool,
     pool: str,
+    workers: int | None,
+    scheduler: str | None,
     threads: int | None,
     allow_truncated_tail: bool,
     quiet: bool,
@@ -104,7 +106,7 @@ def convert(
         raise click.UsageError(
             f"{target}: the file to write comes last and ends in {', '.join(SUFFIXES)}"
         )
-    where = pools.made(pool, pools.Crew(None, threads, None))
+    where = pools.made(pool, pools.Crew(workers, threads, scheduler))
     opened = _opened(
         topology,
         sources,

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import trajet
+from trajet.advise import in_bytes
 from trajet.cli import options
 from trajet.cli.options import progress
-from trajet.cli.tables import EXPECTED, human, one_line
+from trajet.cli.tables import EXPECTED, one_line
 from trajet.trajectory import Trajectory
 
 
@@ -104,7 +105,7 @@ def _facts_together(opened: Trajectory) -> Iterator[tuple[str, str]]:
     yield "frames", str(opened.n_frames)
     yield "time", f"{times[0]:.10g} to {times[-1]:.10g} ps"
     yield "time step", _time_step(times)
-    yield "size", f"{opened.reader.size} bytes ({human(opened.reader.size)})"
+    yield "size", f"{opened.reader.size} bytes ({in_bytes(opened.reader.size)})"
     # What is to be said of each file has been said.
     for remark in opened.reader.chain_remarks:
         yield "note", remark
@@ -127,7 +128,7 @@ def _facts(opened: Trajectory) -> Iterator[tuple[str, str]]:
         a, b, c, *angles = (f"{value:.7g}" for value in cell)
         yield "cell", f"{a} x {b} x {c} Å, {' '.join(angles)} degrees (frame 0)"
     size = reader.size if opened.dataset is None else opened.dataset.size
-    yield "size", f"{size} bytes ({human(size)})"
+    yield "size", f"{size} bytes ({in_bytes(size)})"
     whole = size - reader.truncated_tail
     yield "bytes a frame", f"{whole / opened.n_frames:.1f}"
     if reader.truncated_tail:

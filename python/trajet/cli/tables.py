@@ -1,4 +1,4 @@
-"""Tables, sizes and errors as commands print them."""
+"""Tables and errors as commands print them."""
 
 from trajet._trajet import TrajetError
 
@@ -14,15 +14,6 @@ def lines_of(rows: list[tuple[str, ...]]) -> list[str]:
         right = [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True)]
         lines.append("  ".join([name.ljust(widths[0]), *right]))
     return lines
-
-
-def human(n_bytes: float) -> str:
-    """Return a number of bytes in a unit that suits it."""
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if n_bytes < 1024:
-            return f"{n_bytes:.3g} {unit}"
-        n_bytes /= 1024
-    return f"{n_bytes:.3g} TiB"
 
 
 def one_line(error: BaseException) -> str:

@@ -24,6 +24,7 @@ from trajet.conversion.files import (
     hdf5_content,
     write_files,
 )
+from trajet.conversion.stretches import write_in_stretches
 from trajet.pools.elsewhere import led
 from trajet.pools.jobs import Job, JobDone, TakesJobs
 from trajet.pools.mpi import MpiPool
@@ -126,9 +127,10 @@ def convert(
     progress
         Called with frames done and in total.
     pool
-        H5MD: an `MpiPool`, whose ranks write the file together; an error of one is raised on all.
-        All frames must have the velocities and forces that are written. Frames of the other formats
-        stand one behind the other: several processes write several files (`split`).
+        A `DaskPool` or `MpiPool`: each worker or rank writes stretches of the frames, on storage
+        that all of them see, and this process puts them one behind the other. The file is that of
+        one process, byte for byte. Ranks of MPI write H5MD into its one file together. H5MD has the
+        values of one process, and all frames must have the velocities and forces that are written.
 
     Raises
     ------
@@ -151,16 +153,17 @@ def convert(
     trajectory = selection.trajectory
     how = How(precision, double, velocities, forces, compression, allow_loss)
     asked = _Asked(how, force, threads, progress, pool)
-    if pool is not None and not (isinstance(pool, MpiPool) and path.suffix.lower() in HDF5):
-        raise ValueError(
-            f"{path}: ranks of MPI write H5MD together, and no pool another format: end the name in"
-            " .h5md (--pool mpi), have a pool write several files (split), or leave the pool out"
-        )
+    _check_pool(pool)
     asked.check(trajectory, [path])
     if topology is not None:
         _check_topology(Path(topology), selection, force=force)
     numbers = resolve_frames(frames, trajectory.n_frames, trajectory.label)
-    write = _Copies.write if pool is None else _Copies.write_together
+    if pool is None:
+        write = _Copies.write
+    elif isinstance(pool, MpiPool) and path.suffix.lower() in HDF5:
+        write = _Copies.write_together
+    else:
+        write = _Copies.write_in_stretches
     (done,) = _copy(selection, [(path, numbers)], asked, write)
     if topology is not None:
         first = selection.look(int(frame_numbers(numbers)[0]))
@@ -236,7 +239,7 @@ class _Copies:
                 threads=asked.threads,
                 progress=asked.progress,
             )
-            return [([], None) for _ in self.parts]
+            return [self._hdf5(path) for path, _ in self.parts]
         return write_files(
             self.trajectory.reader,
             self.parts,
@@ -266,7 +269,29 @@ class _Copies:
             )
 
         pool.together(lead, _join_writing)
-        return [([], None)]
+        return [self._hdf5(path)]
+
+    def write_in_stretches(self) -> list[Outcome]:
+        """Have workers of a pool write stretches of one file."""
+        asked = self.asked
+        assert isinstance(asked.pool, TakesJobs)
+        (part,) = self.parts
+        reader = self.trajectory.reader
+        brief = CopyBrief(reader.outline(self.places), self.places, asked.how)
+        done = write_in_stretches(
+            reader,
+            part,
+            brief,
+            self.content,
+            asked.pool,
+            force=asked.force,
+            progress=asked.progress,
+        )
+        return [done]
+
+    @staticmethod
+    def _hdf5(path: Path) -> Outcome:
+        return Outcome([], None, path.stat().st_size)
 
     def write_elsewhere(self) -> list[Outcome]:
         """Have workers of a pool write them, each some; they get their names here, at the end."""
@@ -289,6 +314,15 @@ class _Copies:
         return [_outcome(pool.kind, number, done) for number, done in enumerate(answers)]
 
 
+def _check_pool(pool: Pool | None) -> None:
+    """Make sure that a pool writes files."""
+    if pool is not None and not isinstance(pool, TakesJobs):
+        raise ValueError(
+            "files are written by a DaskPool or an MpiPool, or by threads of this process: give"
+            " threads instead of this pool"
+        )
+
+
 def _join_writing(link: Link) -> None:
     """Write H5MD with rank 0, which raises what goes wrong."""
     with contextlib.suppress(Exception):
@@ -297,13 +331,13 @@ def _join_writing(link: Link) -> None:
 
 def _outcome(kind: str, number: int, done: JobDone) -> Outcome:
     """Return what became of an output that a worker of a pool wrote."""
-    remarks, run = done.result
+    remarks, run, n_bytes = done.result
     if run is not None:
         for name in ("workers", "tasks"):
             run[name] = [{**one, **done.where, "thread": one["worker"]} for one in run[name]]
         retried = [{"pass": 0, "task": number, "error": error} for error in done.retried]
         run |= {"pool": kind, "retried": retried}
-    return remarks, run
+    return Outcome(remarks, run, n_bytes)
 
 
 def _copy(
@@ -326,14 +360,13 @@ def _copy(
     outcomes = trajectory.fresh(write, copies)
     inputs = trajectory.describe_inputs()
     done, workers = [], list[dict[str, Any]]()
-    for (path, _), numbers, (remarks, run) in zip(parts, frames, outcomes, strict=True):
+    for (path, _), numbers, (remarks, run, size) in zip(parts, frames, outcomes, strict=True):
         report = None
         if run is not None:
             parameters = {"n_frames": len(numbers), "n_atoms": [selection.n_atoms]}
             what = {"analysis": "convert", "parameters": parameters, "inputs": inputs}
             report = make_report(trajectory.reader, run, what, trajectory.tiers, trajectory.tags)
             workers += run["workers"]
-        size = path.stat().st_size
         said = (*lost, *remarks)
         done.append(Conversion(path, len(numbers), selection.n_atoms, size, said, report))
     trajectory.used("convert", places, workers)
@@ -473,11 +506,7 @@ def split(
     digits = max(3, len(str(len(borders) - 2)))
     stem = trajectory.stem
     paths = [folder / f"{stem}-{k:0{digits}d}{suffix}" for k in range(len(borders) - 1)]
-    if pool is not None and not isinstance(pool, TakesJobs):
-        raise ValueError(
-            "segments are written by a DaskPool or an MpiPool, or by threads of this process: give"
-            " threads instead of this pool"
-        )
+    _check_pool(pool)
     how = How(compression=compression, allow_loss=allow_loss)
     asked = _Asked(how, force, threads, progress, pool)
     frames = [(begin, 1, end - begin) for begin, end in pairwise(borders)]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,13 @@ from trajet.trajectory import frame_numbers
 
 HDF5 = (".h5md", ".h5")
 
-# What became of an output: remarks, and what the engine reports; for HDF5 nothing.
-Outcome: TypeAlias = tuple[list[str], dict[str, Any] | None]
+
+class Outcome(NamedTuple):
+    """What became of an output: remarks, the engine's report (of HDF5 none), and its bytes."""
+
+    remarks: list[str]
+    run: dict[str, Any] | None
+    n_bytes: int
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,35 @@ class How:
     forces: bool = True
     compression: int | None = None
     allow_loss: bool = False
+    # H5MD: frames and atoms of a chunk.
+    chunk: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The output of which workers write stretches, without its head; it can be sent.
+
+    Attributes
+    ----------
+    head
+        The number of its first frame: heads of files describe all frames by it.
+    times, steps
+        Of all its frames.
+    """
+
+    head: int
+    times: NDArray[np.float64]
+    steps: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Within:
+    """Where a stretch is in its whole: behind so many frames of it."""
+
+    begin: int
+    head: int
+    times: NDArray[np.float64]
+    steps: NDArray[np.int64]
 
 
 def write_files(
@@ -40,22 +74,20 @@ def write_files(
     force: bool,
     threads: int,
     progress: Progress | None,
+    within: Within | None = None,
 ) -> list[Outcome]:
-    """Write files of any format but H5MD."""
+    """Write files of any format but H5MD; or the stretch of one that is `within` it."""
     copied = _trajet.convert(
         reader,
         parts,
         indices,
-        precision=how.precision,
-        double=how.double,
-        velocities=how.velocities,
-        forces=how.forces,
-        allow_loss=how.allow_loss,
+        how,
         force=force,
         threads=threads,
         progress=progress,
+        within=within,
     )
-    return [(remarks, run) for _, remarks, run in copied]
+    return [Outcome(remarks, run, n_bytes) for n_bytes, remarks, run in copied]
 
 
 def hdf5_content(
@@ -68,6 +100,7 @@ def hdf5_content(
         velocities=how.velocities,
         forces=how.forces,
         compression=how.compression,
+        chunk=how.chunk,
     )
 
 
@@ -84,22 +117,26 @@ class CopyJob:
     frames
         What it holds.
     slice
-        Where these frames are.
+        Where these frames are, and the first one of the whole.
+    begin
+        Of a stretch: how many frames of the whole come before it.
     """
 
     own: Path
     path: Path
     frames: Frames
     slice: bytes
+    begin: int = 0
 
 
 @dataclass(frozen=True)
 class CopyBrief:
-    """What workers are told once of the files that they write."""
+    """What workers are told once of the files that they write, or of their whole."""
 
     outline: bytes
     places: NDArray[np.int64] | None
     how: How
+    whole: Whole | None = None
 
     def begin(self) -> "Copier":
         """Return who writes them."""
@@ -117,19 +154,19 @@ class Copier:
         """Write a file."""
         reader, opening = self._trajectory.reader(what.slice)
         try:
-            remarks, run = self._write(reader, what, threads, show)
+            outcome = self._write(reader, what, threads, show)
         except OutputError as error:
             # Nobody knows the other name.
             raise OutputError(str(error).replace(str(what.own), str(what.path))) from None
-        if run is not None:
+        if outcome.run is not None:
             for name, n in opening.items():
-                run["workers"][0][name] += n
-        return remarks, run
+                outcome.run["workers"][0][name] += n
+        return outcome
 
     def _write(
         self, reader: _trajet.Reader, what: CopyJob, threads: int, show: ShowFrames
     ) -> Outcome:
-        places, how = self._brief.places, self._brief.how
+        places, how, whole = self._brief.places, self._brief.how, self._brief.whole
         if what.own.suffix.lower() not in HDF5:
             (outcome,) = write_files(
                 reader,
@@ -140,6 +177,7 @@ class Copier:
                 force=True,
                 threads=threads,
                 progress=lambda done, _: show(done),
+                within=None if whole is None else Within(what.begin, **vars(whole)),
             )
             return outcome
         content = hdf5_content(reader, places, how)
@@ -151,4 +189,4 @@ class Copier:
             show(done)
 
         h5md.write_checked(what.own, frame_numbers(what.frames), content, threads, add)
-        return [], None
+        return Outcome([], None, what.own.stat().st_size)

@@ -4,7 +4,8 @@ h5py looks at the tables of a file and makes new ones. The numbers themselves ar
 packed by the native module, on as many threads as there are.
 """
 
-from trajet.h5md.library import needed
+from trajet.h5md.joining import join
+from trajet.h5md.library import h5py
 from trajet.h5md.mpio import MpioFrames
 from trajet.h5md.parallel_writing import join_writing, write_together
 from trajet.h5md.ranks import Communicator, shares, together
@@ -24,9 +25,10 @@ __all__ = [
     "MpioFrames",
     "check",
     "describe",
+    "h5py",
     "is_hdf5",
+    "join",
     "join_writing",
-    "needed",
     "shares",
     "together",
     "write",

@@ -27,17 +27,6 @@ def h5py(why: str) -> Any:
     return module
 
 
-def needed(why: str) -> None:
-    """Make sure that h5py is installed, before any work.
-
-    Raises
-    ------
-    MissingPackageError
-        If it is not; `why` says what it is needed for.
-    """
-    h5py(why)
-
-
 def parallel_h5py(why: str) -> Any:
     """Return the module h5py, which knows MPI.
 

@@ -90,7 +90,6 @@ class MpioFrames:
         allow_truncated_tail: bool = False,
     ) -> None:
         self.path = Path(path)
-        self._comm = comm
         with together(comm):
             module = parallel_h5py(str(path))
             said = None

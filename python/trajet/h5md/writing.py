@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from trajet.trajectory import AtomChoice, FrameChoice, Trajectory
 
 SUFFIXES = (".h5md", ".h5")
+# The group of particles.
+GROUP = "particles/trajectory"
 # Bytes of a chunk, before it is packed: small frames are put together up to this. Larger chunks are
 # packed a tenth smaller, but MDAnalysis unpacks a whole chunk for every frame.
 _TOGETHER = 2**16
@@ -35,7 +37,8 @@ _MOST_BATCH_BYTES = 2**26
 # Bytes of them that are read, packed and written at a time: enough for threads to start for, and
 # little enough that who writes does not wait long for the first ones, nor who reads for the last.
 _STEP_BYTES = 2**21
-_UNITS = {
+# Elements of H5MD, and their units.
+ELEMENTS = {
     "positions": ("position", "Angstrom"),
     "velocities": ("velocity", "Angstrom ps-1"),
     "forces": ("force", "kJ mol-1 Angstrom-1"),
@@ -373,8 +376,15 @@ def _fill(
     show: Show,
 ) -> None:
     """Write the file `own`, which becomes `path`."""
-    try:
+    with said_of_system(path):
         content.fill(own, numbers, threads, show)
+
+
+@contextlib.contextmanager
+def said_of_system(path: Path) -> Iterator[None]:
+    """Have errors of the system say that `path` cannot be written."""
+    try:
+        yield
     except (OSError, RuntimeError) as error:
         # h5py has either for a file that could not be written, and could not be closed.
         of_system = isinstance(error, OSError) or "errno = " in str(error)
@@ -449,7 +459,7 @@ def create(group: Any, name: str, n_frames: int, packing: Packing, *, early: boo
 
     With `early` all chunks get their places now, and nothing is written to them.
     """
-    element, unit = _UNITS[name]
+    element, unit = ELEMENTS[name]
     packed = {"compression": "gzip", "compression_opts": packing.level, "shuffle": True}
     plain = {"dcpl": placed_early()} if early else {}
     values = group.create_dataset(
@@ -483,7 +493,7 @@ class _Series:
         self.packing = packing
         self.values = create(group, name, 0, packing)
         self.group = self.values.parent
-        self.name = _UNITS[name][0]
+        self.name = ELEMENTS[name][0]
         self.n_rows = 0
         self.rest = np.empty((0, packing.n_atoms, 3), np.float32)
         self.steps: list[NDArray[np.int64]] = []
@@ -547,7 +557,7 @@ def head(file: Any, author: str) -> Any:
     creator = head.create_group("creator")
     creator.attrs["name"] = "trajet"
     creator.attrs["version"] = _trajet.__version__
-    return file.create_group("particles/trajectory")
+    return file.create_group(GROUP)
 
 
 def write_box(group: Any, vectors: NDArray[np.float64]) -> None:

@@ -81,9 +81,16 @@ class TakesJobs(Protocol):
     ----------
     kind
         What reports call it.
+    n_threads
+        How many threads all workers have.
     """
 
     kind: ClassVar[str]
+
+    @property
+    def n_threads(self) -> int:
+        """How many threads all workers have."""
+        ...
 
     def do_jobs(
         self, brief: JobBrief, jobs: Sequence[Job], progress: Progress | None = None

@@ -453,7 +453,7 @@ def _writable(tags: Iterable[Tag]) -> None:
     """Make sure that there is what writes these tags, before any work."""
     for tag in tags:
         if tag.format == HDF5:
-            h5md.needed(f"tag {tag.name!r} is kept as {HDF5}")
+            h5md.h5py(f"tag {tag.name!r} is kept as {HDF5}")
 
 
 def _check_is_trajectory(given: object) -> None:

@@ -13,6 +13,8 @@ use std::time::Instant;
 use trajet_io::divided::Heads;
 use trajet_io::{Atoms, Chain, Format, Frames, Raw, Whole, WriteOptions, publish};
 
+pub use stretches::{Stretched, join};
+
 use super::{Control, LOOK, Leaving, MOST_THREADS, lock, message, watch};
 use crate::error::{RunError, TaskError, TaskFault};
 use crate::report::RunReport;
@@ -20,6 +22,7 @@ use crate::report::RunReport;
 mod lanes;
 mod line;
 mod parts;
+mod stretches;
 
 /// What is copied, and where to.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +39,20 @@ pub struct Request<'a> {
     pub options: &'a WriteOptions,
     /// Whether to replace what stands there.
     pub force: bool,
+}
+
+/// Which of an output's frames are written, where others write the rest: a stretch of them, without what
+/// stands in front of the first frame. [`join`] makes the output of all its stretches.
+#[derive(Clone, Copy, Debug)]
+pub struct Stretch<'a> {
+    /// The number of the output's first frame in the trajectory: heads of files describe all frames by it.
+    pub head: u64,
+    /// How many frames of the output come before the stretch.
+    pub begin: usize,
+    /// Times of all frames of the output, ps.
+    pub times: &'a [f64],
+    /// Their integration steps.
+    pub steps: &'a [i64],
 }
 
 /// What was written.
@@ -138,13 +155,15 @@ struct Job<'a> {
     force: bool,
     /// Of a division the format of the whole; without it there is one target.
     whole: Option<Format>,
+    /// Where the one target is a part of an output.
+    stretch: Option<Stretch<'a>>,
 }
 
 impl<'a> From<Request<'a>> for Job<'a> {
     fn from(request: Request<'a>) -> Self {
         let Request { frames, atoms, path, format, options, force } = request;
         let targets = vec![Target { atoms, path, format, options, to_hdf5: false }];
-        Job { frames, targets, force, whole: None }
+        Job { frames, targets, force, whole: None, stretch: None }
     }
 }
 
@@ -173,10 +192,34 @@ pub fn split(
     threads: usize,
     control: &mut dyn Control,
 ) -> Result<Vec<Converted>, RunError> {
-    let begin = Instant::now();
     let jobs: Vec<_> = requests.iter().map(|&request| Job::from(request)).collect();
+    write(chain, &jobs, threads, control)
+}
+
+/// Writes a stretch of an output's frames, which are those of the request.
+///
+/// # Errors
+/// As [`convert`].
+pub fn convert_stretch(
+    chain: &Chain,
+    request: &Request<'_>,
+    stretch: Stretch<'_>,
+    threads: usize,
+    control: &mut dyn Control,
+) -> Result<Converted, RunError> {
+    let job = Job { stretch: Some(stretch), ..Job::from(*request) };
+    write(chain, &[job], threads, control).map(|mut one| one.remove(0))
+}
+
+fn write(
+    chain: &Chain,
+    jobs: &[Job<'_>],
+    threads: usize,
+    control: &mut dyn Control,
+) -> Result<Vec<Converted>, RunError> {
+    let begin = Instant::now();
     let (mut files, mut converted) = (Vec::new(), Vec::new());
-    for mut done in lanes::run(chain, &jobs, threads, control)? {
+    for mut done in lanes::run(chain, jobs, threads, control)? {
         files.append(&mut done.files);
         let (bytes, remarks) = (done.lens[0], done.remarks.remove(0));
         converted.push(Converted { bytes, remarks, report: done.report });
@@ -211,8 +254,14 @@ pub fn divide(
     let mut atoms: Vec<usize> = targets.iter().flat_map(listed).collect();
     atoms.sort_unstable();
     assert!(atoms.into_iter().eq(0..chain.n_atoms()), "each atom is in one target");
-    let job = Job { frames, targets: targets.to_vec(), force: false, whole: Some(whole) };
+    let job =
+        Job { frames, targets: targets.to_vec(), force: false, whole: Some(whole), stretch: None };
     lanes::run(chain, &[job], threads, control).map(|mut one| one.remove(0))
+}
+
+/// Times (ps) and steps of frames.
+fn when_of(chain: &Chain, frames: &Frames) -> (Vec<f64>, Vec<i64>) {
+    (0..frames.len()).map(|k| chain.when(frames.get(k))).unzip()
 }
 
 /// The error of a copy as a whole.

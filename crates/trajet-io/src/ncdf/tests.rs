@@ -8,9 +8,10 @@ use proptest::prelude::*;
 use trajet_simd::InstructionSet;
 
 use super::{Scale, Stored, Values};
+use crate::reader::Backwards;
 use crate::{
-    Atoms, Error, Field, FrameMeta, Frames, IndexState, Meter, OpenOptions, ParallelFor, Raw,
-    Reader, Scratch, Serial, Wanted, open,
+    Atoms, Error, Field, FrameMeta, Frames, IndexState, Meter, OpenOptions, Raw, Reader, Scratch,
+    Serial, Wanted, open,
 };
 
 /// How the values of a variable are stored.
@@ -870,18 +871,6 @@ fn a_flag_ends_reading_and_indexing() {
     let options = without_sidecar();
     options.watch.stop.store(true, std::sync::atomic::Ordering::Relaxed);
     assert!(matches!(open(&file.path, &options, &Serial), Err(Error::Interrupted)));
-}
-
-/// Pieces in any order, as threads would finish them.
-struct Backwards(usize);
-
-impl ParallelFor for Backwards {
-    fn width(&self) -> usize {
-        self.0
-    }
-    fn each(&self, n: usize, work: &(dyn Fn(usize) + Sync)) {
-        (0..n).rev().for_each(work);
-    }
 }
 
 #[test]

@@ -5,10 +5,10 @@ use std::io::{Seek, SeekFrom, Write};
 use proptest::prelude::*;
 use trajet_simd::InstructionSet;
 
+use crate::reader::Backwards;
 use crate::trr::Reals;
 use crate::{
-    Atoms, Error, Field, FrameMeta, Frames, OpenOptions, ParallelFor, Raw, Reader, Scratch, Serial,
-    Wanted, open,
+    Atoms, Error, Field, FrameMeta, Frames, OpenOptions, Raw, Reader, Scratch, Serial, Wanted, open,
 };
 
 /// What is written.
@@ -219,18 +219,6 @@ fn a_count_without_room_is_refused() {
     assert!(refused.to_string().contains("1000 atoms"), "{refused}");
     drawn.parts.push([false, false, false, true, false, false]);
     assert!(opened(&drawn.write().0, &OpenOptions::default()).1.is_ok());
-}
-
-/// Pieces in any order, as threads would finish them.
-struct Backwards(usize);
-
-impl ParallelFor for Backwards {
-    fn width(&self) -> usize {
-        self.0
-    }
-    fn each(&self, n: usize, work: &(dyn Fn(usize) + Sync)) {
-        (0..n).rev().for_each(work);
-    }
 }
 
 #[test]

@@ -10,9 +10,10 @@ use trajet_simd::InstructionSet;
 use super::radix::{FIRST_SMALL, LAST_SMALL, Radix, SMALL_SIZES};
 use super::{Frame, MAGIC, MAGIC_LARGE, Positions};
 use crate::index::Sidecar;
+use crate::reader::Backwards;
 use crate::{
-    Atoms, Error, Fault, FrameIndex, FrameMeta, Frames, IndexState, OpenOptions, ParallelFor, Raw,
-    Reader, Scratch, Serial, Wanted, open,
+    Atoms, Error, Fault, FrameIndex, FrameMeta, Frames, IndexState, OpenOptions, Raw, Reader,
+    Scratch, Serial, Wanted, open,
 };
 
 /// Bits, most significant first.
@@ -438,18 +439,6 @@ fn a_frame_that_moved_after_opening_is_noticed() {
         read(&*reader, &Frames::all(4), &Atoms::all(12)),
         Err(Error::Stale { frame: 0, offset: 0, .. })
     ));
-}
-
-/// Pieces in any order, as threads would finish them.
-struct Backwards(usize);
-
-impl ParallelFor for Backwards {
-    fn width(&self) -> usize {
-        self.0
-    }
-    fn each(&self, n: usize, work: &(dyn Fn(usize) + Sync)) {
-        (0..n).rev().for_each(work);
-    }
 }
 
 #[test]

@@ -14,7 +14,9 @@ use trajet_io::{
 
 use super::lanes::Shared;
 use super::parts::{First, Measure, Part};
-use super::{Divided, FrameRow, FrameRows, Job, LOOK, failed_copy, lock, message};
+use super::{
+    Divided, FrameRow, FrameRows, Job, LOOK, Stretch, failed_copy, lock, message, when_of,
+};
 use crate::error::{TaskError, TaskFault};
 use crate::report::{RunReport, WorkerReport};
 
@@ -32,7 +34,7 @@ pub(super) fn copy(
     threads: usize,
 ) -> Result<Option<Divided>, Vec<TaskError>> {
     let begin = Instant::now();
-    let Job { frames, ref targets, force, whole } = *job;
+    let Job { frames, ref targets, force, whole, stretch } = *job;
     let chain = shared.chain;
     let failed = |error: Error| vec![failed_copy(frames.len(), error.into())];
     chain.check(frames).map_err(failed)?;
@@ -41,19 +43,22 @@ pub(super) fn copy(
     }
     let outputs = targets.iter().map(|target| Output::begin(target.path, force));
     let mut outputs = outputs.collect::<Result<Vec<_>, _>>().map_err(failed)?;
-    let when = |k: usize| chain.when(frames.get(k));
-    let (times, steps): (Vec<f64>, Vec<i64>) = (0..frames.len()).map(when).unzip();
+    let own = if stretch.is_none() { when_of(chain, frames) } else { Default::default() };
+    let of_all = Stretch { head: frames.get(0), begin: 0, times: &own.0, steps: &own.1 };
+    let Stretch { head, begin: before, times, steps } = stretch.unwrap_or(of_all);
     let all = whole.map(|_| Atoms::all(chain.n_atoms()));
     let atoms = all.as_ref().unwrap_or(targets[0].atoms);
     let mut scratch = Scratch::stopped_by(shared.stop.clone());
-    let raw = chain.read_raw_of(frames.get(0), atoms, &mut scratch).map_err(failed)?;
-    let first = First { raw: &raw, times: &times, steps: &steps };
+    let raw = chain.read_raw_of(head, atoms, &mut scratch).map_err(failed)?;
+    let first = First { raw: &raw, times, steps };
     let parts = targets.iter().map(|&target| Part::new(target, whole.is_some(), &first));
     let parts = parts.collect::<Result<Vec<_>, _>>().map_err(failed)?;
     let measure = whole.map(|format| Measure::new(format, chain.path(), &parts, &first));
     let measure = measure.transpose().map_err(failed)?;
-    for (part, output) in parts.iter().zip(&mut outputs) {
-        output.append(&part.encoder.head()).map_err(failed)?;
+    if stretch.is_none() {
+        for (part, output) in parts.iter().zip(&mut outputs) {
+            output.append(&part.encoder.head()).map_err(failed)?;
+        }
     }
     let per_task = (TASK_BYTES / (12 * atoms.len().max(1))).clamp(1, TASK_FRAMES);
     let task = |begin: usize| begin..(begin + per_task).min(frames.len());
@@ -66,8 +71,9 @@ pub(super) fn copy(
         atoms,
         parts: &parts,
         measure,
-        times: &times,
-        steps: &steps,
+        times,
+        steps,
+        before,
         ahead: AHEAD * threads,
         tasks,
         next: AtomicUsize::new(0),
@@ -85,7 +91,8 @@ pub(super) fn copy(
         return Ok(None);
     }
     let written = written.expect("whoever wrote without an error has put it back");
-    let mut done = finish(&parts, written, frames.len() as u64).map_err(failed)?;
+    let n_frames = stretch.is_none().then_some(frames.len() as u64);
+    let mut done = finish(&parts, written, n_frames).map_err(failed)?;
     // The first frame was looked at before all others, which count it.
     let Meter { opens, requests, bytes_read, .. } = scratch.meter;
     workers[0].meter.add(&Meter { opens, requests, bytes_read, ..Meter::default() });
@@ -94,12 +101,13 @@ pub(super) fn copy(
     Ok(Some(done))
 }
 
-/// Makes the files whole.
-fn finish(parts: &[Part<'_>], written: Written, n_frames: u64) -> Result<Divided, Error> {
+/// Makes the files whole, of so many frames; stretches have no head that counts them.
+fn finish(parts: &[Part<'_>], written: Written, n_frames: Option<u64>) -> Result<Divided, Error> {
     let Written { outputs, frames } = written;
     let mut done = Divided { frames, ..Divided::default() };
     for (Part { encoder, .. }, output) in parts.iter().zip(outputs) {
-        let (mut head, patches) = (encoder.head(), encoder.patches(n_frames));
+        let patches = n_frames.map_or_else(Vec::new, |n| encoder.patches(n));
+        let mut head = n_frames.map_or_else(Vec::new, |_| encoder.head());
         for Patch { offset, bytes } in &patches {
             head[*offset as usize..][..bytes.len()].copy_from_slice(bytes);
         }
@@ -122,6 +130,8 @@ struct Line<'a> {
     measure: Option<Measure<'a>>,
     times: &'a [f64],
     steps: &'a [i64],
+    /// Frames of the output that others write, before these.
+    before: usize,
     tasks: Vec<Range<usize>>,
     /// How many tasks may be begun before the oldest one is written.
     ahead: usize,
@@ -267,7 +277,7 @@ impl Line<'_> {
             return Ok(());
         }
         // The frames of this task alone: what comes next is read by others.
-        let begin = positions.start;
+        let begin = self.before + positions.start;
         chain.read_raws(&self.job.frames.slice(positions), self.atoms, scratch, |k, raw| {
             let k = begin + k;
             let encoding = Instant::now();
@@ -336,7 +346,7 @@ impl Line<'_> {
     /// Keeps an error and ends all.
     fn fail(&self, task: usize, fault: TaskFault) {
         let range = self.tasks[task].clone();
-        let (first, frames) = (range.start, range.len());
+        let (first, frames) = (self.before + range.start, range.len());
         lock(&self.order).errors.push(TaskError { task, first, frames, fault });
         self.shared.stop.store(true, Ordering::Relaxed);
         self.moved.notify_all();

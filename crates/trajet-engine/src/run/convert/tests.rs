@@ -6,6 +6,17 @@ use super::*;
 use trajet_io::{Error, Field, Scratch};
 
 mod divided;
+mod stretches;
+
+fn request<'a>(
+    frames: &'a Frames,
+    atoms: &'a Atoms,
+    path: &'a Path,
+    format: Format,
+    options: &'a WriteOptions,
+) -> Request<'a> {
+    Request { frames, atoms, path, format, options, force: false }
+}
 
 fn copied(threads: usize, format: Format, name: &str) -> (tempfile::TempDir, Vec<u8>) {
     let made = made(700);
@@ -15,14 +26,7 @@ fn copied(threads: usize, format: Format, name: &str) -> (tempfile::TempDir, Vec
     let frames = Frames::Strided { first: 699, step: -3, count: 200 };
     let atoms = Atoms::listed(&[5, 0, 3], 7).unwrap();
     let options = WriteOptions::default();
-    let request = Request {
-        frames: &frames,
-        atoms: &atoms,
-        path: &path,
-        format,
-        options: &options,
-        force: false,
-    };
+    let request = request(&frames, &atoms, &path, format, &options);
     let done = convert(&chain, &request, threads, &mut Quiet::default()).unwrap();
     let bytes = std::fs::read(&path).unwrap();
     assert_eq!(done.bytes, bytes.len() as u64);
@@ -62,14 +66,7 @@ fn a_stop_leaves_nothing_behind() {
     let path = folder.path().join("c.xtc");
     let (frames, atoms) = (Frames::all(20_000), Atoms::all(7));
     let options = WriteOptions::default();
-    let request = Request {
-        frames: &frames,
-        atoms: &atoms,
-        path: &path,
-        format: Format::Xtc,
-        options: &options,
-        force: false,
-    };
+    let request = request(&frames, &atoms, &path, Format::Xtc, &options);
     let mut control = Quiet { stop_at_once: true, ..Quiet::default() };
     assert!(matches!(convert(&chain, &request, 2, &mut control), Err(RunError::Interrupted)));
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
@@ -83,14 +80,7 @@ fn whole_frames_are_copied_without_decoding() {
     let path = folder.path().join("c.xtc");
     let frames = Frames::Strided { first: 100, step: 1, count: 500 };
     let (atoms, options) = (Atoms::all(7), WriteOptions::default());
-    let request = Request {
-        frames: &frames,
-        atoms: &atoms,
-        path: &path,
-        format: Format::Xtc,
-        options: &options,
-        force: false,
-    };
+    let request = request(&frames, &atoms, &path, Format::Xtc, &options);
     let done = convert(&chain, &request, 2, &mut Quiet::default()).unwrap();
     let source = std::fs::read(&made.path).unwrap();
     let frame = source.len() / 700;
@@ -159,14 +149,7 @@ fn frames_of_a_task_are_read_in_few_requests() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("c.dcd");
     let (frames, atoms, options) = (Frames::all(700), Atoms::all(7), WriteOptions::default());
-    let request = Request {
-        frames: &frames,
-        atoms: &atoms,
-        path: &path,
-        format: Format::Dcd,
-        options: &options,
-        force: false,
-    };
+    let request = request(&frames, &atoms, &path, Format::Dcd, &options);
     let done = convert(&chain, &request, 3, &mut Quiet::default()).unwrap();
     let size = std::fs::metadata(&made.path).unwrap().len();
     let sum = |count: fn(&trajet_io::Meter) -> u64| -> u64 {

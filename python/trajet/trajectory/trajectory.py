@@ -1,31 +1,29 @@
-"""Trajectories, selections of their atoms, and blocks of positions."""
+"""An open trajectory: its frames, its atoms in the topology, and reading."""
 
-import builtins
 import contextlib
 import hashlib
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ParamSpec, TypeAlias, TypeVar
+from typing import Any, ParamSpec, TypeVar
 from weakref import finalize
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import _trajet, h5md, mdanalysis
-from trajet._trajet import (
-    FormatError,
-    FrameError,
-    Reader,
-    SelectionError,
-    StaleIndexError,
-    StoreError,
+from trajet import _trajet, mdanalysis
+from trajet._trajet import FormatError, Reader, SelectionError, StaleIndexError, StoreError
+from trajet.dataset import Dataset, Place, Uses
+from trajet.pools.pool import n_frames_of
+from trajet.trajectory.block import Block
+from trajet.trajectory.choice import (
+    AtomChoice,
+    FrameChoice,
+    frame_numbers,
+    resolve_frames,
+    resolve_indices,
 )
-from trajet.dataset import Dataset, Place, Uses, find_dataset
-from trajet.pools.elsewhere import led
-from trajet.pools.pool import Frames, Pool
+from trajet.trajectory.selection import Selection
 
 DEFAULT_REQUEST_SIZE = 256 * 1024
 
@@ -37,182 +35,8 @@ MUCH_BYTES = 16 * 1024 * 1024
 # Most frames of such a block: the first one of few atoms should not take long.
 BLOCK_FRAMES = 256
 
-FrameChoice: TypeAlias = slice | Sequence[int] | NDArray[Any] | None
-AtomChoice: TypeAlias = str | Sequence[int] | NDArray[Any]
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-
-
-@dataclass(frozen=True)
-class Block:
-    """Positions of the same atoms in several frames.
-
-    Attributes
-    ----------
-    positions
-        `(n_frames, n_atoms, 3)`, float32, Å.
-    times
-        `(n_frames,)`, float64, ps.
-    steps
-        `(n_frames,)`, int64, integration steps.
-    frames
-        `(n_frames,)`, int64, frame numbers.
-    cells
-        `(n_frames, 6)`, float64: a, b, c (Å), α, β, γ (degrees); NaN where a frame has no cell.
-    velocities
-        As `positions`, Å/ps; None unless asked for; NaN in frames that have none.
-    forces
-        As `positions`, kJ/(mol Å); None unless asked for; NaN in frames that have none.
-    """
-
-    positions: NDArray[np.float32]
-    times: NDArray[np.float64]
-    steps: NDArray[np.int64]
-    frames: NDArray[np.int64]
-    cells: NDArray[np.float64]
-    velocities: NDArray[np.float32] | None = None
-    forces: NDArray[np.float32] | None = None
-
-
-@led("trajectory")
-def open(
-    topology: str | os.PathLike[str] | None,
-    *trajectories: str | os.PathLike[str],
-    continuous: bool = False,
-    allow_truncated_tail: bool = False,
-    request_size: int = DEFAULT_REQUEST_SIZE,
-    sidecar: bool = True,
-    rebuild_index: bool = False,
-    threads: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
-    particles: str | None = None,
-    units: Mapping[str, str] | None = None,
-    pool: Pool | None = None,
-) -> "Trajectory":
-    """Open a trajectory.
-
-    Parameters
-    ----------
-    topology
-        A file that MDAnalysis reads (PSF, PDB, GRO, TPR, PRMTOP, …), or None for plain coordinates.
-        It is read when atoms are first selected. Or, without trajectories, a data set of a store,
-        "STORE/name", or some of its tags, "STORE/name@protein,lipid": then the trajectory has the
-        atoms of these tags alone, in their original order, and selections look only at them.
-        Indices of atoms are those of the original.
-    *trajectories
-        The trajectory: an XTC, TRR, DCD, Amber NetCDF, H5MD or mdtraj HDF5 file; or several files
-        of the same atoms, of any of these formats. Several files are one trajectory: frames are
-        numbered through, in the order in which the files are given; times and steps are those of
-        the files.
-    continuous
-        Whether frames that several files hold are read once, where a simulation was continued
-        (`gmx mdrun -noappend`) or restarted. Files are put in the order of their first times; of
-        frames from the first time of a later file on, those of the later file are kept. `remarks`
-        say how many frames were dropped. Otherwise all frames are kept, and `remarks` say where
-        times overlap.
-    allow_truncated_tail
-        Read the whole frames of files that end inside a frame (a simulation that still runs). The
-        report of every analysis records it.
-    request_size
-        Bytes of a read request. Larger ones (8 MiB) suit parallel and network file systems.
-    sidecar
-        Whether to keep the index of frames in a hidden file beside the trajectory (or in the cache
-        folder) and to use the one that is there.
-    rebuild_index
-        Build the index although there is one that fits.
-    threads
-        Threads that build an index of a large file; None for all cores.
-    progress
-        Called with bytes done and in total while an index is built.
-    particles
-        Which group of particles of H5MD files, where there are several.
-    units
-        Units of H5MD files that do not name them: {"position": "nm", "time": "ps"}, and
-        "velocity" and "force".
-    pool
-        A pool whose processes all run this script (`MpiPool`): rank 0 opens the trajectory, and
-        what the others get stands for it where `select` and analyses take it.
-
-    Returns
-    -------
-    Trajectory
-
-    Raises
-    ------
-    FileNotFoundError, IsADirectoryError, PermissionError
-        As the operating system says.
-    TruncatedError
-        If the file ends inside a frame.
-    FormatError
-        If a file is empty, of another format or corrupt, or the number of atoms changes, in a file
-        or from one to the next.
-    StoreError
-        If the store has no such data set, or that no such tag.
-    MissingPackageError
-        If it is an HDF5 file and h5py is not installed.
-
-    Examples
-    --------
-    >>> import trajet as tj
-    >>> traj = tj.open("adk.psf", "adk.xtc")
-    >>> traj
-    <Trajectory adk.xtc: 98 frames of 3341 atoms>
-    """
-    if request_size < 1:
-        raise ValueError(f"request_size must be at least 1 byte, not {request_size}")
-    if not trajectories:
-        found = None if topology is None else find_dataset(topology)
-        if found is None:
-            raise TypeError(
-                "give the topology first, then the trajectory: open('top.psf', 'traj.xtc');"
-                " None stands for no topology, and a data set of a store has one with it"
-            )
-        if continuous or allow_truncated_tail or particles is not None or units is not None:
-            raise ValueError(
-                f"{found.label}: a data set was put in order when it was added: leave continuous=,"
-                " allow_truncated_tail=, particles= and units= out"
-            )
-        return Trajectory.of_dataset(found, request_size=request_size)
-    for path in trajectories:
-        if find_dataset(path) is not None:
-            raise ValueError(
-                f"{path}: is a data set of a store, which has its topology with it:"
-                f" open({os.fspath(path)!r})"
-            )
-    if threads is not None and threads < 1:
-        raise ValueError(f"threads must be at least 1, not {threads}")
-    paths = [Path(trajectory) for trajectory in trajectories]
-    hdf5 = [path for path in paths if h5md.is_hdf5(path)]
-    if not hdf5 and (particles is not None or units is not None):
-        raise ValueError(f"{paths[0]}: is no HDF5 file: particles= and units= are for those")
-    reader = Reader(
-        paths,
-        continuous=continuous,
-        allow_truncated_tail=allow_truncated_tail,
-        request_size=request_size,
-        sidecar=sidecar,
-        rebuild_index=rebuild_index,
-        cache=_cache_folder(),
-        threads=threads or _trajet.available_threads(),
-        progress=progress,
-        described={
-            path: h5md.describe(
-                path, particles=particles, units=units, allow_truncated_tail=allow_truncated_tail
-            )
-            for path in hdf5
-        },
-    )
-    return Trajectory(None if topology is None else Path(topology), reader)
-
-
-def _cache_folder() -> Path | None:
-    """Return the folder for indexes of trajectories whose own folder cannot be written."""
-    if named := os.environ.get("XDG_CACHE_HOME"):
-        return Path(named) / "trajet"
-    try:
-        return Path.home() / ".cache" / "trajet"
-    except RuntimeError:
-        return None
 
 
 class Trajectory:
@@ -396,6 +220,10 @@ class Trajectory:
             self._universe = universe
         return self._universe.atoms if origin is None else self._universe.atoms[origin]
 
+    def adopt(self, universe: Any) -> None:
+        """Take a Universe that stands at a frame of this trajectory for its topology."""
+        self._universe, self._placed = universe, True
+
     @property
     def _origin(self) -> NDArray[np.int64] | None:
         """The number of each atom in the topology; None where it has no others."""
@@ -410,7 +238,7 @@ class Trajectory:
         """Return the numbers of frames, chosen as for `read`."""
         return frame_numbers(resolve_frames(frames, self.n_frames, str(self.path)))
 
-    def select(self, selection: AtomChoice) -> "Selection":
+    def select(self, selection: AtomChoice) -> Selection:
         """Select atoms.
 
         Parameters
@@ -470,7 +298,7 @@ class Trajectory:
             chosen = self.indices_of(np.flatnonzero(chosen))
         elif chosen.dtype == np.bool_ and chosen.shape == (self.n_named,):
             chosen = np.flatnonzero(chosen)
-        indices = _indices(chosen, self.n_named)
+        indices = resolve_indices(chosen, self.n_named)
         places, there = self.places_of(indices)
         if not there.all():
             raise SelectionError(
@@ -568,7 +396,7 @@ class Trajectory:
         """
         numbers = resolve_frames(frames, self.n_frames, self.label)
         n_atoms = self.n_atoms if places is None else len(places)
-        shape = (_count(numbers), n_atoms, 3)
+        shape = (n_frames_of(numbers), n_atoms, 3)
         positions = np.empty(shape, np.float32) if out is None else _fitting(out, shape)
         if threads is not None and threads < 1:
             raise ValueError(f"threads must be at least 1, not {threads}")
@@ -608,7 +436,7 @@ class Trajectory:
         if size is not None and size < 1:
             raise ValueError(f"a block has at least 1 frame, not {size}")
         numbers = resolve_frames(frames, self.n_frames, self.label)
-        n_frames = _count(numbers)
+        n_frames = n_frames_of(numbers)
         n_atoms = self.n_atoms if places is None else len(places)
         if size is None:
             size = max(1, min(BLOCK_FRAMES, BLOCK_BYTES // (12 * n_atoms)))
@@ -666,176 +494,11 @@ class Trajectory:
         return inputs
 
 
-class Selection:
-    """Some atoms of a trajectory. Made by `Trajectory.select`.
-
-    Attributes
-    ----------
-    trajectory
-        The trajectory.
-    indices
-        `(n_atoms,)`, int64: which atoms of the topology, in the order in which positions are read.
-    places
-        `(n_atoms,)`, int64: where they are in a frame. Other numbers than `indices` where only some
-        tags of a data set are open, whose frames have no other atoms.
-    text
-        The selection in MDAnalysis' language; None where indices were given.
-    """
-
-    def __init__(self, trajectory: Trajectory, places: NDArray[np.int64], text: str | None) -> None:
-        self.trajectory = trajectory
-        self.places = places.copy()
-        self.indices = trajectory.indices_of(self.places)
-        for numbers in (self.places, self.indices):
-            numbers.setflags(write=False)
-        self.text = text
-
-    def __repr__(self) -> str:
-        """Return the selection and its size."""
-        what = "of indices" if self.text is None else repr(self.text)
-        return f"<Selection {what}: {self.n_atoms} of {self.trajectory.n_atoms} atoms>"
-
-    @property
-    def n_atoms(self) -> int:
-        """Atoms in the selection."""
-        return len(self.places)
-
-    @property
-    def label(self) -> str:
-        """What figures and reports call it."""
-        return self.text if self.text is not None else f"{self.n_atoms} atoms"
-
-    @property
-    def atoms(self) -> Any:
-        """The atoms as an MDAnalysis AtomGroup, at the positions of frame 0."""
-        _ = self.trajectory.universe
-        return self.named
-
-    @property
-    def named(self) -> Any:
-        """The atoms as an MDAnalysis AtomGroup; where they are in space is not known yet."""
-        return self.trajectory.named[self.places]
-
-    def read(
-        self,
-        frames: FrameChoice = None,
-        out: NDArray[np.float32] | None = None,
-        *,
-        velocities: bool = False,
-        forces: bool = False,
-        threads: int | None = None,
-    ) -> Block:
-        """Read the positions of these atoms; only they are decoded. See `Trajectory.read`.
-
-        Examples
-        --------
-        >>> traj.select("name CA").read(frames=slice(0, 100)).positions.shape
-        (98, 214, 3)
-        """
-        return self.trajectory.read_places(
-            frames, self.places, out, velocities=velocities, forces=forces, threads=threads
-        )
-
-    def look(self, frame: int) -> Block:
-        """Read a frame in preparation of something: of a data set, this is no use of its own."""
-        return self.trajectory.read_places([frame], self.places, None, counted=False)
-
-    def blocks(self, size: int | None = None, frames: FrameChoice = None) -> Iterator[Block]:
-        """Read block by block, into the same memory. See `Trajectory.blocks`."""
-        return self.trajectory.blocks_of_places(size, frames, self.places)
-
-
 def describe_file(path: Path) -> dict[str, Any]:
     """Return what a report says of a structure file."""
-    with builtins.open(path, "rb") as file:
+    with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return {"path": str(path), "size": path.stat().st_size, "digest": f"sha256:{digest}"}
-
-
-def from_atomgroup(atoms: Any) -> Selection:
-    """Return the selection that an AtomGroup stands for, on its own Universe's file."""
-    said = mdanalysis.from_atomgroup(atoms)
-    opened = open(said.topology, *said.paths)
-    same_size = (opened.n_atoms, opened.n_frames) == (said.n_atoms, said.n_frames)
-    if same_size:
-        now = opened.read_places([said.frame], said.indices, None)
-        same_size = bool(now.times[0] == said.time) and np.array_equal(
-            now.positions[0], said.positions, equal_nan=True
-        )
-    if not same_size:
-        where = str(said.paths[0].absolute())
-        if len(said.paths) > 1:
-            where += f" … ({len(said.paths)} files)"
-        raise SelectionError(
-            f"this AtomGroup cannot serve as a selection: {where} holds other"
-            " coordinates or times than its Universe (were positions or units changed, a time"
-            " offset given, or did the file or the working folder change since it was loaded?)"
-        )
-    # The Universe that made the group selects further groups, on its own topology.
-    opened._universe, opened._placed = said.universe, True
-    return Selection(opened, said.indices, None)
-
-
-def resolve_frames(frames: FrameChoice, n_frames: int, label: str) -> Frames:
-    """Return frame numbers as the native module takes them.
-
-    Raises
-    ------
-    FrameError
-        If one is out of range.
-    """
-    if frames is None:
-        frames = slice(None)
-    if isinstance(frames, slice):
-        chosen = range(*frames.indices(n_frames))
-        return (chosen.start, chosen.step, len(chosen)) if chosen else (0, 1, 0)
-    numbers = np.atleast_1d(np.asarray(frames))
-    if numbers.dtype == np.bool_:
-        if numbers.shape != (n_frames,):
-            raise FrameError(f"{label}: a mask of {numbers.shape} does not fit {n_frames} frames")
-        return np.flatnonzero(numbers).astype(np.int64)
-    if numbers.ndim != 1 or not (np.issubdtype(numbers.dtype, np.integer) or numbers.size == 0):
-        raise TypeError("frames must be a slice, whole numbers in a row, a mask, or None")
-    wrong = numbers[(numbers < -n_frames) | (numbers >= n_frames)]
-    if wrong.size:
-        raise FrameError(
-            f"{label}: frame {wrong[0]} is out of range: the trajectory has {n_frames} frames,"
-            f" 0 to {n_frames - 1}"
-        )
-    return np.where(numbers < 0, numbers + n_frames, numbers).astype(np.int64)
-
-
-def frame_numbers(frames: Frames) -> NDArray[np.int64]:
-    """Return frame numbers as an array."""
-    if isinstance(frames, tuple):
-        first, step, count = frames
-        return first + step * np.arange(count, dtype=np.int64)
-    return frames
-
-
-def _count(frames: Frames) -> int:
-    return frames[2] if isinstance(frames, tuple) else len(frames)
-
-
-def _indices(indices: NDArray[Any], n_atoms: int) -> NDArray[np.int64]:
-    """Return atom indices of a topology, or of a trajectory without one.
-
-    Raises
-    ------
-    SelectionError
-        If there is none or one is out of range.
-    """
-    if indices.size == 0:
-        raise SelectionError("selection of indices: it is empty")
-    if indices.ndim != 1 or not np.issubdtype(indices.dtype, np.integer):
-        raise TypeError("atoms must be a selection string, whole numbers in a row, or a mask")
-    wrong = indices[(indices < 0) | (indices >= n_atoms)]
-    if wrong.size:
-        raise SelectionError(
-            f"atom {wrong[0]} is out of range: the trajectory has {n_atoms} atoms,"
-            f" 0 to {n_atoms - 1}"
-        )
-    return np.ascontiguousarray(indices, dtype=np.int64)
 
 
 def _fitting(out: NDArray[np.float32], shape: tuple[int, int, int]) -> NDArray[np.float32]:

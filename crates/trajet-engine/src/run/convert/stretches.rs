@@ -1,0 +1,68 @@
+//! Outputs of which others have written the frames, stretch by stretch.
+
+use std::fs::File;
+use std::path::PathBuf;
+
+use trajet_io::{Chain, Error, Output, Scratch, publish};
+
+use super::parts::{First, Part};
+use super::{Control, Request, Target, failed_copy, when_of};
+use crate::error::RunError;
+
+/// Bytes between two looks at the control.
+const LOOK_BYTES: u64 = 1 << 26;
+
+/// A file of a stretch, and its bytes.
+pub type Stretched = (PathBuf, u64);
+
+/// Makes an output of its stretches, in their order, and removes each of them. Returns the output's bytes and
+/// what a user should know. The control is told of bytes.
+///
+/// # Errors
+/// As [`super::convert`], and [`Error::Altered`] where a file has not the bytes that were written.
+pub fn join(
+    chain: &Chain,
+    request: &Request<'_>,
+    stretches: &[Stretched],
+    control: &mut dyn Control,
+) -> Result<(u64, Vec<String>), RunError> {
+    let &Request { frames, atoms, path, format, options, force } = request;
+    let failed = |error: Error| RunError::Tasks(vec![failed_copy(frames.len(), error.into())]);
+    chain.check(frames).map_err(failed)?;
+    if frames.is_empty() {
+        return Err(failed(Error::Empty { path: path.to_owned() }));
+    }
+    let mut output = Output::begin(path, force).map_err(failed)?;
+    let (times, steps) = when_of(chain, frames);
+    let raw = chain.read_raw_of(frames.get(0), atoms, &mut Scratch::default()).map_err(failed)?;
+    let first = First { raw: &raw, times: &times, steps: &steps };
+    let target = Target { atoms, path, format, options, to_hdf5: false };
+    let encoder = Part::new(target, false, &first).map_err(failed)?.encoder;
+    output.append(&encoder.head()).map_err(failed)?;
+    let (total, begin) = (stretches.iter().map(|(_, bytes)| bytes).sum::<u64>(), output.len());
+    for (path, bytes) in stretches {
+        let file = File::open(path)
+            .map_err(|source| failed(Error::Io { path: path.clone(), doing: "open it", source }))?;
+        let end = output.len() + bytes;
+        while output.append_file(&file, LOOK_BYTES).map_err(failed)? > 0 {
+            control.progress((output.len() - begin) as usize, total as usize);
+            if control.interrupted() {
+                return Err(RunError::Interrupted);
+            }
+        }
+        if output.len() != end {
+            let found = output.len() + bytes - end;
+            let what = format!(
+                "{found} bytes, of {bytes} that a worker wrote: do all workers see the same files? \
+                 Run it again"
+            );
+            return Err(failed(Error::Altered { path: path.clone(), what }));
+        }
+        // It takes room, and whoever had it made clears what is left.
+        let _ = std::fs::remove_file(path);
+    }
+    let (len, patches) = (output.len(), encoder.patches(frames.len() as u64));
+    let whole = output.finish(&patches).map_err(failed)?;
+    publish(vec![whole]).map_err(failed)?;
+    Ok((len, encoder.remarks().to_vec()))
+}

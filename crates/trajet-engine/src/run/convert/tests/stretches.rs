@@ -1,0 +1,93 @@
+//! The law of stretches: joined, they are the output that is written at once.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const FORMATS: [Format; 4] = [Format::Xtc, Format::Trr, Format::Dcd, Format::Ncdf];
+
+/// Writes some frames at once and in stretches with these borders; returns both, and the folder's files.
+fn both(
+    frames: &Frames,
+    atoms: &Atoms,
+    format: Format,
+    borders: &[usize],
+) -> (Vec<u8>, Vec<u8>, usize) {
+    let chain = opened(&made(300));
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(format!("{name}.{}", format.name()));
+    // Listed frames have no equal steps of time.
+    let options = WriteOptions { allow_loss: true, ..WriteOptions::default() };
+    let whole = place("whole");
+    let request = Request { frames, atoms, path: &whole, format, options: &options, force: false };
+    let done = convert(&chain, &request, 1, &mut Quiet::default()).unwrap();
+    let (times, steps) = when_of(&chain, frames);
+    let mut stretches = Vec::new();
+    for ends in borders.windows(2) {
+        let own = place(&ends[0].to_string());
+        let (here, begin) = (frames.slice(ends[0]..ends[1]), ends[0]);
+        let stretch = Stretch { head: frames.get(0), begin, times: &times, steps: &steps };
+        let request = Request { frames: &here, path: &own, ..request };
+        let one = convert_stretch(&chain, &request, stretch, 2, &mut Quiet::default()).unwrap();
+        stretches.push((own, one.bytes));
+    }
+    let again = place("again");
+    let request = Request { path: &again, ..request };
+    let (bytes, remarks) = join(&chain, &request, &stretches, &mut Quiet::default()).unwrap();
+    assert_eq!(remarks, done.remarks);
+    let [one, other] = [&whole, &again].map(|path| std::fs::read(path).unwrap());
+    assert_eq!(bytes, other.len() as u64);
+    (one, other, std::fs::read_dir(folder.path()).unwrap().count())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn stretches_are_the_whole(
+        numbers in proptest::collection::vec(0u64..300, 1..120),
+        strided in any::<bool>(),
+        all in any::<bool>(),
+        format in 0usize..4,
+        cuts in proptest::collection::vec(any::<proptest::sample::Index>(), 0..6),
+    ) {
+        let frames = match strided {
+            true => Frames::Strided { first: numbers[0], step: 1, count: 300 - numbers[0] as usize },
+            false => Frames::from(numbers),
+        };
+        let atoms = if all { Atoms::all(7) } else { Atoms::listed(&[6, 1], 7).unwrap() };
+        let mut borders: Vec<_> = cuts.iter().map(|cut| cut.index(frames.len())).collect();
+        borders.extend([0, frames.len()]);
+        borders.sort_unstable();
+        borders.dedup();
+        let (one, other, left) = both(&frames, &atoms, FORMATS[format], &borders);
+        prop_assert!(one == other);
+        prop_assert_eq!(left, 2, "stretches go");
+    }
+}
+
+#[test]
+fn a_stretch_that_is_not_what_was_written_is_refused() {
+    let made = made(30);
+    let chain = opened(&made);
+    let folder = tempfile::tempdir().unwrap();
+    let (frames, atoms, options) = (Frames::all(30), Atoms::all(7), WriteOptions::default());
+    let (path, own) = (folder.path().join("c.trr"), folder.path().join("0"));
+    let (format, force) = (Format::Trr, false);
+    let request =
+        Request { frames: &frames, atoms: &atoms, path: &path, format, options: &options, force };
+    for (held, said) in [(1000, 1001), (1001, 1000)] {
+        std::fs::write(&own, vec![7; held]).unwrap();
+        let stretches = [(own.clone(), said)];
+        let joined = join(&chain, &request, &stretches, &mut Quiet::default());
+        let Err(RunError::Tasks(errors)) = joined else { panic!("a short stretch is joined") };
+        let words = errors[0].to_string();
+        assert!(words.contains(&format!("{held} bytes, of {said}")), "{words}");
+        assert!(!path.exists());
+    }
+    std::fs::remove_file(&own).unwrap();
+    let gone = join(&chain, &request, &[(own, 1)], &mut Quiet::default());
+    let Err(RunError::Tasks(errors)) = gone else { panic!("a stretch that is gone") };
+    assert!(errors[0].to_string().contains("cannot open it"));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}

@@ -1,0 +1,28 @@
+"""What a report says of its run: which workers were slow, what bounded it, what to try.
+
+Pure functions over a report's entries, of any pool, also where they were loaded from JSON.
+"""
+
+from trajet.advise.bounds import Bound, bound
+from trajet.advise.entries import busy, computing_to_input, n_processes, name_of
+from trajet.advise.rules import OVER_FASTEST, OVER_MEDIAN, Verdict, stragglers
+from trajet.advise.sentences import advice, lead
+from trajet.advise.words import in_bytes, in_seconds, in_two_digits
+
+__all__ = [
+    "OVER_FASTEST",
+    "OVER_MEDIAN",
+    "Bound",
+    "Verdict",
+    "advice",
+    "bound",
+    "busy",
+    "computing_to_input",
+    "in_bytes",
+    "in_seconds",
+    "in_two_digits",
+    "lead",
+    "n_processes",
+    "name_of",
+    "stragglers",
+]

@@ -1,0 +1,189 @@
+"""Stragglers, recognised by both rules of Khoshlessan et al. 2020 (doi:10.1002/cpe.5789).
+
+Sections 2.1 and 6.1: over 1.5 times the median; over twice the group that finished first.
+Departures:
+
+1. A worker here is a thread of a rank or process. Its waiting is left out: it waits for others.
+2. Workers that are handed tasks get different numbers of frames. Stages that grow with the frames
+   are compared as for the mean number of frames; where all have as many, that is the time itself.
+3. The fastest group is the fastest quarter, at least two of four or more; its time is its median.
+4. A worker that came to no frame is taken to need for them what the median of the others does.
+5. Ranks that wait inside of a collective call are as late as the one that they wait for, so that
+   the rules are put to the time without gathering as well.
+6. What is less than a twentieth of the run, or 0.1 s, behind is not named.
+"""
+
+from collections.abc import Mapping, Sequence
+from statistics import median
+from typing import Any
+
+from trajet.advise.entries import (
+    GATHERING,
+    ONCE,
+    PER_FRAME,
+    STAGES_OF,
+    Entry,
+    lane_of,
+    seconds_in,
+    worth_naming,
+)
+
+OVER_MEDIAN = 1.5
+OVER_FASTEST = 2.0
+_GROUP = 4
+
+
+def stragglers(workers: Sequence[Entry], tasks: Sequence[Entry], total: float) -> list[Entry]:
+    """Return workers that took much longer than others, and tasks of others that did.
+
+    Parameters
+    ----------
+    workers, tasks
+        As in a report.
+    total
+        Seconds of the run.
+
+    Returns
+    -------
+    list of dict
+        The worst first; docs/report.md describes the entries.
+    """
+    worth = worth_naming(total)
+    slow = {
+        **_slow_workers(workers, worth, ONCE),
+        **_slow_workers(workers, worth, {**ONCE, **GATHERING}),
+    }
+    entries = [*slow.values(), *_slow_tasks(workers, tasks, worth)]
+    return sorted(entries, key=lambda entry: entry["median"] - entry["seconds"])
+
+
+def _slow_workers(
+    workers: Sequence[Entry], worth: float, once: Mapping[str, tuple[str, ...]]
+) -> dict[int, dict[str, Any]]:
+    """Return slow workers by their place, judged by the stages of each frame and these `once`."""
+    frames = [worker["frames"] for worker in workers]
+    at_work = [k for k, count in enumerate(frames) if count > 0]
+    if not at_work:
+        return {}
+    mean = sum(frames) / len(at_work)
+    spent = []
+    for worker, count in zip(workers, frames, strict=True):
+        scale = mean / count if count else 1.0
+        spent.append(
+            {word: seconds_in(worker, names) for word, names in once.items()}
+            | {word: scale * seconds_in(worker, names) for word, names in PER_FRAME.items()}
+        )
+    usual = {word: median(spent[k][word] for k in at_work) for word in PER_FRAME}
+    for stages, count in zip(spent, frames, strict=True):
+        if not count:
+            stages |= {word: max(stages[word], usual[word]) for word in usual}
+    verdict = Verdict([sum(spent[k].values()) for k in at_work])
+    found = {}
+    for k, stages in enumerate(spent):
+        rules = verdict.rules(sum(stages.values()), worth)
+        if rules:
+            worker = workers[k]
+            found[k] = {
+                **{name: worker[name] for name in ("worker", "thread", "rank") if name in worker},
+                "host": worker["host"],
+                "rules": rules,
+                "seconds": sum(stages.values()),
+                "median": verdict.median,
+                "fastest": verdict.fastest,
+            }
+    # Few frames tell little of what it would have spent on many: what it lost is what it did spend.
+    parts = [count / mean if count else 1.0 for count in frames]
+    _name_stages(found, spent, parts)
+    return found
+
+
+def _slow_tasks(
+    workers: Sequence[Entry], tasks: Sequence[Entry], worth: float
+) -> list[dict[str, Any]]:
+    """Return the tasks that were slow where others of the same worker were not."""
+    hosts = {worker["worker"]: worker["host"] for worker in workers}
+    found: dict[int, dict[str, Any]] = {}
+    first: dict[Any, int] = {}
+    for k in sorted(range(len(tasks)), key=lambda k: float(tasks[k]["t_begin"])):
+        first.setdefault(lane_of(tasks[k]), k)
+    spans, spent = [], []
+    for k, task in enumerate(tasks):
+        known = {word: seconds_in(task, names) for word, names in STAGES_OF.items()}
+        rest = task["t_end"] - task["t_begin"] - sum(known.values())
+        # What a worker opens first is its own: workers are compared in that.
+        own = known["opening"] if first[lane_of(task)] == k else 0.0
+        spans.append(task["t_end"] - task["t_begin"] - own)
+        spent.append({**known, "opening": known["opening"] - own, "overhead": max(0.0, rest)})
+    for number in {task["pass"] for task in tasks}:
+        here = [k for k, task in enumerate(tasks) if task["pass"] == number]
+        usual = median(tasks[k]["frames"] for k in here)
+        # A task of more frames may take longer; one of fewer should not.
+        seconds = {
+            k: spans[k] * min(1.0, usual / tasks[k]["frames"])
+            for k in here
+            if tasks[k]["frames"] > 0
+        }
+        verdict = Verdict(list(seconds.values()))
+        of_worker: dict[Any, list[float]] = {}
+        for k, took in seconds.items():
+            of_worker.setdefault(lane_of(tasks[k]), []).append(took)
+        usually = {lane: Verdict(times) for lane, times in of_worker.items()}
+        for k, took in seconds.items():
+            task = tasks[k]
+            rules = verdict.rules(took, worth)
+            if rules and usually[lane_of(task)].rules(took, worth):
+                found[k] = {
+                    **{name: task[name] for name in ("worker", "thread", "rank") if name in task},
+                    "host": hosts.get(task["worker"], ""),
+                    "pass": number,
+                    "task": task["task"],
+                    "rules": rules,
+                    "seconds": took,
+                    "median": verdict.median,
+                    "fastest": verdict.fastest,
+                }
+    _name_stages(found, spent, [1.0] * len(spent))
+    return list(found.values())
+
+
+class Verdict:
+    """The two rules, for a group of times.
+
+    Attributes
+    ----------
+    median, fastest
+        The times of which a straggler takes over `OVER_MEDIAN` and over `OVER_FASTEST`.
+    """
+
+    def __init__(self, seconds: Sequence[float]) -> None:
+        ordered = sorted(seconds) or [0.0]
+        self.median = median(ordered)
+        n = len(ordered)
+        # One alone is no group, where there could be two.
+        self.fastest = median(ordered[: max(-(-n // _GROUP), min(2, n // 2))])
+
+    def rules(self, seconds: float, worth: float) -> list[str]:
+        """Return the rules by which somebody who took so long is a straggler."""
+        over_median = seconds > max(OVER_MEDIAN * self.median, self.median + worth)
+        over_fastest = seconds > max(OVER_FASTEST * self.fastest, self.fastest + worth)
+        return ["median"] * over_median + ["fastest"] * over_fastest
+
+
+def _name_stages(
+    found: Mapping[int, dict[str, Any]],
+    spent: Sequence[Mapping[str, float]],
+    parts: Sequence[float],
+) -> None:
+    """Add the stage in which each that was found lost most, and how much it lost there.
+
+    `parts`: which part of the seconds of stages that grow with the frames each did spend.
+    """
+    usual: dict[str, float] = {}
+    if found:
+        others = [stages for k, stages in enumerate(spent) if k not in found] or spent
+        usual = {word: median(stages[word] for stages in others) for word in spent[0]}
+    for k, entry in found.items():
+        lost = {word: spent[k][word] - usual[word] for word in usual}
+        truly = {word: lost[word] * (parts[k] if word in PER_FRAME else 1.0) for word in lost}
+        entry["stage"] = max(truly, key=lambda word: truly[word])
+        entry["lost"] = lost[entry["stage"]]

@@ -1,0 +1,299 @@
+"""Commands on data sets: divided, added to, copied, moved, removed."""
+
+from typing import Any
+
+import click
+
+import trajet
+from trajet.advise import in_bytes
+from trajet.cli import options
+from trajet.cli.copies import say
+from trajet.cli.options import in_order, progress
+from trajet.cli.store import arguments, told
+from trajet.cli.store.mount import mount
+from trajet.cli.store.told import echo, say_entry
+from trajet.cli.store.watch import watch
+from trajet.store.catalog import Store
+from trajet.store.entry import Divided
+from trajet.store.profile import Profile
+
+
+@click.group()
+def store() -> None:
+    """Keep trajectories divided by tags, each group of atoms on its own storage tier.
+
+    A store is a folder. Of each trajectory that is added, protein, lipid, water and so on become
+    files of their own, on the tier that a profile names: what is looked at on fast storage, the
+    rest elsewhere. All tags together are the original, in every bit that its format stores. Any
+    analysis takes FOLDER/NAME for a topology and a trajectory, and reads what it needs alone.
+
+    \b
+    Examples:
+      trajet store add run --store md --topology top.gro --trajectory run.xtc
+      trajet rmsd md/run --select "name CA"
+      trajet store stats run --store md
+    """
+
+
+@store.command(cls=arguments.Several)
+@arguments.name
+@arguments.folder
+@click.option("--topology", required=True, metavar="FILE", help="A file that MDAnalysis reads.")
+@arguments.trajectories
+@arguments.profile
+@options.continuous
+@options.truncated
+@options.threads
+@options.quiet
+def add(
+    name: str,
+    folder: str,
+    topology: str,
+    trajectories: tuple[str, ...],
+    profile: str | None,
+    continuous: bool,
+    allow_truncated_tail: bool,
+    threads: int | None,
+    quiet: bool,
+) -> None:
+    """Divide a trajectory by tags, as the data set NAME.
+
+    The store is made where there is none. Every atom must be in exactly one tag of the profile;
+    that, and that no tag's format would lose anything, is looked at before anything is written.
+    FILE stays as it is. If this is cut short there is no NAME.
+
+    \b
+    Examples:
+      trajet store add run --store md --topology top.gro --trajectory run.xtc
+      trajet store add run --store md --topology top.gro --trajectory run.part*.xtc --continuous
+      trajet store profile > my.toml
+      trajet store add run --store md --topology top.gro --trajectory run.xtc --profile my.toml
+    """
+    chosen = None if profile is None else Profile.load(profile)
+    opened = _opened(
+        topology,
+        trajectories,
+        quiet=quiet,
+        continuous=continuous,
+        allow_truncated_tail=allow_truncated_tail,
+        threads=threads,
+    )
+    at = Store(folder, create=True)
+    with progress("divide", " frames", quiet=quiet) as show:
+        done = at.add(name, opened, profile=chosen, threads=threads, progress=show)
+    if not quiet:
+        echo(options.notes(opened))
+        _say_remarks(done)
+        say_entry(at, name)
+
+
+def _opened(
+    topology: str | None, trajectories: tuple[str, ...], *, quiet: bool, **how: Any
+) -> trajet.Trajectory:
+    with progress("indexing", "B", quiet=quiet) as show:
+        return trajet.open(topology, *in_order(trajectories), progress=show, **how)
+
+
+@store.command(cls=arguments.Several)
+@arguments.name
+@arguments.folder
+@arguments.trajectories
+@options.truncated
+@options.threads
+@options.quiet
+def append(
+    name: str,
+    folder: str,
+    trajectories: tuple[str, ...],
+    allow_truncated_tail: bool,
+    threads: int | None,
+    quiet: bool,
+) -> None:
+    """Add new frames to every tag of a data set.
+
+    FILE is what was divided, which has grown since: its further frames are added. Or it is another
+    file, which goes on where that one ends: all of its frames are added.
+
+    \b
+    Examples:
+      trajet store append run --store md --trajectory run.xtc
+      trajet store append run --store md --trajectory run.part2.xtc
+    """
+    at = Store(folder)
+    opened = _opened(
+        None,
+        trajectories,
+        quiet=quiet,
+        allow_truncated_tail=allow_truncated_tail,
+        threads=threads,
+    )
+    with progress("append", " frames", quiet=quiet) as show:
+        done = at.append(name, opened, threads=threads, progress=show)
+    if not quiet:
+        _say_remarks(done)
+        click.echo(f"{name}: {done.n_frames} frames added, {at.show(name).n_frames} in all")
+
+
+def _say_remarks(done: Divided) -> None:
+    echo([f"note: {remark}" for remark in done.remarks])
+
+
+@store.command()
+@arguments.name
+@arguments.folder
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="May be repeated. Default: all.")
+@click.option("-o", "--output", required=True, metavar="FILE", help="Its ending is its format.")
+@click.option(
+    "--allow-loss",
+    is_flag=True,
+    help="Leave out what the format cannot hold, instead of refusing it.",
+)
+@click.option("--topology-out", metavar="FILE", help="Write the atoms themselves: .pdb, .gro, ….")
+@click.option("--force", is_flag=True, help="Replace outputs that are there.")
+@options.threads
+@options.quiet
+def get(
+    name: str,
+    folder: str,
+    tags: tuple[str, ...],
+    output: str,
+    allow_loss: bool,
+    topology_out: str | None,
+    force: bool,
+    threads: int | None,
+    quiet: bool,
+) -> None:
+    """Write a data set, or some of its tags, to a file.
+
+    All tags together, in the format of the original, are the original: every integer, cell, time,
+    step and field. Of some tags FILE has the atoms in their original order.
+
+    \b
+    Examples:
+      trajet store get run --store md -o run.xtc
+      trajet store get run --store md --tag protein --tag lipid -o part.xtc --topology-out part.gro
+    """
+    at = Store(folder)
+    with progress("get", " frames", quiet=quiet) as show:
+        done = at.get(
+            name,
+            output,
+            tags=tags or None,
+            allow_loss=allow_loss,
+            force=force,
+            topology=topology_out,
+            threads=threads,
+            progress=show,
+        )
+    if not quiet:
+        say(done)
+        if topology_out is not None:
+            click.echo(topology_out)
+
+
+@store.command()
+@arguments.name
+@arguments.folder
+@click.option("--tag", required=True, metavar="TAG", help="What to move.")
+@click.option("--tier", required=True, metavar="TIER", help="Where to: a name of the store's.")
+@options.quiet
+def move(name: str, folder: str, tag: str, tier: str, quiet: bool) -> None:
+    """Bring a tag to another tier, while readers go on.
+
+    What is at the old place becomes a link to the new one, so that whoever has the old path can go
+    on with it.
+
+    \b
+    Example:
+      trajet store move run --store md --tag lipid --tier slow
+    """
+    at = Store(folder)
+    with progress("move", "B", quiet=quiet) as show:
+        at.move(name, tag, tier, progress=show)
+    if not quiet:
+        (kept,) = (kept for kept in at.show(name).tags if tag in (kept.tag.name, kept.tag.short))
+        click.echo(f"{name}: {kept.tag.name} ({in_bytes(kept.size)}) is on {tier}")
+
+
+@store.command()
+@arguments.name
+@arguments.folder
+@options.quiet
+def remove(name: str, folder: str, quiet: bool) -> None:
+    """Remove a data set with all files of its tags. The original is not touched.
+
+    \b
+    Example:
+      trajet store remove run --store md
+    """
+    Store(folder).remove(name)
+    if not quiet:
+        click.echo(f"{name}: removed")
+
+
+@store.command()
+@arguments.name
+@arguments.folder
+@click.option("--profile", required=True, metavar="FILE.toml", help="The new tiers and tags.")
+@options.threads
+@options.quiet
+def retag(name: str, folder: str, profile: str, threads: int | None, quiet: bool) -> None:
+    """Divide a data set anew by another profile, from what the store holds.
+
+    NAME is divided as it was, or as the new profile says, and nothing between.
+
+    \b
+    Example:
+      trajet store retag run --store md --profile my.toml
+    """
+    at = Store(folder)
+    with progress("retag", " frames", quiet=quiet) as show:
+        done = at.retag(name, Profile.load(profile), threads=threads, progress=show)
+    if not quiet:
+        _say_remarks(done)
+        say_entry(at, name)
+
+
+@store.command()
+@arguments.folder
+@options.quiet
+def repair(folder: str, quiet: bool) -> None:
+    """Find tiers that were moved with the store, and remove what killed runs have left behind.
+
+    Such files are no damage, and no data set has them: they only take room. What still runs is left
+    alone. Tiers in the store's own folder are found where that is now.
+
+    \b
+    Example:
+      trajet store repair --store md
+    """
+    cleared = Store(folder).repair()
+    if not quiet:
+        echo([*cleared] or ["nothing was left behind"])
+
+
+@store.command()
+@click.argument("target", metavar="FOLDER")
+@click.option("--store", "folder", required=True, metavar="STORE", help="The store.")
+@options.quiet
+def link(target: str, folder: str, quiet: bool) -> None:
+    """Make a folder of links to the files of all tags, for programs that know nothing of stores.
+
+    NAME@TAG.xtc is a tag's trajectory, NAME@TAG.gro its structure, NAME@TAG.ndx its atoms' numbers
+    in the original. Where frames were appended there are several files, NAME@TAG-000.xtc and so on.
+    NAME.SHORT.tjt is for VMD's plug-in of trajet. Call it again after a change.
+
+    \b
+    Examples:
+      trajet store link links --store md
+      vmd links/run@protein.gro links/run@protein.xtc
+    """
+    made = Store(folder).link(target)
+    if not quiet:
+        echo([*map(str, made)] or ["no data sets"])
+
+
+for _command in (*told.COMMANDS, watch, mount):
+    store.add_command(_command)
+
+COMMANDS = (store,)

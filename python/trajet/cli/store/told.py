@@ -1,0 +1,199 @@
+"""What a store tells of its data sets: `trajet store list | show | verify | stats | profile`."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+import click
+
+from trajet._trajet import StoreError
+from trajet.advise import in_bytes
+from trajet.cli import options
+from trajet.cli.options import progress
+from trajet.cli.store import arguments
+from trajet.cli.tables import lines_of
+from trajet.store.catalog import Store
+from trajet.store.profile import default_text
+from trajet.store.uses import Statistics
+
+# Longer selections are cut.
+_SELECT = 90
+_Said = TypeVar("_Said")
+
+
+@click.command("list")
+@arguments.folder
+@options.quiet
+def list_(folder: str, quiet: bool) -> None:
+    """List the data sets of a store.
+
+    \b
+    Example:
+      trajet store list --store md
+    """
+    at = Store(folder)
+    rows: list[tuple[str, ...]] = [("name", "frames", "atoms", "tags", "size", "original")]
+    entries, damaged = _of_each(at.show, at.list())
+    for entry in entries:
+        numbers = (entry.n_frames, entry.n_atoms, len(entry.tags))
+        sizes = (in_bytes(entry.size), in_bytes(entry.source_size))
+        rows.append((entry.name, *map(str, numbers), *sizes))
+    if not quiet and (entries or not damaged):
+        echo(lines_of(rows) if entries else ["no data sets"])
+    _complain(damaged)
+
+
+def _of_each(asked: Callable[[str], _Said], names: Iterable[str]) -> tuple[list[_Said], list[str]]:
+    """Ask for each data set; return the answers, and what is wrong with those that give none."""
+    answers, wrong = [], []
+    for name in names:
+        try:
+            answers.append(asked(name))
+        except (StoreError, OSError) as error:
+            wrong.append(" ".join(str(error).split()))
+    return answers, wrong
+
+
+def _complain(problems: Sequence[str]) -> None:
+    """Say what is wrong, if anything is, and end with 1 then."""
+    for problem in problems:
+        click.echo(f"trajet: {problem}", err=True)
+    if problems:
+        raise click.exceptions.Exit(1)
+
+
+@click.command()
+@arguments.name
+@arguments.folder
+@options.quiet
+def show(name: str, folder: str, quiet: bool) -> None:
+    """Say what a data set is made of, and where its files are.
+
+    \b
+    Example:
+      trajet store show run --store md
+    """
+    at = Store(folder)
+    entry = at.show(name)
+    if quiet:
+        return
+    for path, size in entry.source_sizes:
+        click.echo(f"divided    {path} ({in_bytes(size)}, {entry.format})")
+    click.echo(f"frames     {entry.n_frames}")
+    say_entry(at, name)
+    for kept in entry.tags:
+        select = kept.tag.select
+        click.echo(
+            f"{kept.tag.name}: {select if len(select) <= _SELECT else select[:_SELECT] + '…'}"
+        )
+        for path in kept.paths:
+            click.echo(f"  {path}")
+
+
+def say_entry(at: Store, name: str) -> None:
+    """Print the tags of a data set, and how large it is beside its original."""
+    entry = at.show(name)
+    rows: list[tuple[str, ...]] = [("tag", "short", "atoms", "tier", "format", "size")]
+    for kept in entry.tags:
+        tag = kept.tag
+        form = tag.format + (" (lossy)" if tag.lossy else "")
+        rows.append((tag.name, tag.short, str(kept.n_atoms), tag.tier, form, in_bytes(kept.size)))
+    echo(lines_of(rows))
+    part = f", {entry.size / entry.source_size:.3f} of the original" if entry.source_size else ""
+    click.echo(
+        f"{name}: {entry.n_frames} frames of {entry.n_atoms} atoms, {in_bytes(entry.size)}{part},"
+        f" divided in {entry.seconds:.3g} s"
+    )
+
+
+@click.command()
+@arguments.some_name
+@arguments.folder
+@options.threads
+@options.quiet
+def verify(name: str | None, folder: str, threads: int | None, quiet: bool) -> None:
+    """Compare every byte of a data set, or of all, with its checksum.
+
+    What is wrong is said on standard error, and the exit code is 1.
+
+    \b
+    Examples:
+      trajet store verify --store md
+      trajet store verify run --store md
+    """
+    at = Store(folder)
+    names = at.list() if name is None else (name,)
+    problems: list[str] = []
+    for each in names:
+        with progress(f"verify {each}", "B", quiet=quiet) as show:
+            problems += at.verify(each, threads=threads, progress=show)
+    _complain(problems)
+    if not quiet:
+        click.echo(f"{', '.join(names) or 'no data sets'}: every byte is as it was written")
+
+
+@click.command()
+@arguments.some_name
+@arguments.folder
+@options.quiet
+def stats(name: str | None, folder: str, quiet: bool) -> None:
+    """Say what was used of a data set, or of all, what dividing it saved, and what to move where.
+
+    Whoever analyses or reads a data set leaves a line in FOLDER/NAME/uses.jsonl.
+
+    \b
+    Examples:
+      trajet store stats --store md
+      trajet store stats run --store md
+    """
+    at = Store(folder)
+    told, damaged = _of_each(at.stats, at.list() if name is None else (name,))
+    said = ["\n".join(_stats_lines(each)) for each in told]
+    if not quiet and (said or not damaged):
+        click.echo("\n\n".join(said) or "no data sets")
+    _complain(damaged)
+
+
+def _stats_lines(told: Statistics) -> list[str]:
+    rows: list[tuple[str, ...]] = [("tag", "tier", "size", "uses", "read", "last used")]
+    for tag in told.tags:
+        last = "never" if tag.last is None else tag.last
+        read = in_bytes(tag.read)
+        rows.append((tag.name, tag.tier, in_bytes(tag.size), str(tag.uses), read, last))
+    uses = f"{told.uses} use{'' if told.uses == 1 else 's'}"
+    lines = [f"{told.name}: {uses}, {in_bytes(told.read)} read", *lines_of(rows)]
+    lines.append(f"never read thanks to the division: {in_bytes(told.saved)}")
+    cost = f"dividing, which read and wrote {in_bytes(told.cost)},"
+    if told.paid is not None:
+        lines.append(f"{cost} had paid for itself on {told.paid}")
+    elif told.uses_to_pay is not None:
+        lines.append(f"{cost} will have paid for itself after {told.uses_to_pay} more such uses")
+    else:
+        lines.append(f"{cost} has not paid for itself yet")
+    return [*lines, *told.advice]
+
+
+@click.command()
+def profile() -> None:
+    """Print the built-in profile: a start for one of your own.
+
+    Tiers are folders, relative to the profile's own; the fastest comes first. Tags are groups of
+    atoms. `select` is MDAnalysis' language, or "rest"; every atom must be in exactly one tag.
+    `format` is "exact" (the original's, which loses nothing), "xtc", "dcd", "ncdf" or "h5md".
+    `lossy = true` lets a tag lose what its format cannot hold, and `precision = 100` keeps fewer
+    digits.
+
+    \b
+    Examples:
+      trajet store profile
+      trajet store profile > my.toml
+    """
+    click.echo(default_text(), nl=False)
+
+
+def echo(lines: list[str]) -> None:
+    """Print lines."""
+    for line in lines:
+        click.echo(line)
+
+
+COMMANDS = (list_, show, verify, stats, profile)

@@ -1,0 +1,143 @@
+"""One output by a pool: workers write stretches of its frames, which are put together here."""
+
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trajet import _trajet, h5md, output
+from trajet.conversion.files import CopyBrief, CopyJob, How, Outcome, Whole
+from trajet.pools.jobs import Job, JobDone, TakesJobs
+from trajet.pools.pool import Frames, Progress
+from trajet.result import COUNTS, STAGES, bytes_by_place
+from trajet.trajectory import frame_numbers
+
+# Stretches for each thread of a pool, so that none waits long for the last one.
+_PER_THREAD = 4
+# Bytes of positions of a stretch, at most: what is lost with a worker, and what stands twice on the
+# disk while it is put in its place.
+_MOST_BYTES = 2**30
+
+
+def write_in_stretches(
+    reader: _trajet.Reader,
+    part: tuple[Path, Frames],
+    brief: CopyBrief,
+    content: h5md.Content | None,
+    pool: TakesJobs,
+    *,
+    force: bool,
+    progress: Progress | None,
+) -> Outcome:
+    """Write an output with the workers of a pool: that of one process, byte for byte.
+
+    H5MD is so value for value, of vectors that all frames have.
+
+    Parameters
+    ----------
+    reader
+        The trajectory.
+    part
+        The output, and its frames.
+    brief
+        What workers are told of it.
+    content
+        What H5MD holds; None for other formats.
+    pool
+        Who writes.
+    force
+        Whether to replace what stands there.
+    progress
+        Called with frames done and in total: written, then put together, each counts half.
+    """
+    begun, (path, frames) = time.perf_counter(), part
+    numbers = frame_numbers(frames)
+    unit = 1
+    if content is not None:
+        h5md.check([(path, numbers)], content, None)
+        packing = content.packing(len(numbers), 1)
+        # Chunks are put together as they are packed.
+        unit = packing.frames
+        brief = replace(brief, how=_for_hdf5(brief.how, content, packing.chunk))
+    else:
+        when = (reader.times()[numbers], reader.steps()[numbers])
+        brief = replace(brief, whole=Whole(int(numbers[0]), *when))
+    n_atoms = reader.n_atoms if brief.places is None else len(brief.places)
+    borders = _borders(len(numbers), unit, n_atoms, pool.n_threads)
+
+    def show(done: int, total: int) -> None:
+        if progress is not None:
+            progress(len(numbers) * done // (2 * total), len(numbers))
+
+    with output.folder_within(path.parent) as folder:
+        owns = [folder.absolute() / f"{k}{path.suffix}" for k in range(len(borders) - 1)]
+        jobs = []
+        for own, (begin, end) in zip(owns, pairwise(borders), strict=True):
+            here = numbers[begin:end]
+            slice_ = reader.slice(np.concatenate((numbers[:1], here)))
+            jobs.append(Job(end - begin, CopyJob(own, path, here, slice_, begin)))
+        answers = pool.do_jobs(brief, jobs, show)
+        done = [answer.result for answer in answers]
+
+        def show_joined(done: int, total: int) -> None:
+            show(total + done, total)
+
+        remarks: list[str] = []
+        if content is not None:
+            h5md.join(path, owns, numbers, content, force=force, progress=show_joined)
+        else:
+            stretches = [(own, one.n_bytes) for own, one in zip(owns, done, strict=True)]
+            _, remarks = _trajet.join_stretches(
+                reader,
+                part,
+                brief.places,
+                brief.how,
+                stretches,
+                force=force,
+                progress=show_joined,
+            )
+    run = None if content is not None else _together(answers, pool.kind)
+    if run is not None:
+        run["t_total"] = time.perf_counter() - begun
+    return Outcome(remarks, run, path.stat().st_size)
+
+
+def _for_hdf5(how: How, content: h5md.Content, chunk: tuple[int, int]) -> How:
+    """Return how workers write what H5MD holds."""
+    return replace(how, velocities=content.velocities, forces=content.forces, chunk=chunk)
+
+
+def _borders(n_frames: int, unit: int, n_atoms: int, n_threads: int) -> list[int]:
+    """Return where stretches of whole units begin, and where the last one ends."""
+    units = -(-n_frames // unit)
+    most = max(1, _MOST_BYTES // (12 * n_atoms * unit))
+    n = min(units, max(_PER_THREAD * n_threads, -(-units // most)))
+    return [min(n_frames, unit * (units * k // n)) for k in range(n + 1)]
+
+
+def _together(answers: Sequence[JobDone], kind: str) -> dict[str, Any]:
+    """Return what the engine reports of all stretches: each worker once."""
+    by_worker = defaultdict(list)
+    for answer in answers:
+        for worker in answer.result.run["workers"]:
+            entry = {**worker, **answer.where, "thread": worker["worker"]}
+            by_worker[entry["worker"], entry["thread"]].append(entry)
+    workers = [
+        {
+            **entries[0],
+            **{name: sum(one[name] for one in entries) for name in ("tasks", *COUNTS, *STAGES)},
+            **bytes_by_place(entries),
+        }
+        for entries in by_worker.values()
+    ]
+    retried = [
+        {"pass": 0, "task": number, "error": error}
+        for number, answer in enumerate(answers)
+        for error in answer.retried
+    ]
+    return {"pool": kind, "workers": workers, "tasks": [], "passes": 1, "retried": retried}

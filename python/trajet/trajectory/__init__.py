@@ -1,0 +1,22 @@
+"""Trajectories, selections of their atoms, and blocks of positions."""
+
+from trajet.trajectory.block import Block
+from trajet.trajectory.choice import AtomChoice, FrameChoice, frame_numbers, resolve_frames
+from trajet.trajectory.opening import from_atomgroup, open
+from trajet.trajectory.selection import Selection
+from trajet.trajectory.trajectory import DEFAULT_REQUEST_SIZE, MUCH_BYTES, Trajectory, describe_file
+
+__all__ = [
+    "DEFAULT_REQUEST_SIZE",
+    "MUCH_BYTES",
+    "AtomChoice",
+    "Block",
+    "FrameChoice",
+    "Selection",
+    "Trajectory",
+    "describe_file",
+    "frame_numbers",
+    "from_atomgroup",
+    "open",
+    "resolve_frames",
+]

@@ -1,0 +1,37 @@
+"""What reading gives: positions of the same atoms in several frames."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Block:
+    """Positions of the same atoms in several frames.
+
+    Attributes
+    ----------
+    positions
+        `(n_frames, n_atoms, 3)`, float32, Å.
+    times
+        `(n_frames,)`, float64, ps.
+    steps
+        `(n_frames,)`, int64, integration steps.
+    frames
+        `(n_frames,)`, int64, frame numbers.
+    cells
+        `(n_frames, 6)`, float64: a, b, c (Å), α, β, γ (degrees); NaN where a frame has no cell.
+    velocities
+        As `positions`, Å/ps; None unless asked for; NaN in frames that have none.
+    forces
+        As `positions`, kJ/(mol Å); None unless asked for; NaN in frames that have none.
+    """
+
+    positions: NDArray[np.float32]
+    times: NDArray[np.float64]
+    steps: NDArray[np.int64]
+    frames: NDArray[np.int64]
+    cells: NDArray[np.float64]
+    velocities: NDArray[np.float32] | None = None
+    forces: NDArray[np.float32] | None = None

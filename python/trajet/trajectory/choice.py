@@ -1,0 +1,71 @@
+"""Which frames and which atoms: what callers say, as the numbers that it means."""
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet._trajet import FrameError, SelectionError
+from trajet.pools.pool import Frames
+
+FrameChoice: TypeAlias = slice | Sequence[int] | NDArray[Any] | None
+AtomChoice: TypeAlias = str | Sequence[int] | NDArray[Any]
+
+
+def resolve_frames(frames: FrameChoice, n_frames: int, label: str) -> Frames:
+    """Return frame numbers as the native module takes them.
+
+    Raises
+    ------
+    FrameError
+        If one is out of range.
+    """
+    if frames is None:
+        frames = slice(None)
+    if isinstance(frames, slice):
+        chosen = range(*frames.indices(n_frames))
+        return (chosen.start, chosen.step, len(chosen)) if chosen else (0, 1, 0)
+    numbers = np.atleast_1d(np.asarray(frames))
+    if numbers.dtype == np.bool_:
+        if numbers.shape != (n_frames,):
+            raise FrameError(f"{label}: a mask of {numbers.shape} does not fit {n_frames} frames")
+        return np.flatnonzero(numbers).astype(np.int64)
+    if numbers.ndim != 1 or not (np.issubdtype(numbers.dtype, np.integer) or numbers.size == 0):
+        raise TypeError("frames must be a slice, whole numbers in a row, a mask, or None")
+    wrong = numbers[(numbers < -n_frames) | (numbers >= n_frames)]
+    if wrong.size:
+        raise FrameError(
+            f"{label}: frame {wrong[0]} is out of range: the trajectory has {n_frames} frames,"
+            f" 0 to {n_frames - 1}"
+        )
+    return np.where(numbers < 0, numbers + n_frames, numbers).astype(np.int64)
+
+
+def frame_numbers(frames: Frames) -> NDArray[np.int64]:
+    """Return frame numbers as an array."""
+    if isinstance(frames, tuple):
+        first, step, count = frames
+        return first + step * np.arange(count, dtype=np.int64)
+    return frames
+
+
+def resolve_indices(indices: NDArray[Any], n_atoms: int) -> NDArray[np.int64]:
+    """Return atom indices of a topology, or of a trajectory without one.
+
+    Raises
+    ------
+    SelectionError
+        If there is none or one is out of range.
+    """
+    if indices.size == 0:
+        raise SelectionError("selection of indices: it is empty")
+    if indices.ndim != 1 or not np.issubdtype(indices.dtype, np.integer):
+        raise TypeError("atoms must be a selection string, whole numbers in a row, or a mask")
+    wrong = indices[(indices < 0) | (indices >= n_atoms)]
+    if wrong.size:
+        raise SelectionError(
+            f"atom {wrong[0]} is out of range: the trajectory has {n_atoms} atoms,"
+            f" 0 to {n_atoms - 1}"
+        )
+    return np.ascontiguousarray(indices, dtype=np.int64)

@@ -1,0 +1,94 @@
+"""Some atoms of a trajectory."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet.trajectory.block import Block
+from trajet.trajectory.choice import FrameChoice
+
+if TYPE_CHECKING:
+    from trajet.trajectory.trajectory import Trajectory
+
+
+class Selection:
+    """Some atoms of a trajectory. Made by `Trajectory.select`.
+
+    Attributes
+    ----------
+    trajectory
+        The trajectory.
+    indices
+        `(n_atoms,)`, int64: which atoms of the topology, in the order in which positions are read.
+    places
+        `(n_atoms,)`, int64: where they are in a frame. Other numbers than `indices` where only some
+        tags of a data set are open, whose frames have no other atoms.
+    text
+        The selection in MDAnalysis' language; None where indices were given.
+    """
+
+    def __init__(
+        self, trajectory: "Trajectory", places: NDArray[np.int64], text: str | None
+    ) -> None:
+        self.trajectory = trajectory
+        self.places = places.copy()
+        self.indices = trajectory.indices_of(self.places)
+        for numbers in (self.places, self.indices):
+            numbers.setflags(write=False)
+        self.text = text
+
+    def __repr__(self) -> str:
+        """Return the selection and its size."""
+        what = "of indices" if self.text is None else repr(self.text)
+        return f"<Selection {what}: {self.n_atoms} of {self.trajectory.n_atoms} atoms>"
+
+    @property
+    def n_atoms(self) -> int:
+        """Atoms in the selection."""
+        return len(self.places)
+
+    @property
+    def label(self) -> str:
+        """What figures and reports call it."""
+        return self.text if self.text is not None else f"{self.n_atoms} atoms"
+
+    @property
+    def atoms(self) -> Any:
+        """The atoms as an MDAnalysis AtomGroup, at the positions of frame 0."""
+        _ = self.trajectory.universe
+        return self.named
+
+    @property
+    def named(self) -> Any:
+        """The atoms as an MDAnalysis AtomGroup; where they are in space is not known yet."""
+        return self.trajectory.named[self.places]
+
+    def read(
+        self,
+        frames: FrameChoice = None,
+        out: NDArray[np.float32] | None = None,
+        *,
+        velocities: bool = False,
+        forces: bool = False,
+        threads: int | None = None,
+    ) -> Block:
+        """Read the positions of these atoms; only they are decoded. See `Trajectory.read`.
+
+        Examples
+        --------
+        >>> traj.select("name CA").read(frames=slice(0, 100)).positions.shape
+        (98, 214, 3)
+        """
+        return self.trajectory.read_places(
+            frames, self.places, out, velocities=velocities, forces=forces, threads=threads
+        )
+
+    def look(self, frame: int) -> Block:
+        """Read a frame in preparation of something: of a data set, this is no use of its own."""
+        return self.trajectory.read_places([frame], self.places, None, counted=False)
+
+    def blocks(self, size: int | None = None, frames: FrameChoice = None) -> Iterator[Block]:
+        """Read block by block, into the same memory. See `Trajectory.blocks`."""
+        return self.trajectory.blocks_of_places(size, frames, self.places)
