@@ -258,7 +258,7 @@ def test_a_changed_byte_is_found(own_wet: Solvated, where: str) -> None:
     before = said(own_wet)
     with pytest.raises(tj.StoreError):
         own_wet.store.move("wet", "protein", "slow")
-    with pytest.raises(tj.StoreError, match=r"is not what|nothing was divided"):
+    with pytest.raises(tj.StoreError, match=r"(is|are) not what|nothing was divided"):
         own_wet.store.retag("wet", own_wet.profile)
     assert said(own_wet) == before
 
@@ -273,11 +273,16 @@ def test_a_byte_that_is_changed_anywhere_is_found_at_reading(own_wet: Solvated) 
             for value in (group["box/edges/value"], group["position/time"], group["position/step"])
         ]
     size = path.stat().st_size
-    truth = tj.open(own_wet.path).select("protein").read().positions
+    store = _trajet.Store(own_wet.store.folder)
 
-    def read(**options: Any) -> np.ndarray:
-        return tj.open(own_wet.path).select("protein").read(**options).positions
+    def read() -> np.ndarray:
+        out = np.empty((10, 3341, 3), np.float32)
+        store.reader("wet", ["protein"], request_size=2**18).read(
+            (0, 1, 10), None, out, "positions"
+        )
+        return out
 
+    truth = read()
     assert size > 10 * 12 * 3341
     file = os.open(path, os.O_RDWR)
     for at in (*places, *range(0, size, 1117), *range(0, 3000, 97), size - 1):

@@ -148,14 +148,13 @@ mod tests {
             files: vec![column(0), column(9)],
         };
         let bytes = table.to_bytes();
-        let back = Table::of(&bytes).unwrap();
+        let (back, mut large) = (Table::of(&bytes).unwrap(), table.clone());
         assert_eq!(back.to_bytes(), bytes);
         assert_eq!((back.steps, back.files), (table.steps, table.files));
         for n in 0..bytes.len() {
             assert_eq!(Table::of(&bytes[..n]), None, "{n}");
         }
         // Sizes that cannot be added up.
-        let mut large = table.clone();
         for size in [u64::MAX, 1 << 56] {
             large.whole[1] = size;
             assert_eq!(Table::of(&large.to_bytes()), None);
