@@ -568,8 +568,11 @@ mod tests {
             std::fs::write(file.path(), &bytes).unwrap();
             chunks.reverse();
             let positions = Some(series([1, 9, 3], chunks, gaps.len() as u64, None));
-            let description = Description { positions, ..Description::default() };
+            let description = Description { n_atoms: 9, positions, ..Description::default() };
             let pieces = pieces_of(file.path(), &description, &mut Never).unwrap();
+            let description = description.condensed();
+            let again = pieces_of(file.path(), &description, &mut Never).unwrap();
+            prop_assert_eq!(&again, &pieces);
             let (mut at, mut chunks) = (0, Vec::new());
             for Piece { frames, size, digest } in &pieces {
                 let here = &bytes[at..at + *size as usize];
