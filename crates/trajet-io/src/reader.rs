@@ -42,7 +42,7 @@ pub struct OpenOptions {
     /// the files of a chain have handles of their own.
     pub handles: Option<Arc<Handles>>,
     /// What is told of HDF5 files, by their paths.
-    pub described: Arc<HashMap<PathBuf, Description>>,
+    pub described: Arc<HashMap<PathBuf, Arc<Description>>>,
     /// What divided trajectories are, by the paths that stand for them.
     pub divided: Arc<Divisions>,
     /// What files must be, by their paths, where that was written down.

@@ -74,7 +74,7 @@ impl PyDescription<'_> {
         };
         let series =
             |series: &Option<PySeries<'_>>| series.as_ref().map(PySeries::to_series).transpose();
-        Ok(Description {
+        let description = Description {
             layout,
             n_atoms: self.n_atoms,
             times: self.times.as_array().to_vec(),
@@ -83,10 +83,11 @@ impl PyDescription<'_> {
             positions: series(&self.positions)?,
             velocities: series(&self.velocities)?,
             forces: series(&self.forces)?,
-            digests: Vec::new(),
+            digests: None,
             remarks: self.remarks.clone(),
             ns: (self.seconds * 1e9) as u64,
-        })
+        };
+        Ok(description.condensed())
     }
 }
 

@@ -61,6 +61,13 @@ impl PyPass {
         self.inner.analysis.row_width()
     }
 
+    /// The atoms that are read, ascending; none for all.
+    #[getter]
+    fn atoms<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<i64>>> {
+        let list = self.inner.atoms.sorted()?.iter().map(|&atom| i64::from(atom));
+        Some(PyArray1::from_iter(py, list))
+    }
+
     #[getter]
     fn is_last(&self) -> bool {
         self.inner.then.is_none()

@@ -462,10 +462,11 @@ def passes(
     make_rows: MakeRows = plain_rows,
 ) -> Iterator[PassRun]:
     """Go through the passes of a plan; each must be done when the next is asked for."""
-    outline, n_frames = reader.outline(), n_frames_of(frames)
+    n_frames = n_frames_of(frames)
     states: list[NDArray[np.float64]] = []
     while True:
         pass_ = _trajet.Pass(plan.build(), reader.n_atoms, n_frames, states)
+        outline = reader.outline(pass_.atoms)
         brief = Brief(outline, plan, n_frames, tuple(states), threads)
         rows = make_rows((n_frames, pass_.row_width))
         merged = _trajet.States(pass_)

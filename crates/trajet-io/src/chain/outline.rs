@@ -17,7 +17,7 @@ use crate::h5md::Description;
 use crate::index::Stamp;
 use crate::reader::{OpenOptions, Reader};
 use crate::source::{Handles, absolute};
-use crate::{Error, FrameIndex, Frames, IndexState, Meter, open};
+use crate::{Atoms, Error, FrameIndex, Frames, IndexState, Meter, open};
 
 /// What a chain is, apart from where its frames are.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -40,7 +40,7 @@ pub(crate) struct Known {
     pub(crate) format: String,
     pub(crate) stamp: Stamp,
     /// What is told of an HDF5 file.
-    pub(crate) description: Option<Description>,
+    pub(crate) description: Option<Arc<Description>>,
     /// What is told of a divided trajectory.
     pub(crate) divided: Option<Told>,
 }
@@ -50,11 +50,13 @@ pub(crate) struct Known {
 pub struct Slice(Vec<(usize, Option<FrameIndex>)>);
 
 impl Chain {
-    /// What workers elsewhere are told once; `options` are those of the opening.
+    /// What workers elsewhere are told once, who read no other atoms than these; `options` are those of the
+    /// opening.
     ///
     /// # Errors
     /// [`Error::Io`] where there is no working folder any more.
-    pub fn outline(&self, options: &OpenOptions) -> Result<Outline, Error> {
+    pub fn outline(&self, options: &OpenOptions, atoms: &Atoms) -> Result<Outline, Error> {
+        let told = |division: &Division| division.told(atoms);
         let known = |segment: &Segment| {
             let reader = &segment.reader;
             let path = reader.source().path().to_owned();
@@ -63,7 +65,7 @@ impl Chain {
                 format: reader.format().to_owned(),
                 stamp: *reader.stamp(),
                 description: options.described.get(&path).cloned(),
-                divided: options.divided.get(&path).map(Division::told).transpose()?,
+                divided: options.divided.get(&path).map(told).transpose()?,
                 path,
             })
         };
