@@ -172,6 +172,7 @@ $(MOLFILE): $(RUST_SOURCES) | tools
 	install -D $${CARGO_TARGET_DIR:-target}/release/libtrajet_molfile.so $@
 
 .venv/.made-built: .venv/.made-python-packages $(RUST_SOURCES) $(MOLFILE) | tools
+	@echo "building the native module: some minutes, the first time"
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable .
 	@touch $@
 

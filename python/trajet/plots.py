@@ -62,9 +62,10 @@ def series(
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=(5, 1))
     seen = columns[np.isfinite(columns)]
     bins = np.histogram_bin_edges(seen, min(MOST_BINS, max(10, int(np.sqrt(len(x))))))
+    smoothed = False
     for column, label in enumerate(labels):
         y, colour = columns[:, column], COLOURS[column % len(COLOURS)]
-        _line(left, x, y, _shortened(label), colour)
+        smoothed |= _line(left, x, y, _shortened(label), colour)
         finite = y[np.isfinite(y)]
         if not finite.size:
             continue
@@ -78,7 +79,8 @@ def series(
             facecolor=(colour, 0.25),
             linewidth=1.2,
         )
-    left.set_xlabel(x_label)
+    bold = f"; bold: mean of {_smoothing(len(x))} neighbouring frames" if smoothed else ""
+    left.set_xlabel(x_label + bold)
     left.set_ylabel(quantity)
     left.set_title(_shortened(title), loc="left", fontsize="medium")
     left.margins(x=0)
@@ -132,7 +134,8 @@ def ramachandran(phi: NDArray[np.float64], psi: NDArray[np.float64], *, title: s
     from matplotlib.colors import LogNorm
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(5.4, 4.6), layout="constrained", dpi=150)
+    # Compressed: the bar of colours is as high as the square beside it.
+    figure = Figure(figsize=(5.4, 4.5), layout="compressed", dpi=150)
     axes = figure.subplots()
     seen = np.isfinite(phi) & np.isfinite(psi)
     limits = ((-180.0, 180.0), (-180.0, 180.0))
@@ -445,13 +448,19 @@ def _shortened(label: str) -> str:
 
 def _line(
     axes: Any, x: NDArray[np.float64], y: NDArray[np.float64], label: str, colour: str
-) -> None:
-    """Draw a series; where it is long, faintly behind its running average."""
-    width = len(y) // SMOOTHED_PART
+) -> bool:
+    """Draw a series; where it is long, faintly behind its running average: return whether it is."""
     if len(y) < SMOOTHED_FROM or not np.isfinite(y).all():
         axes.plot(x, y, color=colour, linewidth=1.2, label=label)
-        return
+        return False
+    width = _smoothing(len(y))
     axes.plot(x, y, color=colour, linewidth=0.5, alpha=0.35)
     smooth = np.convolve(y, np.full(width, 1 / width), mode="valid")
     begin = (len(y) - len(smooth)) // 2
     axes.plot(x[begin : begin + len(smooth)], smooth, color=colour, linewidth=1.8, label=label)
+    return True
+
+
+def _smoothing(n_frames: int) -> int:
+    """Return over how many frames a running average goes."""
+    return n_frames // SMOOTHED_PART

@@ -117,7 +117,18 @@ def run(
     progress: Progress | None,
     make_plan: Callable[[NDArray[np.int64]], Plan],
 ) -> Outcome:
-    """Run the plan that `make_plan` makes for the numbers of the chosen frames."""
+    """Run the plan that `make_plan` makes for the numbers of the chosen frames.
+
+    Raises
+    ------
+    TypeError
+        If the pool is none, such as the name of one.
+    """
+    if pool is not None and not callable(getattr(pool, "run", None)):
+        raise TypeError(
+            "a pool is one of LocalPool(), ProcessPool(), DaskPool(client) and MpiPool(), not"
+            f" {pool!r}"
+        )
 
     def attempt() -> tuple[Plan, NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
         plan = make_plan(chosen)

@@ -119,7 +119,7 @@ def repeated(count: int) -> Callable[..., Any]:
 
 @click.group()
 def bench() -> None:
-    """Measure how analyses scale on this machine, its pools, and what a store saves.
+    """Measure how analyses scale here, and what a store saves.
 
     Made after Khoshlessan et al. 2017 and 2020 (doi:10.25080/shinma-7f4c6e7-00a, 10.1002/cpe.5789),
     and Deng et al. 2021 (doi:10.1145/3472456.3473509).
@@ -238,7 +238,7 @@ def load(
     scratch: Path | None,
     folder: Path,
 ) -> None:
-    """Compute the RMSD of each frame many times, from a file and from memory.
+    """Compute the RMSD of each frame many times over.
 
     As one superposition and RMSD, then the RMSD of as many groups of the same atoms after it. From
     memory: of the wanted atoms alone, as DCD in /dev/shm, so that there is next to nothing to read.
@@ -284,10 +284,10 @@ def scheduler(
     mpiexec: str | None,
     folder: Path,
 ) -> None:
-    """Hand out tasks in which nothing is done, and count how many each pool does in a second.
+    """Count how many tasks each pool hands out in a second.
 
-    One worker with many threads against many workers of one thread. A task reads one frame of
-    132 kB, from the page cache.
+    Nothing is done in them. One worker with many threads against many workers of one thread. A task
+    reads one frame of 132 kB, from the page cache.
 
     \b
     Examples:

@@ -20,7 +20,7 @@ from trajet.store.profile import Profile
 
 @click.group()
 def store() -> None:
-    """Keep trajectories divided by tags, each group of atoms on its own storage tier.
+    """Keep trajectories divided by tags, each on its own tier.
 
     A store is a folder. Of each trajectory that is added, protein, lipid, water and so on become
     files of their own, on the tier that a profile names: what is looked at on fast storage, the
@@ -238,9 +238,10 @@ def remove(name: str, folder: str, quiet: bool) -> None:
 @options.threads
 @options.quiet
 def retag(name: str, folder: str, profile: str, threads: int | None, quiet: bool) -> None:
-    """Divide a data set anew by another profile, from what the store holds.
+    """Divide a data set anew by another profile.
 
-    NAME is divided as it was, or as the new profile says, and nothing between.
+    It is read from the store, not from the original. NAME is divided as it was, or as the new
+    profile says, and nothing between.
 
     \b
     Example:
@@ -258,7 +259,7 @@ def retag(name: str, folder: str, profile: str, threads: int | None, quiet: bool
 @arguments.folder
 @options.quiet
 def repair(folder: str, quiet: bool) -> None:
-    """Find tiers that were moved with the store, and remove what killed runs have left behind.
+    """Find moved tiers, and remove what killed runs have left.
 
     Such files are no damage, and no data set has them: they only take room. What still runs is left
     alone. Tiers in the store's own folder are found where that is now.
@@ -277,11 +278,12 @@ def repair(folder: str, quiet: bool) -> None:
 @click.option("--store", "folder", required=True, metavar="STORE", help="The store.")
 @options.quiet
 def link(target: str, folder: str, quiet: bool) -> None:
-    """Make a folder of links to the files of all tags, for programs that know nothing of stores.
+    """Make a folder of links to the files of all tags.
 
-    NAME@TAG.xtc is a tag's trajectory, NAME@TAG.gro its structure, NAME@TAG.ndx its atoms' numbers
-    in the original. Where frames were appended there are several files, NAME@TAG-000.xtc and so on.
-    NAME.SHORT.tjt is for VMD's plug-in of trajet. Call it again after a change.
+    Programs that know nothing of stores open these. NAME@TAG.xtc is a tag's trajectory,
+    NAME@TAG.gro its structure, NAME@TAG.ndx its atoms' numbers in the original. Where frames were
+    appended there are several files, NAME@TAG-000.xtc and so on. NAME.SHORT.tjt is for VMD's
+    plug-in of trajet. Call it again after a change.
 
     \b
     Examples:

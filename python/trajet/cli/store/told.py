@@ -136,9 +136,10 @@ def verify(name: str | None, folder: str, threads: int | None, quiet: bool) -> N
 @arguments.folder
 @options.quiet
 def stats(name: str | None, folder: str, quiet: bool) -> None:
-    """Say what was used of a data set, or of all, what dividing it saved, and what to move where.
+    """Say what was used, what dividing saved, and what to move where.
 
-    Whoever analyses or reads a data set leaves a line in FOLDER/NAME/uses.jsonl.
+    Of one data set, or of all. Whoever analyses or reads a data set leaves a line in
+    FOLDER/NAME/uses.jsonl.
 
     \b
     Examples:
