@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trajet as tj
+import trr_bytes
 import xtc_bytes
 from commands import fail, misuse, names_in, run, succeed
 from golden_files import Adk, Golden
@@ -177,6 +178,21 @@ def test_rmsd_options(
         assert np.array_equal(saved["values"], expected.values)
         assert np.array_equal(saved["frames"], expected.frames)
         assert np.array_equal(saved["times"], expected.times)
+
+
+def test_times_that_single_precision_does_not_tell_apart(tmp_path: Path) -> None:
+    """After 0.1 ms, where float32 has steps of 8 ps, --begin and --end take no neighbours."""
+    times = [1e8 + k for k in range(20)]
+    made, output = tmp_path / "late.trr", tmp_path / "some.trr"
+    positions = np.arange(12.0).reshape(4, 3)
+    made.write_bytes(
+        b"".join(
+            trr_bytes.frame_bytes(positions, n_atoms=4, step=k, time=time, double=True)
+            for k, time in enumerate(times)
+        )
+    )
+    succeed("convert", made, output, "--begin", "100000003", "--end", "100000005")
+    assert tj.open(None, output).times.tolist() == times[3:6]
 
 
 def test_quiet(adk: Adk, tmp_path: Path) -> None:

@@ -156,6 +156,8 @@ def test_the_atoms_themselves(adk: Adk, tmp_path: Path) -> None:
     assert np.abs(atoms.positions - copy.read(frames=[0]).positions[0]).max() < 2e-3
     with pytest.raises(ValueError, match=r"\.pdb or \.gro"):
         tj.convert(traj, tmp_path / "b.xtc", topology=tmp_path / "b.what")
+    with pytest.raises(tj.OutputError, match=r"cannot write these atoms as \.mol2"):
+        tj.convert(traj, tmp_path / "c.xtc", topology=tmp_path / "c.mol2")
 
 
 def test_parts_are_the_whole(adk: Adk, tmp_path: Path) -> None:

@@ -9,8 +9,11 @@ with two shortest images gives either of two angles, and is left out.
 
 import json
 import re
+import warnings
 from pathlib import Path
 
+import MDAnalysis as mda
+import mdtraj
 import numpy as np
 import plain_geometry as plain
 import pytest
@@ -18,11 +21,14 @@ import trajet as tj
 import trr_bytes
 import xtc_bytes
 from analysis_laws import assert_rows_follow_frames, assert_same_bits_on_any_pool, table
+from click.testing import CliRunner
 from golden_files import Adk
 from made_coordinates import MADE, Made
 from MDAnalysis.analysis import dihedrals as mdanalysis
 from MDAnalysis.lib.distances import calc_bonds, calc_dihedrals
+from MDAnalysisTests import datafiles
 from systems import NAMES, Systems, in_changing_cells
+from trajet.cli.group import commands
 
 SINGLE = 1e-5
 BACKBONE_DEGREES = 1e-3
@@ -105,6 +111,60 @@ def test_which_residues(systems: Systems, name: str) -> None:
         by_quadruple = tj.dihedrals(system.trajectory, result.atoms)
         assert by_quadruple.values.tobytes() == result.values.tobytes()
         assert not by_quadruple.backbone
+
+
+@pytest.fixture(scope="module")
+def porin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One frame of a porin: residues 163 to 163J, and 26 bonded to 32; PDB beside XTC."""
+    path = tmp_path_factory.mktemp("porin") / "porin.pdb"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        protein = mda.Universe(datafiles.PDB_icodes).select_atoms("protein")
+        protein.write(path)
+        protein.write(path.with_suffix(".xtc"))
+    return path
+
+
+def test_neighbours_are_not_those_of_the_numbering(porin: Path) -> None:
+    """Angles as of mdtraj; MDAnalysis takes C of 162 and N of 164 for all of 163 to 163J."""
+    result = tj.dihedrals(tj.open(porin, porin.with_suffix(".xtc")).select("protein"))
+    loaded = mdtraj.load(str(porin))
+    phi, psi = (
+        compute(loaded, periodic=False) for compute in (mdtraj.compute_phi, mdtraj.compute_psi)
+    )
+    # The first residue has no φ, the last one no ψ.
+    for kind, atoms, angles in (
+        (0, phi[0][:-1], phi[1][0, :-1]),
+        (1, psi[0][1:], psi[1][0, 1:]),
+    ):
+        assert np.array_equal(result.atoms[kind::2], atoms)
+        # The PDB has thousandths of an Å, the XTC hundredths.
+        assert plain.apart(result.values[0, kind::2], np.degrees(angles)).max() < 1
+    assert len(result.columns) == 2 * (loaded.n_residues - 2)
+    assert {"phi SER163", "psi VAL163A", "phi GLY163J"} < set(result.columns)
+
+
+@pytest.mark.parametrize("first", [1, 5, 31])
+def test_chains_in_one_segment(porin: Path, first: int, tmp_path: Path) -> None:
+    """Two chains of 30 residues in a GRO file: no angle goes from one to the other."""
+    chain = mda.Universe(porin).residues[40:70].atoms
+    both = mda.Merge(chain, chain)
+    both.residues.resids = [*range(1, 31), *range(first, first + 30)]
+    both.atoms[len(chain) :].translate([40, 0, 0])
+    gro, xtc = tmp_path / "two.gro", tmp_path / "two.xtc"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        both.atoms.write(gro)
+        both.atoms.write(xtc)
+    result = tj.dihedrals(tj.open(gro, xtc).select("protein"))
+    within = result.atoms // len(chain)
+    assert (within == within[:, :1]).all()
+    assert np.bincount(within[:, 0]).tolist() == [56, 56]
+    assert np.ptp(result.values[0].reshape(2, -1), axis=0).max() < 1
+    (remark,) = result.report["remarks"]
+    assert remark.endswith("not bonded to their neighbours in frame 0 (C and N within 2.0 Å): 2")
+    said = CliRunner().invoke(commands, ["dihedrals", str(gro), str(xtc), "--select", "protein"])
+    assert f"note: {remark}" in said.output
 
 
 def test_atom_groups(systems: Systems) -> None:

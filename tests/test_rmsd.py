@@ -318,6 +318,14 @@ def test_same_bits_with_any_requests(adk: Adk, request_size: int) -> None:
     assert np.array_equal(tj.rmsd(traj.select("name CA")).values, plain.values)
 
 
+@pytest.mark.parametrize("kind", [np.int8, np.int16, np.int64])
+def test_short_integers_count_from_the_end(long_adk: Adk, kind: type) -> None:
+    """Where there are more frames than the type has numbers, too."""
+    frames = np.array([-1, 5, -128], kind)
+    block = tj.open(None, long_adk.xtc).read(frames=frames, atoms=[0])
+    assert block.frames.tolist() == [979, 5, 852]
+
+
 def test_frames(adk: Adk, adk_truth: Truth) -> None:
     """Slices and lists choose rows; the value of a frame does not depend on its company."""
     selection = tj.open(adk.psf, adk.xtc).select("name CA")
@@ -539,6 +547,31 @@ def test_references_that_do_not_match(adk: Adk, adk_universe: mda.Universe, tmp_
         tj.rmsd(selection, reference=tmp_path / "missing.pdb")
     with pytest.raises(ValueError):
         tj.rmsd(selection, reference=np.zeros((214, 3)), groups=["all"])
+
+
+def test_references_in_another_order(adk: Adk, adk_universe: mda.Universe, tmp_path: Path) -> None:
+    """CHARMM has CB before C, the PDB behind it: of equal mass, and not the same atom."""
+    text = "(name CA or name CB or name C) and not resname GLY"
+    selection = tj.open(adk.psf, adk.xtc).select(text)
+    reordered = tmp_path / "reordered.pdb"
+    adk_universe.trajectory[0]
+    there = adk_universe.select_atoms(text)
+    threes = there.indices.reshape(-1, 3)
+    assert set(adk_universe.atoms[threes[:, 2]].names) == {"C"}
+    adk_universe.atoms[threes[:, [0, 2, 1]].ravel()].write(reordered)
+    message = r"the same names in another order.*CB MET1 and atom 1 C MET1 of"
+    with pytest.raises(tj.SelectionError, match=message):
+        tj.rmsd(selection, reference=reordered)
+    turned = tmp_path / "turned.pdb"
+    adk_universe.atoms[threes[::-1].ravel()].write(turned)
+    with pytest.raises(tj.SelectionError, match="the same resnames in another order"):
+        tj.rmsd(selection, reference=turned)
+    same = tmp_path / "same.pdb"
+    there.write(same)
+    assert tj.rmsd(selection, reference=same).values[0] < 1e-3
+    # Who gives atoms one by one says which belong together.
+    pairs = adk_universe.atoms[threes[:, [0, 2, 1]].ravel()]
+    assert tj.rmsd(selection, reference=pairs).values[0] > 0.5
 
 
 def test_other_refusals(adk: Adk) -> None:

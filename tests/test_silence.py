@@ -34,7 +34,7 @@ def test_atom_group_of_another_folder(own_adk: Adk, monkeypatch: pytest.MonkeyPa
         tj.rmsd(universe.select_atoms("name CA"))
 
 
-@pytest.mark.parametrize("option", [{"convert_units": False}, {"time_offset": 1000.0}])
+@pytest.mark.parametrize("option", [{"convert_units": False}, {"time_offset": 1000.0}, {"dt": 5.0}])
 def test_atom_group_in_other_units(own_adk: Adk, option: dict[str, object]) -> None:
     """nm, or times that the file does not hold, are not taken for the file's."""
     universe = mda.Universe(str(own_adk.psf), str(own_adk.xtc), refresh_offsets=True, **option)

@@ -14,6 +14,7 @@ import killed_store
 import numpy as np
 import pytest
 import trajet as tj
+from cut_short import cutting
 from golden_files import Adk
 from trajet import _trajet
 
@@ -157,9 +158,50 @@ def test_a_killed_change_leaves_the_old_or_the_new(
     assert trajectory.read_bytes() == before
 
 
+@pytest.mark.parametrize("doing", ["add", "append", "move", "retag", "remove"])
+def test_killed_in_front_of_any_change_of_a_file(adk: Adk, tmp_path: Path, doing: str) -> None:
+    """What is left is sound, and `repair` leaves the old or the new, and nothing else."""
+    xtc, more, old = tmp_path / "few.xtc", tmp_path / "more.xtc", tmp_path / "old"
+    for path in (xtc, more):
+        tj.convert(tj.open(None, adk.xtc), path, frames=slice(3))
+    sources, folder, new = (
+        (adk.psf, more if doing == "append" else xtc),
+        tmp_path / "store",
+        tmp_path / "new",
+    )
+    if doing != "add":
+        killed_store.change(old, "add", "one", adk.psf, xtc)
+    states = []
+    for state in (fresh(old, folder), new):
+        if state == new:
+            killed_store.change(fresh(old, new), doing, "one", *sources)
+        store = _trajet.Store(state, create=True)
+        states.append((looks(state), sorted(json.loads(store.tiers()))))
+    with cutting(tmp_path) as process:
+        n = 1
+        while process.cut(n, fresh(old, folder), doing, "one", *sources):
+            store = _trajet.Store(folder, create=True)
+            found = looks(folder)
+            store.repair()
+            assert store.repair() == []
+            assert (looks(folder), sorted(json.loads(store.tiers()))) in states, n
+            assert looks(folder) == found
+            assert {name for name in files(folder) if not is_index(name)} == named(folder), n
+            empty = {
+                path.name
+                for path in folder.rglob("*")
+                if path.is_dir() and not list(path.iterdir())
+            }
+            assert empty <= {".pending"}, n
+            n += 1
+    assert n > 10
+
+
 def fresh(old: Path, folder: Path) -> Path:
     """Return a copy of a store: its tiers are in its own folder."""
     shutil.rmtree(folder, ignore_errors=True)
+    if not old.exists():
+        return folder
     shutil.copytree(old, folder, symlinks=True)
     settings = folder / "store.json"
     settings.write_text(settings.read_text().replace(str(old), str(folder)))

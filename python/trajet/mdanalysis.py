@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet._trajet import FormatError, SelectionError
+from trajet._trajet import FormatError, OutputError, SelectionError
 
 # By how much the masses of atoms that are compared may differ, u; MDAnalysis' RMSD takes the same.
 MASS_TOLERANCE = 0.1
@@ -24,6 +24,8 @@ _PLACES = {
     *("prop", "smarts", "x", "y", "z"),
 }
 _NUMBERS = {"index", "bynum"}
+# What a residue is called by.
+_OF_RESIDUES = ("resnames", "resids", "icodes")
 _REFUSE = "this AtomGroup cannot serve as a selection: "
 
 
@@ -39,6 +41,8 @@ class FromAtomGroup:
     n_frames: int
     frame: int
     time: float
+    # Between frames, ps, where the Universe says it and not the file; of DCD always.
+    time_step: float | None
     positions: NDArray[np.float32]
 
 
@@ -120,7 +124,10 @@ def select(among: Any, text: str, where: str, *, empty: bool = False) -> Any:
             atoms = among.select_atoms(text)
     except Exception as error:
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise SelectionError(f"selection {text!r}: {reason}") from error
+        raise SelectionError(
+            f"selection {text!r}: {reason}; it is written in MDAnalysis' language, such as"
+            " 'name CA and resid 1:29'"
+        ) from error
     if len(atoms) == 0 and not empty:
         raise SelectionError(
             f"selection {text!r} matches none of the {len(among)} atoms of {where}:"
@@ -208,6 +215,7 @@ def from_atomgroup(atoms: Any) -> FromAtomGroup:
     # A chain counts its own time through; that of the frame is the file's.
     with _quiet():
         time = float(trajectory.ts.time)
+    time_step = trajectory.ts.data.get("dt")
     return FromAtomGroup(
         paths=tuple(Path(str(name)) for name in names),
         topology=None if topology is None else Path(str(topology)),
@@ -217,6 +225,7 @@ def from_atomgroup(atoms: Any) -> FromAtomGroup:
         n_frames=len(trajectory),
         frame=int(trajectory.frame),
         time=time,
+        time_step=None if time_step is None else float(time_step),
         positions=np.asarray(atoms.positions, dtype=np.float32),
     )
 
@@ -270,7 +279,13 @@ def check_structure(path: Path) -> None:
 def write_structure(
     path: Path, atoms: Any, positions: NDArray[np.float32], cell: NDArray[np.float64]
 ) -> None:
-    """Write atoms as MDAnalysis does for the ending of the path."""
+    """Write atoms as MDAnalysis does for the ending of the path.
+
+    Raises
+    ------
+    OutputError
+        If it cannot.
+    """
     with _quiet():
         universe = atoms.universe
         kept, box = universe.atoms.positions, universe.dimensions
@@ -278,6 +293,14 @@ def write_structure(
             atoms.positions = positions
             universe.dimensions = None if np.isnan(cell).any() else cell
             atoms.write(str(path))
+        except OSError:
+            raise
+        except Exception as error:
+            # MDAnalysis raises whatever its writers meet.
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise OutputError(
+                f"MDAnalysis cannot write these atoms as {path.suffix} ({reason}): use .pdb or .gro"
+            ) from error
         finally:
             universe.atoms.positions = kept
             universe.dimensions = box
@@ -292,33 +315,70 @@ def residue_numbers(atoms: Any) -> NDArray[np.int64] | None:
 def backbone_dihedrals(atoms: Any, label: str) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     """Return names and atoms of φ and ψ of each residue of `atoms` that has both.
 
+    Neighbours are next to each other in the topology, in one segment; that they are bonded is left
+    to be seen. Numbers of residues do not say who is: 52A and 53 follow 52, and chains in one
+    segment have the same ones.
+
     Raises
     ------
     SelectionError
         If none has.
     """
-    residues = atoms.residues
-    names: list[str] = []
-    fours: list[Any] = []
+    residues = atoms.universe.residues
     try:
-        with _quiet():
-            angles = zip(residues.phi_selections(), residues.psi_selections(), strict=True)
-            both = [(r, *found) for r, found in zip(residues, angles, strict=True) if all(found)]
+        n, alpha, c = (_one_of_each(atoms.universe, name) for name in ("N", "CA", "C"))
     except AttributeError as error:
         raise SelectionError(f"φ and ψ need names of atoms and residues: {error}") from error
-    except TypeError:
-        # MDAnalysis' way to say that no residue has a neighbour.
-        both = []
-    for residue, phi, psi in both:
-        name = f"{getattr(residue, 'resname', '')}{residue.resid}"
-        names += [f"phi {name}", f"psi {name}"]
-        fours += [phi.indices, psi.indices]
-    if not fours:
+    here = atoms.residues.ix
+    here = here[(here > 0) & (here < len(residues) - 1)]
+    fours = np.stack(
+        [
+            *(c[here - 1], n[here], alpha[here], c[here]),
+            *(n[here], alpha[here], c[here], n[here + 1]),
+        ],
+        axis=1,
+    )
+    segments = residues.segindices
+    within = (segments[here - 1] == segments[here]) & (segments[here] == segments[here + 1])
+    both = (fours >= 0).all(axis=1) & within
+    if not both.any():
         raise SelectionError(
-            f"selection {label!r}: none of its {len(residues)} residues has both φ and ψ: they need"
-            " the atoms N, CA and C, and neighbours in the sequence; other angles go by quadruples"
+            f"selection {label!r}: none of its {len(atoms.residues)} residues has both φ and ψ:"
+            " they need the atoms N, CA and C, and neighbours in the sequence; other angles go by"
+            " quadruples"
         )
-    return tuple(names), np.asarray(fours, dtype=np.int64)
+    names = (f"{angle} {name}" for name in _names(residues[here[both]]) for angle in ("phi", "psi"))
+    return tuple(names), fours[both].reshape(-1, 4).astype(np.int64)
+
+
+def _one_of_each(universe: Any, name: str) -> NDArray[np.int64]:
+    """Return the atom of this name of each residue; -1 where there is none, or several."""
+    found = np.flatnonzero(universe.atoms.names == name)
+    owners = universe.atoms.resindices[found]
+    one = np.full(len(universe.residues), -1, np.int64)
+    one[owners] = found
+    one[np.bincount(owners, minlength=len(one)) != 1] = -1
+    return one
+
+
+def _names(residues: Any) -> list[str]:
+    """Return what residues are called: with the segment, where several would be alike without."""
+    parts = [getattr(residues, part, [""] * len(residues)) for part in _OF_RESIDUES]
+    names = ["".join(map(str, each)) for each in zip(*parts, strict=True)]
+    if len(set(names)) == len(names):
+        return names
+    return [f"{segment}:{name}" for segment, name in zip(residues.segids, names, strict=True)]
+
+
+def lengths(
+    one: NDArray[np.float32], other: NDArray[np.float32], cell: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the distances of pairs of positions, Å; nearest images where there is a cell."""
+    from MDAnalysis.lib.distances import calc_bonds
+
+    box = None if np.isnan(cell).any() else cell.astype(np.float32)
+    found: NDArray[np.float64] = calc_bonds(one, other, box=box)
+    return found
 
 
 def check_same_kind(mobile: Any, reference: Any, what: str) -> None:
@@ -346,6 +406,30 @@ def check_same_kind(mobile: Any, reference: Any, what: str) -> None:
             f" pair is atom {mobile[k].index} ({names[0]}) and atom {reference[k].index} of the"
             f" reference ({names[1]}): choose a selection that names the same atoms in both"
         )
+
+
+def check_same_order(mobile: Any, reference: Any, what: str) -> None:
+    """Make sure that atoms that were looked up in another structure come in the same order there.
+
+    Masses do not tell: CHARMM writes CB before C, the PDB behind it. Other names are none of ours.
+
+    Raises
+    ------
+    SelectionError
+        If atoms or residues have the same names in another order.
+    """
+    for attribute in ("names", "resnames"):
+        if not (hasattr(mobile, attribute) and hasattr(reference, attribute)):
+            continue
+        ours, theirs = (np.asarray(getattr(g, attribute), str) for g in (mobile, reference))
+        apart = np.flatnonzero(ours != theirs)
+        if apart.size and np.array_equal(np.sort(ours), np.sort(theirs)):
+            k = int(apart[0])
+            raise SelectionError(
+                f"{what}: the same {attribute} in another order, the first pair is"
+                f" {describe_atom(mobile[k])} and {describe_atom(reference[k])} of the reference:"
+                " give a structure whose atoms have the order of the trajectory"
+            )
 
 
 def positions(atoms: Any, where: str) -> NDArray[np.float32]:

@@ -89,7 +89,7 @@ impl PyDescription<'_> {
         };
         let series =
             |series: &Option<PySeries<'_>>| series.as_ref().map(PySeries::to_series).transpose();
-        Ok(Description {
+        let description = Description {
             layout,
             n_atoms: self.n_atoms,
             times: self.times.as_array().to_vec(),
@@ -98,11 +98,12 @@ impl PyDescription<'_> {
             positions: series(&self.positions)?,
             velocities: series(&self.velocities)?,
             forces: series(&self.forces)?,
-            digests: Vec::new(),
+            digests: None,
             remarks: self.remarks.clone(),
             own: self.own.as_ref().map(PyOwn::to_tables).transpose()?,
             ns: (self.seconds * 1e9) as u64,
-        })
+        };
+        Ok(description.condensed())
     }
 }
 

@@ -58,7 +58,8 @@ impl Reader {
         if paths.is_empty() {
             return Err(PyValueError::new_err("a trajectory has at least one file"));
         }
-        let described = described.into_iter().map(|(path, d)| Ok((path, d.to_description()?)));
+        let described =
+            described.into_iter().map(|(path, d)| Ok((path, d.to_description()?.into())));
         let options = OpenOptions {
             described: Arc::new(described.collect::<PyResult<_>>()?),
             allow_truncated_tail,
@@ -76,9 +77,15 @@ impl Reader {
         Ok(Reader::of(inner, options))
     }
 
-    /// What workers in other processes are told once.
-    fn outline<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let outline = self.inner.outline(self.whole()?).map_err(|error| from_io(py, &error))?;
+    /// What workers in other processes are told once, who read no other atoms.
+    #[pyo3(signature = (atoms_wanted))]
+    fn outline<'py>(
+        &self,
+        py: Python<'py>,
+        atoms_wanted: Option<PyReadonlyArray1<'py, i64>>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let (atoms, options) = (self.atoms(py, atoms_wanted)?, self.whole()?);
+        let outline = self.inner.outline(options, &atoms).map_err(|error| from_io(py, &error))?;
         Ok(PyBytes::new(py, &to_bytes(&outline)?))
     }
 

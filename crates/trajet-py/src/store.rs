@@ -44,11 +44,12 @@ struct Hdf5 {
 impl Hdf5 {
     /// Calls `write(reader, path, own=…, velocities=…, forces=…, threads=…, show=…)`.
     fn call(&self, py: Python<'_>, job: Job<'_>) -> PyResult<Description> {
-        let Job { chain, options, path, own, velocities, forces, threads, stage } = job;
+        let Job { chain, options, path, own, velocities, forces, filled, threads, stage } = job;
         let total = chain.n_frames();
         let (done, progress) =
             (AtomicUsize::new(0), self.progress.as_ref().map(|one| one.clone_ref(py)));
         let show = move |args: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| {
+            filled.check().map_err(|error| from_store(args.py(), &error))?;
             let (more,): (usize,) = args.extract()?;
             let done = done.fetch_add(more, Ordering::Relaxed) + more;
             let Some(progress) = &progress else { return Ok(()) };

@@ -9,9 +9,10 @@ use trajet_engine::Control;
 use trajet_engine::run::convert::{self, FrameRows, Partition, Target};
 use trajet_io::{Atoms, Chain, Format, Frames, OpenOptions, WriteOptions, publish};
 
+use crate::growth::to_bytes;
 use crate::hdf5::{Making, STAGES, Stage, Staged};
 use crate::ingest::{Done, Given, Kind, ending, kind_of};
-use crate::limits::Within;
+use crate::limits::{Filled, Within};
 use crate::manifest::{File, Kept, Segment, Tag, Tier};
 use crate::operation::Operation;
 use crate::table::{Column, Table};
@@ -141,15 +142,19 @@ pub(crate) fn divide(
     let mut stage = Stage { number: 0, of: 1 + STAGES * n_hdf5 };
     let frames = Frames::Strided { first: skip, step: 1, count: times.len() };
     let targets: Vec<Target<'_>> = places.iter().map(Place::target).collect();
-    let division = Partition { frames: &frames, targets: &targets, whole: format };
+    let digests = tags.iter().all(|tag| tag.lossy);
+    let division = Partition { frames: &frames, targets: &targets, whole: format, digests };
     let filled = folders.iter().map(|(&name, (tier, folder))| (name, tier.folder.join(folder)));
+    let filled = Filled::new(store, filled)?;
     let mut staged = Staged { control, stage };
-    let mut within = Within::new(store, filled, &mut staged)?;
+    let mut within = Within::new(&filled, &mut staged);
     let divided = convert::divide(chain, &division, threads, &mut within);
     within.result()?;
     let divided = divided?;
     publish(divided.files)?;
-    let FrameRows { whole, sizes, digests, heads } = divided.frames;
+    let firsts = places.iter().filter(|place| place.is_hdf5).map(|place| place.first.clone());
+    let filled = &filled.but(firsts);
+    let FrameRows { whole, sizes, digests, heads, sources } = divided.frames;
     let columns = divided.heads_of_files.into_iter().zip(sizes.into_iter().zip(digests));
     let columns = columns.map(|(head, (sizes, digests))| Column { head, sizes, digests });
     let mut columns: Vec<Column> = columns.collect();
@@ -176,6 +181,7 @@ pub(crate) fn divide(
                 sizes,
                 heads,
                 heads_at,
+                filled,
                 threads,
                 stage,
             };
@@ -189,13 +195,20 @@ pub(crate) fn divide(
     let table = Table { times: times.to_vec(), steps: steps.to_vec(), whole, files: columns };
     let file = operation.name_beside("frames", ".bin")?;
     let frames = disk::write_kept(&folder, file, &table.to_bytes())?;
+    let sources = match sources.is_empty() {
+        true => None,
+        false => {
+            let file = operation.name_beside("sources", ".bin")?;
+            Some(disk::write_kept(&folder, file, &to_bytes(&sources))?)
+        }
+    };
     let mut remarks = Vec::new();
     for (tag, said) in tags.iter().zip(divided.remarks) {
         remarks.extend(said.into_iter().map(|remark| format!("{}: {remark}", tag.name)));
     }
     let n_frames = times.len() as u64;
     let done = Done { n_frames, remarks, report: divided.report };
-    Ok((Segment { n_frames, frames, heads: kept_heads, files }, done))
+    Ok((Segment { n_frames, frames, heads: kept_heads, sources, files }, done))
 }
 
 /// Tiers of tags by their names, and a folder of the operation on each.
@@ -233,7 +246,7 @@ fn check_estimate(
             *tier += path.metadata().map_err(Error::io(path, "read"))?.len();
         }
     }
-    needed.into_iter().try_for_each(|(tier, needed)| store.check_room(tier, needed))
+    store.check_rooms(&needed)
 }
 
 /// Only looks whether to stop.

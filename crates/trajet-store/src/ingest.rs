@@ -9,12 +9,13 @@ use serde::Deserialize;
 use trajet_engine::{Control, report::RunReport};
 use trajet_io::index::Stamp;
 use trajet_io::source::Source;
-use trajet_io::{Chain, Format, Meter, OpenOptions};
+use trajet_io::{Chain, Format, Meter, OpenOptions, dcd};
 
 use crate::divide::{Silent, divide};
-use crate::growth::{is_new, sizes_of};
+use crate::growth::{is_new, sizes_of, to_bytes};
 use crate::manifest::{self, Kept, Manifest, SCHEMA, Segment, Tag, Tier};
 use crate::operation::Operation;
+use crate::verify::All;
 use crate::{Error, Store, disk};
 
 /// The version of our encoders: another one may need other numbers of bytes for the same frame.
@@ -74,8 +75,8 @@ impl Store {
         if self.find(name)?.is_some() {
             return Err(Error::Exists { store: self.folder().to_owned(), name: name.to_owned() });
         }
-        let tiers = self.add_tiers(&spec.tiers)?;
         let mut operation = self.begin("add", name)?;
+        let remarks = operation.add_tiers(&spec.tiers)?;
         let stamps = stamps(chain);
         let (segment, mut done) =
             divide(self, &mut operation, chain, (0, &spec.tags), format, given, threads, control)?;
@@ -92,10 +93,11 @@ impl Store {
             tags: spec.tags.clone(),
             segments: vec![segment],
             left: Vec::new(),
+            is_even: Some(dcd::holds_times(&chain.times(), &chain.steps())),
             seconds: begin.elapsed().as_secs_f64(),
         };
         operation.commit(None, Some(&manifest), &bytes_by_tier(&manifest.segments))?;
-        done.remarks.extend(tiers.stay());
+        done.remarks.extend(remarks);
         Ok(done)
     }
 
@@ -146,6 +148,10 @@ impl Store {
             0 => new.source.extend(sources(chain)?),
             _ => new.source = sources(chain)?,
         }
+        let (mut times, mut steps) = self.moments(&was)?;
+        times.extend_from_slice(&chain.times()[skip as usize..]);
+        steps.extend_from_slice(&chain.steps()[skip as usize..]);
+        new.is_even = Some(dcd::holds_times(&times, &steps));
         let needed = bytes_by_tier(from_ref(&segment));
         new.segments.push(segment);
         new.seconds += begin.elapsed().as_secs_f64();
@@ -172,16 +178,20 @@ impl Store {
         let format = format_named(&was.format)?;
         let given = Given { topology: Path::new(""), structures };
         check(spec, &chain, &given)?;
-        // Damage would get checksums that fit it.
-        if let Some(problem) = self.verify(name, threads, &mut Silent(control))?.first() {
+        // Damage would get checksums that fit it. Frames are compared when they are read.
+        let damage = self.damage(name, All::ButFrames, threads, &mut Silent(control))?;
+        if let Some(problem) = damage.first() {
             let words = format!("{problem}: nothing was divided; bring the file back from a copy");
             return Err(Error::Refused(words));
         }
-        let tiers = self.add_tiers(&spec.tiers)?;
         let mut operation = self.begin("retag", name)?;
+        let remarks = operation.add_tiers(&spec.tiers)?;
         let work = (0, &spec.tags[..]);
-        let (segment, mut done) =
+        let (mut segment, mut done) =
             divide(self, &mut operation, &chain, work, format, &given, threads, control)?;
+        if was.tags.iter().any(|tag| tag.lossy) {
+            segment.sources = self.keep_sources(&mut operation, &was)?;
+        }
         let mut tags = spec.tags.clone();
         done.remarks.extend(stay_lossy(&mut tags, &was));
         // They go when the new manifest stands.
@@ -191,12 +201,24 @@ impl Store {
             tags,
             segments: vec![segment],
             left: Vec::new(),
+            is_even: Some(dcd::holds_times(&chain.times(), &chain.steps())),
             seconds: was.seconds + begin.elapsed().as_secs_f64(),
             ..was.clone()
         };
         operation.commit(Some(&was), Some(&new), &bytes_by_tier(&new.segments))?;
-        done.remarks.extend(tiers.stay());
+        done.remarks.extend(remarks);
         Ok(done)
+    }
+
+    /// Keeps what is known of the source's frames, of which a data set divided before has lost something.
+    fn keep_sources(
+        &self,
+        operation: &mut Operation<'_>,
+        was: &Manifest,
+    ) -> Result<Option<Kept>, Error> {
+        let Some(digests) = self.sources_of(was)? else { return Ok(None) };
+        let file = operation.name_beside("sources-before", ".bin")?;
+        disk::write_kept(&operation.folder(), file, &to_bytes(&digests)).map(Some)
     }
 
     fn keep_topology(&self, operation: &mut Operation<'_>, given: &Path) -> Result<Kept, Error> {

@@ -14,6 +14,9 @@ from trajet.pools.pool import Plan, Pool, Progress
 from trajet.result import Dihedrals
 from trajet.trajectory import FrameChoice, Selection, Trajectory
 
+# Å, at most; a peptide bond has 1.33, and what is not bonded is 3 away.
+_PEPTIDE_BOND = 2.0
+
 
 @led("result")
 def dihedrals(
@@ -32,7 +35,9 @@ def dihedrals(
     ----------
     selection
         Without `quadruples`: the residues of these atoms; of each that has both φ (C'-N-CA-C) and ψ
-        (N-CA-C-N'), both are computed. With them: the trajectory, or any selection of it.
+        (N-CA-C-N'), both are computed. Neighbours are next to each other in the topology and bonded
+        in frame 0, whatever their numbers. With `quadruples`: the trajectory, or any selection of
+        it.
     quadruples
         `(n, 4)` atom indices, as for `Trajectory.select`.
     features
@@ -71,24 +76,9 @@ def dihedrals(
     """
     main = main_selection(selection)
     backbone = quadruples is None
-    remarks = []
+    remarks: list[str] = []
     if quadruples is None:
-        names, fours = mdanalysis.backbone_dihedrals(main.named, main.label)
-        places, there = main.trajectory.places_of(fours)
-        # φ and ψ of a residue go together.
-        whole = np.repeat(there.reshape(-1, 8).all(axis=1), 2)
-        if not whole.any():
-            raise SelectionError(
-                f"{main.trajectory.label}: selection {main.label!r}: no residue has all atoms of φ"
-                " and ψ in the tags that are open: open the whole data set"
-            )
-        if n_left_out := int((~whole).sum()) // 2:
-            remarks.append(
-                "residues left out, since atoms of their φ and ψ are in tags that are not open:"
-                f" {n_left_out}"
-            )
-        names = tuple(name for name, kept in zip(names, whole, strict=True) if kept)
-        fours, places = fours[whole], places[whole]
+        names, fours, places = _backbone(main, remarks)
     else:
         fours = _checked(quadruples)
         places = main.trajectory.places(fours.ravel()).reshape(fours.shape)
@@ -122,6 +112,64 @@ def dihedrals(
         backbone=backbone,
         features=features,
     )
+
+
+def _backbone(
+    main: Selection, remarks: list[str]
+) -> tuple[tuple[str, ...], NDArray[np.int64], NDArray[np.int64]]:
+    """Return names, atoms and their places of φ and ψ, in turns, of residues that have both.
+
+    What is left out is added to the remarks.
+
+    Raises
+    ------
+    SelectionError
+        If nothing is left.
+    """
+    trajectory = main.trajectory
+    names, fours = mdanalysis.backbone_dihedrals(main.named, main.label)
+    places, there = trajectory.places_of(fours)
+    # φ and ψ of a residue go together.
+    kept: NDArray[np.bool_] = np.asarray(there.reshape(-1, 8).all(axis=1))
+    if not kept.any():
+        raise SelectionError(
+            f"{trajectory.label}: selection {main.label!r}: no residue has all atoms of φ"
+            " and ψ in the tags that are open: open the whole data set"
+        )
+    if n_left_out := int((~kept).sum()):
+        remarks.append(
+            "residues left out, since atoms of their φ and ψ are in tags that are not open:"
+            f" {n_left_out}"
+        )
+    bonded = _bonded(trajectory, places[np.repeat(kept, 2)])
+    kept[kept] = bonded
+    if not bonded.any():
+        raise SelectionError(
+            f"{trajectory.label}: selection {main.label!r}: no residue is bonded to its neighbours"
+            f" in frame 0 (C and N within {_PEPTIDE_BOND} Å): make molecules whole, or is the"
+            " topology another system's?"
+        )
+    if n_left_out := int((~bonded).sum()):
+        remarks.append(
+            "residues left out, since they are not bonded to their neighbours in frame 0 (C and N"
+            f" within {_PEPTIDE_BOND} Å): {n_left_out}"
+        )
+    whole = np.repeat(kept, 2)
+    return tuple(np.array(names)[whole].tolist()), fours[whole], places[whole]
+
+
+def _bonded(trajectory: Trajectory, places: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Tell which residues are bonded to both neighbours, by the places of φ and ψ, in turns.
+
+    The topology does not say it: one segment may have several chains, and residues may be missing.
+    """
+    ends = np.concatenate([places[::2, :2], places[1::2, 2:]])
+    wanted, where = np.unique(ends, return_inverse=True)
+    first = trajectory.read_places([0], wanted, None, counted=False)
+    one, other = np.moveaxis(first.positions[0][where.reshape(ends.shape)], 1, 0)
+    # Not a number, where the frame has no positions, is none.
+    near = mdanalysis.lengths(one, other, first.cells[0]) <= _PEPTIDE_BOND
+    return np.asarray(near.reshape(2, -1).all(axis=0))
 
 
 def _checked(quadruples: Sequence[Sequence[int]] | NDArray[Any]) -> NDArray[np.int64]:

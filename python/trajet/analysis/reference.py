@@ -117,11 +117,17 @@ class _Structure:
                 f" {selection.trajectory.n_atoms}: atoms chosen by index cannot be found in it;"
                 " use a selection string"
             )
-        return self.checked(selection, atoms)
+        found = self.checked(selection, atoms)
+        if selection.trajectory.has_topology:
+            mdanalysis.check_same_order(selection.named, atoms, self._what(selection))
+        return found
+
+    def _what(self, selection: Selection) -> str:
+        return f"selection {selection.label!r} and reference {self.name}"
 
     def checked(self, selection: Selection, atoms: Any) -> NDArray[np.float32]:
         """Return the positions of `atoms`, which must be of the same kind."""
-        what = f"selection {selection.label!r} and reference {self.name}"
+        what = self._what(selection)
         if selection.trajectory.has_topology:
             mdanalysis.check_same_kind(selection.named, atoms, what)
         elif len(atoms) != selection.n_atoms:
@@ -145,6 +151,8 @@ def _check_same_kind(mobile: Selection, reference: Selection) -> None:
     what = f"selection {mobile.label!r} and reference {reference.label!r}"
     if mobile.trajectory.has_topology and reference.trajectory.has_topology:
         mdanalysis.check_same_kind(mobile.named, reference.named, what)
+        if mobile.text is not None and reference.text is not None:
+            mdanalysis.check_same_order(mobile.named, reference.named, what)
     elif mobile.n_atoms != reference.n_atoms:
         raise SelectionError(f"{what}: {mobile.n_atoms} and {reference.n_atoms} atoms")
 

@@ -6,7 +6,7 @@ import glob
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -205,19 +205,22 @@ class Job:
             click.echo(table())
             for line in advise.lead(result.report):
                 click.echo(line)
-            for line in notes(self.trajectory):
+            for line in notes(self.trajectory, result.report["remarks"]):
                 click.echo(line)
             for path in (self.outputs[name] for name in ("plot", "report", "output")):
                 if path is not None:
                     click.echo(path)
 
 
-def notes(opened: Trajectory) -> list[str]:
-    """Return what one should know of the files, as lines."""
-    lines = [f"note: {remark}" for remark in opened.remarks[:_MOST_NOTES]]
+def notes(opened: Trajectory, remarks: Sequence[str] | None = None) -> list[str]:
+    """Return what one should know of the files, or what else was remarked, as lines."""
+    remarks = opened.remarks if remarks is None else remarks
+    lines = [f"note: {remark}" for remark in remarks[:_MOST_NOTES]]
+    if cut := opened.reader.truncated_tail:
+        lines.insert(0, f"note: {cut} bytes of an unfinished frame at the end are left out")
     if click.get_current_context().meta.get(_REORDERED):
         lines.insert(0, f"note: files are read in the order of their numbers, {opened.path} first")
-    more = len(opened.remarks) - _MOST_NOTES
+    more = len(remarks) - _MOST_NOTES
     return lines if more <= 0 else [*lines, f"… and {more} more notes (the report has all)"]
 
 
@@ -371,12 +374,20 @@ def choose_frames(
     last = np.inf if end is None else end
     # Who asks for 1 ps means the frame whose time is 0.99999994 ps too.
     slack = 2 * np.spacing(np.abs(times).astype(np.float32)).astype(np.float64)
+    steps = np.abs(np.diff(times))
+    if (steps > 0).any():
+        # But not its neighbours, where times are so large that these are as near.
+        slack = np.minimum(slack, 0.4 * np.median(steps[steps > 0]))
     inside = np.isfinite(times) & (times >= first - slack) & (times <= last + slack)
     numbers = np.flatnonzero(inside).astype(np.int64)[:: step or 1]
     if not len(numbers):
+        if begin is None:
+            where = f"up to {end:.10g} ps"
+        else:
+            where = f"from {begin:.10g} ps " + ("on" if end is None else f"to {end:.10g} ps")
         raise trajet.FrameError(
-            f"{opened.label}: no frame lies between {first} and {last} ps:"
-            f" times go from {times.min():.10g} to {times.max():.10g} ps"
+            f"{opened.label}: no frame lies {where}: times go from {times.min():.10g} to"
+            f" {times.max():.10g} ps"
         )
     return numbers
 

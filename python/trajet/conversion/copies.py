@@ -277,7 +277,7 @@ class _Copies:
         assert isinstance(asked.pool, TakesJobs)
         (part,) = self.parts
         reader = self.trajectory.reader
-        brief = CopyBrief(reader.outline(), self.places, asked.how)
+        brief = CopyBrief(reader.outline(self.places), self.places, asked.how)
         done = write_in_stretches(
             reader,
             part,
@@ -301,7 +301,7 @@ class _Copies:
         if content is not None:
             h5md.check(self.numbered, content, None)
             how = replace(how, velocities=content.velocities, forces=content.forces)
-        brief = CopyBrief(reader.outline(), self.places, how)
+        brief = CopyBrief(reader.outline(self.places), self.places, how)
         with output.folder_within(self.parts[0][0].parent) as folder:
             names = [(folder.absolute() / path.name, path) for path, _ in self.parts]
             jobs = [

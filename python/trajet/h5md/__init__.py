@@ -5,7 +5,7 @@ packed by the native module, on as many threads as there are.
 """
 
 from trajet.h5md.joining import join
-from trajet.h5md.library import h5py
+from trajet.h5md.library import h5py, parallel_h5py
 from trajet.h5md.mpio import MpioFrames
 from trajet.h5md.own import OwnContent, left_out, write_described
 from trajet.h5md.parallel_writing import join_writing, write_together
@@ -31,6 +31,7 @@ __all__ = [
     "join",
     "join_writing",
     "left_out",
+    "parallel_h5py",
     "shares",
     "together",
     "write",

@@ -363,18 +363,42 @@ class Store:
         """Return what was used of a data set, what dividing has saved, and what to move where."""
         return uses.statistics(self.show(name), self.tiers, self._absolute / name / USES)
 
-    def link(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
+    def show_all(self) -> tuple[tuple[Entry, ...], dict[str, Exception]]:
+        """Return what the store says of each data set, and why it says nothing of the others.
+
+        Returns
+        -------
+        tuple of Entry
+            Those that can be read.
+        dict of str to Exception
+            What is wrong with the others, by their names.
+        """
+        entries: list[Entry] = []
+        wrong: dict[str, Exception] = {}
+        for name in self.list():
+            try:
+                entries.append(self.show(name))
+            except (StoreError, OSError) as error:
+                wrong[name] = error
+        return tuple(entries), wrong
+
+    def link(
+        self, folder: str | os.PathLike[str], *, say: Callable[[str], None] | None = None
+    ) -> tuple[Path, ...]:
         """Make a folder of links to the files of all tags, for programs that know no stores.
 
         They are called `NAME@TAG.xtc`, `NAME@TAG.gro` and `NAME@TAG.ndx`; where frames were
         appended there are several files, numbered as `NAME@TAG-000.xtc`. `NAME.SHORT.tjt` is what
         VMD's plug-in of trajet opens. Links that are there are made anew, those to files that are
-        gone are removed.
+        gone are removed. Of a data set that cannot be read, what is there stays as it is.
 
         Parameters
         ----------
         folder
             Where the links go; made if it is not there.
+        say
+            Called with what is wrong with each data set that cannot be read; None logs it as a
+            warning.
 
         Returns
         -------
@@ -386,8 +410,11 @@ class Store:
         OutputError
             If something else has the name of a link, or the folder cannot be written.
         """
-        entries = [self.show(name) for name in self.list()]
-        return links.make(Path(folder), self._absolute, entries, self.tiers)
+        entries, wrong = self.show_all()
+        made = links.make(Path(folder), self._absolute, entries, self.tiers, skipped=wrong.keys())
+        for error in wrong.values():
+            (say or _LOG.warning)(str(error))
+        return made
 
     def mount(
         self,

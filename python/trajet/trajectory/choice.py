@@ -39,7 +39,9 @@ def resolve_frames(frames: FrameChoice, n_frames: int, label: str) -> Frames:
             f"{label}: frame {wrong[0]} is out of range: the trajectory has {n_frames} frames,"
             f" 0 to {n_frames - 1}"
         )
-    return np.where(numbers < 0, numbers + n_frames, numbers).astype(np.int64)
+    # Short integers have no room for the sum.
+    numbers = numbers.astype(np.int64)
+    return np.where(numbers < 0, numbers + n_frames, numbers)
 
 
 def frame_numbers(frames: Frames) -> NDArray[np.int64]:

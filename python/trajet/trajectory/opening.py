@@ -116,6 +116,10 @@ def open(
             )
         return Trajectory.of_dataset(found, request_size=request_size)
     for path in trajectories:
+        if not isinstance(path, (str, os.PathLike)):
+            raise TypeError(
+                f"several trajectories are given as open(topology, *files), not {path!r}"
+            )
         if find_dataset(path) is not None:
             raise ValueError(
                 f"{path}: is a data set of a store, which has its topology with it:"
@@ -161,20 +165,26 @@ def from_atomgroup(atoms: Any) -> Selection:
     """Return the selection that an AtomGroup stands for, on its own Universe's file."""
     said = mdanalysis.from_atomgroup(atoms)
     opened = open(said.topology, *said.paths)
-    same_size = (opened.n_atoms, opened.n_frames) == (said.n_atoms, said.n_frames)
-    if same_size:
+    same = (opened.n_atoms, opened.n_frames) == (said.n_atoms, said.n_frames)
+    if same:
         now = opened.read_places([said.frame], said.indices, None)
-        same_size = bool(now.times[0] == said.time) and np.array_equal(
+        same = bool(now.times[0] == said.time) and np.array_equal(
             now.positions[0], said.positions, equal_nan=True
         )
-    if not same_size:
+        # At frame 0 the time is 0 whatever steps are given.
+        if said.time_step is not None:
+            near = np.diff(opened.times[max(0, said.frame - 1) : said.frame + 2])
+            slack = 1e-5 * abs(said.time_step) + 4 * np.spacing(np.float32(abs(said.time)))
+            same &= not near.size or bool((abs(near - said.time_step) <= slack).any())
+    if not same:
         where = str(said.paths[0].absolute())
         if len(said.paths) > 1:
             where += f" … ({len(said.paths)} files)"
         raise SelectionError(
             f"this AtomGroup cannot serve as a selection: {where} holds other"
             " coordinates or times than its Universe (were positions or units changed, a time"
-            " offset given, or did the file or the working folder change since it was loaded?)"
+            " offset or step given, or did the file or the working folder change since it was"
+            " loaded?)"
         )
     # The Universe that made the group selects further groups, on its own topology.
     opened.adopt(said.universe)

@@ -84,8 +84,8 @@ pub struct Rows {
     n_atoms: u64,
     n_frames: usize,
     end: u64,
-    /// By [`Field`].
-    series: [Option<Series>; 3],
+    /// By [`Field`], with the row of each frame.
+    series: [Option<(Series, Vec<u64>)>; 3],
 }
 
 impl Rows {
@@ -104,7 +104,7 @@ impl Rows {
         for field in Field::ALL {
             let series = &mut self.series[field as usize];
             let Some(&Stored { ref values, factor }) = head.field(field) else {
-                if let Some(Series { row_of: Some(rows), .. }) = series {
+                if let Some((_, rows)) = series {
                     rows.push(NO_ROW);
                 }
                 continue;
@@ -115,9 +115,8 @@ impl Rows {
                 filters: Filters::default(),
                 chunks: Vec::new(),
             };
-            let row_of = Some(vec![NO_ROW; self.n_frames]);
-            let new = Series { rows: 0, row_of, form, factor, storage };
-            let series = series.get_or_insert(new);
+            let new = Series { rows: 0, row_of: None, form, factor, storage };
+            let (series, rows) = series.get_or_insert((new, vec![NO_ROW; self.n_frames]));
             if series.form != form || series.factor != factor {
                 return Err(format!("frames have {} of several precisions or units", field.name()));
             }
@@ -126,9 +125,7 @@ impl Rows {
             if let Storage::Chunked { chunks, .. } = &mut series.storage {
                 chunks.push(chunk);
             }
-            if let Some(rows) = &mut series.row_of {
-                rows.push(series.rows);
-            }
+            rows.push(series.rows);
             series.rows += 1;
             self.end += size;
         }
@@ -138,7 +135,9 @@ impl Rows {
 
     /// What a reader needs to know, with times and steps of the frames.
     pub fn description(self, times: &[f64], steps: &[i64]) -> Description {
-        let [positions, velocities, forces] = self.series;
+        let of_frames =
+            |(series, rows): (Series, Vec<u64>)| Series { row_of: Some(rows.into()), ..series };
+        let [positions, velocities, forces] = self.series.map(|series| series.map(of_frames));
         Description {
             n_atoms: self.n_atoms,
             times: times.to_vec(),
@@ -204,7 +203,8 @@ mod tests {
         raws.iter().for_each(|raw| rows.push(&raw.head()).unwrap());
         let times = frames.each_ref().map(|frame| frame.time);
         let description = rows.description(&times, &frames.each_ref().map(|frame| frame.step));
-        let described = std::sync::Arc::new([(path.clone(), description)].into());
+        let described =
+            std::sync::Arc::new([(path.clone(), std::sync::Arc::new(description))].into());
         let options = OpenOptions { described, ..OpenOptions::default() };
         let reader = crate::open(&path, &options, &Serial).unwrap();
         let mut scratch = Scratch::default();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use trajet_io::h5md::{Description, Rows};
-use trajet_io::{Error as InputError, Raw, Scratch};
+use trajet_io::{Error as InputError, GivenBox, Raw, Scratch, turned_vectors};
 
 use super::{Making, Pair};
 use crate::Error;
@@ -24,25 +24,29 @@ impl Making<'_> {
 }
 
 impl Pair<'_> {
-    /// Makes sure that all that some frames say is the same.
+    /// Makes sure that all that some frames say is the same; returns the boxes.
     pub(super) fn compare_all(
         &self,
         some: Range<usize>,
         done: &AtomicUsize,
         stop: &Arc<AtomicBool>,
-    ) -> Result<(), Error> {
+    ) -> Result<Vec<GivenBox>, Error> {
         let scratch = || Scratch::stopped_by(Arc::clone(stop));
         let [ours, theirs] = &mut [scratch(), scratch()];
+        let mut boxes = Vec::with_capacity(some.len());
         for frame in some {
             let read = |chain: &trajet_io::Chain, scratch: &mut Scratch| {
                 Ok::<_, InputError>(unpacked(chain.read_raw(frame as u64, scratch)?))
             };
-            if !read(&self.from, ours)?.says(&read(&self.made, theirs)?) {
+            let was = read(&self.from, ours)?;
+            if !was.says(&read(&self.made, theirs)?) {
                 return Err(self.other(&format!("holds another frame {frame} than was divided")));
             }
+            let vectors = if let Raw::H5md(frame) = &was { frame.vectors } else { None };
+            boxes.push((was.cell(), vectors.and_then(|vectors| turned_vectors(&vectors, 1.0))));
             done.fetch_add(1, Ordering::Relaxed);
         }
-        Ok(())
+        Ok(boxes)
     }
 }
 
