@@ -42,7 +42,7 @@ rust-tests: tools
 # seeds and corpus on. For a long run FUZZ_CASES=1000000 FUZZ_SECONDS=600, for a part FUZZ_TARGETS=xtc.
 FUZZ_CASES ?= 2000
 FUZZ_SECONDS ?= 5
-FUZZ_TARGETS ?= xtc trr dcd ncdf h5md sidecar heads
+FUZZ_TARGETS ?= xtc trr dcd ncdf h5md sidecar heads chunks frames
 fuzz: tools fuzz-tools
 	PROPTEST_CASES=$(FUZZ_CASES) cargo test --locked --release -p trajet-io --lib
 	$(FUZZ_CARGO) build $(FUZZ_PACKAGE)
@@ -172,6 +172,7 @@ $(MOLFILE): $(RUST_SOURCES) | tools
 	install -D $${CARGO_TARGET_DIR:-target}/release/libtrajet_molfile.so $@
 
 .venv/.made-built: .venv/.made-python-packages $(RUST_SOURCES) $(MOLFILE) | tools
+	@echo "building the native module: some minutes, the first time"
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable .
 	@touch $@
 

@@ -1,13 +1,12 @@
-"""HDF5 on ranks of MPI: reading through MPI-IO, and conversion, beside one process.
+"""Conversion to HDF5 on ranks of MPI, beside one process.
 
-    make test-mpio                                      # makes .venv-mpio
-    .venv-mpio/bin/python benches/ranks.py [--rounds 5] [--data FOLDER]
+    .venv/bin/python benches/ranks.py [--rounds 5] [--data FOLDER]
 
 10,000 frames of adenylate kinase, 3,341 atoms. Each round starts 1, 2 and 4 ranks anew, with the
 files in the page cache; the least of all rounds counts. Two tables of Markdown are printed: seconds
 by the clock, and seconds of work: processor time, of each step between two meetings of the ranks
 that of the busiest. The latter say how a job would take on free cores, also on a busy machine, but
-for what moves between ranks; where HDF5 lets ranks meet inside of a step, waiting is part of it.
+for what moves between ranks. What reads HDF5 on ranks is measured by `trajet bench scaling`.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +28,6 @@ from trajet import h5md
 DATA = Path(__file__).resolve().parent / "data"
 N_FRAMES = 10_000
 PACKED = {"not packed": None, "gzip 2": 2}
-CASES = ("read, independent", "read, collective", "convert")
-# Frames of a call: 4 MB.
-CALL = 100
 
 
 def make(folder: Path) -> Path:
@@ -51,16 +47,7 @@ def make(folder: Path) -> Path:
                 struct.pack_into(">if", words, 8, frame, float(frame))
                 file.write(words)
         target.with_suffix(".part").rename(target)
-    for name, level in PACKED.items():
-        path = packed(folder, name)
-        if not path.exists():
-            tj.convert(tj.open(None, target), path, compression=level)
     return target
-
-
-def packed(folder: Path, name: str) -> Path:
-    """Return where the H5MD file lies."""
-    return folder / f"adk10000-{PACKED[name] or 0}.h5md"
 
 
 class Steps:
@@ -102,80 +89,42 @@ class Steps:
 
 
 def on_ranks(folder: Path, source: Path) -> dict[str, tuple[float, float]]:
-    """Return seconds by the clock and of work of each case, on rank 0."""
+    """Return seconds by the clock and of work for each packing, on rank 0; nothing on others."""
     from mpi4py import MPI
 
-    comm = MPI.COMM_WORLD
-    seconds = {}
-
-    def timed(name: str, work: Callable[[Steps], Any]) -> None:
+    comm, seconds = MPI.COMM_WORLD, {}
+    traj = tj.open(None, source)
+    for name, level in PACKED.items():
+        content = h5md.Content(traj.reader, None, compression=level)
         comm.barrier()
         begin, steps = time.perf_counter(), Steps(comm)
-        work(steps)
-        worked = steps.longest()
-        seconds[name] = time.perf_counter() - begin, worked
-
-    def read(name: str, *, collective: bool) -> None:
-        path = packed(folder, name)
-        with h5md.MpioFrames(path, comm, collective=collective) as frames:
-            unit = frames.chunk_frames
-            plan = h5md.shares(frames.n_frames, comm.size, unit=unit, call=CALL)
-            timed(
-                f"{CASES[collective]}, {name}",
-                lambda _: [frames.read(call) for call in plan[comm.rank]],
-            )
-
-    def write(steps: Steps, content: h5md.Content) -> None:
-        if steps.rank:
+        if comm.rank:
             h5md.join_writing(steps)
         else:
             numbers = traj.frame_numbers(None)
             h5md.write_together(folder / "together.h5md", numbers, content, steps)
-
-    traj = tj.open(None, source)
-    for name, level in PACKED.items():
-        for collective in (False, True):
-            read(name, collective=collective)
-        content = h5md.Content(traj.reader, None, compression=level)
-        timed(f"{CASES[2]}, {name}", lambda steps, content=content: write(steps, content))
-    return seconds
+        worked = steps.longest()
+        seconds[name] = time.perf_counter() - begin, worked
+    return seconds if comm.rank == 0 else {}
 
 
 def alone(folder: Path, source: Path) -> dict[tuple[str, str], tuple[float, float]]:
     """Return seconds by the clock and of work, of one process without MPI."""
-    seconds = {}
-
-    def timed(row: str, case: str, work: Callable[[], Any]) -> None:
-        begin, worked = time.perf_counter(), time.process_time()
-        work()
-        seconds[row, case] = time.perf_counter() - begin, time.process_time() - worked
-
-    traj, out = tj.open(None, source), folder / "alone.h5md"
+    seconds, traj, out = {}, tj.open(None, source), folder / "alone.h5md"
     for name, level in PACKED.items():
-        here = tj.open(None, packed(folder, name))
-        timed("`blocks`", f"{CASES[0]}, {name}", lambda here=here: list(map(len, blocks(here))))
-        how = {"compression": level, "force": True, "threads": 1}
-        timed(
-            "`convert`, one thread",
-            f"{CASES[2]}, {name}",
-            lambda how=how: tj.convert(traj, out, **how),
-        )
+        begin, worked = time.perf_counter(), time.process_time()
+        tj.convert(traj, out, compression=level, force=True, threads=1)
+        took = time.perf_counter() - begin, time.process_time() - worked
+        seconds["one process, one thread", name] = took
     return seconds
-
-
-def blocks(traj: tj.Trajectory) -> Iterator[Any]:
-    """Read all frames."""
-    return (block.positions for block in traj.blocks(CALL))
 
 
 def table(least: dict[tuple[str, str], float]) -> None:
     """Print seconds."""
-    columns = [f"{case}, {name}" for name in PACKED for case in CASES]
-    print("| |", " | ".join(columns), "|")
-    print("|---" * (len(columns) + 1) + "|")
+    print("| |", " | ".join(PACKED), "|")
+    print("|---" * (len(PACKED) + 1) + "|")
     for row in dict.fromkeys(row for row, _ in least):
-        values = (least.get((row, column)) for column in columns)
-        print(f"| {row} |", " | ".join("" if v is None else f"{v:.2f}" for v in values), "|")
+        print(f"| {row} |", " | ".join(f"{least[row, name]:.2f}" for name in PACKED), "|")
 
 
 def main() -> None:
@@ -188,8 +137,7 @@ def main() -> None:
     given.data.mkdir(parents=True, exist_ok=True)
     source = given.data / "adk10000.xtc"
     if given.rank:
-        seconds = on_ranks(given.data, source)
-        if os.environ.get("PMI_RANK", "0") == "0":
+        if seconds := on_ranks(given.data, source):
             print(json.dumps(seconds))
         return
     make(given.data)
@@ -198,7 +146,8 @@ def main() -> None:
     for _ in range(given.rounds):
         found = alone(given.data, source)
         for n in (1, 2, 4):
-            command = ["mpiexec.mpich", "-n", str(n), sys.executable, "-m", "mpi4py", __file__]
+            mpiexec = str(Path(sys.executable).with_name("mpiexec"))
+            command = [mpiexec, "-n", str(n), sys.executable, "-m", "mpi4py", __file__]
             done = subprocess.run(
                 [*command, "--rank", "--data", str(given.data)],
                 check=True,

@@ -270,7 +270,9 @@ def in_short(named: str) -> str:
     entries = named.split("; ") if named else []
     words = sorted(entry for entry in entries if "task" not in entry)
     n_tasks = len(entries) - len(words)
-    return ", ".join([*words, *[f"{n_tasks} tasks"] * (n_tasks > 0)]) or "nobody"
+    if n_tasks:
+        words.append("1 task" if n_tasks == 1 else f"{n_tasks} tasks")
+    return ", ".join(words) or "nobody"
 
 
 def as_table(rows: list[Row]) -> list[str]:

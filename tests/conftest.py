@@ -13,6 +13,9 @@ from MDAnalysisTests import datafiles
 from mounted_stores import UNTESTED, why_not
 from systems import Systems
 
+# The fixtures of a cluster of Dask.
+pytest_plugins = ["dask_cluster"]
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """MDAnalysis announces deprecations of its own when it reads DCD and PDB files."""

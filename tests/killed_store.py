@@ -33,7 +33,7 @@ def opened(*paths: Path) -> _trajet.Reader:
         list(paths),
         **{"continuous": False, "allow_truncated_tail": False, "request_size": 1 << 18},
         **{"sidecar": True, "rebuild_index": False, "cache": None, "threads": 1},
-        **{"progress": None, "described": {}},
+        **{"progress": None, "described": {p: h5md.describe(p) for p in paths if h5md.is_hdf5(p)}},
     )
 
 

@@ -18,6 +18,7 @@ import pool_laws
 import trajet as tj
 from trajet import output
 from trajet.conversion.files import Copier
+from trajet.pools.mpi.link import link_of
 from trajet.pools.work import Worker
 
 HEAVY = {"MDAnalysis", "matplotlib", "scipy", "h5py"}
@@ -264,6 +265,23 @@ def killed(folder: Path) -> None:
     tell_number(folder, pool.rank)
     while True:
         tj.rmsd(traj.select(range(0, 3000, 7)), pool=pool)
+
+
+def windows(folder: Path) -> None:
+    """Fill memory that other ranks reach, of any size, and find that nobody else has."""
+    link = link_of(None)
+    for size in range(1, 80):
+        window = link.window(size if link.rank == 0 else 16, 1)
+        memory = np.frombuffer(window.tomemory(), np.uint8)
+        assert len(memory) >= size or link.rank
+        link.meet()
+        memory[:] = 1 + link.rank
+        link.meet()
+        assert (memory == 1 + link.rank).all()
+        link.meet()
+        window.Free()
+    if link.rank == 0:
+        save(folder, "nobody")
 
 
 def tell_number(folder: Path, rank: int) -> None:

@@ -179,6 +179,20 @@ def test_starting_and_ending_count_as_what_they_are() -> None:
     assert bound.shares["waiting"] == pytest.approx(0.75)
 
 
+def test_what_precedes_the_run_is_not_starting() -> None:
+    """Reading the reference and the sample, from the call's begin."""
+    ranks = [worker(k, t_comp=2.0) for k in range(2)]
+    tasks = [task(k, k, 6.0, 8.0) for k in range(2)]
+    report = made_reports.report(ranks, tasks, total=8.0, t_preparing=5.0)
+    bound = advise.bound(report)
+    assert bound.what == "preparing"
+    assert bound.shares["preparing"] == pytest.approx(5 / 8)
+    assert bound.shares["starting"] == pytest.approx(1 / 8)
+    assert report["advice"][0].startswith("What precedes the run bounded this run: 62 % of the")
+    report = made_reports.report(ranks, tasks, total=8.0, t_preparing=1.0, pool="mpi")
+    assert "The first task began after 5 s" in report["advice"][1]
+
+
 def test_short_and_empty_runs_say_so() -> None:
     """And nothing else."""
     report = made_reports.report([worker(0, t_comp=0.05)])
@@ -236,6 +250,20 @@ def test_the_ratio_is_that_of_the_serial_sample() -> None:
     # A serial run is its own sample.
     alone = made_reports.report(two[:1], sample=None)
     assert alone["r_comp_io"] == pytest.approx(0.5)
+
+
+def test_a_ratio_to_nothing() -> None:
+    """What was in memory is said to be: there was a sample, and its t_io was 0."""
+    sample = {"frames": 120, "t_read": 0.0, "t_decode": 0.0, "t_comp": 0.1}
+    two = [worker(k, t_decode=1.0, t_comp=5.0) for k in range(2)]
+    report = made_reports.report(two, sample=sample)
+    assert report["r_comp_io"] is None
+    text = " ".join(report["advice"])
+    assert "a serial run, and 120 frames that one thread read alone took no time to get." in text
+    assert "no sample" not in text
+    two = [worker(k, t_comp=5.0) for k in range(2)]
+    text = " ".join(made_reports.report(two, sample=sample)["advice"])
+    assert "Reading and decoding took no time: R_comp/IO has no meaning here." in text
 
 
 def test_decoding_is_told_from_reading() -> None:

@@ -13,12 +13,22 @@ from typing import Any
 import pytest
 import trajet as tj
 from golden_files import Adk
+from trajet import plots
 from trajet.bench import table
 from trajet.bench.files import Files
+from trajet.bench.run import check_same
 from trajet.bench.setups import MEMORY, Axes, Setup
 
 # Seconds after which a run hangs: far more than any needs.
 HANGS = 240
+SPLIT = ("shared", "segments", "chain")
+# What a result depends on.
+DIFFERENT: list[dict[str, Any]] = [
+    {"task": "dihedrals"},
+    {"load": 40},
+    {"format": "h5md"},
+    {"frames": 20},
+]
 PLAIN = Setup(
     task="rmsd", format="xtc", access="shared", gathering="", pool="local", workers=1, frames=10
 )
@@ -113,6 +123,81 @@ def test_every_combination_is_a_setup() -> None:
         assert setup.frames == (10 * setup.workers if setup.scaling == "weak" else 10)
 
 
+def test_lines_of_a_figure_are_told_apart() -> None:
+    """By rows of axes and colours, in as few rows as colours allow; no axes hide a line."""
+    few = [run(10), run(5, workers=2), run(9, pool="mpi", gathering="shared")]
+    many = [
+        run(10 / workers * (k + 1), format=form, access=access, workers=workers, **ways)
+        for form in ("xtc", "h5md")
+        for access in SPLIT
+        for k, ways in enumerate(
+            (
+                {"pool": "local"},
+                {"pool": "mpi", "gathering": "shared"},
+                {"pool": "mpi", "gathering": "collective"},
+                {"pool": "mpi", "gathering": "one-sided"},
+            )
+        )
+        for workers in (1, 2)
+    ]
+    beside = [run(10, access=MEMORY, format="dcd"), run(2000, pool="dask")]
+    for rows, titles, labels in (
+        ([run(10)], {""}, {"local"}),
+        (few, {""}, {"local", "mpi"}),
+        (
+            many,
+            {"local", "shared rows, mpi", "collective rows, mpi", "one-sided rows, mpi"},
+            {f"{form}, {access}" for form in ("xtc", "h5md") for access in SPLIT},
+        ),
+        (
+            [*many[:2], *beside],
+            {""},
+            {"xtc, shared, local", "xtc, shared, dask", "dcd, memory, local"},
+        ),
+    ):
+        (curves,) = table.curves(table.points(rows)).values()
+        assert {curve.row for curve in curves} == titles
+        assert {curve.label for curve in curves} == labels
+        assert len({(curve.row, curve.label) for curve in curves}) == len(curves)
+        figure = plots.scaling(curves, title="", weak=False)
+        for axes in figure.axes:
+            drawn = [line.get_ydata() for line in axes.get_lines() if line.get_marker() != "None"]
+            assert max(map(max, drawn)) <= axes.get_ylim()[1]
+
+
+def test_mpio_is_hdf5_on_ranks() -> None:
+    """Other formats and pools have no such access."""
+    axes = Axes(
+        frames=10,
+        formats=("xtc", "h5md"),
+        accesses=("shared", "mpio", "mpio-collective"),
+        pools=("local", "mpi"),
+    )
+    found = [(s.format, s.access, s.pool) for s in axes.setups()]
+    assert sorted(found) == sorted(
+        [(form, "shared", pool) for form in ("xtc", "h5md") for pool in ("local", "mpi")]
+        + [("h5md", access, "mpi") for access in ("mpio", "mpio-collective")]
+    )
+
+
+def test_other_numbers_of_the_same_frames_are_an_error() -> None:
+    """Whoever read and computed them; other frames, tasks and formats have other numbers."""
+    here = {**run(1), "digest": "a"}
+    others = [{**run(1, **changes), "digest": "b"} for changes in DIFFERENT]
+    check_same([here, {**here, "pool": "mpi"}, *others])
+    with pytest.raises(tj.WorkerError, match=r"shared local  1 and of segments mpi one-sided 2"):
+        check_same(
+            [
+                here,
+                *others,
+                {
+                    **run(1, access="segments", pool="mpi", gathering="one-sided", workers=2),
+                    "digest": "b",
+                },
+            ]
+        )
+
+
 @pytest.mark.parametrize("form", ["xtc", "trr", "dcd", "nc", "h5md"])
 def test_files_hold_the_given_frames_again_and_again(adk: Adk, tmp_path: Path, form: str) -> None:
     """By every access: so many files of so many frames, which are gone at the end."""
@@ -193,6 +278,20 @@ def test_scheduler(tmp_path: Path) -> None:
     assert (tmp_path / "throughput.png").stat().st_size > 0
 
 
+def test_mpio_wants_an_h5py_that_knows_mpi(adk: Adk, tmp_path: Path) -> None:
+    """Where there is none, nothing is made, and the error says how to get it."""
+    out = tmp_path / "out"
+    said = bench(
+        *("scaling", adk.psf, adk.xtc, "--frames", 10, "-o", out, "--access", "shared,mpio"),
+        *("--formats", "h5md", "--pools", "mpi"),
+        code=1,
+    )
+    assert said.startswith("trajet: --access mpio: this h5py was built without MPI")
+    assert "docs/parallel-hdf5.md" in said
+    assert said.count("\n") == 1
+    assert not out.exists()
+
+
 def test_failures_say_what_failed(adk: Adk, tmp_path: Path) -> None:
     """One line, whatever went wrong elsewhere."""
     common = (adk.psf, adk.xtc, "--frames", 10, "-o", tmp_path)
@@ -200,4 +299,7 @@ def test_failures_say_what_failed(adk: Adk, tmp_path: Path) -> None:
     assert said.startswith("trajet: false -n 1")
     assert said.count("\n") == 1
     assert "'cloud' is none of" in bench("scaling", *common, "--pools", "cloud", code=2)
+    through = ("--access", "shared,mpio-collective")
+    said = bench("scaling", *common, *through, "--formats", "h5md", code=2)
+    assert "mpio-collective is HDF5 on ranks: --formats h5md --pools mpi" in said
     assert "1,2,4" in bench("load", *common, "--loads", "1,x", code=2)

@@ -19,7 +19,7 @@ import mdtraj
 import numpy as np
 import pytest
 import trajet as tj
-from golden_files import FORMATS
+from golden_files import FORMATS, Adk
 from made_stores import TWO_TAGS, Solvated, make_store
 from mounted_stores import (
     PATIENCE,
@@ -135,6 +135,40 @@ def test_a_view_that_would_lie_is_not_shown(own_wet: Solvated, tmp_path: Path) -
         assert all((shown / name).stat().st_size for name in names)
         assert (shown / "wet.xtc").read_bytes() == 2 * own_wet.xtc.read_bytes()
         assert shown.end() == (0, "")
+
+
+def test_a_list_needs_the_manifests_alone(adk: Adk, tmp_path: Path) -> None:
+    """Whatever the number of frames: times stand in tables, which are not read for it."""
+    store, profile = tj.Store(tmp_path / "store", create=True), tmp_path / "profile.toml"
+    profile.write_text(TWO_TAGS.replace(" or index 200:250", ""))
+    chosen = tj.open(adk.psf, adk.xtc).select("index 0:119")
+    tj.convert(chosen, tmp_path / "few.xtc", topology=tmp_path / "few.gro")
+    few = (tmp_path / "few.xtc").read_bytes()
+    names = ["one", "two", "three"]
+    for name, times in zip(names, (1, 120, 120), strict=True):
+        xtc = tmp_path / f"{name}.xtc"
+        xtc.write_bytes(few * times)
+        store.add(name, tj.open(tmp_path / "few.gro", xtc), profile=profile)
+    manifests = [store.folder / name / "manifest.json" for name in names]
+    moments = 2 * 120 * 98 * 16
+    for known in (True, False):
+        with mounted(store.folder, tmp_path / "shown") as shown:
+            counts = Path(f"/proc/{shown.process.pid}/io")
+            before = int(counts.read_text().split()[1])
+            listed = os.listdir(shown.folder)
+            read = int(counts.read_text().split()[1]) - before
+        views = {"one.dcd", "one@some.dcd", "one@others.dcd"}
+        assert {name for name in listed if name.endswith(".dcd")} == views
+        if known:
+            # And settings and questions of the kernel.
+            assert read < sum(path.stat().st_size for path in manifests) + 2**14 < moments
+        else:
+            assert moments < read
+        # As manifests were before.
+        for path in manifests:
+            told = json.loads(path.read_text())
+            told.pop("is_even", None)
+            path.write_text(json.dumps(told))
 
 
 def test_what_is_read_is_written_down_when_it_is_closed(own_wet: Solvated, tmp_path: Path) -> None:

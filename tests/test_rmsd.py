@@ -318,6 +318,14 @@ def test_same_bits_with_any_requests(adk: Adk, request_size: int) -> None:
     assert np.array_equal(tj.rmsd(traj.select("name CA")).values, plain.values)
 
 
+@pytest.mark.parametrize("kind", [np.int8, np.int16, np.int64])
+def test_short_integers_count_from_the_end(long_adk: Adk, kind: type) -> None:
+    """Where there are more frames than the type has numbers, too."""
+    frames = np.array([-1, 5, -128], kind)
+    block = tj.open(None, long_adk.xtc).read(frames=frames, atoms=[0])
+    assert block.frames.tolist() == [979, 5, 852]
+
+
 def test_frames(adk: Adk, adk_truth: Truth) -> None:
     """Slices and lists choose rows; the value of a frame does not depend on its company."""
     selection = tj.open(adk.psf, adk.xtc).select("name CA")

@@ -158,10 +158,10 @@ def test_a_damaged_data_set_hides_no_other(wet: Solvated) -> None:
     store = wet.folder / "store"
     wet.store.add("dry", tj.open(wet.gro, wet.xtc), profile=wet.profile)
     (store / "dry" / "manifest.json").write_text("{")
-    for command in ("list", "stats"):
-        done = run("store", command, "--store", store)
+    for command in (["list"], ["stats"], ["link", wet.folder / "links"]):
+        done = run("store", *command, "--store", store)
         assert done.returncode == 1
-        assert any(line.startswith("wet") for line in done.stdout.splitlines()), command
+        assert any("wet" in line for line in done.stdout.splitlines()), command
         (said,) = done.stderr.splitlines()
         assert str(store / "dry" / "manifest.json") in said
         assert "bring it back from a copy, or remove" in said
@@ -305,6 +305,37 @@ def test_whole_frames_of_a_cut_file_are_taken_in_where_that_is_asked_for(
     assert int(line.split()[1]) == 10 - first
     ours = tj.open(sources.folder / "store" / "system").read().positions
     assert ours.tobytes() == tj.open(None, source).read().positions.tobytes()
+
+
+def test_a_damaged_data_set_is_said_once_and_the_others_are_taken_in(sources: Solvated) -> None:
+    """Its own files wait until it is whole again."""
+    folder, store = arrivals(sources), sources.folder / "store"
+    data, more = sources.xtc.read_bytes(), tj.open(None, sources.xtc)
+    for name in ("grown", "damaged"):
+        (folder / f"{name}.xtc").write_bytes(data)
+    watch = Watch(tj.Store(store, create=True), folder, 0)
+    assert len(list(watch.look())) == 2
+    tj.convert(more, folder / "second.xtc")
+    watch.store.append("damaged", tj.open(None, folder / "second.xtc"))
+    assert list(watch.look()) == []
+    manifest = store / "damaged" / "manifest.json"
+    whole = manifest.read_bytes()
+    manifest.write_text("{")
+    for name in ("grown", "second"):
+        with (folder / f"{name}.xtc").open("ab") as grown:
+            grown.write(data)
+    said, arrival = watch.look()
+    assert (said.path, said.name) == (manifest.parent, "damaged")
+    assert "is not what a store writes" in str(said.error)
+    assert (arrival.name, arrival.frames) == ("grown", 10)
+    assert list(watch.look()) == []
+    second = (folder / "second.xtc").rename(sources.folder / "second.xtc")
+    done = run("store", "watch", folder, "--store", store, "--once", "--settle", 0)
+    assert done.returncode == 1
+    assert str(manifest) in done.stderr
+    second.rename(folder / "second.xtc")
+    manifest.write_bytes(whole)
+    assert [arrival.name for arrival in watch.look()] == ["damaged"]
 
 
 def test_a_folder_that_goes_and_comes(sources: Solvated) -> None:

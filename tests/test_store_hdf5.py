@@ -1,6 +1,7 @@
 """Tags that are kept as H5MD: the original all the same, read without HDF5's library."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 import trajet as tj
 from made_stores import Solvated, make_sources, make_store
 from MDAnalysis.coordinates.H5MD import H5MDReader
+from MDAnalysis.lib.formats.libmdaxdr import XTCFile
 from MDAnalysisTests import datafiles
 from mounted_stores import eventually, mounted
 from trajet import _trajet, h5md
@@ -256,9 +258,91 @@ def test_a_changed_byte_is_found(own_wet: Solvated, where: str) -> None:
     before = said(own_wet)
     with pytest.raises(tj.StoreError):
         own_wet.store.move("wet", "protein", "slow")
-    with pytest.raises(tj.StoreError, match=r"is not what|nothing was divided"):
+    with pytest.raises(tj.StoreError, match=r"(is|are) not what|nothing was divided"):
         own_wet.store.retag("wet", own_wet.profile)
     assert said(own_wet) == before
+
+
+def test_a_byte_that_is_changed_anywhere_is_found_at_reading(own_wet: Solvated) -> None:
+    """In vectors, and in what others read: times, steps, boxes, and the tables that lead there."""
+    path = file_of(own_wet, "protein")
+    with h5py.File(path) as file:
+        group = file["particles/trajectory"]
+        places = [
+            value.id.get_offset() + 3
+            for value in (group["box/edges/value"], group["position/time"], group["position/step"])
+        ]
+    size = path.stat().st_size
+    store = _trajet.Store(own_wet.store.folder)
+
+    def read() -> np.ndarray:
+        out = np.empty((10, 3341, 3), np.float32)
+        store.reader("wet", ["protein"], request_size=2**18).read(
+            (0, 1, 10), None, out, "positions"
+        )
+        return out
+
+    truth = read()
+    assert size > 10 * 12 * 3341
+    file = os.open(path, os.O_RDWR)
+    for at in (*places, *range(0, size, 1117), *range(0, 3000, 97), size - 1):
+        was = os.pread(file, 1, at)
+        os.pwrite(file, bytes([was[0] ^ 0x20]), at)
+        with pytest.raises(tj.StoreError, match=r"protein\.h5md"):
+            read()
+        os.pwrite(file, was, at)
+    assert np.array_equal(read(), truth)
+    # By workers too, each of which compares a part of it.
+    was = os.pread(file, 1, places[0])
+    os.pwrite(file, bytes([was[0] ^ 0x20]), places[0])
+    with pytest.raises(tj.StoreError, match="of its tables, are not what was written"):
+        tj.rmsd(tj.open(own_wet.path).select(CALPHA), pool=tj.ProcessPool(workers=2))
+    os.close(file)
+
+
+def test_workers_are_told_little(tmp_path: Path) -> None:
+    """Of tags that they read alone; times and boxes with the frames of a task."""
+    n_frames, n_atoms = 3000, 12
+    topology, xtc = tmp_path / "few.gro", tmp_path / "few.xtc"
+    lines = [f"    1ALA     CA{k + 1:5d}   0.000   0.000   0.000" for k in range(n_atoms)]
+    topology.write_text("\n".join(["few", f"{n_atoms:5d}", *lines, "   3.0   3.0   3.0", ""]))
+    rng = np.random.default_rng(5)
+    with XTCFile(str(xtc), "w") as file:
+        for k in range(n_frames):
+            box = np.eye(3, dtype=np.float32) * np.float32(3 + k * 1e-4)
+            file.write(rng.uniform(0, 3, (n_atoms, 3)).astype(np.float32), box, k, k * 0.5, 1000.0)
+    tags = (("one", "index 0:9"), ("other", "rest"))
+    profile = tmp_path / "p.toml"
+    profile.write_text(
+        '[tiers]\nt = "t"\n'
+        + "".join(
+            f'[[tags]]\nname = "{name}"\nselect = "{select}"\ntier = "t"\nformat = "h5md"\n'
+            for name, select in tags
+        )
+    )
+    plain = tj.open(topology, xtc)
+    store = tj.Store(tmp_path / "store", create=True)
+    store.add("few", plain, profile=profile)
+    reader = store.open("few").reader
+    # Paths, places of chunks and their checksums; 49 bytes a frame and tag were boxes.
+    told = [len(reader.outline(atoms)) for atoms in (None, np.arange(10), np.array([11]))]
+    assert max(told) < n_frames
+    assert told[1] < told[0]
+    assert told[2] < told[0]
+    frames = [len(reader.slice((first, 1, 100))) for first in (0, n_frames - 100)]
+    # Where it stands, time, step, box, and two checksums.
+    assert max(frames) < 100 * (5 + 8 + 3 + 48 + 20)
+    selection = store.open("few").select("index 3:11")
+    pool = tj.ProcessPool(workers=2)
+    again = tj.apply(_cell_and_first, selection, cells=True, pool=pool)
+    truth = tj.apply(_cell_and_first, plain.select("index 3:11"), cells=True)
+    assert len(np.unique(truth.values[:, 0])) == n_frames
+    assert np.array_equal(again.values, truth.values)
+    assert np.array_equal(again.times, truth.times)
+
+
+def _cell_and_first(positions: np.ndarray, cell: np.ndarray) -> np.ndarray:
+    return np.concatenate((cell, positions[0], positions[-1]))
 
 
 def test_a_cut_file_is_an_error(own_wet: Solvated) -> None:
@@ -309,6 +393,12 @@ def test_what_a_writer_gets_wrong_is_found(tmp_path: Path) -> None:
 
         return write
 
+    def other_box(reader: Any, path: Path, **asked: Any) -> dict[str, Any]:
+        h5md.write_described(reader, path, **asked)
+        with h5py.File(path, "a") as file:
+            file["particles/trajectory/box/edges/value"][4, 1, 1] *= 1.001
+        return h5md.describe(path)
+
     def short(reader: Any, path: Path, **asked: Any) -> dict[str, Any]:
         told = h5md.write_described(reader, path, **asked)
         return {**told, **{key: told[key][:-1] for key in ("times", "steps", "boxes")}}
@@ -319,6 +409,7 @@ def test_what_a_writer_gets_wrong_is_found(tmp_path: Path) -> None:
     writers = {
         "holds another frame 6 than": changing("value", (6, 40, 1), 1e-3),
         "holds another frame 2 than": changing("time", (2,), 0.5),
+        "holds another box in frame 4": other_box,
         "has 9 frames of 100 atoms": short,
         "no space left": full,
         "through Python": None,
@@ -385,3 +476,41 @@ def test_what_it_cannot_hold_goes_only_where_that_is_said(tmp_path: Path) -> Non
     assert truth.velocities is not None
     for name in ("positions", "velocities", "times", "steps", "cells"):
         assert getattr(ours, name).tobytes() == getattr(truth, name).tobytes(), name
+
+
+def test_a_limit_ends_the_writing(tmp_path: Path) -> None:
+    """Not only when all was written; the original as it was divided first does not count."""
+    wet = make_sources(tmp_path)
+    text = wet.profile.read_text().replace(
+        'name = "protein"\n', 'name = "protein"\nformat = "h5md"\n'
+    )
+    vectors, opened = 12 * 3341 * 10, tj.open(wet.gro, wet.xtc)
+    store, seen = tj.Store(tmp_path / "store", create=True), []
+
+    def add(limit: int) -> None:
+        tier = f'fast = {{folder = "fast", limit = {limit}}}\n'
+        wet.profile.write_text(text.replace('fast = "fast"\n', tier))
+        store.add("wet", opened, profile=wet.profile, progress=lambda *done: seen.append(done))
+
+    with pytest.raises(tj.StoreError, match="above its limit"):
+        add(vectors // 2)
+    done, total = max(seen)
+    # It is divided, written and compared.
+    assert total // 3 <= done < 2 * total // 3
+    assert store.list() == ()
+    add(vectors + 600_000)
+    assert store.verify() == ()
+
+
+def test_a_changed_byte_is_not_divided_anew(own_wet: Solvated) -> None:
+    """Whether it is of a chunk or of the tables."""
+    path, store = file_of(own_wet, "protein"), own_wet.store
+    sound, before = path.read_bytes(), said(own_wet)
+    for at in [*range(0, len(sound), len(sound) // 9), len(sound) - 1, 600]:
+        path.write_bytes(sound[:at] + bytes([sound[at] ^ 4]) + sound[at + 1 :])
+        with pytest.raises(tj.TrajetError):
+            store.retag("wet", own_wet.profile)
+        assert said(own_wet) == before
+    path.write_bytes(sound)
+    store.retag("wet", own_wet.profile)
+    assert store.verify() == ()

@@ -13,6 +13,8 @@ from pathlib import Path
 import killed_store
 import numpy as np
 import pytest
+import trajet as tj
+from cut_short import cutting
 from golden_files import Adk
 from trajet import _trajet
 
@@ -87,23 +89,35 @@ def ascending(long_adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> Adk:
     return Adk(long_adk.psf, xtc)
 
 
+@pytest.fixture(scope="module")
+def in_hdf5(ascending: Adk, tmp_path_factory: pytest.TempPathFactory) -> Adk:
+    """`ascending` in H5MD."""
+    path = tmp_path_factory.mktemp("in_hdf5") / "long.h5md"
+    tj.convert(tj.open(None, ascending.xtc), path)
+    return Adk(ascending.psf, path)
+
+
 @pytest.mark.kills(4)
+@pytest.mark.parametrize("source", ["ascending", "in_hdf5"])
 @pytest.mark.parametrize("doing", ["add", "append", "move", "retag", "remove"])
 def test_a_killed_change_leaves_the_old_or_the_new(
-    adk: Adk, ascending: Adk, tmp_path: Path, doing: str, kills: int
+    adk: Adk, request: pytest.FixtureRequest, tmp_path: Path, doing: str, source: str, kills: int
 ) -> None:
     """At random moments of its work: the store is sound, and its source as it was."""
+    system = request.getfixturevalue(source)
+    psf, trajectory = system.psf, system.xtc
     server = multiprocessing.get_context("forkserver")
     server.set_forkserver_preload(["trajet", "killed_store", "h5py"])
-    sources = (ascending.psf, ascending.xtc)
-    before = ascending.xtc.read_bytes()
+    sources = (psf, trajectory)
+    before = trajectory.read_bytes()
     old = tmp_path / "old"
     # There is always another data set, which nothing touches.
     killed_store.change(old, "add", "other", adk.psf, adk.xtc)
     if doing != "add":
         killed_store.change(old, "add", "one", *sources)
     if doing == "append":
-        sources = (ascending.psf, Path(shutil.copy(ascending.xtc, tmp_path / "more.xtc")))
+        more = shutil.copy(trajectory, tmp_path / f"more{trajectory.suffix}")
+        sources = (psf, Path(more))
     new, folder = tmp_path / "new", tmp_path / "store"
     states = [looks(fresh(old, new))]
     killed_store.change(new, doing, "one", *sources)
@@ -141,12 +155,53 @@ def test_a_killed_change_leaves_the_old_or_the_new(
                 killed_store.change(folder, doing, "one", *sources)
             assert looks(folder) == states[1]
     assert inside == kills, seen
-    assert ascending.xtc.read_bytes() == before
+    assert trajectory.read_bytes() == before
+
+
+@pytest.mark.parametrize("doing", ["add", "append", "move", "retag", "remove"])
+def test_killed_in_front_of_any_change_of_a_file(adk: Adk, tmp_path: Path, doing: str) -> None:
+    """What is left is sound, and `repair` leaves the old or the new, and nothing else."""
+    xtc, more, old = tmp_path / "few.xtc", tmp_path / "more.xtc", tmp_path / "old"
+    for path in (xtc, more):
+        tj.convert(tj.open(None, adk.xtc), path, frames=slice(3))
+    sources, folder, new = (
+        (adk.psf, more if doing == "append" else xtc),
+        tmp_path / "store",
+        tmp_path / "new",
+    )
+    if doing != "add":
+        killed_store.change(old, "add", "one", adk.psf, xtc)
+    states = []
+    for state in (fresh(old, folder), new):
+        if state == new:
+            killed_store.change(fresh(old, new), doing, "one", *sources)
+        store = _trajet.Store(state, create=True)
+        states.append((looks(state), sorted(json.loads(store.tiers()))))
+    with cutting(tmp_path) as process:
+        n = 1
+        while process.cut(n, fresh(old, folder), doing, "one", *sources):
+            store = _trajet.Store(folder, create=True)
+            found = looks(folder)
+            store.repair()
+            assert store.repair() == []
+            assert (looks(folder), sorted(json.loads(store.tiers()))) in states, n
+            assert looks(folder) == found
+            assert {name for name in files(folder) if not is_index(name)} == named(folder), n
+            empty = {
+                path.name
+                for path in folder.rglob("*")
+                if path.is_dir() and not list(path.iterdir())
+            }
+            assert empty <= {".pending"}, n
+            n += 1
+    assert n > 10
 
 
 def fresh(old: Path, folder: Path) -> Path:
     """Return a copy of a store: its tiers are in its own folder."""
     shutil.rmtree(folder, ignore_errors=True)
+    if not old.exists():
+        return folder
     shutil.copytree(old, folder, symlinks=True)
     settings = folder / "store.json"
     settings.write_text(settings.read_text().replace(str(old), str(folder)))

@@ -223,9 +223,9 @@ impl Case<'_> {
     fn check_elsewhere(&self, reader: &Arc<dyn Reader>, field: Field, whole: &Reading) {
         let options = OpenOptions { allow_truncated_tail: true, ..self.options.clone() };
         let chain = Chain::from(Arc::clone(reader));
-        let outline = chain.outline(&options).expect("there is a working folder");
-        let elsewhere = Elsewhere::new(outline);
         let all = Atoms::all(reader.index().n_atoms());
+        let outline = chain.outline(&options, &all).expect("there is a working folder");
+        let elsewhere = Elsewhere::new(outline);
         let way = self.way(InstructionSet::chosen(), field, &all, false);
         // Of frames that lie far apart the index has gaps.
         let step = [1, 2, 11][self.turn % 3];

@@ -5,8 +5,11 @@ mod h5md;
 mod heads;
 mod kept;
 mod ncdf;
+mod store;
 mod trr;
 mod xtc;
+
+use crate::store::Kept;
 
 /// Numbers that look like any, and are the same each time (xorshift).
 struct Drawn(u64);
@@ -40,6 +43,8 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
         ("h5md", with_cut(h5md::files())),
         ("sidecar", kept::indices()),
         ("heads", with_cut(heads::files())),
+        ("chunks", with_cut(store::kept(Kept::Chunks))),
+        ("frames", with_cut(store::kept(Kept::Frames))),
     ]
 }
 

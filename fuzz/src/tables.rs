@@ -3,7 +3,10 @@
 //! Numbers are one byte each, but for those that stand before larger ones: 252 before two bytes, 253
 //! before eight, little endian; 254 is the largest number. Behind the end of the input all is zero.
 
-use trajet_io::h5md::{Boxes, Chunk, Description, Filters, Form, Layout, Series, Storage};
+use trajet_io::h5md::{
+    Boxes, Chunk, Description, Digests, Filters, Form, Layout, Series, Storage, Stretch,
+};
+use trajet_io::xxh3_64;
 
 /// The first bytes of an HDF5 file.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
@@ -49,8 +52,8 @@ impl<'a> Bytes<'a> {
     }
 }
 
-/// Layout, of which kind boxes are, which series there are, whether times and steps, and boxes, are told;
-/// frames, atoms, boxes; what is told of those; then each series.
+/// Layout, of which kind boxes are, which series there are, whether times and steps, and boxes, are told, and whether
+/// checksums are; frames, atoms, boxes; what is told of those; then each series; then the checksums.
 pub(crate) fn read(input: &[u8]) -> (Description, &[u8]) {
     let mut bytes = Bytes(input);
     let flags = bytes.byte();
@@ -75,7 +78,7 @@ pub(crate) fn read(input: &[u8]) -> (Description, &[u8]) {
         (true, true) => Boxes::Vectors(boxes.map(|_| [0; 9].map(|_| bytes.real())).collect()),
     };
     let mut series = |k: u8| bit(k).then(|| one(&mut bytes, n_frames));
-    let description = Description {
+    let mut description = Description {
         layout: if bit(0) { Layout::Mdtraj } else { Layout::H5md },
         n_atoms,
         times,
@@ -86,7 +89,66 @@ pub(crate) fn read(input: &[u8]) -> (Description, &[u8]) {
         forces: series(4),
         ..Description::default()
     };
+    let told = if bit(7) { bytes.byte() } else { 0 };
+    let listed = told >> 4;
+    if told & 8 != 0 {
+        description.boxes = Boxes::Elsewhere(u64::from(n_frames));
+        (description.times, description.steps) = Default::default();
+    }
+    if told & 1 != 0 {
+        let mut digests = Digests::default();
+        for _ in 0..listed {
+            let [offset, size, digest] = bytes.numbers();
+            match size {
+                0 => digests.chunks.push((offset, digest)),
+                _ => digests.between.push(Stretch { offset, size, digest }),
+            }
+        }
+        description.digests = Some(digests);
+    }
+    if told & 2 != 0 {
+        let file = [&MAGIC, bytes.0].concat();
+        let digests = description.digests.get_or_insert_default();
+        fit(
+            digests,
+            &[&description.positions, &description.velocities, &description.forces],
+            &file,
+        );
+        if told & 4 != 0 {
+            spoil(digests, usize::from(listed));
+        }
+    }
     (description, bytes.0)
+}
+
+/// Adds checksums of the chunks that lie in the file, and of its first bytes and its last ones.
+fn fit(digests: &mut Digests, series: &[&Option<Series>], file: &[u8]) {
+    let bytes = |offset: u64, size: u64| {
+        let from = usize::try_from(offset).ok().filter(|&from| from <= file.len())?;
+        file[from..].get(..usize::try_from(size).ok()?)
+    };
+    for series in series.iter().copied().flatten() {
+        let Storage::Chunked { chunks, .. } = &series.storage else { continue };
+        for &Chunk { offset, size, .. } in chunks {
+            digests.chunks.extend(bytes(offset, size).map(|bytes| (offset, xxh3_64(bytes))));
+        }
+    }
+    digests.chunks.sort_unstable();
+    digests.chunks.dedup_by_key(|&mut (offset, _)| offset);
+    let n = file.len() as u64;
+    for (offset, size) in [(0, n.min(40)), (n - n.min(9), n.min(9))] {
+        let digest = bytes(offset, size).map(xxh3_64).expect("it is in the file");
+        digests.between.push(Stretch { offset, size, digest });
+    }
+}
+
+/// Makes one of the checksums wrong.
+fn spoil(digests: &mut Digests, which: usize) {
+    let chunks = digests.chunks.iter_mut().map(|(_, digest)| digest);
+    let all = chunks.chain(digests.between.iter_mut().map(|stretch| &mut stretch.digest));
+    if let Some(digest) = all.into_iter().nth(which) {
+        *digest ^= 1;
+    }
 }
 
 /// Form, whether there is a list of rows, storage, filters, factor; rows, their list; the storage.

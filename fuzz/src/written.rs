@@ -36,11 +36,12 @@ pub(crate) fn write(
         bytes[patch.offset as usize..][..patch.bytes.len()].copy_from_slice(&patch.bytes);
     }
     let source = raw[0].format();
-    let own = source == Some(format);
+    let own = source == format;
     let exact = match format {
         // Through nm, from nm.
-        Format::Trr => own || source == Some(Format::Xtc),
-        Format::Xtc => own,
+        Format::Trr => own || source == Format::Xtc,
+        // Of H5MD numbers alone.
+        Format::Xtc | Format::H5md => own,
         Format::Dcd | Format::Ncdf => true,
     };
     Some(Written { bytes, exact, own })

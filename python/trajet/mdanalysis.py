@@ -124,7 +124,10 @@ def select(among: Any, text: str, where: str, *, empty: bool = False) -> Any:
             atoms = among.select_atoms(text)
     except Exception as error:
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise SelectionError(f"selection {text!r}: {reason}") from error
+        raise SelectionError(
+            f"selection {text!r}: {reason}; it is written in MDAnalysis' language, such as"
+            " 'name CA and resid 1:29'"
+        ) from error
     if len(atoms) == 0 and not empty:
         raise SelectionError(
             f"selection {text!r} matches none of the {len(among)} atoms of {where}:"

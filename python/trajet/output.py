@@ -51,7 +51,8 @@ def check(path: Path, suffixes: tuple[str, ...]) -> None:
             pass
     except OSError as error:
         raise OutputError(
-            f"{path}: the folder {path.parent} cannot be written: {error.strerror}"
+            f"{path}: the folder {path.parent} cannot be written: {error.strerror}: write it"
+            " elsewhere"
         ) from error
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,8 @@ RAMACHANDRAN_BINS = 90
 SELF_PAIRS = 0.3
 LEGEND_CHARACTERS = 100
 LONGEST_LABEL = 80
+# Of two curves, in parts of the axis of workers.
+APART = 0.012
 
 
 def series(
@@ -62,9 +64,10 @@ def series(
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=(5, 1))
     seen = columns[np.isfinite(columns)]
     bins = np.histogram_bin_edges(seen, min(MOST_BINS, max(10, int(np.sqrt(len(x))))))
+    smoothed = False
     for column, label in enumerate(labels):
         y, colour = columns[:, column], COLOURS[column % len(COLOURS)]
-        _line(left, x, y, _shortened(label), colour)
+        smoothed |= _line(left, x, y, _shortened(label), colour)
         finite = y[np.isfinite(y)]
         if not finite.size:
             continue
@@ -78,7 +81,8 @@ def series(
             facecolor=(colour, 0.25),
             linewidth=1.2,
         )
-    left.set_xlabel(x_label)
+    bold = f"; bold: mean of {_smoothing(len(x))} neighbouring frames" if smoothed else ""
+    left.set_xlabel(x_label + bold)
     left.set_ylabel(quantity)
     left.set_title(_shortened(title), loc="left", fontsize="medium")
     left.margins(x=0)
@@ -132,7 +136,8 @@ def ramachandran(phi: NDArray[np.float64], psi: NDArray[np.float64], *, title: s
     from matplotlib.colors import LogNorm
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(5.4, 4.6), layout="constrained", dpi=150)
+    # Compressed: the bar of colours is as high as the square beside it.
+    figure = Figure(figsize=(5.4, 4.5), layout="compressed", dpi=150)
     axes = figure.subplots()
     seen = np.isfinite(phi) & np.isfinite(psi)
     limits = ((-180.0, 180.0), (-180.0, 180.0))
@@ -239,8 +244,22 @@ def profile(
     return figure
 
 
-# of a curve: its label, numbers of workers, and of each quantity means and standard deviations
-Curve: TypeAlias = tuple[str, Sequence[int], Mapping[str, tuple[Sequence[float], Sequence[float]]]]
+@dataclass(frozen=True)
+class Curve:
+    """A curve against the number of workers; those of a `row` of axes are drawn together.
+
+    Attributes
+    ----------
+    row, label
+        What its axes and its colour stand for.
+    workers, figures
+        Its points: of each quantity the means and standard deviations.
+    """
+
+    row: str
+    label: str
+    workers: Sequence[int]
+    figures: Mapping[str, tuple[Sequence[float], Sequence[float]]]
 
 
 def scaling(curves: Sequence[Curve], *, title: str, weak: bool) -> "Figure":
@@ -249,7 +268,7 @@ def scaling(curves: Sequence[Curve], *, title: str, weak: bool) -> "Figure":
     Parameters
     ----------
     curves
-        With the quantities t_io, t_comp, S and E.
+        With the quantities t_io, t_comp, S and E; at most as many labels as there are colours.
     title
         What the figure says.
     weak
@@ -257,43 +276,54 @@ def scaling(curves: Sequence[Curve], *, title: str, weak: bool) -> "Figure":
     """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(8.0, 7.0), layout="constrained", dpi=150)
-    grid = figure.subplots(2, 2, sharex=True)
     panels = (
         ("t_io", "reading and decoding, $t_{IO}$ (s)"),
         ("t_comp", "computing, $t_{comp}$ (s)"),
         ("S", "speed-up S"),
         ("E", "efficiency E"),
     )
-    numbers = sorted({n for _, workers, _ in curves for n in workers})
-    for axes, (name, label) in zip(grid.flat, panels, strict=True):
-        for k, (curve, workers, figures) in enumerate(curves):
-            mean, sd = (np.array(values) for values in figures[name])
-            colour, mark = COLOURS[k % len(COLOURS)], MARKS[k // len(COLOURS) % len(MARKS)]
-            axes.errorbar(
-                workers,
+    rows = list(dict.fromkeys(curve.row for curve in curves))
+    labels = list(dict.fromkeys(curve.label for curve in curves))
+    numbers = sorted({n for curve in curves for n in curve.workers})
+    figure = Figure(figsize=(12.0, 2.2 * len(rows) + 1.6), layout="constrained", dpi=150)
+    grid = figure.subplots(len(rows), len(panels), sharex=True, sharey="col", squeeze=False)
+    # Side by side, so that no deviation hides another.
+    apart = APART * max(1.0, np.log2(numbers[-1] / numbers[0]))
+    handles = dict[str, Any]()
+    for curve in curves:
+        k = labels.index(curve.label)
+        for axes, (name, _) in zip(grid[rows.index(curve.row)], panels, strict=True):
+            mean, sd = (np.array(values) for values in curve.figures[name])
+            handles[_shortened(curve.label)] = axes.errorbar(
+                np.array(curve.workers) * 2 ** (apart * (k - (len(labels) - 1) / 2)),
                 mean,
                 yerr=np.nan_to_num(sd),
-                color=colour,
-                marker=mark,
-                markersize=5,
+                color=COLOURS[k % len(COLOURS)],
+                marker=MARKS[k % len(MARKS)],
+                markersize=4,
                 linewidth=1.2,
-                capsize=3,
-                label=_shortened(curve),
+                capsize=2,
             )
-        axes.set_xscale("log", base=2)
-        axes.set_xticks(numbers, [str(n) for n in numbers])
-        axes.minorticks_off()
-        axes.set_ylabel(label)
-        axes.set_ylim(bottom=0)
-        _bare(axes)
     ideal = {"S": numbers, "E": [1] * len(numbers)}
-    for axes, name in zip(grid[1], ("S", "E"), strict=True):
-        axes.plot(numbers, ideal[name], color="0.6", linestyle="--", linewidth=0.8, zorder=0)
-        axes.set_xlabel("workers" + (", each with as many frames" if weak else ""))
+    for axes_of_row, row in zip(grid, rows, strict=True):
+        axes_of_row[0].set_ylabel(_shortened(row))
+        for axes, (name, _) in zip(axes_of_row, panels, strict=True):
+            axes.set_ylim(bottom=0)
+            if name in ideal:
+                (line,) = axes.plot(numbers, ideal[name], color="0.6", ls="--", lw=0.8, zorder=0)
+                handles["ideal"] = line
+            _bare(axes)
+    grid[0, 0].set_xscale("log", base=2)
+    grid[0, 0].set_xticks(numbers, [str(n) for n in numbers])
+    grid[0, 0].minorticks_off()
+    for top, bottom, (_, label) in zip(grid[0], grid[-1], panels, strict=True):
+        top.set_title(label, fontsize="medium")
+        bottom.set_xlabel("workers" + (", each with as many frames" if weak else ""))
     figure.suptitle(_shortened(title), fontsize="medium")
-    handles = grid[0, 0].get_legend_handles_labels()
-    figure.legend(*handles, loc="outside lower center", ncols=2, frameon=False)
+    # The figure is half as wide again as others.
+    across = sum(len(label) + 8 for label in handles) <= 1.5 * LEGEND_CHARACTERS
+    columns, place = len(handles) if across else 3, "outside lower center"
+    figure.legend(handles.values(), handles, loc=place, ncols=columns, frameon=False)
     return figure
 
 
@@ -445,13 +475,19 @@ def _shortened(label: str) -> str:
 
 def _line(
     axes: Any, x: NDArray[np.float64], y: NDArray[np.float64], label: str, colour: str
-) -> None:
-    """Draw a series; where it is long, faintly behind its running average."""
-    width = len(y) // SMOOTHED_PART
+) -> bool:
+    """Draw a series; where it is long, faintly behind its running average: return whether it is."""
     if len(y) < SMOOTHED_FROM or not np.isfinite(y).all():
         axes.plot(x, y, color=colour, linewidth=1.2, label=label)
-        return
+        return False
+    width = _smoothing(len(y))
     axes.plot(x, y, color=colour, linewidth=0.5, alpha=0.35)
     smooth = np.convolve(y, np.full(width, 1 / width), mode="valid")
     begin = (len(y) - len(smooth)) // 2
     axes.plot(x[begin : begin + len(smooth)], smooth, color=colour, linewidth=1.8, label=label)
+    return True
+
+
+def _smoothing(n_frames: int) -> int:
+    """Return over how many frames a running average goes."""
+    return n_frames // SMOOTHED_PART

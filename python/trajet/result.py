@@ -7,7 +7,8 @@ import socket
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -84,6 +85,8 @@ class Report(Mapping[str, Any]):
         path = Path(path)
         try:
             entries = json.loads(path.read_text(encoding="utf-8"))
+        except UnicodeDecodeError as error:
+            raise FormatError(f"{path}: is no text: give what --report wrote") from error
         except ValueError as error:
             raise FormatError(f"{path}: is no report: {error}; give what --report wrote") from error
         schema = entries.get("schema") if isinstance(entries, dict) else None
@@ -258,6 +261,7 @@ def _ratio(part: float, other: float) -> float | None:
     return part / other if other > 0 else None
 
 
+@cache
 def _cpu() -> str:
     """Return the processor's name."""
     try:
@@ -276,6 +280,10 @@ class Result:
     """
 
     report: Report
+
+    def __repr__(self) -> str:
+        """Say what it holds, and how much of it: the numbers would fill pages."""
+        return f"<{type(self).__name__}: {self._about()}>"
 
     def plot(self) -> "Figure":
         """Return a matplotlib Figure."""
@@ -298,6 +306,9 @@ class Result:
         else:
             output.write(path, self._write_csv)
 
+    def _about(self) -> str:
+        raise NotImplementedError
+
     def _arrays(self) -> dict[str, NDArray[Any]]:
         raise NotImplementedError
 
@@ -313,7 +324,7 @@ class Result:
             _write_text(file, ",".join(map(repr, row)) + "\n")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Series(Result):
     """Numbers a frame.
 
@@ -344,7 +355,7 @@ class Series(Result):
     units: str
     columns: tuple[str, ...]
     name: str
-    report: Report = field(repr=False)
+    report: Report
 
     def plot(self) -> "Figure":
         """Draw the series against time and return the matplotlib Figure.
@@ -362,6 +373,10 @@ class Series(Result):
             quantity=f"{self.name} ({self.units})",
             title=f"{self.name} of {self.columns[0]}" if len(self.columns) == 1 else self.name,
         )
+
+    def _about(self) -> str:
+        values = f"values {self.values.shape} {self.units}".rstrip()
+        return f"{self.name} of {_frames(self.frames)}, {values}"
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {
@@ -386,7 +401,7 @@ class Series(Result):
             yield [frame, time, *row.tolist()]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Dihedrals(Series):
     """Dihedral angles, or their cosines and sines, of each frame; saved as a `Series` is.
 
@@ -427,7 +442,7 @@ class Dihedrals(Series):
         return [name.replace(" ", "_") + unit for name in self.columns]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Distances(Series):
     """Distances of pairs of atoms in each frame.
 
@@ -502,7 +517,7 @@ class Distances(Series):
         return [f"distance_A_{pair}" for pair in self.pair_names()]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Applied(Result):
     """What a function of one's own returned.
 
@@ -530,7 +545,7 @@ class Applied(Result):
     frames: NDArray[np.int64]
     name: str
     reduced: bool
-    report: Report = field(repr=False)
+    report: Report
 
     def plot(self) -> "Figure":
         """Draw the numbers of a frame against time.
@@ -558,6 +573,9 @@ class Applied(Result):
         inner = self.values.shape[1:]
         return ["_".join([self.name, *map(str, index)]) for index in np.ndindex(*inner)]
 
+    def _about(self) -> str:
+        return f"{self.name} of {_frames(self.frames)}, values {self.values.shape}"
+
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {"values": self.values, "times": self.times, "frames": self.frames}
 
@@ -573,7 +591,7 @@ class Applied(Result):
             yield [frame, time, *row.tolist()]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AtomValues(Result):
     """One number an atom.
 
@@ -604,7 +622,7 @@ class AtomValues(Result):
     units: str
     label: str
     name: str
-    report: Report = field(repr=False)
+    report: Report
 
     def plot(self) -> "Figure":
         """Draw the values along the sequence of residues, or of atoms where they have none."""
@@ -615,6 +633,9 @@ class AtomValues(Result):
             quantity=f"{self.name} ({self.units})",
             title=f"{self.name} of {self.label}",
         )
+
+    def _about(self) -> str:
+        return f"{self.name} of {self.label!r}, values {self.values.shape} {self.units}"
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {"values": self.values, "atoms": self.atoms, "units": np.array(self.units)}
@@ -630,7 +651,7 @@ class AtomValues(Result):
         return zip(*(column.tolist() for column in columns), strict=True)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RadialDistribution(Result):
     """A radial distribution function.
 
@@ -660,13 +681,18 @@ class RadialDistribution(Result):
     edges: NDArray[np.float64]
     labels: tuple[str, str]
     density: float
-    report: Report = field(repr=False)
+    report: Report
 
     def plot(self) -> "Figure":
         """Draw g against the distance."""
-        same = self.labels[0] == self.labels[1]
-        what = self.labels[0] if same else " and ".join(self.labels)
-        return plots.radial(self.edges, self.g, title=f"RDF of {what}")
+        return plots.radial(self.edges, self.g, title=f"RDF of {self._between()}")
+
+    def _about(self) -> str:
+        return f"RDF of {self._between()}, g {self.g.shape}"
+
+    def _between(self) -> str:
+        """Return what the groups are."""
+        return " and ".join(dict.fromkeys(self.labels))
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {"r": self.r, "g": self.g, "counts": self.counts, "edges": self.edges}
@@ -677,6 +703,11 @@ class RadialDistribution(Result):
     def _rows(self) -> Iterable[Iterable[object]]:
         counts = self.counts.astype(np.int64)
         return zip(self.r.tolist(), self.g.tolist(), counts.tolist(), strict=True)
+
+
+def _frames(frames: NDArray[np.int64]) -> str:
+    """Return how many frames there are, in words."""
+    return f"{len(frames)} frame{'' if len(frames) == 1 else 's'}"
 
 
 def _ascii(units: str) -> str:

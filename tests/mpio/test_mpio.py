@@ -3,8 +3,10 @@
 Each test starts its own ranks: a rank that fails must not leave the tests waiting.
 """
 
+import csv
 import os
 import random
+import shlex
 import subprocess
 import sys
 import time
@@ -78,6 +80,66 @@ def test_ranks_read_what_one_process_reads(files: list[Path], size: int) -> None
     """Bit for bit, independently and collectively, also where some ranks have no frames."""
     done = run_on_ranks(size, "-m", "mpi4py", HERE / "ranks_read.py", *files)
     assert done.stdout == f"{len(files)} files on {size} ranks: equal\n"
+
+
+@pytest.mark.parametrize("size", [1, 4])
+def test_the_bench_computes_what_one_process_computes(
+    files: list[Path], tmp_path: Path, size: int
+) -> None:
+    """Bit for bit, however ranks read and gather; with cells, in requests of a few frames."""
+    edges = np.tile(np.eye(3) * 3, (N_FRAMES, 1, 1))
+    edges[:, 1, 0] = np.linspace(0, 1, N_FRAMES)
+    edges[5] = 0
+    made = [
+        write_h5md(tmp_path / f"{k}.h5md", POSITIONS, edges=edges, layout=LAYOUTS[name])
+        for k, name in enumerate(("contiguous", "several frames"))
+    ]
+    made += [path for path in files if path.name in {"packed.h5md", "two.h5md"}]
+    done = run_on_ranks(size, "-m", "mpi4py", HERE / "ranks_bench.py", *made)
+    assert done.stdout == f"4 files on {size} ranks: equal\n"
+
+
+def test_bench_scaling_through_mpio(adk: Adk, tmp_path: Path) -> None:
+    """Beside the plain way, with the same numbers, on 1 and 4 ranks."""
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "trajet", "bench", "scaling", adk.psf, adk.xtc),
+            *("--frames", "400", "--tasks", "rmsd,dihedrals", "--formats", "h5md"),
+            *("--access", "shared,mpio,mpio-collective", "--pools", "local,mpi"),
+            *("--gathering", "collective,one-sided", "--cache", "cold"),
+            *("--workers", "4", "--repeats", "2", "-o", tmp_path),
+            *("--mpiexec", shlex.join(MPIEXEC)),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    runs = list(csv.DictReader((tmp_path / "runs.csv").open()))
+    for task in ("rmsd", "dihedrals"):
+        mine = [row for row in runs if row["task"] == task]
+        assert len({row["digest"] for row in mine}) == 1
+        through = [row for row in mine if row["access"].startswith("mpio")]
+        assert len(through) == 2 * 2 * 2 * 2
+        for row in through:
+            assert row["pool"] == "mpi"
+            assert 0 < float(row["t_io"]) < float(row["t_N"]) <= float(row["t_total"])
+            assert min(float(row[name]) for name in ("t_open", "t_comp", "t_comm")) > 0
+            # Of 4 MB at most each, and of each rank at least one.
+            assert 4 <= int(row["requests"]) <= 8
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "runs.csv",
+        "table.csv",
+        "rmsd-strong-cold.png",
+        "dihedrals-strong-cold.png",
+    }
+
+
+def test_ranks_have_memory_of_their_own(tmp_path: Path) -> None:
+    """By the MPI of the distribution as well."""
+    run_on_ranks(3, HERE.parent / "mpi_ranks.py", "windows", tmp_path)
+    assert (tmp_path / "said.json").read_text() == '"nobody"'
 
 
 def test_what_cannot_be_read_is_refused_on_all_ranks(tmp_path: Path) -> None:

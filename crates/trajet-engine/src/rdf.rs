@@ -79,7 +79,10 @@ impl Analysis for Rdf {
                 ))
             };
             let cell = cell_of(block, i)?.ok_or_else(|| {
-                refused("it has no unit cell, whose volume an RDF needs: leave this frame out")
+                refused(
+                    "it has no unit cell, whose volume an RDF needs: leave such frames out, or \
+                     take a trajectory that has cells",
+                )
             })?;
             let a = self.places[0].gather(block.frame(i), &mut gathered);
             let groups = match self.places.get(1) {

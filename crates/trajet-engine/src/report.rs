@@ -54,6 +54,7 @@ impl Stages {
             t_open: seconds(before.open_ns, after.open_ns),
             t_read: seconds(before.read_ns, after.read_ns),
             t_decode: seconds(before.decode_ns, after.decode_ns),
+            t_wait: seconds(before.wait_ns, after.wait_ns),
             ..Self::default()
         }
     }
@@ -64,6 +65,17 @@ impl Stages {
         self.t_read += other.t_read;
         self.t_decode += other.t_decode;
         self.t_comp += other.t_comp;
+    }
+
+    /// Adds what a worker did before or after its tasks, which its total does not hold yet.
+    pub fn add_around(&mut self, other: &Self) {
+        self.add(other);
+        self.t_index += other.t_index;
+        self.t_wait += other.t_wait;
+        self.t_merge += other.t_merge;
+        let stages = [other.t_open, other.t_read, other.t_decode, other.t_comp];
+        let further = [other.t_index, other.t_wait, other.t_merge];
+        self.t_total += stages.iter().chain(&further).sum::<f64>();
     }
 
     /// Names and values of what a task has: reading to merging.

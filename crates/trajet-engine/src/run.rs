@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 use trajet_io::{Block, Chain, Frames, Meter, OpenOptions, ParallelFor, Scratch, Serial, Wanted};
@@ -51,12 +52,25 @@ pub struct Going {
     pub stop: Arc<AtomicBool>,
     /// What its workers have spent on leaves that are done.
     pub spent: Mutex<Stages>,
+    /// Those that work on it.
+    threads: Mutex<Vec<ThreadId>>,
 }
 
 impl Going {
     /// What was spent until now.
     pub fn spent(&self) -> Stages {
         *lock(&self.spent)
+    }
+
+    /// Counts the calling thread among those that work on it. Who calls [`run_part`] does so before it opens
+    /// anything; the others do by themselves.
+    pub fn join(&self) {
+        lock(&self.threads).push(thread::current().id());
+    }
+
+    /// The threads that work on it, or did.
+    pub fn threads(&self) -> Vec<ThreadId> {
+        lock(&self.threads).clone()
     }
 }
 
@@ -80,10 +94,10 @@ impl ParallelFor for Threads {
                 work(k);
             }
         };
-        std::thread::scope(|scope| {
+        thread::scope(|scope| {
             for _ in 1..self.0.min(n).min(MOST_THREADS) {
                 // Where the system lets no more be started, there are fewer.
-                let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+                let _ = thread::Builder::new().spawn_scoped(scope, work);
             }
             work();
         });
@@ -102,8 +116,8 @@ pub fn open(
     control: &mut dyn Control,
 ) -> Result<Chain, trajet_io::Error> {
     let (left, all_left) = (Mutex::new(1), Condvar::new());
-    std::thread::scope(|scope| {
-        let opening = std::thread::Builder::new().spawn_scoped(scope, || {
+    thread::scope(|scope| {
+        let opening = thread::Builder::new().spawn_scoped(scope, || {
             let _leaving = Leaving { left: &left, all_left: &all_left };
             trajet_io::chain::open(paths, options, &Threads(threads))
         });
@@ -179,7 +193,7 @@ pub fn each(
     let threads = threads.min(n).clamp(1, MOST_THREADS);
     let next = AtomicUsize::new(0);
     let (left, all_left) = (Mutex::new(threads), Condvar::new());
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         let work = || {
             let _leaving = Leaving { left: &left, all_left: &all_left };
             while !stop.load(Ordering::Relaxed) {
@@ -192,7 +206,7 @@ pub fn each(
         };
         for number in 0..threads {
             // Where the system lets no more be started, there are fewer.
-            if std::thread::Builder::new().spawn_scoped(scope, work).is_ok() {
+            if thread::Builder::new().spawn_scoped(scope, work).is_ok() {
                 continue;
             }
             match number {
@@ -306,7 +320,7 @@ struct Shared<'a> {
     pass_number: usize,
     stop: Arc<AtomicBool>,
     /// Where somebody looks at it.
-    spent: Option<&'a Mutex<Stages>>,
+    going: Option<&'a Going>,
     frames_done: AtomicUsize,
     schedule: Mutex<Schedule>,
     /// Where each task writes its rows: a part of the result.
@@ -367,9 +381,9 @@ fn run_pass(
             Caller::Watches(_) => Arc::default(),
             Caller::Works(going) => Arc::clone(&going.stop),
         },
-        spent: match &caller {
+        going: match &caller {
             Caller::Watches(_) => None,
-            Caller::Works(going) => Some(&going.spent),
+            Caller::Works(going) => Some(going),
         },
         frames_done: AtomicUsize::new(0),
         schedule: Mutex::new(Schedule::new(tasks.len())),
@@ -384,13 +398,18 @@ fn run_pass(
         all_left: Condvar::new(),
     };
     let before = report.passes * frames.len();
-    let interrupted = std::thread::scope(|scope| {
+    let interrupted = thread::scope(|scope| {
         let shared = &shared;
         let mut workers = report.workers.iter_mut().enumerate();
         let own = if let Caller::Works(_) = caller { workers.next() } else { None };
         for (number, worker) in workers {
-            let work = move || shared.work(number, worker);
-            if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, work) {
+            let work = move || {
+                if let Some(going) = shared.going {
+                    going.join();
+                }
+                shared.work(number, worker);
+            };
+            if let Err(error) = thread::Builder::new().spawn_scoped(scope, work) {
                 shared.could_not_start(number, &error);
             }
         }
@@ -512,6 +531,7 @@ impl Shared<'_> {
         stages.t_open = metered.t_open;
         stages.t_read = metered.t_read;
         stages.t_decode = metered.t_decode;
+        stages.t_wait += metered.t_wait;
         let total = stages.t_total + begin.elapsed().as_secs_f64();
         stages.close(total);
     }
@@ -558,8 +578,8 @@ impl Shared<'_> {
             states.add(Node::leaf(leaf), state, |left, right| analysis.merge(left, right));
             let computed = computing.elapsed().as_secs_f64();
             *t_comp += computed;
-            if let Some(spent) = self.spent {
-                lock(spent)
+            if let Some(going) = self.going {
+                lock(&going.spent)
                     .add(&Stages { t_comp: computed, ..Stages::between(&before, &scratch.meter) });
             }
             self.frames_done.fetch_add(here.len(), Ordering::Relaxed);

@@ -88,6 +88,9 @@ impl Block {
     }
 }
 
+/// A box as readers give it: lengths and angles, and the vectors of one that is turned ([`FrameMeta::turned`]).
+pub type GivenBox = ([f64; 6], Option<[f64; 9]>);
+
 /// The cell lengths (in the vectors' unit times `scale`) and angles (degrees) of three box vectors,
 /// row by row. All NaN where no vector has a length, or where a number is not finite.
 pub fn cell_from_vectors(vectors: &[f64; 9], scale: f64) -> [f64; 6] {
@@ -122,7 +125,7 @@ pub fn turned_vectors(vectors: &[f64; 9], scale: f64) -> Option<[f64; 9]> {
 
 /// Box vectors row by row, in the unit of the lengths, of a cell (a, b, c, α, β, γ in degrees): the first
 /// along x, the second in the plane of x and y. None where no box has such angles and lengths.
-pub(crate) fn vectors_from_cell(cell: &[f64; 6]) -> Option<[f64; 9]> {
+pub fn vectors_from_cell(cell: &[f64; 6]) -> Option<[f64; 9]> {
     let [a, b, c, alpha, beta, gamma] = *cell;
     let sound = [a, b, c].iter().all(|&v| v > 0.0 && v.is_finite())
         && [alpha, beta, gamma].iter().all(|&v| v > 0.0 && v < 180.0);

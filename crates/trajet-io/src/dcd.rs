@@ -63,7 +63,8 @@ impl Reader {
         let head = Head::read(&source, meter)?;
         let index = index_of(&source, &head, options.allow_truncated_tail)?;
         let stamp = Stamp::of(&source, source.size(), meter)?;
-        let found = Found { index, stamp, state: IndexState::Computed, sidecar: None };
+        let found =
+            Found { index: index.into(), stamp, state: IndexState::Computed, sidecar: None };
         let mut reader = Reader {
             file: Indexed::new(source, found, options, opening, begin)?,
             head,

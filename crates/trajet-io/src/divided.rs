@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,9 @@ use crate::index::{Found, Stamp};
 use crate::indexed::Indexed;
 use crate::reader::{self, OpenOptions, Opening, Said, Scratch, Serial, Wanted};
 use crate::source::{MOST_TIERS, Meter, Source, Written, absolute};
-use crate::{Atoms, Chain, Error, Format, FrameIndex, FrameMeta, Frames, IndexState, Raw, chain};
+use crate::{
+    Atoms, Chain, Error, Format, FrameIndex, FrameMeta, Frames, GivenBox, IndexState, Raw, chain,
+};
 pub use heads::Heads;
 use shares::{Places, Share};
 
@@ -36,8 +38,8 @@ pub struct Division {
     /// The name of its format.
     pub format: String,
     /// Its frames, by the sizes that they have in its format, and what the bytes of each must be in every part
-    /// ([`FrameIndex::push_divided`]).
-    pub index: FrameIndex,
+    /// ([`FrameIndex::push_divided`]); their boxes, where parts leave these out ([`FrameIndex::set_boxes`]).
+    pub index: Arc<FrameIndex>,
     /// Of each segment what its frames say beside their atoms ([`Heads`]). Where there is one part, and none
     /// of these, a raw frame is what the part has.
     pub heads: Vec<PathBuf>,
@@ -61,11 +63,22 @@ pub struct Part {
     /// What these must be; nothing where that is not known.
     pub written: Vec<Written>,
     /// Of files of HDF5 what is told of each; empty where they are others.
-    pub described: Vec<Description>,
+    pub described: Vec<Arc<Description>>,
     /// Its atoms in the whole, ascending.
     pub atoms: Vec<Range<u32>>,
     /// A file that is where its files are kept, unless that is not mounted.
     pub mark: Option<PathBuf>,
+}
+
+impl Part {
+    /// Whether it is opened by who reads these atoms.
+    fn is_touched(&self, atoms: &Atoms) -> bool {
+        let Some(list) = atoms.sorted().filter(|list| !list.is_empty()) else { return true };
+        self.atoms.iter().any(|range| {
+            let next = list.partition_point(|&atom| atom < range.start);
+            list.get(next).is_some_and(|&atom| atom < range.end)
+        })
+    }
 }
 
 /// What workers elsewhere are told of a division: the index comes with each task.
@@ -76,19 +89,22 @@ pub(crate) struct Told {
 }
 
 impl Division {
-    /// What workers elsewhere are told.
+    /// What workers elsewhere are told, who read no other atoms than these.
     ///
     /// # Errors
     /// [`Error::Io`] where there is no working folder any more.
-    pub(crate) fn told(&self) -> Result<Told, Error> {
+    pub(crate) fn told(&self, atoms: &Atoms) -> Result<Told, Error> {
         let all = |paths: &[PathBuf]| -> Result<Vec<_>, Error> {
             paths.iter().map(|path| absolute(path)).collect()
         };
-        let part = |part: &Part| Ok(Part { paths: all(&part.paths)?, ..part.clone() });
+        let part = |part: &Part| {
+            let described = if part.is_touched(atoms) { &part.described[..] } else { &[] };
+            Ok(Part { paths: all(&part.paths)?, described: described.to_vec(), ..part.clone() })
+        };
         let division = Division {
             n_atoms: self.n_atoms,
             format: self.format.clone(),
-            index: FrameIndex::new(self.n_atoms),
+            index: FrameIndex::new(self.n_atoms).into(),
             heads: all(&self.heads)?,
             lossy: self.lossy,
             remedy: self.remedy.clone(),
@@ -135,14 +151,14 @@ impl Reader {
         let begin = Instant::now();
         let fault =
             |what: &str| Error::Division { path: source.path().to_owned(), what: what.to_owned() };
-        let index = division.index.clone();
+        let index = Arc::clone(&division.index);
         if index.n_atoms() != division.n_atoms || index.n_frames() == 0 {
             return Err(fault("its index is not that of its frames"));
         }
         let stamp = Stamp::of(&source, source.size(), &mut opening.meter)?;
         let n_frames = index.n_frames() as u64;
         let whole = Whole::new(division, n_frames, (source.path(), stamp), options)?;
-        whole.check_digests(&index)?;
+        whole.check_index(&index)?;
         let found = Found { index, stamp, state: IndexState::Loaded, sidecar: None };
         let file = Indexed::new(source, found, options, opening, begin)?;
         Ok(Reader { file, whole: Arc::new(whole) })
@@ -160,8 +176,19 @@ impl Reader {
         // Nobody has opened the parts yet, and who does needs their indices.
         let options = OpenOptions { sidecar: true, ..options.clone() };
         let whole = Whole::new(division, *n_frames, (file.source.path(), file.stamp), &options)?;
-        whole.check_digests(&file.index)?;
+        whole.check_index(&file.index)?;
         Ok(Reader { file, whole: Arc::new(whole) })
+    }
+
+    /// The raw frame of the only part, with what the index of the whole says instead of it.
+    fn completed(&self, mut raw: Raw, frame: u64) -> Raw {
+        let index = &self.file.index;
+        if let (Raw::H5md(said), Some((cell, turned))) = (&mut raw, index.given_box(frame)) {
+            (said.time, said.step) = index.when(frame);
+            said.cell = (!cell[0].is_nan()).then_some(cell);
+            said.vectors = turned.filter(|_| said.cell.is_some());
+        }
+        raw
     }
 
     /// The memory of a worker, ready for these atoms.
@@ -238,7 +265,7 @@ impl Whole {
 
     /// The files of a part, opened when it is touched first.
     fn part(&self, part: usize, scratch: &mut Scratch) -> Result<Arc<Chain>, Error> {
-        let mut opened = self.opened[part].lock().unwrap_or_else(PoisonError::into_inner);
+        let mut opened = scratch.meter.lock(&self.opened[part]);
         if let Some(chain) = &*opened {
             return Ok(Arc::clone(chain));
         }
@@ -270,13 +297,17 @@ impl Whole {
         Ok(chain)
     }
 
-    /// Makes sure that an index has digests of all parts, or of none.
-    fn check_digests(&self, index: &FrameIndex) -> Result<(), Error> {
-        if index.n_digests().is_some_and(|n| n == 0 || n == self.parts.len()) {
+    /// Makes sure that an index has digests of all parts, or of none, and the boxes that parts leave out.
+    fn check_index(&self, index: &FrameIndex) -> Result<(), Error> {
+        let told = self.parts.iter().flat_map(|part| &part.described);
+        let what = if index.n_digests().is_none_or(|n| ![0, self.parts.len()].contains(&n)) {
+            "its digests are not those of its parts"
+        } else if told.into_iter().any(|told| told.lacks_boxes()) && !index.has_boxes() {
+            "its boxes are not those of its frames"
+        } else {
             return Ok(());
-        }
-        let what = "its digests are not those of its parts".to_owned();
-        Err(Error::Division { path: self.path.clone(), what })
+        };
+        Err(Error::Division { path: self.path.clone(), what: what.to_owned() })
     }
 
     /// Counts bytes that were read of a part.
@@ -329,7 +360,7 @@ impl Whole {
     fn head(&self, chain: &Chain, frame: u64, meter: &mut Meter) -> Result<Raw, Error> {
         let place = chain.place(frame);
         let (path, loaded) = &self.heads[place.segment];
-        let mut loaded = loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut loaded = meter.lock(loaded);
         let heads = match &mut *loaded {
             Some(heads) => Arc::clone(heads),
             none => {
@@ -345,7 +376,7 @@ impl Whole {
         };
         drop(loaded);
         let head = heads.get(place.frame as usize)?;
-        if head.format() != Some(self.format) {
+        if head.format() != self.format {
             let what = format!("the head of its frame {} is of another format", place.frame);
             return Err(Error::Division { path: path.clone(), what });
         }
@@ -378,6 +409,8 @@ struct Touched {
     chain: Arc<Chain>,
     /// Whether it is of the format of the whole.
     is_exact: bool,
+    /// Whether its boxes are known with the index of the whole.
+    lacks_boxes: bool,
 }
 
 impl Lane {
@@ -394,7 +427,8 @@ impl Lane {
             none => {
                 let chain = whole.part(part, outer)?;
                 let is_exact = chain.format() == whole.format.name();
-                none.insert(Touched { chain, is_exact })
+                let lacks_boxes = whole.parts[part].described.iter().any(|told| told.lacks_boxes());
+                none.insert(Touched { chain, is_exact, lacks_boxes })
             }
         };
         scratch.follow(outer);
@@ -405,20 +439,21 @@ impl Lane {
 /// What a frame cost over the parts: it counts once, the requests of each part on its tier.
 #[derive(Default)]
 struct Costs {
-    all: Meter,
     empty: bool,
 }
 
 impl Costs {
-    fn add(&mut self, whole: &Whole, part: usize, inner: &mut Scratch) {
+    fn add(&mut self, whole: &Whole, part: usize, inner: &mut Scratch, meter: &mut Meter) {
         let of_part = std::mem::take(&mut inner.meter);
         self.empty |= of_part.empty_frames > 0;
-        self.all.add(&of_part);
-        whole.place(part, of_part.bytes_read, &mut self.all);
+        let of_part = Meter { frames: 0, empty_frames: 0, ..of_part };
+        meter.add(&of_part);
+        whole.place(part, of_part.bytes_read, meter);
     }
 
     fn count(self, meter: &mut Meter) {
-        meter.add(&Meter { frames: 1, empty_frames: u64::from(self.empty), ..self.all });
+        meter.frames += 1;
+        meter.empty_frames += u64::from(self.empty);
     }
 }
 
@@ -450,12 +485,12 @@ impl reader::Reader for Reader {
         let (time, step) = self.file.index.when(frame);
         let mut own = self.own(atoms, scratch)?;
         let Own { shares, lanes, vectors, meta, .. } = &mut *own;
-        let (mut costs, mut beside) = (Costs::default(), None::<(bool, _, _)>);
+        let (mut costs, mut beside) = (Costs::default(), None::<(bool, GivenBox)>);
         for share in &*shares {
             let part = &self.whole.parts[share.part];
             let (touched, inner) = lanes[share.part].ready(&self.whole, share.part, scratch)?;
             inner.expected = self.file.index.digest(frame, share.part);
-            let &Touched { ref chain, is_exact } = touched;
+            let &Touched { ref chain, is_exact, lacks_boxes } = touched;
             let wanted = Wanted { frames, atoms: &share.atoms, field };
             meta.clear();
             let direct = match &share.places[..] {
@@ -474,7 +509,7 @@ impl reader::Reader for Reader {
             if direct.is_none() {
                 share.scatter(vectors, out);
             }
-            costs.add(&self.whole, share.part, inner);
+            costs.add(&self.whole, share.part, inner, &mut scratch.meter);
             // Formats that keep both in the frame: a file that took this one's place is told.
             let keeps_both = is_exact && matches!(self.whole.format, Format::Xtc | Format::Trr);
             let found = (meta.times[0].to_bits(), meta.steps[0]);
@@ -486,11 +521,13 @@ impl reader::Reader for Reader {
                 );
                 return Err(Error::Division { path: chain.path_of(frame).to_owned(), what });
             }
-            if beside.is_none_or(|(was_exact, ..)| is_exact && !was_exact) {
-                beside = Some((is_exact, meta.cells[0], meta.turned[0]));
+            if beside.is_none_or(|(was_exact, _)| is_exact && !was_exact) {
+                let own = (meta.cells[0], meta.turned[0]);
+                let given = if lacks_boxes { self.file.index.given_box(frame) } else { Some(own) };
+                beside = Some((is_exact, given.expect("the index was looked at")));
             }
         }
-        let (_, cell, turned) = beside.expect("at least one part is touched");
+        let (_, (cell, turned)) = beside.expect("at least one part is touched");
         costs.count(&mut scratch.meter);
         scratch.keep_own(own);
         Ok(Said { time, step, cell, turned })
@@ -517,13 +554,13 @@ impl reader::Reader for Reader {
             let chain = &touched.chain;
             let raw = chain.raw(frames, at, &share.atoms, inner);
             raws.push(raw.map_err(|error| self.whole.of_part(share.part, error))?);
-            costs.add(&self.whole, share.part, inner);
+            costs.add(&self.whole, share.part, inner, &mut scratch.meter);
             if head.is_none() && !self.whole.heads.is_empty() {
                 head = Some(self.whole.head(chain, frame, &mut scratch.meter)?);
             }
         }
         let joined = match head {
-            None => raws.pop().expect("the one part is touched"),
+            None => self.completed(raws.pop().expect("the one part is touched"), frame),
             Some(head) => {
                 let parts: Vec<_> =
                     shares.iter().map(|share| &share.places[..]).zip(&raws).collect();

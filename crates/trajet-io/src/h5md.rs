@@ -10,11 +10,15 @@
 //! 1. Chunks that were never written are an error, where HDF5 yields its filling (zero).
 //! 2. Velocities and forces belong to the positions of the same step; where there are none, they are NaN.
 
+mod between;
 mod frame;
 mod layout;
+mod own;
 mod pack;
+mod rows;
 mod unpack;
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use crate::block::turned_vectors;
@@ -24,10 +28,17 @@ use crate::ncdf::Values;
 use crate::reader::{self, Field, OpenOptions, Opening, Said, Scratch, Wanted};
 use crate::source::{Meter, Source, Window};
 use crate::{Error, Fault, FrameIndex, Frames, IndexState, Raw, xxh3_64};
+use between::Between;
 pub use frame::{Frame, Stored};
-pub use layout::{Boxes, Chunk, Description, Filters, Form, Layout, NO_ROW, Series, Storage};
+pub use layout::{
+    Boxes, Chunk, Description, Digests, Filters, Form, Layout, NO_ROW, Run, Series, Storage,
+    Stretch,
+};
 use layout::{MOST_OF_A_BYTE, Part, Piece};
+pub use own::{Manner, OwnFrame, OwnTables};
 pub use pack::{Packed, Packing, pack};
+pub(crate) use rows::sniff as sniff_rows;
+pub use rows::{Encoder, Rows};
 use unpack::{Numbers, Unpacker, Want};
 
 /// Unpacked bytes that a worker keeps of one row of chunks; chunks beyond that are unpacked again.
@@ -47,10 +58,10 @@ pub fn sniff(first: &[u8]) -> bool {
 #[derive(Debug)]
 pub struct Reader {
     file: Indexed,
-    layout: Layout,
-    boxes: Boxes,
+    told: Arc<Description>,
     /// By [`Field`].
     fields: [Option<layout::Field>; 3],
+    between: Between,
     remarks: Vec<String>,
 }
 
@@ -61,41 +72,37 @@ impl Reader {
     /// [`Error::Io`], [`Error::Corrupt`], [`Error::Truncated`], [`Error::Unwritten`].
     pub fn open(
         source: Source,
-        description: &Description,
+        told: &Arc<Description>,
         options: &OpenOptions,
         mut opening: Opening,
     ) -> Result<Reader, Error> {
         let begin = Instant::now();
-        let Description { layout, times, steps, boxes, remarks, .. } = description;
-        let (layout, mut times, mut steps) = (*layout, times.clone(), steps.clone());
-        let (mut boxes, mut remarks) = (boxes.clone(), remarks.clone());
-        let counts = [times.len(), steps.len(), boxes.len()];
-        let n_atoms = check_counts(&source, description.n_atoms, counts)?;
-        let Description { positions, velocities, forces, .. } = description;
-        let digests = &description.digests;
+        let Description { times, steps, positions, velocities, forces, .. } = &**told;
+        let mut remarks = told.remarks.clone();
+        let (n_atoms, mut n_frames) = check_counts(&source, told)?;
+        let digests = told.digests.as_ref();
         let checked = |series: &Option<Series>| {
             let series = series.as_ref();
-            let new = |series| layout::Field::new(series, n_atoms, times.len(), digests, &source);
+            let new = |series| layout::Field::new(series, n_atoms, n_frames, digests, &source);
             series.map(new).transpose()
         };
         let fields = [checked(positions)?, checked(velocities)?, checked(forces)?];
-        let n_frames = times.len() as u64;
+        let sound = told.own.as_ref().map_or(Ok(()), |own| own.check(times.len()));
+        sound.map_err(|words| corrupt(&source, words))?;
         let unwritten = fields
             .iter()
             .flatten()
             .filter_map(|field| field.first_unwritten(n_frames).map(|frame| (frame, field.rows)));
-        if let Some((frame, n_frames)) = unwritten.min() {
+        if let Some((frame, rows)) = unwritten.min() {
             if frame == 0 || !options.allow_truncated_tail {
                 let path = source.path().to_owned();
-                return Err(Error::Unwritten { path, frame, n_frames });
+                return Err(Error::Unwritten { path, frame, n_frames: rows });
             }
-            times.truncate(frame as usize);
-            steps.truncate(frame as usize);
-            boxes.truncate(frame as usize);
-            remarks.push(format!("of {n_frames} frames {frame} were written: these count"));
+            n_frames = frame;
+            remarks.push(format!("of {rows} frames {frame} were written: these count"));
         }
         // Where no frame has a row, nothing else bears out by how many atoms memory is asked for.
-        if 12 * description.n_atoms > source.size().saturating_mul(MOST_OF_A_BYTE) {
+        if 12 * told.n_atoms > source.size().saturating_mul(MOST_OF_A_BYTE) {
             let words = format!("{n_atoms} atoms are told of, for which the file has no room");
             return Err(corrupt(&source, words));
         }
@@ -103,23 +110,28 @@ impl Reader {
             corrupt(&source, "neither positions, velocities nor forces are told of".to_owned())
         })?;
         let mut index = FrameIndex::new(n_atoms);
-        for (frame, (&time, &step)) in times.iter().zip(&steps).enumerate() {
-            let (offset, end) = first.extent(frame as u64);
+        for frame in 0..n_frames {
+            let (offset, end) = first.extent(frame);
+            let time = times.get(frame as usize).copied().unwrap_or(f64::NAN);
+            let step = steps.get(frame as usize).copied().unwrap_or(0);
             index.push(offset, end, time, step);
         }
+        let between = digests.map_or(&[][..], |digests| &digests.between);
+        let between = Between::new(between, n_frames, &source)?;
         let stamp = Stamp::of(&source, source.size(), &mut opening.meter)?;
-        let found = Found { index, stamp, state: IndexState::Computed, sidecar: None };
+        let found =
+            Found { index: index.into(), stamp, state: IndexState::Computed, sidecar: None };
         let mut file = Indexed::new(source, found, options, opening, begin)?;
-        file.opening.index_ns += description.ns;
-        Ok(Reader { file, layout, boxes, fields, remarks })
+        file.opening.index_ns += told.ns;
+        Ok(Reader { file, told: Arc::clone(told), fields, between, remarks })
     }
 
     /// What the tables say of a frame.
     fn said(&self, frame: u64) -> Said {
         let index = &self.file.index;
         let (time, step) = (index.times()[frame as usize], index.steps()[frame as usize]);
-        let cell = self.boxes.cell(frame);
-        let vectors = self.boxes.vectors(frame);
+        let cell = self.told.boxes.cell(frame);
+        let vectors = self.told.boxes.vectors(frame);
         Said { time, step, cell, turned: vectors.and_then(|v| turned_vectors(v, 1.0)) }
     }
 
@@ -177,6 +189,7 @@ impl Reader {
                 return self.file.check(frame, None);
             }
         }
+        self.between.compare(frame, &self.file.source, &mut scratch.meter)?;
         let row_of_chunks = row / field.shape[0] as u64;
         if own.key != Some(key) || own.row_of_chunks != row_of_chunks {
             own.kept.clear(field.chunks_of_a_row());
@@ -356,24 +369,26 @@ fn corrupt(source: &Source, words: String) -> Error {
     Error::Corrupt { path, frame: 0, offset: 0, fault: Fault::Malformed(words) }
 }
 
-/// Makes sure that numbers of atoms, times, steps and boxes fit each other; returns that of atoms.
-fn check_counts(
-    source: &Source,
-    n_atoms: u64,
-    [times, steps, boxes]: [usize; 3],
-) -> Result<usize, Error> {
+/// Makes sure that numbers of atoms, times, steps and boxes fit each other; returns those of atoms and of frames.
+fn check_counts(source: &Source, told: &Description) -> Result<(usize, u64), Error> {
+    let &Description { n_atoms, ref boxes, .. } = told;
     let n = u32::try_from(n_atoms).ok().filter(|&n| n > 0 && n < u32::MAX);
     let n = n.ok_or_else(|| corrupt(source, format!("{n_atoms} atoms are told of")))?;
-    if times == 0 || steps != times || !(boxes <= 1 || boxes == times) {
-        let words = format!("{times} times, {steps} steps and {boxes} cells are told of");
+    let [times, steps, n_boxes] = [told.times.len(), told.steps.len(), boxes.len()];
+    let (n_frames, fit) = match boxes {
+        &Boxes::Elsewhere(n) => (n, n > 0 && times == 0 && steps == 0),
+        _ => (times as u64, times > 0 && steps == times && (n_boxes <= 1 || n_boxes == times)),
+    };
+    if !fit {
+        let words = format!("{times} times, {steps} steps and {n_boxes} cells are told of");
         return Err(corrupt(source, words));
     }
-    Ok(n as usize)
+    Ok((n as usize, n_frames))
 }
 
 impl reader::Reader for Reader {
     fn format(&self) -> &'static str {
-        match self.layout {
+        match self.told.layout {
             Layout::H5md => "H5MD",
             Layout::Mdtraj => "MDTRAJ",
         }
@@ -432,12 +447,14 @@ impl reader::Reader for Reader {
     }
 
     fn known_box(&self, frame: u64) -> Option<[f64; 9]> {
-        self.boxes.vectors(frame).copied().filter(|_| !self.boxes.cell(frame)[0].is_nan())
+        let boxes = &self.told.boxes;
+        boxes.vectors(frame).copied().filter(|_| !boxes.cell(frame)[0].is_nan())
     }
 
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {
         let frame = frames.get(at);
         let Said { time, step, cell, .. } = self.said(frame);
+        let own = self.told.own.as_ref();
         Ok(Raw::H5md(Box::new(Frame {
             time,
             step,
@@ -446,6 +463,7 @@ impl reader::Reader for Reader {
             positions: self.stored(Field::Positions, frames, at, scratch)?,
             velocities: self.stored(Field::Velocities, frames, at, scratch)?,
             forces: self.stored(Field::Forces, frames, at, scratch)?,
+            own: own.map(|own| own.of(frame, time, self.told.boxes.vectors(frame))),
         })))
     }
 }

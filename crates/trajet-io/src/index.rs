@@ -14,12 +14,17 @@ use std::fs;
 use std::io::Write;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use boxes::BoxColumn;
+
 use crate::reader::OpenOptions;
 use crate::source::{Meter, Source};
-use crate::{Error, Frames, xxh3_64};
+use crate::{Error, Frames, GivenBox, xxh3_64};
+
+mod boxes;
 
 const MAGIC: &[u8; 8] = b"trajetix";
 const VERSION: u32 = 1;
@@ -41,6 +46,8 @@ pub struct FrameIndex {
     steps: Vec<i64>,
     /// Of a divided trajectory what the bytes of each frame must be: as many digests a frame as there are parts.
     digests: Vec<u64>,
+    /// Of a divided trajectory whose parts do not all have boxes.
+    boxes: BoxColumn,
     /// Of a part: which frames it knows. Behind those of a stretch stands where the last of them ends.
     stretches: Option<Vec<Stretch>>,
 }
@@ -89,6 +96,21 @@ impl FrameIndex {
     pub(crate) fn digest(&self, frame: u64, part: usize) -> Option<u64> {
         let n = self.n_digests().filter(|&n| part < n)?;
         Some(self.digests[self.at(frame) * n + part])
+    }
+
+    /// Says which boxes the frames have, for parts that leave them out ([`crate::h5md::Boxes::Elsewhere`]).
+    pub fn set_boxes(&mut self, boxes: impl IntoIterator<Item = GivenBox>) {
+        self.boxes = BoxColumn::new(boxes);
+    }
+
+    /// The box of a frame, where boxes are known here.
+    pub(crate) fn given_box(&self, frame: u64) -> Option<GivenBox> {
+        self.boxes.get(self.at(frame))
+    }
+
+    /// Whether each frame has its box here.
+    pub(crate) fn has_boxes(&self) -> bool {
+        self.boxes.are_of(self.n_frames())
     }
 
     /// Adds all frames of `later` from its `skip`-th on.
@@ -140,6 +162,7 @@ impl FrameIndex {
             part.steps.extend_from_slice(&self.steps[places.clone()]);
             let digests = places.start * n_digests..places.end * n_digests;
             part.digests.extend_from_slice(&self.digests[digests]);
+            part.boxes.append(&self.boxes, places);
             part.push(self.extent(stretch.frames.end - 1).end, 0, f64::NAN, 0);
             part.digests.resize(part.digests.len() + n_digests, 0);
         }
@@ -337,7 +360,7 @@ impl Stamp {
 /// An index, where it came from, and the sidecar that keeps it.
 #[derive(Debug)]
 pub(crate) struct Found {
-    pub(crate) index: FrameIndex,
+    pub(crate) index: Arc<FrameIndex>,
     pub(crate) stamp: Stamp,
     pub(crate) state: IndexState,
     pub(crate) sidecar: Option<PathBuf>,
@@ -385,7 +408,7 @@ pub(crate) fn find<F: Finder>(
         {
             if kept == stamp && finder.agrees(&index, meter)? {
                 let state = IndexState::Loaded;
-                return Ok(Found { index, stamp, state, sidecar: Some(path) });
+                return Ok(Found { index: index.into(), stamp, state, sidecar: Some(path) });
             }
             let rewind = |at, bytes: &mut [u8]| finder.rewind(&index, at, bytes);
             let grew = kept.size < stamp.size;
@@ -401,7 +424,7 @@ pub(crate) fn find<F: Finder>(
     let state = if base.is_some() { IndexState::Extended } else { IndexState::Built };
     let index = finder.build(base, meter)?;
     let sidecar = if options.sidecar { places.save(&stamp, &index) } else { None };
-    Ok(Found { index, stamp, state, sidecar })
+    Ok(Found { index: index.into(), stamp, state, sidecar })
 }
 
 /// Most bytes that the sidecar of a file of `size` bytes can have, with frames of `shortest` bytes.
@@ -524,6 +547,7 @@ fn decode(bytes: &[u8], format: [u8; 4]) -> Option<(Stamp, FrameIndex)> {
         times: words(at(1)).map(f64::from_bits).collect(),
         steps: words(at(2)).map(|w| w as i64).collect(),
         digests: Vec::new(),
+        boxes: BoxColumn::default(),
         stretches: None,
     };
     let stamp = Stamp { size: word(24)?, head: word(40)?, tail: word(48)? };

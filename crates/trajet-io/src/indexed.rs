@@ -13,7 +13,7 @@ use crate::{Error, Fault, FrameIndex, Frames, xxh3_64};
 #[derive(Debug)]
 pub struct Indexed {
     pub(crate) source: Arc<Source>,
-    pub(crate) index: FrameIndex,
+    pub(crate) index: Arc<FrameIndex>,
     pub(crate) stamp: Stamp,
     pub(crate) opening: Opening,
     pub(crate) request_size: usize,
@@ -44,13 +44,14 @@ impl Indexed {
 
     /// The file of whose frames `index` tells, a part of an index that was made elsewhere.
     pub(crate) fn known(source: Source, index: FrameIndex, stamp: Stamp, request: usize) -> Self {
-        let (source, opening) = (Arc::new(source), Opening::default());
+        let (source, index, opening) = (Arc::new(source), index.into(), Opening::default());
         Indexed { source, index, stamp, opening, request_size: request.max(1) }
     }
 
     /// The same file with another part of its index.
     pub(crate) fn with_index(&self, index: FrameIndex) -> Self {
-        let (source, opening) = (Arc::clone(&self.source), self.opening.clone());
+        let (source, index) = (Arc::clone(&self.source), index.into());
+        let opening = self.opening.clone();
         Indexed { source, index, stamp: self.stamp, opening, request_size: self.request_size }
     }
 

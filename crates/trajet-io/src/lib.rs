@@ -30,7 +30,7 @@ mod xdr;
 pub mod xtc;
 
 pub use atoms::Atoms;
-pub use block::{Block, FrameMeta, cell_from_vectors, turned_vectors};
+pub use block::{Block, FrameMeta, GivenBox, cell_from_vectors, turned_vectors, vectors_from_cell};
 pub use chain::Chain;
 pub use digest::xxh3_64;
 pub use error::{Error, Fault, of_chain};

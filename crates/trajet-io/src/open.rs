@@ -49,7 +49,7 @@ pub fn open(
     if ncdf::sniff(first) {
         return Ok(Arc::new(ncdf::Reader::open(source, options, threads, opening)?));
     }
-    if h5md::sniff(first)
+    if (h5md::sniff(first) || h5md::sniff_rows(first))
         && let Some(description) = options.described.get(path)
     {
         return Ok(Arc::new(h5md::Reader::open(source, description, options, opening)?));
@@ -108,6 +108,7 @@ pub fn encoder(format: Format, plan: &Plan<'_>) -> Result<Arc<dyn Encoder>, Erro
         Format::Trr => Arc::new(trr::Encoder::new(plan)?),
         Format::Dcd => Arc::new(dcd::Encoder::new(plan)?),
         Format::Ncdf => Arc::new(ncdf::Encoder::new(plan)?),
+        Format::H5md => Arc::new(h5md::Encoder::new(plan)?),
     };
     encoder.encode(0, plan.first, &mut Workspace::default(), &mut Vec::new())?;
     Ok(encoder)

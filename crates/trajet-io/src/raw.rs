@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{dcd, h5md, ncdf, trr, xtc};
+use crate::{dcd, h5md, ncdf, trr, xtc, xxh3_64};
 
 mod join;
 
@@ -46,21 +46,28 @@ impl Raw {
         self.take(&[])
     }
 
+    /// The XXH3 of all that the frame says. Stores keep it, with a version that goes up where this changes.
+    pub fn digest(&self) -> u64 {
+        xxh3_64(&self.to_bytes())
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        postcard::to_stdvec(self).expect("memory takes it")
+    }
+
     /// Whether another frame says the same; what is not a number is the same as itself.
     pub fn says(&self, other: &Raw) -> bool {
         // Bytes tell what is no number.
-        let bytes = |raw: &Raw| postcard::to_stdvec(raw).expect("memory takes it");
-        self == other || bytes(self) == bytes(other)
+        self == other || self.to_bytes() == other.to_bytes()
     }
 
     /// Whether one file can hold this frame and another as they are: its head says once what all hold.
     pub fn is_like(&self, other: &Raw) -> bool {
         match (self, other) {
-            (Raw::Xtc(_), Raw::Xtc(_))
-            | (Raw::Trr(_), Raw::Trr(_))
-            | (Raw::H5md(_), Raw::H5md(_)) => true,
+            (Raw::Xtc(_), Raw::Xtc(_)) | (Raw::Trr(_), Raw::Trr(_)) => true,
             (Raw::Dcd(one), Raw::Dcd(other)) => one.is_like(other),
             (Raw::Ncdf(one), Raw::Ncdf(other)) => one.is_like(other),
+            (Raw::H5md(one), Raw::H5md(other)) => one.is_like(other),
             _ => false,
         }
     }

@@ -6,7 +6,6 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Instant;
 
 use trajet_simd::InstructionSet;
 
@@ -43,7 +42,7 @@ pub struct OpenOptions {
     /// the files of a chain have handles of their own.
     pub handles: Option<Arc<Handles>>,
     /// What is told of HDF5 files, by their paths.
-    pub described: Arc<HashMap<PathBuf, Description>>,
+    pub described: Arc<HashMap<PathBuf, Arc<Description>>>,
     /// What divided trajectories are, by the paths that stand for them.
     pub divided: Arc<Divisions>,
     /// What files must be, by their paths, where that was written down.
@@ -340,17 +339,15 @@ pub trait Reader: Send + Sync {
         atoms: &Atoms,
         scratch: &mut Scratch,
     ) -> Result<Raw, Error> {
-        let (begin, before) = (Instant::now(), scratch.meter.read_ns + scratch.meter.decode_ns);
+        let asked = scratch.meter.asked();
         let whole = self.whole_raw(frames, at, scratch)?;
         let raw = match atoms.listed_indices() {
             Some(list) => whole.take(&list),
             None => whole,
         };
-        let meter = &mut scratch.meter;
-        let counted = meter.read_ns + meter.decode_ns - before;
-        meter.decode_ns += (begin.elapsed().as_nanos() as u64).saturating_sub(counted);
-        meter.frames += 1;
-        meter.atoms_decoded += self.index().n_atoms() as u64;
+        scratch.meter.got(&asked);
+        scratch.meter.frames += 1;
+        scratch.meter.atoms_decoded += self.index().n_atoms() as u64;
         Ok(raw)
     }
 
@@ -429,6 +426,7 @@ pub trait Reader: Send + Sync {
         assert_eq!(atoms.n_total(), self.index().n_atoms(), "atoms of another trajectory");
         assert_eq!(out.len(), positions.len() * atoms.len() * 3, "size of the output");
         self.index().check(frames, self.source().path())?;
+        let asked = scratch.meter.asked();
         let mut unordered = std::mem::take(&mut scratch.unordered);
         if atoms.order().is_some() {
             unordered.resize(atoms.n_sorted() * 3, 0.0);
@@ -448,6 +446,7 @@ pub trait Reader: Send + Sync {
             meta.push(frames.get(at), said);
         }
         scratch.unordered = unordered;
+        scratch.meter.got(&asked);
         Ok(())
     }
 }

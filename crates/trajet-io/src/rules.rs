@@ -111,7 +111,7 @@ impl Rules {
 
     /// What a frame holds that would not be written although nobody asked to leave it out.
     fn lost(&self, frame: &Input<'_>) -> Vec<String> {
-        let own = matches!(frame, Input::Raw { raw, .. } if raw.format() == Some(self.format));
+        let own = matches!(frame, Input::Raw { raw, .. } if raw.format() == self.format);
         let mut lost = Vec::new();
         if let Some(needed) = &self.needed {
             let others = Field::ALL.into_iter().filter(|field| !needed.contains(field));

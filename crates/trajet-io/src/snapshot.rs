@@ -81,14 +81,14 @@ impl Raw {
         };
     }
 
-    /// The format of output that can hold the frame as it is; none where there is none.
-    pub fn format(&self) -> Option<Format> {
+    /// The format of output that can hold the frame as it is.
+    pub fn format(&self) -> Format {
         match self {
-            Raw::Xtc(_) => Some(Format::Xtc),
-            Raw::Trr(_) => Some(Format::Trr),
-            Raw::Dcd(_) => Some(Format::Dcd),
-            Raw::Ncdf(_) => Some(Format::Ncdf),
-            Raw::H5md(_) => None,
+            Raw::Xtc(_) => Format::Xtc,
+            Raw::Trr(_) => Format::Trr,
+            Raw::Dcd(_) => Format::Dcd,
+            Raw::Ncdf(_) => Format::Ncdf,
+            Raw::H5md(_) => Format::H5md,
         }
     }
 

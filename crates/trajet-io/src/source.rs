@@ -7,7 +7,8 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -48,9 +49,51 @@ pub struct Meter {
     pub read_ns: u64,
     /// Nanoseconds spent in decoding.
     pub decode_ns: u64,
+    /// Nanoseconds spent in waiting for another thread that opens what is wanted.
+    pub wait_ns: u64,
+}
+
+/// What was counted, and when, as frames were asked for.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    begin: Instant,
+    decode_ns: u64,
+    elsewhere_ns: u64,
 }
 
 impl Meter {
+    /// To be called before frames are asked for.
+    pub(crate) fn asked(&self) -> Asked {
+        Asked {
+            begin: Instant::now(),
+            decode_ns: self.decode_ns,
+            elsewhere_ns: self.elsewhere_ns(),
+        }
+    }
+
+    /// Counts as decoding all that was done since frames were asked for, but for openings and requests: also
+    /// to find frames in the bytes at hand, and to put atoms in their order.
+    pub(crate) fn got(&mut self, asked: &Asked) {
+        let taken = asked.begin.elapsed().as_nanos() as u64;
+        let elsewhere = self.elsewhere_ns() - asked.elsewhere_ns;
+        self.decode_ns = asked.decode_ns + taken.saturating_sub(elsewhere);
+    }
+
+    /// Nanoseconds in which the storage, or who opens a file, was waited for.
+    fn elsewhere_ns(&self) -> u64 {
+        self.open_ns + self.read_ns + self.wait_ns
+    }
+
+    /// Locks what another thread may hold that opens a file: who comes later waits.
+    pub(crate) fn lock<'a, T>(&mut self, what: &'a Mutex<T>) -> MutexGuard<'a, T> {
+        what.try_lock().unwrap_or_else(|_| {
+            let begin = Instant::now();
+            let held = what.lock().unwrap_or_else(PoisonError::into_inner);
+            self.wait_ns += begin.elapsed().as_nanos() as u64;
+            held
+        })
+    }
+
     /// Adds another meter's counts.
     pub fn add(&mut self, other: &Meter) {
         self.opens += other.opens;
@@ -66,6 +109,7 @@ impl Meter {
         self.open_ns += other.open_ns;
         self.read_ns += other.read_ns;
         self.decode_ns += other.decode_ns;
+        self.wait_ns += other.wait_ns;
     }
 }
 
@@ -76,8 +120,8 @@ pub struct Handles {
     most: usize,
     /// By the numbers of their sources, least recently used first.
     open: Mutex<Vec<(u64, Arc<File>)>>,
-    /// When the openings that are under way began.
-    opening: Mutex<Vec<Instant>>,
+    /// Who opens a file just now, and since when.
+    opening: Mutex<Vec<(ThreadId, Instant)>>,
 }
 
 impl Handles {
@@ -92,20 +136,21 @@ impl Handles {
         self.with(|open| open.len())
     }
 
-    /// How long the longest opening lasts that is under way.
-    pub fn opening(&self) -> Duration {
+    /// How long the longest opening lasts that is under way on one of these `threads`.
+    pub fn opening(&self, threads: &[ThreadId]) -> Duration {
         let opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
-        opening.iter().map(Instant::elapsed).max().unwrap_or_default()
+        let theirs = opening.iter().filter(|(thread, _)| threads.contains(thread));
+        theirs.map(|(_, begin)| begin.elapsed()).max().unwrap_or_default()
     }
 
     /// Does what opens a file, to be seen by others.
     fn while_opening<T>(&self, open: impl FnOnce() -> T) -> T {
         let opening = || self.opening.lock().unwrap_or_else(PoisonError::into_inner);
-        let begin = Instant::now();
-        opening().push(begin);
+        let mine = (thread::current().id(), Instant::now());
+        opening().push(mine);
         let opened = open();
         let mut under_way = opening();
-        if let Some(at) = under_way.iter().position(|&other| other == begin) {
+        if let Some(at) = under_way.iter().position(|&other| other == mine) {
             under_way.swap_remove(at);
         }
         opened
@@ -503,15 +548,39 @@ mod tests {
     }
 
     #[test]
-    fn an_opening_is_seen_while_it_lasts() {
-        let handles = Handles::new(1);
+    fn an_opening_is_seen_while_it_lasts_and_is_its_threads() {
+        let (handles, mine) = (Handles::new(1), [thread::current().id()]);
         let seen = handles.while_opening(|| {
             handles.while_opening(|| ());
-            std::thread::sleep(Duration::from_millis(1));
-            handles.opening()
+            thread::sleep(Duration::from_millis(1));
+            let other = thread::scope(|scope| scope.spawn(|| thread::current().id()).join());
+            (handles.opening(&mine), handles.opening(&[other.unwrap()]))
         });
-        assert!(seen >= Duration::from_millis(1), "{seen:?}");
-        assert_eq!(handles.opening(), Duration::ZERO);
+        assert!(seen.0 >= Duration::from_millis(1), "{seen:?}");
+        assert_eq!((seen.1, handles.opening(&mine)), (Duration::ZERO, Duration::ZERO));
+    }
+
+    #[test]
+    fn who_waits_for_an_opening_counts_it() {
+        let (opened, mut meter) = (Mutex::new(0), Meter::default());
+        *meter.lock(&opened) += 1;
+        assert_eq!(meter, Meter::default());
+        let held = meter.lock(&opened);
+        let mut other = Meter::default();
+        thread::scope(|scope| {
+            let (tell, comes) = std::sync::mpsc::channel();
+            let (opened, other) = (&opened, &mut other);
+            scope.spawn(move || {
+                tell.send(()).unwrap();
+                *other.lock(opened) += 1;
+            });
+            comes.recv().unwrap();
+            thread::sleep(Duration::from_millis(50));
+            drop(held);
+        });
+        assert_eq!((*meter.lock(&opened), meter.wait_ns), (2, 0));
+        assert!(other.wait_ns > 0);
+        assert_eq!(Meter { wait_ns: 0, ..other }, Meter::default());
     }
 
     #[test]

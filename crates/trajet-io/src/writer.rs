@@ -19,6 +19,8 @@ pub enum Format {
     Dcd,
     /// The NetCDF format of Amber.
     Ncdf,
+    /// H5MD: here its numbers alone are written, of which HDF5's library makes a file.
+    H5md,
 }
 
 impl Format {
@@ -29,12 +31,14 @@ impl Format {
             Format::Trr => "TRR",
             Format::Dcd => "DCD",
             Format::Ncdf => "NCDF",
+            Format::H5md => "H5MD",
         }
     }
 
     /// The format of that name.
     pub fn named(name: &str) -> Option<Format> {
-        [Format::Xtc, Format::Trr, Format::Dcd, Format::Ncdf].into_iter().find(|f| f.name() == name)
+        let all = [Format::Xtc, Format::Trr, Format::Dcd, Format::Ncdf, Format::H5md];
+        all.into_iter().find(|f| f.name() == name)
     }
 
     /// The format that the ending of a path names; none where that is of no format.

@@ -39,7 +39,7 @@ fn written_again(
     let (path, options) = (reader.source().path(), WriteOptions::default());
     let first = Input::Raw { raw: &raw, time, step };
     let plan = Plan { path, first, times: &[time], steps: &[step], options: &options };
-    let encoder = encoder(raw.format().expect("a format that is written"), &plan)?;
+    let encoder = encoder(raw.format(), &plan)?;
     let (mut out, mut fastest) = (Vec::new(), Duration::MAX);
     for _ in 0..TRIES {
         out.clear();

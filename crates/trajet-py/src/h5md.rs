@@ -7,7 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use trajet_engine::run::Threads;
 use trajet_io::h5md::{
-    Boxes, Chunk, Description, Filters, Form, Layout, NO_ROW, Packing, Series, Storage, pack,
+    Boxes, Chunk, Description, Filters, Form, Layout, Manner, NO_ROW, OwnTables, Packing, Series,
+    Storage, pack,
 };
 use trajet_io::{cell_from_vectors, turned_vectors};
 
@@ -56,7 +57,21 @@ pub(crate) struct PyDescription<'py> {
     velocities: Option<PySeries<'py>>,
     forces: Option<PySeries<'py>>,
     remarks: Vec<String>,
+    own: Option<PyOwn<'py>>,
     seconds: f64,
+}
+
+/// What the file says in units of its own. See `_trajet.pyi`.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct PyOwn<'py> {
+    time_factor: Option<f64>,
+    times: Option<PyReadonlyArray1<'py, f64>>,
+    edges_factor: f64,
+    edges: Option<PyReadonlyArray2<'py, f64>>,
+    lengths: bool,
+    periodic: [bool; 3],
+    deflate: bool,
 }
 
 impl PyDescription<'_> {
@@ -74,7 +89,7 @@ impl PyDescription<'_> {
         };
         let series =
             |series: &Option<PySeries<'_>>| series.as_ref().map(PySeries::to_series).transpose();
-        Ok(Description {
+        let description = Description {
             layout,
             n_atoms: self.n_atoms,
             times: self.times.as_array().to_vec(),
@@ -83,9 +98,27 @@ impl PyDescription<'_> {
             positions: series(&self.positions)?,
             velocities: series(&self.velocities)?,
             forces: series(&self.forces)?,
-            digests: Vec::new(),
+            digests: None,
             remarks: self.remarks.clone(),
+            own: self.own.as_ref().map(PyOwn::to_tables).transpose()?,
             ns: (self.seconds * 1e9) as u64,
+        };
+        Ok(description.condensed())
+    }
+}
+
+impl PyOwn<'_> {
+    fn to_tables(&self) -> PyResult<OwnTables> {
+        let &PyOwn { time_factor, edges_factor, lengths, periodic, deflate, .. } = self;
+        let edges = self.edges.as_ref().map(|edges| edges.as_array());
+        if let Some(edges) = edges.as_ref().filter(|edges| edges.ncols() != 9) {
+            return Err(PyValueError::new_err(format!("a box of {} numbers", edges.ncols())));
+        }
+        Ok(OwnTables {
+            manner: Manner { time_factor, edges_factor, lengths, periodic },
+            times: self.times.as_ref().map(|times| times.as_array().to_vec()),
+            edges: edges.map(|edges| rows(&edges)),
+            deflate,
         })
     }
 }

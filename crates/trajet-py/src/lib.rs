@@ -10,6 +10,7 @@ mod parts;
 mod reader;
 mod run;
 mod store;
+mod stored;
 
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray2};
 use pyo3::exceptions::PyValueError;
@@ -10,9 +10,9 @@ use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBytes, PyDict};
 use serde::{Deserialize, Serialize};
 use trajet_engine::plan::{Leaves, tasks};
-use trajet_engine::report::RunReport;
+use trajet_engine::report::{RunReport, Stages};
 use trajet_engine::tree::{Merger, Node};
-use trajet_engine::{Budget, Going, Part, State, Subtrees, run_part};
+use trajet_engine::{Budget, Going, Part, RunError, State, Subtrees, run_part};
 use trajet_io::chain::{Elsewhere, Slice};
 use trajet_io::{Frames, Meter};
 
@@ -59,6 +59,13 @@ impl PyPass {
     #[getter]
     fn row_width(&self) -> usize {
         self.inner.analysis.row_width()
+    }
+
+    /// The atoms that are read, ascending; none for all.
+    #[getter]
+    fn atoms<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<i64>>> {
+        let list = self.inner.atoms.sorted()?.iter().map(|&atom| i64::from(atom));
+        Some(PyArray1::from_iter(py, list))
     }
 
     #[getter]
@@ -174,10 +181,9 @@ impl PyElsewhere {
         self.inner.n_atoms()
     }
 
-    /// Seconds that the longest opening of a file lasts which is under way.
-    #[getter]
-    fn opening(&self) -> f64 {
-        self.inner.opening().as_secs_f64()
+    /// Seconds that the longest opening of a file lasts which is under way in a task.
+    fn opening(&self, task: &Stop) -> f64 {
+        self.inner.opening(&task.going.threads()).as_secs_f64()
     }
 
     /// The trajectory, of which only the frames of a slice can be read, and what opening their files cost.
@@ -201,43 +207,96 @@ impl PyElsewhere {
         threads: usize,
         stop: Option<&Stop>,
     ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyDict>)> {
-        let Task { run, frames, slice } = from_bytes(task)?;
-        let (begin, mut opening) = (Instant::now(), Meter::default());
-        let chain = py.detach(|| self.inner.chain(slice, &mut opening));
-        let chain = chain.map_err(|error| from_io(py, &error))?;
-        let opened = begin.elapsed().as_secs_f64();
-        let PyPass { inner, leaves, raised } = pass_;
-        let width = inner.analysis.row_width();
         let shape = rows.as_array().shape().to_vec();
-        if shape != [frames.len(), width] || leaves.frames_of(&run).len() != frames.len() {
-            return Err(PyValueError::new_err(format!(
-                "rows of shape {shape:?} for {} frames of width {width}",
-                frames.len()
-            )));
-        }
         let rows =
             rows.as_slice_mut().map_err(|_| PyValueError::new_err("rows are not C-contiguous"))?;
-        let part = Part { frames: &frames, leaves: *leaves, run };
-        // One thread needs no further division, which costs requests; several even out with a little.
-        let shares = if threads > 1 { 2 * threads } else { 1 };
-        let budget = Budget { threads, task_frames: Some(frames.len().div_ceil(shares)) };
         let (mut report, nobody) = (RunReport::default(), Going::default());
         let going = stop.map_or(&nobody, |stop| &stop.going);
-        let result = py.detach(|| run_part(&chain, inner, &part, rows, budget, &mut report, going));
+        let rows = Rows { shape, values: rows };
+        let (result, ended) = py.detach(|| {
+            let result = self.work(pass_, task, rows, threads, &mut report, going);
+            (result, Instant::now())
+        });
+        // Others of this process may hold Python's lock.
+        let waited = ended.elapsed().as_secs_f64();
         if let Some(first) = report.workers.first_mut() {
-            first.meter.add(&opening);
-            first.stages.t_open += opened;
-            first.stages.t_total += opened;
+            first.stages.t_wait += waited;
+            first.stages.t_total += waited;
         }
-        report.wall += opened;
         let report = report_dict(py, &report)?;
         if let Some(stop) = stop.filter(|stop| stop.is_set()) {
             let mut kept = stop.report.lock().unwrap_or_else(PoisonError::into_inner);
             *kept = Some(report.clone().unbind());
         }
-        raised.take().map_or(Ok(()), Err)?;
-        let states = result.map_err(|error| from_run(py, &error))?;
-        Ok((PyArray1::from_vec(py, packed(states)), report))
+        pass_.raised.take().map_or(Ok(()), Err)?;
+        let states = result.map_err(|fault| match fault {
+            Fault::Input(error) => from_io(py, &error),
+            Fault::Run(error) => from_run(py, &error),
+            Fault::Asked(error) => error,
+        })?;
+        Ok((PyArray1::from_vec(py, states), report))
+    }
+}
+
+/// Rows to be filled.
+struct Rows<'a> {
+    shape: Vec<usize>,
+    values: &'a mut [f64],
+}
+
+/// Why a task was not done.
+enum Fault {
+    Input(trajet_io::Error),
+    Run(RunError),
+    Asked(PyErr),
+}
+
+impl PyElsewhere {
+    /// Does a task without Python's lock, and returns its states, packed. What the first thread does around
+    /// the run of the others is added to its stages.
+    fn work(
+        &self,
+        pass_: &PyPass,
+        task: &[u8],
+        rows: Rows<'_>,
+        threads: usize,
+        report: &mut RunReport,
+        going: &Going,
+    ) -> Result<Vec<f64>, Fault> {
+        let begin = Instant::now();
+        going.join();
+        let Task { run, frames, slice } = from_bytes(task).map_err(Fault::Asked)?;
+        let opens = Instant::now();
+        let mut opening = Meter::default();
+        let chain = self.inner.chain(slice, &mut opening).map_err(Fault::Input)?;
+        let (opened, waited) = (opens.elapsed(), Duration::from_nanos(opening.wait_ns));
+        let PyPass { inner, leaves, .. } = pass_;
+        let (width, n_frames) = (inner.analysis.row_width(), frames.len());
+        let shape = rows.shape;
+        if shape != [n_frames, width] || leaves.frames_of(&run).len() != n_frames {
+            return Err(Fault::Asked(PyValueError::new_err(format!(
+                "rows of shape {shape:?} for {n_frames} frames of width {width}"
+            ))));
+        }
+        let part = Part { frames: &frames, leaves: *leaves, run };
+        // One thread needs no further division, which costs requests; several even out with a little.
+        let shares = if threads > 1 { 2 * threads } else { 1 };
+        let budget = Budget { threads, task_frames: Some(n_frames.div_ceil(shares)) };
+        let result = run_part(&chain, inner, &part, rows.values, budget, report, going);
+        let packs = Instant::now();
+        let states = result.map(packed);
+        if let Some(first) = report.workers.first_mut() {
+            first.meter.add(&opening);
+            let around = Stages {
+                t_index: (opens - begin).as_secs_f64(),
+                t_open: opened.saturating_sub(waited).as_secs_f64(),
+                t_wait: waited.as_secs_f64(),
+                t_merge: packs.elapsed().as_secs_f64(),
+                ..Stages::default()
+            };
+            first.stages.add_around(&around);
+        }
+        states.map_err(Fault::Run)
     }
 }
 

@@ -20,6 +20,7 @@ use crate::control::FromPython;
 use crate::error::from_io;
 use crate::h5md::PyDescription;
 use crate::parts::to_bytes;
+use crate::stored::Stored;
 
 /// Atoms read between two looks for Ctrl-C: some tens of milliseconds.
 const ATOMS_BETWEEN_SIGNALS: usize = 4_000_000;
@@ -57,7 +58,8 @@ impl Reader {
         if paths.is_empty() {
             return Err(PyValueError::new_err("a trajectory has at least one file"));
         }
-        let described = described.into_iter().map(|(path, d)| Ok((path, d.to_description()?)));
+        let described =
+            described.into_iter().map(|(path, d)| Ok((path, d.to_description()?.into())));
         let options = OpenOptions {
             described: Arc::new(described.collect::<PyResult<_>>()?),
             allow_truncated_tail,
@@ -75,9 +77,15 @@ impl Reader {
         Ok(Reader::of(inner, options))
     }
 
-    /// What workers in other processes are told once.
-    fn outline<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let outline = self.inner.outline(self.whole()?).map_err(|error| from_io(py, &error))?;
+    /// What workers in other processes are told once, who read no other atoms.
+    #[pyo3(signature = (atoms_wanted))]
+    fn outline<'py>(
+        &self,
+        py: Python<'py>,
+        atoms_wanted: Option<PyReadonlyArray1<'py, i64>>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let (atoms, options) = (self.atoms(py, atoms_wanted)?, self.whole()?);
+        let outline = self.inner.outline(options, &atoms).map_err(|error| from_io(py, &error))?;
         Ok(PyBytes::new(py, &to_bytes(&outline)?))
     }
 
@@ -229,6 +237,23 @@ impl Reader {
         dict.set_item("vectors", boxes(py, &meta.turned)?)?;
         dict.set_item("counts", counts(py, &meter)?)?;
         Ok(dict)
+    }
+
+    /// Frames of H5MD as their file has them, in units of its own.
+    fn stored<'py>(
+        &self,
+        py: Python<'py>,
+        frames: PyFrames<'py>,
+        atoms_wanted: Option<PyReadonlyArray1<'py, i64>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let (frames, atoms) = (frames.to_frames(), self.atoms(py, atoms_wanted)?);
+        let mut scratch = self.lend();
+        let read = py.detach(|| Stored::read(&self.inner, &frames, &atoms, &mut scratch));
+        self.take_back(scratch);
+        match read.map_err(|error| from_io(py, &error))? {
+            Some(stored) => stored.to_dict(py),
+            None => Err(PyValueError::new_err("frames are not those of H5MD")),
+        }
     }
 
     /// Prepares positions to be read part by part.

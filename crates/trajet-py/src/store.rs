@@ -42,13 +42,14 @@ struct Hdf5 {
 }
 
 impl Hdf5 {
-    /// Calls `write(reader, path, velocities=…, forces=…, threads=…, show=…)`.
+    /// Calls `write(reader, path, own=…, velocities=…, forces=…, threads=…, show=…)`.
     fn call(&self, py: Python<'_>, job: Job<'_>) -> PyResult<Description> {
-        let Job { chain, options, path, velocities, forces, threads, stage } = job;
+        let Job { chain, options, path, own, velocities, forces, filled, threads, stage } = job;
         let total = chain.n_frames();
         let (done, progress) =
             (AtomicUsize::new(0), self.progress.as_ref().map(|one| one.clone_ref(py)));
         let show = move |args: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| {
+            filled.check().map_err(|error| from_store(args.py(), &error))?;
             let (more,): (usize,) = args.extract()?;
             let done = done.fetch_add(more, Ordering::Relaxed) + more;
             let Some(progress) = &progress else { return Ok(()) };
@@ -56,6 +57,7 @@ impl Hdf5 {
         };
         let show = PyCFunction::new_closure(py, None, None, show)?;
         let named = PyDict::new(py);
+        named.set_item("own", own)?;
         named.set_item("velocities", velocities)?;
         named.set_item("forces", forces)?;
         named.set_item("threads", threads)?;

@@ -191,11 +191,11 @@ impl Store {
         self.folder.join(SETTINGS)
     }
 
-    pub(crate) fn write_settings(&self, settings: Settings) -> Result<Settings, Error> {
+    /// Replaces the settings; the store is locked.
+    pub(crate) fn write_settings(&self, settings: Settings) -> Result<(), Error> {
         let settings = Settings { folder: Some(self.folder.clone()), ..settings };
         let json = serde_json::to_vec_pretty(&settings).expect("settings are plain");
-        disk::replace(&self.folder.join(SETTINGS), &random_id(), &json)?;
-        Ok(settings)
+        disk::replace(&self.folder.join(SETTINGS), &random_id(), &json)
     }
 
     /// Keeps others from changing what manifests say; given up when dropped, or when the process ends.
@@ -219,6 +219,7 @@ impl Store {
         for segment in &manifest.segments {
             paths.insert(folder.join(&segment.frames.file));
             paths.insert(folder.join(&segment.heads.file));
+            paths.extend(segment.sources.iter().map(|kept| folder.join(&kept.file)));
         }
         let left = manifest.left.iter().map(|left| &left.file);
         for file in manifest.files().chain(left) {

@@ -9,7 +9,7 @@ use trajet_engine::Control;
 use crate::catalog::index_of;
 use crate::manifest::{File, Left, Manifest};
 use crate::uses::RECORD;
-use crate::verify::{Checked, check_file};
+use crate::verify::{All, Checked, check_file};
 use crate::{Error, Store, disk};
 
 impl Store {
@@ -36,7 +36,8 @@ impl Store {
         let elsewhere: Vec<&File> = was.files_of(number).filter(|file| file.tier != tier).collect();
         let needed: u64 = elsewhere.iter().map(|file| file.bytes()).sum();
         let total: u64 = elsewhere.iter().map(|file| file.size).sum();
-        self.check_room(tier, needed)?;
+        let needed = BTreeMap::from([(tier.to_owned(), needed)]);
+        self.check_rooms(&needed)?;
         let mut operation = self.begin("move", name)?;
         let (target, folder) = operation.folder_on(tier)?;
         let mut done = 0;
@@ -57,7 +58,7 @@ impl Store {
                 if control.interrupted() { Err(Error::Interrupted) } else { Ok(()) }
             })?;
             let column = self.table(was, &was.segments[k])?.files.swap_remove(number);
-            match check_file(&to, &self.known(name, file, column)?, &mut |_| true)? {
+            match check_file(&to, &self.known(name, file, column)?, All::Bytes, &mut |_| true)? {
                 Checked::Sound => {}
                 Checked::Stopped => return Err(Error::Interrupted),
                 Checked::Damaged(what) => return Err(unmoved(&from, &what)),
@@ -76,7 +77,6 @@ impl Store {
         }
         // What was written down goes unless the new manifest names it.
         operation.touch(self.all_of(was)?)?;
-        let needed = BTreeMap::from([(tier.to_owned(), needed)]);
         // What was moved becomes links when the operation ends.
         operation.commit(Some(was), Some(&new), &needed)
     }

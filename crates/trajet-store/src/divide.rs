@@ -9,9 +9,10 @@ use trajet_engine::Control;
 use trajet_engine::run::convert::{self, FrameRows, Partition, Target};
 use trajet_io::{Atoms, Chain, Format, Frames, OpenOptions, WriteOptions, publish};
 
+use crate::growth::to_bytes;
 use crate::hdf5::{Making, STAGES, Stage, Staged};
 use crate::ingest::{Done, Given, Kind, ending, kind_of};
-use crate::limits::Within;
+use crate::limits::{Filled, Within};
 use crate::manifest::{File, Kept, Segment, Tag, Tier};
 use crate::operation::Operation;
 use crate::table::{Column, Table};
@@ -60,7 +61,8 @@ impl<'a> Place<'a> {
 
     fn target(&self) -> Target<'_> {
         let Place { first, format, is_hdf5, atoms, options, .. } = self;
-        Target { atoms, path: first, format: *format, options, to_hdf5: *is_hdf5 }
+        let to_hdf5 = *is_hdf5 && *format != Format::H5md;
+        Target { atoms, path: first, format: *format, options, to_hdf5 }
     }
 
     /// Leaves the index beside the file: whoever reads it first has none to make.
@@ -70,6 +72,10 @@ impl<'a> Place<'a> {
         threads: usize,
         control: &mut dyn Control,
     ) -> Result<(), Error> {
+        // Of rows of numbers is told where they stand.
+        if self.format == Format::H5md {
+            return Ok(());
+        }
         let paths = from_ref(&self.first);
         let options = OpenOptions::default();
         let opened = trajet_engine::open(paths, &options, threads, &mut Silent(control))?;
@@ -129,24 +135,32 @@ pub(crate) fn divide(
     let (times, steps) = (&times[skip as usize..], &steps[skip as usize..]);
     let writer = store.hdf5.as_deref();
     if let Some(Place { tag, .. }) = places.iter().find(|place| place.is_hdf5) {
-        can_be_hdf5(tag, writer.is_some(), steps)?;
+        // H5MD whose steps go back may be as it was.
+        can_be_hdf5(tag, writer.is_some(), if format == Format::H5md { &[] } else { steps })?;
     }
     let n_hdf5 = places.iter().filter(|place| place.is_hdf5).count();
     let mut stage = Stage { number: 0, of: 1 + STAGES * n_hdf5 };
     let frames = Frames::Strided { first: skip, step: 1, count: times.len() };
     let targets: Vec<Target<'_>> = places.iter().map(Place::target).collect();
-    let division = Partition { frames: &frames, targets: &targets, whole: format };
+    let digests = tags.iter().all(|tag| tag.lossy);
+    let division = Partition { frames: &frames, targets: &targets, whole: format, digests };
     let filled = folders.iter().map(|(&name, (tier, folder))| (name, tier.folder.join(folder)));
+    let filled = Filled::new(store, filled)?;
     let mut staged = Staged { control, stage };
-    let mut within = Within::new(store, filled, &mut staged)?;
+    let mut within = Within::new(&filled, &mut staged);
     let divided = convert::divide(chain, &division, threads, &mut within);
     within.result()?;
     let divided = divided?;
     publish(divided.files)?;
-    let FrameRows { whole, sizes, digests, heads } = divided.frames;
+    let firsts = places.iter().filter(|place| place.is_hdf5).map(|place| place.first.clone());
+    let filled = &filled.but(firsts);
+    let FrameRows { whole, sizes, digests, heads, sources } = divided.frames;
     let columns = divided.heads_of_files.into_iter().zip(sizes.into_iter().zip(digests));
     let columns = columns.map(|(head, (sizes, digests))| Column { head, sizes, digests });
     let mut columns: Vec<Column> = columns.collect();
+    let file = operation.name_beside("heads", ".bin")?;
+    let heads_at = folder.join(&file);
+    let kept_heads = disk::write_kept(&folder, file, &heads.to_bytes())?;
     let mut files = Vec::with_capacity(places.len());
     for (k, (place, column)) in places.iter().zip(&mut columns).enumerate() {
         place.make_index(times.len(), threads, control)?;
@@ -156,9 +170,21 @@ pub(crate) fn divide(
             let Place { tag, first: from, full: to, .. } = place;
             stage.number = if stage.number == 0 { 1 } else { stage.number + STAGES };
             let sizes = &column.sizes[..];
-            let (format, heads) = (format.name(), &heads);
-            let making =
-                Making { tag, from, to, format, times, steps, sizes, heads, threads, stage };
+            let (heads, heads_at) = (&heads, heads_at.as_path());
+            let making = Making {
+                tag,
+                from,
+                to,
+                format,
+                times,
+                steps,
+                sizes,
+                heads,
+                heads_at,
+                filled,
+                threads,
+                stage,
+            };
             let (bytes, kept) = making.make(writer, operation, control)?;
             (size, chunks) = (bytes, Some(kept));
             *column = Column::of_none(times.len());
@@ -169,15 +195,20 @@ pub(crate) fn divide(
     let table = Table { times: times.to_vec(), steps: steps.to_vec(), whole, files: columns };
     let file = operation.name_beside("frames", ".bin")?;
     let frames = disk::write_kept(&folder, file, &table.to_bytes())?;
-    let file = operation.name_beside("heads", ".bin")?;
-    let heads = disk::write_kept(&folder, file, &heads.to_bytes())?;
+    let sources = match sources.is_empty() {
+        true => None,
+        false => {
+            let file = operation.name_beside("sources", ".bin")?;
+            Some(disk::write_kept(&folder, file, &to_bytes(&sources))?)
+        }
+    };
     let mut remarks = Vec::new();
     for (tag, said) in tags.iter().zip(divided.remarks) {
         remarks.extend(said.into_iter().map(|remark| format!("{}: {remark}", tag.name)));
     }
     let n_frames = times.len() as u64;
     let done = Done { n_frames, remarks, report: divided.report };
-    Ok((Segment { n_frames, frames, heads, files }, done))
+    Ok((Segment { n_frames, frames, heads: kept_heads, sources, files }, done))
 }
 
 /// Tiers of tags by their names, and a folder of the operation on each.
@@ -208,14 +239,14 @@ fn check_estimate(
     let mut needed: BTreeMap<&str, u64> = BTreeMap::new();
     for (tag, structures) in tags.iter().zip(given.structures) {
         let tier = needed.entry(&tag.tier).or_default();
-        if kind_of(tag, format)? == Kind::Frames(format) && tag.precision.is_none() {
+        if kind_of(tag, format)? == Kind::of(format) && tag.precision.is_none() {
             *tier += (per_atom * tag.n_atoms() as f64 * n_frames / 2.0) as u64;
         }
         for path in structures {
             *tier += path.metadata().map_err(Error::io(path, "read"))?.len();
         }
     }
-    needed.into_iter().try_for_each(|(tier, needed)| store.check_room(tier, needed))
+    store.check_rooms(&needed)
 }
 
 /// Only looks whether to stop.

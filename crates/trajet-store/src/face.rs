@@ -112,6 +112,9 @@ impl Face {
             (Format::Xtc | Format::Trr, None) => {
                 return Err(face.damaged("the sizes of its frames are not known".to_owned()));
             }
+            (Format::H5md, _) => {
+                return Err(face.damaged("H5MD is not made as it is read".to_owned()));
+            }
             (Format::Dcd | Format::Ncdf, _) => {
                 let (encoder, first) = face.encoder_and_first()?;
                 face.head = encoder.head();

@@ -17,6 +17,8 @@ use crate::{Error, Store, disk};
 
 /// Bytes of frames whose contents are compared at least.
 const LEAST_COMPARED: u64 = 1 << 26;
+/// The version of [`trajet_io::Raw::digest`]: another one has other digests of the same frames.
+const DIGESTS: u64 = 1;
 /// Frames that a thread compares before it asks for more.
 const PIECE: usize = 16;
 
@@ -31,7 +33,7 @@ impl Store {
     }
 
     /// When the frames of a data set were written: times and steps.
-    fn moments(&self, was: &Manifest) -> Result<(Vec<f64>, Vec<i64>), Error> {
+    pub(crate) fn moments(&self, was: &Manifest) -> Result<(Vec<f64>, Vec<i64>), Error> {
         let (mut times, mut steps) = (Vec::new(), Vec::new());
         for segment in &was.segments {
             let table = self.table(was, segment)?;
@@ -39,6 +41,22 @@ impl Store {
             steps.extend(table.steps);
         }
         Ok((times, steps))
+    }
+
+    /// The digests of the source's frames, where they are known of all, and as this version makes them.
+    pub(crate) fn sources_of(&self, was: &Manifest) -> Result<Option<Vec<u64>>, Error> {
+        let folder = self.folder_of(&was.name);
+        let mut digests = Vec::new();
+        for segment in &was.segments {
+            let Some(kept) = &segment.sources else { return Ok(None) };
+            let bytes = disk::read_kept(&folder, kept)?;
+            let mut words = bytes.as_chunks::<8>().0.iter().map(|&word| u64::from_le_bytes(word));
+            if words.next() != Some(DIGESTS) || words.len() as u64 != segment.n_frames {
+                return Ok(None);
+            }
+            digests.extend(words);
+        }
+        Ok(Some(digests))
     }
 
     /// Makes sure that a trajectory goes on with a data set, whose frames are its first `skip` ones.
@@ -108,9 +126,20 @@ impl Store {
                 ));
             }
         }
+        let frames = drawn(skip, compared(chain, skip), chain.n_frames() as u64);
+        let found = |differs: Option<u64>| match differs {
+            Some(frame) => refused(format!("frame {frame} is not what was divided")),
+            None => Ok(()),
+        };
         // What lossy tags have cannot be compared.
         let exact = (0..was.tags.len()).filter(|&tag| !was.tags[tag].lossy).collect::<Vec<_>>();
         if exact.is_empty() {
+            if let Some(digests) = self.sources_of(was)? {
+                let same = |frame: u64, [now, _]: &mut [Scratch; 2]| {
+                    Ok(chain.read_raw(frame, now)?.digest() == digests[frame as usize])
+                };
+                return found(differing(&frames, &same, threads, control)?);
+            }
             return match begin_as(&was.source, chain)? {
                 true => Ok(()),
                 false => refused("does not begin with the bytes that were divided".to_owned()),
@@ -121,11 +150,10 @@ impl Store {
         let list: Vec<i64> = dataset.atoms(&exact).into_iter().map(i64::from).collect();
         let atoms = Atoms::listed(&list, was.n_atoms)?;
         let kept = dataset.chain(Some(&names), &OpenOptions::default())?;
-        let frames = drawn(skip, compared(chain, skip), chain.n_frames() as u64);
-        match differing(&kept, chain, &atoms, &frames, threads, control)? {
-            Some(frame) => refused(format!("frame {frame} is not what was divided")),
-            None => Ok(()),
-        }
+        let same = |frame: u64, [then, now]: &mut [Scratch; 2]| {
+            Ok(kept.read_raw(frame, then)?.says(&chain.read_raw_of(frame, &atoms, now)?))
+        };
+        found(differing(&frames, &same, threads, control)?)
     }
 }
 
@@ -154,7 +182,7 @@ pub(crate) fn is_new(was: &Manifest, chain: &Chain) -> Result<(), Error> {
 fn begin_as(sources: &[manifest::Source], chain: &Chain) -> Result<bool, Error> {
     for (source, segment) in sources.iter().zip(chain.segments()) {
         let reader = &segment.reader;
-        if matches!(reader.format(), "DCD" | "NCDF") {
+        if matches!(reader.format(), "DCD" | "NCDF" | "H5MD") {
             continue;
         }
         let (now, mut meter) = (reader.source(), Meter::default());
@@ -201,12 +229,18 @@ fn drawn(n: u64, count: u64, seed: u64) -> Vec<u64> {
     frames
 }
 
-/// The first of these frames of which `atoms` are not those that are kept.
+/// Digests of the source's frames as they are kept: behind their version, little endian.
+pub(crate) fn to_bytes(digests: &[u64]) -> Vec<u8> {
+    [&[DIGESTS], digests].concat().into_iter().flat_map(u64::to_le_bytes).collect()
+}
+
+/// Whether a frame is the same as then.
+type Same<'a> = dyn Fn(u64, &mut [Scratch; 2]) -> Result<bool, trajet_io::Error> + Sync + 'a;
+
+/// The first of these frames that is not the same, as far as is known.
 fn differing(
-    kept: &Chain,
-    chain: &Chain,
-    atoms: &Atoms,
     frames: &[u64],
+    same: &Same<'_>,
     threads: usize,
     control: &mut dyn Control,
 ) -> Result<Option<u64>, Error> {
@@ -215,16 +249,11 @@ fn differing(
     let found: Mutex<Option<(u64, Result<(), Error>)>> = Mutex::default();
     let compare = |piece: &[u64]| {
         let scratch = || Scratch::stopped_by(Arc::clone(&stop));
-        let [ours, theirs] = &mut [scratch(), scratch()];
-        piece.iter().find_map(|&frame| {
-            let pair = kept
-                .read_raw(frame, ours)
-                .and_then(|kept| Ok(kept.says(&chain.read_raw_of(frame, atoms, theirs)?)));
-            match pair {
-                Ok(true) => None,
-                Ok(false) => Some((frame, Ok(()))),
-                Err(error) => Some((frame, Err(error.into()))),
-            }
+        let scratches = &mut [scratch(), scratch()];
+        piece.iter().find_map(|&frame| match same(frame, scratches) {
+            Ok(true) => None,
+            Ok(false) => Some((frame, Ok(()))),
+            Err(error) => Some((frame, Err(error.into()))),
         })
     };
     let work = |k: usize| {

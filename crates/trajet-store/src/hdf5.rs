@@ -16,27 +16,33 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 use trajet_engine::{Control, run};
 use trajet_io::divided::{Division, Heads, Part};
-use trajet_io::h5md::{Boxes, Description, NO_ROW, Series, Storage};
+use trajet_io::h5md::{Boxes, Description, Digests, NO_ROW, Series, Storage, Stretch};
 use trajet_io::{
-    Atoms, Chain, Field, FrameIndex, FrameMeta, Frames, OpenOptions, Scratch, Serial, Wanted,
-    chain, xxh3_64,
+    Atoms, Chain, Field, Format, FrameIndex, FrameMeta, Frames, GivenBox, OpenOptions, Scratch,
+    Serial, Wanted, chain, vectors_from_cell, xxh3_64,
 };
 
 use crate::catalog::index_of;
 use crate::face::lock;
+use crate::limits::Filled;
 use crate::manifest::{self, Kept, Tag};
 use crate::operation::Operation;
-use crate::table::Table;
+use crate::table::are_sizes;
 use crate::{Error, Store, disk};
+
+mod own;
 
 const MAGIC: &[u8; 8] = b"trajeth5";
 const VERSION: u32 = 1;
-/// Bytes of a piece that holds no vectors.
-const PIECE: u64 = 1 << 20;
+/// Most bytes of a piece that holds no vectors: who reads a single frame compares one, too.
+const PIECE: u64 = 256 << 10;
 /// Stages in which a file is made: it is written, and compared.
 pub(crate) const STAGES: usize = 2;
 /// Frames that are compared at a time.
 const COMPARED: usize = 64;
+/// How far numbers of a box may be from those of the original, as a part of its longest edge: of a flat cell the
+/// height is the root of what is left of a difference.
+const BOX_TOLERANCE: f64 = 1e-6;
 
 /// Writes files of HDF5.
 pub trait Writer: Debug + Send + Sync {
@@ -55,10 +61,14 @@ pub struct Job<'a> {
     pub options: OpenOptions,
     /// Where it is to be.
     pub path: &'a Path,
+    /// Whether it is to hold all that frames say in units of their own, as the original does: that is H5MD.
+    pub own: bool,
     /// Whether it is to hold velocities, where frames have some.
     pub velocities: bool,
     /// Whether it is to hold forces, where frames have some.
     pub forces: bool,
+    /// What is not to become too full: to be looked at now and then.
+    pub filled: Filled,
     /// On how many threads.
     pub threads: usize,
     /// What part of the work this is.
@@ -124,12 +134,15 @@ pub(crate) struct Making<'a> {
     pub(crate) from: &'a Path,
     pub(crate) to: &'a Path,
     /// The format of the original.
-    pub(crate) format: &'a str,
+    pub(crate) format: Format,
     pub(crate) times: &'a [f64],
     pub(crate) steps: &'a [i64],
     /// Bytes of each frame of the ordinary file.
     pub(crate) sizes: &'a [u64],
     pub(crate) heads: &'a Heads,
+    /// Where these stand.
+    pub(crate) heads_at: &'a Path,
+    pub(crate) filled: &'a Filled,
     pub(crate) threads: usize,
     pub(crate) stage: Stage,
 }
@@ -142,15 +155,17 @@ impl Making<'_> {
         operation: &mut Operation<'_>,
         control: &mut dyn Control,
     ) -> Result<(u64, Kept), Error> {
-        let Making { tag, to, threads, stage, .. } = self;
+        let Making { tag, to, filled, threads, stage, .. } = self;
+        let own = self.is_own();
         let velocities = self.any_holds(Field::Velocities)?;
         let forces = self.any_holds(Field::Forces)?;
         let (chain, options) = self.open()?;
-        let job = Job { chain, options, path: to, velocities, forces, threads, stage };
+        let filled = filled.clone();
+        let job = Job { chain, options, path: to, own, velocities, forces, filled, threads, stage };
         let what = |what: String| Error::Hdf5 { path: to.to_owned(), what };
-        let mut description = writer.write(job).map_err(what)?;
+        let mut description = writer.write(job).map_err(what)?.condensed();
         let (from, options) = self.open()?;
-        let described = Arc::new([(to.to_owned(), description.clone())].into());
+        let described = Arc::new([(to.to_owned(), Arc::new(description.clone()))].into());
         let options = OpenOptions { described, ..options };
         let made = chain::open(&[to.to_owned()], &options, &Serial)?;
         let fields = Field::ALL.into_iter().zip([true, velocities, forces]);
@@ -161,10 +176,12 @@ impl Making<'_> {
             n_frames: self.times.len(),
             n_atoms: tag.n_atoms(),
             fields,
+            own,
             path: to,
         };
         let stage = Stage { number: stage.number + 1, ..stage };
-        description.boxes = Boxes::Given(pair.compare(threads, &mut Staged { control, stage })?);
+        let boxes = pair.compare(threads, &mut Staged { control, stage })?;
+        description.boxes = Boxes::Given(boxes);
         drop(pair);
         let pieces = pieces_of(to, &description, control)?;
         let size = pieces.iter().map(|piece| piece.size).sum();
@@ -176,6 +193,11 @@ impl Making<'_> {
         disk::remove(self.from)?;
         disk::remove(&index_of(self.from))?;
         Ok((size, kept))
+    }
+
+    /// Whether the original is of H5MD, too.
+    fn is_own(&self) -> bool {
+        self.format == Format::H5md
     }
 
     /// Whether a frame has vectors that the tag is to have; whoever allows no loss has none.
@@ -198,21 +220,26 @@ impl Making<'_> {
             end += size;
         }
         let all = 0..n_atoms as u32;
+        // Of H5MD times and boxes in its own units stand with the heads.
+        let (described, heads) = match self.is_own() {
+            true => (vec![Arc::new(self.rows()?)], vec![self.heads_at.to_owned()]),
+            false => Default::default(),
+        };
         let path = self.from.to_owned();
         let part = Part {
             name: self.tag.name.clone(),
             tier: 0,
             paths: vec![path.clone()],
             written: Vec::new(),
-            described: Vec::new(),
+            described,
             atoms: vec![all],
             mark: None,
         };
         let division = Division {
             n_atoms,
-            format: self.format.to_owned(),
-            index,
-            heads: Vec::new(),
+            format: self.format.name().to_owned(),
+            index: index.into(),
+            heads,
             parts: vec![part],
             lossy: self.tag.lossy,
             remedy: String::new(),
@@ -230,6 +257,8 @@ struct Pair<'a> {
     n_frames: usize,
     n_atoms: usize,
     fields: Vec<Field>,
+    /// Whether all that frames say is to be the same, and not their vectors, times and steps alone.
+    own: bool,
     path: &'a Path,
 }
 
@@ -268,6 +297,9 @@ impl Pair<'_> {
         done: &AtomicUsize,
         stop: &Arc<AtomicBool>,
     ) -> Result<Vec<GivenBox>, Error> {
+        if self.own {
+            return self.compare_all(some, done, stop);
+        }
         let (frames, atoms) = (Frames::all(self.n_frames), Atoms::all(self.n_atoms));
         let mut boxes = Vec::with_capacity(some.len());
         for &field in &self.fields {
@@ -287,6 +319,9 @@ impl Pair<'_> {
                     return Err(self.other(&format!("holds another frame {at} than was divided")));
                 }
                 if field == Field::Positions {
+                    if !is_box(&was, self.made.known_box(at as u64)) {
+                        return Err(self.other(&format!("holds another box in frame {at}")));
+                    }
                     boxes.push((was.cells[0], was.turned[0]));
                     done.fetch_add(1, Ordering::Relaxed);
                 }
@@ -301,8 +336,18 @@ impl Pair<'_> {
     }
 }
 
-/// A box as a reader gives it.
-type GivenBox = ([f64; 6], Option<[f64; 9]>);
+/// Whether box vectors are those of a frame. Not every cell that programs write down is one: of others nothing can
+/// be said.
+fn is_box(was: &FrameMeta, vectors: Option<[f64; 9]>) -> bool {
+    match (was.turned[0], vectors_from_cell(&was.cells[0])) {
+        (Some(turned), _) => vectors == Some(turned),
+        (None, Some(usual)) => vectors.is_some_and(|vectors| {
+            let most = BOX_TOLERANCE * was.cells[0][..3].iter().copied().fold(0.0, f64::max);
+            vectors.iter().zip(&usual).all(|(x, y)| (x - y).abs() <= most)
+        }),
+        (None, None) => !was.cells[0][0].is_nan() || vectors.is_none(),
+    }
+}
 
 impl Tables {
     fn to_bytes(&self) -> Vec<u8> {
@@ -314,21 +359,29 @@ impl Tables {
     fn of(bytes: &[u8]) -> Option<Tables> {
         let rest = bytes.strip_prefix(MAGIC)?.strip_prefix(&VERSION.to_le_bytes())?;
         match postcard::take_from_bytes(rest) {
-            Ok((tables, [])) => Some(tables),
+            Ok((Tables { description, pieces }, [])) => {
+                let tables = Tables { description: description.condensed(), pieces };
+                are_sizes(tables.pieces.iter().map(|piece| piece.size)).then_some(tables)
+            }
             _ => None,
         }
     }
 
-    /// What is told of the file, with the times and steps of its frames, and what its chunks must be.
-    pub(crate) fn described(self, table: &Table) -> Description {
-        let (times, steps) = (table.times.clone(), table.steps.clone());
-        let mut end = 0;
-        let chunk = |Piece { frames, size, digest }| {
-            end += size;
-            frames.map(|_| (end - size, digest))
-        };
-        let digests = self.pieces.into_iter().filter_map(chunk).collect();
-        Description { times, steps, digests, ..self.description }
+    /// What is told of the file, and what its bytes must be, without what the frames of the whole say; the boxes of
+    /// these. None where there are not as many.
+    pub(crate) fn described(self, n_frames: usize) -> Option<(Description, Vec<GivenBox>)> {
+        let Boxes::Given(given) = self.description.boxes else { return None };
+        let (mut digests, mut offset) = (Digests::default(), 0u64);
+        for Piece { frames, size, digest } in self.pieces {
+            match frames {
+                Some(_) => digests.chunks.push((offset, digest)),
+                None => digests.between.push(Stretch { offset, size, digest }),
+            }
+            offset += size;
+        }
+        let (boxes, digests) = (Boxes::Elsewhere(n_frames as u64), Some(digests));
+        let described = Description { boxes, digests, ..self.description };
+        (given.len() == n_frames).then_some((described, given))
     }
 }
 
@@ -346,6 +399,21 @@ impl Store {
         let damaged = || Error::damaged(&folder.join(&kept.file), what);
         tables.map(Some).ok_or_else(damaged)
     }
+
+    /// What is told of a file of HDF5, and the boxes of its frames; none of others.
+    pub(crate) fn told_of(
+        &self,
+        name: &str,
+        file: &manifest::File,
+        n_frames: usize,
+    ) -> Result<Option<(Description, Vec<GivenBox>)>, Error> {
+        let (Some(kept), Some(tables)) = (&file.chunks, self.tables_of(name, file)?) else {
+            return Ok(None);
+        };
+        let what = format!("does not tell of the boxes of {n_frames} frames");
+        let damaged = || Error::damaged(&self.folder_of(name).join(&kept.file), what);
+        tables.described(n_frames).map(Some).ok_or_else(damaged)
+    }
 }
 
 /// The pieces of a file, as it is now.
@@ -359,7 +427,9 @@ fn pieces_of(
     let Description { positions, velocities, forces, .. } = description;
     let mut chunks = Vec::new();
     for series in [positions, velocities, forces].into_iter().flatten() {
-        chunks.extend(chunks_of(series));
+        let found =
+            chunks_of(series, description.n_atoms).map_err(|what| Error::damaged(path, what))?;
+        chunks.extend(found);
     }
     chunks.sort_unstable_by_key(|&(offset, ..)| offset);
     let (mut pieces, mut bytes, mut at) = (Vec::new(), Vec::new(), 0);
@@ -378,7 +448,11 @@ fn pieces_of(
             add(None, len)?;
             at += len;
         }
-        if at == offset && len > 0 {
+        if at != offset {
+            let what = format!("has a chunk at byte {offset}, inside the one before it");
+            return Err(Error::damaged(path, what));
+        }
+        if len > 0 {
             add(Some(frames), len)?;
             at += len;
         }
@@ -387,22 +461,29 @@ fn pieces_of(
 }
 
 /// Where the chunks of a series stand, how many bytes they have, and which frames they hold.
-fn chunks_of(series: &Series) -> Vec<(u64, u64, Range<u64>)> {
-    let Storage::Chunked { shape, chunks, .. } = &series.storage else { return Vec::new() };
+///
+/// # Errors
+/// In words, of what could not be compared when it is read.
+fn chunks_of(series: &Series, n_atoms: u64) -> Result<Vec<(u64, u64, Range<u64>)>, String> {
+    let (Storage::Chunked { shape, .. } | Storage::Runs { shape, .. }) = series.storage else {
+        return Err("has vectors that stand in no chunks".to_owned());
+    };
     let frame_of: Option<Vec<u64>> = series.row_of.as_ref().map(|rows| {
-        let there = (0..).zip(rows).filter(|&(_, &row)| row != NO_ROW);
+        let there = (0..).zip(&rows[..]).filter(|&(_, &row)| row != NO_ROW);
         there.map(|(frame, _)| frame).collect()
     });
     let frame = |row: u64| match &frame_of {
-        None => row,
-        Some(frames) => frames.get(row as usize).copied().unwrap_or(row),
+        None => Some(row).filter(|&row| row < series.rows),
+        Some(frames) => frames.get(row as usize).copied(),
     };
-    let rows = |at: u64| at..series.rows.min(at + shape[0]);
-    let chunk = |chunk: &trajet_io::h5md::Chunk| {
-        let rows = rows(chunk.at[0]);
-        (chunk.offset, chunk.size, frame(rows.start)..frame(rows.end.max(1) - 1) + 1)
+    let chunk = |(row, offset, size): (u64, u64, u64)| {
+        let last = series.rows.min(row.saturating_add(shape[0])).saturating_sub(1);
+        match (frame(row), frame(last)) {
+            (Some(first), Some(last)) => Ok((offset, size, first..last + 1)),
+            _ => Err(format!("has a chunk at byte {offset} for row {row}, which is of no frame")),
+        }
     };
-    chunks.iter().map(chunk).collect()
+    series.chunks(n_atoms).unwrap_or_default().into_iter().map(chunk).collect()
 }
 
 #[cfg(test)]
@@ -426,7 +507,7 @@ mod tests {
     fn series(shape: [u64; 3], chunks: Vec<Chunk>, rows: u64, row_of: Option<Vec<u64>>) -> Series {
         let form = Form { double: false, big_endian: false };
         let storage = Storage::Chunked { shape, filters: Filters::default(), chunks };
-        Series { rows, row_of, form, factor: 1.0, storage }
+        Series { rows, row_of: row_of.map(Into::into), form, factor: 1.0, storage }
     }
 
     #[test]
@@ -434,11 +515,60 @@ mod tests {
         let chunk = |at: u64, offset| Chunk { at: [at, 0, 0], offset, size: 10, skipped: 0 };
         let chunks = vec![chunk(0, 50), chunk(2, 60), chunk(4, 5)];
         let all = series([2, 9, 3], chunks.clone(), 5, None);
-        assert_eq!(chunks_of(&all), [(50, 10, 0..2), (60, 10, 2..4), (5, 10, 4..5)]);
+        assert_eq!(chunks_of(&all, 9).unwrap(), [(50, 10, 0..2), (60, 10, 2..4), (5, 10, 4..5)]);
         // Rows of frames 1, 3, 4, 8 and 9 alone.
         let row_of = [NO_ROW, 0, NO_ROW, 1, 2, NO_ROW, NO_ROW, NO_ROW, 3, 4];
         let some = series([2, 9, 3], chunks, 5, Some(row_of.to_vec()));
-        assert_eq!(chunks_of(&some), [(50, 10, 1..4), (60, 10, 4..9), (5, 10, 9..10)]);
+        assert_eq!(chunks_of(&some, 9).unwrap(), [(50, 10, 1..4), (60, 10, 4..9), (5, 10, 9..10)]);
+    }
+
+    #[test]
+    fn what_could_not_be_compared_is_refused() {
+        let chunk = |row: u64, offset| Chunk { at: [row, 0, 0], offset, size: 10, skipped: 0 };
+        let some = |row_of| series([2, 9, 3], vec![chunk(0, 50), chunk(2, 60)], 4, row_of);
+        let words = |series: Series| chunks_of(&series, 9).unwrap_err();
+        let row_of = Some(vec![0, 1, NO_ROW]);
+        assert_eq!(words(some(row_of)), "has a chunk at byte 60 for row 2, which is of no frame");
+        let beyond = Series { rows: 2, ..some(None) };
+        assert_eq!(words(beyond), "has a chunk at byte 60 for row 2, which is of no frame");
+        let contiguous = Series { storage: Storage::Contiguous(8), ..some(None) };
+        assert_eq!(words(contiguous), "has vectors that stand in no chunks");
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), [0; 100]).unwrap();
+        let chunks = vec![chunk(0, 50), chunk(2, 55)];
+        let positions = Some(series([2, 9, 3], chunks, 4, None));
+        let description = Description { positions, ..Description::default() };
+        let error = pieces_of(file.path(), &description, &mut Never).unwrap_err().to_string();
+        assert!(error.contains("a chunk at byte 55, inside the one before it"), "{error}");
+    }
+
+    #[test]
+    fn boxes_are_compared_where_they_can_be() {
+        let meta = |cell, turned| FrameMeta {
+            cells: vec![cell],
+            turned: vec![turned],
+            ..FrameMeta::default()
+        };
+        let cell = [30.0, 40.0, 50.0, 80.0, 70.0, 60.0];
+        let was = meta(cell, None);
+        let vectors = vectors_from_cell(&cell).unwrap();
+        assert!(is_box(&was, Some(vectors.map(|x| x * (1.0 + 1e-9)))));
+        assert!(!is_box(&was, None));
+        for k in 0..9 {
+            let mut other = vectors;
+            other[k] += 1e-3;
+            assert!(!is_box(&was, Some(other)), "{k}");
+            other[k] = f64::NAN;
+            assert!(!is_box(&was, Some(other)), "{k}");
+            let turned = meta(cell, Some(vectors));
+            other[k] = f64::from_bits(vectors[k].to_bits() ^ 1);
+            assert!(is_box(&turned, Some(vectors)) && !is_box(&turned, Some(other)), "{k}");
+        }
+        let none = meta([f64::NAN; 6], None);
+        assert!(is_box(&none, None) && !is_box(&none, Some(vectors)));
+        // No box has such angles.
+        let impossible = meta([30.0, 40.0, 50.0, 0.0, 0.0, 0.0], None);
+        assert!(is_box(&impossible, None) && is_box(&impossible, Some([0.0; 9])));
     }
 
     #[test]
@@ -468,8 +598,11 @@ mod tests {
             std::fs::write(file.path(), &bytes).unwrap();
             chunks.reverse();
             let positions = Some(series([1, 9, 3], chunks, gaps.len() as u64, None));
-            let description = Description { positions, ..Description::default() };
+            let description = Description { n_atoms: 9, positions, ..Description::default() };
             let pieces = pieces_of(file.path(), &description, &mut Never).unwrap();
+            let description = description.condensed();
+            let again = pieces_of(file.path(), &description, &mut Never).unwrap();
+            prop_assert_eq!(&again, &pieces);
             let (mut at, mut chunks) = (0, Vec::new());
             for Piece { frames, size, digest } in &pieces {
                 let here = &bytes[at..at + *size as usize];

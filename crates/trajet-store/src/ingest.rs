@@ -9,12 +9,13 @@ use serde::Deserialize;
 use trajet_engine::{Control, report::RunReport};
 use trajet_io::index::Stamp;
 use trajet_io::source::Source;
-use trajet_io::{Chain, Format, Meter, OpenOptions};
+use trajet_io::{Chain, Format, Meter, OpenOptions, dcd};
 
 use crate::divide::{Silent, divide};
-use crate::growth::{is_new, sizes_of};
+use crate::growth::{is_new, sizes_of, to_bytes};
 use crate::manifest::{self, Kept, Manifest, SCHEMA, Segment, Tag, Tier};
 use crate::operation::Operation;
+use crate::verify::All;
 use crate::{Error, Store, disk};
 
 /// The version of our encoders: another one may need other numbers of bytes for the same frame.
@@ -74,8 +75,8 @@ impl Store {
         if self.find(name)?.is_some() {
             return Err(Error::Exists { store: self.folder().to_owned(), name: name.to_owned() });
         }
-        let tiers = self.add_tiers(&spec.tiers)?;
         let mut operation = self.begin("add", name)?;
+        let remarks = operation.add_tiers(&spec.tiers)?;
         let stamps = stamps(chain);
         let (segment, mut done) =
             divide(self, &mut operation, chain, (0, &spec.tags), format, given, threads, control)?;
@@ -92,10 +93,11 @@ impl Store {
             tags: spec.tags.clone(),
             segments: vec![segment],
             left: Vec::new(),
+            is_even: Some(dcd::holds_times(&chain.times(), &chain.steps())),
             seconds: begin.elapsed().as_secs_f64(),
         };
         operation.commit(None, Some(&manifest), &bytes_by_tier(&manifest.segments))?;
-        done.remarks.extend(tiers.stay());
+        done.remarks.extend(remarks);
         Ok(done)
     }
 
@@ -146,6 +148,10 @@ impl Store {
             0 => new.source.extend(sources(chain)?),
             _ => new.source = sources(chain)?,
         }
+        let (mut times, mut steps) = self.moments(&was)?;
+        times.extend_from_slice(&chain.times()[skip as usize..]);
+        steps.extend_from_slice(&chain.steps()[skip as usize..]);
+        new.is_even = Some(dcd::holds_times(&times, &steps));
         let needed = bytes_by_tier(from_ref(&segment));
         new.segments.push(segment);
         new.seconds += begin.elapsed().as_secs_f64();
@@ -172,16 +178,20 @@ impl Store {
         let format = format_named(&was.format)?;
         let given = Given { topology: Path::new(""), structures };
         check(spec, &chain, &given)?;
-        // Damage would get checksums that fit it.
-        if let Some(problem) = self.verify(name, threads, &mut Silent(control))?.first() {
+        // Damage would get checksums that fit it. Frames are compared when they are read.
+        let damage = self.damage(name, All::ButFrames, threads, &mut Silent(control))?;
+        if let Some(problem) = damage.first() {
             let words = format!("{problem}: nothing was divided; bring the file back from a copy");
             return Err(Error::Refused(words));
         }
-        let tiers = self.add_tiers(&spec.tiers)?;
         let mut operation = self.begin("retag", name)?;
+        let remarks = operation.add_tiers(&spec.tiers)?;
         let work = (0, &spec.tags[..]);
-        let (segment, mut done) =
+        let (mut segment, mut done) =
             divide(self, &mut operation, &chain, work, format, &given, threads, control)?;
+        if was.tags.iter().any(|tag| tag.lossy) {
+            segment.sources = self.keep_sources(&mut operation, &was)?;
+        }
         let mut tags = spec.tags.clone();
         done.remarks.extend(stay_lossy(&mut tags, &was));
         // They go when the new manifest stands.
@@ -191,12 +201,24 @@ impl Store {
             tags,
             segments: vec![segment],
             left: Vec::new(),
+            is_even: Some(dcd::holds_times(&chain.times(), &chain.steps())),
             seconds: was.seconds + begin.elapsed().as_secs_f64(),
             ..was.clone()
         };
         operation.commit(Some(&was), Some(&new), &bytes_by_tier(&new.segments))?;
-        done.remarks.extend(tiers.stay());
+        done.remarks.extend(remarks);
         Ok(done)
+    }
+
+    /// Keeps what is known of the source's frames, of which a data set divided before has lost something.
+    fn keep_sources(
+        &self,
+        operation: &mut Operation<'_>,
+        was: &Manifest,
+    ) -> Result<Option<Kept>, Error> {
+        let Some(digests) = self.sources_of(was)? else { return Ok(None) };
+        let file = operation.name_beside("sources-before", ".bin")?;
+        disk::write_kept(&operation.folder(), file, &to_bytes(&digests)).map(Some)
     }
 
     fn keep_topology(&self, operation: &mut Operation<'_>, given: &Path) -> Result<Kept, Error> {
@@ -219,7 +241,7 @@ fn ending_of(path: &Path) -> String {
 fn the_format(chain: &Chain) -> Result<Format, Error> {
     format_named(&chain.format()).map_err(|_| {
         Error::Refused(format!(
-            "{}: is {}: a store divides XTC, TRR, DCD or NCDF: make one of them with trajet convert",
+            "{}: is {}: a store divides XTC, TRR, DCD, NCDF or H5MD: make one of them with trajet convert",
             chain.path().display(),
             chain.format()
         ))
@@ -228,10 +250,7 @@ fn the_format(chain: &Chain) -> Result<Format, Error> {
 
 /// The format of that name.
 pub(crate) fn format_named(name: &str) -> Result<Format, Error> {
-    let all = [Format::Xtc, Format::Trr, Format::Dcd, Format::Ncdf];
-    all.into_iter()
-        .find(|format| format.name() == name)
-        .ok_or_else(|| Error::Refused(format!("{name}: is no format of a store")))
+    Format::named(name).ok_or_else(|| Error::Refused(format!("{name}: is no format of a store")))
 }
 
 /// What the files of a tag are.
@@ -244,11 +263,16 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
+    /// That of what loses nothing of a format.
+    pub(crate) fn of(format: Format) -> Kind {
+        if format == Format::H5md { Kind::Hdf5 } else { Kind::Frames(format) }
+    }
+
     /// The ending of the files.
     pub(crate) fn ending(self) -> &'static str {
         match self {
             Kind::Frames(format) => ending(format),
-            Kind::Hdf5 => "h5md",
+            Kind::Hdf5 => ending(Format::H5md),
         }
     }
 }
@@ -256,7 +280,7 @@ impl Kind {
 /// As what a tag of such a source is kept.
 pub(crate) fn kind_of(tag: &Tag, source: Format) -> Result<Kind, Error> {
     match &tag.format[..] {
-        "exact" => Ok(Kind::Frames(source)),
+        "exact" => Ok(Kind::of(source)),
         "h5md" => Ok(Kind::Hdf5),
         named => format_named(&named.to_ascii_uppercase()).map(Kind::Frames).map_err(|_| {
             Error::Refused(format!(
@@ -274,6 +298,7 @@ pub(crate) fn ending(format: Format) -> &'static str {
         Format::Trr => "trr",
         Format::Dcd => "dcd",
         Format::Ncdf => "nc",
+        Format::H5md => "h5md",
     }
 }
 
@@ -371,7 +396,8 @@ fn sources(chain: &Chain) -> Result<Vec<manifest::Source>, Error> {
             size: reader.stamp().size,
             digest: reader.stamp().digest(),
             n_frames,
-            sizes: Some(sizes_of(chain, begin..end)),
+            // A chunk of HDF5 has room for frames to come.
+            sizes: (reader.format() != Format::H5md.name()).then(|| sizes_of(chain, begin..end)),
         })
     };
     chain.segments().iter().map(of).collect()

@@ -23,6 +23,7 @@ mod view;
 pub use catalog::{MOST_TIERS, Store};
 pub use error::Error;
 pub use ingest::{Done, ENCODER, Given, Spec};
+pub use limits::Filled;
 pub use manifest::{Manifest, Tier};
 pub use uses::Use;
 pub use view::Dataset;

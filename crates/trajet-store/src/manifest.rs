@@ -69,6 +69,9 @@ pub struct Manifest {
     /// Links that stand where files stood before they were moved.
     #[serde(default)]
     pub left: Vec<Left>,
+    /// Whether frames follow each other in equal steps of time, as DCD has them; none in stores of before.
+    #[serde(default)]
+    pub is_even: Option<bool>,
     /// Seconds that dividing took.
     pub seconds: f64,
 }
@@ -134,6 +137,9 @@ pub struct Segment {
     pub frames: Kept,
     /// What frames say beside their atoms.
     pub heads: Kept,
+    /// The XXH3 of each frame as it was read, where every tag may have lost something of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sources: Option<Kept>,
     /// One a tag, in their order.
     pub files: Vec<File>,
 }
@@ -177,6 +183,13 @@ impl Manifest {
         self.segments.iter().flat_map(|segment| &segment.files)
     }
 
+    /// Whether it has files on a tier, or new ones would go there.
+    pub(crate) fn uses(&self, tier: &str) -> bool {
+        let left = self.left.iter().map(|left| &left.file);
+        self.tags.iter().any(|tag| tag.tier == tier)
+            || self.files().chain(left).any(|file| file.tier == tier)
+    }
+
     /// Frames of all segments.
     pub fn n_frames(&self) -> u64 {
         self.segments.iter().map(|segment| segment.n_frames).sum()
@@ -200,6 +213,7 @@ impl Manifest {
             segment.files.len() == self.tags.len()
                 && kept(&segment.frames)
                 && kept(&segment.heads)
+                && segment.sources.iter().all(kept)
                 && segment.files.iter().all(sound)
         };
         let all = kept(&self.topology)

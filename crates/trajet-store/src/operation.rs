@@ -1,7 +1,7 @@
 //! What is being done to a store, written down before it is done.
 //!
-//! Whoever changes something first writes down which folders that concerns (`.pending/`), in a file that stays
-//! locked as long as the process lives; then makes all files under names that no other has; then, with the store
+//! Whoever changes something first writes down which folders and tiers that concerns (`.pending/`), in a file that
+//! stays locked as long as the process lives; then makes all files under names that no other has; then, with the store
 //! locked, looks whether the data set is still the one that was begun with and replaces its manifest; then removes
 //! what is not needed any more. Whenever that is cut short, the manifest is the old one or the new one, and
 //! [`Store::repair`] removes the files that no manifest names.
@@ -16,12 +16,15 @@ use serde::{Deserialize, Serialize};
 use crate::catalog::{MANIFEST, PENDING, random_id};
 use crate::change::link_left;
 use crate::manifest::{self, Manifest, Tier};
+use crate::tiers::TierChange;
 use crate::uses::RECORD;
 use crate::{Error, Store, disk};
 
 /// What an operation has written down before it does anything.
 #[derive(Debug, Default)]
-struct Pending {
+pub(crate) struct Pending {
+    /// Part of all names that it makes.
+    id: String,
     /// The word that names the operation.
     doing: String,
     /// The data set.
@@ -30,6 +33,8 @@ struct Pending {
     made: BTreeSet<PathBuf>,
     /// Files that it makes, or that are needed no more when it is complete, and folders of such files.
     paths: BTreeSet<PathBuf>,
+    /// What it changes of tiers, and those that it needs as they are.
+    tiers: Vec<TierChange>,
 }
 
 /// A line of that.
@@ -38,14 +43,13 @@ enum Line {
     Doing { doing: String, name: String },
     Made(PathBuf),
     Path(PathBuf),
+    Tier(TierChange),
 }
 
 /// An operation that is under way. Dropped, it takes back what it made, unless that is in use by then.
 #[derive(Debug)]
 pub(crate) struct Operation<'a> {
-    store: &'a Store,
-    /// Part of all names that it makes.
-    pub(crate) id: String,
+    pub(crate) store: &'a Store,
     pending: Pending,
     /// Locked.
     file: File,
@@ -57,10 +61,7 @@ impl Store {
         if !manifest::is_name(name) {
             return Err(Error::Refused(manifest::bad_name("data set", name)));
         }
-        if self.tiers()?.values().any(|tier| tier.folder.starts_with(self.folder_of(name))) {
-            let words = format!("{name:?}: is the folder of a tier: choose another name");
-            return Err(Error::Refused(words));
-        }
+        self.is_no_tier(name, &self.tiers()?)?;
         self.is_at_home()?;
         let folder = self.folder().join(PENDING);
         let _locked = self.lock()?;
@@ -73,10 +74,9 @@ impl Store {
             .open(&path)
             .map_err(Error::io(&path, "write"))?;
         file.lock().map_err(Error::io(&path, "lock"))?;
-        let pending = Pending::default();
-        let mut operation = Operation { store: self, id, pending, file };
         let (doing, name) = (doing.to_owned(), name.to_owned());
-        operation.pending.name.clone_from(&name);
+        let pending = Pending { id, name: name.clone(), ..Pending::default() };
+        let operation = Operation { store: self, pending, file };
         operation.write([Line::Doing { doing, name }])?;
         Ok(operation)
     }
@@ -89,27 +89,27 @@ impl Store {
     pub fn repair(&self) -> Result<Vec<String>, Error> {
         self.is_original()?;
         let _locked = self.lock()?;
-        let folder = self.folder().join(PENDING);
         let (mut cleared, mut failed) = (self.find_moved()?, None);
-        let entries = match fs::read_dir(&folder) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(cleared),
-            entries => entries.map_err(Error::io(&folder, "read"))?,
-        };
-        for entry in entries {
-            let path = entry.map_err(Error::io(&folder, "read"))?.path();
+        if self.clear_settings()? {
+            cleared.push("store.json, whose writing was cut short: 1 file removed".to_owned());
+        }
+        let (mut alive, mut dead) = (Vec::new(), Vec::new());
+        for path in self.records()? {
             let file = match OpenOptions::new().read(true).write(true).open(&path) {
                 // It has ended just now.
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
                 file => file.map_err(Error::io(&path, "read"))?,
             };
+            let pending = Pending::read(&path)?;
             match file.try_lock() {
-                Ok(()) => {}
-                Err(fs::TryLockError::WouldBlock) => continue,
+                Ok(()) => dead.push((path, pending, file)),
+                Err(fs::TryLockError::WouldBlock) => alive.push(pending),
                 Err(fs::TryLockError::Error(error)) => return Err(Error::io(&path, "lock")(error)),
             }
-            let pending = Pending::of(&disk::read(&path)?);
-            let done = self.clear(&pending).and_then(|n| disk::remove(&path).map(|_| n));
-            let removed = match done {
+        }
+        for (path, pending, _held) in dead {
+            let done = self.clear(&pending, &alive);
+            let removed = match done.and_then(|n| disk::remove(&path).map(|_| n)) {
                 Ok(removed) => removed,
                 Err(error) => {
                     failed.get_or_insert(error);
@@ -126,19 +126,33 @@ impl Store {
         failed.map_or(Ok(cleared), Err)
     }
 
+    /// The files in which is written down what is pending.
+    fn records(&self) -> Result<Vec<PathBuf>, Error> {
+        let folder = self.folder().join(PENDING);
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(Error::io(&folder, "read"))?,
+        };
+        let path = |entry: std::io::Result<fs::DirEntry>| Ok(entry?.path());
+        let paths = entries.map(path).collect::<std::io::Result<_>>();
+        paths.map_err(Error::io(&folder, "read"))
+    }
+
     /// Writes down for what is pending where it is since the store was moved from a folder.
     pub(crate) fn pending_in(&self, was: &Path) -> Result<(), Error> {
-        let folder = self.folder().join(PENDING);
-        for entry in fs::read_dir(&folder).into_iter().flatten() {
-            let path = entry.map_err(Error::io(&folder, "read"))?.path();
-            let pending = Pending::of(&disk::read(&path)?);
+        for path in self.records()? {
+            let pending = Pending::read(&path)?;
             let now = |there: &PathBuf| Some(self.folder().join(there.strip_prefix(was).ok()?));
             let made = pending.made.iter().filter_map(now).map(Line::Made);
             let paths = pending.paths.iter().filter_map(now).map(Line::Path);
+            let tiers = pending.tiers.iter().filter_map(|change| {
+                let now = Tier { folder: now(&change.now.folder)?, ..change.now.clone() };
+                Some(Line::Tier(TierChange { now, ..change.clone() }))
+            });
             let mut file =
                 OpenOptions::new().append(true).open(&path).map_err(Error::io(&path, "write"))?;
             // Behind a line that was cut short.
-            let bytes = [b"\n", &lines(made.chain(paths))[..]].concat();
+            let bytes = [b"\n", &lines(made.chain(paths).chain(tiers))[..]].concat();
             file.write_all(&bytes)
                 .and_then(|()| file.sync_all())
                 .map_err(Error::io(&path, "write"))?;
@@ -146,10 +160,13 @@ impl Store {
         Ok(())
     }
 
-    /// Removes the files that an operation has listed and no manifest names; counts them.
-    fn clear(&self, pending: &Pending) -> Result<usize, Error> {
-        let mut needed = BTreeSet::new();
+    /// Removes the files that an operation has listed and no manifest names, and takes back what it has changed of
+    /// tiers, unless it was completed or one of the others needs them; counts files.
+    fn clear(&self, pending: &Pending, others: &[Pending]) -> Result<usize, Error> {
+        let (mut needed, mut is_done) = (BTreeSet::new(), false);
         if let Some(manifest) = self.find(&pending.name)? {
+            let frames = pending.name_of("frames", ".bin");
+            is_done = manifest.segments.iter().any(|segment| segment.frames.file == frames);
             needed = self.files_named_by(&manifest)?;
             needed.insert(self.folder_of(&pending.name).join(RECORD));
             link_left(self, &manifest)?;
@@ -180,6 +197,9 @@ impl Store {
                 self.tier_at_hand(&tier)?;
             }
         }
+        if !is_done {
+            removed += self.take_back(&pending.tiers, others)?;
+        }
         Ok(removed)
     }
 }
@@ -193,8 +213,20 @@ impl Operation<'_> {
         Ok(())
     }
 
+    /// Writes down what will be changed of tiers, and which others are needed.
+    pub(crate) fn need(&mut self, tiers: Vec<TierChange>) -> Result<(), Error> {
+        self.write(tiers.iter().cloned().map(Line::Tier))?;
+        self.pending.tiers.extend(tiers);
+        Ok(())
+    }
+
+    /// The data set.
+    pub(crate) fn name(&self) -> &str {
+        &self.pending.name
+    }
+
     fn path(&self) -> PathBuf {
-        self.store.folder().join(PENDING).join(format!("{}.json", self.id))
+        self.store.folder().join(PENDING).join(format!("{}.json", self.pending.id))
     }
 
     fn write(&self, what: impl IntoIterator<Item = Line>) -> Result<(), Error> {
@@ -205,8 +237,8 @@ impl Operation<'_> {
 
     /// A folder for new files on a tier, from that tier's own folder on.
     pub(crate) fn folder_on(&mut self, tier: &str) -> Result<(Tier, PathBuf), Error> {
-        let tier = self.store.tier_for_files(tier)?;
-        let folder = PathBuf::from(format!("{}-{}", self.pending.name, self.id));
+        let tier = self.tier_for_files(tier)?;
+        let folder = PathBuf::from(format!("{}-{}", self.pending.name, self.pending.id));
         let path = tier.folder.join(&folder);
         self.write([Line::Made(path.clone())])?;
         fs::create_dir(&path).map_err(Error::io(&path, "make"))?;
@@ -216,7 +248,7 @@ impl Operation<'_> {
 
     /// The name of a new file beside the manifest, which is written down.
     pub(crate) fn name_beside(&mut self, kind: &str, ending: &str) -> Result<String, Error> {
-        let name = format!("{kind}-{}{ending}", self.id);
+        let name = self.pending.name_of(kind, ending);
         self.touch([self.folder().join(&name)])?;
         Ok(name)
     }
@@ -229,7 +261,7 @@ impl Operation<'_> {
     /// The same, made where there is none.
     pub(crate) fn make_folder(&mut self) -> Result<PathBuf, Error> {
         let folder = self.folder();
-        let busy = folder.join(format!(".{}", self.id));
+        let busy = folder.join(format!(".{}", self.pending.id));
         self.touch([busy.clone()])?;
         let _locked = self.store.lock()?;
         match fs::create_dir(&folder) {
@@ -252,7 +284,7 @@ impl Operation<'_> {
         needed: &BTreeMap<String, u64>,
     ) -> Result<(), Error> {
         // What is in the making while the manifest is replaced.
-        self.touch([self.folder().join(format!("{MANIFEST}-{}.tmp", self.id))])?;
+        self.touch([self.folder().join(format!("{MANIFEST}-{}.tmp", self.pending.id))])?;
         let (store, name) = (self.store, &self.pending.name);
         let _locked = store.lock()?;
         if store.find(name)?.as_ref() != was {
@@ -261,9 +293,7 @@ impl Operation<'_> {
                 Some(_) => Error::Meanwhile { dataset: name.clone() },
             });
         }
-        for (tier, &bytes) in needed {
-            store.check_room(tier, bytes)?;
-        }
+        store.check_rooms(needed)?;
         let path = self.folder().join(MANIFEST);
         let Some(new) = new else {
             fs::remove_file(&path).map_err(Error::io(&path, "remove"))?;
@@ -276,7 +306,7 @@ impl Operation<'_> {
             disk::sync_folder(folder)?;
         }
         let json = serde_json::to_vec(new).expect("manifests are plain");
-        disk::replace(&path, &self.id, &json)
+        disk::replace(&path, &self.pending.id, &json)
     }
 }
 
@@ -284,25 +314,43 @@ impl Drop for Operation<'_> {
     /// Removes what no manifest names, of what was written down; where that fails, `repair` does it later.
     fn drop(&mut self) {
         let Ok(_locked) = self.store.lock() else { return };
-        if self.store.clear(&self.pending).is_ok() {
-            let _ = fs::remove_file(self.path());
+        let own = self.path();
+        let Ok(mut others) = self.store.records() else { return };
+        others.retain(|path| *path != own);
+        // One that ends just now needs nothing any more.
+        let others: Vec<_> = others.iter().filter_map(|path| Pending::read(path).ok()).collect();
+        if self.store.clear(&self.pending, &others).is_ok() {
+            let _ = fs::remove_file(own);
         }
     }
 }
 
 impl Pending {
-    /// What stands in a list. A line that was cut short stands for something that was not made yet.
-    fn of(bytes: &[u8]) -> Pending {
-        let mut pending = Pending::default();
-        for line in bytes.split_inclusive(|&byte| byte == b'\n') {
+    /// What stands in a file. A line that was cut short stands for something that was not made yet.
+    fn read(path: &Path) -> Result<Pending, Error> {
+        let id = path.file_stem().unwrap_or_default().display().to_string();
+        let mut pending = Pending { id, ..Pending::default() };
+        for line in disk::read(path)?.split_inclusive(|&byte| byte == b'\n') {
             match serde_json::from_slice(line) {
                 Ok(Line::Doing { doing, name }) => (pending.doing, pending.name) = (doing, name),
                 Ok(Line::Made(path)) => pending.made.extend([path]),
                 Ok(Line::Path(path)) => pending.paths.extend([path]),
+                Ok(Line::Tier(change)) => pending.tiers.push(change),
                 Err(_) => {}
             }
         }
-        pending
+        Ok(pending)
+    }
+
+    /// Whether it needs a tier.
+    pub(crate) fn needs(&self, name: &str, tier: &Tier) -> bool {
+        self.tiers.iter().any(|change| change.name == name)
+            || self.made.iter().any(|path| path.starts_with(&tier.folder))
+    }
+
+    /// The name of a file beside the manifest.
+    fn name_of(&self, kind: &str, ending: &str) -> String {
+        format!("{kind}-{}{ending}", self.id)
     }
 }
 

@@ -13,6 +13,8 @@ use trajet_io::xxh3_64;
 
 const MAGIC: &[u8; 8] = b"trajetfr";
 const VERSION: u64 = 1;
+/// More bytes than any file has: what is below can be added up.
+const MOST_BYTES: u64 = 1 << 56;
 
 /// The frames of a segment.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -44,6 +46,12 @@ impl Column {
         let head = (0, xxh3_64(&[]));
         Column { head, sizes: vec![0; n_frames], digests: vec![0; n_frames] }
     }
+}
+
+/// Whether these can be the sizes of all parts of a file.
+pub(crate) fn are_sizes(mut sizes: impl Iterator<Item = u64>) -> bool {
+    let sum = sizes.try_fold(0u64, u64::checked_add);
+    sum.is_some_and(|sum| sum <= MOST_BYTES)
 }
 
 impl Table {
@@ -113,7 +121,16 @@ impl Table {
             sizes: column(n),
             digests: column(n),
         };
-        Some(Table { times, steps, whole, files: (0..tags).map(file).collect() })
+        let files: Vec<Column> = (0..tags).map(file).collect();
+        let of_column = |Column { head, sizes, .. }: &Column| {
+            are_sizes(std::iter::once(head.0).chain(sizes.iter().copied()))
+        };
+        (are_sizes(whole.iter().copied()) && files.iter().all(of_column)).then_some(Table {
+            times,
+            steps,
+            whole,
+            files,
+        })
     }
 }
 
@@ -127,16 +144,24 @@ mod tests {
         let table = Table {
             times: vec![0.5, -1.0, f64::NAN],
             steps: vec![-1, i64::MAX, 0],
-            whole: vec![1, 2, u64::MAX],
+            whole: vec![1, 2, 1 << 50],
             files: vec![column(0), column(9)],
         };
         let bytes = table.to_bytes();
-        let back = Table::of(&bytes).unwrap();
+        let (back, mut large) = (Table::of(&bytes).unwrap(), table.clone());
         assert_eq!(back.to_bytes(), bytes);
         assert_eq!((back.steps, back.files), (table.steps, table.files));
         for n in 0..bytes.len() {
             assert_eq!(Table::of(&bytes[..n]), None, "{n}");
         }
+        // Sizes that cannot be added up.
+        for size in [u64::MAX, 1 << 56] {
+            large.whole[1] = size;
+            assert_eq!(Table::of(&large.to_bytes()), None);
+        }
+        large.whole[1] = 0;
+        large.files[1].head.0 = u64::MAX;
+        assert_eq!(Table::of(&large.to_bytes()), None);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("table");
         let moments = |n: usize, n_frames: u64| {

@@ -6,9 +6,12 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::catalog::{MOST_TIERS, PENDING, SETTINGS, random_id};
+use serde::{Deserialize, Serialize};
+
+use crate::catalog::{MOST_TIERS, SETTINGS, random_id};
 use crate::change::link_left;
 use crate::manifest::{self, Settings, Tier};
+use crate::operation::{Operation, Pending};
 use crate::{Error, Store, disk};
 
 impl Store {
@@ -51,33 +54,6 @@ impl Store {
         }
     }
 
-    /// The same, for new files. A tier of a store of before is known by any file that should be there, and gets
-    /// its mark.
-    pub(crate) fn tier_for_files(&self, name: &str) -> Result<Tier, Error> {
-        let tier = self.tier_at_hand(name)?;
-        if tier.mark.is_some() {
-            return Ok(tier);
-        }
-        let _locked = self.lock()?;
-        let expected = self.expected(name, &tier.folder)?;
-        if !expected.is_empty() && !expected.iter().any(|path| path.exists()) {
-            let first = expected[0].display();
-            let what = format!("none of the files is there that it should have, as {first}");
-            return Err(Error::TierUnmounted { tier: name.to_owned(), folder: tier.folder, what });
-        }
-        let mut settings = self.settings()?;
-        let Some(known) = settings.tiers.get_mut(name) else {
-            return Err(self.no_tier(name, settings.tiers.into_keys().collect()));
-        };
-        // Somebody else may have given it one meanwhile.
-        if known.mark.is_none() {
-            self.mark(name, known)?;
-        }
-        let tier = known.clone();
-        self.write_settings(settings)?;
-        Ok(tier)
-    }
-
     /// The files that a folder should have as a tier; manifests that cannot be read name none.
     fn expected(&self, name: &str, folder: &Path) -> Result<Vec<PathBuf>, Error> {
         let manifests =
@@ -95,15 +71,28 @@ impl Store {
         })
     }
 
-    /// Puts a file into the folder of a tier by which that is known.
-    fn mark(&self, name: &str, tier: &mut Tier) -> Result<(), Error> {
-        tier.mark = Some(random_id());
+    /// Puts the file into the folder of a tier by which that is known.
+    fn mark(&self, name: &str, tier: &Tier) -> Result<(), Error> {
         let words = format!(
             "This folder is the tier {name:?} of the store {}.\nLeave this file here: without it the store \
              takes the folder for one on which nothing is mounted.\n",
             self.folder().display()
         );
         tier.marker().map_or(Ok(()), |marker| disk::write_new(&marker, words.as_bytes()))
+    }
+
+    /// Makes sure that the folder of a data set is none in which a tier is.
+    pub(crate) fn is_no_tier(
+        &self,
+        name: &str,
+        tiers: &BTreeMap<String, Tier>,
+    ) -> Result<(), Error> {
+        let own = self.folder_of(name);
+        if tiers.values().any(|tier| tier.folder.starts_with(&own)) {
+            let words = format!("{name:?}: is the folder of a tier: choose another name");
+            return Err(Error::Refused(words));
+        }
+        Ok(())
     }
 
     /// Makes sure that this is no copy, what it would remove are the files of another store, too; and that its
@@ -170,125 +159,188 @@ impl Store {
         Ok(found)
     }
 
-    /// Makes tiers known, and their folders where there are none.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] where a tier of that name is elsewhere, or there are too many.
-    pub(crate) fn add_tiers(&self, wanted: &BTreeMap<String, Tier>) -> Result<NewTiers<'_>, Error> {
-        let _locked = self.lock()?;
-        self.is_at_home()?;
-        let mut settings = self.settings()?;
-        let before = settings.clone();
-        let (mut new, mut remarks) = (Vec::new(), Vec::new());
-        for (name, tier) in wanted {
-            if !manifest::is_name(name) {
-                return Err(Error::Refused(manifest::bad_name("tier", name)));
-            }
-            match settings.tiers.get_mut(name) {
-                Some(there) if there.folder != tier.folder => {
-                    return Err(Error::Refused(format!(
-                        "{}: has a tier {name:?} in {}, and the profile says {}: give one of the \
-                         two another name",
-                        self.folder().display(),
-                        there.folder.display(),
-                        tier.folder.display()
-                    )));
-                }
-                Some(there) => {
-                    there.rank = tier.rank;
-                    // A profile that says nothing of a limit takes none away.
-                    if let Some(limit) = tier.limit
-                        && let was = there.limit.replace(limit)
-                        && was != Some(limit)
-                    {
-                        let was = was.map_or("none".to_owned(), |was| format!("{was} bytes"));
-                        remarks.push(format!(
-                            "tier {name:?}: its limit is {limit} bytes now, and was {was}"
-                        ));
-                    }
-                }
-                None => {
-                    settings.tiers.insert(name.clone(), Tier { mark: None, ..tier.clone() });
-                    new.push(name);
-                }
-            }
+    /// Takes back what was changed of tiers for what was not done: forgets those that were new, unless they are
+    /// used by then, or one of the others needs them. Returns how many files it removed. The store is locked.
+    pub(crate) fn take_back(
+        &self,
+        changes: &[TierChange],
+        others: &[Pending],
+    ) -> Result<usize, Error> {
+        if changes.is_empty() {
+            return Ok(0);
         }
-        if settings.tiers.len() > MOST_TIERS {
-            let words = format!("{}: has at most {MOST_TIERS} tiers", self.folder().display());
-            return Err(Error::Refused(words));
-        }
-        for name in &new {
-            let folder = &wanted[*name].folder;
-            // Of a file system that is not mounted not even the folder above is there.
-            match fs::create_dir(folder) {
-                Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-                    return Err(Error::io(folder, "make")(error));
+        let before = self.settings()?;
+        let mut settings = before.clone();
+        for TierChange { name, was, now, .. } in changes {
+            let Some(there) = settings.tiers.get_mut(name) else { continue };
+            match was {
+                Some(was) if there == now => (there.limit, there.rank) = (was.limit, was.rank),
+                None if there.mark == now.mark && !self.is_used(name, there, others)? => {
+                    settings.tiers.remove(name);
                 }
                 _ => {}
             }
         }
-        let mut new = settings.tiers.iter_mut().filter(|(name, _)| new.contains(name));
-        let marked = new.try_for_each(|(name, tier)| self.mark(name, tier));
-        let written = marked.and_then(|()| self.write_settings(settings.clone()));
-        match written {
-            Ok(after) => Ok(NewTiers { store: self, remarks, change: Some((before, after)) }),
-            Err(error) => {
-                unmark(&before, &settings);
-                Err(error)
+        if settings != before {
+            self.write_settings(settings.clone())?;
+        }
+        let mut removed = 0;
+        for TierChange { name, was, now, makes_folder } in changes {
+            let known = settings.tiers.get(name).is_some_and(|there| there.mark == now.mark);
+            let marked = was.as_ref().is_none_or(|was| was.mark != now.mark);
+            if !known && marked {
+                let gone = now.marker().map_or(Ok(false), |marker| disk::remove(&marker))?;
+                removed += usize::from(gone);
+                if *makes_folder {
+                    // Not where others have put something there.
+                    let _ = fs::remove_dir(&now.folder);
+                }
             }
         }
+        Ok(removed)
+    }
+
+    /// Whether a data set uses a tier, or something that is under way does. One whose manifest cannot be read may.
+    fn is_used(&self, name: &str, tier: &Tier, others: &[Pending]) -> Result<bool, Error> {
+        let uses = |dataset: &String| match self.find(dataset) {
+            Ok(manifest) => manifest.is_some_and(|manifest| manifest.uses(name)),
+            Err(_) => true,
+        };
+        Ok(others.iter().any(|other| other.needs(name, tier)) || self.names()?.iter().any(uses))
+    }
+
+    /// Removes what was to become the settings, if something is there; the store is locked, so that nobody writes it.
+    pub(crate) fn clear_settings(&self) -> Result<bool, Error> {
+        let entries =
+            fs::read_dir(self.folder()).map_err(Error::io(self.folder(), "read"))?.flatten();
+        let own = |name: &str| name.starts_with(SETTINGS) && name.ends_with(".tmp");
+        let mut found = false;
+        for entry in entries.filter(|entry| entry.file_name().to_str().is_some_and(own)) {
+            found |= disk::remove(&entry.path())?;
+        }
+        Ok(found)
     }
 }
 
-/// Tiers that were made known for something that is under way. Dropped before that is done, they are forgotten,
-/// unless somebody else may use them by then.
-#[derive(Debug)]
-#[must_use]
-pub(crate) struct NewTiers<'a> {
-    store: &'a Store,
-    /// What a user should know of them.
-    remarks: Vec<String>,
-    /// What was known before and after.
-    change: Option<(Settings, Settings)>,
+/// What an operation changes of a tier; it needs it all the same where that is nothing.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct TierChange {
+    pub(crate) name: String,
+    /// None where it is new.
+    pub(crate) was: Option<Tier>,
+    pub(crate) now: Tier,
+    /// Whether its folder is made for it.
+    pub(crate) makes_folder: bool,
 }
 
-impl NewTiers<'_> {
-    /// They are used from now on; returns what a user should know of them.
-    pub(crate) fn stay(mut self) -> Vec<String> {
-        self.change = None;
-        std::mem::take(&mut self.remarks)
-    }
-
-    fn forget(&self, before: &Settings, after: &Settings) -> Result<(), Error> {
+impl Operation<'_> {
+    /// Makes tiers known, and their folders where there are none; returns what a user should know of them. They
+    /// are forgotten again where the operation is not completed.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] where a tier of that name is elsewhere, or there are too many.
+    pub(crate) fn add_tiers(
+        &mut self,
+        wanted: &BTreeMap<String, Tier>,
+    ) -> Result<Vec<String>, Error> {
         let store = self.store;
+        store.is_no_tier(self.name(), wanted)?;
         let _locked = store.lock()?;
-        let folder = store.folder().join(PENDING);
-        let nobody = fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_none());
-        let used = store.used()?;
-        let unused = used.keys().all(|tier| before.tiers.contains_key(tier));
-        if nobody && unused && store.settings()? == *after {
-            store.write_settings(before.clone())?;
-            unmark(before, after);
+        store.is_at_home()?;
+        let before = store.settings()?;
+        let mut settings = before.clone();
+        let (mut changes, mut remarks) = (Vec::new(), Vec::new());
+        for (name, tier) in wanted {
+            if !manifest::is_name(name) {
+                return Err(Error::Refused(manifest::bad_name("tier", name)));
+            }
+            let was = settings.tiers.get(name).cloned();
+            let now = match &was {
+                Some(there) if there.folder != tier.folder => {
+                    return Err(Error::Refused(format!(
+                        "{}: has a tier {name:?} in {}, and the profile says {}: give one of the \
+                         two another name",
+                        store.folder().display(),
+                        there.folder.display(),
+                        tier.folder.display()
+                    )));
+                }
+                // A profile that says nothing of a limit takes none away.
+                Some(there) => {
+                    let limit = tier.limit.or(there.limit);
+                    Tier { limit, rank: tier.rank, ..there.clone() }
+                }
+                None => Tier { mark: Some(random_id()), ..tier.clone() },
+            };
+            if let Some(was) = &was
+                && let Some(limit) = now.limit.filter(|_| was.limit != now.limit)
+            {
+                let was = was.limit.map_or("none".to_owned(), |was| format!("{was} bytes"));
+                remarks
+                    .push(format!("tier {name:?}: its limit is {limit} bytes now, and was {was}"));
+            }
+            settings.tiers.insert(name.clone(), now.clone());
+            let makes_folder = was.is_none() && !now.folder.exists();
+            changes.push(TierChange { name: name.clone(), was, now, makes_folder });
         }
-        Ok(())
-    }
-}
-
-/// Removes the marks of tiers that are not known any more.
-fn unmark(before: &Settings, after: &Settings) {
-    let new = after.tiers.iter().filter(|(name, _)| !before.tiers.contains_key(*name));
-    for marker in new.filter_map(|(_, tier)| tier.marker()) {
-        // One that stays does no harm.
-        let _ = disk::remove(&marker);
-    }
-}
-
-impl Drop for NewTiers<'_> {
-    fn drop(&mut self) {
-        if let Some((before, after)) = self.change.take() {
-            // Known tiers that nobody uses do no harm.
-            let _ = self.forget(&before, &after);
+        if settings.tiers.len() > MOST_TIERS {
+            let words = format!("{}: has at most {MOST_TIERS} tiers", store.folder().display());
+            return Err(Error::Refused(words));
         }
+        let new: Vec<_> = changes.iter().filter(|change| change.was.is_none()).cloned().collect();
+        self.need(changes)?;
+        for TierChange { name, now, .. } in &new {
+            // Of a file system that is not mounted not even the folder above is there.
+            match fs::create_dir(&now.folder) {
+                Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                    return Err(Error::io(&now.folder, "make")(error));
+                }
+                _ => {}
+            }
+            store.mark(name, now)?;
+        }
+        if settings != before || before.folder.as_deref() != Some(store.folder()) {
+            store.write_settings(settings)?;
+        }
+        Ok(remarks)
+    }
+
+    /// A tier at hand, for new files. One of a store of before is known by any file that should be there, and gets
+    /// its mark.
+    pub(crate) fn tier_for_files(&mut self, name: &str) -> Result<Tier, Error> {
+        let store = self.store;
+        let tier = store.tier_at_hand(name)?;
+        if tier.mark.is_some() {
+            return Ok(tier);
+        }
+        let _locked = store.lock()?;
+        let expected = store.expected(name, &tier.folder)?;
+        if !expected.is_empty() && !expected.iter().any(|path| path.exists()) {
+            let first = expected[0].display();
+            let what = format!("none of the files is there that it should have, as {first}");
+            return Err(Error::TierUnmounted { tier: name.to_owned(), folder: tier.folder, what });
+        }
+        let mut settings = store.settings()?;
+        let Some(known) = settings.tiers.get_mut(name) else {
+            return Err(store.no_tier(name, settings.tiers.into_keys().collect()));
+        };
+        // Somebody else may have given it one meanwhile.
+        if known.mark.is_some() {
+            return Ok(known.clone());
+        }
+        let (name, was) = (name.to_owned(), known.clone());
+        known.mark = Some(random_id());
+        let now = known.clone();
+        let change = TierChange {
+            name: name.clone(),
+            was: Some(was),
+            now: now.clone(),
+            makes_folder: false,
+        };
+        self.need(vec![change])?;
+        store.mark(&name, &now)?;
+        store.write_settings(settings)?;
+        Ok(now)
     }
 }
 

@@ -8,12 +8,15 @@ use std::sync::Arc;
 use trajet_io::divided::{Division, Part};
 use trajet_io::h5md::Description;
 use trajet_io::source::Written;
-use trajet_io::{Chain, FrameIndex, OpenOptions, Serial, chain};
+use trajet_io::{Chain, FrameIndex, GivenBox, OpenOptions, Serial, chain};
 
 use crate::catalog::MANIFEST;
 use crate::manifest::{Manifest, Segment};
 use crate::table::{Column, Table};
 use crate::{Error, Store, disk};
+
+/// What is told of files of HDF5, and the boxes of their frames.
+type Told = (Vec<Arc<Description>>, Vec<GivenBox>);
 
 /// A data set as it is now. Whoever changes it later changes nothing here.
 #[derive(Clone, Debug)]
@@ -96,14 +99,17 @@ impl Dataset {
         segments.map(|segment| self.store.table(&self.manifest, segment)).collect()
     }
 
-    /// What is told of each file of a tag in HDF5; of others nothing.
-    fn described(&self, tag: usize, tables: &[Table]) -> Result<Vec<Description>, Error> {
+    /// What is told of each file of a tag in HDF5, and the boxes of all frames; of others nothing.
+    fn described(&self, tag: usize, tables: &[Table]) -> Result<Told, Error> {
         let Dataset { store, manifest } = self;
-        let of = |(file, table): (_, &Table)| {
-            let tables = store.tables_of(&manifest.name, file).transpose()?;
-            Some(tables.map(|tables| tables.described(table)))
-        };
-        manifest.files_of(tag).zip(tables).filter_map(of).collect()
+        let (mut described, mut boxes) = Told::default();
+        for (file, table) in manifest.files_of(tag).zip(tables) {
+            if let Some((told, given)) = store.told_of(&manifest.name, file, table.n_frames())? {
+                described.push(Arc::new(told));
+                boxes.extend(given);
+            }
+        }
+        Ok((described, boxes))
     }
 
     /// How the atoms of some tags, or of all, are divided into files.
@@ -128,6 +134,7 @@ impl Dataset {
             }
         }
         let whole = atoms.len() == self.manifest.n_atoms;
+        let mut has_boxes = false;
         let mut parts = Vec::with_capacity(numbers.len());
         for &number in &numbers {
             let tag = &self.manifest.tags[number];
@@ -137,19 +144,25 @@ impl Dataset {
             let heads = tables.iter().map(|table| table.files[number].head);
             let written = self.manifest.files_of(number).zip(heads);
             let written = written.map(|(file, head)| Written { size: file.size, head });
+            let (described, boxes) = self.described(number, &tables)?;
+            // All such tags have those of the original.
+            if !boxes.is_empty() && !has_boxes {
+                index.set_boxes(boxes);
+                has_boxes = true;
+            }
             parts.push(Part {
                 name: tag.name.clone(),
                 tier: tier as u8,
                 paths: self.paths(number)?,
                 written: written.collect(),
-                described: self.described(number, &tables)?,
+                described,
                 atoms: ranges,
                 mark: marks[tier].clone(),
             });
         }
         let folder = self.store.folder_of(&self.manifest.name);
         let heads = self.manifest.segments.iter().map(|segment| folder.join(&segment.heads.file));
-        let (n_atoms, heads) = (atoms.len(), heads.collect());
+        let (n_atoms, index, heads) = (atoms.len(), index.into(), heads.collect());
         let (format, remedy) = (self.manifest.format.clone(), self.remedy());
         let lossy = numbers.iter().any(|&number| self.manifest.tags[number].lossy);
         Ok(Division { n_atoms, format, index, heads, parts, lossy, remedy })

@@ -297,6 +297,102 @@ fn a_source_that_was_corrected_is_refused() {
     }
 }
 
+/// Tags that have lost something of it cannot be compared with it: digests of its frames can.
+#[test]
+fn a_source_of_lossy_tags_that_was_corrected_is_refused() {
+    let plain = |_: i64, k: usize| k as f32;
+    for (ending, was_exact) in [("xtc", false), ("dcd", false), ("nc", false), ("dcd", true)] {
+        let case = Case::new();
+        let name = format!("b.{ending}");
+        let path = case.path(&name);
+        let corrected = |n_frames: i64, frame: i64| {
+            write_of(&path, n_frames, |step, k| {
+                plain(step, k) + if (step, k) == (frame, 3) { 0.01 } else { 0.0 }
+            });
+        };
+        let append = |skip: u64| {
+            let done = case.store.append("two", &case.open(&name), skip, 2, &mut quiet());
+            done.map(|done| done.n_frames)
+        };
+        let refuses = |skip: u64, frame: i64| {
+            let said = words(append(skip));
+            assert!(said.contains(&format!("frame {frame} is not what was divided")), "{said}");
+        };
+        let exact = case.spec(["p", "w"]);
+        let mut lossy = exact.clone();
+        for tag in &mut lossy.tags {
+            (tag.format, tag.lossy) = ("xtc".to_owned(), true);
+        }
+        let retag = |spec: &Spec| {
+            case.store.retag("two", spec, &[vec![], vec![]], 1, &mut quiet()).unwrap();
+            assert_eq!(case.store.verify("two", 1, &mut quiet()).unwrap(), [""; 0]);
+        };
+        write_of(&path, 9, plain);
+        let given = Given { topology: &case.path("top.pdb.gz"), structures: &[vec![], vec![]] };
+        let first = if was_exact { &exact } else { &lossy };
+        case.store.add("two", &case.open(&name), first, &given, 1, &mut quiet()).unwrap();
+        if was_exact {
+            retag(&lossy);
+        }
+        corrected(11, 4);
+        refuses(9, 4);
+        write_of(&path, 11, plain);
+        assert_eq!(append(9).unwrap(), 2, "{ending}");
+        // What lossy tags have is not what was read.
+        retag(&exact);
+        for frame in [0, 4, 10] {
+            corrected(12, frame);
+            refuses(11, frame);
+        }
+        write_of(&path, 12, plain);
+        assert_eq!(append(11).unwrap(), 1, "{ending}");
+        case.store.remove("two").unwrap();
+        assert!(!case.path("store/two").exists());
+    }
+}
+
+/// Frames are compared when they are read, all other files before.
+#[test]
+fn a_changed_byte_is_not_divided_anew() {
+    for ending in ["xtc", "trr", "dcd", "nc"] {
+        let case = Case::new();
+        let name = format!("b.{ending}");
+        let beside = case.path("any.ndx");
+        fs::write(&beside, "[ any ]").unwrap();
+        case.store.remove("one").unwrap();
+        write(&case.path(&name), 9);
+        let topology = case.path("top.pdb.gz");
+        let given = Given { topology: &topology, structures: &[vec![beside], vec![]] };
+        let (spec, chain) = (case.spec(["p", "w"]), case.open(&name));
+        case.store.add("one", &chain, &spec, &given, 1, &mut quiet()).unwrap();
+        let retag = || case.store.retag("one", &spec, &[vec![], vec![]], 1, &mut quiet());
+        let was = case.one();
+        let kept = |kept: &trajet_store::manifest::Kept| case.path("store/one").join(&kept.file);
+        let segment = &was.segments[0];
+        let mut paths: Vec<PathBuf> =
+            [&was.topology, &segment.frames, &segment.heads].map(kept).into();
+        for file in &segment.files {
+            let path = case.store.path_of(file).unwrap();
+            paths.extend(file.beside.iter().map(|kept| path.with_file_name(&kept.file)));
+            paths.push(path);
+        }
+        assert_eq!(paths.len(), 6);
+        for path in paths {
+            let sound = fs::read(&path).unwrap();
+            for at in (0..sound.len()).step_by(1 + sound.len() / 7).chain([sound.len() - 1]) {
+                let mut bytes = sound.clone();
+                bytes[at] ^= 4;
+                fs::write(&path, bytes).unwrap();
+                assert!(retag().is_err(), "{}: {at}", path.display());
+            }
+            fs::write(&path, sound).unwrap();
+            assert_eq!((case.one() == was, case.problems()), (true, vec![]));
+        }
+        retag().unwrap();
+        assert_eq!(case.problems(), [""; 0]);
+    }
+}
+
 #[test]
 fn files_of_the_store_are_no_data_sets() {
     let case = Case::new();

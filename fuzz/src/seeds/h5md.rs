@@ -19,6 +19,8 @@ struct File {
     series: [bool; 3],
     /// Whether all frames but the last stand in rows of their own, from the last row to the second.
     has_rows: bool,
+    /// What is told of checksums, as [`crate::tables`] reads it; none of them where it is 0.
+    digests: u8,
 }
 
 #[derive(Clone, Copy)]
@@ -40,6 +42,7 @@ const PLAIN: File = File {
     n_boxes: 5,
     series: [true, false, false],
     has_rows: false,
+    digests: 0,
 };
 
 impl File {
@@ -57,13 +60,15 @@ impl File {
     fn write(&self) -> Vec<u8> {
         let [positions, velocities, forces] = self.series.map(u8::from);
         let flags = u8::from(self.n_boxes == 1) << 1 | positions << 2 | velocities << 3;
-        let mut told = vec![flags | forces << 4, self.n_frames as u8];
+        let digests = u8::from(self.digests != 0) << 7;
+        let mut told = vec![flags | forces << 4 | digests, self.n_frames as u8];
         number(&mut told, self.n_atoms as u64);
         number(&mut told, self.n_boxes as u64);
         let mut file = MAGIC.to_vec();
         for seed in (0..3).filter(|&k| self.series[k]) {
             self.one(seed as u64, &mut told, &mut file);
         }
+        told.extend((self.digests != 0).then_some(self.digests));
         told.extend(&file[MAGIC.len()..]);
         told
     }
@@ -182,6 +187,14 @@ pub(super) fn files() -> Vec<Vec<u8>> {
         File { place: packed(1, 100, 1), n_atoms: 60, n_frames: 3, n_boxes: 3, ..PLAIN },
         File { place: packed(5, 7, 0), series: [true, true, false], ..PLAIN },
     ]);
+    // Told of so that they fit; so that one does not; the same of frames whose times and boxes others know; none.
+    for digests in [2, 2 | 4, 2 | 4 | 5 << 4, 2 | 8, 1] {
+        files.extend([
+            File { digests, place: Place::Chunked([2, 4, 3], false), ..PLAIN },
+            File { digests, place: packed(2, 4, 4), series: [true, true, false], ..PLAIN },
+            File { digests, ..PLAIN },
+        ]);
+    }
     files.iter().map(File::write).chain([zeros(), nothing(), unusual()]).collect()
 }
 

@@ -18,9 +18,9 @@ class Bound:
     Attributes
     ----------
     what
-        A stage's word, "starting", "straggler" or "short".
+        A stage's word, "preparing", "starting", "straggler" or "short".
     shares
-        Parts of the workers' time by word, from the run's begin to its end; they make up 1.
+        Parts of the workers' time by word, from the call's begin to its end; they make up 1.
     late
         Seconds by which stragglers were behind the others.
     """
@@ -33,15 +33,18 @@ class Bound:
 def bound(report: Entry) -> Bound:
     """Return what bounded a run, by the numbers of its report."""
     workers, total = report["workers"], report["stages"]["t_total"]
-    spent = {word: 0.0 for word in (*STAGES_OF, "starting")}
+    spent = {word: 0.0 for word in (*STAGES_OF, "preparing", "starting")}
     for worker in workers:
         for word, names in STAGES_OF.items():
             spent[word] += seconds_in(worker, names)
     # What is left lies before a worker's first task or behind its last.
     left = max(0.0, len(workers) * total - sum(spent.values()))
-    first = min((task["t_begin"] for task in report["tasks"]), default=0.0)
-    spent["starting"] = min(left, len(workers) * max(0.0, first))
-    spent["waiting"] += left - spent["starting"]
+    before = report.get("t_preparing", 0.0)
+    first = min((task["t_begin"] for task in report["tasks"]), default=before)
+    for word, seconds in (("preparing", before), ("starting", first - before)):
+        spent[word] = min(left, len(workers) * max(0.0, seconds))
+        left -= spent[word]
+    spent["waiting"] += left
     everything = sum(spent.values())
     shares = {word: part / everything if everything > 0 else 0.0 for word, part in spent.items()}
     late = _late(report)

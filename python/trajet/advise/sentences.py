@@ -86,7 +86,11 @@ def _of_stage(report: Entry, bounded: Bound) -> str:
     return f"{what} {verb}: {in_percent(bounded.shares[words[0]])} of the {whose}{then}."
 
 
-_WORDS = {"overhead": "what no stage explains", "starting": "starting the workers"}
+_WORDS = {
+    "overhead": "what no stage explains",
+    "preparing": "what precedes the run",
+    "starting": "starting the workers",
+}
 
 
 def _word(report: Entry, word: str) -> str:
@@ -145,8 +149,15 @@ def _try_waiting(report: Entry) -> str:
     return "Fewer workers, or smaller tasks (task_frames), leave less to wait for."
 
 
+def _try_preparing(_: Entry) -> str:
+    return (
+        "One thread does that: a reference that is given as positions, and fewer groups, leave less"
+        " of it."
+    )
+
+
 def _try_starting(report: Entry) -> str:
-    first = min(task["t_begin"] for task in report["tasks"])
+    first = min(task["t_begin"] for task in report["tasks"]) - report.get("t_preparing", 0.0)
     line = f"The first task began after {in_seconds(first)}"
     if report["pool"] == "processes":
         return f"{line}: processes, once started, serve the runs that follow in the same program."
@@ -186,6 +197,7 @@ _TO_TRY: dict[str, Callable[[Entry], str]] = {
     "decoding": _try_decoding,
     "computing": _try_computing,
     "waiting": _try_waiting,
+    "preparing": _try_preparing,
     "starting": _try_starting,
     "gathering": _try_gathering,
     "merging": _try_merging,
@@ -249,9 +261,9 @@ def _of_ratio(report: Entry, bounded: Bound) -> list[str]:
     """Say what R_comp/IO is, and what the papers advise for it."""
     serial, stages, sample = report["r_comp_io"], report["stages"], report.get("sample")
     own = computing_to_input(stages)
+    if own is None:
+        return ["Reading and decoding took no time: R_comp/IO has no meaning here."]
     ratio = own if serial is None else serial
-    if ratio is None or own is None:
-        return []
     t_io = stages["t_read"] + stages["t_decode"]
     if len(report["workers"]) == 1:
         lines = [f"R_comp/IO is {_to_input(ratio, stages)}, of this serial run."]
@@ -262,9 +274,12 @@ def _of_ratio(report: Entry, bounded: Bound) -> list[str]:
             f" {in_two_digits(own)}."
         ]
     else:
+        why = "of which there was no sample"
+        if sample is not None:
+            why = f"and {sample['frames']} frames that one thread read alone took no time to get"
         lines = [
             f"Computing to input is {_to_input(own, stages)}, summed over {_crew(report)};"
-            " R_comp/IO of the paper is that of a serial run, of which there was no sample."
+            f" R_comp/IO of the paper is that of a serial run, {why}."
         ]
     if ratio <= 1:
         lines.append(

@@ -19,11 +19,12 @@ _BY = ("frame", "block")
 
 @led("result")
 def apply(
-    function: Callable[..., ArrayLike],
+    # In quotes, since help() would spell out all that ArrayLike stands for.
+    function: "Callable[..., ArrayLike]",
     selection: Selection | Any,
     *,
     by: str = "frame",
-    reducer: Callable[[NDArray[np.float64], NDArray[np.float64]], ArrayLike] | None = None,
+    reducer: "Callable[[NDArray[np.float64], NDArray[np.float64]], ArrayLike] | None" = None,
     cells: bool = False,
     frames: FrameChoice = None,
     pool: Pool | None = None,

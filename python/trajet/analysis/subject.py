@@ -1,6 +1,7 @@
 """What every analysis is about: selections, frames, a run, and what the report says of it."""
 
 import os
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -116,7 +117,18 @@ def run(
     progress: Progress | None,
     make_plan: Callable[[NDArray[np.int64]], Plan],
 ) -> Outcome:
-    """Run the plan that `make_plan` makes for the numbers of the chosen frames."""
+    """Run the plan that `make_plan` makes for the numbers of the chosen frames.
+
+    Raises
+    ------
+    TypeError
+        If the pool is none, such as the name of one.
+    """
+    if pool is not None and not callable(getattr(pool, "run", None)):
+        raise TypeError(
+            "a pool is one of LocalPool(), ProcessPool(), DaskPool(client) and MpiPool(), not"
+            f" {pool!r}"
+        )
 
     def attempt() -> tuple[Plan, NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
         plan = make_plan(chosen)
@@ -124,14 +136,28 @@ def run(
         # Somebody else's pool may not say.
         n_threads = getattr(where, "n_threads", 1)
         sample = serial_sample(trajectory.reader, plan, numbers, n_threads)
+        before = time.perf_counter() - begin
         rows, state, told = where.run(trajectory.reader, plan, numbers, progress=progress)
-        return plan, rows, state, {**told, "sample": sample}
+        return plan, rows, state, {**_later(told, before), "sample": sample}
 
+    begin = time.perf_counter()
     numbers = resolve_frames(frames, trajectory.n_frames, trajectory.label)
     chosen = frame_numbers(numbers)
     plan, rows, state, report = trajectory.fresh(attempt)
-    times = trajectory.times[chosen]
-    return Outcome(trajectory, rows, state, chosen, times, report, plan.atoms())
+    times, atoms = trajectory.times[chosen], plan.atoms()
+    report["t_total"] = time.perf_counter() - begin
+    return Outcome(trajectory, rows, state, chosen, times, report, atoms)
+
+
+def _later(told: dict[str, Any], before: float) -> dict[str, Any]:
+    """Return what a pool reports, with its times from the call's begin, `before` the pool's."""
+    moments = {"tasks": ("t_begin", "t_end"), "transitions": ("time",)}
+    moved = {
+        name: [{**entry, **{at: entry[at] + before for at in at_all}} for entry in told[name]]
+        for name, at_all in moments.items()
+        if name in told
+    }
+    return {**told, **moved, "t_preparing": before}
 
 
 def describe(value: Any) -> Any:

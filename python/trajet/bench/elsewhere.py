@@ -4,6 +4,7 @@
 """
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -13,6 +14,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from trajet._trajet import WorkerError
+
+# What a rank says of itself, or Python.
+_ERROR = re.compile(r"trajet: |[\w.]+Error: ")
 
 
 def answer(module: str, job: str, *, start: Sequence[str] = ()) -> Any:
@@ -38,8 +42,10 @@ def answer(module: str, job: str, *, start: Sequence[str] = ()) -> Any:
         command = [*start, sys.executable, "-m", module, str(told), str(answered)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode or not answered.exists():
-            said = (done.stderr.strip() or done.stdout.strip() or "it said nothing").splitlines()
-            raise WorkerError(f"{shlex.join(command[:4])} … failed: {said[-1]}")
+            lines = (done.stderr.strip() or done.stdout.strip() or "it said nothing").splitlines()
+            # Behind an error are notes on it, and what MPI says of ranks that it has ended.
+            said = next((line for line in lines[::-1] if _ERROR.match(line)), lines[-1])
+            raise WorkerError(f"{shlex.join(command[:4])} … failed: {said}")
         return json.loads(answered.read_text())
 
 

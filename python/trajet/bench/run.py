@@ -1,5 +1,6 @@
 """A setup is measured in a process of its own, or in the ranks that `mpiexec` starts."""
 
+import hashlib
 import json
 import shlex
 import sys
@@ -8,28 +9,33 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
 from trajet import trajectory
+from trajet._trajet import WorkerError
 from trajet.analysis import apply, dihedrals, rmsd
 from trajet.bench import elsewhere, empty
 from trajet.bench.files import drop
-from trajet.bench.setups import EMPTY, Setup
+from trajet.bench.mpio import MpioPool
+from trajet.bench.setups import EMPTY, MPIO, Setup
 from trajet.pools.dask import DaskPool, dask_client
 from trajet.pools.local import LocalPool
 from trajet.pools.mpi import MpiPool
 from trajet.pools.mpi.pool import Gathering
 from trajet.pools.pool import Pool
 from trajet.pools.processes import ProcessPool
-from trajet.result import Report
+from trajet.result import Applied, Dihedrals, Series
 from trajet.trajectory import Trajectory
 
+# Of the bits of a result, in a row.
+DIGEST = "digest"
 # Parts of a run for which the rate of its tasks is told.
 _BINS = 20
 
 Row = dict[str, Any]
+Computed: TypeAlias = Series | Dihedrals | Applied
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,29 @@ def measured(job: Job, mpiexec: str | None) -> list[Row]:
     return found
 
 
+def check_same(rows: Sequence[Row]) -> None:
+    """Make sure that the same frames have given the same numbers, whoever read and computed them.
+
+    Raises
+    ------
+    WorkerError
+        If they have not.
+    """
+    first: dict[tuple[Any, ...], Row] = {}
+    for row in rows:
+        task = tuple(row[name] for name in ("task", "load", "format", "frames"))
+        other = first.setdefault(task, row)
+        if row[DIGEST] != other[DIGEST]:
+            ways = [
+                " ".join(str(one[name]) for name in ("access", "pool", "gathering", "workers"))
+                for one in (other, row)
+            ]
+            raise WorkerError(
+                f"{row['task']} of {row['frames']} frames of {row['format']}: the numbers of"
+                f" {' and of '.join(ways)} differ: please report this"
+            )
+
+
 def _mpiexec(given: str | None, ranks: int) -> list[str]:
     """Return how ranks are started: as given, or by the mpiexec beside this Python."""
     beside = Path(sys.executable).with_name("mpiexec")
@@ -94,16 +123,11 @@ def rows_of(job: Job) -> list[Row]:
                 drop([Path(path) for path in job.files])
             opened = trajectory.open(None, *job.files)
             begin = time.perf_counter()
-            report = compute(job, opened, pool)
+            result = compute(job, opened, pool)
             wall = time.perf_counter() - begin
             if repeat >= 0:
-                rows.append(
-                    {
-                        **asdict(job.setup),
-                        "repeat": repeat,
-                        **_figures(job.setup.task, report, wall),
-                    }
-                )
+                figures = _figures(job.setup, result, wall)
+                rows.append({**asdict(job.setup), "repeat": repeat, **figures})
         if isinstance(pool, MpiPool):
             pool.close()
         return rows
@@ -121,40 +145,46 @@ def _pool(setup: Setup) -> Iterator[Pool]:
             yield DaskPool(client, task_frames=task_frames)
     else:
         way = cast("Gathering", setup.gathering)
-        yield MpiPool(threads=setup.threads, gathering=way, task_frames=task_frames)
+        if setup.access in MPIO:
+            yield MpioPool(gathering=way, collective=setup.access == "mpio-collective")
+        else:
+            yield MpiPool(threads=setup.threads, gathering=way, task_frames=task_frames)
 
 
-def _rmsd(job: Job, opened: Trajectory, pool: Pool) -> Report:
+def _rmsd(job: Job, opened: Trajectory, pool: Pool) -> Computed:
     """Load 100 is the RMSD of the atoms and, after that superposition, of 99 such groups."""
     atoms, frames = opened.select(job.atoms), slice(0, job.setup.frames)
     groups = [atoms] * (job.setup.load - 1)
-    return rmsd(atoms, groups=groups, frames=frames, pool=pool).report
+    return rmsd(atoms, groups=groups, frames=frames, pool=pool)
 
 
-def _dihedrals(job: Job, opened: Trajectory, pool: Pool) -> Report:
+def _dihedrals(job: Job, opened: Trajectory, pool: Pool) -> Computed:
     frames = slice(0, job.setup.frames)
-    return dihedrals(opened, job.atoms, features=True, frames=frames, pool=pool).report
+    return dihedrals(opened, job.atoms, features=True, frames=frames, pool=pool)
 
 
-def _empty(job: Job, opened: Trajectory, pool: Pool) -> Report:
+def _empty(job: Job, opened: Trajectory, pool: Pool) -> Computed:
     everything, frames = opened.select(range(opened.n_atoms)), empty.frames_of(job.setup.frames)
-    return apply(empty.nothing, everything, frames=frames, pool=pool).report
+    return apply(empty.nothing, everything, frames=frames, pool=pool)
 
 
-_TASKS: dict[str, Callable[[Job, Trajectory, Pool], Report]] = {
+_TASKS: dict[str, Callable[[Job, Trajectory, Pool], Computed]] = {
     "rmsd": _rmsd,
     "dihedrals": _dihedrals,
     EMPTY: _empty,
 }
 
 
-def _figures(task: str, report: Report, wall: float) -> Row:
+def _figures(setup: Setup, result: Computed, wall: float) -> Row:
     """Return the observables of a run: means over workers, but for `t_N`, the longest of them."""
-    means, opening = report["averages"], report["opening"]
-    workers = report["workers"]
-    row = {
+    report = result.report
+    means, opening, workers = report["averages"], report["opening"], report["workers"]
+    t_open = means["t_open"] + means["t_index"]
+    if setup.access not in MPIO:
         # Rank 0 opens for all; each worker opens the files that it reads.
-        "t_open": opening["t_open"] + opening["t_index"] + means["t_open"] + means["t_index"],
+        t_open += opening["t_open"] + opening["t_index"]
+    row = {
+        "t_open": t_open,
         "t_io": means["t_io"],
         "t_comp": means["t_comp"],
         "t_comm": means["t_comm"],
@@ -168,8 +198,9 @@ def _figures(task: str, report: Report, wall: float) -> Row:
         ),
         "requests": report["requests"],
         "stragglers": len(report["stragglers"]),
+        DIGEST: hashlib.sha256(result.values.data).hexdigest()[:16],
     }
-    if task == EMPTY:
+    if setup.task == EMPTY:
         row["rates"] = _rates([task["t_end"] for task in report["tasks"]])
     return row
 

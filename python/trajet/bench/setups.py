@@ -7,8 +7,10 @@ from itertools import product
 POOLS = ("local", "processes", "dask", "mpi")
 TASKS = ("rmsd", "dihedrals")
 FORMATS = ("xtc", "trr", "dcd", "nc", "h5md")
+# One file, which ranks read through MPI-IO, each by itself or together.
+MPIO = ("mpio", "mpio-collective")
 # One file; as many files as workers; a chain of many files; the wanted atoms alone, in memory.
-ACCESSES = ("shared", "segments", "chain")
+ACCESSES = ("shared", "segments", "chain", *MPIO)
 MEMORY = "memory"
 # What `bench scheduler` runs.
 EMPTY = "empty"
@@ -72,9 +74,14 @@ class Axes:
     caches: Sequence[str] = ("warm",)
 
     def setups(self) -> Iterator[Setup]:
-        """Go through the combinations; one worker is always among them, to compare with."""
+        """Go through the combinations; one worker is always among them, to compare with.
+
+        What goes through MPI-IO is HDF5, read by ranks.
+        """
         axes = (self.tasks, self.loads, self.formats, self.accesses, self.pools)
         for task, load, format_, access, pool in product(*axes):
+            if access in MPIO and (format_, pool) != ("h5md", "mpi"):
+                continue
             gatherings = self.gatherings if pool == "mpi" else ("",)
             several = (gatherings, self.scalings, self.caches, sorted({1, *self.workers}))
             for gathering, scaling, cache, workers in product(*several):

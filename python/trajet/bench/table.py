@@ -8,12 +8,13 @@ import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import combinations
 from math import hypot, isnan, nan
 from statistics import mean, stdev
 from typing import Any
 
 from trajet.bench.setups import Setup
-from trajet.plots import Curve
+from trajet.plots import COLOURS, Curve
 
 OBSERVABLES = ("t_open", "t_io", "t_comp", "t_comm", "t_wait", "t_N", "t_total")
 SPEED_UP, EFFICIENCY = "S", "E"
@@ -113,7 +114,7 @@ def wide(found: Sequence[Point]) -> str:
 def curves(found: Sequence[Point]) -> dict[tuple[str, str, str], list[Curve]]:
     """Return what to draw: a figure for each task, scaling and cache, a line for each of the rest.
 
-    A line's label are the words that not all of the figure have.
+    Rows and labels are of the words that not all lines of the figure have.
     """
     figures: dict[tuple[str, str, str], dict[tuple[Any, ...], list[Point]]] = {}
     for point in sorted(found, key=lambda point: point.workers):
@@ -126,15 +127,38 @@ def curves(found: Sequence[Point]) -> dict[tuple[str, str, str], list[Curve]]:
 def _lines(lines: Sequence[Sequence[Point]]) -> list[Curve]:
     words = [dict(zip(CURVE, line[0].curve, strict=True)) for line in lines]
     varied = [name for name in CURVE if len({said[name] for said in words} - {""}) > 1]
+    by_row = _rows(words, varied)
     drawn: list[Curve] = []
     for said, line in zip(words, lines, strict=True):
         figures = {
             name: ([p.figures[name].mean for p in line], [p.figures[name].sd for p in line])
             for name in line[0].figures
         }
-        label = ", ".join(_word(name, said[name]) for name in varied if said[name])
-        drawn.append((label or said["pool"], [p.workers for p in line], figures))
+        row, label = (
+            ", ".join(_word(name, said[name]) for name in names if said[name])
+            for names in (by_row, [name for name in varied if name not in by_row])
+        )
+        drawn.append(Curve(row, label or said["pool"], [p.workers for p in line], figures))
     return drawn
+
+
+def _rows(words: Sequence[Mapping[str, Any]], varied: Sequence[str]) -> list[str]:
+    """Return the words that name rows of a figure: the fewest rows in which colours tell lines."""
+    best, fewest = list(varied), len(words) + 1
+    for count in range(len(varied) + 1):
+        for names in combinations(varied, count):
+            rows: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+            for said in words:
+                rows.setdefault(tuple(said[name] for name in names), []).append(said)
+            same = [
+                name
+                for name in varied
+                if all(len({said[name] for said in row}) == 1 for row in rows.values())
+            ]
+            labels = {tuple(said[name] for name in varied if name not in same) for said in words}
+            if len(labels) <= len(COLOURS) and len(rows) < fewest:
+                best, fewest = same, len(rows)
+    return best
 
 
 def _word(name: str, value: object) -> str:

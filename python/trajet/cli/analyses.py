@@ -1,5 +1,6 @@
 """The analyses as commands."""
 
+import os
 import re
 from typing import Any
 
@@ -30,9 +31,20 @@ def _check_rmsd(*, no_superposition: bool, center: bool, **_: Any) -> None:
         raise click.UsageError("--center goes with --no-superposition: a superposition centres too")
 
 
-def _reference(text: str) -> int | str:
-    """Return a frame number, or what else stands for a reference."""
-    return int(text) if re.fullmatch(r"-?\d+", text) else text
+def _reference(text: str, *words: str) -> int | str:
+    """Return a frame number, or what else stands for a reference: a file, or one of the words.
+
+    Raises
+    ------
+    FileNotFoundError
+        If it is none of them.
+    """
+    if re.fullmatch(r"-?\d+", text):
+        return int(text)
+    if text not in words and not os.path.lexists(text):
+        also = "".join(f", nor {word}" for word in words)
+        raise FileNotFoundError(f"{text}: is no frame number{also}, and there is no such file")
+    return text
 
 
 @analysis(
@@ -97,7 +109,7 @@ def rmsd(
     with job.progress("rmsd") as show:
         result = trajet.rmsd(
             selection,
-            reference=_reference(reference),
+            reference=_reference(reference, "average"),
             groups=groups,
             weights=weights,
             group_weights=group_weights,
@@ -154,7 +166,7 @@ def rmsf(
         result = trajet.rmsf(
             selection,
             align=align,
-            reference=_reference(reference or "0"),
+            reference=_reference(reference or "0", "average"),
             weights=weights,
             frames=job.frames,
             pool=job.pool,
@@ -211,7 +223,7 @@ def _check_dihedrals(*, select: str | None, atoms: list[list[int]] | None, **_: 
 def dihedrals(
     job: Job, *, select: str | None, atoms: list[list[int]] | None, features: bool, no_pbc: bool
 ) -> None:
-    """Dihedral angles against time: φ and ψ of residues, or of any four atoms.
+    """Dihedral angles against time: φ and ψ, or of any four atoms.
 
     \b
     Examples:
@@ -407,7 +419,8 @@ def _cut(label: str) -> str:
 
 def _head(what: str, report: Report) -> str:
     """Return the first line of a table: what it shows, and how fast that came."""
-    head = f"{what} of {report['parameters']['n_frames']} frames"
+    n_frames = report["parameters"]["n_frames"]
+    head = f"{what} of {n_frames} frame{'' if n_frames == 1 else 's'}"
     seconds, threads = report["stages"]["t_total"], report["threads"]
     if seconds > 0:
         head += f" in {seconds:.3g} s on {threads} thread{'s' if threads > 1 else ''}"

@@ -9,12 +9,12 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import output, plots
+from trajet import h5md, output, plots
 from trajet._trajet import available_threads
 from trajet.bench import empty, setups, table
 from trajet.bench.files import Files
-from trajet.bench.run import Job, Row, measured
-from trajet.bench.setups import EMPTY, MEMORY, Axes, Setup
+from trajet.bench.run import Job, Row, check_same, measured
+from trajet.bench.setups import EMPTY, MEMORY, MPIO, Axes, Setup
 from trajet.pools.shared import folder_in
 
 # Of the papers.
@@ -119,7 +119,7 @@ def repeated(count: int) -> Callable[..., Any]:
 
 @click.group()
 def bench() -> None:
-    """Measure how analyses scale on this machine, its pools, and what a store saves.
+    """Measure how analyses scale here, and what a store saves.
 
     Made after Khoshlessan et al. 2017 and 2020 (doi:10.25080/shinma-7f4c6e7-00a, 10.1002/cpe.5789),
     and Deng et al. 2021 (doi:10.1145/3472456.3473509).
@@ -141,7 +141,8 @@ def bench() -> None:
     "--access",
     setups.ACCESSES,
     "shared",
-    "One shared file; segments: a file for each worker; chain: many files.",
+    "One shared file; segments: a file for each worker; chain: many files; mpio, mpio-collective:"
+    " one HDF5 file that ranks read through MPI-IO.",
 )
 @click.option(
     "--files",
@@ -205,6 +206,12 @@ def scaling(
         scalings=scaling,
         caches=cache,
     )
+    if through := [word for word in access if word in MPIO]:
+        if "h5md" not in formats or "mpi" not in pools:
+            raise click.UsageError(
+                f"--access {','.join(through)} is HDF5 on ranks: --formats h5md --pools mpi"
+            )
+        h5md.parallel_h5py(f"--access {','.join(through)}")
     folder.mkdir(parents=True, exist_ok=True)
     with Files(topology, trajectories, select, files, scratch or folder) as made:
         rows = _measure(axes.setups(), made, repeats, mpiexec)
@@ -238,7 +245,7 @@ def load(
     scratch: Path | None,
     folder: Path,
 ) -> None:
-    """Compute the RMSD of each frame many times, from a file and from memory.
+    """Compute the RMSD of each frame many times over.
 
     As one superposition and RMSD, then the RMSD of as many groups of the same atoms after it. From
     memory: of the wanted atoms alone, as DCD in /dev/shm, so that there is next to nothing to read.
@@ -284,10 +291,10 @@ def scheduler(
     mpiexec: str | None,
     folder: Path,
 ) -> None:
-    """Hand out tasks in which nothing is done, and count how many each pool does in a second.
+    """Count how many tasks each pool hands out in a second.
 
-    One worker with many threads against many workers of one thread. A task reads one frame of
-    132 kB, from the page cache.
+    Nothing is done in them. One worker with many threads against many workers of one thread. A task
+    reads one frame of 132 kB, from the page cache.
 
     \b
     Examples:
@@ -340,6 +347,7 @@ def _measure(
     for setup in chosen:
         files = [str(path) for path in made.of(setup)]
         rows += _run(Job(setup, files, made.atoms_of(setup).tolist(), repeats), mpiexec)
+        check_same(rows)
     return rows
 
 

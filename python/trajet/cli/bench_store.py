@@ -74,7 +74,7 @@ def store(
     data: Path | None,
     folder: Path,
 ) -> None:
-    """Load the protein of a membrane system, from plain files and from stores.
+    """Load the protein of a membrane system, from files and stores.
 
     The system is made up: 43,400 atoms, 45 % of them protein, 160 kB of XTC a frame. 5,006 frames
     take 0.8 GB for as long as the folder lives, and 3 GB more while this runs. After Deng et al.

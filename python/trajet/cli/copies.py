@@ -57,6 +57,8 @@ _allow_loss = click.option(
 @click.option("--force", is_flag=True, help="Replace outputs that are there.")
 @pools.choice("local", "dask", "mpi")
 @options.truncated
+@options.particles
+@options.units
 @options.quiet
 def convert(
     files: tuple[str, ...],
@@ -81,9 +83,11 @@ def convert(
     scheduler: str | None,
     threads: int | None,
     allow_truncated_tail: bool,
+    particles: str | None,
+    units: dict[str, str] | None,
     quiet: bool,
 ) -> None:
-    """Write a trajectory, or some of its atoms and frames, in any format.
+    """Write a trajectory, or a part of it, in any format.
 
     IN are one or more trajectories that follow each other, OUT the file to write: its ending (.xtc,
     .trr, .dcd, .nc, .h5md) is its format. From XTC to XTC the stored integers are kept, so that
@@ -113,6 +117,8 @@ def convert(
         quiet=quiet,
         continuous=continuous,
         allow_truncated_tail=allow_truncated_tail,
+        particles=particles,
+        units=units,
         threads=threads,
     )
     subject = opened if select is None else opened.select(select)
@@ -173,6 +179,8 @@ def _who(name: str, pool: Pool, threads: int | None) -> dict[str, Any]:
 @click.option("--force", is_flag=True, help="Replace files that are there.")
 @pools.choice("local", "dask", "mpi")
 @options.truncated
+@options.particles
+@options.units
 @options.quiet
 def split(
     files: tuple[str, ...],
@@ -189,6 +197,8 @@ def split(
     scheduler: str | None,
     threads: int | None,
     allow_truncated_tail: bool,
+    particles: str | None,
+    units: dict[str, str] | None,
     quiet: bool,
 ) -> None:
     """Divide a trajectory into files, for many processes to read.
@@ -213,6 +223,8 @@ def split(
         quiet=quiet,
         continuous=continuous,
         allow_truncated_tail=allow_truncated_tail,
+        particles=particles,
+        units=units,
         threads=threads,
     )
     with where as at, progress("split", " frames", quiet=quiet) as show:

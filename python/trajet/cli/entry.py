@@ -25,7 +25,8 @@ def main() -> NoReturn:
     try:
         # What a command asked to leave with, or nothing.
         code = commands.main(prog_name="trajet", standalone_mode=False) or 0
-        sys.stdout.flush()
+        # Where standard output is closed, there is none.
+        print(end="", flush=True)
     except click.ClickException as error:
         error.show()
         code = error.exit_code
@@ -34,14 +35,15 @@ def main() -> NoReturn:
         code = INTERRUPTED
     except BrokenPipeError:
         # Whoever read the output has left; what Python still holds of it has nowhere to go.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up_output()
         code = FAILED
     except EXPECTED as error:
-        print(f"trajet: {one_line(error)}", file=sys.stderr)
+        where = "standard output: " if _output_lost(error) else ""
+        print(f"trajet: {where}{one_line(error)}", file=sys.stderr)
         code = FAILED
     except SystemExit:
         # Only the command line's own library leaves so: whoever read the output has left.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up_output()
         code = FAILED
     except MemoryError as error:
         print(
@@ -60,3 +62,20 @@ def main() -> NoReturn:
         )
         code = FAILED
     sys.exit(code)
+
+
+def _output_lost(error: Exception) -> bool:
+    """Tell whether an error is that of what was printed, such as a full disk behind a `>`."""
+    if not isinstance(error, OSError) or error.filename is not None:
+        return False
+    try:
+        print(end="", flush=True)
+    except OSError:
+        _give_up_output()
+        return True
+    return False
+
+
+def _give_up_output() -> None:
+    """Send what Python still holds of the output nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 import click
@@ -14,6 +13,7 @@ from trajet.advise import in_bytes
 from trajet.cli import options
 from trajet.cli.options import progress
 from trajet.cli.tables import EXPECTED, one_line
+from trajet.dataset import find_dataset
 from trajet.trajectory import Trajectory
 
 
@@ -43,13 +43,18 @@ def info(
       trajet info --continuous 'run.part*.xtc'
       trajet info --allow-truncated-tail still-running.xtc
     """
+    how = {
+        "allow_truncated_tail": allow_truncated_tail,
+        "particles": particles,
+        "units": units,
+    }
     n_atoms, failures = list[int](), _Failures()
     for file in files:
+        facts = list[tuple[str, str]]()
         with failures.go_on():
-            opened = _opened(
-                [file], allow_truncated_tail=allow_truncated_tail, particles=particles, units=units
-            )
-            facts = list(_facts(opened))
+            opened = _opened([file], **how)
+            facts += _facts(opened)
+        if facts:
             if n_atoms:
                 click.echo()
             n_atoms.append(opened.n_atoms)
@@ -57,15 +62,14 @@ def info(
     failures.leave()
     if len(files) > 1 and len(set(n_atoms)) == 1:
         click.echo()
-        _print(
-            _facts_together(
-                _opened(files, continuous=continuous, allow_truncated_tail=allow_truncated_tail)
-            )
-        )
+        _print(_facts_together(_opened(files, continuous=continuous, **how)))
 
 
 class _Failures:
-    """Files that cannot be read: each is named, and the others are looked at."""
+    """Files that cannot be read: each is named, and the others are looked at.
+
+    Nothing is printed inside of `go_on`: that it cannot be is no fault of a file.
+    """
 
     def __init__(self) -> None:
         self._any = False
@@ -75,9 +79,6 @@ class _Failures:
         """Do something with one file; what is wrong with it is said."""
         try:
             yield
-        except BrokenPipeError:
-            # Whoever read the output has left.
-            raise
         except EXPECTED as error:
             self._any = True
             click.echo(f"trajet: {one_line(error)}", err=True)
@@ -149,6 +150,8 @@ def _time_step(times: NDArray[np.float64]) -> str:
     steps = np.diff(times)
     if not len(steps):
         return "one frame only"
+    if not np.ptp(times):
+        return "none: all frames have the same time"
     middle = float(np.median(steps))
     odd = int((np.abs(steps - middle) > _rounding(times) + 1e-6 * abs(middle)).sum())
     uneven = f" (differs at {odd} of {len(steps)} frames)" if odd else ""
@@ -186,24 +189,31 @@ def index(
     """
     failures = _Failures()
     for file in files:
+        said = ""
         with failures.go_on():
-            with progress("indexing", "B", quiet=quiet) as show:
-                opened = trajet.open(
-                    None,
-                    file,
-                    allow_truncated_tail=allow_truncated_tail,
-                    rebuild_index=force,
-                    threads=threads,
-                    progress=show,
-                )
-            if not quiet:
-                where: Path | str = (
-                    opened.index_path or "in memory only: no folder could be written"
-                )
-                if opened.index_state == "computed":
-                    where = "nothing to keep: the format tells where frames are"
-                click.echo(f"{file}: {opened.n_frames} frames, {opened.index_state}, {where}")
+            if find_dataset(file) is not None:
+                said = "nothing to do: the store keeps its index"
+            else:
+                with progress("indexing", "B", quiet=quiet) as show:
+                    opened = trajet.open(
+                        None,
+                        file,
+                        allow_truncated_tail=allow_truncated_tail,
+                        rebuild_index=force,
+                        threads=threads,
+                        progress=show,
+                    )
+                said = f"{opened.n_frames} frames, {opened.index_state}, {_kept(opened)}"
+        if said and not quiet:
+            click.echo(f"{file}: {said}")
     failures.leave()
+
+
+def _kept(opened: Trajectory) -> str:
+    """Say where the index is."""
+    if opened.index_state == "computed":
+        return "nothing to keep: the format tells where frames are"
+    return str(opened.index_path or "in memory only: no folder could be written")
 
 
 COMMANDS = (info, index)

@@ -216,6 +216,8 @@ def notes(opened: Trajectory, remarks: Sequence[str] | None = None) -> list[str]
     """Return what one should know of the files, or what else was remarked, as lines."""
     remarks = opened.remarks if remarks is None else remarks
     lines = [f"note: {remark}" for remark in remarks[:_MOST_NOTES]]
+    if cut := opened.reader.truncated_tail:
+        lines.insert(0, f"note: {cut} bytes of an unfinished frame at the end are left out")
     if click.get_current_context().meta.get(_REORDERED):
         lines.insert(0, f"note: files are read in the order of their numbers, {opened.path} first")
     more = len(remarks) - _MOST_NOTES
@@ -379,9 +381,13 @@ def choose_frames(
     inside = np.isfinite(times) & (times >= first - slack) & (times <= last + slack)
     numbers = np.flatnonzero(inside).astype(np.int64)[:: step or 1]
     if not len(numbers):
+        if begin is None:
+            where = f"up to {end:.10g} ps"
+        else:
+            where = f"from {begin:.10g} ps " + ("on" if end is None else f"to {end:.10g} ps")
         raise trajet.FrameError(
-            f"{opened.label}: no frame lies between {first} and {last} ps:"
-            f" times go from {times.min():.10g} to {times.max():.10g} ps"
+            f"{opened.label}: no frame lies {where}: times go from {times.min():.10g} to"
+            f" {times.max():.10g} ps"
         )
     return numbers
 

@@ -1,5 +1,6 @@
 """Options that choose where tasks run, and the pool that they stand for."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -70,11 +71,34 @@ _WHAT = {
 }
 
 
+# What MPICH and its kin, and Open MPI, tell each process that mpiexec starts.
+_RANK_AND_SIZE = (("PMI_RANK", "PMI_SIZE"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"))
+
+
 def _begin(ctx: click.Context, _: click.Parameter, name: str) -> str:
     """Let the ranks of MPI serve that do not lead, before they look at any other option."""
-    if name == "mpi" and MpiPool().serve():
+    if name != "mpi":
+        _warn_of_ranks()
+    elif (pool := MpiPool()).serve():
         ctx.exit()
+    elif pool.size == 1:
+        click.echo(
+            "note: --pool mpi with one rank: start several with mpiexec -n N trajet …, the mpiexec"
+            " of the MPI that python -m mpi4py --mpi-lib-version names",
+            err=True,
+        )
     return name
+
+
+def _warn_of_ranks() -> None:
+    """Say so where mpiexec started this several times over, and each would do all of it."""
+    for rank, size in _RANK_AND_SIZE:
+        if os.environ.get(rank) == "0" and int(os.environ.get(size, "1")) > 1:
+            click.echo(
+                f"note: mpiexec has started this {os.environ[size]} times, and each does all of it:"
+                " --pool mpi lets them share the work",
+                err=True,
+            )
 
 
 _STARTED = (

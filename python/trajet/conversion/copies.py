@@ -277,7 +277,7 @@ class _Copies:
         assert isinstance(asked.pool, TakesJobs)
         (part,) = self.parts
         reader = self.trajectory.reader
-        brief = CopyBrief(reader.outline(), self.places, asked.how)
+        brief = CopyBrief(reader.outline(self.places), self.places, asked.how)
         done = write_in_stretches(
             reader,
             part,
@@ -301,7 +301,7 @@ class _Copies:
         if content is not None:
             h5md.check(self.numbered, content, None)
             how = replace(how, velocities=content.velocities, forces=content.forces)
-        brief = CopyBrief(reader.outline(), self.places, how)
+        brief = CopyBrief(reader.outline(self.places), self.places, how)
         with output.folder_within(self.parts[0][0].parent) as folder:
             names = [(folder.absolute() / path.name, path) for path, _ in self.parts]
             jobs = [
@@ -353,9 +353,15 @@ def _copy(
         raise ValueError(f"{parts[0][0]}: there is no frame to write: choose some")
     every = np.arange(trajectory.n_atoms)
     places = None if np.array_equal(selection.places, every) else selection.places
-    content, lost = None, list[str]()
+    content: h5md.Content | None = None
+    lost = list[str]()
     if parts[0][0].suffix.lower() in HDF5:
-        content, lost = _content(trajectory, parts[0][0], np.concatenate(frames), places, asked.how)
+        if asked.pool is None and _gives_own(trajectory, asked.how):
+            packed = asked.how.compression
+            content = h5md.OwnContent(trajectory.reader, places, compression=packed)
+        else:
+            every_frame = np.concatenate(frames)
+            content, lost = _content(trajectory, parts[0][0], every_frame, places, asked.how)
     copies = _Copies(trajectory, parts, places, content, asked)
     outcomes = trajectory.fresh(write, copies)
     inputs = trajectory.describe_inputs()
@@ -373,6 +379,14 @@ def _copy(
     return done
 
 
+def _gives_own(trajectory: Trajectory, how: How) -> bool:
+    """Tell whether a data set of H5MD is to be had as it was: nothing of it is lost or left out."""
+    if trajectory.dataset is None or trajectory.reader.format != "H5MD":
+        return False
+    tags = trajectory.dataset.manifest["tags"]
+    return how.velocities and how.forces and not any(tag["lossy"] for tag in tags)
+
+
 def _content(
     trajectory: Trajectory,
     path: Path,
@@ -383,7 +397,8 @@ def _content(
     """Return what H5MD files hold of frames, and remarks on what they do not."""
     remarks = []
     # What only TRR and CHARMM's DCD can say is in all frames, or comes as a run goes on.
-    for frame in (int(every[0]), int(every[-1])):
+    others = trajectory.reader.format != "H5MD"
+    for frame in (int(every[0]), int(every[-1])) if others else ():
         if lost := ", ".join(trajectory.reader.left_out(frame)):
             if not how.allow_loss:
                 raise OutputError(

@@ -161,7 +161,7 @@ class _Lead:
         own = stack.enter_context(output.beside(self.path, force=self.force))
         tables = stack.enter_context(_Tables(own, len(numbers), content, packing))
         plan = shares(len(numbers), size, unit=packing.frames, call=packing.batch())
-        outline = content.reader.outline()
+        outline = content.reader.outline(content.atoms)
         told = []
         for calls in plan:
             here = numbers[calls[0].start : max(call.stop for call in calls)]

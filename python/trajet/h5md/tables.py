@@ -123,6 +123,9 @@ class _Rows:
     n: int
     steps: _Int | None
     times: _Float | None
+    # In the file's unit, and what makes ps of that.
+    own_times: _Float | None = None
+    time_factor: float | None = None
 
 
 @dataclass
@@ -166,7 +169,7 @@ class _Look:
                     " groups of different atoms are not read"
                 )
         factors = {name: self._factor(name, value, "unit") for name, value in values.items()}
-        boxes = self._box(group, frames, factors.get("position"))
+        boxes, own_boxes = self._box(group, frames, factors.get("position"))
         self._check_identities(group, frames.n)
         series = {}
         for name, value in values.items():
@@ -179,7 +182,16 @@ class _Look:
                 "storage": storages[name],
                 **_dataset(value),
             }
-        return self._description("H5MD", n_atoms, frames, boxes, series)
+        told = self._description("H5MD", n_atoms, frames, boxes, series)
+        # Where units are ours these are the same numbers.
+        own_times = None if frames.time_factor == 1 else frames.own_times
+        told["own"] = {
+            "time_factor": frames.time_factor,
+            "times": own_times,
+            **own_boxes,
+            "deflate": bool(values[first].compression),
+        }
+        return told
 
     def mdtraj(self, file: Any) -> dict[str, Any]:
         """Describe a file of mdtraj."""
@@ -241,6 +253,7 @@ class _Look:
             "forces": None,
             **series,
             "remarks": self.remarks,
+            "own": None,
         }
 
     def _error(self, words: str) -> FormatError:
@@ -379,7 +392,7 @@ class _Look:
             if dataset is not None and len(dataset.shape) == 1:
                 n = self._shorter(dataset.name.strip("/"), dataset.shape[0], n)
         n = self._written(value, n)
-        steps = times = None
+        steps = times = own = factor = None
         if datasets["step"] is not None:
             steps = self._steps(datasets["step"], n)
         if datasets.get("time") is not None:
@@ -388,8 +401,9 @@ class _Look:
             if times.shape == ():
                 offset = float(np.asarray(dataset.attrs.get("offset", 0)).item())
                 times = offset + np.arange(n) * times
-            times = times[:n] * self._factor("time", dataset, "unit")
-        return _Rows(n, steps, times)
+            own, factor = times[:n], self._factor("time", dataset, "unit")
+            times = own * factor
+        return _Rows(n, steps, times, own, factor)
 
     def _steps(self, dataset: Any, n: int) -> _Int:
         """Return the steps of `n` rows, which are listed or at equal distances."""
@@ -464,20 +478,25 @@ class _Look:
             f" (--unit {quantity}='{example}'), or write the attribute 'unit' to the file"
         )
 
-    def _box(self, group: Any, frames: _Rows, position: float | None) -> _Float:
-        """Return the vectors of no box, of one, or of one a frame, Å."""
-        none = np.empty((0, 9))
+    def _box(
+        self, group: Any, frames: _Rows, position: float | None
+    ) -> tuple[_Float, dict[str, Any]]:
+        """Return the vectors of no box, of one, or of one a frame, Å, and as the file has them."""
+        own: dict[str, Any] = {"periodic": [False] * 3, "edges": None}
+        own |= {"edges_factor": 1.0, "lengths": False}
+        none = np.empty((0, 9)), own
         box = self._member(group, "box")
         if box is None:
             return none
         dimension = int(np.asarray(box.attrs.get("dimension", 3)).item())
         if dimension != 3:
             raise self._error(f"its space has {dimension} dimensions: three are read")
-        edges = self._member(box, "edges")
+        edges, named = self._member(box, "edges"), box.attrs.get("boundary")
+        boundary = ["periodic"] * 3 if named is None else [_text(b) for b in np.ravel(named)]
+        if named is not None and len(boundary) == 3:
+            own["periodic"] = [b == "periodic" for b in boundary]
         if edges is None:
             return none
-        named = box.attrs.get("boundary")
-        boundary = ["periodic"] * 3 if named is None else [_text(b) for b in np.ravel(named)]
         if any(b != "periodic" for b in boundary):
             # The specification calls the edges of other directions placeholders.
             if "periodic" in boundary:
@@ -496,16 +515,23 @@ class _Look:
         vectors = self._numbers(value)
         if len(shape) == (1 if fixed else 2):
             vectors = vectors[..., None] * np.eye(3)
-        vectors = vectors.reshape(-1, 9) * position
-        if fixed:
-            return vectors
-        step = self._member(edges, "step")
-        steps = None if step is None else self._steps(step, len(vectors))
-        rows = _Rows(len(vectors), steps, None)
-        chosen = self._match("boxes", rows, frames)
-        if chosen is None:
-            return vectors[: frames.n]
-        return np.where((chosen >= 0)[:, None], vectors[chosen], np.nan)
+        vectors = vectors.reshape(-1, 9)
+        if not fixed:
+            step = self._member(edges, "step")
+            steps = None if step is None else self._steps(step, len(vectors))
+            rows = _Rows(len(vectors), steps, None)
+            chosen = self._match("boxes", rows, frames)
+            if chosen is None:
+                vectors = vectors[: frames.n]
+            else:
+                vectors = np.where((chosen >= 0)[:, None], vectors[chosen], np.nan)
+        own |= {
+            "periodic": [True] * 3,
+            "edges": None if position == 1 else np.ascontiguousarray(vectors),
+            "edges_factor": position,
+            "lengths": len(shape) == (1 if fixed else 2),
+        }
+        return vectors * position, own
 
     def _match(self, name: str, rows: _Rows, frames: _Rows) -> _Int | None:
         """Return the row of each frame, -1 where there is none; None where they are the same."""
@@ -557,7 +583,7 @@ def chunks(value: Any) -> NDArray[np.uint64]:
     if hasattr(value.id, "chunk_iter"):
         value.id.chunk_iter(row)
     else:
-        # HDF5 1.10, as of Debian's MPI builds, lists chunks in a time that grows with their square.
+        # HDF5 1.10, as of Debian's MPI builds, looks for each among all: by place in half the time.
         rows, atoms, axes = map(range, (0, 0, 0), value.shape, value.chunks)
         for at in ((i, j, k) for i in rows for j in atoms for k in axes):
             chunk = value.id.get_chunk_info_by_coord(at)

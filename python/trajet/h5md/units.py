@@ -6,6 +6,8 @@ are equal in every bit, but for the newton, which follows the Avogadro constant 
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from trajet._trajet import FormatError
 
 _LENGTHS = {
@@ -81,6 +83,12 @@ def factor(quantity: str, unit: str, where: str) -> float:
             " attribute"
         )
     return found
+
+
+def named(quantity: str, by: float) -> str:
+    """Return a unit whose numbers are multiplied with `by`, as single precision tells it."""
+    factors = _FACTORS[quantity].items()
+    return next(unit for unit, factor in factors if np.float32(factor) == np.float32(by))
 
 
 def check_named(units: Mapping[str, str]) -> None:

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import cycle, product
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,6 @@ from trajet._trajet import FormatError, OutputError, TrajetError
 from trajet.h5md.lanes import Show, ahead, in_order, run_lanes
 from trajet.h5md.library import h5py
 from trajet.h5md.plain import Plain, placed_early, places_are_listed
-from trajet.h5md.tables import describe
 
 if TYPE_CHECKING:
     from trajet.trajectory import AtomChoice, FrameChoice, Trajectory
@@ -36,7 +35,7 @@ _BATCH_BYTES = 2**23
 _MOST_BATCH_BYTES = 2**26
 # Bytes of them that are read, packed and written at a time: enough for threads to start for, and
 # little enough that who writes does not wait long for the first ones, nor who reads for the last.
-_STEP_BYTES = 2**21
+STEP_BYTES = 2**21
 # Elements of H5MD, and their units.
 ELEMENTS = {
     "positions": ("position", "Angstrom"),
@@ -139,6 +138,9 @@ class Content:
     chunk: tuple[int, int] | None = None
     author: str = "N/A"
 
+    # Whether steps must not go back; files that have such may be as they were.
+    steps_ascend: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         """Refuse what gzip does not know."""
         if self.compression is not None and not 1 <= self.compression <= 9:
@@ -156,8 +158,12 @@ class Content:
 
     def packing(self, n_frames: int, threads: int) -> "Packing":
         """Return how so many frames become chunks."""
-        frames, atoms = self.chunk or default_chunk(self.n_atoms, n_frames)
+        frames, atoms = self.chunk_of(n_frames)
         return Packing(frames, atoms, self.n_atoms, self.compression or 0, threads)
+
+    def chunk_of(self, n_frames: int) -> tuple[int, int]:
+        """Return frames and atoms of a chunk of so many frames."""
+        return self.chunk or default_chunk(self.n_atoms, n_frames)
 
     def room(self, n_frames: int) -> NDArray[np.float32]:
         """Return memory for vectors of so many frames."""
@@ -211,7 +217,7 @@ class Content:
     ) -> list[_Boxes]:
         """Write positions to their places, on all threads; return the boxes."""
         values = create(group, "positions", len(numbers), packing, early=True)
-        step = max(1, _STEP_BYTES // (12 * self.n_atoms))
+        step = max(1, STEP_BYTES // (12 * self.n_atoms))
         # Memory that is new to a process costs more than what is done with it here.
         rooms: SimpleQueue[NDArray[np.float32]] = SimpleQueue()
         for _ in range(packing.threads):
@@ -253,7 +259,7 @@ class Content:
         show: Show,
     ) -> list[_Boxes]:
         """Write vectors as rows that HDF5 adds one after another; return the boxes."""
-        series = {name: _Series(group, name, packing) for name in self.fields}
+        series = {name: Rows(group, name, packing) for name in self.fields}
         boxes = []
         with contextlib.ExitStack() as stack:
             steps = self._steps(numbers, packing, max(1, packing.threads - 1))
@@ -283,7 +289,7 @@ class Content:
     ) -> Iterator[_Step]:
         """Read frames in the order of the file; the step before the last one is overwritten."""
         size = packing.batch()
-        step = min(size, packing.batch(_STEP_BYTES))
+        step = min(size, packing.batch(STEP_BYTES))
         rooms = cycle([self.room(min(step, len(numbers))) for _ in range(2)])
         for begin in range(0, len(numbers), size):
             batch = numbers[begin : begin + size]
@@ -304,7 +310,7 @@ def check(
     for path, numbers in parts:
         if len(numbers) == 0:
             raise ValueError(f"{path}: there is no frame to write: choose some")
-        if (np.diff(steps[numbers]) < 0).any():
+        if content.steps_ascend and (np.diff(steps[numbers]) < 0).any():
             raise OutputError(
                 f"{path}: the steps of the frames go back, which H5MD does not allow: choose frames"
                 " in ascending order, or a run without its repeated part (--continuous)"
@@ -350,21 +356,6 @@ def write_checked(
     """Write a file of what was checked, wherever that was; `show` as of `Content.fill`."""
     with output.beside(path) as own:
         _fill(content, own, path, numbers, threads, show)
-
-
-def write_described(
-    reader: _trajet.Reader,
-    path: Path,
-    *,
-    velocities: bool,
-    forces: bool,
-    threads: int,
-    show: Show,
-) -> dict[str, Any]:
-    """Write all frames of an open trajectory, and return what `describe` tells of the file."""
-    content = Content(reader, None, velocities=velocities, forces=forces)
-    write_checked(path, np.arange(reader.n_frames), content, threads, show)
-    return describe(path)
 
 
 def _fill(
@@ -454,12 +445,21 @@ class Packing:
         return [(k * self.frames, 0, 0, row.data) for k, row in enumerate(rows.view(np.uint8))]
 
 
-def create(group: Any, name: str, n_frames: int, packing: Packing, *, early: bool = False) -> Any:
+def create(
+    group: Any,
+    name: str,
+    n_frames: int,
+    packing: Packing,
+    *,
+    early: bool = False,
+    unit: str | None = None,
+    dtype: Any = "<f4",
+) -> Any:
     """Make an element of H5MD, and return the dataset of its vectors, which may grow.
 
     With `early` all chunks get their places now, and nothing is written to them.
     """
-    element, unit = ELEMENTS[name]
+    element, usual = ELEMENTS[name]
     packed = {"compression": "gzip", "compression_opts": packing.level, "shuffle": True}
     plain = {"dcpl": placed_early()} if early else {}
     values = group.create_dataset(
@@ -467,41 +467,57 @@ def create(group: Any, name: str, n_frames: int, packing: Packing, *, early: boo
         shape=(n_frames, packing.n_atoms, 3),
         maxshape=(None, packing.n_atoms, 3),
         chunks=(*packing.chunk, 3),
-        dtype="<f4",
+        dtype=dtype,
         **(packed if packing.level else plain),
     )
-    values.attrs["unit"] = unit
+    values.attrs["unit"] = unit or usual
     return values
 
 
-def write_rows(element: Any, steps: NDArray[np.int64], times: NDArray[np.float64]) -> None:
-    """Write when the rows of an element were written."""
+def write_rows(
+    element: Any, steps: NDArray[np.int64], times: NDArray[np.float64], unit: str | None = "ps"
+) -> None:
+    """Write when the rows of an element were written; without a unit there are no times."""
     element.create_dataset("step", data=steps)
-    element.create_dataset("time", data=times).attrs["unit"] = "ps"
+    if unit is not None:
+        element.create_dataset("time", data=times).attrs["unit"] = unit
 
 
 def share_rows(element: Any, other: Any) -> None:
     """Give an element the steps and times of another, as specified: one dataset, two names."""
     for name in ("step", "time"):
-        element[name] = other[name]
+        if name in other:
+            element[name] = other[name]
 
 
-class _Series:
-    """A growing dataset of vectors."""
+class Rows:
+    """A growing dataset of vectors; those of double precision are packed by HDF5."""
 
-    def __init__(self, group: Any, name: str, packing: Packing) -> None:
+    def __init__(
+        self,
+        group: Any,
+        name: str,
+        packing: Packing,
+        *,
+        unit: str | None = None,
+        dtype: Any = np.float32,
+        time_unit: str | None = "ps",
+    ) -> None:
         self.packing = packing
-        self.values = create(group, name, 0, packing)
+        self.dtype = np.dtype(dtype)
+        self.unit, self.time_unit = unit, time_unit
+        little = self.dtype.newbyteorder("<")
+        self.values = create(group, name, 0, packing, unit=unit, dtype=little)
         self.group = self.values.parent
         self.name = ELEMENTS[name][0]
         self.n_rows = 0
-        self.rest = np.empty((0, packing.n_atoms, 3), np.float32)
+        self.rest = np.empty((0, packing.n_atoms, 3), self.dtype)
         self.steps: list[NDArray[np.int64]] = []
         self.times: list[NDArray[np.float64]] = []
 
     def add(
         self,
-        values: NDArray[np.float32],
+        values: NDArray[Any],
         there: NDArray[np.bool_],
         steps: NDArray[np.int64],
         times: NDArray[np.float64],
@@ -517,17 +533,21 @@ class _Series:
         self._write(values[:whole])
         self.rest = values[whole:].copy()
 
-    def _write(self, values: NDArray[np.float32]) -> None:
+    def _write(self, values: NDArray[Any]) -> None:
         """Pack frames and store their chunks."""
         if not len(values):
             return
         # Dataset.resize takes eight times as long.
         self.values.id.set_extent((self.n_rows + len(values), *values.shape[1:]))
+        if self.dtype != np.float32:
+            self.values[self.n_rows :] = values
+            self.n_rows += len(values)
+            return
         for frame, atom, skipped, packed in self.packing.pack(values):
             self.values.id.write_direct_chunk((self.n_rows + frame, atom, 0), packed, skipped)
         self.n_rows += len(values)
 
-    def close(self, positions: "_Series") -> None:
+    def close(self, positions: "Rows") -> None:
         """Write what is left, and when all was written."""
         self._write(self.rest)
         steps, times = np.concatenate(self.steps), np.concatenate(self.times)
@@ -539,7 +559,7 @@ class _Series:
                 f"some frames have no {self.name}, and the steps of others are equal: nobody could"
                 " tell which belong together; choose frames that have all"
             )
-        write_rows(self.group, steps, times)
+        write_rows(self.group, steps, times, self.time_unit)
 
 
 def _there(values: NDArray[np.float32], n_empty: int) -> NDArray[np.bool_]:

@@ -1,6 +1,7 @@
 """One page for one report."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, TypeAlias
 
@@ -115,13 +116,14 @@ def _tasks(report: Entry) -> str:
 def _numbers(report: Entry) -> str:
     """Return the tables."""
     stages, averages = report["stages"], report["averages"]
+    number = _writer(stages["t_total"])
     names = [*STAGE_COLOURS, "t_total"]
     summed = sum(stages[name] for name in STAGE_COLOURS)
     rows = [
         (
             name,
-            _number(stages[name]),
-            _number(averages[name]),
+            number(stages[name]),
+            number(averages[name]),
             f"{100 * stages[name] / summed:.1f} %" if name in STAGE_COLOURS and summed > 0 else "",
         )
         for name in names
@@ -140,7 +142,7 @@ def _numbers(report: Entry) -> str:
                 entry["host"],
                 f"{entry['task']}" if "task" in entry else "all",
                 entry["stage"],
-                *(_number(entry[name]) for name in ("seconds", "median", "fastest", "lost")),
+                *(number(entry[name]) for name in ("seconds", "median", "fastest", "lost")),
             )
             for entry in found
         ]
@@ -150,7 +152,7 @@ def _numbers(report: Entry) -> str:
         (
             advise.name_of(report, worker),
             *(_cell(worker[name]) for name in _ABOUT_WORKER),
-            *(_number(worker[name]) for name in names),
+            *(number(worker[name]) for name in names),
         )
         for worker in report["workers"]
     ]
@@ -166,9 +168,9 @@ def _numbers(report: Entry) -> str:
         lines = [
             (
                 *(_cell(task[name]) for name in columns),
-                _number(task["t_begin"]),
-                _number(task["t_end"] - task["t_begin"]),
-                *(_number(task[name]) for name in more),
+                number(task["t_begin"]),
+                number(task["t_end"] - task["t_begin"]),
+                *(number(task[name]) for name in more),
             )
             for task in worst
         ]
@@ -182,10 +184,10 @@ def _origin(report: Entry) -> str:
     files = [
         (
             entry["path"],
+            entry["digest"],
             str(entry.get("format", "")),
             f"{entry['size']:,}",
             _cell(entry.get("n_frames", "")),
-            entry["digest"],
         )
         for entry in report["inputs"]
     ]
@@ -194,17 +196,17 @@ def _origin(report: Entry) -> str:
         ("cpu", report["cpu"]),
         ("instruction set", report["instruction_set"]),
         ("platform", report["platform"]),
-        *((f"on {host}", f"{n}") for host, n in report["ranks_per_node"].items()),
+        *((f"processes on {host}", f"{n}") for host, n in report["ranks_per_node"].items()),
         *report["versions"].items(),
     ]
     parts = [
         "<h2>What was run</h2>",
-        _table(("parameter", "value"), asked, text=True),
+        _table(("parameter", "value"), asked, kind="text"),
         "<h3>Inputs</h3>",
-        _table(("file", "format", "bytes", "frames", "digest"), files),
+        _table(("file", "digest", "format", "bytes", "frames"), files, kind="files"),
         _list(report.get("remarks", ())),
         "<h3>Machine and versions</h3>",
-        _table(("what", "which"), where, text=True),
+        _table(("what", "which"), where, kind="text"),
     ]
     again = [
         f"task {entry['task']} of pass {entry['pass']}: {entry['error']}"
@@ -215,13 +217,13 @@ def _origin(report: Entry) -> str:
     return "".join(parts)
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]], *, text: bool = False) -> str:
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]], *, kind: str = "") -> str:
     titles = "".join(f"<th>{escape(name)}</th>" for name in head)
     lines = "".join(
         f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows
     )
-    kind = ' class="text"' if text else ""
-    return f'<div class="scroll"><table{kind}><tr>{titles}</tr>{lines}</table></div>'
+    named = f' class="{kind}"' if kind else ""
+    return f'<div class="scroll"><table{named}><tr>{titles}</tr>{lines}</table></div>'
 
 
 def _folded(title: str, inside: str) -> str:
@@ -232,11 +234,15 @@ def _list(lines: Sequence[str]) -> str:
     return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>" if lines else ""
 
 
-def _number(seconds: float) -> str:
-    return f"{seconds:.4f}" if seconds < 1000 else f"{seconds:,.1f}"
+def _writer(longest: float) -> Callable[[float], str]:
+    """Return what writes seconds with as many places as the `longest` needs for four digits."""
+    places = 4 if longest <= 0 else min(9, max(4, 3 - math.floor(math.log10(longest))))
+    return lambda seconds: f"{seconds:.{places}f}" if seconds < 1000 else f"{seconds:,.1f}"
 
 
 def _cell(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(_cell, value))
     if isinstance(value, bool) or value is None:
         return "–" if value is None else str(value).lower()
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -67,7 +67,8 @@ table { border-collapse: collapse; font-size: .88rem; font-variant-numeric: tabu
 th, td { padding: 3px 12px 3px 0; text-align: right; white-space: nowrap;
   border-bottom: 1px solid var(--line); }
 th { color: var(--soft); font-weight: 600; }
-th:first-child, td:first-child, .text td { text-align: left; }
+th:first-child, td:first-child, .text th, .text td,
+.files th:nth-child(2), .files td:nth-child(2) { text-align: left; }
 .text td:last-child { white-space: normal; overflow-wrap: anywhere; }
 summary { cursor: pointer; margin: 14px 0 6px; font-weight: 600; }
 @media (max-width: 560px) { body { padding: 18px 14px 36px; font-size: 15px; }

@@ -118,10 +118,9 @@ class Worker:
             brief.plan.build(), self._trajectory.n_atoms, brief.n_frames, list(brief.states)
         )
 
-    @property
-    def opening(self) -> float:
-        """Seconds that it has been waiting for a file to open."""
-        return self._trajectory.opening
+    def opening(self, task: _trajet.Stop) -> float:
+        """Return the seconds that a task, by what ends it, has been waiting for a file to open."""
+        return self._trajectory.opening(task)
 
     def do(self, task: bytes, rows: NDArray[np.float64], stop: _trajet.Stop | None = None) -> Done:
         """Do a task and fill its `rows`, `(n_frames, row_width)`."""
@@ -463,10 +462,11 @@ def passes(
     make_rows: MakeRows = plain_rows,
 ) -> Iterator[PassRun]:
     """Go through the passes of a plan; each must be done when the next is asked for."""
-    outline, n_frames = reader.outline(), n_frames_of(frames)
+    n_frames = n_frames_of(frames)
     states: list[NDArray[np.float64]] = []
     while True:
         pass_ = _trajet.Pass(plan.build(), reader.n_atoms, n_frames, states)
+        outline = reader.outline(pass_.atoms)
         brief = Brief(outline, plan, n_frames, tuple(states), threads)
         rows = make_rows((n_frames, pass_.row_width))
         merged = _trajet.States(pass_)

@@ -20,7 +20,7 @@ from trajet.pools.pool import Progress
 from trajet.store import links, uses
 from trajet.store.division import Part, divide
 from trajet.store.entry import Divided, Entry, entry_of
-from trajet.store.profile import HDF5, Profile, Tag, Tier
+from trajet.store.profile import EXACT, HDF5, Profile, Tag, Tier
 from trajet.store.uses import Statistics
 from trajet.trajectory import DEFAULT_REQUEST_SIZE, FrameChoice, Selection, Trajectory
 
@@ -115,7 +115,7 @@ class Store:
         Parameters
         ----------
         trajectory
-            Opened with a topology; XTC, TRR, DCD or Amber NetCDF.
+            Opened with a topology; XTC, TRR, DCD, Amber NetCDF or H5MD.
         profile
             Tiers and tags: a TOML file, or a Profile; None for the one that is built in.
 
@@ -154,7 +154,8 @@ class Store:
             raise StoreError(f"{trajectory.label}: is a data set already: divide it with retag")
         chosen = self._profile(profile)
         parts = divide(chosen, trajectory)
-        _writable(part.tag for part in parts)
+        _writable((part.tag for part in parts), trajectory.reader.format)
+        beside = _beside(trajectory)
         with _structures(parts, trajectory) as structures:
             done = trajectory.fresh(
                 self._native.add,
@@ -166,7 +167,7 @@ class Store:
                 threads=threads or _trajet.available_threads(),
                 progress=progress,
             )
-        return _divided(done)
+        return _divided(done, beside)
 
     def append(
         self,
@@ -205,7 +206,8 @@ class Store:
         """
         _check_is_trajectory(trajectory)
         entry = self.show(name)
-        _writable(kept.tag for kept in entry.tags)
+        _writable((kept.tag for kept in entry.tags), entry.format)
+        beside = _beside(trajectory)
         # The same file may have several paths.
         again = trajectory.paths[0].resolve() == entry.source_sizes[0][0].resolve()
         done = trajectory.fresh(
@@ -216,7 +218,7 @@ class Store:
             threads=threads or _trajet.available_threads(),
             progress=progress,
         )
-        return _divided(done)
+        return _divided(done, beside)
 
     def retag(
         self,
@@ -233,7 +235,7 @@ class Store:
         chosen = self._profile(profile)
         opened = self.open(name)
         parts = divide(chosen, opened)
-        _writable(part.tag for part in parts)
+        _writable((part.tag for part in parts), opened.reader.format)
         with _structures(parts, opened) as structures:
             done = self._native.retag(
                 name,
@@ -289,7 +291,8 @@ class Store:
         Parameters
         ----------
         path
-            The output; its ending is its format.
+            The output; its ending is its format. To .h5md goes what was H5MD in its own units and
+            precision, where no tag is lossy.
         tags
             None for all.
         frames, allow_loss, force, topology
@@ -360,18 +363,42 @@ class Store:
         """Return what was used of a data set, what dividing has saved, and what to move where."""
         return uses.statistics(self.show(name), self.tiers, self._absolute / name / USES)
 
-    def link(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
+    def show_all(self) -> tuple[tuple[Entry, ...], dict[str, Exception]]:
+        """Return what the store says of each data set, and why it says nothing of the others.
+
+        Returns
+        -------
+        tuple of Entry
+            Those that can be read.
+        dict of str to Exception
+            What is wrong with the others, by their names.
+        """
+        entries: list[Entry] = []
+        wrong: dict[str, Exception] = {}
+        for name in self.list():
+            try:
+                entries.append(self.show(name))
+            except (StoreError, OSError) as error:
+                wrong[name] = error
+        return tuple(entries), wrong
+
+    def link(
+        self, folder: str | os.PathLike[str], *, say: Callable[[str], None] | None = None
+    ) -> tuple[Path, ...]:
         """Make a folder of links to the files of all tags, for programs that know no stores.
 
         They are called `NAME@TAG.xtc`, `NAME@TAG.gro` and `NAME@TAG.ndx`; where frames were
         appended there are several files, numbered as `NAME@TAG-000.xtc`. `NAME.SHORT.tjt` is what
         VMD's plug-in of trajet opens. Links that are there are made anew, those to files that are
-        gone are removed.
+        gone are removed. Of a data set that cannot be read, what is there stays as it is.
 
         Parameters
         ----------
         folder
             Where the links go; made if it is not there.
+        say
+            Called with what is wrong with each data set that cannot be read; None logs it as a
+            warning.
 
         Returns
         -------
@@ -383,8 +410,11 @@ class Store:
         OutputError
             If something else has the name of a link, or the folder cannot be written.
         """
-        entries = [self.show(name) for name in self.list()]
-        return links.make(Path(folder), self._absolute, entries, self.tiers)
+        entries, wrong = self.show_all()
+        made = links.make(Path(folder), self._absolute, entries, self.tiers, skipped=wrong.keys())
+        for error in wrong.values():
+            (say or _LOG.warning)(str(error))
+        return made
 
     def mount(
         self,
@@ -449,10 +479,11 @@ class Store:
         return Profile(tiers, chosen.tags, chosen.where, built_in=True)
 
 
-def _writable(tags: Iterable[Tag]) -> None:
+def _writable(tags: Iterable[Tag], source: str) -> None:
     """Make sure that there is what writes these tags, before any work."""
+    formats = (HDF5, EXACT) if source == "H5MD" else (HDF5,)
     for tag in tags:
-        if tag.format == HDF5:
+        if tag.format in formats:
             h5md.h5py(f"tag {tag.name!r} is kept as {HDF5}")
 
 
@@ -473,8 +504,19 @@ def _check_is_trajectory(given: object) -> None:
     )
 
 
-def _divided(done: Mapping[str, Any]) -> Divided:
-    return Divided(int(done["n_frames"]), tuple(done["remarks"]))
+def _divided(done: Mapping[str, Any], beside: Sequence[str] = ()) -> Divided:
+    return Divided(int(done["n_frames"]), (*done["remarks"], *beside))
+
+
+def _beside(source: Trajectory) -> list[str]:
+    """Say what files of H5MD hold beside their frames: no tag has it."""
+    if source.reader.format != "H5MD":
+        return []
+    left = {path: ", ".join(h5md.left_out(path)) for path in source.paths}
+    words = "left out is what no tag holds"
+    return [
+        f"{path}: {words}: {what}: keep the file for these" for path, what in left.items() if what
+    ]
 
 
 def _spec(profile: Profile, parts: Sequence[Part]) -> str:

@@ -41,7 +41,7 @@ class Entry:
     name
         Its name.
     format
-        Of the original: "XTC", "TRR", "DCD", "NCDF".
+        Of the original: "XTC", "TRR", "DCD", "NCDF", "H5MD".
     n_frames, n_atoms
         Frames, and atoms of the original.
     source_sizes

@@ -1,7 +1,7 @@
 """Files for programs that know nothing of stores: links to those of tags, and pointers for VMD."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from trajet import output
@@ -14,7 +14,12 @@ _POINTER = "trajet-pointer 1\n"
 
 
 def make(
-    folder: Path, store: Path, entries: Sequence[Entry], tiers: Mapping[str, Tier]
+    folder: Path,
+    store: Path,
+    entries: Sequence[Entry],
+    tiers: Mapping[str, Tier],
+    *,
+    skipped: Collection[str],
 ) -> tuple[Path, ...]:
     """Make a folder of links and pointers; see `Store.link`."""
     links = {folder / name: path for entry in entries for name, path in _links(entry)}
@@ -35,6 +40,8 @@ def make(
                 )
         for path in folder.iterdir():
             astray = path not in pointers and _is_pointer(path, f"dataset {store}{os.sep}")
+            if any(_is_pointer(path, f"dataset {store / name}\n") for name in skipped):
+                continue
             if astray or (path.is_symlink() and not path.exists() and _is_on(path, tiers)):
                 path.unlink()
         for path, target in links.items():

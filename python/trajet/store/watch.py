@@ -9,12 +9,13 @@ from pathlib import Path
 from trajet._trajet import StoreError, TrajetError
 from trajet.pools.pool import Progress
 from trajet.store.catalog import Store
+from trajet.store.entry import Entry
 from trajet.store.profile import Profile
 from trajet.trajectory import Trajectory
 from trajet.trajectory import open as open_trajectory
 
 # What a store divides, by the endings of files.
-TRAJECTORIES = (".xtc", ".trr", ".dcd", ".nc", ".ncdf")
+TRAJECTORIES = (".xtc", ".trr", ".dcd", ".nc", ".ncdf", ".h5md")
 # Of several topologies of a trajectory's name, the first one is taken.
 TOPOLOGIES = (".tpr", ".psf", ".prmtop", ".parm7", ".gro", ".pdb")
 
@@ -29,7 +30,7 @@ class Arrival:
     Attributes
     ----------
     path
-        The trajectory.
+        The trajectory; the data set where that cannot be read.
     name
         Of the data set.
     frames
@@ -82,6 +83,9 @@ class Watch:
     _seen: dict[Path, tuple[_Stamp, float]] = field(default_factory=dict)
     # What was tried in vain: it is tried again when trajectory or topology have changed.
     _failed: dict[Path, tuple[_Stamp | None, _Stamp | None]] = field(default_factory=dict)
+    # Data sets as they were when they could last be read, and those that cannot be now.
+    _entries: dict[str, Entry] = field(default_factory=dict)
+    _damaged: frozenset[str] = frozenset()
 
     def look(self, progress: Progress | None = None) -> Iterator[Arrival]:
         """Look once, add what has settled, and say what became of it: of an error once only."""
@@ -91,7 +95,7 @@ class Watch:
                 for path in self.folder.iterdir()
                 if path.suffix.lower() in TRAJECTORIES and not path.name.startswith(".")
             )
-            sizes = self._sizes()
+            wrong = self._look_at_store()
         except (TrajetError, OSError) as error:
             # The storage may come back.
             if self.folder not in self._failed:
@@ -99,11 +103,22 @@ class Watch:
                 yield Arrival(self.folder, self.folder.name, 0, error)
             return
         self._failed.pop(self.folder, None)
+        for name in sorted(wrong.keys() - self._damaged):
+            yield Arrival(self.store.folder / name, name, 0, wrong[name])
+        self._damaged = frozenset(wrong)
+        sources = {
+            path.absolute(): (entry.name, size)
+            for entry in self._entries.values()
+            for path, size in entry.source_sizes
+        }
         for path in names:
             stamp = _stamp(path)
             if stamp is None or not self._settled(path, stamp):
                 continue
-            if sizes.get(path.absolute()) == stamp[0]:
+            dataset, size = sources.get(path.absolute(), (None, None))
+            name = dataset or path.stem
+            # Nothing can be added to a data set that cannot be read.
+            if size == stamp[0] or name in wrong:
                 continue
             topology, trouble = self._topology_of(path)
             tried = (stamp, None if topology is None else _stamp(topology))
@@ -112,25 +127,25 @@ class Watch:
             try:
                 if trouble is not None:
                     raise trouble
-                frames = self._take_in(path, topology, path.absolute() in sizes, progress)
+                frames = self._take_in(path, topology, dataset, progress)
             except (TrajetError, OSError, ValueError) as error:
                 self._failed[path] = tried
-                yield Arrival(path, path.stem, 0, error)
+                yield Arrival(path, name, 0, error)
             else:
                 self._failed.pop(path, None)
                 if frames == 0:
                     # Less than a frame more than before: nothing was written down of that.
                     self._failed[path] = tried
                     continue
-                yield Arrival(path, path.stem, frames)
+                yield Arrival(path, name, frames)
 
-    def _sizes(self) -> dict[Path, int]:
-        """Return the size of each file that was divided, as it was then."""
-        return {
-            path: size
-            for name in self.store.list()
-            for path, size in self.store.show(name).source_sizes
-        }
+    def _look_at_store(self) -> dict[str, Exception]:
+        """Look at all data sets; return what is wrong with those that cannot be read."""
+        entries, wrong = self.store.show_all()
+        # Their files are known from before.
+        known = {name: entry for name, entry in self._entries.items() if name in wrong}
+        self._entries = known | {entry.name: entry for entry in entries}
+        return wrong
 
     def _settled(self, path: Path, stamp: _Stamp) -> bool:
         before, since = self._seen.get(path, (None, 0.0))
@@ -153,22 +168,17 @@ class Watch:
         )
 
     def _take_in(
-        self, path: Path, topology: Path | None, known: bool, progress: Progress | None
+        self, path: Path, topology: Path | None, dataset: str | None, progress: Progress | None
     ) -> int:
-        """Add a trajectory, or append what it has more than then; return how many frames."""
-        if not known:
+        """Add a trajectory, or append what it has more to `dataset`; return how many frames."""
+        if dataset is None:
             opened = self._opened(topology, path)
             done = self.store.add(
                 path.stem, opened, profile=self.profile, threads=self.threads, progress=progress
             )
             return done.n_frames
-        (entry,) = (
-            entry
-            for entry in map(self.store.show, self.store.list())
-            if path.absolute() in dict(entry.source_sizes)
-        )
-        opened = self._opened(None, *(source for source, _ in entry.source_sizes))
-        done = self.store.append(entry.name, opened, threads=self.threads, progress=progress)
+        opened = self._opened(None, *(source for source, _ in self._entries[dataset].source_sizes))
+        done = self.store.append(dataset, opened, threads=self.threads, progress=progress)
         return done.n_frames
 
     def _opened(self, topology: Path | None, *trajectories: Path) -> Trajectory:

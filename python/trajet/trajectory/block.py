@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Block:
     """Positions of the same atoms in several frames.
 
@@ -35,3 +35,7 @@ class Block:
     cells: NDArray[np.float64]
     velocities: NDArray[np.float32] | None = None
     forces: NDArray[np.float32] | None = None
+
+    def __repr__(self) -> str:
+        """Say how much it holds: the numbers would fill pages."""
+        return f"<Block: positions {self.positions.shape} Å>"

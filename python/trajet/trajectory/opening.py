@@ -116,6 +116,10 @@ def open(
             )
         return Trajectory.of_dataset(found, request_size=request_size)
     for path in trajectories:
+        if not isinstance(path, (str, os.PathLike)):
+            raise TypeError(
+                f"several trajectories are given as open(topology, *files), not {path!r}"
+            )
         if find_dataset(path) is not None:
             raise ValueError(
                 f"{path}: is a data set of a store, which has its topology with it:"

@@ -91,6 +91,8 @@ pub struct Partition<'a> {
     pub targets: &'a [Target<'a>],
     /// The format in which frames shall be put together again.
     pub whole: Format,
+    /// Whether digests of the frames are wanted.
+    pub digests: bool,
 }
 
 /// What a division has written.
@@ -122,6 +124,8 @@ pub struct FrameRows {
     pub digests: Vec<Vec<u64>>,
     /// What each frame says beside its atoms.
     pub heads: Heads,
+    /// The digest of each frame as it was read, where that is wanted.
+    pub sources: Vec<u64>,
 }
 
 /// What is known of a frame of a division.
@@ -131,6 +135,7 @@ struct FrameRow {
     /// Of each target the bytes and their digest.
     parts: Vec<(u64, u64)>,
     head: Raw,
+    source: Option<u64>,
 }
 
 impl FrameRows {
@@ -144,6 +149,7 @@ impl FrameRows {
             digests.push(digest);
         }
         self.heads.push(&row.head);
+        self.sources.extend(row.source);
     }
 }
 
@@ -155,6 +161,8 @@ struct Job<'a> {
     force: bool,
     /// Of a division the format of the whole; without it there is one target.
     whole: Option<Format>,
+    /// Of a division whether frames get digests.
+    digests: bool,
     /// Where the one target is a part of an output.
     stretch: Option<Stretch<'a>>,
 }
@@ -163,7 +171,7 @@ impl<'a> From<Request<'a>> for Job<'a> {
     fn from(request: Request<'a>) -> Self {
         let Request { frames, atoms, path, format, options, force } = request;
         let targets = vec![Target { atoms, path, format, options, to_hdf5: false }];
-        Job { frames, targets, force, whole: None, stretch: None }
+        Job { frames, targets, force, whole: None, digests: false, stretch: None }
     }
 }
 
@@ -246,7 +254,7 @@ pub fn divide(
     threads: usize,
     control: &mut dyn Control,
 ) -> Result<Divided, RunError> {
-    let &Partition { frames, targets, whole } = partition;
+    let &Partition { frames, targets, whole, digests } = partition;
     let listed = |target: &Target<'_>| {
         let Target { atoms, .. } = *target;
         atoms.listed_indices().unwrap_or_else(|| (0..atoms.n_total()).collect())
@@ -254,8 +262,8 @@ pub fn divide(
     let mut atoms: Vec<usize> = targets.iter().flat_map(listed).collect();
     atoms.sort_unstable();
     assert!(atoms.into_iter().eq(0..chain.n_atoms()), "each atom is in one target");
-    let job =
-        Job { frames, targets: targets.to_vec(), force: false, whole: Some(whole), stretch: None };
+    let (targets, whole) = (targets.to_vec(), Some(whole));
+    let job = Job { frames, targets, force: false, whole, digests, stretch: None };
     lanes::run(chain, &[job], threads, control).map(|mut one| one.remove(0))
 }
 

@@ -304,7 +304,7 @@ fn divided(made: &Made) -> divided::Division {
     divided::Division {
         n_atoms: ATOMS,
         format: whole.format(),
-        index: whole.segments()[0].reader.index().clone(),
+        index: whole.segments()[0].reader.index().clone().into(),
         heads: vec![path("heads")],
         parts: vec![part(0..3), part(3..7)],
         lossy: false,

@@ -5,7 +5,8 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
+use std::thread::ThreadId;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -16,7 +17,7 @@ use crate::h5md::Description;
 use crate::index::Stamp;
 use crate::reader::{OpenOptions, Reader};
 use crate::source::{Handles, absolute};
-use crate::{Error, FrameIndex, Frames, IndexState, Meter, open};
+use crate::{Atoms, Error, FrameIndex, Frames, IndexState, Meter, open};
 
 /// What a chain is, apart from where its frames are.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -39,7 +40,7 @@ pub(crate) struct Known {
     pub(crate) format: String,
     pub(crate) stamp: Stamp,
     /// What is told of an HDF5 file.
-    pub(crate) description: Option<Description>,
+    pub(crate) description: Option<Arc<Description>>,
     /// What is told of a divided trajectory.
     pub(crate) divided: Option<Told>,
 }
@@ -49,11 +50,13 @@ pub(crate) struct Known {
 pub struct Slice(Vec<(usize, Option<FrameIndex>)>);
 
 impl Chain {
-    /// What workers elsewhere are told once; `options` are those of the opening.
+    /// What workers elsewhere are told once, who read no other atoms than these; `options` are those of the
+    /// opening.
     ///
     /// # Errors
     /// [`Error::Io`] where there is no working folder any more.
-    pub fn outline(&self, options: &OpenOptions) -> Result<Outline, Error> {
+    pub fn outline(&self, options: &OpenOptions, atoms: &Atoms) -> Result<Outline, Error> {
+        let told = |division: &Division| division.told(atoms);
         let known = |segment: &Segment| {
             let reader = &segment.reader;
             let path = reader.source().path().to_owned();
@@ -62,7 +65,7 @@ impl Chain {
                 format: reader.format().to_owned(),
                 stamp: *reader.stamp(),
                 description: options.described.get(&path).cloned(),
-                divided: options.divided.get(&path).map(Division::told).transpose()?,
+                divided: options.divided.get(&path).map(told).transpose()?,
                 path,
             })
         };
@@ -134,9 +137,9 @@ impl Elsewhere {
         self.outline.n_atoms
     }
 
-    /// How long the longest opening of a file lasts that is under way.
-    pub fn opening(&self) -> Duration {
-        self.options.handles.as_ref().map_or(Duration::ZERO, |handles| handles.opening())
+    /// How long the longest opening of a file lasts that is under way on one of these `threads`.
+    pub fn opening(&self, threads: &[ThreadId]) -> Duration {
+        self.options.handles.as_ref().map_or(Duration::ZERO, |handles| handles.opening(threads))
     }
 
     /// The chain, of which only the frames of `slice` can be read. What opening its files cost is added to
@@ -145,7 +148,7 @@ impl Elsewhere {
     /// # Errors
     /// Of files that have changed since.
     pub fn chain(&self, slice: Slice, meter: &mut Meter) -> Result<Chain, Error> {
-        let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut readers = meter.lock(&self.readers);
         let mut segments = Vec::with_capacity(slice.0.len());
         let mut numbers = HashMap::new();
         for (number, index) in slice.0 {

@@ -212,7 +212,7 @@ proptest! {
         let atoms = Atoms::all(ATOMS);
         let all = 0..frames.len();
         let (want, said) = read(&chain, &frames, &atoms, all, &mut Scratch::default()).unwrap();
-        let elsewhere = Elsewhere::new(chain.outline(&options).unwrap());
+        let elsewhere = Elsewhere::new(chain.outline(&options, &Atoms::all(chain.n_atoms())).unwrap());
         prop_assert_eq!(elsewhere.n_atoms(), ATOMS);
         let mut borders: Vec<usize> = cuts.iter().map(|cut| cut.index(frames.len())).collect();
         borders.extend([0, frames.len()]);
@@ -371,7 +371,7 @@ fn errors_name_the_file_and_the_frame_in_it_and_in_the_chain() {
 fn errors_elsewhere_name_frames_as_here() {
     let parts = Folder::of((0..3).map(|k| xtc(&row(100 * k..100 * (k + 1)), ATOMS)));
     let chain = parts.chain(&plain());
-    let outline = chain.outline(&plain()).unwrap();
+    let outline = chain.outline(&plain(), &Atoms::all(chain.n_atoms())).unwrap();
     let mut bytes = std::fs::read(&parts.paths[1]).unwrap();
     let frame = bytes.len() / 100;
     bytes[40 * frame..40 * frame + 4].fill(0);

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::OwnFrame;
 use crate::Field;
 use crate::ncdf::Values;
 
@@ -31,6 +32,8 @@ pub struct Frame {
     pub velocities: Option<Stored>,
     /// Forces.
     pub forces: Option<Stored>,
+    /// What the file says in units of its own, where that is known.
+    pub own: Option<OwnFrame>,
 }
 
 impl Frame {
@@ -47,6 +50,19 @@ impl Frame {
             forces: self.forces.as_ref().map(of),
             ..*self
         }
+    }
+
+    /// Whether one file can hold this frame and another as they are.
+    pub(crate) fn is_like(&self, other: &Frame) -> bool {
+        let alike = |field| match (self.field(field), other.field(field)) {
+            (Some(one), Some(other)) => {
+                let double = |stored: &Stored| matches!(stored.values, Values::Double(_));
+                one.factor == other.factor && double(one) == double(other)
+            }
+            _ => true,
+        };
+        let manner = |frame: &Frame| frame.own.map(|own| own.manner);
+        Field::ALL.into_iter().all(alike) && manner(self) == manner(other)
     }
 
     /// Whether all parts are of as many atoms.

@@ -1,11 +1,13 @@
 //! What is told of a file, and where the numbers of a frame stand by it.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::{OwnTables, corrupt};
 use crate::source::Source;
-use crate::{Atoms, Error, Fault, cell_from_vectors};
+use crate::{Atoms, Error, GivenBox, cell_from_vectors};
 
 /// The row of a frame that a series does not have.
 pub const NO_ROW: u64 = u64::MAX;
@@ -43,13 +45,54 @@ pub struct Description {
     pub velocities: Option<Series>,
     /// Forces.
     pub forces: Option<Series>,
-    /// Of chunks, by the byte at which they stand, ascending: the XXH3 of their bytes in the file. Those that
-    /// are named are read whole and compared.
-    pub digests: Vec<(u64, u64)>,
+    /// What its bytes must be, where that was written down.
+    pub digests: Option<Digests>,
     /// What a user should know.
     pub remarks: Vec<String>,
+    /// For whoever writes the file's frames again; nobody else is told.
+    #[serde(skip)]
+    pub own: Option<OwnTables>,
     /// Nanoseconds that it took to look at the tables.
     pub ns: u64,
+}
+
+impl Description {
+    /// The same in less memory.
+    #[must_use]
+    pub fn condensed(self) -> Description {
+        let condensed = |series: Option<Series>| Some(series?.condensed(self.n_atoms));
+        Description {
+            positions: condensed(self.positions),
+            velocities: condensed(self.velocities),
+            forces: condensed(self.forces),
+            ..self
+        }
+    }
+
+    /// Whether boxes, times and steps are known elsewhere.
+    pub(crate) fn lacks_boxes(&self) -> bool {
+        matches!(self.boxes, Boxes::Elsewhere(_))
+    }
+}
+
+/// XXH3 of all bytes of a file. Chunks are read whole then, and compared.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Digests {
+    /// Of each chunk of every series, by the byte at which it stands, ascending.
+    pub chunks: Vec<(u64, u64)>,
+    /// Of what stands between them: tables, times, steps and boxes as other programs read them.
+    pub between: Vec<Stretch>,
+}
+
+/// Bytes of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stretch {
+    /// Where they begin.
+    pub offset: u64,
+    /// How many there are.
+    pub size: u64,
+    /// Their XXH3.
+    pub digest: u64,
 }
 
 /// Boxes, one or one a frame.
@@ -59,9 +102,10 @@ pub enum Boxes {
     Cells(Vec<[f64; 6]>),
     /// Vectors row by row, Å.
     Vectors(Vec<[f64; 9]>),
-    /// Lengths and angles, and the vectors of those that are turned, as a reader of another format gave them:
-    /// vectors alone give angles back but for their last bits.
-    Given(Vec<([f64; 6], Option<[f64; 9]>)>),
+    /// As a reader of another format gave them: vectors alone give angles back but for their last bits.
+    Given(Vec<GivenBox>),
+    /// Those of so many frames are known elsewhere, as are their times and steps, which are not told of then.
+    Elsewhere(u64),
 }
 
 impl Default for Boxes {
@@ -77,15 +121,7 @@ impl Boxes {
             Boxes::Cells(cells) => cells.len(),
             Boxes::Vectors(vectors) => vectors.len(),
             Boxes::Given(boxes) => boxes.len(),
-        }
-    }
-
-    /// Leaves the boxes of the first frames, or the one of all.
-    pub(super) fn truncate(&mut self, n: usize) {
-        match self {
-            Boxes::Cells(cells) => cells.truncate(n.max(1)),
-            Boxes::Vectors(vectors) => vectors.truncate(n.max(1)),
-            Boxes::Given(boxes) => boxes.truncate(n.max(1)),
+            Boxes::Elsewhere(_) => 0,
         }
     }
 
@@ -97,13 +133,14 @@ impl Boxes {
                 of(vectors, frame).map_or([f64::NAN; 6], |v| cell_from_vectors(v, 1.0))
             }
             Boxes::Given(boxes) => of(boxes, frame).map_or([f64::NAN; 6], |(cell, _)| *cell),
+            Boxes::Elsewhere(_) => [f64::NAN; 6],
         }
     }
 
     /// Vectors, where there are some.
     pub(super) fn vectors(&self, frame: u64) -> Option<&[f64; 9]> {
         match self {
-            Boxes::Cells(_) => None,
+            Boxes::Cells(_) | Boxes::Elsewhere(_) => None,
             Boxes::Vectors(vectors) => of(vectors, frame),
             Boxes::Given(boxes) => of(boxes, frame).and_then(|(_, turned)| turned.as_ref()),
         }
@@ -124,7 +161,7 @@ pub struct Series {
     /// Its first dimension.
     pub rows: u64,
     /// The row of each frame, or [`NO_ROW`]; where this is none, frame k stands in row k.
-    pub row_of: Option<Vec<u64>>,
+    pub row_of: Option<Arc<[u64]>>,
     /// How a number is stored.
     pub form: Form,
     /// What numbers are multiplied with to be of the units of [`crate::Field`].
@@ -165,6 +202,60 @@ pub enum Storage {
         /// Those that were written, in any order.
         chunks: Vec<Chunk>,
     },
+    /// The same, as [`Description::condensed`] makes it.
+    Runs {
+        /// Frames, atoms and axes of a chunk.
+        shape: [u64; 3],
+        /// What was done to each of them.
+        filters: Filters,
+        /// All of the first rows of chunks, in C order.
+        runs: Vec<Run>,
+    },
+}
+
+/// Chunks that follow one another, in C order and in the file, all of one size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    /// How many there are.
+    pub n: u64,
+    /// Where the first one stands in the file.
+    pub offset: u64,
+    /// Bytes that each takes there.
+    pub size: u64,
+    /// A bit for each filter that was left out.
+    pub skipped: u32,
+}
+
+impl Series {
+    /// Rows, places and sizes of the chunks; none where there are none.
+    pub fn chunks(&self, n_atoms: u64) -> Option<Vec<(u64, u64, u64)>> {
+        match &self.storage {
+            Storage::Held(_) | Storage::Contiguous(_) => None,
+            Storage::Chunked { chunks, .. } => {
+                Some(chunks.iter().map(|chunk| (chunk.at[0], chunk.offset, chunk.size)).collect())
+            }
+            Storage::Runs { shape, runs, .. } => {
+                let row = |k: u64| k / across(n_atoms, *shape).max(1) * shape[0];
+                let of_run = |&Run { n, offset, size, .. }: &Run| {
+                    (0..n).map(move |k| (offset + k * size, size))
+                };
+                let places = runs.iter().flat_map(of_run);
+                Some((0..).zip(places).map(|(k, (at, size))| (row(k), at, size)).collect())
+            }
+        }
+    }
+
+    /// The same in less memory, where its chunks are what those of a file can be.
+    #[must_use]
+    fn condensed(mut self, n_atoms: u64) -> Series {
+        if let &Storage::Chunked { shape, filters, ref chunks } = &self.storage
+            && shape_of(shape, self.form).is_ok()
+            && let Ok(runs) = runs_of(chunks, [self.rows, n_atoms, 3], shape)
+        {
+            self.storage = Storage::Runs { shape, filters, runs };
+        }
+        self
+    }
 }
 
 /// What was done to the bytes of a chunk, in this order.
@@ -208,7 +299,7 @@ pub struct Chunk {
 /// A series whose places have been checked against the file.
 #[derive(Debug)]
 pub(super) struct Field {
-    row_of: Option<Vec<u64>>,
+    row_of: Option<Arc<[u64]>>,
     pub(super) form: Form,
     pub(super) factor: f32,
     n_atoms: usize,
@@ -226,8 +317,19 @@ pub(super) struct Field {
 enum Place {
     Held(Vec<u8>),
     Contiguous(u64),
-    /// Offset, size, skipped filters and digest of each chunk, in C order.
-    Chunked(Filters, Vec<(u64, u64, u32, Option<u64>)>),
+    /// And the digest of each chunk, where it is known.
+    Chunked(Vec<Placed>, Vec<u64>),
+}
+
+/// Chunks that follow one another.
+#[derive(Clone, Copy, Debug)]
+struct Placed {
+    /// The number of the first one, in C order.
+    first: u64,
+    offset: u64,
+    /// Of each.
+    size: u32,
+    filters: Filters,
 }
 
 /// Wanted atoms that stand in the same chunk.
@@ -268,27 +370,37 @@ impl Piece {
 type Said<T> = Result<T, String>;
 
 impl Field {
-    /// Checks what is told of a series.
+    /// Checks what is told of a series; where digests are known, they must be those of all of its chunks.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Truncated`].
     pub(super) fn new(
         series: &Series,
         n_atoms: usize,
-        n_frames: usize,
-        digests: &[(u64, u64)],
+        n_frames: u64,
+        digests: Option<&Digests>,
         source: &Source,
     ) -> Result<Field, Error> {
-        let corrupt = |words: String| Error::Corrupt {
-            path: source.path().to_owned(),
-            frame: 0,
-            offset: 0,
-            fault: Fault::Malformed(words),
-        };
+        let corrupt = |words: String| corrupt(source, words);
         let &Series { rows, ref row_of, form, factor, ref storage } = series;
         check_rows(rows, row_of.as_deref(), n_frames).map_err(corrupt)?;
         let row_len = 3 * n_atoms as u64 * form.width() as u64;
         let all = rows.checked_mul(row_len).ok_or_else(|| corrupt(too_many(rows)))?;
+        if digests.is_some() && matches!(storage, Storage::Held(_) | Storage::Contiguous(_)) {
+            let words = "checksums are told of, but not of vectors that stand in no chunks";
+            return Err(corrupt(words.to_owned()));
+        }
+        type Chunked = ([usize; 3], Place, u64);
+        let chunked = |runs: &[Run], shape: [usize; 3], filters| -> Result<Chunked, Error> {
+            let across = across(n_atoms as u64, shape.map(|n| n as u64));
+            let raw = shape.iter().product::<usize>() as u64 * form.width() as u64;
+            let placed = placed(runs, across, shape[0] as u64, (filters, raw), source)?;
+            let n_chunks = runs.iter().map(|run| run.n).sum::<u64>();
+            let digests = digests.map(|digests| digests_of(&placed, n_chunks, &digests.chunks));
+            let digests = digests.transpose().map_err(corrupt)?.unwrap_or_default();
+            let whole = (n_chunks / across).saturating_mul(shape[0] as u64).min(rows);
+            Ok((shape, Place::Chunked(placed, digests), whole))
+        };
         let (shape, place, whole_rows) = match storage {
             Storage::Held(bytes) if bytes.len() as u64 == all => {
                 ([1, n_atoms, 3], Place::Held(bytes.clone()), rows)
@@ -302,25 +414,12 @@ impl Field {
             }
             &Storage::Chunked { shape, filters, ref chunks } => {
                 let sizes = shape_of(shape, form).map_err(corrupt)?;
-                let raw = sizes.iter().product::<usize>() as u64 * form.width() as u64;
-                let (chunks, whole) =
-                    in_order(chunks, [rows, n_atoms as u64, 3], shape).map_err(corrupt)?;
-                let mut together = 0u64;
-                for &(row, offset, size, skipped) in &chunks {
-                    check_inside(source, row, offset, size)?;
-                    check_size(size, raw, filters.without(skipped)).map_err(corrupt)?;
-                    together = together.saturating_add(size);
-                }
-                if together > source.size() {
-                    return Err(corrupt("chunks lie on top of each other".to_owned()));
-                }
-                let digest = |offset| {
-                    let at = digests.binary_search_by_key(&offset, |&(at, _)| at).ok()?;
-                    Some(digests[at].1)
-                };
-                let placed = |(_, offset, size, skip)| (offset, size, skip, digest(offset));
-                let chunks = chunks.into_iter().map(placed).collect();
-                (sizes, Place::Chunked(filters, chunks), whole)
+                let runs = runs_of(chunks, [rows, n_atoms as u64, 3], shape).map_err(corrupt)?;
+                chunked(&runs, sizes, filters)?
+            }
+            &Storage::Runs { shape, filters, ref runs } => {
+                let sizes = shape_of(shape, form).map_err(corrupt)?;
+                chunked(runs, sizes, filters)?
             }
         };
         let across = [n_atoms.div_ceil(shape[1]), 3usize.div_ceil(shape[2])];
@@ -406,12 +505,14 @@ impl Field {
         match &self.place {
             Place::Held(_) => stretch(start(0), before * width),
             Place::Contiguous(offset) => stretch(start(*offset), before * width),
-            Place::Chunked(filters, chunks) => {
-                let row_of_chunks = (row / frames as u64) as usize;
-                let (offset, size, skipped, digest) =
-                    chunks[row_of_chunks * self.chunks_of_a_row() + part.chunk];
+            Place::Chunked(runs, digests) => {
+                let row_of_chunks = row / frames as u64;
+                let number = row_of_chunks * self.chunks_of_a_row() as u64 + part.chunk as u64;
+                let run = &runs[runs.partition_point(|run| run.first <= number) - 1];
+                let &Placed { first, offset, size, filters } = run;
+                let offset = offset + (number - first) * u64::from(size);
+                let digest = digests.get(number as usize).copied();
                 let first = ((row % frames as u64) as usize * length + before) * width;
-                let filters = filters.without(skipped);
                 let whole = Piece { from: offset, len: size as usize, first, filters, digest };
                 if whole.is_chunk() { whole } else { stretch(offset, first) }
             }
@@ -443,16 +544,23 @@ fn too_many(n: u64) -> String {
     format!("no file holds {n} frames")
 }
 
-fn check_rows(rows: u64, row_of: Option<&[u64]>, n_frames: usize) -> Said<()> {
+fn check_rows(rows: u64, row_of: Option<&[u64]>, n_frames: u64) -> Said<()> {
     let fits = match row_of {
-        None => n_frames as u64 <= rows,
-        Some(list) => list.len() == n_frames && list.iter().all(|&row| row < rows || row == NO_ROW),
+        None => n_frames <= rows,
+        Some(list) => {
+            list.len() as u64 == n_frames && list.iter().all(|&row| row < rows || row == NO_ROW)
+        }
     };
     if fits { Ok(()) } else { Err(format!("{n_frames} frames are told of, {rows} are there")) }
 }
 
 /// Makes sure that bytes lie in the file.
-fn check_inside(source: &Source, frame: u64, offset: u64, needed: u64) -> Result<(), Error> {
+pub(super) fn check_inside(
+    source: &Source,
+    frame: u64,
+    offset: u64,
+    needed: u64,
+) -> Result<(), Error> {
     let left = source.size().saturating_sub(offset);
     if needed <= left {
         return Ok(());
@@ -478,30 +586,93 @@ fn check_size(size: u64, raw: u64, filters: Filters) -> Said<()> {
     if fits { Ok(()) } else { Err(format!("{size} bytes cannot be a chunk of {raw} bytes")) }
 }
 
-type Placed = (u64, u64, u64, u32);
+/// Chunks of a row of chunks.
+fn across(n_atoms: u64, shape: [u64; 3]) -> u64 {
+    n_atoms.div_ceil(shape[1]).saturating_mul(3u64.div_ceil(shape[2]))
+}
 
-/// Row, offset, size and skipped filters of the chunks in C order, up to the first row of chunks that
-/// is not whole, and the number of rows that they hold.
-fn in_order(chunks: &[Chunk], extent: [u64; 3], shape: [u64; 3]) -> Said<(Vec<Placed>, u64)> {
-    let across = [extent[1].div_ceil(shape[1]), extent[2].div_ceil(shape[2])];
-    let of_a_row = across[0].checked_mul(across[1]).ok_or_else(|| too_many(extent[0]))?;
-    let mut placed = Vec::with_capacity(chunks.len());
-    for &Chunk { at, offset, size, skipped } in chunks {
+/// The chunks in C order, up to the first that is missing.
+fn runs_of(chunks: &[Chunk], extent: [u64; 3], shape: [u64; 3]) -> Said<Vec<Run>> {
+    let of_a_row = across(extent[1], shape);
+    let columns = 3u64.div_ceil(shape[2]);
+    let mut order = Vec::with_capacity(chunks.len());
+    for (k, &Chunk { at, .. }) in chunks.iter().enumerate() {
         let fits = (0..3).all(|k| at[k] < extent[k] && at[k].is_multiple_of(shape[k]));
-        let column = (at[1] / shape[1]) * across[1] + at[2] / shape[2];
+        let column = (at[1] / shape[1]) * columns + at[2] / shape[2];
         let number = (at[0] / shape[0]).checked_mul(of_a_row).and_then(|n| n.checked_add(column));
         match number {
-            Some(number) if fits => placed.push((number, (at[0], offset, size, skipped))),
+            Some(number) if fits => order.push((number, k)),
             _ => return Err(format!("a chunk at {}, {}, {}", at[0], at[1], at[2])),
         }
     }
-    placed.sort_unstable_by_key(|&(number, _)| number);
-    if placed.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+    order.sort_unstable();
+    if order.windows(2).any(|pair| pair[0].0 == pair[1].0) {
         return Err("two chunks for the same numbers".to_owned());
     }
-    let there = (0..).zip(&placed).take_while(|(k, (number, _))| k == number).count() as u64;
-    let whole = there / of_a_row;
-    placed.truncate((whole * of_a_row) as usize);
-    let rows = whole.saturating_mul(shape[0]).min(extent[0]);
-    Ok((placed.into_iter().map(|(_, chunk)| chunk).collect(), rows))
+    let there = (0..).zip(&order).take_while(|(k, (number, _))| k == number).count() as u64;
+    // Rows of chunks that are not whole hold no frame.
+    order.truncate((there - there % of_a_row.max(1)) as usize);
+    let mut runs: Vec<Run> = Vec::new();
+    for (_, k) in order {
+        let Chunk { offset, size, skipped, .. } = chunks[k];
+        match runs.last_mut() {
+            Some(run) if run.goes_on_with(offset, size, skipped) => run.n += 1,
+            _ => runs.push(Run { n: 1, offset, size, skipped }),
+        }
+    }
+    runs.shrink_to_fit();
+    Ok(runs)
+}
+
+impl Run {
+    fn goes_on_with(&self, offset: u64, size: u64, skipped: u32) -> bool {
+        let end = self.n.checked_mul(self.size).and_then(|bytes| bytes.checked_add(self.offset));
+        (self.size, self.skipped) == (size, skipped) && end == Some(offset)
+    }
+}
+
+/// Runs that have been checked against the file; chunks are of `raw` bytes before filters, and of `frames` frames.
+fn placed(
+    runs: &[Run],
+    of_a_row: u64,
+    frames: u64,
+    (filters, raw): (Filters, u64),
+    source: &Source,
+) -> Result<Vec<Placed>, Error> {
+    let corrupt = |words: String| corrupt(source, words);
+    let (mut first, mut together) = (0u64, 0u64);
+    let mut placed = Vec::with_capacity(runs.len());
+    for &Run { n, offset, size, skipped } in runs {
+        // The first of them that is not in the file.
+        let inside = source.size().saturating_sub(offset) / size.max(1);
+        if inside < n {
+            let row = ((first + inside) / of_a_row).saturating_mul(frames);
+            check_inside(source, row, offset + inside * size, size)?;
+        }
+        let filters = filters.without(skipped);
+        check_size(size, raw, filters).map_err(corrupt)?;
+        let wrong = |_| corrupt(format!("a chunk of {size} bytes"));
+        placed.push(Placed { first, offset, size: u32::try_from(size).map_err(wrong)?, filters });
+        together = together.saturating_add(n.saturating_mul(size));
+        first = first.saturating_add(n);
+        if together > source.size() {
+            return Err(corrupt("chunks lie on top of each other".to_owned()));
+        }
+    }
+    Ok(placed)
+}
+
+/// Of each chunk, in C order; `all` are by the bytes at which they stand.
+fn digests_of(placed: &[Placed], n_chunks: u64, all: &[(u64, u64)]) -> Said<Vec<u64>> {
+    let mut digests = Vec::with_capacity(n_chunks as usize);
+    let ends = placed.iter().skip(1).map(|next| next.first).chain([n_chunks]);
+    for (&Placed { first, offset, size, .. }, end) in placed.iter().zip(ends) {
+        for k in 0..end - first {
+            let offset = offset + k * u64::from(size);
+            let at = all.binary_search_by_key(&offset, |&(at, _)| at);
+            let none = |_| format!("no checksum is told of the chunk at byte {offset}");
+            digests.push(all[at.map_err(none)?].1);
+        }
+    }
+    Ok(digests)
 }

@@ -177,9 +177,21 @@ impl Made {
     }
 
     fn open_with(&self, options: &OpenOptions) -> Result<std::sync::Arc<dyn crate::Reader>, Error> {
-        let described = (self.path.clone(), self.description.clone());
-        let described = std::sync::Arc::new([described].into());
-        crate::open(&self.path, &OpenOptions { described, ..options.clone() }, &Serial)
+        let open = |description: Description| {
+            let described = (self.path.clone(), Arc::new(description));
+            let described = Arc::new([described].into());
+            crate::open(&self.path, &OpenOptions { described, ..options.clone() }, &Serial)
+        };
+        let told = open(self.description.clone());
+        let condensed = open(self.description.clone().condensed());
+        let words = |opened: &Result<Arc<dyn crate::Reader>, Error>| {
+            opened.as_ref().map(drop).map_err(ToString::to_string)
+        };
+        assert_eq!(words(&told), words(&condensed));
+        if let (Ok(told), Ok(condensed)) = (&told, &condensed) {
+            assert_eq!(told.index().offsets(), condensed.index().offsets());
+        }
+        condensed
     }
 
     fn open(&self) -> Result<std::sync::Arc<dyn crate::Reader>, Error> {
@@ -352,11 +364,14 @@ proptest! {
         damage in prop::collection::vec((any::<u16>(), any::<u8>()), 0..4),
     ) {
         let (mut file, mut description) = drawn.made();
+        if drawn.seed % 2 == 0 {
+            description = description.condensed();
+        }
         let series = description.positions.as_mut().unwrap();
         match (&mut series.storage, which) {
             (_, 0) => description.n_atoms = number,
             (_, 1) => series.rows = number,
-            (_, 2) => series.row_of = Some(vec![number; drawn.n_frames]),
+            (_, 2) => series.row_of = Some(vec![number; drawn.n_frames].into()),
             (_, 3) => description.times.truncate(number as usize % 20),
             (_, 4) => file.truncate(number as usize % (file.len() + 1)),
             (Storage::Contiguous(offset), _) => *offset = number,
@@ -371,6 +386,16 @@ proptest! {
                     9 => chunks[k].size = number,
                     10 => chunks[k].at = [number, number / 2, number / 3],
                     _ => filters.shuffle = !filters.shuffle,
+                }
+            }
+            (Storage::Runs { shape, runs, .. }, _) => {
+                let k = number as usize % runs.len();
+                match which {
+                    5..=7 => shape[which - 5] = number,
+                    8 => runs[k].offset = number,
+                    9 => runs[k].size = number,
+                    10 => runs[k].n = number,
+                    _ => runs[k].skipped = number as u32,
                 }
             }
         }
@@ -473,6 +498,58 @@ fn frames_that_are_copied_share_them_too() {
 }
 
 #[test]
+fn chunks_that_follow_one_another_are_one_run() {
+    let runs = |description: &Description| {
+        let condensed = description.clone().condensed().positions.unwrap();
+        let Storage::Runs { runs, .. } = &condensed.storage else { panic!("{condensed:?}") };
+        let places = condensed.chunks(description.n_atoms).unwrap();
+        (runs.clone(), places)
+    };
+    let place = Place::Chunked([4, 40, 3], Filters::default());
+    let mut made = Made::of(&Drawn { place, ..packed() });
+    // A naive writer puts chunks where it likes: here one behind the other, but for one.
+    let mut at = HEAD as u64;
+    chunks_of(&mut made).sort_by_key(|chunk| chunk.at);
+    for (k, chunk) in chunks_of(&mut made).iter_mut().enumerate() {
+        at += if k == 5 { 100 } else { 0 };
+        chunk.offset = at;
+        at += chunk.size;
+    }
+    let mut places: Vec<_> =
+        chunks_of(&mut made).iter().map(|chunk| (chunk.at[0], chunk.offset, chunk.size)).collect();
+    let (found, of_runs) = runs(&made.description);
+    assert_eq!(found.iter().map(|run| run.n).collect::<Vec<_>>(), [5, 4]);
+    assert_eq!(of_runs, places);
+    assert_eq!(made.description.positions.as_ref().unwrap().chunks(100).unwrap(), places);
+    // In any order; a row of chunks that is not whole is left out.
+    chunks_of(&mut made).reverse();
+    assert_eq!(runs(&made.description), (found, of_runs));
+    chunks_of(&mut made).remove(0);
+    places.truncate(6);
+    assert_eq!(runs(&made.description).1, places);
+}
+
+#[test]
+fn frames_of_which_others_know_when_and_in_which_box() {
+    let drawn = packed();
+    let mut made = Made::of(&drawn);
+    let whole = read_all(&*made.open().unwrap()).unwrap();
+    made.description.boxes = Boxes::Elsewhere(10);
+    (made.description.times, made.description.steps) = (Vec::new(), Vec::new());
+    let reader = made.open().unwrap();
+    let (frames, atoms) = (Frames::all(10), Atoms::all(100));
+    let (again, meta) =
+        read(&*reader, &frames, &atoms, Field::Positions, &mut Scratch::default()).unwrap();
+    assert_eq!(again, whole);
+    // Not a zero, which would pass for a time.
+    assert!(meta.times.iter().chain(meta.cells.as_flattened()).all(|x| x.is_nan()));
+    made.description.boxes = Boxes::Elsewhere(11);
+    assert!(made.refusal().contains("11 frames are told of, 10 are there"), "{}", made.refusal());
+    made.description.boxes = Boxes::Elsewhere(0);
+    assert!(made.refusal().contains("0 times"), "{}", made.refusal());
+}
+
+#[test]
 fn chunks_whose_digests_are_known_are_read_whole_and_compared() {
     for filters in [GZIP, Filters::default()] {
         for frames in [1, 4] {
@@ -485,7 +562,8 @@ fn chunks_whose_digests_are_known_are_read_whole_and_compared() {
             };
             let mut digests: Vec<_> = chunks_of(&mut made).iter().map(here).collect();
             digests.sort_unstable();
-            made.description.digests = digests.clone();
+            let told = |chunks| Some(Digests { chunks, between: Vec::new() });
+            made.description.digests = told(digests.clone());
             let all = read_all(&*made.open().unwrap()).unwrap();
             assert_eq!(all, read_all(&*Made::of(&drawn).open().unwrap()).unwrap());
             let options = OpenOptions { request_size: 1, ..OpenOptions::default() };
@@ -499,7 +577,9 @@ fn chunks_whose_digests_are_known_are_read_whole_and_compared() {
             assert_eq!(got[0], read_as(&drawn, 4, 99, 0));
             assert_eq!(scratch.meter.bytes_read, sizes + 4096);
             for (k, &(at, _)) in digests.iter().enumerate() {
-                made.description.digests[k].1 ^= 1;
+                let mut other = digests.clone();
+                other[k].1 ^= 1;
+                made.description.digests = told(other);
                 let reader = made.open().unwrap();
                 let words = read_all(&*reader).unwrap_err().to_string();
                 let expected = format!("a chunk at byte {at} is not what was written");
@@ -508,9 +588,86 @@ fn chunks_whose_digests_are_known_are_read_whole_and_compared() {
                 let raws = (0..10)
                     .map(|at| reader.raw(&frames, at, &Atoms::all(100), &mut Scratch::default()));
                 assert!(raws.into_iter().any(|raw| raw.is_err()));
-                made.description.digests[k].1 ^= 1;
+                // One that is not told of is not read unchecked.
+                let mut fewer = digests.clone();
+                fewer.remove(k);
+                made.description.digests = told(fewer);
+                let expected = format!("no checksum is told of the chunk at byte {at}");
+                assert!(made.refusal().contains(&expected), "{}", made.refusal());
             }
         }
+    }
+    for place in [Place::Held, Place::Contiguous] {
+        let mut made = Made::of(&Drawn { place, ..packed() });
+        made.description.digests = Some(Digests::default());
+        assert!(made.refusal().contains("vectors that stand in no chunks"), "{}", made.refusal());
+    }
+}
+
+/// A file all of whose bytes are known: those of its chunks, and of all that stands around them.
+fn all_known(made: &mut Made, most: usize) {
+    let bytes = std::fs::read(&made.path).unwrap();
+    let mut chunks: Vec<(usize, usize)> =
+        chunks_of(made).iter().map(|chunk| (chunk.offset as usize, chunk.size as usize)).collect();
+    chunks.sort_unstable();
+    let (mut digests, mut end) = (Digests::default(), 0);
+    for (at, size) in chunks.into_iter().chain([(bytes.len(), 0)]) {
+        for offset in (end..at).step_by(most) {
+            let here = &bytes[offset..at.min(offset + most)];
+            let (offset, size) = (offset as u64, here.len() as u64);
+            digests.between.push(Stretch { offset, size, digest: xxh3_64(here) });
+        }
+        if size > 0 {
+            digests.chunks.push((at as u64, xxh3_64(&bytes[at..at + size])));
+        }
+        end = at + size;
+    }
+    made.description.digests = Some(digests);
+}
+
+#[test]
+fn who_reads_every_frame_compares_every_byte() {
+    for most in [7, 100, 4096] {
+        let place = Place::Chunked([4, 40, 3], GZIP);
+        let drawn = Drawn { place, ..packed() };
+        let (mut file, description) = drawn.made();
+        file.extend([0x77; 333]);
+        let mut made = Made::new(&file, description);
+        all_known(&mut made, most);
+        let sound = std::fs::read(&made.path).unwrap();
+        let (all, reader) = (Atoms::all(100), made.open().unwrap());
+        let bytes_read = |reader: &dyn crate::Reader, frames: &Frames| {
+            let mut scratch = Scratch::default();
+            read(reader, frames, &all, Field::Positions, &mut scratch).unwrap();
+            scratch.meter.bytes_read
+        };
+        let between = &made.description.digests.as_ref().unwrap().between;
+        let around: u64 = between.iter().map(|stretch| stretch.size).sum();
+        let first = bytes_read(&*reader, &Frames::all(10));
+        assert_eq!(first - bytes_read(&*reader, &Frames::all(10)), around);
+        // By readers that know a frame each, each byte at least once as well.
+        let more = (0..10).map(|frame| {
+            let (reader, one) = (made.open().unwrap(), Frames::Listed([frame].into()));
+            bytes_read(&*reader, &one) - bytes_read(&*reader, &one)
+        });
+        assert!(more.sum::<u64>() >= around);
+        for at in (0..sound.len()).step_by(13).chain([sound.len() - 1]) {
+            let mut other = sound.clone();
+            other[at] ^= 0x10;
+            std::fs::write(&made.path, &other).unwrap();
+            let Ok(reader) = made.open() else {
+                assert!(at < MAGIC.len(), "{at}");
+                continue;
+            };
+            let words = read_all(&*reader).unwrap_err().to_string();
+            assert!(words.contains("what was written"), "{at}: {words}");
+            // And again: a first error makes nothing sound.
+            assert!(read_all(&*reader).is_err(), "{at}");
+        }
+        std::fs::write(&made.path, &sound).unwrap();
+        read_all(&*made.open().unwrap()).unwrap();
+        made.description.digests.as_mut().unwrap().between[0].offset = sound.len() as u64;
+        assert!(made.refusal().contains("0 are left"), "{}", made.refusal());
     }
 }
 
@@ -683,12 +840,14 @@ fn counts_that_do_not_fit_are_refused() {
         assert!(refused(&|d| d.n_atoms = n_atoms).contains("atoms are told of"));
     }
     assert!(refused(&|d| d.steps.truncate(3)).contains("3 steps"));
-    assert!(refused(&|d| d.boxes.truncate(3)).contains("3 cells"));
+    let three = || Boxes::Cells(vec![[1.0, 2.0, 3.0, 90.0, 90.0, 90.0]; 3]);
+    assert!(refused(&|d| d.boxes = three()).contains("3 cells"));
+    assert!(refused(&|d| d.boxes = Boxes::Elsewhere(10)).contains("10 times"));
     assert!(refused(&|d| (d.times, d.steps) = (vec![], vec![])).contains("0 times"));
     assert!(refused(&|d| d.positions = None).contains("neither"));
     assert!(refused(&|d| d.positions.as_mut().unwrap().rows = 9).contains("9 are there"));
     let rows = |rows: Vec<u64>| {
-        move |d: &mut Description| d.positions.as_mut().unwrap().row_of = Some(rows.clone())
+        move |d: &mut Description| d.positions.as_mut().unwrap().row_of = Some(rows.clone().into())
     };
     assert!(refused(&rows(vec![0; 9])).contains("frames are told of"));
     assert!(refused(&rows(vec![10; 10])).contains("frames are told of"));
@@ -785,7 +944,7 @@ fn atoms_for_which_the_file_has_no_room_are_refused() {
     let mut made = Made::of(&drawn);
     let series = made.description.positions.as_mut().unwrap();
     // No frame has a row, so that no number contradicts.
-    (series.rows, series.row_of) = (0, Some(vec![NO_ROW]));
+    (series.rows, series.row_of) = (0, Some([NO_ROW].into()));
     series.storage = Storage::Held(Vec::new());
     made.description.n_atoms = HEAD as u64 * 1032 / 12;
     assert!(made.open().is_ok());

@@ -34,6 +34,14 @@ fn h5md_frame() -> impl Strategy<Value = Vec<Timed>> {
                 false => Values::Float(values.map(|x| x as f32).collect()),
             }
         };
+        let manner = h5md::Manner {
+            time_factor: Some(1e-3),
+            edges_factor: 10.0,
+            lengths: false,
+            periodic: [true; 3],
+        };
+        let edges = Some([0.15; 9]);
+        let own = h5md::OwnFrame { manner, time: 3500.0, edges, deflate: double };
         let stored = |from| h5md::Stored { values: values(from), factor };
         let frame = h5md::Frame {
             time: 3.5,
@@ -43,6 +51,7 @@ fn h5md_frame() -> impl Strategy<Value = Vec<Timed>> {
             positions: Some(stored(-4.0)),
             velocities: moves.then(|| stored(0.25)),
             forces: None,
+            own: moves.then_some(own),
         };
         vec![(Raw::H5md(Box::new(frame)), 3.5, 7)]
     })

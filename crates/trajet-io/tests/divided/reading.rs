@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 use proptest::prelude::*;
 use trajet_io::chain::{self, Elsewhere, Outline, Slice};
 use trajet_io::divided::{Division, Divisions, Heads, Part};
+use trajet_io::h5md::{Boxes, Description};
 use trajet_io::source::Written;
 use trajet_io::xtc::{self, Positions};
 use trajet_io::{
@@ -36,7 +37,7 @@ fn write(path: &Path, frames: &[Timed]) {
     let first = frames.iter().map(input).next().unwrap();
     let options = WriteOptions::default();
     let plan = Plan { path, first, times: &times, steps: &steps, options: &options };
-    let encoder = encoder(frames[0].0.format().unwrap(), &plan).unwrap();
+    let encoder = encoder(frames[0].0.format(), &plan).unwrap();
     let (mut bytes, mut workspace) = (encoder.head(), Workspace::default());
     for (k, frame) in frames.iter().map(input).enumerate() {
         encoder.encode(k as u64, frame, &mut workspace, &mut bytes).unwrap();
@@ -119,6 +120,7 @@ impl Made {
         }
         let (n_atoms, format) = (chain.n_atoms(), chain.format());
         let remedy = "divide it again".to_owned();
+        let index = index.into();
         let division = Division { n_atoms, format, index, heads, parts, lossy: false, remedy };
         Made { _folder: folder, whole, manifest, division }
     }
@@ -131,7 +133,7 @@ impl Made {
             let (extent, (time, step)) = (whole.extent(frame), whole.when(frame));
             index.push(extent.start, extent.end, time, step);
         }
-        self.division.index = index;
+        self.division.index = index.into();
         self.division.parts.iter_mut().for_each(|part| part.written.clear());
         self
     }
@@ -319,7 +321,7 @@ proptest! {
                 same(&divided, &whole, frames, &atoms, &mut scratch);
             }
             // As it travels.
-            let outline = divided.outline(&made.options(plain())).unwrap();
+            let outline = divided.outline(&made.options(plain()), &atoms).unwrap();
             let outline = postcard::to_stdvec(&outline).unwrap();
             let elsewhere = Elsewhere::new(postcard::from_bytes::<Outline>(&outline).unwrap());
             let border = task.index(frames.len() + 1);
@@ -532,9 +534,12 @@ fn a_division_that_contradicts_itself_is_refused() {
     );
     refused(&|d| d.format = "PDB".to_owned(), "PDB");
     refused(&|d| d.heads.clear(), "1 files for 0 segments");
-    refused(&|d| d.index = FrameIndex::new(200), "its index");
+    refused(&|d| d.index = FrameIndex::new(200).into(), "its index");
     refused(&|d| d.n_atoms = 100, "its index");
-    refused(&|d| d.index.push_divided(0..1, (0.0, 0), [1]), "its digests");
+    let more = |d: &mut Division| Arc::make_mut(&mut d.index).push_divided(0..1, (0.0, 0), [1]);
+    refused(&more, "its digests");
+    let without = || Description { boxes: Boxes::Elsewhere(10), ..Description::default() };
+    refused(&|d| d.parts[0].described = vec![without().into()], "its boxes");
     refused(
         &|d| d.parts[1].written = d.parts[1].written.repeat(2),
         "2 of the 1 files of tag1 are known",
@@ -583,7 +588,7 @@ proptest! {
         let divided = match elsewhere {
             false => divided,
             true => {
-                let outline = divided.outline(&made.options(options)).unwrap();
+                let outline = divided.outline(&made.options(options), &Atoms::all(n_atoms)).unwrap();
                 let slice = divided.slice(&Frames::all(divided.n_frames()));
                 Elsewhere::new(outline).chain(slice, &mut Meter::default()).unwrap()
             }
@@ -624,7 +629,7 @@ fn comparing_costs_no_byte_more() {
             let mut scratch = Scratch::default();
             positions(&divided, &Atoms::all(200), &mut scratch).unwrap();
             raws(&divided, &Frames::all(300), &Atoms::all(200), &mut scratch);
-            Meter { open_ns: 0, read_ns: 0, decode_ns: 0, ..scratch.meter }
+            Meter { open_ns: 0, read_ns: 0, decode_ns: 0, wait_ns: 0, ..scratch.meter }
         };
         let made = large(cut);
         let compared = counts(&made);
@@ -636,7 +641,8 @@ fn comparing_costs_no_byte_more() {
 fn workers_are_told_of_their_frames_alone() {
     let made = large(0);
     let (divided, options) = (made.divided(), made.options(plain()));
-    let outline = postcard::to_stdvec(&divided.outline(&options).unwrap()).unwrap();
+    let outline =
+        postcard::to_stdvec(&divided.outline(&options, &Atoms::all(200)).unwrap()).unwrap();
     assert!(outline.len() < 2000, "{}", outline.len());
     let bytes_of =
         |frames: Vec<u64>| postcard::to_stdvec(&divided.slice(&frames.into())).unwrap().len();

@@ -71,8 +71,11 @@ impl One {
         let mut show = |name: &str, ending: &str, node, told| {
             files.push(Shared { name: format!("{name}.{ending}"), node, told });
         };
-        let is_even = self.is_even();
-        show(name, ending(whole), self.made(One::whole), Some(self.told(None)));
+        let (tiers, is_even) = (store.tiers()?, self.is_even());
+        // A file of HDF5 is no row of frames, and is not made as it is read.
+        if whole != Format::H5md {
+            show(name, ending(whole), self.made(One::whole), Some(self.told(None)));
+        }
         if whole != Format::Dcd && is_even {
             let decoded = self.made(|one, name| one.decoded(None, name));
             show(name, "dcd", decoded, Some(self.told(None)));
@@ -109,7 +112,9 @@ impl One {
                 show(&tag_name, "dcd", decoded, told());
             }
             if let Some(file) = manifest.files_of(k).next() {
-                let path = store.path_of(file)?;
+                let tier = tiers.get(&file.tier);
+                let known = || store.no_tier(&file.tier, tiers.keys().cloned().collect());
+                let path = tier.ok_or_else(known)?.folder.join(&file.path);
                 for beside in &file.beside {
                     let path = path.with_file_name(&beside.file);
                     if let Some(ending) = extension(&path) {
@@ -154,6 +159,9 @@ impl One {
     /// is told what is wrong.
     fn is_even(&self) -> bool {
         let Dataset { store, manifest } = &self.dataset;
+        if let Some(is_even) = manifest.is_even {
+            return is_even;
+        }
         let folder = store.folder_of(&manifest.name);
         let (mut times, mut steps) = (Vec::new(), Vec::new());
         for segment in &manifest.segments {

@@ -16,7 +16,7 @@ trajectories = click.option(
     multiple=True,
     required=True,
     metavar="FILE...",
-    help="One or more files that follow each other: XTC, TRR, DCD or Amber NetCDF.",
+    help="One or more files that follow each other: XTC, TRR, DCD, Amber NetCDF or H5MD.",
 )
 
 

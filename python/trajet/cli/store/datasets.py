@@ -11,7 +11,7 @@ from trajet.cli.copies import say
 from trajet.cli.options import in_order, progress
 from trajet.cli.store import arguments, told
 from trajet.cli.store.mount import mount
-from trajet.cli.store.told import echo, say_entry
+from trajet.cli.store.told import complain, echo, say_entry
 from trajet.cli.store.watch import watch
 from trajet.store.catalog import Store
 from trajet.store.entry import Divided
@@ -20,7 +20,7 @@ from trajet.store.profile import Profile
 
 @click.group()
 def store() -> None:
-    """Keep trajectories divided by tags, each group of atoms on its own storage tier.
+    """Keep trajectories divided by tags, each on its own tier.
 
     A store is a folder. Of each trajectory that is added, protein, lipid, water and so on become
     files of their own, on the tier that a profile names: what is looked at on fast storage, the
@@ -43,6 +43,8 @@ def store() -> None:
 @arguments.profile
 @options.continuous
 @options.truncated
+@options.particles
+@options.units
 @options.threads
 @options.quiet
 def add(
@@ -53,6 +55,8 @@ def add(
     profile: str | None,
     continuous: bool,
     allow_truncated_tail: bool,
+    particles: str | None,
+    units: dict[str, str] | None,
     threads: int | None,
     quiet: bool,
 ) -> None:
@@ -76,6 +80,8 @@ def add(
         quiet=quiet,
         continuous=continuous,
         allow_truncated_tail=allow_truncated_tail,
+        particles=particles,
+        units=units,
         threads=threads,
     )
     at = Store(folder, create=True)
@@ -99,6 +105,8 @@ def _opened(
 @arguments.folder
 @arguments.trajectories
 @options.truncated
+@options.particles
+@options.units
 @options.threads
 @options.quiet
 def append(
@@ -106,6 +114,8 @@ def append(
     folder: str,
     trajectories: tuple[str, ...],
     allow_truncated_tail: bool,
+    particles: str | None,
+    units: dict[str, str] | None,
     threads: int | None,
     quiet: bool,
 ) -> None:
@@ -125,6 +135,8 @@ def append(
         trajectories,
         quiet=quiet,
         allow_truncated_tail=allow_truncated_tail,
+        particles=particles,
+        units=units,
         threads=threads,
     )
     with progress("append", " frames", quiet=quiet) as show:
@@ -238,9 +250,10 @@ def remove(name: str, folder: str, quiet: bool) -> None:
 @options.threads
 @options.quiet
 def retag(name: str, folder: str, profile: str, threads: int | None, quiet: bool) -> None:
-    """Divide a data set anew by another profile, from what the store holds.
+    """Divide a data set anew by another profile.
 
-    NAME is divided as it was, or as the new profile says, and nothing between.
+    It is read from the store, not from the original. NAME is divided as it was, or as the new
+    profile says, and nothing between.
 
     \b
     Example:
@@ -258,7 +271,7 @@ def retag(name: str, folder: str, profile: str, threads: int | None, quiet: bool
 @arguments.folder
 @options.quiet
 def repair(folder: str, quiet: bool) -> None:
-    """Find tiers that were moved with the store, and remove what killed runs have left behind.
+    """Find moved tiers, and remove what killed runs have left.
 
     Such files are no damage, and no data set has them: they only take room. What still runs is left
     alone. Tiers in the store's own folder are found where that is now.
@@ -277,20 +290,23 @@ def repair(folder: str, quiet: bool) -> None:
 @click.option("--store", "folder", required=True, metavar="STORE", help="The store.")
 @options.quiet
 def link(target: str, folder: str, quiet: bool) -> None:
-    """Make a folder of links to the files of all tags, for programs that know nothing of stores.
+    """Make a folder of links to the files of all tags.
 
-    NAME@TAG.xtc is a tag's trajectory, NAME@TAG.gro its structure, NAME@TAG.ndx its atoms' numbers
-    in the original. Where frames were appended there are several files, NAME@TAG-000.xtc and so on.
-    NAME.SHORT.tjt is for VMD's plug-in of trajet. Call it again after a change.
+    Programs that know nothing of stores open these. NAME@TAG.xtc is a tag's trajectory,
+    NAME@TAG.gro its structure, NAME@TAG.ndx its atoms' numbers in the original. Where frames were
+    appended there are several files, NAME@TAG-000.xtc and so on. NAME.SHORT.tjt is for VMD's
+    plug-in of trajet. Call it again after a change.
 
     \b
     Examples:
       trajet store link links --store md
       vmd links/run@protein.gro links/run@protein.xtc
     """
-    made = Store(folder).link(target)
-    if not quiet:
+    damaged: list[str] = []
+    made = Store(folder).link(target, say=damaged.append)
+    if not quiet and (made or not damaged):
         echo([*map(str, made)] or ["no data sets"])
+    complain(damaged)
 
 
 for _command in (*told.COMMANDS, watch, mount):

@@ -32,14 +32,14 @@ def list_(folder: str, quiet: bool) -> None:
     """
     at = Store(folder)
     rows: list[tuple[str, ...]] = [("name", "frames", "atoms", "tags", "size", "original")]
-    entries, damaged = _of_each(at.show, at.list())
+    entries, damaged = at.show_all()
     for entry in entries:
         numbers = (entry.n_frames, entry.n_atoms, len(entry.tags))
         sizes = (in_bytes(entry.size), in_bytes(entry.source_size))
         rows.append((entry.name, *map(str, numbers), *sizes))
     if not quiet and (entries or not damaged):
         echo(lines_of(rows) if entries else ["no data sets"])
-    _complain(damaged)
+    complain([*map(str, damaged.values())])
 
 
 def _of_each(asked: Callable[[str], _Said], names: Iterable[str]) -> tuple[list[_Said], list[str]]:
@@ -49,14 +49,14 @@ def _of_each(asked: Callable[[str], _Said], names: Iterable[str]) -> tuple[list[
         try:
             answers.append(asked(name))
         except (StoreError, OSError) as error:
-            wrong.append(" ".join(str(error).split()))
+            wrong.append(str(error))
     return answers, wrong
 
 
-def _complain(problems: Sequence[str]) -> None:
+def complain(problems: Sequence[str]) -> None:
     """Say what is wrong, if anything is, and end with 1 then."""
     for problem in problems:
-        click.echo(f"trajet: {problem}", err=True)
+        click.echo(f"trajet: {' '.join(problem.split())}", err=True)
     if problems:
         raise click.exceptions.Exit(1)
 
@@ -126,7 +126,7 @@ def verify(name: str | None, folder: str, threads: int | None, quiet: bool) -> N
     for each in names:
         with progress(f"verify {each}", "B", quiet=quiet) as show:
             problems += at.verify(each, threads=threads, progress=show)
-    _complain(problems)
+    complain(problems)
     if not quiet:
         click.echo(f"{', '.join(names) or 'no data sets'}: every byte is as it was written")
 
@@ -136,9 +136,10 @@ def verify(name: str | None, folder: str, threads: int | None, quiet: bool) -> N
 @arguments.folder
 @options.quiet
 def stats(name: str | None, folder: str, quiet: bool) -> None:
-    """Say what was used of a data set, or of all, what dividing it saved, and what to move where.
+    """Say what was used, what dividing saved, and what to move where.
 
-    Whoever analyses or reads a data set leaves a line in FOLDER/NAME/uses.jsonl.
+    Of one data set, or of all. Whoever analyses or reads a data set leaves a line in
+    FOLDER/NAME/uses.jsonl.
 
     \b
     Examples:
@@ -150,7 +151,7 @@ def stats(name: str | None, folder: str, quiet: bool) -> None:
     said = ["\n".join(_stats_lines(each)) for each in told]
     if not quiet and (said or not damaged):
         click.echo("\n\n".join(said) or "no data sets")
-    _complain(damaged)
+    complain(damaged)
 
 
 def _stats_lines(told: Statistics) -> list[str]:

@@ -51,10 +51,10 @@ def watch(
 ) -> None:
     """Divide trajectories as they arrive in FOLDER.
 
-    A trajectory (.xtc, .trr, .dcd, .nc) that has not changed for a while becomes the data set of
-    its name, run.xtc the data set run. Its topology is the file of the same name (run.tpr, .psf,
-    .prmtop, .parm7, .gro, .pdb), or else the only one in FOLDER. A file that has grown after that
-    is appended. Any other file is left alone, and so are folders in FOLDER. What fails is said
+    A trajectory (.xtc, .trr, .dcd, .nc, .h5md) that has not changed for a while becomes the data
+    set of its name, run.xtc the data set run. Its topology is the file of the same name (run.tpr,
+    .psf, .prmtop, .parm7, .gro, .pdb), or else the only one in FOLDER. A file that has grown after
+    that is appended. Any other file is left alone, and so are folders in FOLDER. What fails is said
     once, and tried again when the file or its topology has changed: so is a file that ends inside a
     frame, unless --allow-truncated-tail takes its whole frames. Ctrl-C ends it.
 

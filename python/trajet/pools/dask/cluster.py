@@ -47,6 +47,9 @@ def dask_client(
                 n_workers=workers or available_threads(),
                 threads_per_worker=threads,
                 dashboard_address=None,
+                # Any free port, where somebody else's cluster has the usual one.
+                scheduler_kwargs={"dashboard_address": ":0"},
+                preload="trajet.pools.dask.undisturbed",
             ) as cluster,
             module.Client(cluster) as client,
         ):

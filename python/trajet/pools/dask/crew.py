@@ -3,12 +3,14 @@
 import logging
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from threading import Lock
 from typing import Any
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from trajet._trajet import WorkerError
-from trajet.pools.dask.plugins import Member, Record, Recorder, end_run
+from trajet.pools.dask.plugins import Member, Record, Recorder, Said, end_run
 from trajet.pools.jobs import JobBrief
 from trajet.pools.work import MOST_ATTEMPTS, Brief
 
@@ -87,6 +89,37 @@ async def _reaches(client: Any, address: str) -> bool:
     return True
 
 
+class _Ears:
+    """Hears what workers say, for all runs of a client.
+
+    As long as that lives: Dask keeps what it is given, and what a client sends within 10 ms of
+    subscribing waits until they are over.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self.topic = f"trajet-{client.id}"
+        self.runs: WeakValueDictionary[str, Run] = WeakValueDictionary()
+        client.subscribe_topic(self.topic, self._heard)
+
+    def _heard(self, event: tuple[float, dict[str, Any]]) -> None:
+        said = Said(**event[1])
+        run = self.runs.get(str(said.key[0]).rpartition("-")[0])
+        if run is not None and run.hear is not None:
+            run.hear(said)
+
+
+_subscribed: WeakKeyDictionary[Any, _Ears] = WeakKeyDictionary()
+_subscribing = Lock()
+
+
+def _ears_of(client: Any) -> _Ears:
+    # Runs may begin on several threads.
+    with _subscribing:
+        if client not in _subscribed:
+            _subscribed[client] = _Ears(client)
+        return _subscribed[client]
+
+
 class Run:
     """A run, as the scheduler and the workers know it, until it ends."""
 
@@ -95,6 +128,10 @@ class Run:
         self._client = client
         self._name = f"trajet-{secrets.token_hex(6)}"
         self._passes = 0
+        # takes what workers say of their tasks, on Dask's thread
+        self.hear: Callable[[Said], None] | None = None
+        self._ears = _ears_of(client)
+        self._ears.runs[self._name] = self
         _register(client, Recorder(self._name, client.id), self._name)
 
     def tell(self, brief: Brief | JobBrief) -> str:
@@ -108,7 +145,7 @@ class Run:
         before = f"{self._name}-{self._passes - 1}" if self._passes else None
         name = f"{self._name}-{self._passes}"
         self._passes += 1
-        _register(self._client, Member(brief, name, before), name)
+        _register(self._client, Member(brief, name, before, self._ears.topic), name)
         return name
 
     def end(self) -> Record:

@@ -3,7 +3,6 @@
 import asyncio
 import queue
 import time
-import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -129,9 +128,6 @@ class Leader:
             self._do(before, progress)
 
     def _do(self, before: int, progress: Progress | None) -> None:
-        # Dask keeps what it is given here for as long as the client lives.
-        heard = weakref.WeakMethod(self._heard)
-        self._client.subscribe_topic(self._name, lambda event: (tell := heard()) and tell(event))
         try:
             self._submit_all()
             looked = counted = time.monotonic()
@@ -152,12 +148,11 @@ class Leader:
             self._write_down_in_vain()
         finally:
             with suppress(Exception):
-                self._client.unsubscribe_topic(self._name)
                 self._cancel(list(self._copies.values()))
 
-    def _heard(self, event: tuple[float, dict[str, Any]]) -> None:
+    def hear(self, said: Said) -> None:
         """Take what a worker says, on Dask's thread."""
-        self._events.put(partial(self._told, Said(**event[1])))
+        self._events.put(partial(self._told, said))
 
     # Handing out.
 

@@ -83,8 +83,9 @@ class Said(NamedTuple):
 class Member(WorkerPlugin):  # type: ignore[misc]
     """Holds what a worker is told once a pass; Dask gives it to workers that come later as well."""
 
-    def __init__(self, brief: Brief | JobBrief, name: str, before: str | None) -> None:
+    def __init__(self, brief: Brief | JobBrief, name: str, before: str | None, topic: str) -> None:
         self.name = name
+        self._topic = topic
         self._brief = brief
         self._before = before
         self._version = __version__
@@ -149,10 +150,10 @@ class Member(WorkerPlugin):  # type: ignore[misc]
                 os.getpid(),
                 doing.thread,
                 doing.begin,
-                self.at_work.opening,
+                self.at_work.opening(doing.stop),
                 doing.stop.spent(),
             )
-            self._worker.log_event(self.name, said._asdict())
+            self._worker.log_event(self._topic, said._asdict())
 
     def _tell_again(self, key: Key, seconds: float) -> None:
         """Tell it as long as the task goes on, more and more seldom."""

@@ -64,6 +64,8 @@ class DaskPool:
     ------
     ValueError
         If a number is below one, a scheduling is unknown, or the client is an asynchronous one.
+    TypeError
+        If the client is none, such as the address of a scheduler.
     MissingPackageError
         When it runs, if distributed is not installed.
     WorkerError
@@ -94,6 +96,11 @@ class DaskPool:
             raise ValueError(f"scheduling must be {known}, not {self.scheduling}")
         if self.task_frames is not None and self.oversubscription is not None:
             raise ValueError("task_frames and oversubscription both say how large tasks are")
+        if not hasattr(self.client, "submit"):
+            raise TypeError(
+                "DaskPool takes a distributed.Client, as in DaskPool(Client('tcp://node17:8786')),"
+                f" not {self.client!r}"
+            )
         if self.client.asynchronous:
             raise ValueError("the client is asynchronous: make one without that option")
 
@@ -147,6 +154,7 @@ class DaskPool:
                 name = run.tell(part.brief)
                 pins = self._pins(part.tasks, crew.slots())
                 leader = Leader(client, crew, name, part, ledger, pins)
+                run.hear = leader.hear
                 leader.do(ledger.passes * n_frames_of(frames), progress)
                 repeated += leader.repeated
             record = run.end()

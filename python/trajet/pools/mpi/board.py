@@ -57,7 +57,7 @@ class Board:
             cells = self._table + _COLUMNS * len(n_frames)
         self._texts = _CELL * (self._table + _COLUMNS * len(n_frames))
         size = _CELL * cells + (int(ends[-1]) if link.rank == 0 and len(ends) else 0)
-        self._window = self._mpi.Win.Allocate(size, 1, comm=link.comm)
+        self._window = link.window(size, 1)
         memory = np.frombuffer(self._window.tomemory(), np.uint8)
         self._cells: NDArray[np.int64] = memory[: _CELL * cells].view(np.int64)
         self._window.Lock_all()

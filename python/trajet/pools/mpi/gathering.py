@@ -217,6 +217,36 @@ class Written:
         self._file.Close()
 
 
+def way_of(
+    told: tuple[str, Path, int],
+    link: Link,
+    tasks: Sequence[Task],
+    rows: NDArray[np.float64] | None,
+    shape: tuple[int, int],
+) -> Rows | None:
+    """Return the way of the rows; none where there are none.
+
+    Parameters
+    ----------
+    told
+        Its name, a path, and where in that file rows begin.
+    rows
+        What takes them, on rank 0.
+    shape
+        Theirs.
+    """
+    name, path, offset = told
+    if name == "shared":
+        return Shared(path, shape)
+    if name == "one-sided":
+        return Put(link, rows)
+    if name == "collective":
+        return Collected(link, tasks, rows, shape[1])
+    if name == "file":
+        return Written(link, path, offset)
+    return None
+
+
 def neighbours(tasks: Sequence[Task]) -> bool:
     """Return whether each task follows on the one before."""
     return all(a.number + 1 == b.number for a, b in pairwise(tasks))
@@ -277,7 +307,7 @@ def put_states(link: Link, states: _trajet.States) -> None:
     link.comm.Exscan(count, before, link.mpi.SUM)
     link.comm.Allreduce(count, total, link.mpi.SUM)
     size = int(total[0]) if link.rank == 0 else 0
-    window = link.mpi.Win.Allocate(8 * size, 8, comm=link.comm)
+    window = link.window(8 * size, 8)
     window.Fence()
     first = int(before[0]) if link.rank else 0
     for at in range(0, len(mine), _MOST):
@@ -286,5 +316,5 @@ def put_states(link: Link, states: _trajet.States) -> None:
         window.Put([piece, link.mpi.DOUBLE], 0, place)
     window.Fence()
     if size:
-        states.add(np.frombuffer(window.tomemory(), np.float64).copy())
+        states.add(np.frombuffer(window.tomemory(), np.float64, size).copy())
     window.Free()

@@ -179,7 +179,9 @@ class Member:
         link, pass_ = self._link, worker.pass_
         tasks = tasks_of(pass_, link.size, told.task_frames)
         with self.clock("t_comm"):
-            way = _way(link, told, tasks, worker, lead)
+            shape = (worker.brief.n_frames, pass_.row_width)
+            rows = None if lead is None else lead.part.rows
+            way = gathering.way_of(told.way, link, tasks, rows, shape)
             sizes = [task.n_frames for task in tasks]
             board = Board(link, sizes, told.ends, lead.texts if lead is not None else [])
             if lead is not None:
@@ -382,24 +384,3 @@ def _seconds_of(report: dict[str, Any]) -> float:
 def _told_of(done: Done) -> Done:
     """Return what is told of a task: without its states."""
     return replace(done, states=np.empty(0), report={"workers": done.report["workers"]})
-
-
-def _way(
-    link: Link,
-    told: Told,
-    tasks: Sequence[Task],
-    worker: Worker,
-    lead: Lead | None,
-) -> gathering.Rows | None:
-    """Return the way of the rows; none where there are none."""
-    name, path, offset = told.way
-    rows, width = None if lead is None else lead.part.rows, worker.pass_.row_width
-    if name == "shared":
-        return gathering.Shared(path, (worker.brief.n_frames, width))
-    if name == "one-sided":
-        return gathering.Put(link, rows)
-    if name == "collective":
-        return gathering.Collected(link, tasks, rows, width)
-    if name == "file":
-        return gathering.Written(link, path, offset)
-    return None

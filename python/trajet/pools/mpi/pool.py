@@ -243,7 +243,7 @@ class MpiPool:
         rows_in = None if self.rows_in is None else Path(self.rows_in)
         with ExitStack() as stack:
             member = stack.enter_context(Member(link, self.threads))
-            keep = _Keep(self._gathering, rows_in, stack)
+            keep = Keep(self._gathering, rows_in, stack)
             worker: Worker | None = None
             for part in passes(
                 reader,
@@ -379,7 +379,7 @@ class MpiPool:
         )
 
 
-class _Keep:
+class Keep:
     """Where rank 0 keeps the rows of a pass, and how the others reach that.
 
     Attributes

@@ -34,7 +34,7 @@ pub(super) fn copy(
     threads: usize,
 ) -> Result<Option<Divided>, Vec<TaskError>> {
     let begin = Instant::now();
-    let Job { frames, ref targets, force, whole, stretch } = *job;
+    let Job { frames, ref targets, force, whole, stretch, .. } = *job;
     let chain = shared.chain;
     let failed = |error: Error| vec![failed_copy(frames.len(), error.into())];
     chain.check(frames).map_err(failed)?;
@@ -295,7 +295,8 @@ impl Line<'_> {
             if let Some(measure) = &self.measure {
                 let joined = measure.joined(k, raw, &given)?;
                 let size = measure.size_of(k, self.input(k, &joined), workspace, whole)?;
-                rows.push(FrameRow { whole: size, parts: known, head: raw.head() });
+                let source = self.job.digests.then(|| raw.digest());
+                rows.push(FrameRow { whole: size, parts: known, head: raw.head(), source });
             }
             report.stages.t_comp += encoding.elapsed().as_secs_f64();
             done.fetch_add(1, Ordering::Relaxed);

@@ -166,8 +166,10 @@ impl<'a> Measure<'a> {
                         "steps so large: of {n} atoms it stores floats, which do not tell them"
                     ))
                 }
-                Ok(_) => Some(format!("positions of {} so that they come back", name(&frame))),
-                Err(words) => Some(format!("a frame of {} ({words})", name(&frame))),
+                Ok(_) => {
+                    Some(format!("positions of {} so that they come back", frame.format().name()))
+                }
+                Err(words) => Some(format!("a frame of {} ({words})", frame.format().name())),
             };
             if let Some(what) = lost {
                 return Err(part.loses(k, what));
@@ -218,10 +220,10 @@ impl<'a> Measure<'a> {
                 }
                 _ => Ok(None),
             },
-            (Format::Dcd, Raw::Dcd(_)) => Ok(None),
+            (Format::Dcd, Raw::Dcd(_)) | (Format::H5md, Raw::H5md(_)) => Ok(None),
             (Format::Trr, Raw::Xtc(xtc)) => Ok(Some(Raw::Xtc(xtc.in_nanometres()))),
-            (Format::Xtc | Format::Trr, other) => {
-                Err(format!("positions of {} as they are stored there", name(other)))
+            (Format::Xtc | Format::Trr | Format::H5md, other) => {
+                Err(format!("positions of {} as they are stored there", other.format().name()))
             }
             (Format::Ncdf, Raw::Ncdf(_)) => Ok(None),
             (Format::Dcd | Format::Ncdf, other) => Ok(Some(in_angstroms(other))),
@@ -268,9 +270,4 @@ fn in_angstroms(frame: &Raw) -> Raw {
     let positions = frame.snapshot(0.0, 0).positions.unwrap_or_default();
     let axis = |k: usize| positions.iter().map(|position| position[k]).collect();
     Raw::Dcd(dcd::Frame { cell: None, axes: (0..3).map(axis).collect() })
-}
-
-/// The word for the format of a frame.
-fn name(raw: &Raw) -> &'static str {
-    raw.format().map_or("HDF5", Format::name)
 }

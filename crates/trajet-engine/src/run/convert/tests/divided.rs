@@ -64,6 +64,7 @@ fn frame(format: Format, k: usize) -> Raw {
                 cell: None,
             }))
         }
+        Format::H5md => unreachable!("HDF5's library writes it, which only Python has"),
     }
 }
 
@@ -133,7 +134,8 @@ fn divide_as(
     let (frames, targets) = (Frames::all(chain.n_frames()), [0, 1, 2].map(target));
     let whole = [Format::Xtc, Format::Trr, Format::Dcd, Format::Ncdf];
     let whole = whole.into_iter().find(|format| chain.format().starts_with(format.name())).unwrap();
-    divide(chain, &Partition { frames: &frames, targets: &targets, whole }, threads, control)
+    let partition = Partition { frames: &frames, targets: &targets, whole, digests: true };
+    divide(chain, &partition, threads, control)
 }
 
 fn paths(folder: &Path) -> [PathBuf; 3] {

@@ -1,0 +1,114 @@
+//! Frames of H5MD as their file has them, for whoever writes H5MD of them.
+
+use numpy::{PyArray1, PyArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use trajet_io::h5md::{self, OwnFrame};
+use trajet_io::ncdf::Values;
+use trajet_io::{Atoms, Chain, Field, Frames, Raw, Scratch};
+
+/// Vectors of one kind.
+#[derive(Default)]
+struct Series {
+    /// Of the frames that have them.
+    floats: Vec<f32>,
+    doubles: Vec<f64>,
+    factor: f32,
+    there: Vec<bool>,
+}
+
+/// Some frames.
+#[derive(Default)]
+pub(crate) struct Stored {
+    n_atoms: usize,
+    /// By [`Field`].
+    series: [Series; 3],
+    owns: Vec<OwnFrame>,
+    steps: Vec<i64>,
+}
+
+impl Stored {
+    /// Reads frames; in words what they are where they are no such ones.
+    pub(crate) fn read(
+        chain: &Chain,
+        frames: &Frames,
+        atoms: &Atoms,
+        scratch: &mut Scratch,
+    ) -> Result<Option<Stored>, trajet_io::Error> {
+        let mut stored = Stored { n_atoms: atoms.len(), ..Stored::default() };
+        let mut are_own = true;
+        chain.read_raws(frames, atoms, scratch, |_, raw| {
+            match raw {
+                Raw::H5md(frame) => are_own &= stored.push(frame),
+                _ => are_own = false,
+            }
+            Ok(())
+        })?;
+        Ok(are_own.then_some(stored))
+    }
+
+    /// Adds a frame; false where its file did not say what it holds in its own units.
+    fn push(&mut self, frame: &h5md::Frame) -> bool {
+        let Some(own) = frame.own else { return false };
+        for field in Field::ALL {
+            let vectors = match field {
+                Field::Positions => &frame.positions,
+                Field::Velocities => &frame.velocities,
+                Field::Forces => &frame.forces,
+            };
+            let series = &mut self.series[field as usize];
+            series.there.push(vectors.is_some());
+            let Some(h5md::Stored { values, factor }) = vectors else { continue };
+            series.factor = *factor;
+            match values {
+                Values::Float(values) => series.floats.extend(values),
+                Values::Double(values) => series.doubles.extend(values),
+            }
+        }
+        self.owns.push(own);
+        self.steps.push(frame.step);
+        true
+    }
+
+    /// As a dictionary. See `_trajet.pyi`.
+    pub(crate) fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let differ = || PyValueError::new_err("frames are stored in several ways");
+        let Some(OwnFrame { manner, deflate, .. }) = self.owns.first() else {
+            return Err(differ());
+        };
+        if self.owns.iter().any(|own| own.manner != *manner) {
+            return Err(differ());
+        }
+        let dict = PyDict::new(py);
+        for (field, series) in Field::ALL.into_iter().zip(&self.series) {
+            let n = series.there.iter().filter(|there| **there).count();
+            let shape = [n, self.n_atoms, 3];
+            let floats = (n > 0 && !series.floats.is_empty())
+                .then(|| PyArray1::from_slice(py, &series.floats).reshape(shape))
+                .transpose()?;
+            let doubles = (n > 0 && !series.doubles.is_empty())
+                .then(|| PyArray1::from_slice(py, &series.doubles).reshape(shape))
+                .transpose()?;
+            let values = match (floats, doubles) {
+                (Some(_), Some(_)) => return Err(differ()),
+                (Some(floats), None) => Some(floats.into_any()),
+                (None, doubles) => doubles.map(Bound::into_any),
+            };
+            let there = PyArray1::from_slice(py, &series.there);
+            dict.set_item(field.name(), (values, there, f64::from(series.factor)))?;
+        }
+        let times: Vec<f64> = self.owns.iter().map(|own| own.time).collect();
+        let edges: Vec<f64> =
+            self.owns.iter().flat_map(|own| own.edges.unwrap_or([f64::NAN; 9])).collect();
+        dict.set_item("times", PyArray1::from_vec(py, times))?;
+        dict.set_item("steps", PyArray1::from_slice(py, &self.steps))?;
+        dict.set_item("edges", PyArray1::from_vec(py, edges).reshape([self.owns.len(), 9])?)?;
+        dict.set_item("time_factor", manner.time_factor)?;
+        dict.set_item("edges_factor", manner.edges_factor)?;
+        dict.set_item("lengths", manner.lengths)?;
+        dict.set_item("periodic", manner.periodic)?;
+        dict.set_item("deflate", *deflate)?;
+        Ok(dict)
+    }
+}

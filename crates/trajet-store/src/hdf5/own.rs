@@ -1,0 +1,61 @@
+//! Tags of H5MD in H5MD: their numbers stand there as in the original. They are divided into rows of numbers,
+//! of which the writer makes the file; every frame of it must say what the original's does.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use trajet_io::h5md::{Description, Rows};
+use trajet_io::{Error as InputError, GivenBox, Raw, Scratch, turned_vectors};
+
+use super::{Making, Pair};
+use crate::Error;
+
+impl Making<'_> {
+    /// What is to be told of the rows.
+    pub(super) fn rows(&self) -> Result<Description, Error> {
+        let mut rows = Rows::new(self.tag.n_atoms());
+        for frame in 0..self.heads.len() {
+            let pushed = rows.push(&self.heads.get(frame)?);
+            pushed.map_err(|what| Error::Refused(format!("frame {frame}: {what}")))?;
+        }
+        Ok(rows.description(self.times, self.steps))
+    }
+}
+
+impl Pair<'_> {
+    /// Makes sure that all that some frames say is the same; returns the boxes.
+    pub(super) fn compare_all(
+        &self,
+        some: Range<usize>,
+        done: &AtomicUsize,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Vec<GivenBox>, Error> {
+        let scratch = || Scratch::stopped_by(Arc::clone(stop));
+        let [ours, theirs] = &mut [scratch(), scratch()];
+        let mut boxes = Vec::with_capacity(some.len());
+        for frame in some {
+            let read = |chain: &trajet_io::Chain, scratch: &mut Scratch| {
+                Ok::<_, InputError>(unpacked(chain.read_raw(frame as u64, scratch)?))
+            };
+            let was = read(&self.from, ours)?;
+            if !was.says(&read(&self.made, theirs)?) {
+                return Err(self.other(&format!("holds another frame {frame} than was divided")));
+            }
+            let vectors = if let Raw::H5md(frame) = &was { frame.vectors } else { None };
+            boxes.push((was.cell(), vectors.and_then(|vectors| turned_vectors(&vectors, 1.0))));
+            done.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(boxes)
+    }
+}
+
+/// The frame without word of whether it is compressed, which files of one trajectory need not have in common.
+fn unpacked(mut raw: Raw) -> Raw {
+    if let Raw::H5md(frame) = &mut raw
+        && let Some(own) = &mut frame.own
+    {
+        own.deflate = false;
+    }
+    raw
+}

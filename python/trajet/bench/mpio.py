@@ -1,0 +1,243 @@
+"""The papers' way of reading: each rank reads its share of the frames through HDF5's library.
+
+After Khoshlessan, Paraskevakos, Fox, Jha and Beckstein (2020), section 3.3
+(doi:10.1002/cpe.5789). Departures:
+
+1. They read frame by frame. Here a request is of many frames, as other readers here make them.
+2. What is read is computed by the same kernels as anywhere else: it is put into a file in memory
+   that they read. What that takes is part of `t_decode`; `t_read` is HDF5's, which also unpacks.
+"""
+
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import _trajet, h5md, trajectory
+from trajet.bench import dcd
+from trajet.pools.local import LocalPool
+from trajet.pools.mpi import MpiPool
+from trajet.pools.mpi.gathering import way_of
+from trajet.pools.mpi.link import Link
+from trajet.pools.mpi.pool import Keep
+from trajet.pools.pool import Frames, Plan, Progress
+from trajet.pools.shared import in_memory, path_of
+from trajet.pools.work import PARTS, Done, Ledger, Task
+from trajet.result import COUNTS
+from trajet.trajectory import frame_numbers
+
+# Bytes of a request, and of wanted positions that are computed at a time.
+_CALL = 2**22
+_AT_ONCE = 2**24
+_ATOM = 12
+# a, γ, b, β, α, c of a, b, c, α, β, γ.
+_AS_DCD = [0, 5, 1, 4, 3, 2]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MpioPool(MpiPool):
+    """Ranks that read an HDF5 file through MPI-IO, each a share of neighbouring frames.
+
+    For analyses of one pass whose result are rows, and cells that six numbers tell, as those of all
+    files of the bench are. A rank has one thread; `gathering` is given.
+
+    Attributes
+    ----------
+    collective
+        Whether ranks read together.
+    """
+
+    collective: bool = False
+
+    def run(
+        self,
+        reader: _trajet.Reader,
+        plan: Plan,
+        frames: Frames,
+        *,
+        progress: Progress | None = None,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
+        """Run a plan; see `trajet.pools.pool.Pool.run`. Rank 0 does, while the others follow."""
+        assert self.gathering is not None
+        ledger, stages, numbers = Ledger(), _Stages(), frame_numbers(frames)
+        width = _trajet.Pass(plan.build(), reader.n_atoms, len(numbers), []).row_width
+        (segment,) = reader.segments()
+        with ExitStack() as stack:
+            keep = Keep(self.gathering, None, stack)
+            rows = keep.rows((len(numbers), width))
+            job = _Job(segment["path"], plan, numbers, self.collective, width, keep.way)
+            stages.end("t_comm")
+            done = self.together(lambda link: job.take(link, stages, rows, keep.found), job)
+        for rank, one in enumerate(done):
+            ledger.spend(rank, one)
+        return rows, np.empty(0), ledger.report(pool=self.kind, threads=1)
+
+
+class _Stages:
+    """Where the time of a rank goes: a moment belongs to the stage that ends next."""
+
+    def __init__(self) -> None:
+        self._seconds = dict.fromkeys(PARTS, 0.0)
+        self._begin = time.time()
+        self._since = time.perf_counter()
+
+    def end(self, stage: str) -> None:
+        """End a stage."""
+        now = time.perf_counter()
+        self._seconds[stage] += now - self._since
+        self._since = now
+
+    def part(self, stage: str, seconds: float) -> None:
+        """Count seconds before now for a stage."""
+        self._seconds[stage] += seconds
+        self._since += seconds
+
+    def done(self, host: str, **counts: int) -> Done:
+        """Return what is told of the rank."""
+        total = sum(self._seconds.values())
+        worker = {**dict.fromkeys(COUNTS, 0), **counts, **self._seconds, "t_total": total}
+        report = {"workers": [worker]}
+        return Done(np.empty(0), report, self._begin, self._begin + total, host, os.getpid())
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What all ranks are told.
+
+    Attributes
+    ----------
+    path, plan, numbers
+        The file, the analysis, and the frames.
+    collective
+        Whether ranks read together.
+    width
+        Numbers in a row.
+    way
+        How rows go to rank 0.
+    """
+
+    path: Path
+    plan: Plan
+    numbers: NDArray[np.int64]
+    collective: bool
+    width: int
+    way: tuple[str, Path, int]
+
+    def __call__(self, link: Link) -> None:
+        """Take part in what rank 0 does."""
+        self.take(link, _Stages(), None, lambda: None)
+
+    def take(
+        self,
+        link: Link,
+        stages: _Stages,
+        rows: NDArray[np.float64] | None,
+        found: Callable[[], None],
+    ) -> list[Done]:
+        """Read and compute the share of this rank; return what all ranks did, on rank 0.
+
+        `rows` are those of rank 0, and `found` is called when all ranks have found them.
+        """
+        with (
+            link.together(),
+            h5md.MpioFrames(self.path, link.comm, collective=self.collective) as stored,
+        ):
+            stages.end("t_open")
+            shares = self._shares(stored, link.size)
+            tasks = [task for share in shares for task, _ in share]
+            way = way_of(self.way, link, tasks, rows, (len(self.numbers), self.width))
+            assert way is not None
+            link.meet()
+            found()
+            stages.end("t_comm")
+            most = max(task.n_frames for task in tasks)
+            frames, requests = 0, 0
+            with tempfile.TemporaryFile(dir=in_memory()) as file:
+                memory = _Memory(file, self.plan, most)
+                stages.end("t_decode")
+                for task, calls in shares[link.rank]:
+                    for call in calls:
+                        read = stored.read(self.numbers[call.start : call.stop], memory.atoms)
+                        stages.end("t_read")
+                        memory.put(call.start - task.frames[0], *read)
+                        stages.end("t_decode")
+                        requests += len(call) > 0
+                    if task.n_frames:
+                        values = memory.compute(task.n_frames, stages)
+                        way.put(task, values)
+                        stages.end("t_comm")
+                        frames += task.n_frames
+            way.settle()
+            stages.end("t_comm")
+            link.meet()
+            stages.end("t_wait")
+            way.collect(np.repeat(np.arange(link.size), [len(share) for share in shares]))
+            way.close()
+            stages.end("t_comm")
+        stages.end("t_close")
+        done = stages.done(link.host, opens=1, requests=requests, frames=frames)
+        return link.gather_objects(done)
+
+    def _shares(
+        self, stored: h5md.MpioFrames, n_ranks: int
+    ) -> list[list[tuple[Task, list[range]]]]:
+        """Return what each rank computes at a time, with the calls that read it."""
+        unit = stored.chunk_frames
+        call = max(unit, _CALL // (_ATOM * stored.n_atoms))
+        at_once = max(1, _AT_ONCE // (_ATOM * len(self.plan.atoms()) * call))
+        shares: list[list[tuple[Task, list[range]]]] = []
+        for calls in h5md.shares(len(self.numbers), n_ranks, unit=unit, call=call):
+            groups = [calls[k : k + at_once] for k in range(0, len(calls), at_once)]
+            first = len(shares) * len(groups)
+            shares.append(
+                [
+                    (Task(k, (k, k + 1), (group[0].start, group[-1].stop)), group)
+                    for k, group in enumerate(groups, first)
+                ]
+            )
+        return shares
+
+
+class _Memory:
+    """A file in memory, from which the kernels get positions."""
+
+    def __init__(self, file: IO[bytes], plan: Plan, n_frames: int) -> None:
+        self.atoms = plan.atoms()
+        self._plan = Plan(
+            plan.make,
+            _among(plan.arguments, self.atoms),
+            {name: _among(value, self.atoms) for name, value in plan.options.items()},
+        )
+        self._axes, self._cells = dcd.create(file, n_frames, len(self.atoms))
+        self._reader = trajectory.open(None, path_of(file), sidecar=False).reader
+
+    def put(self, at: int, positions: NDArray[np.float32], cells: NDArray[np.float64]) -> None:
+        """Put frames in, the first of them at a place."""
+        there = slice(at, at + len(positions))
+        self._axes[there] = positions.transpose(0, 2, 1)
+        self._cells[there] = np.nan_to_num(cells[:, _AS_DCD])
+
+    def compute(self, n_frames: int, stages: _Stages) -> NDArray[np.float64]:
+        """Return the rows of the first frames."""
+        rows, _, told = LocalPool(threads=1).run(self._reader, self._plan, (0, 1, n_frames))
+        (worker,) = told["workers"]
+        stages.part("t_decode", worker["t_read"] + worker["t_decode"])
+        stages.part("t_comp", worker["t_comp"])
+        stages.end("t_overhead")
+        return rows
+
+
+def _among(argument: Any, atoms: NDArray[np.int64]) -> Any:
+    """Return an argument of a plan whose atoms have the numbers of their places among `atoms`."""
+    if isinstance(argument, np.ndarray) and np.issubdtype(argument.dtype, np.integer):
+        return np.searchsorted(atoms, argument)
+    if isinstance(argument, (tuple, list)):
+        return type(argument)(_among(part, atoms) for part in argument)
+    return argument
