@@ -69,7 +69,7 @@ impl Rules {
             return refused("so many atoms", "choose fewer atoms");
         }
         let mut lost = rules.lost(&plan.first);
-        let own = matches!(plan.first, Input::Raw { raw, .. } if raw.format() == Some(format));
+        let own = matches!(plan.first, Input::Raw { raw, .. } if raw.format() == format);
         let turned = plan.first.box_vectors().is_some_and(|vectors| is_turned(&vectors));
         if matches!(format, Format::Dcd | Format::Ncdf)
             && !own
