@@ -10,8 +10,7 @@ import MDAnalysis as mda
 import numpy as np
 import pytest
 import trajet as tj
-from made_files import write_trr
-from made_stores import TWO_TAGS, Solvated, make_store
+from made_stores import Solvated, make_store
 from trajet.dataset import find_dataset
 
 CALPHA = "name CA"
@@ -510,45 +509,6 @@ def test_tagged_anew(own_wet: Solvated) -> None:
     assert positions[:, kept].tobytes() == wanted.positions[:, kept].tobytes()
     off = np.abs(positions - wanted.positions).max()
     assert 0.05 < off <= 0.1001, "half a step of 0.2 Å"
-    assert store.verify() == ()
-
-
-@pytest.mark.parametrize(
-    ("form", "velocities"), [("xtc", False), ("dcd", False), ("ncdf", True), ("h5md", True)]
-)
-def test_what_a_tag_has_lost_the_whole_does_without(
-    form: str, velocities: bool, tmp_path: Path
-) -> None:
-    """Of a tag without velocities and forces there is a copy without, of another precision one."""
-    source = write_trr(tmp_path / "run.trr", ["bxuf"] * 4, 30, "f4")
-    top = tmp_path / "top.gro"
-    mda.Universe.empty(30, n_residues=30, atom_resindex=range(30), trajectory=True).atoms.write(top)
-    profile = tmp_path / "profile.toml"
-    lossy = f'select = "rest"\nformat = "{form}"\nlossy = true'
-    lines = TWO_TAGS.replace('select = "rest"', lossy).replace("0:99 or index 200:250", "0:9")
-    profile.write_text(lines)
-    store, original = tj.Store(tmp_path / "store", create=True), tj.open(top, source)
-    store.add("run", original, profile=profile)
-    wanted = original.read(velocities=True, forces=True)
-    store.get("run", tmp_path / "back.trr")
-    back = tj.open(None, tmp_path / "back.trr")
-    assert back.times.tolist() == original.times.tolist()
-    # XTC has hundredths of an Å.
-    assert np.abs(back.read().positions - wanted.positions).max() <= 0.0051
-    if velocities:
-        found = back.read(velocities=True, forces=True)
-        assert np.allclose(found.velocities, wanted.velocities, rtol=1e-6)
-        assert np.allclose(found.forces, wanted.forces, rtol=1e-6)
-        assert np.array_equal(found.velocities[:, :10], wanted.velocities[:, :10])
-    else:
-        with pytest.raises(tj.FormatError, match="none of the 4 frames has velocities"):
-            back.read(velocities=True)
-    # The other tag has all of them.
-    store.get("run", tmp_path / "some.trr", tags=["some"])
-    some = tj.open(None, tmp_path / "some.trr").read(velocities=True, forces=True)
-    assert some.velocities.tobytes() == wanted.velocities[:, :10].tobytes()
-    assert some.forces.tobytes() == wanted.forces[:, :10].tobytes()
-    store.retag("run", profile)
     assert store.verify() == ()
 
 

@@ -45,8 +45,6 @@ pub struct Division {
     pub heads: Vec<PathBuf>,
     /// Who has which atoms: each is in one part.
     pub parts: Vec<Part>,
-    /// Whether parts may have let go of what frames hold beside positions.
-    pub lossy: bool,
     /// For messages: what to do where a file of a part was changed from outside.
     pub remedy: String,
 }
@@ -106,7 +104,6 @@ impl Division {
             format: self.format.clone(),
             index: FrameIndex::new(self.n_atoms).into(),
             heads: all(&self.heads)?,
-            lossy: self.lossy,
             remedy: self.remedy.clone(),
             parts: self.parts.iter().map(part).collect::<Result<_, Error>>()?,
         };
@@ -129,7 +126,6 @@ struct Whole {
     n_frames: u64,
     parts: Vec<Part>,
     places: Places,
-    lossy: bool,
     remedy: String,
     /// Of the parts that were touched.
     opened: Vec<Mutex<Option<Arc<Chain>>>>,
@@ -216,7 +212,7 @@ impl Whole {
         options: &OpenOptions,
     ) -> Result<Whole, Error> {
         let fault = |what: String| Error::Division { path: path.to_owned(), what };
-        let Division { n_atoms, format, heads, parts, lossy, remedy, .. } = division;
+        let Division { n_atoms, format, heads, parts, remedy, .. } = division;
         let format = Format::named(format)
             .ok_or_else(|| fault(format!("its frames are of the format {format}")))?;
         let places = Places::new(*n_atoms, parts).map_err(fault)?;
@@ -256,7 +252,6 @@ impl Whole {
             opened: parts.iter().map(|_| Mutex::default()).collect(),
             parts: parts.clone(),
             places,
-            lossy: *lossy,
             remedy: remedy.clone(),
             heads: heads.iter().map(|path| (path.clone(), Mutex::default())).collect(),
             options,
@@ -564,8 +559,7 @@ impl reader::Reader for Reader {
             Some(head) => {
                 let parts: Vec<_> =
                     shares.iter().map(|share| &share.places[..]).zip(&raws).collect();
-                let join = if self.whole.lossy { Raw::join_left } else { Raw::join };
-                join(&head, atoms.n_sorted(), &parts).map_err(|what| {
+                Raw::join(&head, atoms.n_sorted(), &parts).map_err(|what| {
                     let path = self.file.source.path().to_owned();
                     Error::Division { path, what: format!("frame {frame} of its parts: {what}") }
                 })?

@@ -15,6 +15,8 @@ struct Series {
     floats: Vec<f32>,
     doubles: Vec<f64>,
     factor: f32,
+    /// Whether frames are multiplied with several factors.
+    differs: bool,
     there: Vec<bool>,
 }
 
@@ -58,8 +60,10 @@ impl Stored {
                 Field::Forces => &frame.forces,
             };
             let series = &mut self.series[field as usize];
+            let is_first = series.floats.is_empty() && series.doubles.is_empty();
             series.there.push(vectors.is_some());
             let Some(h5md::Stored { values, factor }) = vectors else { continue };
+            series.differs |= !is_first && series.factor != *factor;
             series.factor = *factor;
             match values {
                 Values::Float(values) => series.floats.extend(values),
@@ -78,6 +82,9 @@ impl Stored {
             return Err(differ());
         };
         if self.owns.iter().any(|own| own.manner != *manner) {
+            return Err(differ());
+        }
+        if self.series.iter().any(|series| series.differs) {
             return Err(differ());
         }
         let dict = PyDict::new(py);

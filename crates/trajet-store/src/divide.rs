@@ -142,7 +142,8 @@ pub(crate) fn divide(
     let mut stage = Stage { number: 0, of: 1 + STAGES * n_hdf5 };
     let frames = Frames::Strided { first: skip, step: 1, count: times.len() };
     let targets: Vec<Target<'_>> = places.iter().map(Place::target).collect();
-    let digests = tags.iter().all(|tag| tag.lossy);
+    // When all tags have become lossy, nothing else tells the original's frames.
+    let digests = tags.iter().any(|tag| tag.lossy);
     let division = Partition { frames: &frames, targets: &targets, whole: format, digests };
     let filled = folders.iter().map(|(&name, (tier, folder))| (name, tier.folder.join(folder)));
     let filled = Filled::new(store, filled)?;

@@ -241,7 +241,6 @@ impl Making<'_> {
             index: index.into(),
             heads,
             parts: vec![part],
-            lossy: self.tag.lossy,
             remedy: String::new(),
         };
         let divided = Arc::new([(path.clone(), division)].into());

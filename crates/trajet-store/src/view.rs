@@ -164,8 +164,7 @@ impl Dataset {
         let heads = self.manifest.segments.iter().map(|segment| folder.join(&segment.heads.file));
         let (n_atoms, index, heads) = (atoms.len(), index.into(), heads.collect());
         let (format, remedy) = (self.manifest.format.clone(), self.remedy());
-        let lossy = numbers.iter().any(|&number| self.manifest.tags[number].lossy);
-        Ok(Division { n_atoms, format, index, heads, parts, lossy, remedy })
+        Ok(Division { n_atoms, format, index, heads, parts, remedy })
     }
 
     /// What to do where a file was changed from outside.

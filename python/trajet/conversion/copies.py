@@ -356,12 +356,21 @@ def _copy(
     content: h5md.Content | None = None
     lost = list[str]()
     if parts[0][0].suffix.lower() in HDF5:
-        if asked.pool is None and _gives_own(trajectory, asked.how):
+        is_own = trajectory.dataset is not None and trajectory.reader.format == "H5MD"
+        if is_own and _gives_own(trajectory, asked.how):
+            if asked.pool is not None:
+                raise ValueError(
+                    f"{parts[0][0]}: a data set that was H5MD is written as it was by threads of"
+                    " this process: leave the pool out"
+                )
             packed = asked.how.compression
             content = h5md.OwnContent(trajectory.reader, places, compression=packed)
         else:
             every_frame = np.concatenate(frames)
             content, lost = _content(trajectory, parts[0][0], every_frame, places, asked.how)
+            if is_own:
+                # Some of what is there is lossy, or is to be left out.
+                lost = [*lost, "written in Å and single precision, not as the original stores it"]
     copies = _Copies(trajectory, parts, places, content, asked)
     outcomes = trajectory.fresh(write, copies)
     inputs = trajectory.describe_inputs()
@@ -381,8 +390,7 @@ def _copy(
 
 def _gives_own(trajectory: Trajectory, how: How) -> bool:
     """Tell whether a data set of H5MD is to be had as it was: nothing of it is lost or left out."""
-    if trajectory.dataset is None or trajectory.reader.format != "H5MD":
-        return False
+    assert trajectory.dataset is not None
     tags = trajectory.dataset.manifest["tags"]
     return how.velocities and how.forces and not any(tag["lossy"] for tag in tags)
 

@@ -89,7 +89,11 @@ def write_in_stretches(
 
         remarks: list[str] = []
         if content is not None:
-            h5md.join(path, owns, numbers, content, force=force, progress=show_joined)
+            files = [
+                (own, end - begin)
+                for own, (begin, end) in zip(owns, pairwise(borders), strict=True)
+            ]
+            h5md.join(path, files, numbers, content, force=force, progress=show_joined)
         else:
             stretches = [(own, one.n_bytes) for own, one in zip(owns, done, strict=True)]
             _, remarks = _trajet.join_stretches(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import output
-from trajet._trajet import FormatError
+from trajet._trajet import FormatError, OutputError
 from trajet.h5md.library import h5py
 from trajet.h5md.writing import (
     ELEMENTS,
@@ -26,7 +26,7 @@ from trajet.h5md.writing import (
 
 def join(
     path: Path,
-    parts: Sequence[Path],
+    parts: Sequence[tuple[Path, int]],
     numbers: NDArray[np.int64],
     content: Content,
     *,
@@ -40,7 +40,7 @@ def join(
     path
         Where it goes.
     parts
-        Files of `Content.fill`, of whole chunks all but the last.
+        Files of `Content.fill`, of whole chunks all but the last, and the frames of each.
     numbers
         All frames.
     content
@@ -55,7 +55,7 @@ def join(
     FormatError
         If some frames lack what others have.
     OutputError
-        If it cannot be written; then there is none.
+        If it cannot be written, or a part has not the frames that it should; then there is none.
     """
     library = h5py(f"{path} cannot be written")
     packing = content.packing(len(numbers), 1)
@@ -68,10 +68,15 @@ def join(
     ):
         group = head(file, content.author)
         there = {name: create(group, name, len(numbers), packing) for name in content.fields}
-        for part in parts:
+        for part, n_expected in parts:
             with library.File(part, "r") as other:
                 given = other[GROUP]
                 n_frames = len(given["position/value"])
+                if n_frames != n_expected:
+                    raise OutputError(
+                        f"{path}: a part has {n_frames} frames, not {n_expected}: do all workers"
+                        " see the same files? Run it again"
+                    )
                 for name, values in there.items():
                     source = given[f"{ELEMENTS[name][0]}/value"]
                     if len(source) != n_frames:

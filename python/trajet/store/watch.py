@@ -106,6 +106,8 @@ class Watch:
         for name in sorted(wrong.keys() - self._damaged):
             yield Arrival(self.store.folder / name, name, 0, wrong[name])
         self._damaged = frozenset(wrong)
+        # What is new may be of a data set that nobody could read so far.
+        takes_new = wrong.keys() <= self._entries.keys()
         sources = {
             path.absolute(): (entry.name, size)
             for entry in self._entries.values()
@@ -118,7 +120,7 @@ class Watch:
             dataset, size = sources.get(path.absolute(), (None, None))
             name = dataset or path.stem
             # Nothing can be added to a data set that cannot be read.
-            if size == stamp[0] or name in wrong:
+            if size == stamp[0] or name in wrong or not (dataset or takes_new):
                 continue
             topology, trouble = self._topology_of(path)
             tried = (stamp, None if topology is None else _stamp(topology))

@@ -171,9 +171,9 @@ def from_atomgroup(atoms: Any) -> Selection:
         same = bool(now.times[0] == said.time) and np.array_equal(
             now.positions[0], said.positions, equal_nan=True
         )
-        # At frame 0 the time is 0 whatever steps are given.
-        if said.time_step is not None:
-            near = np.diff(opened.times[max(0, said.frame - 1) : said.frame + 2])
+        # At frame 0 the time is 0 whatever steps are given; steps between later frames may differ.
+        if said.time_step is not None and said.frame == 0:
+            near = np.diff(opened.times[:2])
             slack = 1e-5 * abs(said.time_step) + 4 * np.spacing(np.float32(abs(said.time)))
             same &= not near.size or bool((abs(near - said.time_step) <= slack).any())
     if not same:

@@ -307,7 +307,6 @@ fn divided(made: &Made) -> divided::Division {
         index: whole.segments()[0].reader.index().clone().into(),
         heads: vec![path("heads")],
         parts: vec![part(0..3), part(3..7)],
-        lossy: false,
         remedy: String::new(),
     }
 }

@@ -598,8 +598,10 @@ fn runs_of(chunks: &[Chunk], extent: [u64; 3], shape: [u64; 3]) -> Said<Vec<Run>
     let mut order = Vec::with_capacity(chunks.len());
     for (k, &Chunk { at, .. }) in chunks.iter().enumerate() {
         let fits = (0..3).all(|k| at[k] < extent[k] && at[k].is_multiple_of(shape[k]));
-        let column = (at[1] / shape[1]) * columns + at[2] / shape[2];
-        let number = (at[0] / shape[0]).checked_mul(of_a_row).and_then(|n| n.checked_add(column));
+        let column = (at[1] / shape[1]).checked_mul(columns);
+        let column = column.and_then(|column| column.checked_add(at[2] / shape[2]));
+        let row = (at[0] / shape[0]).checked_mul(of_a_row);
+        let number = row.zip(column).and_then(|(row, column)| row.checked_add(column));
         match number {
             Some(number) if fits => order.push((number, k)),
             _ => return Err(format!("a chunk at {}, {}, {}", at[0], at[1], at[2])),

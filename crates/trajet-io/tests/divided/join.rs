@@ -1,8 +1,6 @@
 //! `Raw::join` is the inverse of `Raw::take`.
 
 use proptest::prelude::*;
-use trajet_io::ncdf::{self, Values};
-use trajet_io::trr::{self, Reals};
 use trajet_io::xtc::{self, Positions};
 use trajet_io::{Format, Raw, Snapshot, dcd};
 
@@ -137,54 +135,4 @@ fn a_coordinate_that_no_integer_says_is_an_error() {
         let words = Raw::join(&head, 1, &[(&all, &part)]).unwrap_err();
         assert!(words.contains("XTC cannot hold"), "{words}");
     }
-}
-
-#[test]
-fn what_a_part_let_go_of_the_frame_has_not() {
-    let reals = |x: f32| Some(Reals::Double(vec![f64::from(x); 6]));
-    let whole = Raw::Trr(trr::Frame {
-        n_atoms: 2,
-        double: true,
-        step: 0,
-        time: 0.0,
-        lambda: 0.0,
-        vectors: None,
-        virial: None,
-        pressure: None,
-        positions: reals(1.0),
-        velocities: reals(0.5),
-        forces: reals(83.68),
-    });
-    let stored = |x: f32| ncdf::Stored { values: Values::Float(vec![x; 3]), scale_factor: None };
-    // In Å, Å/ps and kcal/(mol Å).
-    let amber = |forces| {
-        Raw::Ncdf(Box::new(ncdf::Frame {
-            coordinates: stored(10.0),
-            velocities: Some(stored(5.0)),
-            forces,
-            time: None,
-            cell: None,
-        }))
-    };
-    let (first, second) = ([0..1], [1..2]);
-    let exact = whole.take(&[0]);
-    let join = |part: &Raw| {
-        let parts: [(&[Range<u32>], &Raw); 2] = [(&first, &exact), (&second, part)];
-        assert!(Raw::join(&whole.head(), 2, &parts).unwrap_err().contains("lacks the"));
-        let Raw::Trr(joined) = Raw::join_left(&whole.head(), 2, &parts).unwrap() else {
-            panic!("a frame of TRR comes back")
-        };
-        joined
-    };
-    let joined = join(&amber(Some(stored(2.0))));
-    assert_eq!((joined.positions, joined.velocities), (reals(1.0), reals(0.5)));
-    let Some(Reals::Double(forces)) = joined.forces else { panic!("forces come back") };
-    assert!(forces.iter().all(|x| (x - 83.68).abs() < 1e-4), "{forces:?}");
-    let joined = join(&amber(None));
-    assert_eq!((joined.velocities, joined.forces), (reals(0.5), None));
-    let steps = Positions::Floats(vec![[1.0; 3]]);
-    let bare = xtc::Frame { magic: 1995, step: 0, time: 0.0, vectors: [0.0; 9], positions: steps };
-    let joined = join(&Raw::Xtc(bare));
-    assert_eq!((joined.velocities, joined.forces), (None, None));
-    assert_eq!(joined.positions, reals(1.0));
 }

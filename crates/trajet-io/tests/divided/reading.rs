@@ -121,7 +121,7 @@ impl Made {
         let (n_atoms, format) = (chain.n_atoms(), chain.format());
         let remedy = "divide it again".to_owned();
         let index = index.into();
-        let division = Division { n_atoms, format, index, heads, parts, lossy: false, remedy };
+        let division = Division { n_atoms, format, index, heads, parts, remedy };
         Made { _folder: folder, whole, manifest, division }
     }
 
