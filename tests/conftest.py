@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,9 @@ pytest_plugins = ["dask_cluster"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """MDAnalysis announces deprecations of its own when it reads DCD and PDB files."""
+    """Heed Ctrl-C, and no deprecations that MDAnalysis announces when it reads DCD and PDB files."""
+    # Who is started in the background ignores it, and so do all of its children.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("filterwarnings", "ignore:::MDAnalysis")
     config.addinivalue_line("markers", "kills(n): how many kills are enough for the gate")
 
