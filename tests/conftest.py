@@ -19,7 +19,7 @@ pytest_plugins = ["dask_cluster"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Heed Ctrl-C, and no deprecations that MDAnalysis announces when it reads DCD and PDB files."""
+    """Heed Ctrl-C, and not what MDAnalysis announces when it reads DCD and PDB files."""
     # Who is started in the background ignores it, and so do all of its children.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("filterwarnings", "ignore:::MDAnalysis")
