@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from killed_store import opened
 from MDAnalysisTests import datafiles
 from trajet import _trajet, h5md
+from trajet.conversion.files import How
 
 FILES = {
     name: path
@@ -77,9 +78,8 @@ def division(n_atoms: int, n_tags: int, seed: int) -> np.ndarray:
 
 def copied(reader: _trajet.Reader, path: Path) -> bytes:
     """Return a copy in the same format, which keeps all that a frame says."""
-    how = {"precision": None, "double": None, "velocities": True, "forces": True}
-    how |= {"allow_loss": False, "force": True, "threads": 2, "progress": None}
-    _trajet.convert(reader, [(path, (0, 1, reader.n_frames))], None, **how)
+    part = (path, (0, 1, reader.n_frames))
+    _trajet.convert(reader, [part], None, How(), force=True, threads=2, progress=None)
     return path.read_bytes()
 
 
