@@ -345,7 +345,7 @@ def test_one_line_says_what_is_wrong(adk: Adk, tmp_path: Path) -> None:
     for arguments, words in (
         ((adk.xtc, out), "is there already"),
         ((tmp_path / "none.xtc", tmp_path / "new.h5md"), "none.xtc"),
-        ((adk.xtc, tmp_path / "new.dcd"), "write H5MD"),
+        ((adk.xtc, tmp_path / "no" / "new.dcd"), "there is no folder"),
     ):
         done = run_on_ranks(3, "-m", "trajet", "convert", *arguments, "--pool", "mpi", code=1)
         assert done.stderr.count("trajet: ") == 1

@@ -146,7 +146,7 @@ def test_every_published_file_as_h5md(name: str, formats: tuple[str, ...], tmp_p
         with pytest.raises((tj.OutputError, tj.StoreError), match=LOSES[name]):
             store.add("one", source, asked, FILES[name], given, threads=2)
         assert store.names() == []
-        assert not [*(tmp_path / "fast").iterdir(), *(tmp_path / "slow").iterdir()]
+        assert not [*(tmp_path / "fast").glob("*"), *(tmp_path / "slow").glob("*")]
         return
     store.add("one", source, asked, FILES[name], given, threads=2)
     assert store.verify("one", threads=2) == []
