@@ -98,9 +98,13 @@ def test_the_report_counts_what_was_read(adk: Adk, tmp_path: Path, ending: str) 
         copy = tmp_path / f"copy{'.dcd' if ending == '.xtc' else '.xtc'}"
         report = tj.convert(atoms, copy, allow_loss=True, force=True).report
         assert report is not None
-        assert report["frames"] in (98, 99)
-        assert 98 * 12 <= report["bytes_used"] <= report["bytes_read"]
-        assert 98 * 2 <= report["atoms_decoded"] <= 99 * 3341
+        assert report["frames"] == 98
+        if atoms is traj or ending != ".xtc":
+            assert report["atoms_decoded"] == 98 * 3341
+        else:
+            # Of an XTC frame the few that are packed together with those that are asked for.
+            assert 98 * 2 <= report["atoms_decoded"] < 98 * 20
+        assert report["atoms_decoded"] * 3 < report["bytes_used"] <= report["bytes_read"]
         assert report["stages"]["t_decode"] > 0
 
 

@@ -146,7 +146,8 @@ def test_every_published_file_as_h5md(name: str, formats: tuple[str, ...], tmp_p
         with pytest.raises((tj.OutputError, tj.StoreError), match=LOSES[name]):
             store.add("one", source, asked, FILES[name], given, threads=2)
         assert store.names() == []
-        assert not [*(tmp_path / "fast").glob("*"), *(tmp_path / "slow").glob("*")]
+        assert not (tmp_path / "fast").exists()
+        assert not (tmp_path / "slow").exists()
         return
     store.add("one", source, asked, FILES[name], given, threads=2)
     assert store.verify("one", threads=2) == []

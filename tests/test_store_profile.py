@@ -140,7 +140,8 @@ def test_a_tier_that_is_full(wet: Solvated, tmp_path: Path) -> None:
     with pytest.raises(tj.StoreError, match="above its limit of 1000000"):
         store.add("wet", tj.open(wet.gro, wet.xtc), profile=path)
     assert store.list() == ()
-    assert not [*(tmp_path / "fast").glob("*"), *(tmp_path / "slow").glob("*")]
+    assert not (tmp_path / "fast").exists()
+    assert not (tmp_path / "slow").exists()
     assert wet.xtc.read_bytes() == before
 
 

@@ -170,7 +170,6 @@ impl Handles {
 
     fn put(&self, number: u64, file: Arc<File>) {
         let closed = self.with(|open| {
-            // Two threads may have missed the same file at once.
             if open.iter().all(|held| held.0 != number) {
                 open.push((number, file));
             }
@@ -213,7 +212,15 @@ enum Hold {
         stamp: Stamp,
         /// The path does not depend on the working folder.
         absolute: PathBuf,
+        /// Whose turn it is to open the file: of threads that miss it at once one does, the others wait.
+        turn: Mutex<()>,
     },
+}
+
+impl Hold {
+    fn shared(handles: &Arc<Handles>, stamp: Stamp, absolute: PathBuf) -> Hold {
+        Hold::Shared { handles: Arc::clone(handles), stamp, absolute, turn: Mutex::default() }
+    }
 }
 
 fn next_number() -> u64 {
@@ -301,7 +308,7 @@ impl Source {
         stamp: Stamp,
         handles: &Arc<Handles>,
     ) -> Self {
-        let hold = Hold::Shared { handles: Arc::clone(handles), stamp, absolute };
+        let hold = Hold::shared(handles, stamp, absolute);
         Source { path, written: None, number: next_number(), size: stamp.size, hold }
     }
 
@@ -312,7 +319,7 @@ impl Source {
     /// [`Error::Io`] where there is no working folder any more.
     pub(crate) fn share(&mut self, handles: &Arc<Handles>, stamp: Stamp) -> Result<(), Error> {
         let absolute = absolute(&self.path)?;
-        let shared = Hold::Shared { handles: Arc::clone(handles), stamp, absolute };
+        let shared = Hold::shared(handles, stamp, absolute);
         if let Hold::Always(file) = std::mem::replace(&mut self.hold, shared) {
             handles.put(self.number, Arc::new(file));
         }
@@ -343,10 +350,16 @@ impl Source {
         let shared;
         let file = match &self.hold {
             Hold::Always(file) => file,
-            Hold::Shared { handles, stamp, absolute } => {
+            Hold::Shared { handles, stamp, absolute, turn } => {
                 shared = match handles.get(self.number) {
                     Some(file) => file,
-                    None => self.open_again(handles, stamp, absolute, meter)?,
+                    None => {
+                        let _turn = meter.lock(turn);
+                        match handles.get(self.number) {
+                            Some(file) => file,
+                            None => self.open_again(handles, stamp, absolute, meter)?,
+                        }
+                    }
                 };
                 &*shared
             }
@@ -596,6 +609,29 @@ mod tests {
         put(4);
         let open = [1, 2, 3, 4].map(|number| handles.get(number).is_some());
         assert_eq!((open, handles.n_open()), ([true, false, true, true], 3));
+    }
+
+    #[test]
+    fn threads_that_miss_a_file_at_once_open_it_once() {
+        let (folder, source) = file_of(100);
+        let stamp = Stamp::of(&source, source.size(), &mut Meter::default()).unwrap();
+        let path = folder.path().join("bytes");
+        for _ in 0..50 {
+            let handles = Arc::new(Handles::new(1));
+            let known = Source::known(path.clone(), path.clone(), stamp, &handles);
+            let (all, opens) = (std::sync::Barrier::new(4), AtomicU64::new(0));
+            thread::scope(|scope| {
+                for _ in 0..4 {
+                    scope.spawn(|| {
+                        let mut meter = Meter::default();
+                        all.wait();
+                        known.read_at(0, &mut [0; 10], &mut meter).unwrap();
+                        opens.fetch_add(meter.opens, Ordering::Relaxed);
+                    });
+                }
+            });
+            assert_eq!(opens.into_inner(), 1);
+        }
     }
 
     #[test]

@@ -54,11 +54,7 @@ impl Stored {
     fn push(&mut self, frame: &h5md::Frame) -> bool {
         let Some(own) = frame.own else { return false };
         for field in Field::ALL {
-            let vectors = match field {
-                Field::Positions => &frame.positions,
-                Field::Velocities => &frame.velocities,
-                Field::Forces => &frame.forces,
-            };
+            let vectors = frame.field(field);
             let series = &mut self.series[field as usize];
             let is_first = series.floats.is_empty() && series.doubles.is_empty();
             series.there.push(vectors.is_some());

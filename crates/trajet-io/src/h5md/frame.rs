@@ -72,7 +72,7 @@ impl Frame {
     }
 
     /// What the frame holds of a kind.
-    pub(crate) fn field(&self, field: Field) -> Option<&Stored> {
+    pub fn field(&self, field: Field) -> Option<&Stored> {
         match field {
             Field::Positions => self.positions.as_ref(),
             Field::Velocities => self.velocities.as_ref(),
