@@ -21,6 +21,7 @@ from dask_cluster import (
     change_copies,
     change_do,
     left_behind,
+    started,
     undo,
     until,
 )
@@ -415,3 +416,35 @@ def test_workers_that_come_late_or_never(long_adk: Adk, caplog: pytest.LogCaptur
         assert len(result.report["workers"]) == 2
     with pytest.raises(tj.WorkerError, match="client of Dask is closed"):
         tj.rmsd(atoms, pool=tj.DaskPool(client))
+
+
+def test_stragglers_are_heard_of_after_the_scheduler_was_started_again(long_adk: Adk) -> None:
+    """The client finds it by itself; the new scheduler does not know who listened to the old."""
+
+    def hang(_work: Any, stop: Any) -> None:
+        end = time.monotonic() + 10
+        while not stop.is_set and time.monotonic() < end:
+            time.sleep(0.02)
+
+    atoms = tj.open(long_adk.psf, long_adk.xtc).select("name CA")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    address = f"tcp://127.0.0.1:{port}"
+    at = ["--host", "127.0.0.1", "--port", port]
+    two = [address, "--host", "127.0.0.1", "--nworkers", "2", "--nthreads", "1"]
+    with started("scheduler", *at) as first, Client(address, timeout=PATIENCE) as client:
+        with started("worker", *two):
+            client.wait_for_workers(2, timeout=PATIENCE)
+            here = tj.rmsd(atoms, pool=tj.DaskPool(client)).values
+            connection = client.scheduler_comm
+            first.kill()
+            first.wait(PATIENCE)
+        with started("scheduler", *at), started("worker", *two):
+            until(lambda: client.status == "running" and client.scheduler_comm is not connection)
+            client.wait_for_workers(2, timeout=PATIENCE)
+            slow = sorted(client.nthreads())[0]
+            change_do(client, hang, workers=[slow])
+            result = tj.rmsd(atoms, pool=tj.DaskPool(client))
+            assert result.values.tobytes() == here.tobytes()
+            assert slow in [late["address"] for late in result.report["repeated"]]
