@@ -330,9 +330,9 @@ def test_velocities_in_some_frames_alone(client: Client, tmp_path: Path) -> None
             tj.convert(traj, path, allow_loss=True, pool=writer)
         assert whole[0].read_bytes() == whole[1].read_bytes()
     out, some = tmp_path / "out.h5md", traj.select(range(20))
-    frames = [*range(2, 5), 7, *range(15, 20)]
+    frames = [1, 2, 4, *range(15, 20)]
     # A stretch a frame, some without; one stretch with both.
-    for atoms, words in ((traj, r"frame [2-7] has"), (some, r"frames 2 to 4, 7 have")):
+    for atoms, words in ((traj, r"frame [124] has"), (some, r"frames 1 to 2, 4 have")):
         with pytest.raises(tj.FormatError, match=f": {words} no velocities: .*--no-velocities"):
             tj.convert(atoms, out, frames=frames, allow_loss=True, pool=pool)
         assert not out.exists()
