@@ -127,7 +127,7 @@ def _backbone(
         If nothing is left.
     """
     trajectory = main.trajectory
-    names, fours = mdanalysis.backbone_dihedrals(main.named, main.label)
+    names, fours = mdanalysis.backbone_dihedrals(main.named, main.label, remarks)
     places, there = trajectory.places_of(fours)
     # φ and ψ of a residue go together.
     kept: NDArray[np.bool_] = np.asarray(there.reshape(-1, 8).all(axis=1))
