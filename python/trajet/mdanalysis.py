@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from trajet._trajet import FormatError, OutputError, SelectionError
 
-# By how much the masses of atoms that are compared may differ, u; MDAnalysis' RMSD takes the same.
-MASS_TOLERANCE = 0.1
 # Words of selections that look at where atoms are.
 _PLACES = {
     *("around", "sphlayer", "sphzone", "isolayer", "cylayer", "cyzone", "point"),
@@ -28,7 +26,7 @@ _NUMBERS = {"index", "bynum"}
 _OF_RESIDUES = ("resnames", "resids", "icodes")
 # In place of an atom that a residue has not, or has several of.
 _NONE, _SEVERAL = -1, -2
-# Most residues that a remark names.
+# Most residues or masses that a remark names.
 _MOST_NAMED = 5
 _REFUSE = "this AtomGroup cannot serve as a selection: "
 
@@ -241,8 +239,8 @@ def _is_continuous(trajectory: Any) -> bool:
     return int(trajectory.n_frames) != sum(int(one.n_frames) for one in trajectory.readers)
 
 
-def masses(atoms: Any, where: str) -> NDArray[np.float64]:
-    """Return the masses of atoms, u.
+def masses(atoms: Any, where: str, remarks: list[str]) -> NDArray[np.float64]:
+    """Return the masses of atoms, u; that they are guessed from names is added to the remarks.
 
     Raises
     ------
@@ -259,6 +257,21 @@ def masses(atoms: Any, where: str) -> NDArray[np.float64]:
             f" {atom.index} ({name}): use a topology with masses, leave these atoms out, or give"
             " weights as numbers"
         )
+    # MDAnalysis takes W of Martini for tungsten. Of elements that a file has, masses are sure.
+    guessed = {attribute.attrname for attribute in atoms.universe._topology.guessed_attributes}
+    if {"masses", "types"} <= guessed:
+        kinds, first = np.unique(values, return_index=True)
+        words = [
+            f"{getattr(atoms[int(k)], 'name', '?')} {mass:.3f}"
+            for mass, k in zip(kinds, first, strict=True)
+        ]
+        remark = (
+            f"masses are guessed from the names of atoms, as {where} has neither masses nor"
+            f" elements: {_listed(words)}; coarse-grained and united atoms have others: use a"
+            " topology with masses, such as a TPR, PSF or PRMTOP, or give weights as numbers"
+        )
+        if remark not in remarks:
+            remarks.append(remark)
     return values
 
 
@@ -430,55 +443,10 @@ def lengths(
     return found
 
 
-def check_same_kind(mobile: Any, reference: Any, what: str) -> None:
-    """Make sure that two groups of atoms can be compared one by one.
-
-    Raises
-    ------
-    SelectionError
-        If their numbers differ, or the masses of a pair by more than `MASS_TOLERANCE`.
-    """
-    if len(mobile) != len(reference):
-        raise SelectionError(
-            f"{what}: {len(mobile)} atoms in the trajectory, {len(reference)} in the reference:"
-            " choose a selection that names the same atoms in both"
-        )
-    if not (hasattr(mobile, "masses") and hasattr(reference, "masses")):
-        return
-    # Written so that masses that are not known differ.
-    apart = np.flatnonzero(~(np.abs(mobile.masses - reference.masses) <= MASS_TOLERANCE))
-    if apart.size:
-        k = int(apart[0])
-        names = [f"{getattr(g[k], 'name', '?')} of {g[k].mass:.3f} u" for g in (mobile, reference)]
-        raise SelectionError(
-            f"{what}: {apart.size} atoms differ in mass by more than {MASS_TOLERANCE} u, the first"
-            f" pair is atom {mobile[k].index} ({names[0]}) and atom {reference[k].index} of the"
-            f" reference ({names[1]}): choose a selection that names the same atoms in both"
-        )
-
-
-def check_same_order(mobile: Any, reference: Any, what: str) -> None:
-    """Make sure that atoms that were looked up in another structure come in the same order there.
-
-    Masses do not tell: CHARMM writes CB before C, the PDB behind it. Other names are none of ours.
-
-    Raises
-    ------
-    SelectionError
-        If atoms or residues have the same names in another order.
-    """
-    for attribute in ("names", "resnames"):
-        if not (hasattr(mobile, attribute) and hasattr(reference, attribute)):
-            continue
-        ours, theirs = (np.asarray(getattr(g, attribute), str) for g in (mobile, reference))
-        apart = np.flatnonzero(ours != theirs)
-        if apart.size and np.array_equal(np.sort(ours), np.sort(theirs)):
-            k = int(apart[0])
-            raise SelectionError(
-                f"{what}: the same {attribute} in another order, the first pair is"
-                f" {describe_atom(mobile[k])} and {describe_atom(reference[k])} of the reference:"
-                " give a structure whose atoms have the order of the trajectory"
-            )
+def cell(universe: Any) -> NDArray[np.float64]:
+    """Return the cell that a Universe has now, `(6,)`, Å and degrees; not a number without one."""
+    box = universe.dimensions
+    return np.full(6, np.nan) if box is None else np.asarray(box, dtype=np.float64)
 
 
 def positions(atoms: Any, where: str) -> NDArray[np.float32]:
