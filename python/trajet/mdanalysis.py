@@ -265,13 +265,11 @@ def masses(atoms: Any, where: str, remarks: list[str]) -> NDArray[np.float64]:
             f"{getattr(atoms[int(k)], 'name', '?')} {mass:.3f}"
             for mass, k in zip(kinds, first, strict=True)
         ]
-        remark = (
+        remarks.append(
             f"masses are guessed from the names of atoms, as {where} has neither masses nor"
             f" elements: {_listed(words)}; coarse-grained and united atoms have others: use a"
             " topology with masses, such as a TPR, PSF or PRMTOP, or give weights as numbers"
         )
-        if remark not in remarks:
-            remarks.append(remark)
     return values
 
 

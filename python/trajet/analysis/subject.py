@@ -104,7 +104,7 @@ class Outcome:
                 **parameters,
             },
             "inputs": [*self.trajectory.describe_inputs(), *(further_inputs or [])],
-            "remarks": [*self.trajectory.remarks, *remarks],
+            "remarks": [*self.trajectory.remarks, *dict.fromkeys(remarks)],
         }
         trajectory = self.trajectory
         return make_report(trajectory.reader, self.run, asked, trajectory.tiers, trajectory.tags)
