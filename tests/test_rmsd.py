@@ -635,7 +635,8 @@ def test_masses_that_are_guessed(adk: Adk, adk_universe: mda.Universe, tmp_path:
     beads.write(tmp_path / "beads.xtc")
     selection = tj.open(text, tmp_path / "beads.xtc").select("all")
     result = tj.rmsd(selection, weights="mass", groups=["name W"], group_weights="mass")
-    (remark,) = result.report["remarks"]
+    remark, of_group = result.report["remarks"]
+    assert "1 (W 183.850)" in of_group
     assert f"guessed from the names of atoms, as {text} has neither" in remark
     assert "2 (CA 12.011, W 183.850)" in remark
     (remark,) = tj.rmsf(selection, align="name W", weights="mass").report["remarks"]
