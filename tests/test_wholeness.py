@@ -116,6 +116,12 @@ def test_broken_later(tmp_path: Path) -> None:
     assert "frame 6: " in remarks_on(tj.rmsd(chosen, reference=6, frames=[1]).report)[0]
     arguments = ["rmsd", str(top), str(path), "--select", "name CA"]
     assert f"note: {remarks_on(result.report)[0]}" in CliRunner().invoke(commands, arguments).output
+    # Nor do notes on many files hide it.
+    several = tj.open(top, *[path] * 8)
+    remarks = tj.rmsd(several.select("name CA")).report["remarks"]
+    assert several.remarks
+    assert BROKEN in remarks[0]
+    assert remarks[1:] == list(several.remarks)
 
 
 def test_broken_references(tmp_path: Path) -> None:
