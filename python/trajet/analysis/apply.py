@@ -57,7 +57,8 @@ def apply(
         None: what is returned of each frame is kept.
     cells
         Whether the function gets unit cells as its second argument: `(6,)` of a frame,
-        `(n_frames, 6)` of a block; Å and degrees, NaN where there is none.
+        `(n_frames, 6)` of a block; Å and degrees, NaN where there is none. Where it does not,
+        `report["remarks"]` say whether molecules are broken over the box in the first frame.
     frames
         A slice, frame numbers, or a mask; None for all.
     pool
