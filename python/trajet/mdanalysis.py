@@ -361,12 +361,14 @@ def backbone_dihedrals(
     )
     both = (fours >= 0).all(axis=1)
     torn, protein = _torn(residues), (np.stack([n, alpha, c]) != _NONE).any(axis=0)
-    torn = (torn[here - 1] | torn[here] | torn[here + 1]) & protein[here]
-    doubtful = _called(residues[here[~both & (torn | (fours != _NONE).all(axis=1))]])
+    near = (torn[here - 1] | torn[here] | torn[here + 1]) & protein[here]
+    # Of the parts of a residue the first one counts.
+    near &= ~(torn[here - 1] & torn[here])
+    doubtful = _called(residues[here[~both & (near | (fours != _NONE).all(axis=1))]])
     if doubtful:
         remarks.append(
             "residues left out, since they or their neighbours have several names, or several N, CA"
-            f" or C (alternate locations?): {_listed(list(dict.fromkeys(doubtful)))}; of several"
+            f" or C (alternate locations?): {_listed(doubtful)}; of several"
             " atoms a selection that has one decides ('… and not altloc B')"
         )
     if not both.any():
