@@ -368,8 +368,8 @@ def backbone_dihedrals(
     if doubtful:
         remarks.append(
             "residues left out, since they or their neighbours have several names, or several N, CA"
-            f" or C (alternate locations?): {_listed(doubtful)}; of several"
-            " atoms a selection that has one decides ('… and not altloc B')"
+            f" or C (alternate locations?): {_listed(doubtful)}; of several atoms a selection that"
+            " has one decides ('… and not altloc B')"
         )
     if not both.any():
         raise SelectionError(
