@@ -32,6 +32,9 @@ def main() -> NoReturn:
         code = error.exit_code
     except (KeyboardInterrupt, click.Abort):
         print("trajet: interrupted", file=sys.stderr)
+        # Where Ctrl-C came inside of such a text, as imports run them, CPython would end this
+        # process by the signal, whatever its exit code; the next one has it forget that.
+        exec("")
         code = INTERRUPTED
     except BrokenPipeError:
         # Whoever read the output has left; what Python still holds of it has nowhere to go.
