@@ -118,7 +118,10 @@ impl Rules {
             lost.extend(
                 others
                     .filter(|&field| self.wants(field) && frame.holds(field))
-                    .map(|field| field.name().to_owned()),
+                    .map(|field| match self.format {
+                        Format::Ncdf => format!("{}, where its first frame has none", field.name()),
+                        _ => field.name().to_owned(),
+                    }),
             );
         }
         if let Input::Raw { raw, .. } = frame
