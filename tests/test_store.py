@@ -1,6 +1,8 @@
 """Data sets of stores: what is read of them, by counts, and that it is the original."""
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,6 +12,7 @@ import MDAnalysis as mda
 import numpy as np
 import pytest
 import trajet as tj
+from golden_files import Adk
 from made_stores import Solvated, make_store
 from trajet.dataset import find_dataset
 
@@ -416,6 +419,21 @@ def test_a_store_is_where_it_was(
     monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
     assert store.open("wet").n_frames == 10
     assert store.stats("wet").uses == 0
+
+
+def test_names_of_files_that_are_no_text(adk: Adk, tmp_path: Path) -> None:
+    """They are read and reported; a store, which would have to keep them, refuses them."""
+    path = Path(shutil.copy(adk.xtc, tmp_path / os.fsdecode(b"adk-\xff.xtc")))
+    traj = tj.open(adk.psf, path)
+    page = tmp_path / "report.html"
+    tj.rmsd(traj.select(CALPHA)).report.save(page)
+    assert "adk-\\udcff.xtc" in page.read_text()
+    store = tj.Store(tmp_path / "store", create=True)
+    with pytest.raises(tj.StoreError, match="must be text"):
+        store.add("adk", traj)
+    assert {path.name for path in (tmp_path / "store").iterdir()} == {"store.json", "lock"}
+    with pytest.raises(tj.StoreError, match=f"{page}: is a file: a store is a folder"):
+        tj.Store(page)
 
 
 def test_a_file_beside_data_sets_is_a_file(own_wet: Solvated) -> None:
