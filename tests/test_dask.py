@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -354,6 +355,20 @@ def test_what_means_nothing_is_refused(
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(tj.MissingPackageError, match=r"trajet\[dask\]"):
         tj.rmsd(tj.open(None, long_adk.xtc).select([1, 2, 3]), pool=tj.DaskPool(client))
+
+
+def test_errors_are_said_once(adk: Adk, tmp_path: Path) -> None:
+    """In one line, and not by each worker of this machine with its traceback."""
+    damaged = tmp_path / "damaged.dcd"
+    tj.convert(tj.open(None, adk.xtc), damaged)
+    content = bytearray(damaged.read_bytes())
+    content[-10_000:] = bytes(10_000)
+    damaged.write_bytes(content)
+    what = ["rmsd", adk.psf, damaged, "--select", "name CA", "--pool", "dask", "--workers", "2"]
+    command = [sys.executable, "-m", "trajet", *what]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert re.fullmatch(r"trajet: .*frame 97 at byte \d+ is corrupt: .*\n", done.stderr)
 
 
 def test_the_command_line(client: Client, adk: Adk, tmp_path: Path) -> None:

@@ -283,6 +283,23 @@ def test_atoms_that_change_places(tmp_path: Path) -> None:
         tj.open(None, path)
 
 
+@pytest.mark.parametrize("fixed", [True, False])
+def test_atoms_in_another_order(fixed: bool, tmp_path: Path) -> None:
+    """Rows that are not in the order of `id` may not be in the topology's either: that is said."""
+    path = write_h5md(tmp_path / "made.h5md", POSITIONS)
+    identities = np.arange(N_ATOMS, dtype=np.uint32)
+    where = "particles/trajectory/id" + ("" if fixed else "/value")
+    for numbers, said in ((identities, 0), (identities[::-1], 1)):
+        with h5py.File(path, "a") as file:
+            file.pop("particles/trajectory/id", None)
+            file[where] = numbers if fixed else np.tile(numbers, (N_FRAMES, 1))
+        remarks = tj.open(None, path).remarks
+        assert [
+            remark.startswith(f"its atoms are not in the order of their numbers ({where})")
+            for remark in remarks
+        ] == [True] * said
+
+
 # Units
 
 
@@ -384,18 +401,18 @@ def test_files_of_mdtraj(of_mdtraj: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "name"),
+    ("option", "words"),
     [
-        ({"compression": "lzf"}, "LZF"),
-        ({"compression": "gzip", "fletcher32": True}, "Fletcher32"),
-        ({"scaleoffset": 3}, "scale-offset"),
+        ({"compression": "lzf"}, "LZF: write it again with gzip"),
+        ({"compression": "gzip", "fletcher32": True}, "Fletcher32: repack it with 'h5repack"),
+        ({"scaleoffset": 3}, "scale-offset: repack it with 'h5repack"),
     ],
 )
-def test_filters(option: dict[str, Any], name: str, tmp_path: Path) -> None:
-    """Filters that are not undone are named, and the remedy."""
+def test_filters(option: dict[str, Any], words: str, tmp_path: Path) -> None:
+    """Filters that are not undone are named, and a remedy that knows them."""
     layout = {"chunks": (2, N_ATOMS, 3), **option}
     path = write_h5md(tmp_path / "made.h5md", POSITIONS, layout=layout)
-    with pytest.raises(tj.FormatError, match=f"filter {name}: repack it with 'h5repack"):
+    with pytest.raises(tj.FormatError, match=f"filter {words}"):
         tj.open(None, path)
 
 

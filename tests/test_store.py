@@ -1,6 +1,8 @@
 """Data sets of stores: what is read of them, by counts, and that it is the original."""
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,6 +12,7 @@ import MDAnalysis as mda
 import numpy as np
 import pytest
 import trajet as tj
+from golden_files import Adk
 from made_stores import Solvated, make_store
 from trajet.dataset import find_dataset
 
@@ -416,6 +419,42 @@ def test_a_store_is_where_it_was(
     monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
     assert store.open("wet").n_frames == 10
     assert store.stats("wet").uses == 0
+
+
+def test_few_files_of_many_stay_open(adk: Adk, tmp_path: Path) -> None:
+    """Of all tags together: a data set that grew often is read where 256 files may be open."""
+    parts = tj.split(tj.open(None, adk.xtc), tmp_path / "parts", segments=49)
+    profile = tmp_path / "tags.toml"
+    tags = [
+        f'[[tags]]\nname = "t{k}"\nselect = "index {500 * k}:{500 * k + 499}"' for k in range(6)
+    ]
+    tags.append('[[tags]]\nname = "rest"\nselect = "rest"')
+    profile.write_text(
+        "\n".join(['[tiers]\nall = "all"', *(f'{tag}\ntier = "all"' for tag in tags)])
+    )
+    store = tj.Store(tmp_path / "store", create=True)
+    store.add("adk", tj.open(adk.psf, parts[0].path), profile=profile)
+    for part in parts[1:]:
+        store.append("adk", tj.open(None, part.path))
+    before = len(os.listdir("/proc/self/fd"))
+    opened = store.open("adk")
+    assert np.array_equal(opened.read().positions, tj.open(None, adk.xtc).read().positions)
+    assert len(os.listdir("/proc/self/fd")) - before < 200
+
+
+def test_names_of_files_that_are_no_text(adk: Adk, tmp_path: Path) -> None:
+    """They are read and reported; a store, which would have to keep them, refuses them."""
+    path = Path(shutil.copy(adk.xtc, tmp_path / os.fsdecode(b"adk-\xff.xtc")))
+    traj = tj.open(adk.psf, path)
+    page = tmp_path / "report.html"
+    tj.rmsd(traj.select(CALPHA)).report.save(page)
+    assert "adk-\\udcff.xtc" in page.read_text()
+    store = tj.Store(tmp_path / "store", create=True)
+    with pytest.raises(tj.StoreError, match="must be text"):
+        store.add("adk", traj)
+    assert {path.name for path in (tmp_path / "store").iterdir()} == {"store.json", "lock"}
+    with pytest.raises(tj.StoreError, match=f"{page}: is a file: a store is a folder"):
+        tj.Store(page)
 
 
 def test_a_file_beside_data_sets_is_a_file(own_wet: Solvated) -> None:

@@ -722,4 +722,5 @@ def _ascii(units: str) -> str:
 
 
 def _write_text(file: IO[bytes], text: str) -> None:
-    file.write(text.encode())
+    # Names of files need not be text.
+    file.write(text.encode(errors="backslashreplace"))

@@ -17,7 +17,7 @@ use crate::h5md::Description;
 use crate::index::{Found, Stamp};
 use crate::indexed::Indexed;
 use crate::reader::{self, OpenOptions, Opening, Said, Scratch, Serial, Wanted};
-use crate::source::{MOST_TIERS, Meter, Source, Written, absolute};
+use crate::source::{Handles, MOST_TIERS, Meter, Source, Written, absolute};
 use crate::{
     Atoms, Chain, Error, Format, FrameIndex, FrameMeta, Frames, GivenBox, IndexState, Raw, chain,
 };
@@ -26,6 +26,9 @@ use shares::{Places, Share};
 
 mod heads;
 mod shares;
+
+/// Files that stay open, of all parts: each thread reads one of every part, and 256 are what some systems allow.
+const MOST_OPEN_OF_PARTS: usize = 3 * chain::MOST_OPEN;
 
 /// What divided trajectories are, by the paths that stand for them.
 pub type Divisions = HashMap<PathBuf, Division>;
@@ -236,8 +239,10 @@ impl Whole {
                 return Err(fault(format!("{} lies on tier {}", part.name, part.tier)));
             }
         }
+        let room = || Arc::new(Handles::new(MOST_OPEN_OF_PARTS.max(parts.len())));
         // Parts are what they are: nothing is cut off, and none is divided again.
         let options = OpenOptions {
+            handles: Some(options.handles.clone().unwrap_or_else(room)),
             allow_truncated_tail: false,
             continuous: false,
             divided: Arc::default(),

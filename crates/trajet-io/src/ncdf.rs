@@ -26,7 +26,7 @@ use crate::reader::{
     self, Field, LEAST_PIECE, OpenOptions, Opening, ParallelFor, Said, Scratch, Wanted,
 };
 use crate::source::{Meter, Source, Window};
-use crate::{Error, FrameIndex, Frames, IndexState, Raw};
+use crate::{Error, Fault, FrameIndex, Frames, IndexState, Raw};
 use classic::{MAGIC, RECORDS_AT};
 pub use frame::{Frame, Scale, Stored, Values};
 use head::{Head, Slab};
@@ -36,6 +36,8 @@ pub use writer::Encoder;
 const KJ_PER_KCAL: f32 = 4.184;
 /// Frames of a loaded index whose times are compared with the file before it is believed.
 const SAMPLES: u64 = 8;
+/// Bytes that are looked at together for others than zero.
+const LOOKED_AT: u64 = 1 << 16;
 
 /// Whether a file that begins with `first` may be a NetCDF file of the classic formats.
 pub fn sniff(first: &[u8]) -> bool {
@@ -390,10 +392,32 @@ impl Records<'_> {
             if watch.stop.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
             }
-            times.push(self.time(frame, &mut window, until, request, meter)?);
+            let time = self.time(frame, &mut window, until, request, meter)?;
+            // A hole may begin inside a record; further ones need no look.
+            let looks = time == 0.0 && frame > 0 && !times.ends_with(&[0.0, 0.0]);
+            if looks && self.is_hole(frame, meter)? {
+                let path = self.source.path().to_owned();
+                let fault = Fault::Malformed("all of its bytes are zeros".to_owned());
+                return Err(Error::Corrupt { path, frame, offset: self.head.offset(frame), fault });
+            }
+            times.push(time);
             watch.bytes.fetch_add(record_len, Ordering::Relaxed);
         }
         Ok(times)
+    }
+
+    /// Whether a record was never written: nothing in it tells, but that all of it is zero.
+    fn is_hole(&self, frame: u64, meter: &mut Meter) -> Result<bool, Error> {
+        let (begin, end) = (self.head.offset(frame), self.head.offset(frame + 1));
+        let mut bytes = vec![0; LOOKED_AT.min(end - begin) as usize];
+        for at in (begin..end).step_by(bytes.len()) {
+            let bytes = &mut bytes[..LOOKED_AT.min(end - at) as usize];
+            self.source.read_at(at, bytes, meter)?;
+            if bytes.iter().any(|&byte| byte != 0) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// The time of a frame, from a window that reads up to `until`.

@@ -115,11 +115,12 @@ impl Rules {
         let mut lost = Vec::new();
         if let Some(needed) = &self.needed {
             let others = Field::ALL.into_iter().filter(|field| !needed.contains(field));
-            lost.extend(
-                others
-                    .filter(|&field| self.wants(field) && frame.holds(field))
-                    .map(|field| field.name().to_owned()),
-            );
+            lost.extend(others.filter(|&field| self.wants(field) && frame.holds(field)).map(
+                |field| match self.format {
+                    Format::Ncdf => format!("{}, where its first frame has none", field.name()),
+                    _ => field.name().to_owned(),
+                },
+            ));
         }
         if let Input::Raw { raw, .. } = frame
             && !own

@@ -36,14 +36,15 @@ impl Store {
     /// # Errors
     /// [`Error::NoStore`], [`Error::Io`], [`Error::Schema`], [`Error::Damaged`].
     pub fn open(folder: &Path) -> Result<Store, Error> {
-        if folder.to_str().is_none() {
-            let words = format!("{}: paths of a store must be text (UTF-8)", folder.display());
-            return Err(Error::Refused(words));
-        }
+        check_text(folder)?;
         let path = folder.join(SETTINGS);
         match path.try_exists() {
             Ok(true) => {}
             Ok(false) => return Err(Error::NoStore { folder: folder.to_owned() }),
+            Err(error) if error.kind() == ErrorKind::NotADirectory => {
+                let words = format!("{}: is a file: a store is a folder", folder.display());
+                return Err(Error::Refused(words));
+            }
             Err(error) => return Err(Error::io(&path, "read")(error)),
         }
         let folder = std::path::absolute(folder).map_err(Error::io(folder, "find"))?;
@@ -239,6 +240,17 @@ impl Store {
         let folders: Vec<PathBuf> = folders.map(Path::to_owned).collect();
         paths.extend(folders);
         Ok(paths)
+    }
+}
+
+/// Makes sure that a path can stand in a manifest.
+pub(crate) fn check_text(path: &Path) -> Result<(), Error> {
+    match path.to_str() {
+        Some(_) => Ok(()),
+        None => Err(Error::Refused(format!(
+            "{}: paths that a store keeps must be text (UTF-8): rename it",
+            path.display()
+        ))),
     }
 }
 

@@ -11,6 +11,7 @@ use trajet_io::index::Stamp;
 use trajet_io::source::Source;
 use trajet_io::{Chain, Format, Meter, OpenOptions, dcd};
 
+use crate::catalog::check_text;
 use crate::divide::{Silent, divide};
 use crate::growth::{is_new, sizes_of, to_bytes};
 use crate::manifest::{self, Kept, Manifest, SCHEMA, Segment, Tag, Tier};
@@ -75,6 +76,7 @@ impl Store {
         if self.find(name)?.is_some() {
             return Err(Error::Exists { store: self.folder().to_owned(), name: name.to_owned() });
         }
+        let source = sources(chain)?;
         let mut operation = self.begin("add", name)?;
         let remarks = operation.add_tiers(&spec.tiers)?;
         let stamps = stamps(chain);
@@ -89,7 +91,7 @@ impl Store {
             n_atoms: chain.n_atoms(),
             format: format.name().to_owned(),
             topology,
-            source: sources(chain)?,
+            source,
             tags: spec.tags.clone(),
             segments: vec![segment],
             left: Vec::new(),
@@ -134,6 +136,7 @@ impl Store {
         if chain.n_frames() as u64 == skip {
             return Ok(Done { n_frames: 0, remarks: Vec::new(), report: RunReport::default() });
         }
+        let further = sources(chain)?;
         let mut operation = self.begin("append", name)?;
         let stamps = stamps(chain);
         let given =
@@ -145,8 +148,8 @@ impl Store {
         done.remarks.extend(self.overlap(&was, chain.times()[skip as usize])?);
         let mut new = was.clone();
         match skip {
-            0 => new.source.extend(sources(chain)?),
-            _ => new.source = sources(chain)?,
+            0 => new.source.extend(further),
+            _ => new.source = further,
         }
         let (mut times, mut steps) = self.moments(&was)?;
         times.extend_from_slice(&chain.times()[skip as usize..]);
@@ -388,11 +391,13 @@ fn sources(chain: &Chain) -> Result<Vec<manifest::Source>, Error> {
     let of = |segment: &trajet_io::chain::Segment| {
         let reader = &segment.reader;
         let path = reader.source().path();
+        let path = std::path::absolute(path).map_err(Error::io(path, "find"))?;
+        check_text(&path)?;
         let n_frames = (reader.index().n_frames() - segment.dropped) as u64;
         let begin = end;
         end += n_frames;
         Ok(manifest::Source {
-            path: std::path::absolute(path).map_err(Error::io(path, "find"))?,
+            path,
             size: reader.stamp().size,
             digest: reader.stamp().digest(),
             n_frames,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::{MOST_TIERS, SETTINGS, random_id};
+use crate::catalog::{MOST_TIERS, SETTINGS, check_text, random_id};
 use crate::change::link_left;
 use crate::manifest::{self, Settings, Tier};
 use crate::operation::{Operation, Pending};
@@ -254,6 +254,7 @@ impl Operation<'_> {
             if !manifest::is_name(name) {
                 return Err(Error::Refused(manifest::bad_name("tier", name)));
             }
+            check_text(&tier.folder)?;
             let was = settings.tiers.get(name).cloned();
             let now = match &was {
                 Some(there) if there.folder != tier.folder => {

@@ -20,6 +20,8 @@ _MAGIC = b"\x89HDF\r\n\x1a\n"
 _MOST_OF_A_BYTE = 1032
 _DEFLATE, _SHUFFLE = 1, 2
 _FILTERS = {3: "Fletcher32", 4: "SZIP", 5: "N-bit", 6: "scale-offset", 32000: "LZF"}
+# From this number on filters are registered by others, and come with their programs.
+_REGISTERED = 256
 # Frames whose order of atoms is compared with that of the first.
 _SAMPLES = 8
 _Float = NDArray[np.float64]
@@ -325,10 +327,13 @@ class _Look:
         if codes not in ([], [_DEFLATE], [_SHUFFLE], [_SHUFFLE, _DEFLATE]):
             other = next((f for f in filters if f[0] not in (_DEFLATE, _SHUFFLE)), filters[0])
             name = _FILTERS.get(other[0]) or _text(other[3]) or f"number {other[0]}"
-            raise self._error(
-                f"{where} is packed with the filter {name}: repack it with"
-                " 'h5repack -f SHUF -f GZIP=2 OLD NEW'"
+            # HDF5's own tools know HDF5's own filters.
+            remedy = (
+                "repack it with 'h5repack -f SHUF -f GZIP=2 OLD NEW'"
+                if other[0] < _REGISTERED
+                else "write it again with gzip (h5py, MDAnalysis: compression='gzip')"
             )
+            raise self._error(f"{where} is packed with the filter {name}: {remedy}")
         if _SHUFFLE in codes and filters[0][2][:1] != (value.dtype.itemsize,):
             raise self._error(
                 f"{where} is shuffled by other than its numbers: repack it (h5repack)"
@@ -557,19 +562,24 @@ class _Look:
         return np.where(there, at, -1).astype(np.int64)
 
     def _check_identities(self, group: Any, n: int) -> None:
-        """Refuse files whose atoms change places, as some programs write them."""
+        """Refuse files whose atoms change places; say where they are not in the order of `id`."""
         element = self._member(group, "id")
-        value = None if element is None or not hasattr(element, "keys") else element.get("value")
-        if value is None or len(value.shape) != 2:
+        value = self._member(element, "value") if hasattr(element, "keys") else element
+        if value is None or value.dtype.kind not in "iu" or len(value.shape) not in (1, 2):
             return
-        n = min(n, value.shape[0])
-        first = value[0]
-        for frame in np.unique(np.linspace(0, n - 1, _SAMPLES + 1).astype(int)):
+        n = min(n, value.shape[0]) if len(value.shape) == 2 else 0
+        first = value[0] if n else value[()].reshape(-1)
+        for frame in np.unique(np.linspace(0, n - 1, _SAMPLES + 1).astype(int)) if n else ():
             if not np.array_equal(value[int(frame)], first):
                 raise self._error(
                     f"its atoms change places: {value.name.strip('/')} of frame {frame} is not that"
                     " of frame 0: sort each frame by it first"
                 )
+        if (first[1:] < first[:-1]).any():
+            self.remarks.append(
+                f"its atoms are not in the order of their numbers ({value.name.strip('/')}): a"
+                " topology must have them in the order of the file"
+            )
 
 
 def chunks(value: Any) -> NDArray[np.uint64]:

@@ -589,6 +589,28 @@ fn the_number_of_frames_is_that_of_the_header_and_others_are_remarked_on() {
 }
 
 #[test]
+fn records_that_were_never_written_are_found() {
+    // As a machine leaves files that lost its current.
+    // Times stand last.
+    let (bytes, borders) = Drawn { n_frames: 5, turn: 1, ..PLAIN }.write();
+    let within = borders[2] + 20..bytes.len();
+    for (zeros, frame) in [(borders[1]..borders[2], 1), (borders[3]..bytes.len(), 3), (within, 3)] {
+        let mut bytes = bytes.clone();
+        bytes[zeros].fill(0);
+        let found = open(&on_disk(&bytes).path, &without_sidecar(), &Serial).map(|_| ());
+        let Err(Error::Corrupt { frame: found, offset, .. }) = found else { panic!("{found:?}") };
+        assert_eq!((found, offset), (frame, borders[frame as usize] as u64));
+    }
+    // A time of zero alone is none of them.
+    let mut bytes = bytes;
+    for frame in 0..5 {
+        bytes[borders[frame + 1] - 4..][..4].fill(0);
+    }
+    let reader = open(&on_disk(&bytes).path, &without_sidecar(), &Serial).unwrap();
+    assert_eq!(reader.index().times(), [0.0; 5]);
+}
+
+#[test]
 fn files_of_others_are_named() {
     let (bytes, _) = PLAIN.write();
     let amber = b"CF-1.6, AMBER";

@@ -60,7 +60,7 @@ fn what_a_format_cannot_hold_is_said() {
     let (frame, what) = refused(Format::Ncdf, &[simple.clone(), still.clone()], &loss);
     assert_eq!((frame, what.as_str()), (1, "a frame without velocities"));
     let (frame, what) = refused(Format::Ncdf, &[still.clone(), simple.clone()], &plain);
-    assert_eq!((frame, what.as_str()), (1, "velocities"));
+    assert_eq!((frame, what.as_str()), (1, "velocities, where its first frame has none"));
     for format in [Format::Xtc, Format::Dcd, Format::Ncdf] {
         let (frame, what) = refused(format, &[simple.clone(), empty.clone()], &loss);
         assert_eq!((frame, what.as_str()), (1, "a frame without positions"));
