@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from trajet import plots
 from trajet.result.report import Report
-from trajet.result.result import Result, in_frames
+from trajet.result.result import Result, count_of_frames
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -72,7 +72,7 @@ class Applied(Result):
         return ["_".join([self.name, *map(str, index)]) for index in np.ndindex(*inner)]
 
     def _about(self) -> str:
-        return f"{self.name} of {in_frames(self.frames)}, values {self.values.shape}"
+        return f"{self.name} of {count_of_frames(self.frames)}, values {self.values.shape}"
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {"values": self.values, "times": self.times, "frames": self.frames}

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from trajet import plots
 from trajet.result.report import Report
-from trajet.result.result import Result, in_ascii
+from trajet.result.result import Result, ascii_units
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -66,7 +66,7 @@ class AtomValues(Result):
 
     def _header(self) -> list[str]:
         resid = [] if self.residues is None else ["resid"]
-        return ["atom", *resid, f"{self.name.lower()}_{in_ascii(self.units)}"]
+        return ["atom", *resid, f"{self.name.lower()}_{ascii_units(self.units)}"]
 
     def _rows(self) -> Iterable[Iterable[object]]:
         columns = [self.atoms, self.values]

@@ -70,11 +70,11 @@ class Result:
             file.write(f"{','.join(map(repr, row))}\n".encode())
 
 
-def in_frames(frames: NDArray[np.int64]) -> str:
+def count_of_frames(frames: NDArray[np.int64]) -> str:
     """Return how many frames there are, in words."""
     return f"{len(frames)} frame{'' if len(frames) == 1 else 's'}"
 
 
-def in_ascii(units: str) -> str:
+def ascii_units(units: str) -> str:
     """Return units as the header of a CSV file writes them."""
     return {"Å": "A"}.get(units, units)

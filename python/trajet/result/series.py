@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from trajet import plots
 from trajet.result.report import Report
-from trajet.result.result import Result, in_ascii, in_frames
+from trajet.result.result import Result, ascii_units, count_of_frames
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -67,7 +67,7 @@ class Series(Result):
 
     def _about(self) -> str:
         values = f"values {self.values.shape} {self.units}".rstrip()
-        return f"{self.name} of {in_frames(self.frames)}, {values}"
+        return f"{self.name} of {count_of_frames(self.frames)}, {values}"
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {
@@ -80,7 +80,7 @@ class Series(Result):
 
     def _names(self) -> list[str]:
         """Return the name of each column of numbers in a CSV file."""
-        stem = f"{self.name.lower()}_{in_ascii(self.units)}"
+        stem = f"{self.name.lower()}_{ascii_units(self.units)}"
         return [stem, *(f"{stem}_group{k}" for k in range(1, len(self.columns)))]
 
     def _header(self) -> list[str]:
