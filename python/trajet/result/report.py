@@ -192,6 +192,7 @@ def make_report(
     sample = run.get("sample")
     stages["t_open"] += opening["t_open"]
     stages["t_index"] += opening["t_index"]
+    stages["t_merge"] += run.get("t_joining", 0.0)
     stages["t_total"] = run["t_total"]
     counts = {name: sum(worker[name] for worker in workers) for name in COUNTS}
     counts["opens"] += opening["opens"]

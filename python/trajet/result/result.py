@@ -1,5 +1,7 @@
 """What every result can do."""
 
+import csv
+import io
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -65,7 +67,10 @@ class Result:
         raise NotImplementedError
 
     def _write_csv(self, file: IO[bytes]) -> None:
-        file.write(f"{','.join(self._header())}\n".encode())
+        names = io.StringIO()
+        # Whoever names a function, a segment or a residue may use commas and quotes.
+        csv.writer(names, lineterminator="\n").writerow(self._header())
+        file.write(names.getvalue().encode())
         for row in self._rows():
             file.write(f"{','.join(map(repr, row))}\n".encode())
 
