@@ -10,10 +10,9 @@ README.md.
 from __future__ import annotations
 
 import argparse
-import sys
 from functools import partial
 
-from cases import Case, MismatchError, Truth, all_cases
+from cases import Case, Truth, all_cases
 from page import digits
 from peers import TOOLS
 from peers.mdanalysis import find_truth
@@ -26,15 +25,13 @@ from rounds import (
     begin,
     end,
     find,
-    is_there,
     judge,
     options,
     parsed,
     ratio,
-    show,
     take_rounds,
+    timed,
     verified,
-    warm,
 )
 
 HEAD = ("case", *TOOLS, "MDAnalysis / trajet", "target")
@@ -67,35 +64,25 @@ def parse() -> argparse.Namespace:
 
 
 def take(
-    case: Case, arguments: argparse.Namespace, missing: set[str]
+    arguments: argparse.Namespace, case: Case, missing: set[str]
 ) -> tuple[Truth, list[Timing]]:
     """Verify and time one case."""
     rounds = min(arguments.rounds, case.longest_rounds or arguments.rounds)
-    warm(case.trajectory)
     truth = find_truth(case)
     tools = [partial(TOOLS[tool], case, truth) for tool in arguments.tools]
     return truth, take_rounds(verified(tools, missing), rounds)
 
 
-def main() -> int:
-    """Run the cases; 0 whatever the ratios, 1 where a file is missing or a tool reads otherwise."""
+def main() -> None:
+    """Run the cases."""
     arguments = parse()
     source = begin()
     rows: list[tuple[str, ...]] = []
     verdicts: list[Verdict] = []
     lines: list[str] = []
-    missing: set[str] = set()
-    for case in all_cases(arguments.data, source.isa, quick=arguments.quick):
-        if case.name not in arguments.cases:
-            continue
-        if not is_there(case, "compare"):
-            return 1
-        try:
-            truth, timings = take(case, arguments, missing)
-        except MismatchError as error:
-            print(f"compare: {case.name}: {error}", file=sys.stderr)
-            return 1
-        show(case, truth, timings)
+    cases = all_cases(arguments.data, source.isa, quick=arguments.quick)
+    done = timed("compare", cases, arguments.cases, partial(take, arguments))
+    for case, truth, timings in done:
         rows += [as_row(case, truth, timing, source) for timing in timings]
         verdicts += judge(case, timings)
         lines += as_lines(case, truth, timings)
@@ -104,8 +91,7 @@ def main() -> int:
         print(f"  {verdict.case.name:<18}{verdict}")
     table = as_table(HEAD, lines, source, f"best of {arguments.rounds} rounds")
     end(arguments, source, rows, "peers", table)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

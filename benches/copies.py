@@ -9,12 +9,11 @@ timed whole. trajet brings its output to the disk before it gives it its name, t
 from __future__ import annotations
 
 import argparse
-import sys
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from cases import Case, MismatchError, Truth, all_copies
+from cases import Case, Truth, all_copies
 from machine import describe_load
 from page import digits
 from peers.copies import COMMAND, LIMIT, TOOLS
@@ -27,13 +26,11 @@ from rounds import (
     begin,
     end,
     find,
-    is_there,
     options,
     parsed,
-    show,
     take_rounds,
+    timed,
     verified,
-    warm,
 )
 
 PEERS = ("MDAnalysis", "mdtraj", "gmx")
@@ -67,35 +64,30 @@ def parse() -> argparse.Namespace:
     return arguments
 
 
-def main() -> int:
-    """Run the cases; 0 whatever the ratios, 1 where a file is missing or a tool wrote otherwise."""
+def take(
+    arguments: argparse.Namespace, case: Case, missing: set[str]
+) -> tuple[Truth, list[Timing]]:
+    """Verify and time one case."""
+    truth = find_truth(case)
+    with TemporaryDirectory(dir=arguments.output or arguments.data) as folder:
+        tools = [partial(tool, case, truth, Path(folder)) for tool in TOOLS.values()]
+        return truth, take_rounds(verified(tools, missing), arguments.rounds)
+
+
+def main() -> None:
+    """Run the cases."""
     arguments = parse()
     source = begin()
     rows: list[tuple[str, ...]] = []
     lines: list[str] = []
-    missing: set[str] = set()
-    for case in all_copies(arguments.data, quick=arguments.quick):
-        if case.name not in arguments.cases:
-            continue
-        if not is_there(case, "copies"):
-            return 1
-        warm(case.trajectory)
-        truth = find_truth(case)
-        with TemporaryDirectory(dir=arguments.output or arguments.data) as folder:
-            tools = [partial(tool, case, truth, Path(folder)) for tool in TOOLS.values()]
-            try:
-                contestants = verified(tools, missing)
-            except MismatchError as error:
-                print(f"copies: {case.name}: {error}", file=sys.stderr)
-                return 1
-            timings = take_rounds(contestants, arguments.rounds)
-        show(case, truth, timings)
+    cases = all_copies(arguments.data, quick=arguments.quick)
+    done = timed("copies", cases, arguments.cases, partial(take, arguments))
+    for case, truth, timings in done:
         rows += [as_row(case, truth, timing, source) for timing in timings]
         lines.append(as_line(case, truth, timings))
     circumstances = f"best of {arguments.rounds} rounds; {describe_load()}"
     end(arguments, source, rows, "copies", as_table(HEAD, lines, source, circumstances))
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -7,13 +7,13 @@ import csv
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
-from cases import Case, MissingError, Truth
+from cases import Case, MismatchError, MissingError, Truth
 from machine import Machine, describe_load, this_commit, this_machine
 from page import PAGE, write_section
 from peers import Contestant
@@ -255,13 +255,30 @@ def begin() -> Source:
     return source
 
 
-def is_there(case: Case, program: str) -> bool:
-    """Look for the files of a case, and say which is missing."""
-    for path in (case.topology, case.trajectory):
-        if not path.exists():
-            print(f"{program}: {path} is missing; trajectories.py makes it", file=sys.stderr)
-            return False
-    return True
+def timed(
+    program: str,
+    cases: Iterable[Case],
+    names: Sequence[str],
+    take: Callable[[Case, set[str]], tuple[Truth, list[Timing]]],
+) -> Iterator[tuple[Case, Truth, list[Timing]]]:
+    """Take and show the cases with these names, one after the other.
+
+    Ends the program with 1 where a file is missing, or a tool reads or writes something else.
+    """
+    missing: set[str] = set()
+    for case in cases:
+        if case.name not in names:
+            continue
+        for path in (case.topology, case.trajectory):
+            if not path.exists():
+                sys.exit(f"{program}: {path} is missing; trajectories.py makes it")
+        warm(case.trajectory)
+        try:
+            truth, timings = take(case, missing)
+        except MismatchError as error:
+            sys.exit(f"{program}: {case.name}: {error}")
+        show(case, truth, timings)
+        yield case, truth, timings
 
 
 def end(

@@ -335,6 +335,7 @@ def test_the_commands(adk: Adk, tmp_path: Path) -> None:
     assert run("convert", adk.xtc).returncode == 2
     assert run("convert", adk.xtc, "out.what").returncode == 2
     assert run("convert", adk.xtc, "out.xtc", "--select", "name CA").returncode == 2
+    assert run("convert", adk.xtc, "out.xtc", "--begin", "0", "--step", "0").returncode == 2
     done = run("split", adk.xtc, "--segments", "4", "-o", "parts", "--quiet")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     done = run("convert", "parts/*.xtc", "again.xtc", "--start", "0", "--quiet")

@@ -205,7 +205,7 @@ def folder_within(folder: Path) -> Iterator[Path]:
             time.sleep(_BETWEEN)
 
 
-def write(path: Path, writer: Callable[[IO[bytes]], None]) -> None:
+def write(path: Path, writer: Callable[[IO[bytes]], object]) -> None:
     """Write a file beside `path` and rename it, so that `path` is never half a file.
 
     Parameters

@@ -1,17 +1,16 @@
-//! Runs the passes of an analysis on threads. This room starts the only threads of the library.
+//! Runs the passes of an analysis on threads. This room starts the only threads of the library (`run::threads`).
 //!
 //! Memory is bounded by the workers: each owns one block and one window of file bytes; beside them
 //! there are the result's rows, of which each task writes its own part, and the states that wait for
 //! their sibling (at most a few for each task under way).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, ThreadId};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use trajet_io::{Block, Chain, Frames, Meter, OpenOptions, ParallelFor, Scratch, Serial, Wanted};
+use trajet_io::{Block, Chain, Frames, Meter, Scratch, Wanted};
 
 use crate::analysis::{Output, Pass, Refusal, State};
 use crate::error::{RunError, TaskError, TaskFault};
@@ -20,13 +19,11 @@ use crate::report::{RunReport, Stages, TaskReport, WorkerReport};
 use crate::schedule::{Event, Instruction, Schedule};
 use crate::tree::{Merger, Node};
 
+pub use threads::{Control, Threads, each, open};
+use threads::{LOOK, Leaving, MOST_THREADS, lock, message, watch};
+
 pub mod convert;
-
-/// How often the calling thread looks for a stop and shows progress.
-const LOOK: Duration = Duration::from_millis(100);
-
-/// More threads than any machine has cores are a mistake, and could not all be started.
-const MOST_THREADS: usize = 1024;
+mod threads;
 
 /// What a run may use.
 #[derive(Clone, Copy, Debug)]
@@ -35,14 +32,6 @@ pub struct Budget {
     pub threads: usize,
     /// Frames of a task, rounded up to whole leaves; none for a size that keeps all threads busy.
     pub task_frames: Option<usize>,
-}
-
-/// The caller's side of a run, called every 100 ms on the caller's own thread.
-pub trait Control {
-    /// `done` of `total` frames (of all passes begun so far), or bytes of an index, are ready.
-    fn progress(&mut self, done: usize, total: usize);
-    /// Whether the run should stop.
-    fn interrupted(&mut self) -> bool;
 }
 
 /// What others see of a part of a run, and can do to it, while it goes on.
@@ -72,151 +61,6 @@ impl Going {
     pub fn threads(&self) -> Vec<ThreadId> {
         lock(&self.threads).clone()
     }
-}
-
-/// Pieces of work on threads of their own, for building an index.
-#[derive(Clone, Copy, Debug)]
-pub struct Threads(pub usize);
-
-impl ParallelFor for Threads {
-    fn width(&self) -> usize {
-        self.0
-    }
-
-    fn each(&self, n: usize, work: &(dyn Fn(usize) + Sync)) {
-        let next = AtomicUsize::new(0);
-        let work = || {
-            loop {
-                let k = next.fetch_add(1, Ordering::Relaxed);
-                if k >= n {
-                    break;
-                }
-                work(k);
-            }
-        };
-        thread::scope(|scope| {
-            for _ in 1..self.0.min(n).min(MOST_THREADS) {
-                // Where the system lets no more be started, there are fewer.
-                let _ = thread::Builder::new().spawn_scoped(scope, work);
-            }
-            work();
-        });
-    }
-}
-
-/// Opens the files of a trajectory on `threads` threads, while the calling thread shows progress (in
-/// bytes that the index covers) and looks for a stop.
-///
-/// # Errors
-/// As [`trajet_io::chain::open`]; [`trajet_io::Error::Interrupted`] where `control` asked for it.
-pub fn open(
-    paths: &[PathBuf],
-    options: &OpenOptions,
-    threads: usize,
-    control: &mut dyn Control,
-) -> Result<Chain, trajet_io::Error> {
-    let (left, all_left) = (Mutex::new(1), Condvar::new());
-    thread::scope(|scope| {
-        let opening = thread::Builder::new().spawn_scoped(scope, || {
-            let _leaving = Leaving { left: &left, all_left: &all_left };
-            trajet_io::chain::open(paths, options, &Threads(threads))
-        });
-        // Where the system lets no thread be started, nobody shows progress.
-        let Ok(opening) = opening else { return trajet_io::chain::open(paths, options, &Serial) };
-        let size = |path| std::fs::metadata(path).map_or(0, |m| m.len() as usize);
-        let size = paths.iter().map(size).sum();
-        let bytes = || options.watch.bytes.load(Ordering::Relaxed) as usize;
-        let stop = || options.watch.stop.store(true, Ordering::Relaxed);
-        watch(&left, &all_left, &bytes, size, control, &stop);
-        match opening.join() {
-            Ok(opened) => opened,
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-    })
-}
-
-/// Tells the calling thread that a worker has left, however that came.
-struct Leaving<'a> {
-    left: &'a Mutex<usize>,
-    all_left: &'a Condvar,
-}
-
-impl Drop for Leaving<'_> {
-    fn drop(&mut self) {
-        *lock(self.left) -= 1;
-        self.all_left.notify_all();
-    }
-}
-
-/// The calling thread of a run: shows progress and looks for a stop until `left` is zero.
-/// Returns whether it was stopped.
-fn watch(
-    left: &Mutex<usize>,
-    all_left: &Condvar,
-    done: &dyn Fn() -> usize,
-    total: usize,
-    control: &mut dyn Control,
-    stop: &dyn Fn(),
-) -> bool {
-    let mut interrupted = false;
-    let mut workers = lock(left);
-    while *workers > 0 {
-        let (held, timeout) =
-            all_left.wait_timeout(workers, LOOK).unwrap_or_else(PoisonError::into_inner);
-        workers = held;
-        if timeout.timed_out() && !interrupted {
-            // The caller's code runs without the lock: it may take its time.
-            drop(workers);
-            control.progress(done(), total);
-            if control.interrupted() {
-                interrupted = true;
-                stop();
-            }
-            workers = lock(left);
-        }
-    }
-    drop(workers);
-    control.progress(done(), total);
-    interrupted || control.interrupted()
-}
-
-/// Does `n` pieces of work on threads, while the calling thread shows how many of the `total` units that they
-/// count are `done`, and sets `stop` where it is asked to, at which they look. Returns whether it was.
-pub fn each(
-    n: usize,
-    threads: usize,
-    work: &(dyn Fn(usize) + Sync),
-    (done, total): (&AtomicUsize, usize),
-    stop: &AtomicBool,
-    control: &mut dyn Control,
-) -> bool {
-    let threads = threads.min(n).clamp(1, MOST_THREADS);
-    let next = AtomicUsize::new(0);
-    let (left, all_left) = (Mutex::new(threads), Condvar::new());
-    thread::scope(|scope| {
-        let work = || {
-            let _leaving = Leaving { left: &left, all_left: &all_left };
-            while !stop.load(Ordering::Relaxed) {
-                let k = next.fetch_add(1, Ordering::Relaxed);
-                if k >= n {
-                    break;
-                }
-                work(k);
-            }
-        };
-        for number in 0..threads {
-            // Where the system lets no more be started, there are fewer.
-            if thread::Builder::new().spawn_scoped(scope, work).is_ok() {
-                continue;
-            }
-            match number {
-                0 => work(),
-                _ => drop(Leaving { left: &left, all_left: &all_left }),
-            }
-        }
-        let stop = || stop.store(true, Ordering::Relaxed);
-        watch(&left, &all_left, &|| done.load(Ordering::Relaxed), total, control, &stop)
-    })
 }
 
 /// Runs `pass`, and the passes that follow from it, over the wanted frames.
@@ -477,11 +321,6 @@ fn apart<'r>(
     parts
 }
 
-/// A panic of a worker is caught and reported: a lock is never poisoned by one that matters.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Shared<'_> {
     /// The others do the work of a thread that the system refuses; without any there is none.
     fn could_not_start(&self, number: usize, error: &std::io::Error) {
@@ -615,11 +454,6 @@ impl Shared<'_> {
             stages: spent,
         });
     }
-}
-
-fn message(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic".to_owned())
 }
 
 #[cfg(test)]

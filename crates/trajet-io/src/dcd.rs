@@ -17,7 +17,7 @@ use crate::block::turned_vectors;
 use crate::index::{Found, Stamp};
 use crate::indexed::Indexed;
 use crate::reader::{self, Field, OpenOptions, Opening, Said, Scratch, Wanted};
-use crate::source::{Meter, Source};
+use crate::source::{Meter, Source, may_begin};
 use crate::{Atoms, Error, Fault, FrameIndex, Frames, IndexState, Raw};
 pub use frame::Frame;
 use head::{CELL_BYTES, Head, Layout, Order};
@@ -25,10 +25,7 @@ pub use writer::{Encoder, holds_times};
 
 /// Whether a file that begins with `first` may be a DCD trajectory.
 pub fn sniff(first: &[u8]) -> bool {
-    let magic = [*b"\x54\0\0\0CORD", *b"\0\0\0\x54CORD"];
-    // A file cut inside its first words is still told by what is left of it.
-    let n = first.len().min(8);
-    magic.iter().any(|m| m[..n] == first[..n])
+    [b"\x54\0\0\0CORD", b"\0\0\0\x54CORD"].iter().any(|magic| may_begin(first, *magic))
 }
 
 /// An open DCD trajectory.

@@ -11,10 +11,11 @@
 //! 2. Velocities and forces belong to the positions of the same step; where there are none, they are NaN.
 
 mod between;
+mod description;
 mod frame;
-mod layout;
 mod own;
 mod pack;
+mod places;
 mod rows;
 mod unpack;
 
@@ -26,17 +27,17 @@ use crate::index::{Found, Stamp};
 use crate::indexed::Indexed;
 use crate::ncdf::Values;
 use crate::reader::{self, Field, OpenOptions, Opening, Said, Scratch, Wanted};
-use crate::source::{Meter, Source, Window};
+use crate::source::{Meter, Source, Window, may_begin};
 use crate::{Error, Fault, FrameIndex, Frames, IndexState, Raw, xxh3_64};
 use between::Between;
-pub use frame::{Frame, Stored};
-pub use layout::{
+pub use description::{
     Boxes, Chunk, Description, Digests, Filters, Form, Layout, NO_ROW, Run, Series, Storage,
     Stretch,
 };
-use layout::{MOST_OF_A_BYTE, Part, Piece};
+pub use frame::{Frame, Stored};
 pub use own::{Manner, OwnFrame, OwnTables};
 pub use pack::{Packed, Packing, pack};
+use places::{MOST_OF_A_BYTE, Part, Piece};
 pub(crate) use rows::sniff as sniff_rows;
 pub use rows::{Encoder, Rows};
 use unpack::{Numbers, Unpacker, Want};
@@ -49,9 +50,7 @@ const MAGIC: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
 
 /// Whether a file that begins with `first` may be an HDF5 file.
 pub fn sniff(first: &[u8]) -> bool {
-    // A file cut inside its first bytes is still told by what is left of it.
-    let n = first.len().min(MAGIC.len());
-    MAGIC[..n] == first[..n]
+    may_begin(first, &MAGIC)
 }
 
 /// An open HDF5 trajectory.
@@ -60,7 +59,7 @@ pub struct Reader {
     file: Indexed,
     told: Arc<Description>,
     /// By [`Field`].
-    fields: [Option<layout::Field>; 3],
+    fields: [Option<places::Field>; 3],
     between: Between,
     remarks: Vec<String>,
 }
@@ -83,7 +82,7 @@ impl Reader {
         let digests = told.digests.as_ref();
         let checked = |series: &Option<Series>| {
             let series = series.as_ref();
-            let new = |series| layout::Field::new(series, n_atoms, n_frames, digests, &source);
+            let new = |series| places::Field::new(series, n_atoms, n_frames, digests, &source);
             series.map(new).transpose()
         };
         let fields = [checked(positions)?, checked(velocities)?, checked(forces)?];
@@ -139,7 +138,7 @@ impl Reader {
     /// following frames, over gaps of up to a quarter of a request.
     fn wanted_until(
         &self,
-        field: &layout::Field,
+        field: &places::Field,
         wanted: &Wanted<'_>,
         (at, row): (usize, u64),
         rest: (&[Part], &[Part]),
@@ -173,7 +172,7 @@ impl Reader {
     /// Calls `take` with the numbers of each wanted part of a frame.
     fn parts(
         &self,
-        field: &layout::Field,
+        field: &places::Field,
         wanted: &Wanted<'_>,
         at: usize,
         scratch: &mut Scratch,

@@ -25,7 +25,7 @@ use crate::indexed::Indexed;
 use crate::reader::{
     self, Field, LEAST_PIECE, OpenOptions, Opening, ParallelFor, Said, Scratch, Wanted,
 };
-use crate::source::{Meter, Source, Window};
+use crate::source::{Meter, Source, Window, may_begin};
 use crate::{Error, Fault, FrameIndex, Frames, IndexState, Raw};
 use classic::{MAGIC, RECORDS_AT};
 pub use frame::{Frame, Scale, Stored, Values};
@@ -41,9 +41,7 @@ const LOOKED_AT: u64 = 1 << 16;
 
 /// Whether a file that begins with `first` may be a NetCDF file of the classic formats.
 pub fn sniff(first: &[u8]) -> bool {
-    // A file cut inside its first word is still told by what is left of it.
-    let n = first.len().min(4);
-    MAGIC.iter().any(|m| m[..n] == first[..n])
+    MAGIC.iter().any(|magic| may_begin(first, magic))
 }
 
 /// An open trajectory of Amber.

@@ -16,7 +16,7 @@ use trajet_simd::multiversion;
 use crate::block::{cell_from_vectors, turned_vectors};
 use crate::indexed::Indexed;
 use crate::reader::{self, Field, OpenOptions, Opening, ParallelFor, Said, Scratch, Wanted};
-use crate::source::{Meter, Source};
+use crate::source::{Meter, Source, may_begin};
 use crate::xdr::{f32_at, f64_at};
 use crate::{Error, Fault, FrameIndex, Frames, Raw, walk};
 pub use frame::{Frame, Reals};
@@ -27,9 +27,7 @@ const ANGSTROM_PER_NM: f64 = 10.0;
 
 /// Whether a file that begins with `first` may be a TRR trajectory.
 pub fn sniff(first: &[u8]) -> bool {
-    // A file cut inside its first word is still told by what is left of it.
-    let n = first.len().min(4);
-    MAGIC.to_be_bytes()[..n] == first[..n]
+    may_begin(first, &MAGIC.to_be_bytes())
 }
 
 /// An open TRR trajectory.

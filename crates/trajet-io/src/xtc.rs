@@ -23,7 +23,7 @@ use crate::block::{cell_from_vectors, turned_vectors};
 use crate::index::Mark;
 use crate::indexed::Indexed;
 use crate::reader::{self, Field, OpenOptions, Opening, ParallelFor, Said, Scratch, Wanted};
-use crate::source::Source;
+use crate::source::{Source, may_begin};
 use crate::{Atoms, Error, Fault, FrameIndex, Frames, Raw, walk};
 use decode::{ANGSTROM_PER_NM, Decoded, Memory, Used};
 pub use frame::{Frame, Positions};
@@ -34,10 +34,7 @@ pub use writer::Encoder;
 
 /// Whether a file that begins with `first` may be an XTC trajectory.
 pub fn sniff(first: &[u8]) -> bool {
-    let magic = [MAGIC.to_be_bytes(), MAGIC_LARGE.to_be_bytes()];
-    // A file cut inside its first word is still told by what is left of it.
-    let n = first.len().min(4);
-    magic.iter().any(|m| m[..n] == first[..n])
+    [MAGIC, MAGIC_LARGE].iter().any(|magic| may_begin(first, &magic.to_be_bytes()))
 }
 
 /// An open XTC trajectory.

@@ -67,6 +67,14 @@ def distances(
     FrameError, FormatError
         If a frame is out of range, or corrupt.
 
+    Notes
+    -----
+    Computed in double precision from the positions as they are stored.
+
+    Nearest images, in cells of every shape, of vectors that were reduced: I. Semaev, LNCS 2146, 181
+    (2001), doi:10.1007/3-540-44670-2_13; P. Q. Nguyen and D. Stehlé, ACM Trans. Algorithms 5, 46
+    (2009), doi:10.1145/1597036.1597050.
+
     Examples
     --------
     >>> import trajet as tj

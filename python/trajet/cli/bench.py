@@ -15,6 +15,7 @@ from trajet.bench import empty, setups, table
 from trajet.bench.files import Files
 from trajet.bench.run import Job, Row, check_same, measured
 from trajet.bench.setups import EMPTY, MEMORY, MPIO, Axes, Setup
+from trajet.cli.options import amount
 from trajet.pools.shared import folder_in
 
 # Of the papers.
@@ -72,13 +73,8 @@ _workers = click.option(
     metavar="1,2,4",
     help="Numbers of workers: threads, processes, ranks. Default: powers of two up to the cores.",
 )
-_frames = click.option(
-    "--frames",
-    type=click.IntRange(1),
-    default=10_000,
-    show_default=True,
-    metavar="N",
-    help="Frames, those of TRAJECTORY again and again; weak: of each worker.",
+_frames = amount(
+    "--frames", 10_000, "Frames, those of TRAJECTORY again and again; weak: of each worker."
 )
 _select = click.option(
     "--select", default=_CORE, show_default=True, metavar="SELECTION", help="Atoms of the RMSD."
@@ -107,14 +103,7 @@ into_folder = click.option(
 
 def repeated(count: int) -> Callable[..., Any]:
     """Return the option of repeats."""
-    return click.option(
-        "--repeats",
-        type=click.IntRange(1),
-        default=count,
-        show_default=True,
-        metavar="N",
-        help="Runs of each line that count; one before them does not.",
-    )
+    return amount("--repeats", count, "Runs of each line that count; one before them does not.")
 
 
 @click.group()
@@ -144,14 +133,7 @@ def bench() -> None:
     "One shared file; segments: a file for each worker; chain: many files; mpio, mpio-collective:"
     " one HDF5 file that ranks read through MPI-IO.",
 )
-@click.option(
-    "--files",
-    type=click.IntRange(1),
-    default=64,
-    show_default=True,
-    metavar="N",
-    help="Files of a chain.",
-)
+@amount("--files", 64, "Files of a chain.")
 @several(
     "--gathering", setups.GATHERINGS, "shared", "Of MPI's ranks: shared, collective, one-sided."
 )
@@ -264,14 +246,7 @@ def load(
 
 
 @bench.command()
-@click.option(
-    "--tasks",
-    type=click.IntRange(1),
-    default=100_000,
-    show_default=True,
-    metavar="N",
-    help="Tasks of a run.",
-)
+@amount("--tasks", 100_000, "Tasks of a run.")
 @several("--pools", setups.POOLS, ",".join(setups.POOLS), "Of " + ", ".join(setups.POOLS) + ".")
 @click.option(
     "--workers",
@@ -334,7 +309,7 @@ def scheduler(
         crew = f"{row['workers']} × {_threads(row['threads'])}"
         curves.setdefault(row["pool"], {}).setdefault(crew, []).append(np.array(row["rates"]))
     title = f"{tasks:,} empty tasks: mean of {repeats}, one standard deviation on both sides"
-    draw(folder / "throughput.png", plots.throughput(curves, title=title))
+    save_figure(folder / "throughput.png", plots.throughput(curves, title=title))
 
 
 def _measure(
@@ -385,7 +360,7 @@ def _write(folder: Path, rows: list[Row]) -> None:
     for (task, scaling, cache), curves in table.curves(found).items():
         title = f"{task}, {scaling} scaling, {cache} cache, {frames:,} frames on one worker"
         figure = plots.scaling(curves, title=title, weak=scaling == "weak")
-        draw(folder / f"{task.replace(' ', '-')}-{scaling}-{cache}.png", figure)
+        save_figure(folder / f"{task.replace(' ', '-')}-{scaling}-{cache}.png", figure)
 
 
 def save(path: Path, text: str) -> None:
@@ -395,7 +370,7 @@ def save(path: Path, text: str) -> None:
     click.echo(path)
 
 
-def draw(path: Path, figure: Any) -> None:
+def save_figure(path: Path, figure: Any) -> None:
     """Write a figure and say where."""
     output.write(path, lambda file: figure.savefig(file, format="png"))
     click.echo(path)

@@ -9,7 +9,8 @@ from trajet.bench import setups
 from trajet.bench.store import cases, table, ways
 from trajet.bench.store.bench import Bench
 from trajet.bench.store.run import Row
-from trajet.cli.bench import draw, into_folder, numbers, repeated, save, several
+from trajet.cli.bench import into_folder, numbers, repeated, save, save_figure, several
+from trajet.cli.options import amount
 
 # The paper's figures 7a to 7c: a file, what it shows, its unit, and the factor to that.
 _FIGURES = (
@@ -38,22 +39,14 @@ _FIGURES = (
     show_default=True,
     help="cold: the files' pages are dropped before each run.",
 )
-@click.option(
-    "--draw",
-    "drawn",
-    type=click.IntRange(0),
-    default=100,
-    show_default=True,
-    metavar="N",
-    help="Frames that are drawn; the time of drawing all follows from theirs.",
+@amount(
+    "--draw", 100, "Frames that are drawn; the time of drawing all follows from theirs.", least=0
 )
-@click.option(
+@amount(
     "--memory-limit",
-    type=click.IntRange(1),
-    default=512,
-    show_default=True,
+    512,
+    "How many frames of the largest size fit into so much is counted; see docs/benchmarks.md.",
     metavar="MIB",
-    help="How many frames of the largest size fit into so much is counted; see docs/benchmarks.md.",
 )
 @repeated(3)
 @click.option(
@@ -68,7 +61,7 @@ def store(
     storages: tuple[str, ...],
     tools: tuple[str, ...],
     cache: str,
-    drawn: int,
+    draw: int,
     memory_limit: int,
     repeats: int,
     data: Path | None,
@@ -100,7 +93,7 @@ def store(
     lines: list[Row] = []
     for size in sorted(set(frames)):
         limit = memory_limit * 2**20 if size == max(frames) else None
-        bench = Bench(data, size, repeats, cache == "cold", drawn, limit)
+        bench = Bench(data, size, repeats, cache == "cold", draw, limit)
         own: list[Row] = []
         click.echo(table.head(size))
         for found in bench.rows(storages, present):
@@ -117,4 +110,5 @@ def store(
         curves = table.curves(lines, quantity, factor)
         if curves:
             title = f"membrane system, {cache} cache, best of {repeats}"
-            draw(folder / f"{name}.png", plots.against_frames(curves, quantity=label, title=title))
+            figure = plots.against_frames(curves, quantity=label, title=title)
+            save_figure(folder / f"{name}.png", figure)

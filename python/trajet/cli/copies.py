@@ -12,15 +12,6 @@ from trajet.cli.options import choose_frames, in_order, progress
 from trajet.conversion import SUFFIXES, Conversion
 from trajet.dataset import find_dataset
 from trajet.pools.pool import Pool
-from trajet.trajectory import Trajectory
-
-_frames = (
-    click.option("--start", type=int, metavar="FRAME", help="First frame; negative from the end."),
-    click.option("--stop", type=int, metavar="FRAME", help="Frame to stop before."),
-    click.option("--step", type=int, metavar="N", help="Take every N-th frame."),
-    click.option("--begin", type=float, metavar="PS", help="Take frames from this time on."),
-    click.option("--end", type=float, metavar="PS", help="Take frames up to this time."),
-)
 
 _compression = click.option(
     "--compression",
@@ -28,22 +19,13 @@ _compression = click.option(
     metavar="1-9",
     help="H5MD: pack with gzip. Default: not packed.",
 )
-_allow_loss = click.option(
-    "--allow-loss",
-    is_flag=True,
-    help="Leave out what the format cannot hold, instead of refusing it.",
-)
 
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="IN... OUT")
 @click.option("--topology", metavar="FILE", help="A file that MDAnalysis reads, for --select.")
 @click.option("--select", metavar="SELECTION", help="The atoms to write. Default: all.")
-@_frames[0]
-@_frames[1]
-@_frames[2]
-@_frames[3]
-@_frames[4]
+@options.frames
 @options.continuous
 @click.option(
     "--precision", type=float, metavar="N", help="XTC: steps per nm. Default: the input's, or 1000."
@@ -52,8 +34,8 @@ _allow_loss = click.option(
 @click.option("--no-velocities", is_flag=True, help="Leave velocities out.")
 @click.option("--no-forces", is_flag=True, help="Leave forces out.")
 @_compression
-@_allow_loss
-@click.option("--topology-out", metavar="FILE", help="Write the atoms themselves: .pdb, .gro, ….")
+@options.allow_loss
+@options.topology_out
 @click.option("--force", is_flag=True, help="Replace outputs that are there.")
 @pools.choice("local", "dask", "mpi")
 @options.truncated
@@ -111,9 +93,9 @@ def convert(
             f"{target}: the file to write comes last and ends in {', '.join(SUFFIXES)}"
         )
     where = pools.made(pool, pools.Crew(workers, threads, scheduler))
-    opened = _opened(
+    opened = options.open_files(
         topology,
-        sources,
+        in_order(sources),
         quiet=quiet,
         continuous=continuous,
         allow_truncated_tail=allow_truncated_tail,
@@ -147,14 +129,6 @@ def convert(
             click.echo(topology_out)
 
 
-def _opened(
-    topology: str | None, sources: list[str] | tuple[str, ...], *, quiet: bool, **how: Any
-) -> Trajectory:
-    """Open a trajectory, and show how far that is."""
-    with progress("indexing", "B", quiet=quiet) as show:
-        return options.open_files(topology, in_order(tuple(sources)), progress=show, **how)
-
-
 def _who(name: str, pool: Pool, threads: int | None) -> dict[str, Any]:
     """Return who writes: threads of this process, or a pool."""
     return {"threads": threads} if name == "local" else {"pool": pool}
@@ -174,7 +148,7 @@ def _who(name: str, pool: Pool, threads: int | None) -> dict[str, Any]:
     help="Format of the files. Default: that of IN.",
 )
 @_compression
-@_allow_loss
+@options.allow_loss
 @options.continuous
 @click.option("--force", is_flag=True, help="Replace files that are there.")
 @pools.choice("local", "dask", "mpi")
@@ -217,9 +191,9 @@ def split(
     if (segments is None) == (frames_per_segment is None):
         raise click.UsageError("choose --segments or --frames-per-segment")
     where = pools.made(pool, pools.Crew(workers, threads, scheduler))
-    opened = _opened(
+    opened = options.open_files(
         None,
-        files,
+        in_order(files),
         quiet=quiet,
         continuous=continuous,
         allow_truncated_tail=allow_truncated_tail,

@@ -43,7 +43,7 @@ def info(
       trajet info --continuous 'run.part*.xtc'
       trajet info --allow-truncated-tail still-running.xtc
     """
-    how = {
+    how: dict[str, Any] = {
         "allow_truncated_tail": allow_truncated_tail,
         "particles": particles,
         "units": units,
@@ -52,7 +52,7 @@ def info(
     for file in files:
         facts = list[tuple[str, str]]()
         with failures.go_on():
-            opened = _opened([file], **how)
+            opened = options.open_files(None, [file], **how)
             facts += _facts(opened)
         if facts:
             if n_atoms:
@@ -62,7 +62,7 @@ def info(
     failures.leave()
     if len(files) > 1 and len(set(n_atoms)) == 1:
         click.echo()
-        _print(_facts_together(_opened(files, continuous=continuous, **how)))
+        _print(_facts_together(options.open_files(None, files, continuous=continuous, **how)))
 
 
 class _Failures:
@@ -87,11 +87,6 @@ class _Failures:
         """Leave with exit code 1 where one could not be read."""
         if self._any:
             raise click.exceptions.Exit(1)
-
-
-def _opened(files: list[str], **how: Any) -> Trajectory:
-    with progress("indexing", "B") as show:
-        return options.open_files(None, files, progress=show, **how)
 
 
 def _print(facts: Iterable[tuple[str, str]]) -> None:

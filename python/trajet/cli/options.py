@@ -96,7 +96,7 @@ units = click.option(
 )
 
 
-def in_order(given: tuple[str, ...]) -> list[str]:
+def in_order(given: Sequence[str]) -> list[str]:
     """Return the files that were given: patterns as the files that they match, parts in order.
 
     What a pattern matches comes in natural order: part2 before part10. So do arguments in the order
@@ -108,7 +108,7 @@ def in_order(given: tuple[str, ...]) -> list[str]:
         If nothing matches a pattern.
     """
     if len(given) > 1 and list(given) in (sorted(given), sorted(given, key=_as_words)):
-        given = tuple(sorted(given, key=_natural))
+        given = sorted(given, key=_natural)
     paths = []
     for name in given:
         if not re.search(r"[*?\[]", name) or os.path.lexists(name):
@@ -121,11 +121,17 @@ def in_order(given: tuple[str, ...]) -> list[str]:
     return paths
 
 
-def open_files(topology: str | None, files: list[str], **how: Any) -> Trajectory:
-    """Open trajectories, or a data set of a store alone, which has its topology with it."""
+def open_files(
+    topology: str | None, files: list[str], *, quiet: bool = False, **how: Any
+) -> Trajectory:
+    """Open trajectories and show how far that is.
+
+    A data set of a store that stands alone has its topology with it.
+    """
     if topology is None and len(files) == 1 and find_dataset(files[0]) is not None:
-        return trajet.open(files[0], **how)
-    return trajet.open(topology, *files, **how)
+        topology, files = files[0], []
+    with progress("indexing", "B", quiet=quiet) as show:
+        return trajet.open(topology, *files, progress=show, **how)
 
 
 def _natural(name: str) -> tuple[list[tuple[int, int]], str]:
@@ -164,6 +170,47 @@ truncated = click.option(
     help="Read the whole frames of a file that ends inside a frame, as while a simulation runs.",
 )
 quiet = click.option("--quiet", "-q", is_flag=True, help="Print nothing.")
+
+# Of commands that write trajectories.
+allow_loss = click.option(
+    "--allow-loss",
+    is_flag=True,
+    help="Leave out what the format cannot hold, instead of refusing it.",
+)
+topology_out = click.option(
+    "--topology-out", metavar="FILE", help="Write the atoms themselves: .pdb, .gro, …."
+)
+
+_FRAMES = (
+    click.option("--start", type=int, metavar="FRAME", help="First frame; negative from the end."),
+    click.option("--stop", type=int, metavar="FRAME", help="Frame to stop before."),
+    click.option(
+        "--step",
+        type=int,
+        metavar="N",
+        callback=_nonzero,
+        help="Take every N-th frame; may be negative.",
+    ),
+    click.option("--begin", type=float, metavar="PS", help="Take frames from this time on."),
+    click.option("--end", type=float, metavar="PS", help="Take frames up to this time."),
+)
+
+
+def frames(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that choose frames to a command."""
+    for option in reversed(_FRAMES):
+        command = option(command)
+    return command
+
+
+def amount(
+    name: str, default: float, help_: str, *, least: float = 1, metavar: str = "N"
+) -> Callable[..., Any]:
+    """Return an option that takes a number of at least `least`, of the type of its default."""
+    of_type = click.IntRange(int(least)) if isinstance(default, int) else click.FloatRange(least)
+    return click.option(
+        name, type=of_type, default=default, show_default=True, metavar=metavar, help=help_
+    )
 
 
 @dataclass(frozen=True)
@@ -228,17 +275,7 @@ _SHARED = (
     click.argument("topology", metavar="TOPOLOGY|STORE/NAME"),
     click.argument("trajectories", nargs=-1, metavar="[TRAJECTORY...]", callback=_files),
     continuous,
-    click.option("--start", type=int, metavar="FRAME", help="First frame; negative from the end."),
-    click.option("--stop", type=int, metavar="FRAME", help="Frame to stop before."),
-    click.option(
-        "--step",
-        type=int,
-        metavar="N",
-        callback=_nonzero,
-        help="Take every N-th frame; may be negative.",
-    ),
-    click.option("--begin", type=float, metavar="PS", help="Take frames from this time on."),
-    click.option("--end", type=float, metavar="PS", help="Take frames up to this time."),
+    frames,
     pools.choice(),
     click.option(
         "--request-size",
@@ -319,18 +356,17 @@ def analysis(
                     " alone: STORE/NAME"
                 )
             where = pools.made(pool, pools.Crew(workers, threads, scheduler))
-            with progress("indexing", "B", quiet=quiet) as show:
-                opened = trajet.open(
-                    topology,
-                    *trajectories,
-                    continuous=continuous,
-                    allow_truncated_tail=allow_truncated_tail,
-                    request_size=request_size,
-                    threads=threads,
-                    progress=show,
-                    particles=particles,
-                    units=units,
-                )
+            opened = open_files(
+                topology,
+                trajectories,
+                quiet=quiet,
+                continuous=continuous,
+                allow_truncated_tail=allow_truncated_tail,
+                request_size=request_size,
+                threads=threads,
+                particles=particles,
+                units=units,
+            )
             chosen = choose_frames(opened, start, stop, step, begin, end)
             with where as at:
                 job = Job(

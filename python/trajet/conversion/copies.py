@@ -132,6 +132,11 @@ def convert(
         one process, byte for byte. Ranks of MPI write H5MD into its one file together. H5MD has the
         values of one process, and all frames must have the velocities and forces that are written.
 
+    Returns
+    -------
+    Conversion
+        What was written, what one should know, and where the time went.
+
     Raises
     ------
     OutputError

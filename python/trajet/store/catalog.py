@@ -230,7 +230,12 @@ class Store:
     ) -> Divided:
         """Divide a data set anew, from what the store holds, in one step.
 
-        Profile, result and errors are as of `add`; after an error the data set is as it was.
+        Result and errors are as of `add`; after an error the data set is as it was.
+
+        Parameters
+        ----------
+        profile
+            The new tiers and tags: a TOML file, or a Profile.
         """
         chosen = self._profile(profile)
         opened = self.open(name)
@@ -263,6 +268,16 @@ class Store:
             None for all. Files of other tags are not touched.
         request_size
             As for `tj.open`.
+
+        Returns
+        -------
+        Trajectory
+            With the original's topology. Indices of atoms are those of the original.
+
+        Raises
+        ------
+        StoreError
+            If there is no such data set, or tag of it.
         """
         if not isinstance(name, str):
             raise TypeError(f"a data set is called by its name, a str, not {type(name).__name__}")
@@ -297,6 +312,11 @@ class Store:
             None for all.
         frames, allow_loss, force, topology
             As for `tj.convert`, whose errors these are, too.
+
+        Returns
+        -------
+        Conversion
+            As of `tj.convert`.
         """
         return convert(
             self.open(name, tags=tags),
@@ -311,6 +331,13 @@ class Store:
 
     def move(self, name: str, tag: str, tier: str, *, progress: Progress | None = None) -> None:
         """Bring the files of a tag to another tier, while readers go on.
+
+        Parameters
+        ----------
+        tag
+            Its name, or its short one.
+        tier
+            The name of one of `tiers`.
 
         Raises
         ------

@@ -247,6 +247,11 @@ class Trajectory:
             In MDAnalysis' language, evaluated once, on frame 0; or atom indices in any order: those
             of the topology, also where only some tags of a data set are open.
 
+        Returns
+        -------
+        Selection
+            The atoms, for analyses and for reading.
+
         Raises
         ------
         SelectionError
@@ -336,6 +341,12 @@ class Trajectory:
             Of how many threads each reads and decodes some of the frames; None for one where there
             is little to read, and all cores where it is more than 16 MiB.
 
+        Returns
+        -------
+        Block
+            `positions` `(n_frames, n_atoms, 3)`, float32, Å, with times, steps and cells; where
+            asked for `velocities` in Å/ps and `forces` in kJ/(mol Å), of the same shape.
+
         Raises
         ------
         FrameError, SelectionError
@@ -369,7 +380,12 @@ class Trajectory:
             Frames of a block; the last one may be smaller. None for as many as are read fastest:
             512 KiB of positions, at least one frame and at most 256.
         frames, atoms
-            As for `read`.
+            As for `read`, whose errors these are, too.
+
+        Yields
+        ------
+        Block
+            As `read` returns, of neighbouring ones of the frames. Copy what is to be kept.
 
         Examples
         --------

@@ -1,6 +1,7 @@
 //! The laws of a run, on a real file: the same bits for any threads and tasks, every error, an end.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::*;
 use crate::analysis::Analysis;

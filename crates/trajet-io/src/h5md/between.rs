@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::time::Instant;
 
-use super::layout::{Stretch, check_inside};
+use super::description::Stretch;
+use super::places::check_inside;
 use crate::Error;
 use crate::digest::Xxh3;
 use crate::source::{Meter, Source};

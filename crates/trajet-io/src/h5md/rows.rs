@@ -1,7 +1,7 @@
 //! Frames of H5MD on their way into a file that HDF5's library makes: positions, velocities and forces of
 //! one frame after the other, each as it is stored, little endian.
 
-use super::layout::{Chunk, Description, Filters, Form, NO_ROW, Series, Storage};
+use super::description::{Chunk, Description, Filters, Form, NO_ROW, Series, Storage};
 use super::{Frame, Stored};
 use crate::ncdf::Values;
 use crate::rules::Rules;

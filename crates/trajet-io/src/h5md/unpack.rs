@@ -3,7 +3,8 @@
 use flate2::{Decompress, FlushDecompress, Status};
 use trajet_simd::multiversion;
 
-use super::layout::{Form, Part};
+use super::description::Form;
+use super::places::Part;
 
 /// The state of decompression, used again for every chunk.
 #[derive(Debug, Default)]

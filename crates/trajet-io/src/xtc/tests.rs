@@ -1,5 +1,7 @@
 //! Laws of the decoder on streams that a naive writer makes, group by group, from known coordinates.
 
+mod bits;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -15,35 +17,7 @@ use crate::{
     Atoms, Error, Fault, FrameIndex, FrameMeta, Frames, IndexState, OpenOptions, Raw, Reader,
     Scratch, Serial, Wanted, open,
 };
-
-/// Bits, most significant first.
-#[derive(Default)]
-struct Bits(Vec<bool>);
-
-impl Bits {
-    fn plain(&mut self, value: u128, bits: u32) {
-        self.0.extend((0..bits).rev().map(|k| value >> k & 1 == 1));
-    }
-
-    /// Least significant byte first; the last byte holds what is left.
-    fn mixed(&mut self, numbers: [u32; 3], sizes: [u32; 3], bits: u32) {
-        let [x, y, z] = numbers.map(u128::from);
-        let mut value = (x * u128::from(sizes[1]) + y) * u128::from(sizes[2]) + z;
-        let mut left = bits;
-        while left > 8 {
-            self.plain(value & 0xff, 8);
-            value >>= 8;
-            left -= 8;
-        }
-        self.plain(value, left);
-    }
-
-    fn bytes(&self) -> Vec<u8> {
-        let byte =
-            |chunk: &[bool]| chunk.iter().enumerate().map(|(k, &b)| u8::from(b) << (7 - k)).sum();
-        self.0.chunks(8).map(byte).collect()
-    }
-}
+use bits::Bits;
 
 /// One group as drawn: numbers are taken modulo what the axis can hold.
 #[derive(Clone, Debug)]

@@ -1,10 +1,7 @@
 """Commands on data sets: divided, added to, copied, moved, removed."""
 
-from typing import Any
-
 import click
 
-import trajet
 from trajet.advise import in_bytes
 from trajet.cli import options
 from trajet.cli.copies import say
@@ -74,9 +71,9 @@ def add(
       trajet store add run --store md --topology top.gro --trajectory run.xtc --profile my.toml
     """
     chosen = None if profile is None else Profile.load(profile)
-    opened = _opened(
+    opened = options.open_files(
         topology,
-        trajectories,
+        in_order(trajectories),
         quiet=quiet,
         continuous=continuous,
         allow_truncated_tail=allow_truncated_tail,
@@ -91,13 +88,6 @@ def add(
         echo(options.notes(opened))
         _say_remarks(done)
         say_entry(at, name)
-
-
-def _opened(
-    topology: str | None, trajectories: tuple[str, ...], *, quiet: bool, **how: Any
-) -> trajet.Trajectory:
-    with progress("indexing", "B", quiet=quiet) as show:
-        return trajet.open(topology, *in_order(trajectories), progress=show, **how)
 
 
 @store.command(cls=arguments.Several)
@@ -130,9 +120,9 @@ def append(
       trajet store append run --store md --trajectory run.part2.xtc
     """
     at = Store(folder)
-    opened = _opened(
+    opened = options.open_files(
         None,
-        trajectories,
+        in_order(trajectories),
         quiet=quiet,
         allow_truncated_tail=allow_truncated_tail,
         particles=particles,
@@ -155,12 +145,8 @@ def _say_remarks(done: Divided) -> None:
 @arguments.folder
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="May be repeated. Default: all.")
 @click.option("-o", "--output", required=True, metavar="FILE", help="Its ending is its format.")
-@click.option(
-    "--allow-loss",
-    is_flag=True,
-    help="Leave out what the format cannot hold, instead of refusing it.",
-)
-@click.option("--topology-out", metavar="FILE", help="Write the atoms themselves: .pdb, .gro, ….")
+@options.allow_loss
+@options.topology_out
 @click.option("--force", is_flag=True, help="Replace outputs that are there.")
 @options.threads
 @options.quiet

@@ -18,22 +18,10 @@ from trajet.store.watch import Watch
 @click.argument("watched", metavar="FOLDER")
 @click.option("--store", "folder", required=True, metavar="STORE", help="Made where there is none.")
 @arguments.profile
-@click.option(
-    "--settle",
-    type=click.FloatRange(0),
-    default=60.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long a file must not have changed.",
+@options.amount(
+    "--settle", 60.0, "How long a file must not have changed.", least=0, metavar="SECONDS"
 )
-@click.option(
-    "--interval",
-    type=click.FloatRange(0.01),
-    default=10.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="From one look to the next.",
-)
+@options.amount("--interval", 10.0, "From one look to the next.", least=0.01, metavar="SECONDS")
 @click.option("--once", is_flag=True, help="Look twice, --settle apart, and end.")
 @options.truncated
 @options.threads

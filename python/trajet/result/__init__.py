@@ -1,0 +1,33 @@
+"""Results: values with their units, frames, times and a report of where the time went."""
+
+from trajet.result.applied import Applied
+from trajet.result.atom_values import AtomValues
+from trajet.result.dihedrals import Dihedrals
+from trajet.result.distances import Distances
+from trajet.result.radial import RadialDistribution
+from trajet.result.report import (
+    COUNTS,
+    REPORT_SUFFIXES,
+    STAGES,
+    Report,
+    bytes_by_place,
+    make_report,
+)
+from trajet.result.result import Result
+from trajet.result.series import Series
+
+__all__ = [
+    "COUNTS",
+    "REPORT_SUFFIXES",
+    "STAGES",
+    "Applied",
+    "AtomValues",
+    "Dihedrals",
+    "Distances",
+    "RadialDistribution",
+    "Report",
+    "Result",
+    "Series",
+    "bytes_by_place",
+    "make_report",
+]

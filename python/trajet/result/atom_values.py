@@ -1,0 +1,75 @@
+"""Numbers an atom."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import plots
+from trajet.result.report import Report
+from trajet.result.result import Result, ascii_units
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, repr=False)
+class AtomValues(Result):
+    """One number an atom.
+
+    NPZ files hold `values`, `atoms` and `units`; CSV files have the columns atom, resid (where
+    residues are numbered) and the values.
+
+    Attributes
+    ----------
+    values
+        `(n_atoms,)`, float64, `units`.
+    atoms
+        `(n_atoms,)`, int64, indices in the topology.
+    residues
+        `(n_atoms,)`, int64, residue numbers; None where there are none.
+    units
+        Of the values.
+    label
+        What the atoms are: the selection.
+    name
+        What was computed.
+    report
+        Where the time went.
+    """
+
+    values: NDArray[np.float64]
+    atoms: NDArray[np.int64]
+    residues: NDArray[np.int64] | None
+    units: str
+    label: str
+    name: str
+    report: Report
+
+    def plot(self) -> "Figure":
+        """Draw the values along the sequence of residues, or of atoms where they have none."""
+        return plots.profile(
+            self.values,
+            self.atoms,
+            self.residues,
+            quantity=f"{self.name} ({self.units})",
+            title=f"{self.name} of {self.label}",
+        )
+
+    def _about(self) -> str:
+        return f"{self.name} of {self.label!r}, values {self.values.shape} {self.units}"
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {"values": self.values, "atoms": self.atoms, "units": np.array(self.units)}
+
+    def _header(self) -> list[str]:
+        resid = [] if self.residues is None else ["resid"]
+        return ["atom", *resid, f"{self.name.lower()}_{ascii_units(self.units)}"]
+
+    def _rows(self) -> Iterable[Iterable[object]]:
+        columns = [self.atoms, self.values]
+        if self.residues is not None:
+            columns.insert(1, self.residues)
+        return zip(*(column.tolist() for column in columns), strict=True)

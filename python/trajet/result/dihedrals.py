@@ -1,0 +1,54 @@
+"""Dihedral angles a frame."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import plots
+from trajet.result.series import Series
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, repr=False)
+class Dihedrals(Series):
+    """Dihedral angles, or their cosines and sines, of each frame; saved as a `Series` is.
+
+    Attributes
+    ----------
+    atoms
+        `(n, 4)`, int64: the atoms of each angle, indices in the topology.
+    backbone
+        Whether the angles are φ and ψ of residues, in turns.
+    features
+        Whether the values are cosines and sines, in turns.
+    """
+
+    atoms: NDArray[np.int64]
+    backbone: bool
+    features: bool
+
+    @property
+    def angles(self) -> NDArray[np.float64]:
+        """The angles, `(n_frames, n)`, degrees, also where the values are features."""
+        if not self.features:
+            return self.values
+        cosines, sines = self.values[:, ::2], self.values[:, 1::2]
+        return np.degrees(np.arctan2(sines, cosines))
+
+    def plot(self) -> "Figure":
+        """Draw φ against ψ of all residues and frames, or else each angle against time."""
+        if self.backbone:
+            angles = self.angles
+            title = f"φ and ψ of {angles.shape[1] // 2} residues, {len(self.frames)} frames"
+            return plots.ramachandran(angles[:, ::2], angles[:, 1::2], title=title)
+        labels = self.columns[::2] if self.features else self.columns
+        labels = tuple(label.removeprefix("cos ") for label in labels)
+        return plots.angles(self.angles, self.times, self.frames, labels=labels)
+
+    def _names(self) -> list[str]:
+        unit = "" if self.features else "_degrees"
+        return [name.replace(" ", "_") + unit for name in self.columns]

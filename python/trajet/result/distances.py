@@ -1,0 +1,90 @@
+"""Distances a frame."""
+
+import warnings
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import plots
+from trajet.result.series import Series
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, repr=False)
+class Distances(Series):
+    """Distances of pairs of atoms in each frame.
+
+    NPZ files hold `values`, `times`, `frames`, `units`, `columns`, `atoms` and `partners` (empty
+    for pairs among the atoms); CSV files have one column a pair, named by the atoms' indices.
+
+    Attributes
+    ----------
+    values
+        `(n_frames, n_atoms, n_partners)`, or `(n_frames, n_atoms (n_atoms - 1) / 2)` for the pairs
+        among the atoms; float64, Å.
+    atoms
+        `(n_atoms,)`, int64, indices in the topology.
+    partners
+        `(n_partners,)`, int64; None for pairs among the atoms.
+    to_reference
+        Whether the partners are where they are in the reference, not in the frame.
+    """
+
+    atoms: NDArray[np.int64]
+    partners: NDArray[np.int64] | None
+    to_reference: bool
+
+    def plot(self) -> "Figure":
+        """Draw each distance against time where there are few, else the matrix of their means."""
+        pairs = self.values.reshape(len(self.frames), int(np.prod(self.values.shape[1:])))
+        if pairs.shape[1] <= len(plots.COLOURS):
+            return plots.series(
+                pairs,
+                self.times,
+                self.frames,
+                labels=tuple(self.pair_names()),
+                quantity=f"{self.name} ({self.units})",
+                title=" to ".join(self.columns),
+            )
+        return plots.matrix(
+            self._mean_matrix(),
+            self.atoms,
+            self.atoms if self.partners is None else self.partners,
+            quantity=f"mean {self.name} ({self.units})",
+            axes=(self.columns[0], self.columns[-1] + (" (reference)" * self.to_reference)),
+        )
+
+    def _mean_matrix(self) -> NDArray[np.float64]:
+        """Return the mean over the frames with positions, `(n_atoms, n_partners)`."""
+        with warnings.catch_warnings():
+            # Of no frame at all.
+            warnings.simplefilter("ignore", RuntimeWarning)
+            mean: NDArray[np.float64] = np.nanmean(self.values, axis=0)
+        if self.partners is not None:
+            return mean
+        square = np.zeros((len(self.atoms),) * 2)
+        square[np.triu_indices(len(self.atoms), 1)] = mean
+        return square + square.T
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        partners = np.empty(0, np.int64) if self.partners is None else self.partners
+        return {**super()._arrays(), "atoms": self.atoms, "partners": partners}
+
+    def pair_names(self, count: int | None = None) -> list[str]:
+        """Return the atoms of the first `count` pairs, or of all, as "17-203"."""
+        atoms = self.atoms.tolist()
+        then = "ref" if self.to_reference else ""
+        if self.partners is None:
+            pairs = ((i, j) for k, i in enumerate(atoms) for j in atoms[k + 1 :])
+        else:
+            partners = self.partners.tolist()
+            pairs = ((i, j) for i in atoms for j in partners)
+        return [f"{i}-{then}{j}" for i, j in islice(pairs, count)]
+
+    def _names(self) -> list[str]:
+        return [f"distance_A_{pair}" for pair in self.pair_names()]

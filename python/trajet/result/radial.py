@@ -1,0 +1,69 @@
+"""Radial distribution functions."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import plots
+from trajet.result.report import Report
+from trajet.result.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, repr=False)
+class RadialDistribution(Result):
+    """A radial distribution function.
+
+    NPZ files hold `r`, `g`, `counts` and `edges`; CSV files have the columns r_A, g and count.
+
+    Attributes
+    ----------
+    r
+        `(bins,)`, float64, centres of the bins, Å.
+    g
+        `(bins,)`, float64; 1 where atoms are as frequent as their mean density says.
+    counts
+        `(bins,)`, float64 of whole numbers: pairs in each bin, of all frames.
+    edges
+        `(bins + 1,)`, float64, Å.
+    labels
+        What the two groups of atoms are.
+    density
+        Mean number density of the second group, 1/Å³.
+    report
+        Where the time went.
+    """
+
+    r: NDArray[np.float64]
+    g: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    edges: NDArray[np.float64]
+    labels: tuple[str, str]
+    density: float
+    report: Report
+
+    def plot(self) -> "Figure":
+        """Draw g against the distance."""
+        return plots.radial(self.edges, self.g, title=f"RDF of {self._between()}")
+
+    def _about(self) -> str:
+        return f"RDF of {self._between()}, g {self.g.shape}"
+
+    def _between(self) -> str:
+        """Return what the groups are."""
+        return " and ".join(dict.fromkeys(self.labels))
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {"r": self.r, "g": self.g, "counts": self.counts, "edges": self.edges}
+
+    def _header(self) -> list[str]:
+        return ["r_A", "g", "count"]
+
+    def _rows(self) -> Iterable[Iterable[object]]:
+        counts = self.counts.astype(np.int64)
+        return zip(self.r.tolist(), self.g.tolist(), counts.tolist(), strict=True)

@@ -1,0 +1,268 @@
+"""What every result has: where the time of a run went, and what it read."""
+
+import json
+import os
+import platform
+import socket
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trajet import advise, html, mdanalysis, output
+from trajet._trajet import INSTRUCTION_SET, FormatError, Reader, __version__, available_threads
+
+SCHEMA = 2
+REPORT_SUFFIXES = (".json", ".html")
+STAGES = (
+    "t_open",
+    "t_index",
+    "t_read",
+    "t_decode",
+    "t_comp",
+    "t_wait",
+    "t_comm",
+    "t_merge",
+    "t_close",
+    "t_overhead",
+    "t_total",
+)
+COUNTS = (
+    "requests",
+    "opens",
+    "bytes_read",
+    "bytes_used",
+    "frames",
+    "empty_frames",
+    "atoms_decoded",
+)
+# What a report that is read must have, itself and in its lists.
+_NAMES = (
+    *("analysis", "parameters", "inputs", "stages", "averages", "requests", "bytes_read", "frames"),
+    *(
+        "r_comp_io",
+        "threads",
+        "ranks_per_node",
+        "workers",
+        "tasks",
+        "stragglers",
+        "retried",
+        "repeated",
+    ),
+    *("advice", "versions", "cpu", "instruction_set", "host", "platform"),
+)
+_OF_WORKER = (*STAGES, "worker", "thread", "host", "tasks", "frames", "requests", "opens")
+_OF_TASK = ("pass", "task", "worker", "thread", "first", "frames", "t_begin", "t_end")
+
+
+class Report(Mapping[str, Any]):
+    """Where the time of a run went, and what it read. The names are described in docs/report.md."""
+
+    def __init__(self, entries: Mapping[str, Any]) -> None:
+        self._entries = dict(entries)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Report":
+        """Read a report that was saved as JSON.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        FormatError
+            If it is no report, or one of another version.
+        """
+        path = Path(path)
+        try:
+            entries = json.loads(path.read_text(encoding="utf-8"))
+        except UnicodeDecodeError as error:
+            raise FormatError(f"{path}: is no text: give what --report wrote") from error
+        except ValueError as error:
+            raise FormatError(f"{path}: is no report: {error}; give what --report wrote") from error
+        schema = entries.get("schema") if isinstance(entries, dict) else None
+        if schema is None:
+            raise FormatError(f"{path}: is JSON, but no report: give what --report wrote")
+        if schema != SCHEMA:
+            raise FormatError(
+                f"{path}: is a report of schema {schema}, this version of trajet knows {SCHEMA}:"
+                " run the analysis again"
+            )
+        report = cls(entries)
+        if missing := sorted(report._missing()):
+            raise FormatError(f"{path}: is a report without {missing[0]}: give what --report wrote")
+        return report
+
+    def _missing(self) -> Iterator[str]:
+        """Yield what a report of this schema has and this one has not."""
+        yield from (name for name in _NAMES if name not in self)
+        for name, needed in (("workers", _OF_WORKER), ("tasks", _OF_TASK)):
+            for entry in self.get(name, ()):
+                yield from (f"{each} in {name}" for each in needed if each not in entry)
+
+    def __getitem__(self, name: str) -> Any:
+        """Return one entry."""
+        return self._entries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Go over the names."""
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        """Return the number of entries."""
+        return len(self._entries)
+
+    def __repr__(self) -> str:
+        """Return a table of the stages, with the counts that matter most, and what bounded it."""
+        stages = self["stages"]
+        lines = [f"{name:<12}{stages[name]:>12.4f} s" for name in STAGES if stages[name] > 0]
+        ratio = "" if self["r_comp_io"] is None else f", R_comp/IO {self['r_comp_io']:.3f}"
+        lines.append(
+            f"{self['frames']} frames, {self['requests']} requests, {self['bytes_read']} bytes,"
+            f" {self['threads']} threads{ratio}"
+        )
+        return "\n".join(lines)
+
+    def to_json(self) -> str:
+        """Return the report as JSON text."""
+        return json.dumps(self._entries, indent=1, allow_nan=False) + "\n"
+
+    def to_html(self) -> str:
+        """Return the report as one page of HTML that needs nothing else."""
+        return html.page(self._entries)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the report as JSON, or as a page of HTML, which holds its figures.
+
+        Raises
+        ------
+        ValueError
+            If the name ends in neither `.json` nor `.html`.
+        OutputError
+            If it cannot be written.
+        """
+        path = Path(path)
+        output.check(path, REPORT_SUFFIXES)
+        text = self.to_json() if path.suffix.lower() == ".json" else self.to_html()
+        # Names of files need not be text.
+        output.write(path, lambda file: file.write(text.encode(errors="backslashreplace")))
+
+
+def bytes_by_place(entries: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]:
+    """Return the sums of what `entries` say they read of each tier and tag of a store, if any."""
+    entries, sums = list(entries), {}
+    for name in ("bytes_by_tier", "bytes_by_tag"):
+        if said := [entry[name] for entry in entries if name in entry]:
+            sums[name] = [sum(place) for place in zip(*said, strict=True)]
+    return sums
+
+
+def make_report(
+    reader: Reader,
+    run: Mapping[str, Any],
+    analysis: Mapping[str, Any],
+    tiers: Sequence[str] = (),
+    tags: Sequence[str] = (),
+) -> Report:
+    """Put together what the run, the opening and the machine say.
+
+    Parameters
+    ----------
+    reader
+        The trajectory.
+    run
+        What the pool reports: `workers`, `tasks`, `passes`, `t_total`, and entries of its own,
+        which go into the report as they are; its `versions` join the others.
+    analysis
+        What was asked for; goes into the report as it is.
+    tiers
+        Those of the store of a data set, in the order in which their bytes are counted.
+    tags
+        Those of the data set that are open, likewise.
+    """
+    opening, host = reader.opening(), socket.gethostname()
+    workers, tasks = _places(run, host)
+    for worker in workers:
+        worker["t_io"] = worker["t_read"] + worker["t_decode"]
+    stages = {name: sum(worker[name] for worker in workers) for name in STAGES}
+    input_time = stages["t_read"] + stages["t_decode"]
+    together = {**stages, "t_io": input_time}
+    averages = {name: seconds / max(1, len(workers)) for name, seconds in together.items()}
+    sample = run.get("sample")
+    stages["t_open"] += opening["t_open"]
+    stages["t_index"] += opening["t_index"]
+    stages["t_merge"] += run.get("t_joining", 0.0)
+    stages["t_total"] = run["t_total"]
+    counts = {name: sum(worker[name] for worker in workers) for name in COUNTS}
+    counts["opens"] += opening["opens"]
+    versions = {"trajet": __version__, "python": platform.python_version(), "numpy": np.__version__}
+    if (version := mdanalysis.version()) is not None:
+        versions["MDAnalysis"] = version
+    places = {(worker["host"], worker["worker"]) for worker in workers}
+    of_places = bytes_by_place(workers)
+    entries = {
+        "pool": "local",
+        **run,
+        "schema": SCHEMA,
+        **analysis,
+        "stages": stages,
+        "averages": averages,
+        **counts,
+        **of_places,
+        # Room for more tiers is counted than there are.
+        "tiers": dict(zip(tiers, of_places.get("bytes_by_tier", [0] * len(tiers)), strict=False)),
+        "tags": dict(zip(tags, of_places.get("bytes_by_tag", [0] * len(tags)), strict=True)),
+        "sample": sample,
+        "r_comp_io": advise.computing_to_input(together if len(workers) == 1 else sample),
+        "r_comp_comm": _ratio(stages["t_comp"], stages["t_comm"]),
+        "passes": run["passes"],
+        "threads": len(workers),
+        "cores": available_threads(),
+        "ranks_per_node": dict(sorted(Counter(host for host, _ in places).items())),
+        "workers": workers,
+        "tasks": tasks,
+        "stragglers": advise.stragglers(workers, tasks, run["t_total"]),
+        "retried": run.get("retried", []),
+        "repeated": run.get("repeated", []),
+        "opening": opening,
+        "versions": {**versions, **run.get("versions", {})},
+        "cpu": _cpu(),
+        "instruction_set": INSTRUCTION_SET,
+        "host": host,
+        "platform": platform.platform(),
+    }
+    del entries["t_total"]
+    return Report({**entries, "advice": advise.advice(entries)})
+
+
+def _places(run: Mapping[str, Any], host: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return workers and tasks with process, thread and host.
+
+    What the engine calls workers are threads of this process.
+    """
+    if all("thread" in worker for worker in run["workers"]):
+        tasks = [{"thread": None, **task} for task in run["tasks"]]
+        return [{"host": host, **worker} for worker in run["workers"]], tasks
+    here = {"host": host, "process": os.getpid()}
+    workers = [{**here, **w, "worker": 0, "thread": w["worker"]} for w in run["workers"]]
+    tasks = [{**task, "worker": 0, "thread": task["worker"]} for task in run["tasks"]]
+    return workers, tasks
+
+
+def _ratio(part: float, other: float) -> float | None:
+    """Return a ratio of seconds; None where it has no meaning."""
+    return part / other if other > 0 else None
+
+
+@cache
+def _cpu() -> str:
+    """Return the processor's name."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
