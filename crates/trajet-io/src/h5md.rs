@@ -29,7 +29,7 @@ use crate::reader::{self, Field, OpenOptions, Opening, Said, Scratch, Wanted};
 use crate::source::{Meter, Source, Window};
 use crate::{Error, Fault, FrameIndex, Frames, IndexState, Raw, xxh3_64};
 use between::Between;
-pub use frame::{Frame, Stored};
+pub use frame::{Frame, Stored, StoredAs};
 pub use layout::{
     Boxes, Chunk, Description, Digests, Filters, Form, Layout, NO_ROW, Run, Series, Storage,
     Stretch,
@@ -400,6 +400,12 @@ impl reader::Reader for Reader {
 
     fn remarks(&self) -> Vec<String> {
         self.remarks.clone()
+    }
+
+    fn stored_as(&self, field: Field) -> Option<StoredAs> {
+        let Description { positions, velocities, forces, .. } = &*self.told;
+        let series = [positions, velocities, forces][field as usize].as_ref()?;
+        Some(StoredAs { double: series.form.double, factor: series.factor })
     }
 
     fn truncated_tail(&self) -> u64 {

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use trajet_simd::InstructionSet;
 
 use crate::divided::Divisions;
-use crate::h5md::Description;
+use crate::h5md::{Description, StoredAs};
 use crate::index::Stamp;
 use crate::indexed::Indexed;
 use crate::source::{Handles, Source, Window, Written};
@@ -307,6 +307,11 @@ pub trait Reader: Send + Sync {
     /// # Errors
     /// As [`Reader::raw`].
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error>;
+
+    /// How vectors of a kind stand in the file, of formats that say so once: H5MD.
+    fn stored_as(&self, _field: Field) -> Option<StoredAs> {
+        None
+    }
 
     /// Box vectors (Å, row by row) of a frame, where they are known from opening the file.
     fn known_box(&self, _frame: u64) -> Option<[f64; 9]> {

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use trajet_engine::{Control, report::RunReport};
 use trajet_io::index::Stamp;
 use trajet_io::source::Source;
-use trajet_io::{Chain, Format, Meter, OpenOptions, dcd};
+use trajet_io::{Chain, Field, Format, Meter, OpenOptions, dcd};
 
 use crate::divide::{Silent, divide};
 use crate::growth::{is_new, sizes_of, to_bytes};
@@ -71,6 +71,7 @@ impl Store {
     ) -> Result<Done, Error> {
         let begin = Instant::now();
         let format = the_format(chain)?;
+        are_alike(chain)?;
         check(spec, chain, given)?;
         if self.find(name)?.is_some() {
             return Err(Error::Exists { store: self.folder().to_owned(), name: name.to_owned() });
@@ -127,6 +128,7 @@ impl Store {
                 was.format
             )));
         }
+        are_alike(chain)?;
         if skip == 0 {
             is_new(&was, chain)?;
         }
@@ -246,6 +248,27 @@ fn the_format(chain: &Chain) -> Result<Format, Error> {
             chain.format()
         ))
     })
+}
+
+/// Makes sure that a tag can have the numbers of all files as they are, where that is known of files.
+fn are_alike(chain: &Chain) -> Result<(), Error> {
+    for field in Field::ALL {
+        let of = |segment: &trajet_io::chain::Segment| segment.reader.stored_as(field);
+        let mut known = chain.segments().iter().filter_map(|segment| Some((segment, of(segment)?)));
+        let Some((first, how)) = known.next() else { continue };
+        if let Some((other, _)) = known.find(|(_, other)| *other != how) {
+            let path = |segment: &trajet_io::chain::Segment| {
+                segment.reader.source().path().display().to_string()
+            };
+            return Err(Error::Refused(format!(
+                "{}: has {} in another precision or unit than {}: add it under another name, or convert it first",
+                path(other),
+                field.name(),
+                path(first)
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// The format of that name.

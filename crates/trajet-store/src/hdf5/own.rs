@@ -17,7 +17,13 @@ impl Making<'_> {
         let mut rows = Rows::new(self.tag.n_atoms());
         for frame in 0..self.heads.len() {
             let pushed = rows.push(&self.heads.get(frame)?);
-            pushed.map_err(|what| Error::Refused(format!("frame {frame}: {what}")))?;
+            let refused = |what| {
+                Error::Refused(format!(
+                    "tag {:?}: frame {frame}: {what}: add such frames under names of their own",
+                    self.tag.name
+                ))
+            };
+            pushed.map_err(refused)?;
         }
         Ok(rows.description(self.times, self.steps))
     }
