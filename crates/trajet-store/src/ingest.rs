@@ -9,10 +9,11 @@ use serde::Deserialize;
 use trajet_engine::{Control, report::RunReport};
 use trajet_io::index::Stamp;
 use trajet_io::source::Source;
-use trajet_io::{Chain, Field, Format, Meter, OpenOptions, dcd};
+use trajet_io::{Chain, Extra, Field, Format, Meter, OpenOptions, dcd};
 
 use crate::divide::{Silent, divide};
 use crate::growth::{is_new, sizes_of, to_bytes};
+use crate::loss::{Lost, inherited, stay_lossy};
 use crate::manifest::{self, Kept, Manifest, SCHEMA, Segment, Tag, Tier};
 use crate::operation::Operation;
 use crate::verify::All;
@@ -79,8 +80,9 @@ impl Store {
         let mut operation = self.begin("add", name)?;
         let remarks = operation.add_tiers(&spec.tiers)?;
         let stamps = stamps(chain);
-        let (segment, mut done) =
-            divide(self, &mut operation, chain, (0, &spec.tags), format, given, threads, control)?;
+        let work = (0, &spec.tags[..], vec![Vec::new(); spec.tags.len()]);
+        let (segment, mut done, lost) =
+            divide(self, &mut operation, chain, work, format, given, threads, control)?;
         let topology = self.keep_topology(&mut operation, given.topology)?;
         same_source(&stamps, format)?;
         let manifest = Manifest {
@@ -92,6 +94,7 @@ impl Store {
             topology,
             source: sources(chain)?,
             tags: spec.tags.clone(),
+            lost: by_name(&spec.tags, lost),
             segments: vec![segment],
             left: Vec::new(),
             is_even: Some(dcd::holds_times(&chain.times(), &chain.steps())),
@@ -140,12 +143,14 @@ impl Store {
         let stamps = stamps(chain);
         let given =
             Given { topology: Path::new(""), structures: &vec![Vec::new(); was.tags.len()] };
-        let work = (skip, &was.tags[..]);
-        let (segment, mut done) =
+        let before = self.lost(&was)?;
+        let work = (skip, &was.tags[..], before.clone());
+        let (segment, mut done, lost) =
             divide(self, &mut operation, chain, work, format, &given, threads, control)?;
+        self.still_has(&was, &before, &lost)?;
         same_source(&stamps, format)?;
         done.remarks.extend(self.overlap(&was, chain.times()[skip as usize])?);
-        let mut new = was.clone();
+        let mut new = Manifest { lost: by_name(&was.tags, lost), ..was.clone() };
         match skip {
             0 => new.source.extend(sources(chain)?),
             _ => new.source = sources(chain)?,
@@ -176,10 +181,11 @@ impl Store {
         let begin = Instant::now();
         let was = self.manifest(name)?;
         let dataset = self.dataset(name)?;
-        let chain = dataset.chain(None, &OpenOptions::default())?;
+        let chain = dataset.filled(&OpenOptions::default())?;
         let format = format_named(&was.format)?;
         let given = Given { topology: Path::new(""), structures };
         check(spec, &chain, &given)?;
+        let before = inherited(&spec.tags, &was, &self.lost(&was)?)?;
         // Damage would get checksums that fit it. Frames are compared when they are read.
         let damage = self.damage(name, All::ButFrames, threads, &mut Silent(control))?;
         if let Some(problem) = damage.first() {
@@ -188,8 +194,8 @@ impl Store {
         }
         let mut operation = self.begin("retag", name)?;
         let remarks = operation.add_tiers(&spec.tiers)?;
-        let work = (0, &spec.tags[..]);
-        let (mut segment, mut done) =
+        let work = (0, &spec.tags[..], before);
+        let (mut segment, mut done, lost) =
             divide(self, &mut operation, &chain, work, format, &given, threads, control)?;
         if was.tags.iter().any(|tag| tag.lossy) {
             segment.sources = self.keep_sources(&mut operation, &was)?;
@@ -200,6 +206,7 @@ impl Store {
         operation.touch(self.all_of(&was)?)?;
         let new = Manifest {
             encoder: ENCODER,
+            lost: by_name(&tags, lost),
             tags,
             segments: vec![segment],
             left: Vec::new(),
@@ -291,12 +298,17 @@ impl Kind {
         if format == Format::H5md { Kind::Hdf5 } else { Kind::Frames(format) }
     }
 
+    /// What its files hold of frames is what this has room for.
+    pub(crate) fn format(self) -> Format {
+        match self {
+            Kind::Frames(format) => format,
+            Kind::Hdf5 => Format::H5md,
+        }
+    }
+
     /// The ending of the files.
     pub(crate) fn ending(self) -> &'static str {
-        match self {
-            Kind::Frames(format) => ending(format),
-            Kind::Hdf5 => ending(Format::H5md),
-        }
+        ending(self.format())
     }
 }
 
@@ -358,22 +370,10 @@ fn check(spec: &Spec, chain: &Chain, given: &Given<'_>) -> Result<(), Error> {
     manifest::tiles(chain.n_atoms(), ranges).or_else(refused)
 }
 
-/// Says of tags that are not lossy that they are, where atoms were kept with loss before; returns remarks.
-fn stay_lossy(tags: &mut [Tag], was: &Manifest) -> Vec<String> {
-    let mut lost = vec![false; was.n_atoms];
-    for range in was.tags.iter().filter(|tag| tag.lossy).flat_map(|tag| &tag.atoms) {
-        lost[range.start as usize..range.end as usize].fill(true);
-    }
-    let mut remarks = Vec::new();
-    for tag in tags.iter_mut().filter(|tag| !tag.lossy) {
-        let mut atoms = tag.atoms.iter().cloned().flatten();
-        tag.lossy = atoms.any(|atom| lost[atom as usize]);
-        if tag.lossy {
-            let words = "has atoms of tags that were lossy: what these let go is not back";
-            remarks.push(format!("{}: {words}", tag.name));
-        }
-    }
-    remarks
+/// What tags lack, by their names.
+fn by_name(tags: &[Tag], lost: Lost) -> Option<BTreeMap<String, Vec<Extra>>> {
+    let lost = tags.iter().zip(lost).filter(|(_, lost)| !lost.is_empty());
+    Some(lost.map(|(tag, lost)| (tag.name.clone(), lost)).collect())
 }
 
 /// What ties each file of a chain to what it was when it was opened.
