@@ -361,7 +361,7 @@ def test_mounted(mda_file: Path, tmp_path: Path) -> None:
         names = {path.name for path in shown.folder.iterdir()}
         assert {f"one@{tag}.h5md" for tag in TAGS} | {"one.dcd", "one.gro"} <= names
         assert "one.h5md" not in names
-        said = (shown / "one.README.txt").read_text()
+        said = (shown / "one.README").read_text()
         assert f"trajet store get one --store {store.folder} -o one.h5md" in said
         (back,) = [kept.paths[0] for kept in store.show("one").tags if kept.tag.name == "back"]
         assert (shown / "one@back.h5md").read_bytes() == back.read_bytes()

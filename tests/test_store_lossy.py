@@ -42,7 +42,9 @@ def sourced(folder: Path, ending: str, held: list[str] = SOME) -> tj.Trajectory:
     if ending == ".trr":
         write_trr(path, held, N_ATOMS, "f4")
     else:
-        write_with_mdanalysis(path, N_ATOMS, len(held), fields=True)
+        amber = write_with_mdanalysis(path.with_suffix(".nc"), N_ATOMS, len(held), fields=True)
+        if ending != ".nc":
+            tj.convert(tj.open(None, amber), path, force=True)
     top = folder / "top.gro"
     atoms = mda.Universe.empty(
         N_ATOMS, n_residues=N_ATOMS, atom_resindex=range(N_ATOMS), trajectory=True
@@ -61,7 +63,9 @@ def added(folder: Path, form: str, ending: str = ".trr", held: list[str] = SOME)
 def vectors(path: Path | str, kind: str, atoms: np.ndarray | None = None) -> np.ndarray | None:
     """Return velocities or forces of all frames; None where no frame has them."""
     try:
-        block = tj.open(None, path, sidecar=False).read(atoms=atoms, **{kind: True})
+        is_file = bool(Path(path).suffix)
+        traj = tj.open(None, path, sidecar=False) if is_file else tj.open(path)
+        block = traj.read(atoms=atoms, **{kind: True})
     except tj.FormatError:
         return None
     values = getattr(block, kind)
@@ -222,7 +226,7 @@ def test_a_mounted_whole_is_what_is_got(tmp_path: Path) -> None:
         whole = (tmp_path / "whole.trr").read_bytes()
         assert (shown / "run.trr").stat().st_size == len(whole)
         assert (shown / "run.trr").read_bytes() == whole
-        said = (shown / "run.README.txt").read_text().splitlines()
+        said = (shown / "run.README").read_text().splitlines()
         assert len(said) == 2
         assert "without velocities, which lossy tags have let go of: water" in said[0]
         few = tj.open(None, shown / "run@few.trr", sidecar=False).read(forces=True)

@@ -82,7 +82,7 @@ impl One {
         }
         let told = self.readme(whole);
         if !told.is_empty() {
-            show(name, "README.txt", Node::Text(told.into()), None);
+            show(name, "README", Node::Text(told.into()), None);
         }
         let topology = store.folder_of(name).join(&manifest.topology.file);
         if let Some(ending) = extension(&topology) {
