@@ -110,7 +110,7 @@ test-openmpi: .venv/.made-built .venv/.made-test-tools | tools
 	OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_osc=^ucx \
 		MPI4PY_LIBMPI=$$(echo $(CURDIR)/$(OPENMPI)/lib/libmpi.so.*) \
 		TRAJET_MPIEXEC="$(CURDIR)/$(OPENMPI)/bin/mpiexec --oversubscribe" \
-		$(BIN)/python -m pytest tests/test_mpi.py
+		$(BIN)/python -m pytest tests/test_mpi.py tests/test_ranks.py
 
 test-slurm: .venv/.made-built .venv/.made-test-tools
 	@command -v slurmctld >/dev/null || { echo "SLURM is missing: apt-get install slurm-wlm" >&2; exit 1; }
@@ -124,7 +124,7 @@ test-mpio: .venv-mpio/.made
 
 .venv-mpio/.made: .venv/.made-built packaging/parallel_h5py.sh
 	PYTHON=$(PYTHON) sh packaging/parallel_h5py.sh .venv-mpio
-	$(MPIO) -m pip install --quiet pytest hypothesis 'MDAnalysisTests>=2.8' 'maturin>=1.9,<2'
+	$(MPIO) -m pip install --quiet pytest hypothesis distributed 'MDAnalysisTests>=2.8' 'maturin>=1.9,<2'
 	$(MPIO) -m pip install --quiet --no-build-isolation --editable .
 	@touch $@
 

@@ -231,6 +231,18 @@ def copies_that_fail(folder: Path) -> None:
         save(folder, {"said": all_said, "left": left, "parts": len(parts)})
 
 
+def copies_interrupted(folder: Path) -> None:
+    """Convert and divide a trajectory again and again until somebody interrupts it."""
+    pool = tj.MpiPool()
+    traj = tj.open(None, folder / "adk.xtc", pool=pool)
+    tell_number(folder, pool.rank)
+    while True:
+        for kind in ("trr", "h5md"):
+            some = slice(0, 98 if kind == "h5md" else None)
+            tj.convert(traj, folder / "out" / f"one.{kind}", frames=some, force=True, pool=pool)
+        tj.split(traj, folder / "out", segments=5, format="trr", force=True, pool=pool)
+
+
 def copies_killed(folder: Path) -> None:
     """Divide a trajectory again and again until somebody kills a rank."""
     pool = tj.MpiPool()

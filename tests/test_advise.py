@@ -179,6 +179,26 @@ def test_starting_and_ending_count_as_what_they_are() -> None:
     assert bound.shares["waiting"] == pytest.approx(0.75)
 
 
+def test_joining_stretches_is_no_waiting() -> None:
+    """Of a conversion by a pool; what its workers wrote is named too, and no task size."""
+    workers = [worker(k, t_comp=2.0) for k in range(2)]
+    tasks = [task(k, k, 1.0, 3.0) for k in range(2)]
+    told = {"total": 10.0, "t_joining": 6.0, "pool": "dask", "analysis": "convert"}
+    report = made_reports.report(workers, tasks, **told)
+    bound = advise.bound(report)
+    assert bound.what == "joining"
+    shares = {"joining": 0.6, "computing": 0.2, "starting": 0.1, "waiting": 0.1}
+    assert {word: part for word, part in bound.shares.items() if part} == pytest.approx(shares)
+    assert report["stages"]["t_merge"] == 6.0
+    first, then = report["advice"][:2]
+    assert first.startswith("Joining the stretches bounded this run: 60 % of the time of its 2")
+    assert "(encoding 20 %, " in first
+    assert "segments (trajet split)" in then
+    waiting = made_reports.report(workers, tasks, **told | {"t_joining": 1.0})
+    assert waiting["advice"][0].startswith("Waiting")
+    assert "task" not in waiting["advice"][1]
+
+
 def test_what_precedes_the_run_is_not_starting() -> None:
     """Reading the reference and the sample, from the call's begin."""
     ranks = [worker(k, t_comp=2.0) for k in range(2)]

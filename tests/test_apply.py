@@ -1,5 +1,6 @@
 """Functions of one's own, on every pool that needs no server."""
 
+import csv
 from pathlib import Path
 
 import numpy as np
@@ -155,3 +156,17 @@ def test_results_are_saved_and_drawn(calpha: tj.Selection, tmp_path: Path) -> No
     assert (tmp_path / "b.csv").read_text().splitlines()[0] == "index,value"
     with pytest.raises(ValueError, match="draw them yourself"):
         total.plot()
+
+
+def test_names_with_commas(calpha: tj.Selection, tmp_path: Path) -> None:
+    """A CSV file has as many names as columns, whatever the function is called."""
+
+    def named(positions: np.ndarray) -> np.ndarray:
+        return positions[0]
+
+    named.__name__ = 'first, "alpha"'
+    tj.apply(named, calpha, frames=[0]).save(tmp_path / "x.csv")
+    with (tmp_path / "x.csv").open(newline="") as file:
+        names, numbers = csv.reader(file)
+    assert names == ["frame", "time_ps", *(f'first, "alpha"_{k}' for k in range(3))]
+    assert len(numbers) == 5

@@ -270,6 +270,23 @@ def test_copies_of_any_format(client: Client, adk: Adk, tmp_path: Path, name: st
     assert len(list((tmp_path / "there").rglob("*.*"))) == 2 * 7
 
 
+def assert_tasks_are_stretches(report: tj.Report) -> None:
+    """They hold all frames, workers' times are made of their stages, and joining is none's."""
+    tasks, workers = report["tasks"], report["workers"]
+    assert sum(worker["tasks"] for worker in workers) == len(tasks) > len(workers)
+    ends = [task["first"] + task["frames"] for task in tasks]
+    assert [task["first"] for task in tasks] == [0, *ends[:-1]]
+    assert ends[-1] == report["frames"]
+    total, joining = report["stages"]["t_total"], report["t_joining"]
+    assert all(0 <= task["t_begin"] < task["t_end"] <= total - joining for task in tasks)
+    names = [name for name in report["stages"] if name != "t_total"]
+    for worker in workers:
+        assert sum(worker[name] for name in names) == pytest.approx(worker["t_total"])
+    written = sum(worker["t_merge"] for worker in workers)
+    assert joining > 0
+    assert report["stages"]["t_merge"] == pytest.approx(written + joining)
+
+
 def test_conversions_are_those_of_one_process(
     client: Client, long_adk: Adk, tmp_path: Path
 ) -> None:
@@ -292,6 +309,7 @@ def test_conversions_are_those_of_one_process(
     assert {worker["address"] for worker in report["workers"]} <= set(client.nthreads())
     assert len(report["workers"]) <= N_WORKERS
     assert report["opens"] <= 1 + N_WORKERS
+    assert_tasks_are_stretches(report)
 
     def show(done: int, total: int) -> None:
         seen.append((done, total))
@@ -312,10 +330,10 @@ def test_velocities_in_some_frames_alone(client: Client, tmp_path: Path) -> None
             tj.convert(traj, path, allow_loss=True, pool=writer)
         assert whole[0].read_bytes() == whole[1].read_bytes()
     out, some = tmp_path / "out.h5md", traj.select(range(20))
-    frames = [*range(5), *range(15, 20)]
+    frames = [1, 2, 4, *range(15, 20)]
     # A stretch a frame, some without; one stretch with both.
-    for atoms, words in ((traj, "none of the 1 frames has"), (some, "some of the frames have no")):
-        with pytest.raises(tj.FormatError, match=f"{words} velocities"):
+    for atoms, words in ((traj, r"frame [124] has"), (some, r"frames 1 to 2, 4 have")):
+        with pytest.raises(tj.FormatError, match=f": {words} no velocities: .*--no-velocities"):
             tj.convert(atoms, out, frames=frames, allow_loss=True, pool=pool)
         assert not out.exists()
     tj.convert(traj, out, frames=slice(10, None), allow_loss=True, pool=pool)

@@ -7,6 +7,7 @@ twin has the same bonds in float64: only rounding remains. 180 and -180 degrees 
 with two shortest images gives either of two angles, and is left out.
 """
 
+import csv
 import json
 import re
 import warnings
@@ -161,10 +162,97 @@ def test_chains_in_one_segment(porin: Path, first: int, tmp_path: Path) -> None:
     assert (within == within[:, :1]).all()
     assert np.bincount(within[:, 0]).tolist() == [56, 56]
     assert np.ptp(result.values[0].reshape(2, -1), axis=0).max() < 1
+    # Each column has a name of its own, by the index of CA where numbers are the same twice.
+    features = tj.dihedrals(tj.open(gro, xtc).select("protein"), features=True)
+    features.save(tmp_path / "two.csv")
+    with (tmp_path / "two.csv").open() as file:
+        row = next(csv.DictReader(file))
+    assert len(set(features.columns)) == len(row) - 2 == features.values.shape[1]
+    for k, name in enumerate(features.columns):
+        assert float(row[name.replace(" ", "_")]) == features.values[0, k]
+        alpha = result.atoms[k // 2, 2 - k // 2 % 2]
+        assert first != 1 or name.endswith(f" atom{alpha}")
+        assert first != 31 or " atom" not in name
     (remark,) = result.report["remarks"]
     assert remark.endswith("not bonded to their neighbours in frame 0 (C and N within 2.0 Å): 2")
     said = CliRunner().invoke(commands, ["dihedrals", str(gro), str(xtc), "--select", "protein"])
     assert f"note: {remark}" in said.output
+
+
+def with_locations(porin: Path, path: Path, other: str | None = None) -> Path:
+    """Write residues 40 to 52 of the porin, with atoms of VAL45 at A, and at B as `other`."""
+    lines = porin.read_text().splitlines()
+    lines = [line for line in lines if line.startswith("ATOM") and 40 <= int(line[22:26]) <= 52]
+    with path.open("w") as file:
+        for line in lines:
+            if int(line[22:26]) != 45:
+                print(line, file=file)
+                continue
+            print(f"{line[:16]}A{line[17:]}", file=file)
+            # Atoms at B are 0.1 Å away.
+            x = float(line[30:38]) + 0.1
+            print(f"{line[:16]}B{other or line[17:20]}{line[20:30]}{x:8.3f}{line[38:]}", file=file)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        mda.Universe(path).atoms.write(path.with_suffix(".xtc"))
+    return path
+
+
+def test_alternate_locations(porin: Path, tmp_path: Path) -> None:
+    """Residues that have several N, CA or C are left out by name; a selection of one decides."""
+    path = with_locations(porin, tmp_path / "two.pdb")
+    traj = tj.open(path, path.with_suffix(".xtc"))
+    result = tj.dihedrals(traj.select("protein"))
+    assert not {"phi GLY44", "phi VAL45", "phi LYS46"} & set(result.columns)
+    (remark,) = result.report["remarks"]
+    assert "alternate locations?): 3 (GLY44, VAL45, LYS46); " in remark
+    arguments = ["dihedrals", str(path), str(path.with_suffix(".xtc")), "--select", "protein"]
+    assert f"note: {remark}" in CliRunner().invoke(commands, arguments).output
+    with pytest.raises(tj.SelectionError, match=r"3 \(GLY44, VAL45, LYS46\)"):
+        tj.dihedrals(traj.select("resid 44-46"))
+    for left_out, kept in (("B", "A"), ("A", "B")):
+        chosen = tj.dihedrals(traj.select(f"protein and not altloc {left_out}"))
+        assert chosen.report["remarks"] == []
+        assert len(chosen.columns) == 2 * 11
+        there = chosen.atoms[chosen.columns.index("phi VAL45")]
+        assert traj.named[there[1:]].altLocs.tolist() == [kept] * 3
+        # C of 44 alone has no other.
+        assert traj.named[there].names.tolist() == ["C", "N", "CA", "C"]
+
+
+def test_alternate_locations_of_published_files(tmp_path: Path) -> None:
+    """Seven residues of two chains, ILE84 in both: all are counted. Angles are mdtraj's, of A."""
+    universe = mda.Universe(datafiles.PDB_full)
+    path = trr_bytes.write_trr(tmp_path / "x.trr", universe.atoms.positions[None] / 10)
+    traj = tj.open(datafiles.PDB_full, path)
+    result = tj.dihedrals(traj.select("protein"))
+    (remark,) = result.report["remarks"]
+    assert "alternate locations?): 7 (GLU34, MET46, ILE50, ILE64, ILE84, …); " in remark
+    chosen = tj.dihedrals(traj.select("protein and not altloc B"))
+    assert len(chosen.columns) == len(result.columns) + 2 * 7
+    loaded = mdtraj.load(datafiles.PDB_full)
+    phi, angles = mdtraj.compute_phi(loaded, periodic=False)
+    theirs = {
+        f"phi {'ABCD'[residue.chain.index]}:{residue.name}{residue.resSeq}": angle
+        for residue, angle in zip(
+            (loaded.topology.atom(alpha).residue for alpha in phi[:, 2]),
+            np.degrees(angles[0]),
+            strict=True,
+        )
+    }
+    common = [name for name in chosen.columns if name in theirs]
+    assert len(common) >= 190
+    ours = chosen.values[0, [chosen.columns.index(name) for name in common]]
+    assert plain.apart(ours, np.array([theirs[name] for name in common])).max() < 0.01
+
+
+def test_one_number_of_two_residues(porin: Path, tmp_path: Path) -> None:
+    """A residue that is VAL at A and ILE at B, which MDAnalysis tears, is named as left out."""
+    path = with_locations(porin, tmp_path / "two.pdb", "ILE")
+    result = tj.dihedrals(tj.open(path, path.with_suffix(".xtc")).select("protein"))
+    assert not {"phi VAL45", "phi ILE45", "phi LYS46"} & set(result.columns)
+    (remark,) = result.report["remarks"]
+    assert "alternate locations?): 2 (VAL45, LYS46); " in remark
 
 
 def test_atom_groups(systems: Systems) -> None:

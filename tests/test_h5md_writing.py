@@ -3,6 +3,7 @@
 import errno
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -200,7 +201,7 @@ def test_vectors_that_some_frames_lack(path: Path, tmp_path: Path) -> None:
         assert same_bits(getattr(got, name), getattr(want, name))
     assert np.array_equal(np.isnan(got.cells), np.isnan(want.cells))
     assert np.allclose(got.cells, want.cells, rtol=1e-12, equal_nan=True)
-    with pytest.raises(tj.FormatError, match=r"frame 1 has no positions"):
+    with pytest.raises(tj.FormatError, match=r"frames 1, 4 to 5 have no positions"):
         h5md.write(path, mixed)
     adk = tj.open(None, datafiles.XTC, sidecar=False)
     with pytest.raises(tj.FormatError, match="velocities"):
@@ -303,3 +304,40 @@ def test_a_disk_that_fails_on_the_way(
         h5md.write(path, traj, frames=np.zeros(980, np.int64))
     assert failed[0].startswith("trajet-sync")
     assert list(path.parent.iterdir()) == []
+
+
+def test_a_part_that_cannot_be_read_is_named(path: Path, tmp_path: Path) -> None:
+    """Not the file that is made of the parts, which is not there then."""
+    traj, numbers = tj.open(None, datafiles.XTC, sidecar=False), np.arange(10)
+    content = h5md.Content(traj.reader, np.arange(500), chunk=(2, 500))
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    parts = [(folder / f"{k}.h5md", 4 if k < 2 else 2) for k in range(3)]
+
+    def join(damage: Callable[[Path], object]) -> None:
+        for (part, n_frames), begin in zip(parts, (0, 4, 8), strict=True):
+            some = slice(begin, begin + n_frames)
+            h5md.write(part, traj, frames=some, atoms=range(500), chunk=(2, 500))
+        damage(parts[1][0])
+        h5md.join(path, parts, numbers, content, force=False, progress=None)
+
+    def lose_a_chunk(part: Path) -> None:
+        with h5py.File(part) as file:
+            chunk = file["particles/trajectory/position/value"].id.get_chunk_info(1)
+        os.truncate(part, chunk.byte_offset + 100)
+
+    def other(part: Path) -> None:
+        h5md.write(part, traj, frames=[4, 5], atoms=range(500), chunk=(2, 500))
+
+    for damage, words in (
+        (Path.unlink, "cannot be read: No such file"),
+        (lambda part: part.write_bytes(b"no HDF5"), "cannot be read: "),
+        (lose_a_chunk, "cannot be read: "),
+        (other, "has positions of 2 frames, not of 4"),
+    ):
+        with pytest.raises(tj.OutputError, match=rf"parts/1\.h5md: {words}.*: do all workers"):
+            join(damage)
+        assert sorted(tmp_path.iterdir()) == [folder]
+    join(lambda _: None)
+    assert same_bits(tj.open(None, path).read().positions, traj.read(atoms=range(500)).positions)
+    assert list(folder.iterdir()) == []

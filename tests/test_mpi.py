@@ -193,8 +193,10 @@ def test_a_killed_rank_ends_all(attempt: int, folder: Path) -> None:
     assert not list(Path("/dev/shm").glob(f"trajet-{processes[0]}-*"))
 
 
-def killed(folder: Path, what: str, victim: int) -> list[int]:
-    """Kill a rank of what goes on for ever, and see all end; return the numbers of the ranks."""
+def killed(
+    folder: Path, what: str, victim: int | None, by: signal.Signals = signal.SIGKILL
+) -> list[int]:
+    """Kill a rank, or all, of what goes on for ever, and see all end; return their numbers."""
     with subprocess.Popen(
         command(3, TESTS / "mpi_ranks.py", what, folder),
         stdout=subprocess.DEVNULL,
@@ -203,7 +205,8 @@ def killed(folder: Path, what: str, victim: int) -> list[int]:
         wait_until(lambda: len(list(folder.glob("rank *"))) == 3)
         processes = [int(path.read_text()) for path in sorted(folder.glob("rank *"))]
         time.sleep(random.random())
-        os.kill(processes[victim], signal.SIGKILL)
+        for process in processes if victim is None else processes[victim : victim + 1]:
+            os.kill(process, by)
         assert ranks.wait(HANGS) != 0
     wait_until(lambda: not any(map(is_alive, processes)))
     return processes
@@ -308,6 +311,27 @@ def test_a_rank_killed_in_a_copy(attempt: int, folder: Path, long_adk: Adk) -> N
     }
     for path in folder.glob("out/adk*"):
         assert path.read_bytes() == whole[path.name]
+
+
+@pytest.mark.kills(2)
+def test_ranks_interrupted_in_a_copy(attempt: int, folder: Path, long_adk: Adk) -> None:
+    """Where all of them or rank 0 meets Ctrl-C: nothing is left but what is whole."""
+    out, traj = folder / "out", tj.open(None, long_adk.xtc)
+    out.mkdir()
+    killed(folder, "copies_interrupted", 0 if attempt % 2 else None, signal.SIGINT)
+    tj.split(traj, folder / "here", segments=5, format="trr")
+    whole = {
+        path.name.replace(long_adk.xtc.stem, "adk"): path.read_bytes()
+        for path in (folder / "here").iterdir()
+    }
+    tj.convert(traj, folder / "one.trr")
+    whole["one.trr"] = (folder / "one.trr").read_bytes()
+    tj.convert(traj, folder / "one.h5md", frames=slice(0, 98))
+    for path in out.iterdir():
+        if path.name == "one.h5md":
+            assert tables_of(path) == tables_of(folder / "one.h5md")
+        else:
+            assert path.read_bytes() == whole[path.name]
 
 
 def test_commands_that_copy(folder: Path, long_adk: Adk) -> None:

@@ -7,6 +7,7 @@ import MDAnalysis as mda
 import numpy as np
 import pytest
 import trajet as tj
+import trr_bytes
 import xtc_bytes
 from golden_files import Adk
 from MDAnalysis.analysis.rdf import InterRDF
@@ -149,6 +150,60 @@ def test_exclusions_leave_out_their_blocks(tmp_path: Path) -> None:
         for k in range(0, N_ATOMS, 3)
     )
     assert np.array_equal(whole.counts - blocks.counts, within)
+
+
+def water(folder: Path) -> tj.Trajectory:
+    """Write 25 waters of three atoms in a cube of 20 Å, and a topology with residues."""
+    universe = mda.Universe.empty(75, 25, atom_resindex=np.arange(75) // 3, trajectory=True)
+    for name, values in (
+        ("names", ["OW", "HW1", "HW2"] * 25),
+        ("resnames", ["SOL"] * 25),
+        ("resids", np.arange(1, 26)),
+    ):
+        universe.add_TopologyAttr(name, values)
+    universe.atoms.write(folder / "water.gro")
+    return tj.open(folder / "water.gro", made(folder, "cube"))
+
+
+def test_blocks_that_are_not_molecules_are_told_of(tmp_path: Path) -> None:
+    """What `exclusion_block` leaves out must be pairs of one molecule, as far as residues tell."""
+    traj = water(tmp_path)
+    half = {"range": (0.0, 9.0)}
+    for text, other, block in (
+        ("all", None, (3, 3)),
+        ("all", None, (1, 1)),
+        ("all", None, (15, 15)),
+        ("name OW", None, (1, 1)),
+        ("name OW", "name HW1 HW2", (1, 2)),
+    ):
+        result = tj.rdf(traj.select(text), other, exclusion_block=block, **half)
+        assert result.report["remarks"] == []
+    for text, other, block, words in (
+        # Two of three atoms, or one more.
+        ("resid 1:24", None, (2, 2), "atom 2 HW2 SOL1 and atom 2 HW2 SOL1"),
+        ("resid 1:24", None, (4, 4), "atom 4 HW1 SOL2 and atom 4 HW1 SOL2"),
+        # Others' hydrogens.
+        ("name OW and resid 1:9", "name HW1 and resid 2:10", (1, 1), "OW SOL1 and atom 4 HW1 SOL2"),
+    ):
+        result = tj.rdf(traj.select(text), other, exclusion_block=block, **half)
+        (remark,) = result.report["remarks"]
+        assert f"exclusion_block {block}: blocks are not those of residues" in remark
+        assert words in remark
+
+
+def test_ranges_beyond_half_of_the_cell_are_told_of(tmp_path: Path) -> None:
+    """Where farther images are missing, g falls: not in silence. Cells may shrink."""
+    for box, half in (("cube", 10.0), ("prism", 5.5)):
+        chosen = tj.open(None, made(tmp_path, box)).select(np.arange(N_ATOMS))
+        assert tj.rdf(chosen, range=(0.0, half)).report["remarks"] == []
+        (remark,) = tj.rdf(chosen, range=(0.0, half + 0.1)).report["remarks"]
+        assert f"up to {half + 0.1:g} Å are counted" in remark
+        assert f"smallest width is {half:.1f} Å (frame 0)" in remark
+    x = np.random.default_rng(3).uniform(0, 2, (2, 9, 3))
+    small = np.eye(3) * 2
+    both = trr_bytes.write_trr(tmp_path / "shrinks.trr", x, boxes=[small * 1.5, small])
+    (remark,) = tj.rdf(tj.open(None, both).select(range(9)), range=(0.0, 12.0)).report["remarks"]
+    assert "10.0 Å (frame 1)" in remark
 
 
 def test_what_cannot_be_counted_is_refused(adk: Adk, tmp_path: Path) -> None:

@@ -14,10 +14,12 @@ import numpy as np
 import pytest
 import trajet as tj
 import xtc_bytes
+from click.testing import CliRunner
 from golden_files import Adk, Golden, Truth
 from MDAnalysis import transformations
 from MDAnalysis.analysis import align, rms
 from MDAnalysisTests import datafiles
+from trajet.cli.group import commands
 
 # The topology that belongs to each golden file, and selections of it beside "all".
 TOPOLOGIES = {
@@ -571,7 +573,128 @@ def test_references_in_another_order(adk: Adk, adk_universe: mda.Universe, tmp_p
     assert tj.rmsd(selection, reference=same).values[0] < 1e-3
     # Who gives atoms one by one says which belong together.
     pairs = adk_universe.atoms[threes[:, [0, 2, 1]].ravel()]
-    assert tj.rmsd(selection, reference=pairs).values[0] > 0.5
+    result = tj.rmsd(selection, reference=pairs)
+    assert result.values[0] > 0.5
+    (remark,) = result.report["remarks"]
+    assert "the same names in another order" in remark
+    assert tj.rmsd(selection, reference=there).report["remarks"] == []
+
+
+def renamed(universe: mda.Universe, path: Path, order: np.ndarray | None = None) -> Path:
+    """Write ADK's frame 0 as the PDB would call it, and with one residue of another chain."""
+    universe.trajectory[0]
+    other = universe.copy()
+    other.residues.resnames = ["HIS" if n == "HSD" else n for n in other.residues.resnames]
+    # CHARMM calls hydrogens HB1 and HB2 that the PDB calls HB2 and HB3, and CD1 of ILE CD.
+    usual = {"HB1": "HB2", "HB2": "HB3", "HN": "H", "HA1": "HA2", "HA2": "HA3"}
+    names = other.atoms.names.copy()
+    of_methyls = np.isin(other.atoms.resnames, ["ALA"])
+    names[~of_methyls] = [usual.get(name, name) for name in names[~of_methyls]]
+    names[(names == "CD") & (other.atoms.resnames == "ILE")] = "CD1"
+    other.atoms.names = names
+    (other.atoms if order is None else other.atoms[order]).write(path)
+    return path
+
+
+def test_references_of_other_names(adk: Adk, adk_universe: mda.Universe, tmp_path: Path) -> None:
+    """Another force field's names do not hide another order, and are no reason to refuse."""
+    traj = tj.open(adk.psf, adk.xtc)
+    usual = renamed(adk_universe, tmp_path / "usual.pdb")
+    backbone = tj.rmsd(traj.select("backbone"), reference=usual)
+    assert backbone.values[0] < 1e-3
+    # States of protonation are no other names.
+    assert backbone.report["remarks"] == []
+    all_atoms = tj.rmsd(traj.select("all"), reference=usual)
+    assert all_atoms.values[0] < 1e-3
+    (remark,) = all_atoms.report["remarks"]
+    n = int((mda.Universe(usual).atoms.names != adk_universe.atoms.names).sum())
+    assert f"{n} of 3341 atoms are called otherwise, the first pair is atom " in remark
+    assert remark.endswith("compared in their order")
+    # The PDB's order of atoms: C before CB, of equal mass.
+    order = np.arange(3341)
+    residue = adk_universe.residues[10].atoms
+    c, beta = (residue[residue.names == name].indices[0] for name in ("C", "CB"))
+    order[[c, beta]] = [beta, c]
+    other = renamed(adk_universe, tmp_path / "order.pdb", order)
+    with pytest.raises(tj.SelectionError, match=r"the same names in another order.* CB .* C "):
+        tj.rmsd(traj.select("all"), reference=other)
+    # Residues in another order: their CA are all called CA.
+    half = adk_universe.residues[100].atoms.indices[0]
+    other = renamed(adk_universe, tmp_path / "halves.pdb", np.roll(np.arange(3341), -half))
+    with pytest.raises(tj.SelectionError, match="the same resnames in another order"):
+        tj.rmsd(traj.select("name CA"), reference=other)
+
+
+def test_masses_that_are_guessed(adk: Adk, adk_universe: mda.Universe, tmp_path: Path) -> None:
+    """GRO files have neither masses nor elements: MDAnalysis takes a bead W for tungsten."""
+    adk_universe.trajectory[0]
+    beads = adk_universe.select_atoms("name CA or name CB")
+    text = tmp_path / "beads.gro"
+    beads.write(text)
+    text.write_text(text.read_text().replace("   CB", "    W"))
+    beads.write(tmp_path / "beads.xtc")
+    selection = tj.open(text, tmp_path / "beads.xtc").select("all")
+    result = tj.rmsd(selection, weights="mass", groups=["name W"], group_weights="mass")
+    remark, of_group = result.report["remarks"]
+    assert "1 (W 183.850)" in of_group
+    assert f"guessed from the names of atoms, as {text} has neither" in remark
+    assert "2 (CA 12.011, W 183.850)" in remark
+    (remark,) = tj.rmsf(selection, align="name W", weights="mass").report["remarks"]
+    assert "1 (W 183.850)" in remark
+    assert tj.rmsd(selection).report["remarks"] == []
+    # A PSF has masses, a PDB may have elements.
+    assert tj.rmsd(tj.open(adk.psf, adk.xtc).select("all"), weights="mass").report["remarks"] == []
+    pdb = tmp_path / "elements.pdb"
+    named = adk_universe.copy()
+    named.add_TopologyAttr("elements", [name[0] for name in named.atoms.names])
+    named.atoms.write(pdb)
+    assert tj.rmsd(tj.open(pdb, adk.xtc).select("all"), weights="mass").report["remarks"] == []
+
+
+def test_references_of_mutants(adk: Adk, adk_universe: mda.Universe, tmp_path: Path) -> None:
+    """What is another residue on purpose is compared, and told of."""
+    mutant = adk_universe.copy()
+    mutant.residues[41].resname = "TRP"
+    mutant.select_atoms("name CA").write(tmp_path / "mutant.pdb")
+    selection = tj.open(adk.psf, adk.xtc).select("name CA")
+    result = tj.rmsd(selection, reference=tmp_path / "mutant.pdb")
+    (remark,) = result.report["remarks"]
+    assert "1 of 214 atoms are called otherwise, the first pair is atom " in remark
+    assert "CA GLY42 and atom 41 CA TRP42 of the reference" in remark
+    done = CliRunner().invoke(
+        commands,
+        [
+            *("rmsd", str(adk.psf), str(adk.xtc), "--select", "name CA"),
+            *("--reference", str(tmp_path / "mutant.pdb")),
+        ],
+    )
+    assert f"note: {remark}" in done.output
+
+
+@pytest.mark.parametrize(("attribute", "values"), [("resids", [2, 1]), ("segids", ["B", "A"])])
+def test_references_of_like_molecules(
+    adk: Adk, adk_universe: mda.Universe, tmp_path: Path, attribute: str, values: list[object]
+) -> None:
+    """Two molecules of the same names, exchanged: their numbers or chains tell."""
+    adk_universe.trajectory[0]
+    one = adk_universe.select_atoms("resid 5")
+    files = {}
+    for name, two in (("same", values[::-1]), ("exchanged", values)):
+        both = mda.Merge(one, one)
+        both.add_TopologyAttr("chainIDs", ["X"] * both.atoms.n_atoms)
+        if attribute == "resids":
+            both.residues.resids = two
+        else:
+            for molecule, chain in zip(both.residues, two, strict=True):
+                molecule.segment = both.add_Segment(segid=str(chain))
+                molecule.atoms.chainIDs = str(chain)
+        files[name] = tmp_path / f"{name}.pdb"
+        both.atoms.write(files[name])
+        both.atoms.write(tmp_path / "both.xtc")
+    selection = tj.open(files["same"], tmp_path / "both.xtc").select("all")
+    assert tj.rmsd(selection, reference=files["same"]).report["remarks"] == []
+    with pytest.raises(tj.SelectionError, match=f"the same {attribute} in another order"):
+        tj.rmsd(selection, reference=files["exchanged"])
 
 
 def test_other_refusals(adk: Adk) -> None:

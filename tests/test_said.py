@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trajet as tj
-from commands import fail, run, succeed
+from commands import fail, run, said_beside_dask, succeed
 from golden_files import DATA, Adk
 from made_hdf5 import write_h5md
 from started_ranks import run_on_ranks
@@ -148,7 +148,8 @@ def test_workers_of_dask_that_are_started_here(adk: Adk) -> None:
             taken.bind(("", 8787))
             taken.listen()
         arguments = ("rmsd", adk.psf, adk.xtc, "--select", "name CA", "--pool", "dask")
-        succeed(*arguments, "--workers", 2)
+        done = run(*arguments, "--workers", 2)
+        assert (done.returncode, said_beside_dask(done.stderr)) == (0, [])
     with dask_client(workers=2) as client:
         asked = client.run(lambda: signal.getsignal(signal.SIGINT) is signal.SIG_IGN)
     assert list(asked.values()) == [True, True]

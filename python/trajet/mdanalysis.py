@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from trajet._trajet import FormatError, OutputError, SelectionError
 
-# By how much the masses of atoms that are compared may differ, u; MDAnalysis' RMSD takes the same.
-MASS_TOLERANCE = 0.1
 # Words of selections that look at where atoms are.
 _PLACES = {
     *("around", "sphlayer", "sphzone", "isolayer", "cylayer", "cyzone", "point"),
@@ -26,6 +24,10 @@ _PLACES = {
 _NUMBERS = {"index", "bynum"}
 # What a residue is called by.
 _OF_RESIDUES = ("resnames", "resids", "icodes")
+# In place of an atom that a residue has not, or has several of.
+_NONE, _SEVERAL = -1, -2
+# Most residues or masses that a remark names.
+_MOST_NAMED = 5
 _REFUSE = "this AtomGroup cannot serve as a selection: "
 
 
@@ -237,8 +239,8 @@ def _is_continuous(trajectory: Any) -> bool:
     return int(trajectory.n_frames) != sum(int(one.n_frames) for one in trajectory.readers)
 
 
-def masses(atoms: Any, where: str) -> NDArray[np.float64]:
-    """Return the masses of atoms, u.
+def masses(atoms: Any, where: str, remarks: list[str]) -> NDArray[np.float64]:
+    """Return the masses of atoms, u; that they are guessed from names is added to the remarks.
 
     Raises
     ------
@@ -254,6 +256,19 @@ def masses(atoms: Any, where: str) -> NDArray[np.float64]:
             f"{without.size} of {len(values)} atoms have no mass in {where}, the first is atom"
             f" {atom.index} ({name}): use a topology with masses, leave these atoms out, or give"
             " weights as numbers"
+        )
+    # MDAnalysis takes W of Martini for tungsten. Of elements that a file has, masses are sure.
+    guessed = {attribute.attrname for attribute in atoms.universe._topology.guessed_attributes}
+    if {"masses", "types"} <= guessed:
+        kinds, first = np.unique(values, return_index=True)
+        words = [
+            f"{getattr(atoms[int(k)], 'name', '?')} {mass:.3f}"
+            for mass, k in zip(kinds, first, strict=True)
+        ]
+        remarks.append(
+            f"masses are guessed from the names of atoms, as {where} has neither masses nor"
+            f" elements: {_listed(words)}; coarse-grained and united atoms have others: use a"
+            " topology with masses, such as a TPR, PSF or PRMTOP, or give weights as numbers"
         )
     return values
 
@@ -312,12 +327,16 @@ def residue_numbers(atoms: Any) -> NDArray[np.int64] | None:
     return None if numbers is None else np.asarray(numbers, dtype=np.int64)
 
 
-def backbone_dihedrals(atoms: Any, label: str) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+def backbone_dihedrals(
+    atoms: Any, label: str, remarks: list[str]
+) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     """Return names and atoms of φ and ψ of each residue of `atoms` that has both.
 
     Neighbours are next to each other in the topology, in one segment; that they are bonded is left
     to be seen. Numbers of residues do not say who is: 52A and 53 follow 52, and chains in one
-    segment have the same ones.
+    segment have the same ones. Of several N, CA or C of a residue, as of alternate locations, it is
+    the one among `atoms`; residues that are left out where this is none or several are added to the
+    remarks.
 
     Raises
     ------
@@ -326,11 +345,13 @@ def backbone_dihedrals(atoms: Any, label: str) -> tuple[tuple[str, ...], NDArray
     """
     residues = atoms.universe.residues
     try:
-        n, alpha, c = (_one_of_each(atoms.universe, name) for name in ("N", "CA", "C"))
+        n, alpha, c = (_one_of_each(atoms, name) for name in ("N", "CA", "C"))
     except AttributeError as error:
         raise SelectionError(f"φ and ψ need names of atoms and residues: {error}") from error
     here = atoms.residues.ix
+    segments = residues.segindices
     here = here[(here > 0) & (here < len(residues) - 1)]
+    here = here[(segments[here - 1] == segments[here]) & (segments[here] == segments[here + 1])]
     fours = np.stack(
         [
             *(c[here - 1], n[here], alpha[here], c[here]),
@@ -338,36 +359,77 @@ def backbone_dihedrals(atoms: Any, label: str) -> tuple[tuple[str, ...], NDArray
         ],
         axis=1,
     )
-    segments = residues.segindices
-    within = (segments[here - 1] == segments[here]) & (segments[here] == segments[here + 1])
-    both = (fours >= 0).all(axis=1) & within
+    both = (fours >= 0).all(axis=1)
+    torn, protein = _torn(residues), (np.stack([n, alpha, c]) != _NONE).any(axis=0)
+    near = (torn[here - 1] | torn[here] | torn[here + 1]) & protein[here]
+    # Of the parts of a residue the first one counts.
+    near &= ~(torn[here - 1] & torn[here])
+    doubtful = _called(residues[here[~both & (near | (fours != _NONE).all(axis=1))]])
+    if doubtful:
+        remarks.append(
+            "residues left out, since they or their neighbours have several names, or several N, CA"
+            f" or C (alternate locations?): {_listed(doubtful)}; of several atoms a selection that"
+            " has one decides ('… and not altloc B')"
+        )
     if not both.any():
         raise SelectionError(
             f"selection {label!r}: none of its {len(atoms.residues)} residues has both φ and ψ:"
             " they need the atoms N, CA and C, and neighbours in the sequence; other angles go by"
-            " quadruples"
+            " quadruples" + "".join(f"; {remark}" for remark in remarks)
         )
-    names = (f"{angle} {name}" for name in _names(residues[here[both]]) for angle in ("phi", "psi"))
-    return tuple(names), fours[both].reshape(-1, 4).astype(np.int64)
+    names = _names(residues[here[both]], alpha[here[both]])
+    angles = tuple(f"{angle} {name}" for name in names for angle in ("phi", "psi"))
+    return angles, fours[both].reshape(-1, 4).astype(np.int64)
 
 
-def _one_of_each(universe: Any, name: str) -> NDArray[np.int64]:
-    """Return the atom of this name of each residue; -1 where there is none, or several."""
-    found = np.flatnonzero(universe.atoms.names == name)
-    owners = universe.atoms.resindices[found]
-    one = np.full(len(universe.residues), -1, np.int64)
+def _one_of_each(atoms: Any, name: str) -> NDArray[np.int64]:
+    """Return the atom of this name of each residue; of several the one that `atoms` have."""
+    everything = atoms.universe.atoms
+    found = np.flatnonzero(everything.names == name)
+    owners = everything.resindices[found]
+    one = np.full(len(everything.residues), _NONE, np.int64)
+    several = np.bincount(owners, minlength=len(one)) > 1
     one[owners] = found
-    one[np.bincount(owners, minlength=len(one)) != 1] = -1
+    one[several] = _SEVERAL
+    chosen = several[owners] & np.isin(found, atoms.ix)
+    found, owners = found[chosen], owners[chosen]
+    alone = np.bincount(owners, minlength=len(one))[owners] == 1
+    one[owners[alone]] = found[alone]
     return one
 
 
-def _names(residues: Any) -> list[str]:
-    """Return what residues are called: with the segment, where several would be alike without."""
+def _torn(residues: Any) -> NDArray[np.bool_]:
+    """Tell which residues are parts of one that has several names: three or more of one number."""
+    same = np.ones(max(0, len(residues) - 1), np.bool_)
+    for name in ("resids", "icodes", "segindices"):
+        values = np.asarray(getattr(residues, name, np.zeros(len(residues))))
+        same &= values[1:] == values[:-1]
+    three = np.concatenate([[False, False], same[1:] & same[:-1], [False, False]])
+    return np.asarray(three[:-2] | three[1:-1] | three[2:])
+
+
+def _names(residues: Any, alpha: NDArray[np.int64]) -> list[str]:
+    """Return what residues are called, each otherwise: by the index of CA where need be."""
+    names = _called(residues)
+    of_segments = [
+        f"{segment}:{name}" for segment, name in zip(residues.segids, names, strict=True)
+    ]
+    for unlike in (names, of_segments):
+        if len(set(unlike)) == len(unlike):
+            return unlike
+    # Chains in one segment, as in GRO files.
+    return [f"{name} atom{atom}" for name, atom in zip(names, alpha.tolist(), strict=True)]
+
+
+def _called(residues: Any) -> list[str]:
     parts = [getattr(residues, part, [""] * len(residues)) for part in _OF_RESIDUES]
-    names = ["".join(map(str, each)) for each in zip(*parts, strict=True)]
-    if len(set(names)) == len(names):
-        return names
-    return [f"{segment}:{name}" for segment, name in zip(residues.segids, names, strict=True)]
+    return ["".join(map(str, each)) for each in zip(*parts, strict=True)]
+
+
+def _listed(names: list[str]) -> str:
+    """Return how many there are, and the first of them."""
+    more = ["…"] if len(names) > _MOST_NAMED else []
+    return f"{len(names)} ({', '.join(names[:_MOST_NAMED] + more)})"
 
 
 def lengths(
@@ -381,55 +443,10 @@ def lengths(
     return found
 
 
-def check_same_kind(mobile: Any, reference: Any, what: str) -> None:
-    """Make sure that two groups of atoms can be compared one by one.
-
-    Raises
-    ------
-    SelectionError
-        If their numbers differ, or the masses of a pair by more than `MASS_TOLERANCE`.
-    """
-    if len(mobile) != len(reference):
-        raise SelectionError(
-            f"{what}: {len(mobile)} atoms in the trajectory, {len(reference)} in the reference:"
-            " choose a selection that names the same atoms in both"
-        )
-    if not (hasattr(mobile, "masses") and hasattr(reference, "masses")):
-        return
-    # Written so that masses that are not known differ.
-    apart = np.flatnonzero(~(np.abs(mobile.masses - reference.masses) <= MASS_TOLERANCE))
-    if apart.size:
-        k = int(apart[0])
-        names = [f"{getattr(g[k], 'name', '?')} of {g[k].mass:.3f} u" for g in (mobile, reference)]
-        raise SelectionError(
-            f"{what}: {apart.size} atoms differ in mass by more than {MASS_TOLERANCE} u, the first"
-            f" pair is atom {mobile[k].index} ({names[0]}) and atom {reference[k].index} of the"
-            f" reference ({names[1]}): choose a selection that names the same atoms in both"
-        )
-
-
-def check_same_order(mobile: Any, reference: Any, what: str) -> None:
-    """Make sure that atoms that were looked up in another structure come in the same order there.
-
-    Masses do not tell: CHARMM writes CB before C, the PDB behind it. Other names are none of ours.
-
-    Raises
-    ------
-    SelectionError
-        If atoms or residues have the same names in another order.
-    """
-    for attribute in ("names", "resnames"):
-        if not (hasattr(mobile, attribute) and hasattr(reference, attribute)):
-            continue
-        ours, theirs = (np.asarray(getattr(g, attribute), str) for g in (mobile, reference))
-        apart = np.flatnonzero(ours != theirs)
-        if apart.size and np.array_equal(np.sort(ours), np.sort(theirs)):
-            k = int(apart[0])
-            raise SelectionError(
-                f"{what}: the same {attribute} in another order, the first pair is"
-                f" {describe_atom(mobile[k])} and {describe_atom(reference[k])} of the reference:"
-                " give a structure whose atoms have the order of the trajectory"
-            )
+def cell(universe: Any) -> NDArray[np.float64]:
+    """Return the cell that a Universe has now, `(6,)`, Å and degrees; not a number without one."""
+    box = universe.dimensions
+    return np.full(6, np.nan) if box is None else np.asarray(box, dtype=np.float64)
 
 
 def positions(atoms: Any, where: str) -> NDArray[np.float32]:

@@ -72,14 +72,19 @@ def check_new(path: Path) -> None:
 
 def refused(path: Path, error: OSError | RuntimeError) -> OutputError:
     """Return the error of an output that the operating system refuses."""
+    return OutputError(f"{path}: cannot be written: {why(error)}")
+
+
+def why(error: Exception) -> str:
+    """Return what the operating system said, and what to do where that is known."""
     number = error.errno if isinstance(error, OSError) else None
     # HDF5's library hides it among names and addresses.
     if number is None and (found := re.search(r"errno = (\d+)", str(error))):
         number = int(found[1])
-    why = str(error) if number is None else os.strerror(number)
+    said = str(error) if number is None else os.strerror(number)
     if number in (errno.ENOSPC, errno.EDQUOT):
-        why += ": make room, or write it elsewhere"
-    return OutputError(f"{path}: cannot be written: {why}")
+        said += ": make room, or write it elsewhere"
+    return said
 
 
 def name_beside(path: Path) -> Path:
@@ -184,11 +189,12 @@ def folder_within(folder: Path) -> Iterator[Path]:
         If it cannot be made.
     """
     own = name_beside(folder / "parts")
+    # Ctrl-C may be met as soon as it is there.
     try:
-        own.mkdir()
-    except OSError as error:
-        raise refused(folder, error) from error
-    try:
+        try:
+            own.mkdir()
+        except OSError as error:
+            raise refused(folder, error) from error
         yield own
     finally:
         # Who was told to stop may just be making a file in there.

@@ -1,5 +1,7 @@
 """Results: values with their units, frames, times and a report of where the time went."""
 
+import csv
+import io
 import json
 import os
 import platform
@@ -199,6 +201,7 @@ def make_report(
     sample = run.get("sample")
     stages["t_open"] += opening["t_open"]
     stages["t_index"] += opening["t_index"]
+    stages["t_merge"] += run.get("t_joining", 0.0)
     stages["t_total"] = run["t_total"]
     counts = {name: sum(worker[name] for worker in workers) for name in COUNTS}
     counts["opens"] += opening["opens"]
@@ -319,7 +322,10 @@ class Result:
         raise NotImplementedError
 
     def _write_csv(self, file: IO[bytes]) -> None:
-        _write_text(file, ",".join(self._header()) + "\n")
+        names = io.StringIO()
+        # Whoever names a function, a segment or a residue may use commas and quotes.
+        csv.writer(names, lineterminator="\n").writerow(self._header())
+        _write_text(file, names.getvalue())
         for row in self._rows():
             _write_text(file, ",".join(map(repr, row)) + "\n")
 

@@ -83,15 +83,21 @@ impl Output {
         Ok(())
     }
 
-    /// Appends what comes next in another file, at most so many bytes; returns how many there were. The system
-    /// copies them where it can.
+    /// Appends what comes next in another file, which stands at `path`, at most so many bytes; returns how many
+    /// there were. The system copies them where it can.
     ///
     /// # Errors
-    /// [`Error::Unwritable`].
-    pub fn append_file(&mut self, mut other: &File, most: u64) -> Result<u64, Error> {
+    /// [`Error::Unwritable`], and [`Error::Io`] where the other file cannot be read.
+    pub fn append_file(&mut self, path: &Path, mut other: &File, most: u64) -> Result<u64, Error> {
         self.flush()?;
-        let copied = io::copy(&mut (&mut other).take(most), &mut self.file);
-        let copied = copied.map_err(|source| self.place.failed(source))?;
+        let unreadable = |source| Error::Io { path: path.to_owned(), doing: "read it", source };
+        let begin = other.stream_position().map_err(unreadable)?;
+        let copied = io::copy(&mut other.take(most), &mut self.file).map_err(|source| {
+            // The system does not say which of the files it was: whether this one can be read does.
+            let again = other.seek(SeekFrom::Start(begin));
+            let again = again.and_then(|_| io::copy(&mut other.take(most), &mut io::sink()));
+            again.map_or_else(unreadable, |_| self.place.failed(source))
+        })?;
         self.len += copied;
         Ok(copied)
     }
@@ -219,6 +225,41 @@ mod tests {
         let mut expected = pieces.concat();
         expected[1..3].copy_from_slice(b"EA");
         assert!(std::fs::read(&path).unwrap() == expected);
+    }
+
+    #[test]
+    fn what_follows_in_another_file_is_appended() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, other] = ["out.dcd", "part"].map(|name| folder.path().join(name));
+        let large: Vec<u8> = (0..2 * PIECE as u32).map(|k| (k / 7) as u8).collect();
+        std::fs::write(&other, &large).unwrap();
+        let file = File::open(&other).unwrap();
+        let mut output = Output::begin(&path, false).unwrap();
+        output.append(b"head").unwrap();
+        let copied = [1000, u64::MAX, 10].map(|most| output.append_file(&other, &file, most));
+        assert_eq!(copied.map(Result::unwrap), [1000, large.len() as u64 - 1000, 0]);
+        assert_eq!(output.len(), 4 + large.len() as u64);
+        publish(vec![output.finish(&[]).unwrap()]).unwrap();
+        assert!(std::fs::read(&path).unwrap() == [b"head", &large[..]].concat());
+    }
+
+    /// A folder can be opened, but not read; a device that is always full stands for a disk that is.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn of_two_files_the_one_that_fails_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, other] = ["out.xtc", "part"].map(|name| folder.path().join(name));
+        let mut output = Output::begin(&path, false).unwrap();
+        let file = File::open(folder.path()).unwrap();
+        let said = output.append_file(folder.path(), &file, 10).unwrap_err().to_string();
+        assert_eq!(
+            said,
+            format!("{}: cannot read it: Is a directory (os error 21)", folder.path().display())
+        );
+        std::fs::write(&other, [7; 100]).unwrap();
+        output.file = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let said = output.append_file(&other, &File::open(&other).unwrap(), 10).unwrap_err();
+        assert!(said.to_string().contains("out.xtc: cannot be written: No space left"), "{said}");
     }
 
     #[test]

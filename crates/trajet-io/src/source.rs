@@ -49,7 +49,7 @@ pub struct Meter {
     pub read_ns: u64,
     /// Nanoseconds spent in decoding.
     pub decode_ns: u64,
-    /// Nanoseconds spent in waiting for another thread that opens what is wanted.
+    /// Nanoseconds spent in waiting for another thread that opens what is wanted, or compares it.
     pub wait_ns: u64,
 }
 
@@ -79,12 +79,12 @@ impl Meter {
         self.decode_ns = asked.decode_ns + taken.saturating_sub(elsewhere);
     }
 
-    /// Nanoseconds in which the storage, or who opens a file, was waited for.
+    /// Nanoseconds in which the storage, or another thread, was waited for.
     fn elsewhere_ns(&self) -> u64 {
         self.open_ns + self.read_ns + self.wait_ns
     }
 
-    /// Locks what another thread may hold that opens a file: who comes later waits.
+    /// Locks what another thread may hold that opens a file or compares it: who comes later waits.
     pub(crate) fn lock<'a, T>(&mut self, what: &'a Mutex<T>) -> MutexGuard<'a, T> {
         what.try_lock().unwrap_or_else(|_| {
             let begin = Instant::now();

@@ -18,7 +18,7 @@ class Bound:
     Attributes
     ----------
     what
-        A stage's word, "preparing", "starting", "straggler" or "short".
+        A stage's word, "preparing", "starting", "joining", "straggler" or "short".
     shares
         Parts of the workers' time by word, from the call's begin to its end; they make up 1.
     late
@@ -33,15 +33,21 @@ class Bound:
 def bound(report: Entry) -> Bound:
     """Return what bounded a run, by the numbers of its report."""
     workers, total = report["workers"], report["stages"]["t_total"]
-    spent = {word: 0.0 for word in (*STAGES_OF, "preparing", "starting")}
+    spent = {word: 0.0 for word in (*STAGES_OF, "preparing", "starting", "joining")}
     for worker in workers:
         for word, names in STAGES_OF.items():
             spent[word] += seconds_in(worker, names)
-    # What is left lies before a worker's first task or behind its last.
+    # What is left lies before a worker's first task or behind its last. While what they wrote is
+    # joined, all workers wait.
     left = max(0.0, len(workers) * total - sum(spent.values()))
     before = report.get("t_preparing", 0.0)
     first = min((task["t_begin"] for task in report["tasks"]), default=before)
-    for word, seconds in (("preparing", before), ("starting", first - before)):
+    joining = report.get("t_joining", 0.0)
+    for word, seconds in (
+        ("preparing", before),
+        ("starting", first - before),
+        ("joining", joining),
+    ):
         spent[word] = min(left, len(workers) * max(0.0, seconds))
         left -= spent[word]
     spent["waiting"] += left

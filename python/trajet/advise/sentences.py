@@ -90,13 +90,15 @@ _WORDS = {
     "overhead": "what no stage explains",
     "preparing": "what precedes the run",
     "starting": "starting the workers",
+    "joining": "joining the stretches",
 }
+_WORDS_OF_COPIES = {**_WORDS, "computing": "encoding", "merging": "writing"}
 
 
 def _word(report: Entry, word: str) -> str:
     """Return the word for a stage; a conversion computes and merges nothing."""
     if report["analysis"] == "convert":
-        return {"computing": "encoding", "merging": "writing"}.get(word, word)
+        return _WORDS_OF_COPIES.get(word, word)
     return _WORDS.get(word, word)
 
 
@@ -143,6 +145,8 @@ def _try_computing(report: Entry) -> str:
 
 
 def _try_waiting(report: Entry) -> str:
+    if report["analysis"] == "convert":
+        return "Fewer workers leave less to wait for."
     most = max((1 + task["task"] for task in report["tasks"]), default=0)
     if 0 < most < len(report["workers"]):
         return f"There were {most} tasks for {_crew(report)}: take fewer, or smaller tasks."
@@ -177,6 +181,13 @@ def _try_merging(report: Entry) -> str:
     return "Larger tasks (task_frames) leave fewer states to merge."
 
 
+def _try_joining(_: Entry) -> str:
+    return (
+        "One process copies what the workers wrote, stretch by stretch: threads of one process"
+        " write the file at once, and segments (trajet split) need not be joined."
+    )
+
+
 def _try_opening(report: Entry) -> str:
     return (
         f"Files were opened {report['opens']} times, {len(_trajectories(report))} of them are the"
@@ -201,6 +212,7 @@ _TO_TRY: dict[str, Callable[[Entry], str]] = {
     "starting": _try_starting,
     "gathering": _try_gathering,
     "merging": _try_merging,
+    "joining": _try_joining,
     "opening": _try_opening,
     "closing": _try_closing,
     "overhead": _try_overhead,
@@ -212,6 +224,7 @@ _AGAINST_SLOW = {
     " split) or H5MD spare workers one shared file.",
 }
 _SMALLER_TASKS = "Smaller tasks (task_frames) let others take over more of its work."
+_LOOK_THERE = "Others took over what they could of its work: look what else runs on that host."
 
 
 def _of_stragglers(report: Entry, bounded: Bound) -> list[str]:
@@ -244,6 +257,8 @@ def _of_stragglers(report: Entry, bounded: Bound) -> list[str]:
     ]
     if bounds:
         remedy = _AGAINST_SLOW.get(worst["stage"], _SMALLER_TASKS)
+        if report["analysis"] == "convert" and worst["stage"] != "opening":
+            remedy = _LOOK_THERE
         lines.append(_try_gathering(report) if worst["stage"] == "gathering" else remedy)
     return lines
 

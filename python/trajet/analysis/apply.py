@@ -8,7 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajet import _trajet
 from trajet._trajet import MissingPackageError
+from trajet.analysis.reference import Placed
 from trajet.analysis.subject import main_selection, run
+from trajet.analysis.wholeness import broken
 from trajet.pools.elsewhere import led
 from trajet.pools.pool import Plan, Pool, Progress
 from trajet.result import Applied
@@ -55,7 +57,8 @@ def apply(
         None: what is returned of each frame is kept.
     cells
         Whether the function gets unit cells as its second argument: `(6,)` of a frame,
-        `(n_frames, 6)` of a block; Å and degrees, NaN where there is none.
+        `(n_frames, 6)` of a block; Å and degrees, NaN where there is none. Where it does not,
+        `report["remarks"]` say whether molecules are broken over the box in the first frame.
     frames
         A slice, frame numbers, or a mask; None for all.
     pool
@@ -89,6 +92,7 @@ def apply(
         raise ValueError(f"by is 'frame' or 'block', not {by!r}")
     main = main_selection(selection)
     shape: tuple[int, ...] = ()
+    remarks: list[str] = []
 
     def plan(chosen: NDArray[np.int64]) -> Plan:
         nonlocal shape
@@ -96,6 +100,9 @@ def apply(
             raise ValueError("no frame is chosen: what the function returns is not known")
         first = main.look(int(chosen[0]))
         positions, box = first.positions, first.cells
+        if not cells:
+            here = Placed(positions[0], box[0], f"frame {chosen[0]}")
+            remarks.extend(broken(main, here))
         if by == "frame":
             positions, box = positions[0], box[0]
         sample = np.asarray(function(positions, box) if cells else function(positions))
@@ -138,7 +145,7 @@ def apply(
         frames=outcome.frames,
         name=name,
         reduced=reducer is not None,
-        report=outcome.report("apply", parameters),
+        report=outcome.report("apply", parameters, remarks=remarks),
     )
 
 

@@ -36,7 +36,9 @@ def dihedrals(
     selection
         Without `quadruples`: the residues of these atoms; of each that has both φ (C'-N-CA-C) and ψ
         (N-CA-C-N'), both are computed. Neighbours are next to each other in the topology and bonded
-        in frame 0, whatever their numbers. With `quadruples`: the trajectory, or any selection of
+        in frame 0, whatever their numbers. Where a residue has several N, CA or C, the one among
+        these atoms counts ("protein and not altloc B"); `report["remarks"]` name residues that are
+        left out for want of one. With `quadruples`: the trajectory, or any selection of
         it.
     quadruples
         `(n, 4)` atom indices, as for `Trajectory.select`.
@@ -127,7 +129,7 @@ def _backbone(
         If nothing is left.
     """
     trajectory = main.trajectory
-    names, fours = mdanalysis.backbone_dihedrals(main.named, main.label)
+    names, fours = mdanalysis.backbone_dihedrals(main.named, main.label, remarks)
     places, there = trajectory.places_of(fours)
     # φ and ψ of a residue go together.
     kept: NDArray[np.bool_] = np.asarray(there.reshape(-1, 8).all(axis=1))

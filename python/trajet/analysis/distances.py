@@ -80,13 +80,14 @@ def distances(
     if reference is not None and is_average(reference):
         raise ValueError("the average structure is no reference for distances")
     other = None if b is None else further_selection(b, main.trajectory)
+    remarks: list[str] = []
 
     def plan(_: NDArray[np.int64]) -> Plan:
         partner: NDArray[np.int64] | NDArray[np.float32] | None = None
         if other is not None:
             partner = other.places
         elif reference is not None:
-            partner = reference_positions(reference, main, [])[0]
+            partner = reference_positions(reference, main, [], remarks)[0].positions
         return Plan.of(_trajet.distances_plan, main.places, partner, periodic=pbc)
 
     outcome = run(main.trajectory, frames, pool, progress, plan)
@@ -109,7 +110,7 @@ def distances(
         units="Å",
         columns=tuple(labels),
         name="distance",
-        report=outcome.report("distances", parameters, inputs),
+        report=outcome.report("distances", parameters, inputs, remarks),
         atoms=main.indices,
         partners=None if partners is None else partners.indices,
         to_reference=reference is not None,

@@ -1,12 +1,15 @@
 """RDF: how much more often than in a gas atoms are found at a distance."""
 
+import contextlib
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from trajet import _trajet
-from trajet._trajet import SelectionError
+from trajet import _trajet, mdanalysis
+from trajet._trajet import SelectionError, TrajetError
 from trajet.analysis.subject import further_selection, main_selection, run
+from trajet.analysis.wholeness import shortest_height
 from trajet.pools.elsewhere import led
 from trajet.pools.pool import Plan, Pool, Progress
 from trajet.result import RadialDistribution
@@ -100,6 +103,9 @@ def rdf(
         exclusion_block=exclusion_block,
     )
     outcome = run(main.trajectory, frames, pool, progress, lambda _: plan)
+    remarks = _too_far(main, outcome.frames, last)
+    if exclusion_block is not None:
+        remarks.extend(_across(main, other or main, exclusion_block))
     n_frames, volume, counts = outcome.state[0], outcome.state[1], outcome.state[2:]
     edges = np.linspace(first, last, bins + 1)
     pairs = float(n_a * n_b)
@@ -127,5 +133,53 @@ def rdf(
         edges=edges,
         labels=labels,
         density=n_b * n_frames / volume if n_frames else float("nan"),
-        report=outcome.report("rdf", parameters),
+        report=outcome.report("rdf", parameters, remarks=remarks),
     )
+
+
+def _across(first: Selection, second: Selection, sizes: tuple[int, int]) -> list[str]:
+    """Return a remark if blocks of atoms are not those of molecules, as far as residues tell."""
+    if not first.trajectory.has_topology:
+        return []
+    residues = [
+        selection.named.resindices.reshape(-1, size)
+        for selection, size in zip((first, second), sizes, strict=True)
+    ]
+    single = [bool((of == of[:, :1]).all()) for of in residues]
+    if all(single):
+        wrong = residues[0][:, 0] != residues[1][:, 0]
+    else:
+        # A molecule may have several residues, but then all of each.
+        wrong = np.zeros(len(residues[0]), np.bool_)
+        for of in residues:
+            wrong[1:] |= of[1:, 0] == of[:-1, -1]
+    if not wrong.any():
+        return []
+    k = int(wrong.argmax())
+    words = [
+        mdanalysis.describe_atom(selection.named[k * size])
+        for selection, size in zip((first, second), sizes, strict=True)
+    ]
+    return [
+        f"exclusion_block {sizes}: blocks are not those of residues, the first is that of"
+        f" {words[0]} and {words[1]}: pairs of other molecules are left out: choose atoms and sizes"
+        " so that each block is a molecule's"
+    ]
+
+
+def _too_far(main: Selection, frames: NDArray[np.int64], last: float) -> list[str]:
+    """Return a remark if distances beyond half of the cell's width are counted."""
+    halves = {}
+    with contextlib.suppress(TrajetError, OSError):
+        for frame in [*frames[:1], *frames[1:][-1:]]:
+            one = main.trajectory.read_places([frame], main.places[:1], None, counted=False)
+            halves[frame] = shortest_height(one.cells[0]) / 2
+    frame = min(halves, key=halves.__getitem__, default=0)
+    # Cells are kept in single precision.
+    if not halves or last <= halves[frame] * (1 + 1e-6):
+        return []
+    return [
+        f"distances up to {last:g} Å are counted, half of the cell's smallest width is"
+        f" {halves[frame]:.1f} Å (frame {frame}): beyond it g falls, as only the nearest image of a"
+        " pair counts: choose a smaller range"
+    ]

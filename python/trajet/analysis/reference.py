@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from trajet import mdanalysis
 from trajet._trajet import AnalysisError, SelectionError
+from trajet.analysis import pairing
 from trajet.trajectory import Selection, describe_file
 
 # The frames whose average the reference is: they are superposed on the first of them.
@@ -34,31 +35,55 @@ def first_of(chosen: NDArray[np.int64]) -> int:
     return int(next(iter(chosen), 0))
 
 
-def weights_of(weights: Weights, selection: Selection) -> NDArray[np.float64] | None:
-    """Return one weight an atom, or None for equal ones."""
+def weights_of(
+    weights: Weights, selection: Selection, remarks: list[str]
+) -> NDArray[np.float64] | None:
+    """Return one weight an atom, or None for equal ones; doubts are added to the remarks."""
     if weights is None:
         return None
     if isinstance(weights, str):
         if weights != "mass":
             raise ValueError(f"weights are None, 'mass' or numbers, not {weights!r}")
         where = selection.trajectory.topology or "the Universe"
-        return mdanalysis.masses(selection.named, str(where))
+        return mdanalysis.masses(selection.named, str(where), remarks)
     numbers = np.ascontiguousarray(weights, dtype=np.float64)
     if numbers.shape != (selection.n_atoms,):
         raise ValueError(f"{numbers.shape} weights do not fit {selection.n_atoms} atoms")
     return numbers
 
 
+@dataclass(frozen=True)
+class Placed:
+    """Where the atoms of a selection are in the reference.
+
+    Attributes
+    ----------
+    positions
+        `(n_atoms, 3)`, Å.
+    cell
+        `(6,)`, Å and degrees; not a number where there is none.
+    where
+        What that is: a frame, a file.
+    """
+
+    positions: NDArray[np.float32]
+    cell: NDArray[np.float64]
+    where: str
+
+
 def reference_positions(
-    reference: Reference, main: Selection, groups: list[Selection]
-) -> list[NDArray[np.float32]]:
-    """Return the reference positions, `(n_atoms, 3)` Å, of the main selection and of each group."""
+    reference: Reference, main: Selection, groups: list[Selection], remarks: list[str]
+) -> list[Placed]:
+    """Return where the atoms of the main selection and of each group are in the reference.
+
+    What makes one doubt that they are those of the same atoms is added to the remarks.
+    """
     selections = [main, *groups]
     if isinstance(reference, (int, np.integer)) and not isinstance(reference, bool):
         return [_one_frame(item, int(reference)) for item in selections]
     if isinstance(reference, (str, os.PathLike)):
-        structure = _Structure(mdanalysis.load(Path(reference)), str(reference))
-        return [structure.positions(item) for item in selections]
+        structure = _Structure(mdanalysis.load(Path(reference)), str(reference), remarks)
+        return [structure.placed(item) for item in selections]
     if isinstance(reference, Selection):
         others = [reference]
         for item in groups:
@@ -74,13 +99,13 @@ def reference_positions(
                 )
             others.append(reference.trajectory.select(item.text))
         for item, other in zip(selections, others, strict=True):
-            _check_same_kind(item, other)
-        return [_one_frame(other, 0) for other in others]
+            _check_same_atoms(item, other, remarks)
+        return [_one_frame(other, 0, f" of reference {other.label!r}") for other in others]
     if mdanalysis.is_atomgroup(reference):
         atoms: Any = reference
-        structure = _Structure(atoms.universe, "the reference's Universe")
-        first = structure.checked(main, atoms)
-        return [first, *(structure.positions(item) for item in groups)]
+        structure = _Structure(atoms.universe, "the reference's Universe", remarks)
+        first = structure.of(main, atoms, given=True)
+        return [first, *(structure.placed(item) for item in groups)]
     array = np.ascontiguousarray(reference, dtype=np.float32)
     if groups:
         raise ValueError("with groups, the reference must say where their atoms are too")
@@ -91,7 +116,7 @@ def reference_positions(
         )
     if not np.isfinite(array).all():
         raise ValueError("reference positions must be finite numbers")
-    return [array]
+    return [Placed(array, np.full(6, np.nan), "the reference")]
 
 
 @dataclass(frozen=True)
@@ -100,9 +125,10 @@ class _Structure:
 
     universe: Any
     name: str
+    remarks: list[str]
 
-    def positions(self, selection: Selection) -> NDArray[np.float32]:
-        """Return the positions of the same atoms there."""
+    def placed(self, selection: Selection) -> Placed:
+        """Return where the same atoms are there."""
         n, trajectory = len(self.universe.atoms), selection.trajectory
         if n == trajectory.n_atoms != trajectory.n_named:
             # The structure of the same tags of a data set, which numbers its atoms by itself.
@@ -117,25 +143,23 @@ class _Structure:
                 f" {selection.trajectory.n_atoms}: atoms chosen by index cannot be found in it;"
                 " use a selection string"
             )
-        found = self.checked(selection, atoms)
-        if selection.trajectory.has_topology:
-            mdanalysis.check_same_order(selection.named, atoms, self._what(selection))
-        return found
+        return self.of(selection, atoms, given=False)
 
-    def _what(self, selection: Selection) -> str:
-        return f"selection {selection.label!r} and reference {self.name}"
+    def of(self, selection: Selection, atoms: Any, *, given: bool) -> Placed:
+        """Return where `atoms` are, which must be of the same kind.
 
-    def checked(self, selection: Selection, atoms: Any) -> NDArray[np.float32]:
-        """Return the positions of `atoms`, which must be of the same kind."""
-        what = self._what(selection)
+        What makes one doubt that they are the same atoms is added to the remarks.
+        """
+        what = f"selection {selection.label!r} and reference {self.name}"
         if selection.trajectory.has_topology:
-            mdanalysis.check_same_kind(selection.named, atoms, what)
+            self.remarks.extend(pairing.check_pairs(selection.named, atoms, what, given=given))
         elif len(atoms) != selection.n_atoms:
             raise SelectionError(f"{what}: {selection.n_atoms} and {len(atoms)} atoms")
-        return mdanalysis.positions(atoms, self.name)
+        found = mdanalysis.positions(atoms, self.name)
+        return Placed(found, mdanalysis.cell(self.universe), f"reference {self.name}")
 
 
-def _one_frame(selection: Selection, frame: int) -> NDArray[np.float32]:
+def _one_frame(selection: Selection, frame: int, of: str = "") -> Placed:
     block = selection.look(frame)
     positions: NDArray[np.float32] = block.positions[0]
     if not np.isfinite(positions).all():
@@ -143,16 +167,15 @@ def _one_frame(selection: Selection, frame: int) -> NDArray[np.float32]:
             f"{selection.trajectory.path}: frame {block.frames[0]}: a selected atom has no position"
             " there (not a number): choose another frame as reference"
         )
-    return positions
+    return Placed(positions, block.cells[0], f"frame {block.frames[0]}{of}")
 
 
-def _check_same_kind(mobile: Selection, reference: Selection) -> None:
+def _check_same_atoms(mobile: Selection, reference: Selection, remarks: list[str]) -> None:
     """Make sure that two selections can be compared atom by atom."""
     what = f"selection {mobile.label!r} and reference {reference.label!r}"
     if mobile.trajectory.has_topology and reference.trajectory.has_topology:
-        mdanalysis.check_same_kind(mobile.named, reference.named, what)
-        if mobile.text is not None and reference.text is not None:
-            mdanalysis.check_same_order(mobile.named, reference.named, what)
+        given = mobile.text is None or reference.text is None
+        remarks.extend(pairing.check_pairs(mobile.named, reference.named, what, given=given))
     elif mobile.n_atoms != reference.n_atoms:
         raise SelectionError(f"{what}: {mobile.n_atoms} and {reference.n_atoms} atoms")
 

@@ -17,6 +17,7 @@ from trajet.analysis.reference import (
     weights_of,
 )
 from trajet.analysis.subject import describe, further_selection, main_selection, run
+from trajet.analysis.wholeness import broken, broken_at
 from trajet.pools.elsewhere import led
 from trajet.pools.pool import Plan, Pool, Progress
 from trajet.result import Series
@@ -87,7 +88,8 @@ def rmsd(
     Notes
     -----
     Positions are taken as the file holds them: molecules that are broken over the box must be made
-    whole before (`gmx trjconv -pbc whole`).
+    whole before (`gmx trjconv -pbc whole`). `report["remarks"]` say where neighbours in a molecule
+    lie on either side of the box, in the reference or in the frame of the largest RMSD.
 
     Quaternion characteristic polynomial: D. L. Theobald, Acta Cryst. A 61, 478 (2005).
 
@@ -105,18 +107,24 @@ def rmsd(
     if isinstance(groups, str):
         groups = (groups,)
     others = [further_selection(group, trajectory) for group in groups]
+    items = [main, *others]
     fit = _fit(superposition=superposition, center=center)
     average = is_average(reference)
     if average and fit != "superposition":
         raise ValueError("reference='average' needs the superposition that it averages after")
+    remarks: list[str] = []
+    torn: list[str] = []
 
     def plan(chosen: NDArray[np.int64]) -> Plan:
-        targets = reference_positions(first_of(chosen) if average else reference, main, others)
+        here = first_of(chosen) if average else reference
+        targets = reference_positions(here, main, others, remarks)
+        for item, target in zip(items, targets, strict=True):
+            torn.extend(broken(item, target))
         return Plan.of(
             _trajet.rmsd_plan,
-            (main.places, targets[0], weights_of(weights, main)),
+            (main.places, targets[0].positions, weights_of(weights, main, remarks)),
             [
-                (group.places, target, weights_of(group_weights, group))
+                (group.places, target.positions, weights_of(group_weights, group, remarks))
                 for group, target in zip(others, targets[1:], strict=True)
             ],
             fit=fit,
@@ -124,10 +132,15 @@ def rmsd(
         )
 
     outcome = run(trajectory, frames, pool, progress, plan)
-    columns = tuple(item.label for item in (main, *others))
+    if not torn:
+        # Where a molecule is broken and the reference whole, RMSD is larger than elsewhere.
+        for item, values in zip(items, outcome.rows.T, strict=True):
+            if np.isfinite(values).any():
+                torn.extend(broken_at(item, [outcome.frames[np.nanargmax(values)]]))
+    columns = tuple(item.label for item in items)
     parameters = {
         "selections": list(columns),
-        "n_atoms": [item.n_atoms for item in (main, *others)],
+        "n_atoms": [item.n_atoms for item in items],
         "reference": describe(reference),
         "weights": describe(weights),
         "group_weights": group_weights,
@@ -140,7 +153,7 @@ def rmsd(
         units="Å",
         columns=columns,
         name="RMSD",
-        report=outcome.report("rmsd", parameters, describe_reference(reference)),
+        report=outcome.report("rmsd", parameters, describe_reference(reference), remarks + torn),
     )
 
 

@@ -16,6 +16,7 @@ from trajet.analysis.reference import (
     weights_of,
 )
 from trajet.analysis.subject import describe, further_selection, main_selection, run
+from trajet.analysis.wholeness import broken, broken_at
 from trajet.pools.elsewhere import led
 from trajet.pools.pool import Plan, Pool, Progress
 from trajet.result import AtomValues
@@ -72,6 +73,9 @@ def rmsf(
 
     Notes
     -----
+    Positions are taken as the file holds them; `report["remarks"]` say where molecules are broken
+    over the box in the reference, in the first or in the last frame.
+
     Moments are merged pairwise: T. F. Chan, G. H. Golub and R. J. LeVeque, Am. Stat. 37, 242
     (1983).
 
@@ -88,13 +92,17 @@ def rmsf(
     if align is None and not unasked:
         raise ValueError("reference and weights go with align: nothing is superposed without it")
     onto = None if align is None else further_selection(align, main.trajectory)
+    remarks: list[str] = []
 
     def plan(chosen: NDArray[np.int64]) -> Plan:
         group = None
         if onto is not None:
             here = first_of(chosen) if average else reference
-            target = reference_positions(here, onto, [])[0]
-            group = (onto.places, target, weights_of(weights, onto))
+            target = reference_positions(here, onto, [], remarks)[0]
+            remarks.extend(broken(onto, target))
+            group = (onto.places, target.positions, weights_of(weights, onto, remarks))
+        # Simulations often begin whole.
+        remarks.extend(broken_at(main, [*chosen[:1], *chosen[1:][-1:]]))
         return Plan.of(_trajet.moments_plan, main.places, align=group, average=average)
 
     outcome = run(main.trajectory, frames, pool, progress, plan)
@@ -117,5 +125,5 @@ def rmsf(
         units="Å",
         label=main.label,
         name="RMSF",
-        report=outcome.report("rmsf", parameters, inputs),
+        report=outcome.report("rmsf", parameters, inputs, remarks),
     )

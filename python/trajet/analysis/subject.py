@@ -104,7 +104,8 @@ class Outcome:
                 **parameters,
             },
             "inputs": [*self.trajectory.describe_inputs(), *(further_inputs or [])],
-            "remarks": [*self.trajectory.remarks, *remarks],
+            # What makes a number doubtful comes first: a command shows a few of them.
+            "remarks": [*dict.fromkeys(remarks), *self.trajectory.remarks],
         }
         trajectory = self.trajectory
         return make_report(trajectory.reader, self.run, asked, trajectory.tiers, trajectory.tags)

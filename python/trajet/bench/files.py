@@ -60,7 +60,7 @@ class Files:
             return np.arange(len(self._chosen))
         if setup.task == "dihedrals":
             _, fours = mdanalysis.backbone_dihedrals(
-                self._opened.select("protein").named, "protein"
+                self._opened.select("protein").named, "protein", []
             )
             return fours
         return self._chosen

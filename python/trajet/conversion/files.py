@@ -34,8 +34,9 @@ class How:
     forces: bool = True
     compression: int | None = None
     allow_loss: bool = False
-    # H5MD: frames and atoms of a chunk.
+    # H5MD: frames and atoms of a chunk, and whether all frames must have what is written.
     chunk: tuple[int, int] | None = None
+    complete: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,7 @@ def hdf5_content(
         forces=how.forces,
         compression=how.compression,
         chunk=how.chunk,
+        complete=how.complete,
     )
 
 

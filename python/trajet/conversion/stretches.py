@@ -1,12 +1,10 @@
 """One output by a pool: workers write stretches of its frames, which are put together here."""
 
 import time
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +12,7 @@ from trajet import _trajet, h5md, output
 from trajet.conversion.files import CopyBrief, CopyJob, How, Outcome, Whole
 from trajet.pools.jobs import Job, JobDone, TakesJobs
 from trajet.pools.pool import Frames, Progress
-from trajet.result import COUNTS, STAGES, bytes_by_place
+from trajet.pools.work import Done, Ledger, Task
 from trajet.trajectory import frame_numbers
 
 # Stretches for each thread of a pool, so that none waits long for the last one.
@@ -55,7 +53,7 @@ def write_in_stretches(
     progress
         Called with frames done and in total: written, then put together, each counts half.
     """
-    begun, (path, frames) = time.perf_counter(), part
+    ledger, (path, frames) = Ledger(), part
     numbers = frame_numbers(frames)
     unit = 1
     if content is not None:
@@ -82,7 +80,7 @@ def write_in_stretches(
             slice_ = reader.slice(np.concatenate((numbers[:1], here)))
             jobs.append(Job(end - begin, CopyJob(own, path, here, slice_, begin)))
         answers = pool.do_jobs(brief, jobs, show)
-        done = [answer.result for answer in answers]
+        joining = time.perf_counter()
 
         def show_joined(done: int, total: int) -> None:
             show(total + done, total)
@@ -95,7 +93,7 @@ def write_in_stretches(
             ]
             h5md.join(path, files, numbers, content, force=force, progress=show_joined)
         else:
-            stretches = [(own, one.n_bytes) for own, one in zip(owns, done, strict=True)]
+            stretches = [(own, one.result.n_bytes) for own, one in zip(owns, answers, strict=True)]
             _, remarks = _trajet.join_stretches(
                 reader,
                 part,
@@ -105,15 +103,18 @@ def write_in_stretches(
                 force=force,
                 progress=show_joined,
             )
-    run = None if content is not None else _together(answers, pool.kind)
-    if run is not None:
-        run["t_total"] = time.perf_counter() - begun
+        joined = time.perf_counter() - joining
+    run = None
+    if content is None:
+        _write_down(ledger, answers, borders)
+        run = ledger.report(pool=pool.kind, t_joining=joined)
     return Outcome(remarks, run, path.stat().st_size)
 
 
 def _for_hdf5(how: How, content: h5md.Content, chunk: tuple[int, int]) -> How:
     """Return how workers write what H5MD holds."""
-    return replace(how, velocities=content.velocities, forces=content.forces, chunk=chunk)
+    vectors = {"velocities": content.velocities, "forces": content.forces}
+    return replace(how, **vectors, chunk=chunk, complete=True)
 
 
 def _borders(n_frames: int, unit: int, n_atoms: int, n_threads: int) -> list[int]:
@@ -124,24 +125,14 @@ def _borders(n_frames: int, unit: int, n_atoms: int, n_threads: int) -> list[int
     return [min(n_frames, unit * (units * k // n)) for k in range(n + 1)]
 
 
-def _together(answers: Sequence[JobDone], kind: str) -> dict[str, Any]:
-    """Return what the engine reports of all stretches: each worker once."""
-    by_worker = defaultdict(list)
-    for answer in answers:
-        for worker in answer.result.run["workers"]:
-            entry = {**worker, **answer.where, "thread": worker["worker"]}
-            by_worker[entry["worker"], entry["thread"]].append(entry)
-    workers = [
-        {
-            **entries[0],
-            **{name: sum(one[name] for one in entries) for name in ("tasks", *COUNTS, *STAGES)},
-            **bytes_by_place(entries),
-        }
-        for entries in by_worker.values()
-    ]
-    retried = [
-        {"pass": 0, "task": number, "error": error}
-        for number, answer in enumerate(answers)
-        for error in answer.retried
-    ]
-    return {"pool": kind, "workers": workers, "tasks": [], "passes": 1, "retried": retried}
+def _write_down(ledger: Ledger, answers: Sequence[JobDone], borders: Sequence[int]) -> None:
+    """Write down what workers did of the stretches, each a task."""
+    for number, (answer, frames) in enumerate(zip(answers, pairwise(borders), strict=True)):
+        where = dict(answer.where)
+        worker, host, process = (where.pop(name) for name in ("worker", "host", "process"))
+        task = Task(number, (number, number + 1), frames)
+        run, span = answer.result.run, (answer.begin, answer.end)
+        ledger.add(worker, task, Done(np.empty(0), run, *span, host, process), where=where)
+        for error in answer.retried:
+            ledger.retry(task, error)
+    ledger.passes += 1

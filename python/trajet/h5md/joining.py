@@ -1,6 +1,7 @@
 """H5MD of several files that follow each other: chunks are copied as they are packed."""
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import output
-from trajet._trajet import FormatError, OutputError
+from trajet._trajet import OutputError
 from trajet.h5md.library import h5py
 from trajet.h5md.writing import (
     ELEMENTS,
@@ -52,10 +53,9 @@ def join(
 
     Raises
     ------
-    FormatError
-        If some frames lack what others have.
     OutputError
-        If it cannot be written, or a part has not the frames that it should; then there is none.
+        If it cannot be written, or a part cannot be read, or has not the frames that it should;
+        then there is none.
     """
     library = h5py(f"{path} cannot be written")
     packing = content.packing(len(numbers), 1)
@@ -68,24 +68,15 @@ def join(
     ):
         group = head(file, content.author)
         there = {name: create(group, name, len(numbers), packing) for name in content.fields}
-        for part, n_expected in parts:
-            with library.File(part, "r") as other:
-                given = other[GROUP]
-                n_frames = len(given["position/value"])
-                if n_frames != n_expected:
-                    raise OutputError(
-                        f"{path}: a part has {n_frames} frames, not {n_expected}: do all workers"
-                        " see the same files? Run it again"
-                    )
+        for part, n_frames in parts:
+            with contextlib.ExitStack() as stack:
+                with _reading(part):
+                    given = stack.enter_context(library.File(part, "r"))[GROUP]
+                    boxes.append(_boxes(given, n_frames))
                 for name, values in there.items():
-                    source = given[f"{ELEMENTS[name][0]}/value"]
-                    if len(source) != n_frames:
-                        raise FormatError(
-                            f"{path}: some of the frames have no {name}: choose frames that have,"
-                            f" leave these out (--no-{name}), or write it without a pool"
-                        )
-                    wrote(_copy(source, values, done, packing.chunk))
-                boxes.append(_boxes(given, n_frames))
+                    for (row, atom), skipped, held in _chunks(part, given, name, n_frames):
+                        values.id.write_direct_chunk((done + row, atom, 0), held, skipped)
+                        wrote(len(held))
             part.unlink()
             done += n_frames
             if progress is not None:
@@ -98,15 +89,37 @@ def join(
         write_box(group, np.concatenate(boxes))
 
 
-def _copy(source: Any, values: Any, first: int, chunk: tuple[int, int]) -> int:
-    """Copy chunks to the rows from `first` on; return their bytes."""
-    n_bytes = 0
-    n_frames, n_atoms, _ = source.shape
-    for row, atom in product(range(0, n_frames, chunk[0]), range(0, n_atoms, chunk[1])):
-        skipped, held = source.id.read_direct_chunk((row, atom, 0))
-        values.id.write_direct_chunk((first + row, atom, 0), held, skipped)
-        n_bytes += len(held)
-    return n_bytes
+@contextlib.contextmanager
+def _reading(part: Path) -> Iterator[None]:
+    """Have errors name the part, not the file that is written."""
+    try:
+        yield
+    except (OSError, RuntimeError, KeyError) as error:
+        if isinstance(error, OutputError):
+            raise
+        raise OutputError(
+            f"{part}: cannot be read: {output.why(error)}: do all workers see the same files? Run"
+            " it again"
+        ) from error
+
+
+def _chunks(
+    part: Path, given: Any, name: str, n_frames: int
+) -> Iterator[tuple[tuple[int, int], int, bytes]]:
+    """Yield first frame and atom, skipped filters and bytes of the chunks of an element."""
+    with _reading(part):
+        values = given[f"{ELEMENTS[name][0]}/value"]
+        found, n_atoms, _ = values.shape
+        if found != n_frames:
+            raise OutputError(
+                f"{part}: has {name} of {found} frames, not of {n_frames}: do all workers see the"
+                " same files? Run it again"
+            )
+    rows, atoms, _ = values.chunks
+    for place in product(range(0, n_frames, rows), range(0, n_atoms, atoms)):
+        with _reading(part):
+            skipped, held = values.id.read_direct_chunk((*place, 0))
+        yield place, skipped, held
 
 
 def _boxes(given: Any, n_frames: int) -> NDArray[np.float64]:

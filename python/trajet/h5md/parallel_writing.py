@@ -228,7 +228,7 @@ class _Share:
         values = self.content.room(len(numbers))
         got, there = self.content.read(name, numbers, values, self.told.packing.threads)
         if not there.all():
-            raise self.content.lacking(name, numbers[~there][0])
+            raise self.content.lacking(name, numbers[~there])
         return values, got
 
 

@@ -36,6 +36,8 @@ _MOST_BATCH_BYTES = 2**26
 # Bytes of them that are read, packed and written at a time: enough for threads to start for, and
 # little enough that who writes does not wait long for the first ones, nor who reads for the last.
 STEP_BYTES = 2**21
+# Runs of frames that a message names.
+_RUNS = 3
 # Elements of H5MD, and their units.
 ELEMENTS = {
     "positions": ("position", "Angstrom"),
@@ -137,6 +139,8 @@ class Content:
     compression: int | None = None
     chunk: tuple[int, int] | None = None
     author: str = "N/A"
+    # Whether frames without velocities or forces are refused, instead of left out of them.
+    complete: bool = False
 
     # Whether steps must not go back; files that have such may be as they were.
     steps_ascend: ClassVar[bool] = True
@@ -176,9 +180,12 @@ class Content:
         got = self.reader.read(numbers, self.atoms, values, name, threads=threads)
         return got, _there(values, got["counts"]["empty_frames"])
 
-    def lacking(self, name: str, frame: int) -> FormatError:
-        """Return the error of a frame without what is to be written."""
-        return FormatError(f"{self._path}: frame {frame} has no {name}: choose frames that have")
+    def lacking(self, name: str, frames: NDArray[np.int64]) -> FormatError:
+        """Return the error of frames without what is to be written."""
+        what = "choose frames that have"
+        if name != "positions":
+            what += f", leave these out (--no-{name}), or write it with one process"
+        return FormatError(f"{self._path}: {in_words(frames)} no {name}: {what}")
 
     @property
     def _path(self) -> Path:
@@ -232,7 +239,7 @@ class Content:
                     vectors = room[: len(here)]
                     got, there = self.read("positions", here, vectors, 1)
                     if not there.all():
-                        raise self.lacking("positions", here[~there][0])
+                        raise self.lacking("positions", here[~there])
                     plain.write(first, vectors)
                 finally:
                     rooms.put(room)
@@ -269,8 +276,8 @@ class Content:
             for name, here, values, got, there in steps:
                 if name == "positions":
                     boxes.append(box_vectors(got["cells"], got["vectors"]))
-                    if not there.all():
-                        raise self.lacking(name, here[~there][0])
+                if (name == "positions" or self.complete) and not there.all():
+                    raise self.lacking(name, here[~there])
                 series[name].add(values, there, got["steps"], got["times"])
                 wrote(values.nbytes)
                 if name == self.fields[-1]:
@@ -278,8 +285,7 @@ class Content:
         for name, one in series.items():
             if one.n_rows + len(one.rest) == 0:
                 raise FormatError(
-                    f"{self._path}: none of the {len(numbers)} frames has {name}:"
-                    " write positions only"
+                    f"{self._path}: {in_words(numbers)} no {name}: write positions only"
                 )
             one.close(series["positions"])
         return boxes
@@ -560,6 +566,16 @@ class Rows:
                 " tell which belong together; choose frames that have all"
             )
         write_rows(self.group, steps, times, self.time_unit)
+
+
+def in_words(frames: NDArray[np.int64]) -> str:
+    """Return "frames 3 to 7, 9 and 12 others have", or what it is of others."""
+    if len(frames) == 1:
+        return f"frame {frames[0]} has"
+    runs = np.split(frames, np.flatnonzero(np.diff(frames) != 1) + 1)
+    named = [f"{run[0]} to {run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs[:_RUNS]]
+    more = sum(map(len, runs[_RUNS:]))
+    return f"frames {', '.join(named)}{f' and {more} others' if more else ''} have"
 
 
 def _there(values: NDArray[np.float32], n_empty: int) -> NDArray[np.bool_]:

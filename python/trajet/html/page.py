@@ -133,7 +133,7 @@ def _numbers(report: Entry) -> str:
         _table(("stage", "all workers (s)", "average (s)", "share"), rows),
         '<p class="soft">The papers\' t_IO is t_read + t_decode. t_total of all is the clock around'
         " the run; its average is that of the workers. t_open and t_index of all hold the"
-        " opening's.</p>",
+        f" opening's{', t_merge the joining of stretches' if 't_joining' in report else ''}.</p>",
     ]
     if found := report["stragglers"]:
         slow = [

@@ -7,6 +7,7 @@ for lost: it must not matter.
 
 import os
 import socket
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
@@ -62,11 +63,15 @@ class JobDone:
         Errors of the storage after which it was tried again.
     where
         Where it ran, as reports say it: `worker` (its number), `host`, `process`, ….
+    begin, end
+        Seconds by the clock of that machine (`time.time`).
     """
 
     result: Any
     retried: list[str]
     where: dict[str, Any]
+    begin: float
+    end: float
 
     def by(self, **where: Any) -> "JobDone":
         """Return it with more of where it ran."""
@@ -105,11 +110,12 @@ class TakesJobs(Protocol):
 def do_job(worker: JobWorker, job: Job, threads: int, show: ShowFrames) -> JobDone:
     """Do a job in this process, again where storage fails in a way that may pass."""
     retried: list[str] = []
+    begin = time.time()
     while True:
         try:
             result = worker.do(job.what, threads, show)
             where = {"host": socket.gethostname(), "process": os.getpid()}
-            return JobDone(result, retried, where)
+            return JobDone(result, retried, where, begin, time.time())
         except OSError as error:
             if not is_passing(error) or len(retried) + 1 == MOST_ATTEMPTS:
                 raise

@@ -2,7 +2,7 @@
 
 use std::hash::Hasher;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Mutex;
 use std::time::Instant;
 
 use super::layout::{Stretch, check_inside};
@@ -17,8 +17,8 @@ const REQUEST: usize = 256 << 10;
 /// frames, do not all read all of them: who reads every frame has compared every byte of the file.
 #[derive(Debug, Default)]
 pub(super) struct Between {
-    /// And whether each was compared.
-    stretches: Vec<(Stretch, AtomicBool)>,
+    /// And whether each was compared: of threads that come to one at once the first does it, the others wait.
+    stretches: Vec<(Stretch, Mutex<bool>)>,
     n_frames: u64,
 }
 
@@ -29,7 +29,7 @@ impl Between {
         for &Stretch { offset, size, .. } in told {
             check_inside(source, 0, offset, size)?;
         }
-        let stretches = told.iter().map(|&stretch| (stretch, AtomicBool::new(false))).collect();
+        let stretches = told.iter().map(|&stretch| (stretch, Mutex::new(false))).collect();
         Ok(Between { stretches, n_frames })
     }
 
@@ -52,13 +52,12 @@ impl Between {
         meter: &mut Meter,
     ) -> Result<(), Error> {
         for (stretch, done) in &self.stretches[self.of(frame)] {
-            if done.swap(true, Ordering::Relaxed) {
-                continue;
+            let mut done = meter.lock(done);
+            if !*done {
+                // Where that fails, who comes next is told as well.
+                stretch.compare(source, meter)?;
+                *done = true;
             }
-            let compared = stretch.compare(source, meter);
-            // Who asks again is to be told again.
-            done.store(compared.is_ok(), Ordering::Relaxed);
-            compared?;
         }
         Ok(())
     }
@@ -83,5 +82,44 @@ impl Stretch {
         let end = offset + size;
         let what = format!("bytes {offset} to {end}, of its tables, are not what was written");
         Err(Error::Altered { path: source.path().to_owned(), what })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+    use std::thread;
+
+    use super::*;
+    use crate::digest::xxh3_64;
+
+    #[test]
+    fn no_thread_passes_before_a_stretch_was_compared() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tables");
+        let mut bytes = vec![7; 8 * REQUEST];
+        let told = [Stretch { offset: 0, size: bytes.len() as u64, digest: xxh3_64(&bytes) }];
+        for sound in [true, false] {
+            *bytes.last_mut().unwrap() = if sound { 7 } else { 8 };
+            std::fs::write(&path, &bytes).unwrap();
+            let source = Source::open(&path, &mut Meter::default()).unwrap();
+            for _ in 0..20 {
+                let between = Between::new(&told, 10, &source).unwrap();
+                let all = Barrier::new(4);
+                let compare = |frame: u64| {
+                    let mut meter = Meter::default();
+                    all.wait();
+                    let compared = between.compare(frame, &source, &mut meter);
+                    assert_eq!(compared.is_ok(), sound);
+                    meter.bytes_read
+                };
+                let read: u64 = thread::scope(|scope| {
+                    let compare = &compare;
+                    let threads = [0, 1, 5, 9].map(|frame| scope.spawn(move || compare(frame)));
+                    threads.into_iter().map(|one| one.join().unwrap()).sum()
+                });
+                assert_eq!(read, bytes.len() as u64 * if sound { 1 } else { 4 });
+            }
+        }
     }
 }

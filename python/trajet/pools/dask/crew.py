@@ -92,14 +92,22 @@ async def _reaches(client: Any, address: str) -> bool:
 class _Ears:
     """Hears what workers say, for all runs of a client.
 
-    As long as that lives: Dask keeps what it is given, and what a client sends within 10 ms of
-    subscribing waits until they are over.
+    As long as that lives and is connected: Dask keeps what it is given, and what a client sends
+    within 10 ms of subscribing waits until they are over.
     """
 
     def __init__(self, client: Any) -> None:
         self.topic = f"trajet-{client.id}"
         self.runs: WeakValueDictionary[str, Run] = WeakValueDictionary()
-        client.subscribe_topic(self.topic, self._heard)
+        # over which it subscribed
+        self._connection: Any = None
+
+    def listen(self, client: Any) -> None:
+        """Subscribe, once a connection: a scheduler that was started again knows of nobody."""
+        connection = client.scheduler_comm
+        if connection is not self._connection:
+            client.subscribe_topic(self.topic, self._heard)
+            self._connection = connection
 
     def _heard(self, event: tuple[float, dict[str, Any]]) -> None:
         said = Said(**event[1])
@@ -117,7 +125,9 @@ def _ears_of(client: Any) -> _Ears:
     with _subscribing:
         if client not in _subscribed:
             _subscribed[client] = _Ears(client)
-        return _subscribed[client]
+        ears = _subscribed[client]
+        ears.listen(client)
+        return ears
 
 
 class Run:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -50,7 +51,9 @@ def lead_jobs(
                     crew.count()
                 time.sleep(_LOOK)
         finally:
-            client.cancel(list(left.values()))
+            # Whatever is wrong with the scheduler is said by then.
+            with suppress(Exception):
+                client.cancel(list(left.values()))
         run.end()
     return [done[number] for number in range(len(jobs))]
 

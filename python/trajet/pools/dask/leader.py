@@ -64,8 +64,8 @@ class _Open:
     copies: list[_Copy] = field(default_factory=list)
     # the one that is done
     answered: _Copy | None = None
-    # what the report says of it
-    straggler: dict[str, Any] | None = None
+    # what the report says of it, each time that it was late
+    late: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -369,8 +369,8 @@ class Leader:
             further={"copy": copy.key[2]},
             moved=moved,
         )
-        if state.straggler is not None:
-            state.straggler["answered_by"] = answer.address
+        for entry in state.late:
+            entry["answered_by"] = answer.address
         self._rates.append((answer.done.end - answer.done.begin) / task.n_frames)
         self._done_frames += task.n_frames
 
@@ -445,7 +445,7 @@ class Leader:
         """Have a task that straggles done by another worker as well."""
         self._slow.add(late.copy.address)
         state.answered = None
-        state.straggler = {
+        entry = {
             "pass": self._ledger.passes,
             "task": state.task.number,
             "address": late.copy.address,
@@ -455,7 +455,8 @@ class Leader:
             "also_on": elsewhere,
             "answered_by": None,
         }
-        self.repeated.append(state.straggler)
+        state.late.append(entry)
+        self.repeated.append(entry)
         self._submit([state.task], rather=[elsewhere])
 
 

@@ -7,11 +7,12 @@ whether one has failed.
 
 import pickle
 import queue
+import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,6 +26,8 @@ from trajet.pools.pool import Progress
 # Seconds between two rounds in which ranks say how far they are, and between two looks at MPI.
 _ROUND = 0.1
 _LOOK = 1e-3
+# Seconds after Ctrl-C in which another one is the same.
+_APART = 1.0
 
 
 @dataclass(frozen=True)
@@ -59,8 +62,11 @@ def lead_jobs(
         if progress is not None:
             progress(done, total)
 
-    with link.together():
-        answers = _Part(told, texts).take(link, show)
+    with _noted() as interrupt:
+        with link.together(interrupts=False):
+            answers = _Part(told, texts, interrupt).take(link, show)
+        if interrupt.is_set():
+            raise KeyboardInterrupt
     for answer in answers:
         if answer.error is not None:
             raise pickle.loads(answer.error)
@@ -80,7 +86,39 @@ class FollowJobs:
 
     def __call__(self, link: Link) -> None:
         """Take part."""
-        _Part(self.told, []).take(link, lambda _: None)
+        with _noted() as interrupt:
+            _Part(self.told, [], interrupt).take(link, lambda _: None)
+            if interrupt.is_set():
+                raise KeyboardInterrupt
+
+
+@contextmanager
+def _noted() -> Iterator[threading.Event]:
+    """Note Ctrl-C instead of raising it: ranks have to end together what they began together.
+
+    Later it is raised.
+    """
+    noted, usual, since = threading.Event(), signal.default_int_handler, 0.0
+
+    def note(*_: object) -> None:
+        nonlocal since
+        if not noted.is_set():
+            noted.set()
+            since = time.monotonic()
+        # A terminal and mpiexec may both send it.
+        elif time.monotonic() > since + _APART:
+            raise KeyboardInterrupt
+
+    # Elsewhere nothing is raised, or by the rules of somebody else.
+    in_main = threading.current_thread() is threading.main_thread()
+    raised = in_main and signal.getsignal(signal.SIGINT) is usual
+    if raised:
+        signal.signal(signal.SIGINT, note)
+    try:
+        yield noted
+    finally:
+        if raised:
+            signal.signal(signal.SIGINT, usual)
 
 
 @dataclass
@@ -96,10 +134,10 @@ class _StoppedError(Exception):
 
 
 class _Part:
-    """The jobs of a rank."""
+    """The jobs of a rank; with an `interrupt` all ranks end."""
 
-    def __init__(self, told: JobsTold, texts: Sequence[bytes]) -> None:
-        self._told, self._texts = told, texts
+    def __init__(self, told: JobsTold, texts: Sequence[bytes], interrupt: threading.Event) -> None:
+        self._told, self._texts, self._interrupt = told, texts, interrupt
         self._answer, self._frames_done = _Answer(), 0
         self._stop = threading.Event()
         # from the thread that works: that it wants a job; to it: the job with its number
@@ -135,6 +173,8 @@ class _Part:
             with suppress(queue.Empty):
                 self._wanted.get(timeout=_LOOK)
                 self._given.put(self._next(board))
+            if self._interrupt.is_set() and self._answer.error is None:
+                self._answer.error = pickled(KeyboardInterrupt())
             if asked is None and time.monotonic() >= next_round:
                 said = [self._frames_done, is_over(), self._answer.error is not None]
                 mine = np.array(said, np.int64)

@@ -40,6 +40,8 @@ _WINDOW_BYTES = 64
 # Calls of a look: each moves a few KiB of what other ranks put here.
 _CALLS = 64
 _INTERRUPTED = 130
+# Seconds that rank 0 has, when all are interrupted, to put away what was being written.
+_GRACE = 5.0
 
 
 class Word(IntEnum):
@@ -187,12 +189,15 @@ class Link:
         return [pickle.loads(part.tobytes()) for part in np.split(everything, sizes.cumsum()[:-1])]
 
     @contextmanager
-    def together(self) -> Iterator[None]:
-        """Do what all ranks must do: where one cannot, none can go on."""
+    def together(self, *, interrupts: bool = True) -> Iterator[None]:
+        """Do what all ranks must do: where one cannot, none can go on.
+
+        Without `interrupts` the caller ends all of them where Ctrl-C is met.
+        """
         try:
             yield
         except BaseException as error:
-            if self.size > 1:
+            if self.size > 1 and (interrupts or not isinstance(error, KeyboardInterrupt)):
                 said = f"trajet: rank {self.rank} on {self.host}: {type(error).__name__}: {error}"
                 if isinstance(error, KeyboardInterrupt):
                     said = "" if self.rank else "trajet: interrupted"
@@ -204,7 +209,12 @@ class Link:
         sys.stdout.flush()
         if why:
             print(why, file=sys.stderr, flush=True)
-        self.comm.Abort(_INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1)
+        interrupted = isinstance(error, KeyboardInterrupt)
+        try:
+            if interrupted and self.rank:
+                time.sleep(_GRACE)
+        finally:
+            self.comm.Abort(_INTERRUPTED if interrupted else 1)
 
     def _hook(self, before: Callable[..., Any]) -> Callable[..., None]:
         def hook(

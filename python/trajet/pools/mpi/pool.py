@@ -140,6 +140,11 @@ class MpiPool:
         except Exception as error:
             self._tell_failure(error)
             raise
+        except KeyboardInterrupt as error:
+            # What was being written is put away by now. The others may wait for this rank.
+            if self._link.size > 1:
+                self._link.end("trajet: interrupted", error)
+            raise
         if self._link.awaited:
             self._tell(Word.DONE)
         return result
@@ -223,14 +228,12 @@ class MpiPool:
         Both must come to an end on all ranks; of errors those of rank 0 count. What `follow` holds
         is sent. This goes on inside of `lead`, whose end tells the others what became of it.
         """
-        self._tell(Word.WORK, pickle.dumps(follow))
+        words = pickle.dumps(follow)
+        self._link.awaited = False
+        with self._link.together(interrupts=False):
+            self._link.tell(Word.WORK, words)
         self._link.awaited = True
-        try:
-            return lead(self._link)
-        except KeyboardInterrupt as error:
-            # The others may wait for this rank.
-            self._link.end("trajet: interrupted", error)
-            raise
+        return lead(self._link)
 
     def _run(
         self, reader: Reader, plan: Plan, frames: Frames, progress: Progress | None

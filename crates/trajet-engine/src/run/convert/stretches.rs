@@ -44,7 +44,7 @@ pub fn join(
         let file = File::open(path)
             .map_err(|source| failed(Error::Io { path: path.clone(), doing: "open it", source }))?;
         let end = output.len() + bytes;
-        while output.append_file(&file, LOOK_BYTES).map_err(failed)? > 0 {
+        while output.append_file(path, &file, LOOK_BYTES).map_err(failed)? > 0 {
             control.progress((output.len() - begin) as usize, total as usize);
             if control.interrupted() {
                 return Err(RunError::Interrupted);

@@ -86,8 +86,15 @@ fn a_stretch_that_is_not_what_was_written_is_refused() {
         assert!(!path.exists());
     }
     std::fs::remove_file(&own).unwrap();
-    let gone = join(&chain, &request, &[(own, 1)], &mut Quiet::default());
+    let gone = join(&chain, &request, &[(own.clone(), 1)], &mut Quiet::default());
     let Err(RunError::Tasks(errors)) = gone else { panic!("a stretch that is gone") };
     assert!(errors[0].to_string().contains("cannot open it"));
+    // A folder can be opened, but not read: the stretch is named, not the output.
+    std::fs::create_dir(&own).unwrap();
+    let unreadable = join(&chain, &request, &[(own.clone(), 1)], &mut Quiet::default());
+    let Err(RunError::Tasks(errors)) = unreadable else { panic!("a stretch that is a folder") };
+    let words = errors[0].to_string();
+    assert!(words.contains(&format!("{}: cannot read it: ", own.display())), "{words}");
+    std::fs::remove_dir(&own).unwrap();
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }

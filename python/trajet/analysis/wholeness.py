@@ -1,0 +1,94 @@
+"""Whether molecules are broken over the box, where positions are taken as they are written.
+
+Neighbours that lie on either side of the box tell: CA of residues that follow one another, and
+atoms of a residue that do. So what is told of is broken; what is broken between other atoms alone
+is not seen.
+"""
+
+import contextlib
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import mdanalysis
+from trajet._trajet import TrajetError
+from trajet.analysis.reference import Placed
+from trajet.trajectory import Selection
+
+# Å, at most, of neighbours along a backbone (3.8 of CA, 3.5 of Martini's beads) ...
+_BACKBONE = {"CA": 5.0, "BB": 5.0}
+# ... and of atoms of one residue: of a bond, or of two.
+_BONDED = 3.0
+
+
+def broken(selection: Selection, placed: Placed) -> list[str]:
+    """Return a remark if neighbours among the selected atoms lie on either side of the box."""
+    if not selection.trajectory.has_topology:
+        return []
+    half = shortest_height(placed.cell) / 2
+    # Also where there is no cell. A small one may hold several atoms of a molecule in any case.
+    if not half > max(_BONDED, *_BACKBONE.values()):
+        return []
+    atoms = selection.named
+    pairs, limits = _neighbours(atoms)
+    written = np.linalg.norm(np.diff(placed.positions[pairs], axis=1)[:, 0], axis=1)
+    far = written > half
+    if not far.any():
+        return []
+    pairs, limits, written = pairs[far], limits[far], written[far]
+    one, other = np.moveaxis(placed.positions[pairs], 1, 0)
+    images = mdanalysis.lengths(one, other, placed.cell)
+    torn = np.flatnonzero(images <= limits)
+    if not torn.size:
+        return []
+    k = int(torn[0])
+    words = " and ".join(mdanalysis.describe_atom(atoms[int(i)]) for i in pairs[k])
+    return [
+        f"selection {selection.label!r}, {placed.where}: molecules are broken over the box, and"
+        f" positions are taken as they are written: {torn.size} pairs of neighbours lie on either"
+        f" side, the first is {words}, {written[k]:.1f} Å apart, {images[k]:.1f} Å as nearest"
+        " images: make molecules whole first (gmx trjconv -pbc whole, or MDAnalysis' unwrap)"
+    ]
+
+
+def broken_at(selection: Selection, frames: Iterable[int]) -> list[str]:
+    """Return the first remark of `broken` on frames that are not read for anything else.
+
+    None is made of a frame that cannot be read: whoever asked for it is told by the analysis.
+    """
+    if not selection.trajectory.has_topology or not len(_neighbours(selection.named)[0]):
+        return []
+    for frame in frames:
+        with contextlib.suppress(TrajetError, OSError):
+            block = selection.look(int(frame))
+            placed = Placed(block.positions[0], block.cells[0], f"frame {frame}")
+            if remarks := broken(selection, placed):
+                return remarks
+    return []
+
+
+def shortest_height(cell: NDArray[np.float64]) -> float:
+    """Return the least distance of opposite faces, Å; not a number where there is no cell."""
+    cosines, sines = np.cos(np.radians(cell[3:])), np.sin(np.radians(cell[3:]))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        volume = np.sqrt(1 - (cosines**2).sum() + 2 * cosines.prod())
+        return float((cell[:3] * volume / sines).min())
+
+
+def _neighbours(atoms: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return pairs of atoms that follow one another in a molecule, and how far apart they can be.
+
+    `(n, 2)`, places in the group, and `(n,)`, Å.
+    """
+    residues = atoms.resindices
+    within = np.flatnonzero(residues[1:] == residues[:-1])
+    pairs, limits = [np.stack([within, within + 1], axis=1)], [np.full(len(within), _BONDED)]
+    for name, limit in _BACKBONE.items():
+        there = np.flatnonzero(getattr(atoms, "names", np.empty(len(atoms), str)) == name)
+        along = np.stack([there[:-1], there[1:]], axis=1)
+        along = along[np.diff(residues[along], axis=1)[:, 0] == 1]
+        pairs.append(along)
+        limits.append(np.full(len(along), limit))
+    return np.concatenate(pairs), np.concatenate(limits)
