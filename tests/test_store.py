@@ -609,6 +609,30 @@ def test_links_of_a_damaged_data_set_stay(
     assert str(store.folder / "dry" / "manifest.json") in said
 
 
+def test_links_to_a_tier_that_is_not_mounted_stay(own_wet: Solvated) -> None:
+    """Of data sets that can be read and of others; those of data sets and tags that are gone go."""
+    store, folder = own_wet.store, own_wet.folder / "links"
+    for name in ("dry", "also"):
+        store.add(name, tj.open(own_wet.gro, own_wet.xtc), profile=own_wet.profile)
+    text = own_wet.profile.read_text()
+    before = store.link(folder)
+    own_wet.profile.write_text(text.replace('name = "ion"', 'name = "salt"'))
+    store.retag("wet", own_wet.profile)
+    store.remove("also")
+    (store.folder / "dry" / "manifest.json").write_text("{")
+    slow = own_wet.folder / "slow"
+    slow.rename(own_wet.folder / "away")
+    slow.mkdir()
+    store.link(folder)
+    stay = {path for path in before if not path.name.startswith(("also", "wet@ion"))}
+    assert {path for path in folder.iterdir() if "salt" not in path.name} == stay
+    assert (folder / "dry@water.gro").is_symlink()
+    slow.rmdir()
+    (own_wet.folder / "away").rename(slow)
+    store.link(folder)
+    assert (folder / "wet@salt.gro").exists()
+
+
 @pytest.mark.parametrize("name", ["wet@ion.xtc", "wet.i.tjt"])
 def test_a_link_replaces_nothing_else(own_wet: Solvated, name: str) -> None:
     """A file of that name stays."""

@@ -312,7 +312,8 @@ def test_several_files(mda_file: Path, tmp_path: Path) -> None:
     assert store.verify() == ()
     with h5py.File(more, "a") as file:
         file["particles/trajectory/force/value"].attrs["unit"] = "kcal mol-1 nm-1"
-    with pytest.raises(tj.OutputError, match="another precision or unit than those of its first"):
+    # Nothing was read for it, not even what is before.
+    with pytest.raises(tj.StoreError, match=r"more.h5md: has forces in another .* than .*mda.h5md"):
         store.add("two", tj.open(top, mda_file, more), profile=profile(tmp_path))
     assert store.list() == ("one",)
 
@@ -360,6 +361,8 @@ def test_mounted(mda_file: Path, tmp_path: Path) -> None:
         names = {path.name for path in shown.folder.iterdir()}
         assert {f"one@{tag}.h5md" for tag in TAGS} | {"one.dcd", "one.gro"} <= names
         assert "one.h5md" not in names
+        said = (shown / "one.README").read_text()
+        assert f"trajet store get one --store {store.folder} -o one.h5md" in said
         (back,) = [kept.paths[0] for kept in store.show("one").tags if kept.tag.name == "back"]
         assert (shown / "one@back.h5md").read_bytes() == back.read_bytes()
         with H5MDReader(str(shown / "one@back.h5md")) as reader:

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::reader::{OpenOptions, Opening, ParallelFor, Reader, Scratch, Wanted};
 use crate::source::Handles;
-use crate::{Atoms, Error, Format, FrameIndex, FrameMeta, Frames, IndexState, Raw};
+use crate::{Atoms, Error, Extra, Format, FrameIndex, FrameMeta, Frames, IndexState, Raw};
 pub(crate) use outline::Known;
 pub use outline::{Elsewhere, Outline, Slice};
 use seams::{dropped_remarks, in_order_of_times, n_kept, seam_remark, without_repeats};
@@ -284,6 +284,11 @@ impl Chain {
     /// What a user should know of how the files follow one another.
     pub fn chain_remarks(&self) -> &[String] {
         &self.remarks
+    }
+
+    /// What parts that hold some of the atoms were allowed to lose, by their names, where this is divided.
+    pub fn lost(&self, atoms: &Atoms) -> Vec<(Extra, String)> {
+        self.segments.iter().flat_map(|segment| segment.reader.lost(atoms)).collect()
     }
 
     /// What a user should know: of the chain, then of each file.

@@ -19,7 +19,8 @@ use crate::indexed::Indexed;
 use crate::reader::{self, OpenOptions, Opening, Said, Scratch, Serial, Wanted};
 use crate::source::{Handles, MOST_TIERS, Meter, Source, Written, absolute};
 use crate::{
-    Atoms, Chain, Error, Format, FrameIndex, FrameMeta, Frames, GivenBox, IndexState, Raw, chain,
+    Atoms, Chain, Error, Extra, Field, Format, FrameIndex, FrameMeta, Frames, GivenBox, IndexState,
+    Raw, chain,
 };
 pub use heads::Heads;
 use shares::{Places, Share};
@@ -48,6 +49,9 @@ pub struct Division {
     pub heads: Vec<PathBuf>,
     /// Who has which atoms: each is in one part.
     pub parts: Vec<Part>,
+    /// For who divides whole frames again: what some parts have let go is not a number of their atoms.
+    /// Otherwise whole frames do without it.
+    pub filled: bool,
     /// For messages: what to do where a file of a part was changed from outside.
     pub remedy: String,
 }
@@ -67,6 +71,8 @@ pub struct Part {
     pub described: Vec<Arc<Description>>,
     /// Its atoms in the whole, ascending.
     pub atoms: Vec<Range<u32>>,
+    /// What it was allowed to lose of what the whole's frames hold.
+    pub lost: Vec<Extra>,
     /// A file that is where its files are kept, unless that is not mounted.
     pub mark: Option<PathBuf>,
 }
@@ -107,6 +113,7 @@ impl Division {
             format: self.format.clone(),
             index: FrameIndex::new(self.n_atoms).into(),
             heads: all(&self.heads)?,
+            filled: self.filled,
             remedy: self.remedy.clone(),
             parts: self.parts.iter().map(part).collect::<Result<_, Error>>()?,
         };
@@ -129,6 +136,7 @@ struct Whole {
     n_frames: u64,
     parts: Vec<Part>,
     places: Places,
+    filled: bool,
     remedy: String,
     /// Of the parts that were touched.
     opened: Vec<Mutex<Option<Arc<Chain>>>>,
@@ -215,7 +223,7 @@ impl Whole {
         options: &OpenOptions,
     ) -> Result<Whole, Error> {
         let fault = |what: String| Error::Division { path: path.to_owned(), what };
-        let Division { n_atoms, format, heads, parts, remedy, .. } = division;
+        let Division { n_atoms, format, heads, parts, filled, remedy, .. } = division;
         let format = Format::named(format)
             .ok_or_else(|| fault(format!("its frames are of the format {format}")))?;
         let places = Places::new(*n_atoms, parts).map_err(fault)?;
@@ -257,6 +265,7 @@ impl Whole {
             opened: parts.iter().map(|_| Mutex::default()).collect(),
             parts: parts.clone(),
             places,
+            filled: *filled,
             remedy: remedy.clone(),
             heads: heads.iter().map(|path| (path.clone(), Mutex::default())).collect(),
             options,
@@ -308,6 +317,23 @@ impl Whole {
             return Ok(());
         };
         Err(Error::Division { path: self.path.clone(), what: what.to_owned() })
+    }
+
+    /// What any of the parts was allowed to lose.
+    fn lost_of(&self, shares: &[Share]) -> Vec<Extra> {
+        let lost = |extra: &Extra| shares.iter().any(|s| self.parts[s.part].lost.contains(extra));
+        Extra::ALL.into_iter().filter(lost).collect()
+    }
+
+    /// Makes sure that all of the parts have vectors of a kind that they were not allowed to lose.
+    fn check_lost(&self, shares: &[Share], field: Field) -> Result<(), Error> {
+        let Some(extra) = Extra::of(field) else { return Ok(()) };
+        let parts = shares.iter().map(|share| &self.parts[share.part]);
+        let lossy = parts.filter(|part| part.lost.contains(&extra)).map(|part| part.name.clone());
+        let parts: Vec<String> = lossy.collect();
+        let path = self.path.parent().unwrap_or(&self.path).to_owned();
+        let what = field.name();
+        if parts.is_empty() { Ok(()) } else { Err(Error::LetGo { path, parts, what }) }
     }
 
     /// Counts bytes that were read of a part.
@@ -485,6 +511,7 @@ impl reader::Reader for Reader {
         let (time, step) = self.file.index.when(frame);
         let mut own = self.own(atoms, scratch)?;
         let Own { shares, lanes, vectors, meta, .. } = &mut *own;
+        self.whole.check_lost(shares, field)?;
         let (mut costs, mut beside) = (Costs::default(), None::<(bool, GivenBox)>);
         for share in &*shares {
             let part = &self.whole.parts[share.part];
@@ -564,7 +591,12 @@ impl reader::Reader for Reader {
             Some(head) => {
                 let parts: Vec<_> =
                     shares.iter().map(|share| &share.places[..]).zip(&raws).collect();
-                Raw::join(&head, atoms.n_sorted(), &parts).map_err(|what| {
+                let lost = self.whole.lost_of(shares);
+                let (head, filled) = match self.whole.filled {
+                    true => (head, &lost[..]),
+                    false => (head.without(&lost), &[][..]),
+                };
+                Raw::join_filled(&head, atoms.n_sorted(), &parts, filled).map_err(|what| {
                     let path = self.file.source.path().to_owned();
                     Error::Division { path, what: format!("frame {frame} of its parts: {what}") }
                 })?
@@ -576,6 +608,13 @@ impl reader::Reader for Reader {
             Some(order) => joined.take(&order.iter().map(|&k| k as usize).collect::<Vec<_>>()),
             None => joined,
         })
+    }
+
+    fn lost(&self, atoms: &Atoms) -> Vec<(Extra, String)> {
+        let touched = self.whole.parts.iter().filter(|part| part.is_touched(atoms));
+        let lost =
+            |part: &Part| part.lost.iter().map(|&extra| (extra, part.name.clone())).collect();
+        touched.flat_map::<Vec<_>, _>(lost).collect()
     }
 
     fn with_index(&self, index: FrameIndex) -> Option<Arc<dyn reader::Reader>> {

@@ -311,6 +311,21 @@ pub enum Error {
         /// Which vectors were asked for.
         field: &'static str,
     },
+    /// Parts of a divided trajectory were allowed to lose what is asked for.
+    #[error(
+        "{}: has no {what} of all these atoms, lossy tags have let go of them ({}): read positions \
+         only, or atoms of other tags",
+        path.display(),
+        parts.join(", ")
+    )]
+    LetGo {
+        /// What stands for the trajectory.
+        path: PathBuf,
+        /// The parts.
+        parts: Vec<String>,
+        /// What was asked for.
+        what: &'static str,
+    },
     /// An output's format has no place for something that it is to hold.
     #[error("{}: frame {frame}: {format} cannot hold {what}: {remedy}", path.display())]
     CannotHold {

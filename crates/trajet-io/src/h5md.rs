@@ -34,7 +34,7 @@ pub use description::{
     Boxes, Chunk, Description, Digests, Filters, Form, Layout, NO_ROW, Run, Series, Storage,
     Stretch,
 };
-pub use frame::{Frame, Stored};
+pub use frame::{Frame, Stored, StoredAs};
 pub use own::{Manner, OwnFrame, OwnTables};
 pub use pack::{Packed, Packing, pack};
 use places::{MOST_OF_A_BYTE, Part, Piece};
@@ -399,6 +399,12 @@ impl reader::Reader for Reader {
 
     fn remarks(&self) -> Vec<String> {
         self.remarks.clone()
+    }
+
+    fn stored_as(&self, field: Field) -> Option<StoredAs> {
+        let Description { positions, velocities, forces, .. } = &*self.told;
+        let series = [positions, velocities, forces][field as usize].as_ref()?;
+        Some(StoredAs { double: series.form.double, factor: series.factor })
     }
 
     fn truncated_tail(&self) -> u64 {

@@ -38,7 +38,7 @@ pub use frames::{FrameList, Frames};
 pub use index::{FrameIndex, IndexState};
 pub use open::{encoder, open};
 pub use output::{Output, PIECE, Whole, publish};
-pub use raw::Raw;
+pub use raw::{Extra, Raw};
 pub use reader::{Field, OpenOptions, ParallelFor, Reader, Scratch, Serial, Wanted, Watch};
 pub use rules::LET_GO;
 pub use snapshot::Snapshot;

@@ -33,7 +33,7 @@ use head::{Head, Slab};
 pub use writer::Encoder;
 
 /// kJ in a kcal.
-const KJ_PER_KCAL: f32 = 4.184;
+pub(crate) const KJ_PER_KCAL: f32 = 4.184;
 /// Frames of a loaded index whose times are compared with the file before it is believed.
 const SAMPLES: u64 = 8;
 /// Bytes that are looked at together for others than zero.

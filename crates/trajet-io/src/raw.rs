@@ -5,7 +5,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{dcd, h5md, ncdf, trr, xtc, xxh3_64};
+pub use extra::Extra;
 
+mod extra;
 mod join;
 
 /// One frame as its format stores it.

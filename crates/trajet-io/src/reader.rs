@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use trajet_simd::InstructionSet;
 
 use crate::divided::Divisions;
-use crate::h5md::Description;
+use crate::h5md::{Description, StoredAs};
 use crate::index::Stamp;
 use crate::indexed::Indexed;
 use crate::source::{Handles, Source, Window, Written};
-use crate::{Atoms, Error, FrameIndex, FrameMeta, Frames, IndexState, Meter, Raw};
+use crate::{Atoms, Error, Extra, FrameIndex, FrameMeta, Frames, IndexState, Meter, Raw};
 
 /// Bytes of a request where nothing else is asked for. On local disks larger ones fall out of the
 /// processor's cache before they are decoded; on parallel file systems several MiB are better.
@@ -307,6 +307,16 @@ pub trait Reader: Send + Sync {
     /// # Errors
     /// As [`Reader::raw`].
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error>;
+
+    /// How vectors of a kind stand in the file, of formats that say so once: H5MD.
+    fn stored_as(&self, _field: Field) -> Option<StoredAs> {
+        None
+    }
+
+    /// What parts that hold some of the atoms were allowed to lose, by their names.
+    fn lost(&self, _atoms: &Atoms) -> Vec<(Extra, String)> {
+        Vec::new()
+    }
 
     /// Box vectors (Å, row by row) of a frame, where they are known from opening the file.
     fn known_box(&self, _frame: u64) -> Option<[f64; 9]> {

@@ -143,7 +143,7 @@ fn said(head: &Head, front: &[u8]) -> Said {
 }
 
 /// By what the stored numbers are multiplied.
-fn scale(field: Field) -> f32 {
+pub(crate) fn scale(field: Field) -> f32 {
     match field {
         Field::Positions | Field::Velocities => 10.0,
         Field::Forces => 0.1,

@@ -190,6 +190,16 @@ impl Reader {
         Ok(PyArray1::from_slice(py, &self.inner.offsets()))
     }
 
+    /// What lossy tags that hold some of the atoms lack of the original's frames, and the tag.
+    fn lost(
+        &self,
+        py: Python<'_>,
+        atoms: Option<PyReadonlyArray1<'_, i64>>,
+    ) -> PyResult<Vec<(&'static str, String)>> {
+        let lost = self.inner.lost(&self.atoms(py, atoms)?);
+        Ok(lost.into_iter().map(|(extra, tag)| (extra.name(), tag)).collect())
+    }
+
     /// What a frame holds that only its own format has a place for.
     fn left_out(&self, py: Python<'_>, frame: u64) -> PyResult<Vec<String>> {
         let mut scratch = self.lend();

@@ -7,12 +7,13 @@ use std::slice::from_ref;
 
 use trajet_engine::Control;
 use trajet_engine::run::convert::{self, FrameRows, Partition, Target};
-use trajet_io::{Atoms, Chain, Format, Frames, OpenOptions, WriteOptions, publish};
+use trajet_io::{Atoms, Chain, Extra, Format, Frames, OpenOptions, WriteOptions, publish};
 
 use crate::growth::to_bytes;
 use crate::hdf5::{Making, STAGES, Stage, Staged};
 use crate::ingest::{Done, Given, Kind, ending, kind_of};
 use crate::limits::{Filled, Within};
+use crate::loss::{Held, Lost};
 use crate::manifest::{File, Kept, Segment, Tag, Tier};
 use crate::operation::Operation;
 use crate::table::{Column, Table};
@@ -30,11 +31,13 @@ struct Place<'a> {
     is_hdf5: bool,
     atoms: Atoms,
     options: WriteOptions,
+    /// What is known to be lost of its atoms.
+    lost: &'a [Extra],
 }
 
 impl<'a> Place<'a> {
     fn new(
-        tag: &'a Tag,
+        (tag, lost): (&'a Tag, &'a [Extra]),
         (tier, folder): &(Tier, PathBuf),
         chain: &Chain,
         source: Format,
@@ -56,13 +59,14 @@ impl<'a> Place<'a> {
             allow_loss: tag.lossy,
             ..WriteOptions::default()
         };
-        Ok(Place { tag, path, full, first, format, is_hdf5: kind == Kind::Hdf5, atoms, options })
+        let is_hdf5 = kind == Kind::Hdf5;
+        Ok(Place { tag, path, full, first, format, is_hdf5, atoms, options, lost })
     }
 
     fn target(&self) -> Target<'_> {
-        let Place { first, format, is_hdf5, atoms, options, .. } = self;
-        let to_hdf5 = *is_hdf5 && *format != Format::H5md;
-        Target { atoms, path: first, format: *format, options, to_hdf5 }
+        let &Place { ref first, format, is_hdf5, ref atoms, ref options, lost, .. } = self;
+        let to_hdf5 = is_hdf5 && format != Format::H5md;
+        Target { atoms, path: first, format, options, to_hdf5, without: lost }
     }
 
     /// Leaves the index beside the file: whoever reads it first has none to make.
@@ -112,23 +116,25 @@ fn can_be_hdf5(tag: &Tag, has_writer: bool, steps: &[i64]) -> Result<(), Error> 
     Ok(())
 }
 
-/// Divides the frames of a chain from `skip` on; the files are there, but no manifest names them yet.
+/// Divides the frames of a chain from `skip` on, of whose atoms tags are known to lack something; the files are there,
+/// but no manifest names them yet. Returns what tags lack then, too.
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn divide(
     store: &Store,
     operation: &mut Operation<'_>,
     chain: &Chain,
-    (skip, tags): (u64, &[Tag]),
+    (skip, tags, lost): (u64, &[Tag], Lost),
     format: Format,
     given: &Given<'_>,
     threads: usize,
     control: &mut dyn Control,
-) -> Result<(Segment, Done), Error> {
+) -> Result<(Segment, Done, Lost), Error> {
     check_estimate(store, chain, (skip, tags), format, given)?;
     let folders = folders(operation, tags)?;
     let places: Vec<Place<'_>> = tags
         .iter()
-        .map(|tag| Place::new(tag, &folders[&tag.tier[..]], chain, format))
+        .zip(&lost)
+        .map(|(tag, lost)| Place::new((tag, lost), &folders[&tag.tier[..]], chain, format))
         .collect::<Result<_, _>>()?;
     let folder = operation.make_folder()?;
     let (times, steps) = (chain.times(), chain.steps());
@@ -168,12 +174,13 @@ pub(crate) fn divide(
         let beside = place.copy_beside(&given.structures[k])?;
         let (mut size, mut chunks) = (divided.lens[k], None);
         if let Some(writer) = writer.filter(|_| place.is_hdf5) {
-            let Place { tag, first: from, full: to, .. } = place;
+            let Place { tag, first: from, full: to, lost, .. } = place;
             stage.number = if stage.number == 0 { 1 } else { stage.number + STAGES };
             let sizes = &column.sizes[..];
             let (heads, heads_at) = (&heads, heads_at.as_path());
             let making = Making {
                 tag,
+                lost,
                 from,
                 to,
                 format,
@@ -207,9 +214,10 @@ pub(crate) fn divide(
     for (tag, said) in tags.iter().zip(divided.remarks) {
         remarks.extend(said.into_iter().map(|remark| format!("{}: {remark}", tag.name)));
     }
+    let lost = Held::by(&heads, format)?.add_to(lost.clone(), tags, format)?;
     let n_frames = times.len() as u64;
     let done = Done { n_frames, remarks, report: divided.report };
-    Ok((Segment { n_frames, frames, heads: kept_heads, sources, files }, done))
+    Ok((Segment { n_frames, frames, heads: kept_heads, sources, files }, done, lost))
 }
 
 /// Tiers of tags by their names, and a folder of the operation on each.

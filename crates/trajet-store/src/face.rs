@@ -347,7 +347,7 @@ fn begins(
 }
 
 /// Copies what `bytes` has from `offset` on into `out`; returns how much that is.
-fn copy(bytes: &[u8], offset: u64, out: &mut [u8]) -> usize {
+pub(crate) fn copy(bytes: &[u8], offset: u64, out: &mut [u8]) -> usize {
     let rest = usize::try_from(offset).ok().and_then(|at| bytes.get(at..)).unwrap_or_default();
     let n = rest.len().min(out.len());
     out[..n].copy_from_slice(&rest[..n]);

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use trajet_engine::{Control, run};
+use trajet_io::divided::Heads;
 use trajet_io::index::Stamp;
 use trajet_io::{Atoms, Chain, Meter, OpenOptions, Scratch, xxh3_64};
 
@@ -71,15 +72,11 @@ impl Store {
         threads: usize,
         control: &mut dyn Control,
     ) -> Result<(), Error> {
-        let kept = self.dataset(&was.name)?.chain(None, &OpenOptions::default())?;
-        let mut scratches = [Scratch::default(), Scratch::default()];
-        let [ours, theirs] = &mut scratches;
         if chain.n_frames() as u64 > skip {
-            let first = kept.read_raw(0, ours);
-            // Where a tag has lost what frames hold, they cannot be put together.
-            if let Ok(first) = first
-                && !first.is_like(&chain.read_raw(skip, theirs)?)
-            {
+            // Tags may have lost something of the frame itself.
+            let heads = self.folder_of(&was.name).join(&was.segments[0].heads.file);
+            let first = Heads::load(&heads)?.get(0)?;
+            if !first.is_like(&chain.read_raw(skip, &mut Scratch::default())?) {
                 return Err(Error::Refused(format!(
                     "{}: stores its numbers otherwise than the frames of {:?}: add it under another \
                      name, or convert it first",

@@ -18,8 +18,8 @@ use trajet_engine::{Control, run};
 use trajet_io::divided::{Division, Heads, Part};
 use trajet_io::h5md::{Boxes, Description, Digests, NO_ROW, Series, Storage, Stretch};
 use trajet_io::{
-    Atoms, Chain, Field, Format, FrameIndex, FrameMeta, Frames, GivenBox, OpenOptions, Scratch,
-    Serial, Wanted, chain, vectors_from_cell, xxh3_64,
+    Atoms, Chain, Extra, Field, Format, FrameIndex, FrameMeta, Frames, GivenBox, OpenOptions,
+    Scratch, Serial, Wanted, chain, vectors_from_cell, xxh3_64,
 };
 
 use crate::catalog::index_of;
@@ -130,6 +130,8 @@ pub(crate) struct Piece {
 /// What a tag is made of, and what becomes of that.
 pub(crate) struct Making<'a> {
     pub(crate) tag: &'a Tag,
+    /// What frames hold and it does not.
+    pub(crate) lost: &'a [Extra],
     /// The ordinary file, which goes when it is done.
     pub(crate) from: &'a Path,
     pub(crate) to: &'a Path,
@@ -202,7 +204,8 @@ impl Making<'_> {
 
     /// Whether a frame has vectors that the tag is to have; whoever allows no loss has none.
     fn any_holds(&self, field: Field) -> Result<bool, Error> {
-        let looked_at = if self.tag.lossy { self.heads.len() } else { 0 };
+        let is_lost = Extra::of(field).is_some_and(|extra| self.lost.contains(&extra));
+        let looked_at = if self.tag.lossy && !is_lost { self.heads.len() } else { 0 };
         for frame in 0..looked_at {
             if self.heads.get(frame)?.holds(field) {
                 return Ok(true);
@@ -233,6 +236,7 @@ impl Making<'_> {
             written: Vec::new(),
             described,
             atoms: vec![all],
+            lost: self.lost.to_vec(),
             mark: None,
         };
         let division = Division {
@@ -241,6 +245,7 @@ impl Making<'_> {
             index: index.into(),
             heads,
             parts: vec![part],
+            filled: false,
             remedy: String::new(),
         };
         let divided = Arc::new([(path.clone(), division)].into());

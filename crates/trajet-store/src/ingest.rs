@@ -9,11 +9,12 @@ use serde::Deserialize;
 use trajet_engine::{Control, report::RunReport};
 use trajet_io::index::Stamp;
 use trajet_io::source::Source;
-use trajet_io::{Chain, Format, Meter, OpenOptions, dcd};
+use trajet_io::{Chain, Extra, Field, Format, Meter, OpenOptions, dcd};
 
 use crate::catalog::check_text;
 use crate::divide::{Silent, divide};
 use crate::growth::{is_new, sizes_of, to_bytes};
+use crate::loss::{Lost, inherited, stay_lossy};
 use crate::manifest::{self, Kept, Manifest, SCHEMA, Segment, Tag, Tier};
 use crate::operation::Operation;
 use crate::verify::All;
@@ -72,6 +73,7 @@ impl Store {
     ) -> Result<Done, Error> {
         let begin = Instant::now();
         let format = the_format(chain)?;
+        are_alike(chain)?;
         check(spec, chain, given)?;
         if self.find(name)?.is_some() {
             return Err(Error::Exists { store: self.folder().to_owned(), name: name.to_owned() });
@@ -80,8 +82,9 @@ impl Store {
         let mut operation = self.begin("add", name)?;
         let remarks = operation.add_tiers(&spec.tiers)?;
         let stamps = stamps(chain);
-        let (segment, mut done) =
-            divide(self, &mut operation, chain, (0, &spec.tags), format, given, threads, control)?;
+        let work = (0, &spec.tags[..], vec![Vec::new(); spec.tags.len()]);
+        let (segment, mut done, lost) =
+            divide(self, &mut operation, chain, work, format, given, threads, control)?;
         let topology = self.keep_topology(&mut operation, given.topology)?;
         same_source(&stamps, format)?;
         let manifest = Manifest {
@@ -93,6 +96,7 @@ impl Store {
             topology,
             source,
             tags: spec.tags.clone(),
+            lost: by_name(&spec.tags, lost),
             segments: vec![segment],
             left: Vec::new(),
             is_even: Some(dcd::holds_times(&chain.times(), &chain.steps())),
@@ -129,6 +133,7 @@ impl Store {
                 was.format
             )));
         }
+        are_alike(chain)?;
         if skip == 0 {
             is_new(&was, chain)?;
         }
@@ -141,12 +146,14 @@ impl Store {
         let stamps = stamps(chain);
         let given =
             Given { topology: Path::new(""), structures: &vec![Vec::new(); was.tags.len()] };
-        let work = (skip, &was.tags[..]);
-        let (segment, mut done) =
+        let before = self.lost(&was)?;
+        let work = (skip, &was.tags[..], before.clone());
+        let (segment, mut done, lost) =
             divide(self, &mut operation, chain, work, format, &given, threads, control)?;
+        self.still_has(&was, &before, &lost)?;
         same_source(&stamps, format)?;
         done.remarks.extend(self.overlap(&was, chain.times()[skip as usize])?);
-        let mut new = was.clone();
+        let mut new = Manifest { lost: by_name(&was.tags, lost), ..was.clone() };
         match skip {
             0 => new.source.extend(further),
             _ => new.source = further,
@@ -177,10 +184,11 @@ impl Store {
         let begin = Instant::now();
         let was = self.manifest(name)?;
         let dataset = self.dataset(name)?;
-        let chain = dataset.chain(None, &OpenOptions::default())?;
+        let chain = dataset.filled(&OpenOptions::default())?;
         let format = format_named(&was.format)?;
         let given = Given { topology: Path::new(""), structures };
         check(spec, &chain, &given)?;
+        let before = inherited(&spec.tags, &was, &self.lost(&was)?)?;
         // Damage would get checksums that fit it. Frames are compared when they are read.
         let damage = self.damage(name, All::ButFrames, threads, &mut Silent(control))?;
         if let Some(problem) = damage.first() {
@@ -189,8 +197,8 @@ impl Store {
         }
         let mut operation = self.begin("retag", name)?;
         let remarks = operation.add_tiers(&spec.tiers)?;
-        let work = (0, &spec.tags[..]);
-        let (mut segment, mut done) =
+        let work = (0, &spec.tags[..], before);
+        let (mut segment, mut done, lost) =
             divide(self, &mut operation, &chain, work, format, &given, threads, control)?;
         if was.tags.iter().any(|tag| tag.lossy) {
             segment.sources = self.keep_sources(&mut operation, &was)?;
@@ -201,6 +209,7 @@ impl Store {
         operation.touch(self.all_of(&was)?)?;
         let new = Manifest {
             encoder: ENCODER,
+            lost: by_name(&tags, lost),
             tags,
             segments: vec![segment],
             left: Vec::new(),
@@ -251,6 +260,27 @@ fn the_format(chain: &Chain) -> Result<Format, Error> {
     })
 }
 
+/// Makes sure that a tag can have the numbers of all files as they are, where that is known of files.
+fn are_alike(chain: &Chain) -> Result<(), Error> {
+    for field in Field::ALL {
+        let of = |segment: &trajet_io::chain::Segment| segment.reader.stored_as(field);
+        let mut known = chain.segments().iter().filter_map(|segment| Some((segment, of(segment)?)));
+        let Some((first, how)) = known.next() else { continue };
+        if let Some((other, _)) = known.find(|(_, other)| *other != how) {
+            let path = |segment: &trajet_io::chain::Segment| {
+                segment.reader.source().path().display().to_string()
+            };
+            return Err(Error::Refused(format!(
+                "{}: has {} in another precision or unit than {}: add it under another name, or convert it first",
+                path(other),
+                field.name(),
+                path(first)
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// The format of that name.
 pub(crate) fn format_named(name: &str) -> Result<Format, Error> {
     Format::named(name).ok_or_else(|| Error::Refused(format!("{name}: is no format of a store")))
@@ -271,12 +301,17 @@ impl Kind {
         if format == Format::H5md { Kind::Hdf5 } else { Kind::Frames(format) }
     }
 
+    /// What its files hold of frames is what this has room for.
+    pub(crate) fn format(self) -> Format {
+        match self {
+            Kind::Frames(format) => format,
+            Kind::Hdf5 => Format::H5md,
+        }
+    }
+
     /// The ending of the files.
     pub(crate) fn ending(self) -> &'static str {
-        match self {
-            Kind::Frames(format) => ending(format),
-            Kind::Hdf5 => ending(Format::H5md),
-        }
+        ending(self.format())
     }
 }
 
@@ -338,22 +373,10 @@ fn check(spec: &Spec, chain: &Chain, given: &Given<'_>) -> Result<(), Error> {
     manifest::tiles(chain.n_atoms(), ranges).or_else(refused)
 }
 
-/// Says of tags that are not lossy that they are, where atoms were kept with loss before; returns remarks.
-fn stay_lossy(tags: &mut [Tag], was: &Manifest) -> Vec<String> {
-    let mut lost = vec![false; was.n_atoms];
-    for range in was.tags.iter().filter(|tag| tag.lossy).flat_map(|tag| &tag.atoms) {
-        lost[range.start as usize..range.end as usize].fill(true);
-    }
-    let mut remarks = Vec::new();
-    for tag in tags.iter_mut().filter(|tag| !tag.lossy) {
-        let mut atoms = tag.atoms.iter().cloned().flatten();
-        tag.lossy = atoms.any(|atom| lost[atom as usize]);
-        if tag.lossy {
-            let words = "has atoms of tags that were lossy: what these let go is not back";
-            remarks.push(format!("{}: {words}", tag.name));
-        }
-    }
-    remarks
+/// What tags lack, by their names.
+fn by_name(tags: &[Tag], lost: Lost) -> Option<BTreeMap<String, Vec<Extra>>> {
+    let lost = tags.iter().zip(lost).filter(|(_, lost)| !lost.is_empty());
+    Some(lost.map(|(tag, lost)| (tag.name.clone(), lost)).collect())
 }
 
 /// What ties each file of a chain to what it was when it was opened.

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use trajet_io::Extra;
 
 /// The layout of manifests that this version writes, and the latest that it reads.
 pub const SCHEMA: u32 = 1;
@@ -64,6 +65,9 @@ pub struct Manifest {
     pub source: Vec<Source>,
     /// How atoms are divided.
     pub tags: Vec<Tag>,
+    /// What lossy tags lack of what the original's frames hold, by their names; none in stores of before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<BTreeMap<String, Vec<Extra>>>,
     /// Frames in the order in which they came.
     pub segments: Vec<Segment>,
     /// Links that stand where files stood before they were moved.

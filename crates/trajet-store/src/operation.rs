@@ -68,8 +68,9 @@ impl Store {
         fs::create_dir_all(&folder).map_err(Error::io(&folder, "make"))?;
         let id = random_id();
         let path = folder.join(format!("{id}.json"));
+        // Others may add to it, see `hand_over`.
         let file = OpenOptions::new()
-            .write(true)
+            .append(true)
             .create_new(true)
             .open(&path)
             .map_err(Error::io(&path, "write"))?;
@@ -93,22 +94,25 @@ impl Store {
         if self.clear_settings()? {
             cleared.push("store.json, whose writing was cut short: 1 file removed".to_owned());
         }
-        let (mut alive, mut dead) = (Vec::new(), Vec::new());
+        let (mut others, mut dead) = (Vec::new(), Vec::new());
         for path in self.records()? {
             let file = match OpenOptions::new().read(true).write(true).open(&path) {
                 // It has ended just now.
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
                 file => file.map_err(Error::io(&path, "read"))?,
             };
-            let pending = Pending::read(&path)?;
+            others.push(Pending::read(&path)?);
             match file.try_lock() {
-                Ok(()) => dead.push((path, pending, file)),
-                Err(fs::TryLockError::WouldBlock) => alive.push(pending),
+                Ok(()) => dead.push((path, file)),
+                Err(fs::TryLockError::WouldBlock) => {}
                 Err(fs::TryLockError::Error(error)) => return Err(Error::io(&path, "lock")(error)),
             }
         }
-        for (path, pending, _held) in dead {
-            let done = self.clear(&pending, &alive);
+        for (path, _held) in dead {
+            // Another one may just have added to it.
+            let pending = Pending::read(&path)?;
+            others.retain(|other| other.id != pending.id);
+            let done = self.clear(&pending, &others);
             let removed = match done.and_then(|n| disk::remove(&path).map(|_| n)) {
                 Ok(removed) => removed,
                 Err(error) => {
@@ -149,15 +153,15 @@ impl Store {
                 let now = Tier { folder: now(&change.now.folder)?, ..change.now.clone() };
                 Some(Line::Tier(TierChange { now, ..change.clone() }))
             });
-            let mut file =
-                OpenOptions::new().append(true).open(&path).map_err(Error::io(&path, "write"))?;
-            // Behind a line that was cut short.
-            let bytes = [b"\n", &lines(made.chain(paths).chain(tiers))[..]].concat();
-            file.write_all(&bytes)
-                .and_then(|()| file.sync_all())
-                .map_err(Error::io(&path, "write"))?;
+            add_lines(&path, made.chain(paths).chain(tiers))?;
         }
         Ok(())
+    }
+
+    /// Leaves it to another operation to take back what was changed of a tier.
+    pub(crate) fn hand_over(&self, heir: &Pending, change: &TierChange) -> Result<(), Error> {
+        let path = self.folder().join(PENDING).join(format!("{}.json", heir.id));
+        add_lines(&path, [Line::Tier(change.clone())])
     }
 
     /// Removes the files that an operation has listed and no manifest names, and takes back what it has changed of
@@ -319,7 +323,9 @@ impl Drop for Operation<'_> {
         others.retain(|path| *path != own);
         // One that ends just now needs nothing any more.
         let others: Vec<_> = others.iter().filter_map(|path| Pending::read(path).ok()).collect();
-        if self.store.clear(&self.pending, &others).is_ok() {
+        // With what others have handed over.
+        let pending = Pending::read(&own);
+        if self.store.clear(pending.as_ref().unwrap_or(&self.pending), &others).is_ok() {
             let _ = fs::remove_file(own);
         }
     }
@@ -342,16 +348,29 @@ impl Pending {
         Ok(pending)
     }
 
-    /// Whether it needs a tier.
-    pub(crate) fn needs(&self, name: &str, tier: &Tier) -> bool {
-        self.tiers.iter().any(|change| change.name == name)
-            || self.made.iter().any(|path| path.starts_with(&tier.folder))
+    /// Whether it found a tier as another one had changed it, or needs one that was new.
+    pub(crate) fn counts_on(&self, change: &TierChange) -> bool {
+        let TierChange { name, was, now, .. } = change;
+        let found = |own: &TierChange| {
+            own.name == *name && (was.is_none() || own.was.as_ref() == Some(now))
+        };
+        self.tiers.iter().any(found)
+            || was.is_none() && self.made.iter().any(|path| path.starts_with(&now.folder))
     }
 
     /// The name of a file beside the manifest.
     fn name_of(&self, kind: &str, ending: &str) -> String {
         format!("{kind}-{}{ending}", self.id)
     }
+}
+
+/// Writes down more for what is pending.
+fn add_lines(path: &Path, what: impl IntoIterator<Item = Line>) -> Result<(), Error> {
+    let file = OpenOptions::new().append(true).open(path);
+    let mut file = file.map_err(Error::io(path, "write"))?;
+    // Behind a line that was cut short.
+    let bytes = [b"\n", &lines(what)[..]].concat();
+    file.write_all(&bytes).and_then(|()| file.sync_all()).map_err(Error::io(path, "write"))
 }
 
 /// Lines as they are written down.

@@ -160,7 +160,8 @@ impl Store {
     }
 
     /// Takes back what was changed of tiers for what was not done: forgets those that were new, unless they are
-    /// used by then, or one of the others needs them. Returns how many files it removed. The store is locked.
+    /// used by then. What one of the others counts on stays, and that one takes it back if it fails, too. Returns
+    /// how many files it removed. The store is locked.
     pub(crate) fn take_back(
         &self,
         changes: &[TierChange],
@@ -171,11 +172,19 @@ impl Store {
         }
         let before = self.settings()?;
         let mut settings = before.clone();
-        for TierChange { name, was, now, .. } in changes {
+        for change in changes {
+            let TierChange { name, was, now, .. } = change;
             let Some(there) = settings.tiers.get_mut(name) else { continue };
+            if was.as_ref() == Some(now) {
+                continue;
+            }
+            if let Some(heir) = others.iter().find(|other| other.counts_on(change)) {
+                self.hand_over(heir, change)?;
+                continue;
+            }
             match was {
                 Some(was) if there == now => (there.limit, there.rank) = (was.limit, was.rank),
-                None if there.mark == now.mark && !self.is_used(name, there, others)? => {
+                None if there.mark == now.mark && !self.is_used(name)? => {
                     settings.tiers.remove(name);
                 }
                 _ => {}
@@ -200,13 +209,13 @@ impl Store {
         Ok(removed)
     }
 
-    /// Whether a data set uses a tier, or something that is under way does. One whose manifest cannot be read may.
-    fn is_used(&self, name: &str, tier: &Tier, others: &[Pending]) -> Result<bool, Error> {
+    /// Whether a data set uses a tier. One whose manifest cannot be read may.
+    fn is_used(&self, name: &str) -> Result<bool, Error> {
         let uses = |dataset: &String| match self.find(dataset) {
             Ok(manifest) => manifest.is_some_and(|manifest| manifest.uses(name)),
             Err(_) => true,
         };
-        Ok(others.iter().any(|other| other.needs(name, tier)) || self.names()?.iter().any(uses))
+        Ok(self.names()?.iter().any(uses))
     }
 
     /// Removes what was to become the settings, if something is there; the store is locked, so that nobody writes it.

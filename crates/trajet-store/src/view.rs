@@ -121,7 +121,7 @@ impl Dataset {
         let atoms = self.atoms(&numbers);
         let (tiers, marks): (Vec<String>, Vec<_>) =
             self.store.tiers()?.into_iter().map(|(name, tier)| (name, tier.marker())).unzip();
-        let tables = self.tables()?;
+        let (tables, lost) = (self.tables()?, self.store.lost(&self.manifest)?);
         let mut index = FrameIndex::new(atoms.len());
         let mut end = 0;
         for table in &tables {
@@ -157,6 +157,7 @@ impl Dataset {
                 written: written.collect(),
                 described,
                 atoms: ranges,
+                lost: lost[number].clone(),
                 mark: marks[tier].clone(),
             });
         }
@@ -164,7 +165,7 @@ impl Dataset {
         let heads = self.manifest.segments.iter().map(|segment| folder.join(&segment.heads.file));
         let (n_atoms, index, heads) = (atoms.len(), index.into(), heads.collect());
         let (format, remedy) = (self.manifest.format.clone(), self.remedy());
-        Ok(Division { n_atoms, format, index, heads, parts, remedy })
+        Ok(Division { n_atoms, format, index, heads, parts, filled: false, remedy })
     }
 
     /// What to do where a file was changed from outside.
@@ -199,6 +200,14 @@ impl Dataset {
     /// As [`Dataset::division`].
     pub fn chain(&self, tags: Option<&[String]>, options: &OpenOptions) -> Result<Chain, Error> {
         self.opened(self.division(tags)?, options)
+    }
+
+    /// All tags as a trajectory in whose raw frames what a tag lacks is not a number.
+    ///
+    /// # Errors
+    /// As [`Dataset::division`].
+    pub(crate) fn filled(&self, options: &OpenOptions) -> Result<Chain, Error> {
+        self.opened(Division { filled: true, ..self.division(None)? }, options)
     }
 
     /// A tag as a trajectory whose raw frames say what the tag's files do, and no more.

@@ -6,12 +6,14 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
 
 use trajet_engine::Control;
 use trajet_io::{
     Atoms, Chain, Format, Input, OpenOptions, Plan, Scratch, Snapshot, Workspace, WriteOptions,
 };
-use trajet_store::{Error, Given, Manifest, Spec, Store};
+use trajet_store::{Error, Given, Manifest, Spec, Store, Tier};
 
 const ATOMS: usize = 30;
 
@@ -24,6 +26,17 @@ impl<F: FnMut()> Control for Doing<F> {
     fn interrupted(&mut self) -> bool {
         (self.0)();
         false
+    }
+}
+
+/// Does something when it is first asked, which says whether to stop.
+struct Once<F: FnOnce() -> bool>(Option<F>);
+
+impl<F: FnOnce() -> bool> Control for Once<F> {
+    fn progress(&mut self, _: usize, _: usize) {}
+
+    fn interrupted(&mut self) -> bool {
+        self.0.take().is_some_and(|first| first())
     }
 }
 
@@ -649,4 +662,77 @@ fn a_data_set_of_another_name_is_none() {
     let problems = case.store.verify("two", 1, &mut quiet()).unwrap();
     assert!(matches!(&problems[..], [problem] if problem.contains("is that of \"one\"")));
     assert_eq!(case.problems(), [""; 0]);
+}
+
+/// The limits of two tiers, one of which is new, after two operations have changed them at once: the first one fails
+/// while the second one is at work.
+fn limits_after(limits: [u64; 2], fails: bool) -> (Option<u64>, Option<Option<u64>>) {
+    let case = Case::new();
+    let add = |name: &str, limit: u64, control: &mut dyn Control| {
+        let mut spec = case.spec(["p", "w"]);
+        let tier = Tier { limit: Some(limit), ..spec.tiers["fast"].clone() };
+        let new = Tier { folder: case.path("new"), ..tier.clone() };
+        spec.tiers.extend([("fast".to_owned(), tier), ("new".to_owned(), new)]);
+        spec.tags[1].tier = "new".to_owned();
+        let topology = case.path("top.pdb.gz");
+        let given = Given { topology: &topology, structures: &[vec![], vec![]] };
+        case.store.add(name, &case.open("a.xtc"), &spec, &given, 1, control).map(drop)
+    };
+    let (first_works, first_at_work) = mpsc::channel();
+    let (second_works, second_at_work) = mpsc::channel();
+    thread::scope(|scope| {
+        let add = &add;
+        let first = scope.spawn(move || {
+            let wait = || {
+                first_works.send(()).unwrap();
+                second_at_work.recv().is_ok()
+            };
+            add("two", limits[0], &mut Once(Some(wait)))
+        });
+        first_at_work.recv().unwrap();
+        let wait = || {
+            second_works.send(()).unwrap();
+            assert!(matches!(first.join().unwrap(), Err(Error::Interrupted)));
+            fails
+        };
+        assert_eq!(add("three", limits[1], &mut Once(Some(wait))).is_err(), fails);
+    });
+    let tiers = case.store.tiers().unwrap();
+    assert_eq!(case.path("new").exists(), tiers.contains_key("new"));
+    assert!(case.store.repair().unwrap().is_empty());
+    assert_eq!(case.problems(), [""; 0]);
+    (tiers["fast"].limit, tiers.get("new").map(|tier| tier.limit))
+}
+
+#[test]
+fn a_limit_that_another_operation_counts_on_stays() {
+    let [x, y] = [1 << 30, 2 << 30];
+    assert_eq!(limits_after([x, x], false), (Some(x), Some(Some(x))));
+    assert_eq!(limits_after([x, y], false), (Some(y), Some(Some(y))));
+    // Where both fail, all is as it was.
+    assert_eq!(limits_after([x, x], true), (None, None));
+    assert_eq!(limits_after([x, y], true), (None, None));
+}
+
+/// What was killed hands over as well, whichever is cleared first.
+#[test]
+fn limits_of_operations_that_were_killed_are_taken_back() {
+    for [first, second] in [["left", "other"], ["other", "left"]] {
+        let case = Case::new();
+        let untouched = case.store.tiers().unwrap()["fast"].clone();
+        let change = |was: Option<u64>, now: u64| {
+            let tier = |limit| Tier { limit, ..untouched.clone() };
+            let change = serde_json::json!({"name": "fast", "was": tier(was), "now": tier(Some(now)),
+                "makes_folder": false});
+            serde_json::json!({"Tier": change}).to_string()
+        };
+        let doing = r#"{"Doing":{"doing":"add","name":"two"}}"#;
+        for (name, change) in [(first, change(None, 5)), (second, change(Some(5), 7))] {
+            let path = case.path(&format!("store/.pending/{name}.json"));
+            fs::write(path, format!("{doing}\n{change}\n")).unwrap();
+        }
+        case.settings(|tier| tier["limit"] = 7.into());
+        assert_eq!(case.store.repair().unwrap().len(), 2);
+        assert_eq!(case.store.tiers().unwrap()["fast"], untouched);
+    }
 }

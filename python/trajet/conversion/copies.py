@@ -359,7 +359,7 @@ def _copy(
     every = np.arange(trajectory.n_atoms)
     places = None if np.array_equal(selection.places, every) else selection.places
     content: h5md.Content | None = None
-    lost = list[str]()
+    lost = _lost(trajectory, places)
     if parts[0][0].suffix.lower() in HDF5:
         is_own = trajectory.dataset is not None and trajectory.reader.format == "H5MD"
         if is_own and _gives_own(trajectory, asked.how):
@@ -372,7 +372,8 @@ def _copy(
             content = h5md.OwnContent(trajectory.reader, places, compression=packed)
         else:
             every_frame = np.concatenate(frames)
-            content, lost = _content(trajectory, parts[0][0], every_frame, places, asked.how)
+            content, left = _content(trajectory, parts[0][0], every_frame, places, asked.how)
+            lost += left
             if is_own:
                 # Some of what is there is lossy, or is to be left out.
                 lost = [*lost, "written in Å and single precision, not as the original stores it"]
@@ -400,6 +401,17 @@ def _gives_own(trajectory: Trajectory, how: How) -> bool:
     return how.velocities and how.forces and not any(tag["lossy"] for tag in tags)
 
 
+def _lost(trajectory: Trajectory, places: NDArray[np.int64] | None) -> list[str]:
+    """Say what is not written of any atom, since lossy tags of a data set lack it."""
+    tags: dict[str, list[str]] = {}
+    for what, tag in trajectory.reader.lost(places):
+        tags.setdefault(what, []).append(tag)
+    return [
+        f"left out: {what}, which lossy tags have let go of: {', '.join(lossy)}"
+        for what, lossy in tags.items()
+    ]
+
+
 def _content(
     trajectory: Trajectory,
     path: Path,
@@ -419,10 +431,13 @@ def _content(
                     " let it go with --allow-loss (allow_loss=True)"
                 )
             remarks = [f"left out, as H5MD cannot hold it: {lost}"]
+    gone = {what for what, _ in trajectory.reader.lost(places)}
     how = replace(
         how,
-        velocities=how.velocities and _holds(trajectory, every, "velocities"),
-        forces=how.forces and _holds(trajectory, every, "forces"),
+        velocities=how.velocities
+        and "velocities" not in gone
+        and _holds(trajectory, every, "velocities"),
+        forces=how.forces and "forces" not in gone and _holds(trajectory, every, "forces"),
     )
     return hdf5_content(trajectory.reader, places, how), remarks
 

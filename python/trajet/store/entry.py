@@ -24,12 +24,16 @@ class KeptTag:
         Bytes of its files.
     paths
         Its files, in the order of their frames.
+    lost
+        What frames of the original hold and this lossy tag does not: "velocities", "forces",
+        "fourth" (a coordinate of CHARMM's DCD). Not known of stores of before.
     """
 
     tag: Tag
     n_atoms: int
     size: int
     paths: tuple[Path, ...]
+    lost: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,7 @@ def entry_of(manifest: Mapping[str, Any], tiers: Mapping[str, Tier]) -> Entry:
                 sum(stop - start for start, stop in told["atoms"]),
                 sum(file["size"] for file in files),
                 tuple(tiers[file["tier"]].folder / file["path"] for file in files),
+                tuple((manifest.get("lost") or {}).get(told["name"], ())),
             )
         )
     return Entry(

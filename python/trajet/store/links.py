@@ -38,11 +38,17 @@ def make(
                 raise OutputError(
                     f"{path}: is there already, and is not ours: remove it, or link elsewhere"
                 )
+        # Of a tier that is not mounted nothing is there, and yet not gone.
+        kept = {f"{entry.name}@{tag.tag.name}" for entry in entries for tag in entry.tags}
         for path in folder.iterdir():
-            astray = path not in pointers and _is_pointer(path, f"dataset {store}{os.sep}")
-            if any(_is_pointer(path, f"dataset {store / name}\n") for name in skipped):
-                continue
-            if astray or (path.is_symlink() and not path.exists() and _is_on(path, tiers)):
+            if path.is_symlink():
+                stays = path.stem in kept or path.name.partition("@")[0] in skipped
+                gone = not path.exists() and _is_on(path, tiers) and not stays
+            else:
+                stays = any(_is_pointer(path, f"dataset {store / name}\n") for name in skipped)
+                ours = _is_pointer(path, f"dataset {store}{os.sep}")
+                gone = ours and path not in pointers and not stays
+            if gone:
                 path.unlink()
         for path, target in links.items():
             own = output.name_beside(path)

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use trajet_io::divided::Heads;
-use trajet_io::{Atoms, Chain, Format, Frames, Raw, Whole, WriteOptions, publish};
+use trajet_io::{Atoms, Chain, Extra, Format, Frames, Raw, Whole, WriteOptions, publish};
 
 pub use stretches::{Stretched, join};
 
@@ -80,6 +80,8 @@ pub struct Target<'a> {
     /// Whether a file of HDF5 is to be made of it, which has positions in Å in single precision: these must
     /// give the frame back.
     pub to_hdf5: bool,
+    /// What it leaves out of all frames, since what is read of its atoms lacks it.
+    pub without: &'a [Extra],
 }
 
 /// Frames that are to be divided by their atoms.
@@ -170,7 +172,7 @@ struct Job<'a> {
 impl<'a> From<Request<'a>> for Job<'a> {
     fn from(request: Request<'a>) -> Self {
         let Request { frames, atoms, path, format, options, force } = request;
-        let targets = vec![Target { atoms, path, format, options, to_hdf5: false }];
+        let targets = vec![Target { atoms, path, format, options, to_hdf5: false, without: &[] }];
         Job { frames, targets, force, whole: None, digests: false, stretch: None }
     }
 }

@@ -299,6 +299,7 @@ fn divided(made: &Made) -> divided::Division {
             written: Vec::new(),
             described: Vec::new(),
             atoms: vec![atoms],
+            lost: Vec::new(),
             mark: None,
         }
     };
@@ -308,6 +309,7 @@ fn divided(made: &Made) -> divided::Division {
         index: whole.segments()[0].reader.index().clone().into(),
         heads: vec![path("heads")],
         parts: vec![part(0..3), part(3..7)],
+        filled: false,
         remedy: String::new(),
     }
 }

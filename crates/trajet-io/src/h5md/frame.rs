@@ -15,6 +15,21 @@ pub struct Stored {
     pub factor: f32,
 }
 
+/// How numbers of a series stand in a file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StoredAs {
+    /// Whether they have double precision.
+    pub double: bool,
+    /// What they are multiplied with, as of [`Stored`].
+    pub factor: f32,
+}
+
+impl Stored {
+    pub(super) fn how(&self) -> StoredAs {
+        StoredAs { double: matches!(self.values, Values::Double(_)), factor: self.factor }
+    }
+}
+
 /// A frame as the file stores it; what the file does not have is none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Frame {
@@ -55,10 +70,7 @@ impl Frame {
     /// Whether one file can hold this frame and another as they are.
     pub(crate) fn is_like(&self, other: &Frame) -> bool {
         let alike = |field| match (self.field(field), other.field(field)) {
-            (Some(one), Some(other)) => {
-                let double = |stored: &Stored| matches!(stored.values, Values::Double(_));
-                one.factor == other.factor && double(one) == double(other)
-            }
+            (Some(one), Some(other)) => one.how() == other.how(),
             _ => true,
         };
         let manner = |frame: &Frame| frame.own.map(|own| own.manner);

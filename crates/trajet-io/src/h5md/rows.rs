@@ -1,8 +1,10 @@
 //! Frames of H5MD on their way into a file that HDF5's library makes: positions, velocities and forces of
 //! one frame after the other, each as it is stored, little endian.
 
+use std::sync::OnceLock;
+
 use super::description::{Chunk, Description, Filters, Form, NO_ROW, Series, Storage};
-use super::{Frame, Stored};
+use super::{Frame, Stored, StoredAs};
 use crate::ncdf::Values;
 use crate::rules::Rules;
 use crate::writer::{self, Format, Input, Plan, Workspace, put};
@@ -23,6 +25,8 @@ pub struct Encoder {
     rules: Rules,
     /// What the first frame says beside its atoms.
     first: Frame,
+    /// By [`Field`], how it is stored in whichever frame had it first: the first one may lack it.
+    stored: [OnceLock<StoredAs>; 3],
 }
 
 impl Encoder {
@@ -33,7 +37,7 @@ impl Encoder {
     pub fn new(plan: &Plan<'_>) -> Result<Encoder, Error> {
         let rules = Rules::new(Format::H5md, plan, None)?;
         let first = of_h5md(&rules, 0, &plan.first)?.take(&[]);
-        Ok(Encoder { rules, first })
+        Ok(Encoder { rules, first, stored: Default::default() })
     }
 }
 
@@ -68,7 +72,14 @@ impl writer::Encoder for Encoder {
             let what = "numbers of another precision or unit than those of its first frame";
             return Err(self.rules.cannot_hold(number, what.to_owned(), APART));
         }
-        for Stored { values, .. } in Field::ALL.into_iter().filter_map(|field| frame.field(field)) {
+        for field in Field::ALL {
+            let Some(stored) = frame.field(field) else { continue };
+            if *self.stored[field as usize].get_or_init(|| stored.how()) != stored.how() {
+                let what =
+                    format!("{} in another precision or unit than other frames", field.name());
+                return Err(self.rules.cannot_hold(number, what, APART));
+            }
+            let Stored { values, .. } = stored;
             match values {
                 Values::Float(values) => put(out, values, f32::to_le_bytes),
                 Values::Double(values) => put(out, values, f64::to_le_bytes),
@@ -229,5 +240,10 @@ mod tests {
         other.positions.as_mut().unwrap().factor = 1.0;
         let refused = written(&[first, other], &path).unwrap_err();
         assert!(refused.to_string().contains("another precision or unit"), "{refused}");
+        // Neither is the first frame, which has no velocities.
+        let [first, one, mut other] = [frame(0, false), frame(1, true), frame(2, true)];
+        other.velocities.as_mut().unwrap().factor = 2.0;
+        let refused = written(&[first, one, other], &path).unwrap_err().to_string();
+        assert!(refused.contains("frame 2: H5MD cannot hold velocities in another"), "{refused}");
     }
 }

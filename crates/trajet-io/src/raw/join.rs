@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::Raw;
+use super::{Extra, Raw};
 use crate::ncdf::{Scale, Values};
 use crate::trr::Reals;
 use crate::xtc::{Positions, Unit};
@@ -17,7 +17,7 @@ impl Raw {
     /// it: the inverse of [`Raw::take`]. Ranges name atoms of the frame, in the order in which the part has
     /// them.
     ///
-    /// What is stored as in the frame comes back as it was. Positions that are stored otherwise become what
+    /// What is stored as in the frame comes back as it was. Vectors that are stored otherwise become what
     /// a reader would have made them of: the steps of an XTC frame again, where a part has so few atoms that
     /// it holds them as floats; the nearest that the frame can hold where there is no such number.
     ///
@@ -25,15 +25,37 @@ impl Raw {
     /// In words: an atom that is in no part or in several, a part that lacks what the frame has, or
     /// holds another number of atoms.
     pub fn join(head: &Raw, n_atoms: usize, parts: &[Part<'_>]) -> Result<Raw, String> {
+        Raw::join_filled(head, n_atoms, parts, &[])
+    }
+
+    /// The same of parts of which some have let go of these: of their atoms that is not a number then.
+    ///
+    /// # Errors
+    /// As [`Raw::join`].
+    pub fn join_filled(
+        head: &Raw,
+        n_atoms: usize,
+        parts: &[Part<'_>],
+        filled: &[Extra],
+    ) -> Result<Raw, String> {
         check_cover(n_atoms, parts)?;
+        let parts = &Parts { n_atoms, parts, filled };
         Ok(match head {
-            Raw::Xtc(head) => Raw::Xtc(join_xtc(head, n_atoms, parts)?),
-            Raw::Trr(head) => Raw::Trr(join_trr(head, n_atoms, parts)?),
-            Raw::Dcd(head) => Raw::Dcd(join_dcd(head, n_atoms, parts)?),
-            Raw::Ncdf(head) => Raw::Ncdf(Box::new(join_ncdf(head, n_atoms, parts)?)),
-            Raw::H5md(head) => Raw::H5md(Box::new(join_h5md(head, n_atoms, parts)?)),
+            Raw::Xtc(head) => Raw::Xtc(join_xtc(head, parts)?),
+            Raw::Trr(head) => Raw::Trr(join_trr(head, parts)?),
+            Raw::Dcd(head) => Raw::Dcd(join_dcd(head, parts)?),
+            Raw::Ncdf(head) => Raw::Ncdf(Box::new(join_ncdf(head, parts)?)),
+            Raw::H5md(head) => Raw::H5md(Box::new(join_h5md(head, parts)?)),
         })
     }
+}
+
+/// The parts of a frame of `n_atoms` atoms.
+struct Parts<'a> {
+    n_atoms: usize,
+    parts: &'a [Part<'a>],
+    /// What is not a number of atoms whose part lacks it.
+    filled: &'a [Extra],
 }
 
 /// Makes sure that each atom is in one part, which has as many atoms as it says.
@@ -63,12 +85,11 @@ fn check_cover(n_atoms: usize, parts: &[Part<'_>]) -> Result<(), String> {
 
 /// What the parts hold of each atom, at the atoms' places.
 fn gather<'a, T: Copy + Default + 'a>(
-    n_atoms: usize,
-    parts: &[Part<'a>],
+    parts: &Parts<'a>,
     of: impl Fn(&'a Raw) -> Result<Cow<'a, [T]>, String>,
 ) -> Result<Vec<T>, String> {
-    let mut all = vec![T::default(); n_atoms];
-    for (ranges, raw) in parts {
+    let mut all = vec![T::default(); parts.n_atoms];
+    for (ranges, raw) in parts.parts {
         let values = of(raw)?;
         if values.len() != raw.n_atoms() {
             return Err(format!("a part of {} atoms has {} values", raw.n_atoms(), values.len()));
@@ -105,19 +126,27 @@ fn positions(raw: &Raw) -> Result<(Unit, Vec<[f32; 3]>), String> {
     Ok((unit, out))
 }
 
-fn nanometres(raw: &Raw) -> Result<Vec<[f32; 3]>, String> {
+/// Vectors in the units of GROMACS' formats.
+fn gromacs(raw: &Raw, field: Field) -> Result<Vec<[f32; 3]>, String> {
+    if field != Field::Positions {
+        let mut out = ours(raw, field)?;
+        let scale = trr::scale(field);
+        out.as_flattened_mut().iter_mut().for_each(|x| *x /= scale);
+        return Ok(out);
+    }
     let (unit, mut out) = positions(raw)?;
     out.as_flattened_mut().iter_mut().for_each(|x| *x = unit.nm(*x));
     Ok(out)
 }
 
-fn angstroms(raw: &Raw) -> Result<Vec<[f32; 3]>, String> {
+/// Vectors in our units.
+fn ours(raw: &Raw, field: Field) -> Result<Vec<[f32; 3]>, String> {
     let mut out = Vec::new();
-    raw.vectors_into(Field::Positions, &mut out).then_some(out).ok_or(lacks(Field::Positions))
+    raw.vectors_into(field, &mut out).then_some(out).ok_or(lacks(field))
 }
 
 fn lacks(field: Field) -> String {
-    format!("a part lacks the {} of the frame, or has them in another precision", field.name())
+    format!("a part lacks the {} of the frame", field.name())
 }
 
 /// A float or a double.
@@ -151,31 +180,35 @@ impl Real for f64 {
     }
 }
 
-/// Vectors of the precision of `T`: `stored` are those that need no change, `converted` the positions of
-/// other parts in the frame's unit.
+/// Vectors of the precision of `T`: `stored` are those that need no change, `converted` those of other
+/// parts in the frame's unit.
 fn vectors<'a, T: Real>(
     field: Field,
-    n_atoms: usize,
-    parts: &[Part<'a>],
+    parts: &Parts<'a>,
     stored: impl Fn(&'a Raw) -> Option<&'a [T]>,
-    converted: impl Fn(&Raw) -> Result<Vec<[f32; 3]>, String>,
+    converted: impl Fn(&Raw, Field) -> Result<Vec<[f32; 3]>, String>,
     factor: f64,
 ) -> Result<Vec<T>, String> {
-    let all = gather(n_atoms, parts, |raw| match stored(raw) {
+    let all = gather(parts, |raw| match stored(raw) {
         Some(values) => Ok(Cow::Borrowed(values.as_chunks::<3>().0)),
-        None if field == Field::Positions => {
+        None => {
             let one = |v: &[f32; 3]| v.map(|x| T::of(f64::from(x) / factor));
-            Ok(converted(raw)?.iter().map(one).collect())
+            match converted(raw, field) {
+                Ok(vectors) => Ok(vectors.iter().map(one).collect()),
+                Err(_) if Extra::of(field).is_some_and(|extra| parts.filled.contains(&extra)) => {
+                    Ok(vec![[T::of(f64::NAN); 3]; raw.n_atoms()].into())
+                }
+                Err(words) => Err(words),
+            }
         }
-        None => Err(lacks(field)),
     })?;
     Ok(all.into_flattened())
 }
 
-fn join_xtc(head: &xtc::Frame, n: usize, parts: &[Part<'_>]) -> Result<xtc::Frame, String> {
+fn join_xtc(head: &xtc::Frame, parts: &Parts<'_>) -> Result<xtc::Frame, String> {
     let positions = match head.positions {
         Positions::Integers { precision, .. } => {
-            let triples = gather(n, parts, |raw| match raw {
+            let triples = gather(parts, |raw| match raw {
                 Raw::Xtc(xtc::Frame {
                     positions: Positions::Integers { precision: of_part, triples },
                     ..
@@ -192,34 +225,34 @@ fn join_xtc(head: &xtc::Frame, n: usize, parts: &[Part<'_>]) -> Result<xtc::Fram
             })?;
             Positions::Integers { precision, triples }
         }
-        Positions::Floats(_) => Positions::Floats(gather(n, parts, |raw| match raw {
+        Positions::Floats(_) => Positions::Floats(gather(parts, |raw| match raw {
             Raw::Xtc(xtc::Frame { positions: Positions::Floats(triples), .. }) => {
                 Ok(Cow::Borrowed(&triples[..]))
             }
-            other => Ok(Cow::Owned(nanometres(other)?)),
+            other => Ok(Cow::Owned(gromacs(other, Field::Positions)?)),
         })?),
     };
     Ok(xtc::Frame { positions, ..*head })
 }
 
-fn join_trr(head: &trr::Frame, n: usize, parts: &[Part<'_>]) -> Result<trr::Frame, String> {
-    fn of<T: Real>(field: Field, n: usize, parts: &[Part<'_>]) -> Result<Vec<T>, String> {
+fn join_trr(head: &trr::Frame, parts: &Parts<'_>) -> Result<trr::Frame, String> {
+    fn of<T: Real>(field: Field, parts: &Parts<'_>) -> Result<Vec<T>, String> {
         fn stored<T: Real>(raw: &Raw, field: Field) -> Option<&[T]> {
             let Raw::Trr(frame) = raw else { return None };
             frame.reals(field).and_then(T::of_reals)
         }
-        vectors(field, n, parts, |raw| stored(raw, field), nanometres, 1.0)
+        vectors(field, parts, |raw| stored(raw, field), gromacs, 1.0)
     }
     let field = |field| {
         head.reals(field)
             .map(|reals| match reals {
-                Reals::Single(_) => of(field, n, parts).map(Reals::Single),
-                Reals::Double(_) => of(field, n, parts).map(Reals::Double),
+                Reals::Single(_) => of(field, parts).map(Reals::Single),
+                Reals::Double(_) => of(field, parts).map(Reals::Double),
             })
             .transpose()
     };
     Ok(trr::Frame {
-        n_atoms: n,
+        n_atoms: parts.n_atoms,
         positions: field(Field::Positions)?,
         velocities: field(Field::Velocities)?,
         forces: field(Field::Forces)?,
@@ -227,14 +260,14 @@ fn join_trr(head: &trr::Frame, n: usize, parts: &[Part<'_>]) -> Result<trr::Fram
     })
 }
 
-fn join_dcd(head: &dcd::Frame, n: usize, parts: &[Part<'_>]) -> Result<dcd::Frame, String> {
+fn join_dcd(head: &dcd::Frame, parts: &Parts<'_>) -> Result<dcd::Frame, String> {
     let axis = |k: usize| {
-        gather(n, parts, |raw| match raw {
-            Raw::Dcd(frame) => {
-                let axis = frame.axes.get(k).ok_or("a part lacks the fourth dimension")?;
-                Ok(Cow::Borrowed(&axis[..]))
+        gather(parts, |raw| match raw {
+            Raw::Dcd(frame) if k < frame.axes.len() => Ok(Cow::Borrowed(&frame.axes[k][..])),
+            other if k < 3 => {
+                Ok(ours(other, Field::Positions)?.iter().map(|position| position[k]).collect())
             }
-            other if k < 3 => Ok(angstroms(other)?.iter().map(|position| position[k]).collect()),
+            _ if parts.filled.contains(&Extra::Fourth) => Ok(vec![f32::NAN; raw.n_atoms()].into()),
             _ => Err("a part lacks the fourth dimension".to_owned()),
         })
     };
@@ -246,32 +279,32 @@ fn join_dcd(head: &dcd::Frame, n: usize, parts: &[Part<'_>]) -> Result<dcd::Fram
 fn join_values<'a>(
     head: &Values,
     field: Field,
-    n: usize,
-    parts: &[Part<'a>],
+    parts: &Parts<'a>,
     factor: f64,
     stored: impl Fn(&'a Raw) -> Option<&'a Values>,
 ) -> Result<Values, String> {
     Ok(match head {
         Values::Float(_) => {
             let floats = |raw| stored(raw).and_then(f32::of_values);
-            Values::Float(vectors(field, n, parts, floats, angstroms, factor)?)
+            Values::Float(vectors(field, parts, floats, ours, factor)?)
         }
         Values::Double(_) => {
             let doubles = |raw| stored(raw).and_then(f64::of_values);
-            Values::Double(vectors(field, n, parts, doubles, angstroms, factor)?)
+            Values::Double(vectors(field, parts, doubles, ours, factor)?)
         }
     })
 }
 
-fn join_ncdf(head: &ncdf::Frame, n: usize, parts: &[Part<'_>]) -> Result<ncdf::Frame, String> {
+fn join_ncdf(head: &ncdf::Frame, parts: &Parts<'_>) -> Result<ncdf::Frame, String> {
     let field = |field: Field, of_head: &ncdf::Stored| {
         let scale_factor = of_head.scale_factor;
+        let unit = if field == Field::Forces { f64::from(ncdf::KJ_PER_KCAL) } else { 1.0 };
         let factor = match scale_factor {
-            None => 1.0,
-            Some(Scale::Float(factor)) => f64::from(factor),
-            Some(Scale::Double(factor)) => factor,
+            None => unit,
+            Some(Scale::Float(factor)) => unit * f64::from(factor),
+            Some(Scale::Double(factor)) => unit * factor,
         };
-        let values = join_values(&of_head.values, field, n, parts, factor, |raw| {
+        let values = join_values(&of_head.values, field, parts, factor, |raw| {
             let Raw::Ncdf(frame) = raw else { return None };
             let stored = frame.stored(field)?;
             (stored.scale_factor == scale_factor).then_some(&stored.values)
@@ -288,10 +321,10 @@ fn join_ncdf(head: &ncdf::Frame, n: usize, parts: &[Part<'_>]) -> Result<ncdf::F
     })
 }
 
-fn join_h5md(head: &h5md::Frame, n: usize, parts: &[Part<'_>]) -> Result<h5md::Frame, String> {
+fn join_h5md(head: &h5md::Frame, parts: &Parts<'_>) -> Result<h5md::Frame, String> {
     let field = |field: Field| {
         let join = |&h5md::Stored { ref values, factor }: &h5md::Stored| {
-            let values = join_values(values, field, n, parts, f64::from(factor), |raw| {
+            let values = join_values(values, field, parts, f64::from(factor), |raw| {
                 let Raw::H5md(frame) = raw else { return None };
                 let stored = frame.field(field)?;
                 (stored.factor == factor).then_some(&stored.values)

@@ -1,8 +1,10 @@
 //! `Raw::join` is the inverse of `Raw::take`.
 
 use proptest::prelude::*;
+use trajet_io::ncdf::{self, Values};
+use trajet_io::trr::{self, Reals};
 use trajet_io::xtc::{self, Positions};
-use trajet_io::{Format, Raw, Snapshot, dcd};
+use trajet_io::{Extra, Format, Raw, Snapshot, dcd};
 
 use super::*;
 
@@ -135,4 +137,81 @@ fn a_coordinate_that_no_integer_says_is_an_error() {
         let words = Raw::join(&head, 1, &[(&all, &part)]).unwrap_err();
         assert!(words.contains("XTC cannot hold"), "{words}");
     }
+}
+
+/// Two atoms with positions, velocities and forces in double precision.
+fn moving() -> Raw {
+    let reals = |x: f64| Some(Reals::Double(vec![x; 6]));
+    Raw::Trr(trr::Frame {
+        n_atoms: 2,
+        double: true,
+        step: 0,
+        time: 0.0,
+        lambda: 0.0,
+        vectors: None,
+        virial: None,
+        pressure: None,
+        positions: reals(1.0),
+        velocities: reals(0.5),
+        forces: reals(83.68),
+    })
+}
+
+#[test]
+fn vectors_of_another_format_become_those_of_the_frame() {
+    let stored = |x: f32| ncdf::Stored { values: Values::Float(vec![x; 3]), scale_factor: None };
+    // In Å, Å/ps and kcal/(mol Å).
+    let amber = Raw::Ncdf(Box::new(ncdf::Frame {
+        coordinates: stored(10.0),
+        velocities: Some(stored(5.0)),
+        forces: Some(stored(2.0)),
+        time: None,
+        cell: None,
+    }));
+    let whole = moving();
+    let parts: [(&[Range<u32>], &Raw); 2] = [(&[0..1], &whole.take(&[0])), (&[1..2], &amber)];
+    let Raw::Trr(joined) = Raw::join(&whole.head(), 2, &parts).unwrap() else {
+        panic!("a frame of TRR comes back")
+    };
+    let Raw::Trr(whole) = whole else { unreachable!() };
+    assert_eq!((joined.positions, joined.velocities), (whole.positions, whole.velocities));
+    let Some(Reals::Double(forces)) = joined.forces else { panic!("forces come back") };
+    assert!(forces.iter().all(|x| (x - 83.68).abs() < 1e-4), "{forces:?}");
+}
+
+#[test]
+fn what_a_part_lacks_is_left_out_or_not_a_number() {
+    let (whole, extras) = (moving(), [Extra::Velocities, Extra::Forces]);
+    let steps = Positions::Floats(vec![[1.0; 3]]);
+    let bare = xtc::Frame { magic: 1995, step: 0, time: 0.0, vectors: [0.0; 9], positions: steps };
+    let parts: [(&[Range<u32>], &Raw); 2] =
+        [(&[0..1], &whole.take(&[0])), (&[1..2], &Raw::Xtc(bare))];
+    assert!(Raw::join(&whole.head(), 2, &parts).unwrap_err().contains("lacks the velocities"));
+    let one = Raw::join_filled(&whole.head(), 2, &parts, &extras[..1]);
+    assert!(one.unwrap_err().contains("lacks the forces"));
+    let without = Raw::join(&whole.head().without(&extras), 2, &parts).unwrap();
+    assert_eq!(without, whole.clone().without(&extras));
+    let Raw::Trr(filled) = Raw::join_filled(&whole.head(), 2, &parts, &extras).unwrap() else {
+        panic!("a frame of TRR comes back")
+    };
+    let (Some(Reals::Double(velocities)), Some(_)) = (filled.velocities, filled.forces) else {
+        panic!("both come back")
+    };
+    assert_eq!(velocities[..3], [0.5; 3]);
+    assert!(velocities[3..].iter().all(|x| x.is_nan()), "{velocities:?}");
+}
+
+#[test]
+fn a_fourth_dimension_is_left_out_or_not_a_number() {
+    let whole = Raw::Dcd(dcd::Frame { cell: None, axes: vec![vec![1.0, 2.0]; 4] });
+    let bare = whole.take(&[1]).without(&[Extra::Fourth]);
+    assert!(whole.has(Extra::Fourth) && !bare.has(Extra::Fourth));
+    let parts: [(&[Range<u32>], &Raw); 2] = [(&[0..1], &whole.take(&[0])), (&[1..2], &bare)];
+    assert!(Raw::join(&whole.head(), 2, &parts).unwrap_err().contains("fourth dimension"));
+    let Raw::Dcd(filled) = Raw::join_filled(&whole.head(), 2, &parts, &[Extra::Fourth]).unwrap()
+    else {
+        panic!("a frame of DCD comes back")
+    };
+    assert_eq!(filled.axes[2], [1.0, 2.0]);
+    assert!(filled.axes[3][0] == 1.0 && filled.axes[3][1].is_nan());
 }

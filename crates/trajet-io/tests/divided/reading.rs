@@ -88,6 +88,7 @@ impl Made {
                 written: Vec::new(),
                 described: Vec::new(),
                 atoms: atoms.clone(),
+                lost: Vec::new(),
                 mark: None,
             })
             .collect();
@@ -121,7 +122,7 @@ impl Made {
         let (n_atoms, format) = (chain.n_atoms(), chain.format());
         let remedy = "divide it again".to_owned();
         let index = index.into();
-        let division = Division { n_atoms, format, index, heads, parts, remedy };
+        let division = Division { n_atoms, format, index, heads, parts, filled: false, remedy };
         Made { _folder: folder, whole, manifest, division }
     }
 

@@ -16,8 +16,14 @@ impl Making<'_> {
     pub(super) fn rows(&self) -> Result<Description, Error> {
         let mut rows = Rows::new(self.tag.n_atoms());
         for frame in 0..self.heads.len() {
-            let pushed = rows.push(&self.heads.get(frame)?);
-            pushed.map_err(|what| Error::Refused(format!("frame {frame}: {what}")))?;
+            let pushed = rows.push(&self.heads.get(frame)?.without(self.lost));
+            let refused = |what| {
+                Error::Refused(format!(
+                    "tag {:?}: frame {frame}: {what}: add such frames under names of their own",
+                    self.tag.name
+                ))
+            };
+            pushed.map_err(refused)?;
         }
         Ok(rows.description(self.times, self.steps))
     }

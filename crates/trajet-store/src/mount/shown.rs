@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, Weak};
 
 use trajet_io::divided::Heads;
 use trajet_io::source::Handles;
-use trajet_io::{Chain, Format, Meter, OpenOptions, WriteOptions, chain, dcd};
+use trajet_io::{Chain, Extra, Format, Meter, OpenOptions, WriteOptions, chain, dcd};
 
 use super::tree::{Make, Node, Shared, Shows, State, Told};
 use crate::catalog::MANIFEST;
@@ -80,6 +80,10 @@ impl One {
             let decoded = self.made(|one, name| one.decoded(None, name));
             show(name, "dcd", decoded, Some(self.told(None)));
         }
+        let told = self.readme(whole);
+        if !told.is_empty() {
+            show(name, "README", Node::Text(told.into()), None);
+        }
         let topology = store.folder_of(name).join(&manifest.topology.file);
         if let Some(ending) = extension(&topology) {
             show(name, &ending, Node::Found(topology), None);
@@ -124,6 +128,34 @@ impl One {
             }
         }
         Ok(files)
+    }
+
+    /// What is not shown of the original, and where it is to be had.
+    fn readme(&self, whole: Format) -> String {
+        let Dataset { store, manifest } = &self.dataset;
+        let (name, folder) = (&manifest.name, store.folder().display());
+        let mut words = String::new();
+        if whole == Format::H5md {
+            words += &format!(
+                "There is no {name}.h5md here: HDF5 is not made as it is read.\nAll atoms as H5MD:\n\n    \
+                 trajet store get {name} --store {folder} -o {name}.h5md\n\nHere are their positions and cells \
+                 ({name}.dcd, where frames come in equal steps of time), and the tags as H5MD.\n"
+            );
+        }
+        let lost = || manifest.lost.iter().flatten();
+        for extra in Extra::ALL {
+            let tags = lost().filter(|(_, lost)| lost.contains(&extra));
+            let tags: Vec<&str> = tags.map(|(tag, _)| &tag[..]).collect();
+            if !tags.is_empty() {
+                words += &format!(
+                    "All atoms together are without {}, which lossy tags have let go of: {}. Other tags have \
+                     what they had.\n",
+                    extra.name(),
+                    tags.join(", ")
+                );
+            }
+        }
+        words
     }
 
     /// Some files of a tag, one after the other.
@@ -227,7 +259,11 @@ impl One {
         let manifest = &self.dataset.manifest;
         let format = format_named(&manifest.format)?;
         let known = matches!(format, Format::Xtc | Format::Trr);
-        if known && manifest.encoder != ENCODER {
+        // Of sets of before, sizes of frames of TRR are those of the original's, which lossy tags may lack parts of.
+        let is_old = format == Format::Trr
+            && manifest.lost.is_none()
+            && self.dataset.store.lost(manifest)?.iter().any(|lost| !lost.is_empty());
+        if known && (is_old || manifest.encoder != ENCODER) {
             let what = "was divided by another version, and the sizes of its frames are not known \
                         here: divide it again with trajet store retag";
             return Err(Error::damaged(name, what));

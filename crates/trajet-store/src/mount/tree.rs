@@ -13,7 +13,7 @@ use std::time::SystemTime;
 use trajet_io::Meter;
 
 use crate::Error;
-use crate::face::{Compared, Face, Plain, lock};
+use crate::face::{Compared, Face, Plain, copy, lock};
 
 /// Files that are kept although nobody has them open.
 const MOST_RECENT: usize = 16;
@@ -66,6 +66,8 @@ pub(super) type Told = dyn Fn(f64, &Meter) + Send + Sync;
 
 /// Where the bytes of a file come from.
 pub(super) enum Node {
+    /// These are they.
+    Text(Arc<str>),
     /// From an ordinary file, whatever its size is.
     Found(PathBuf),
     /// From ordinary files that together have so many bytes.
@@ -107,6 +109,7 @@ pub(super) struct Opened {
 
 #[derive(Clone)]
 enum Bytes {
+    Text(Arc<str>),
     Plain(Arc<Plain>),
     Compared(Arc<Compared>),
     Made(Arc<Face>),
@@ -115,6 +118,7 @@ enum Bytes {
 impl Bytes {
     fn size(&self) -> u64 {
         match self {
+            Bytes::Text(text) => text.len() as u64,
             Bytes::Plain(plain) => plain.size(),
             Bytes::Compared(files) => files.size(),
             Bytes::Made(face) => face.size(),
@@ -126,6 +130,7 @@ impl Opened {
     pub(super) fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<usize, Error> {
         let mut meter = Meter::default();
         let read = match &self.bytes {
+            Bytes::Text(text) => Ok(copy(text.as_bytes(), offset, out)),
             Bytes::Plain(plain) => plain.read_at(offset, out, &mut meter),
             Bytes::Compared(files) => files.read_at(offset, out, &mut meter),
             Bytes::Made(face) => face.read_at(offset, out, &mut meter),
@@ -233,6 +238,7 @@ impl Tree {
 
     fn bytes(&self, file: &File) -> Result<Bytes, Error> {
         let make = match &file.node {
+            Node::Text(text) => return Ok(Bytes::Text(Arc::clone(text))),
             Node::Found(path) => {
                 let found = fs::metadata(path).map_err(Error::io(path, "open"))?;
                 let plain = Plain::new(vec![(path.clone(), found.len())])?;

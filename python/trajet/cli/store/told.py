@@ -80,6 +80,8 @@ def show(name: str, folder: str, quiet: bool) -> None:
         click.echo(f"divided    {path} ({in_bytes(size)}, {entry.format})")
     click.echo(f"frames     {entry.n_frames}")
     say_entry(at, name)
+    if entry.format == "H5MD":
+        click.echo(f"{name}: a mount shows no whole H5MD: trajet store get {name} -o {name}.h5md")
     for kept in entry.tags:
         select = kept.tag.select
         click.echo(
@@ -95,7 +97,8 @@ def say_entry(at: Store, name: str) -> None:
     rows: list[tuple[str, ...]] = [("tag", "short", "atoms", "tier", "format", "size")]
     for kept in entry.tags:
         tag = kept.tag
-        form = tag.format + (" (lossy)" if tag.lossy else "")
+        lossy = ", ".join(["lossy", *(f"without {what}" for what in kept.lost)])
+        form = tag.format + (f" ({lossy})" if tag.lossy else "")
         rows.append((tag.name, tag.short, str(kept.n_atoms), tag.tier, form, in_bytes(kept.size)))
     echo(lines_of(rows))
     part = f", {entry.size / entry.source_size:.3f} of the original" if entry.source_size else ""

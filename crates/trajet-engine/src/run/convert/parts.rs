@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use trajet_io::xtc::{PLAIN_ATOMS, Positions};
 use trajet_io::{
-    Encoder, Error, Field, Format, Input, LET_GO, Plan, Raw, Workspace, WriteOptions, dcd, encoder,
+    Encoder, Error, Extra, Field, Format, Input, LET_GO, Plan, Raw, Workspace, WriteOptions, dcd,
+    encoder,
 };
 
 use super::Target;
@@ -40,21 +41,31 @@ pub(super) struct Part<'a> {
     list: Option<Vec<usize>>,
     /// Whether this is one of a division.
     divides: bool,
+    /// What its first frame says beside its atoms: heads of files describe all frames by it.
+    first: Raw,
 }
 
 impl<'a> Part<'a> {
     /// The part of a frame of which, where this is a division, all atoms are read.
     pub(super) fn new(target: Target<'a>, divides: bool, first: &First<'_>) -> Result<Self, Error> {
         let list = if divides { target.atoms.listed_indices() } else { None };
-        let frame = take(first.raw, list.as_deref());
+        let frame = take(first.raw, list.as_deref(), target.without);
         let encoder = encoder(target.format, &first.plan(&frame, target.path, target.options));
         let encoder = encoder.map_err(|error| remedied(divides, error))?;
-        Ok(Part { target, encoder, list, divides })
+        let first = frame.head();
+        Ok(Part { target, encoder, list, divides, first })
     }
 
     /// The part of a frame.
     pub(super) fn of<'r>(&self, raw: &'r Raw) -> Cow<'r, Raw> {
-        take(raw, self.list.as_deref())
+        take(raw, self.list.as_deref(), self.target.without)
+    }
+
+    /// Whether it has what its atoms have in frames.
+    fn keeps(&self, extra: Extra) -> bool {
+        let Target { format, to_hdf5, without, .. } = self.target;
+        let format = if to_hdf5 { Format::H5md } else { format };
+        !without.contains(&extra) && format.keeps(extra, &self.first)
     }
 
     /// Appends the part of frame `k`.
@@ -84,8 +95,12 @@ impl<'a> Part<'a> {
     }
 }
 
-fn take<'r>(raw: &'r Raw, list: Option<&[usize]>) -> Cow<'r, Raw> {
-    list.map_or(Cow::Borrowed(raw), |list| Cow::Owned(raw.take(list)))
+fn take<'r>(raw: &'r Raw, list: Option<&[usize]>, without: &[Extra]) -> Cow<'r, Raw> {
+    match list {
+        Some(list) => Cow::Owned(raw.take(list).without(without)),
+        None if !without.iter().any(|&extra| raw.has(extra)) => Cow::Borrowed(raw),
+        None => Cow::Owned(raw.clone().without(without)),
+    }
 }
 
 /// The error with the remedy that a division has.
@@ -105,8 +120,8 @@ pub(super) struct Measure<'a> {
     encoder: Arc<dyn Encoder>,
     /// Bytes of every frame of the whole, where all have as many.
     size: Option<u64>,
-    /// What the first frame says beside its atoms: heads of files describe all frames by it.
-    first: Raw,
+    /// What the whole does without, since some parts have lost it.
+    lost: Vec<Extra>,
     /// Where the whole is not the source's frame, but what the parts make of it: the atoms of each.
     ranges: Option<Vec<Vec<Range<u32>>>>,
 }
@@ -120,7 +135,12 @@ impl<'a> Measure<'a> {
     ) -> Result<Self, Error> {
         let lossy = parts.iter().any(|part| part.target.options.allow_loss);
         let options = WriteOptions { allow_loss: lossy, ..WriteOptions::default() };
-        let plan = first.plan(first.raw, path, &options);
+        let is_lost = |extra: &Extra| {
+            first.raw.format().can_keep(*extra) && parts.iter().any(|part| !part.keeps(*extra))
+        };
+        let lost: Vec<Extra> = Extra::ALL.into_iter().filter(is_lost).collect();
+        let whole = take(first.raw, None, &lost);
+        let plan = first.plan(&whole, path, &options);
         let encoder = encoder(format, &plan)?;
         let mut frame = Vec::new();
         encoder.encode(0, plan.first, &mut Workspace::default(), &mut frame)?;
@@ -132,7 +152,7 @@ impl<'a> Measure<'a> {
             path,
             encoder,
             size: equal.then_some(frame.len() as u64),
-            first: first.raw.head(),
+            lost,
             ranges: joins.then(|| parts.iter().map(|part| part.ranges(n_atoms)).collect()),
         })
     }
@@ -153,7 +173,7 @@ impl<'a> Measure<'a> {
         if lossy && !joins {
             return Ok(None);
         }
-        let stored = self.stored(&part.target, &frame).map_err(|what| part.loses(k, what))?;
+        let stored = stored(part, &frame).map_err(|what| part.loses(k, what))?;
         let Some(stored) = stored else { return Ok(joins.then_some(frame)) };
         if !lossy {
             let all = 0..frame.n_atoms() as u32;
@@ -183,53 +203,6 @@ impl<'a> Measure<'a> {
         self.ranges.as_deref().filter(|_| matches!(frame, Raw::Xtc(_)))
     }
 
-    /// What a target stores of a frame, where that is something else; in words what it cannot store.
-    fn stored(&self, target: &Target<'_>, frame: &Raw) -> Result<Option<Raw>, String> {
-        let WriteOptions { precision, double, velocities, forces, allow_loss } = *target.options;
-        let asked = [(Field::Velocities, velocities), (Field::Forces, forces)];
-        if let Some((field, _)) = asked.iter().find(|(field, asked)| !asked && frame.holds(*field))
-            && !allow_loss
-        {
-            return Err(format!("the {}, which are not to be written", field.name()));
-        }
-        if !self.first.is_like(frame) && !allow_loss {
-            return Err("a frame that is stored in another way than its first one".to_owned());
-        }
-        if target.to_hdf5 {
-            return Ok(Some(in_angstroms(frame)));
-        }
-        match (target.format, frame) {
-            (Format::Xtc, Raw::Xtc(xtc)) => {
-                let Positions::Integers { precision: of_source, .. } = xtc.positions else {
-                    return Ok(None);
-                };
-                if xtc.n_atoms() <= PLAIN_ATOMS {
-                    return Ok(Some(Raw::Xtc(xtc.in_nanometres())));
-                }
-                let asked = precision.unwrap_or(of_source);
-                if asked == of_source {
-                    return Ok(None);
-                }
-                let stored = if allow_loss { xtc.in_steps(asked) } else { None };
-                let what = || format!("steps of 1/{of_source} nm in steps of 1/{asked} nm");
-                stored.map(|stored| Some(Raw::Xtc(stored))).ok_or_else(what)
-            }
-            (Format::Trr, Raw::Trr(trr)) => match double {
-                Some(double) if double != trr.double && !allow_loss => {
-                    Err("numbers in another precision than the source's".to_owned())
-                }
-                _ => Ok(None),
-            },
-            (Format::Dcd, Raw::Dcd(_)) | (Format::H5md, Raw::H5md(_)) => Ok(None),
-            (Format::Trr, Raw::Xtc(xtc)) => Ok(Some(Raw::Xtc(xtc.in_nanometres()))),
-            (Format::Xtc | Format::Trr | Format::H5md, other) => {
-                Err(format!("positions of {} as they are stored there", other.format().name()))
-            }
-            (Format::Ncdf, Raw::Ncdf(_)) => Ok(None),
-            (Format::Dcd | Format::Ncdf, other) => Ok(Some(in_angstroms(other))),
-        }
-    }
-
     /// Frame `k` as its parts give it back.
     pub(super) fn joined<'r>(
         &self,
@@ -237,7 +210,10 @@ impl<'a> Measure<'a> {
         raw: &'r Raw,
         given: &[Cow<'_, Raw>],
     ) -> Result<Cow<'r, Raw>, Error> {
-        let Some(ranges) = self.joins(raw) else { return Ok(Cow::Borrowed(raw)) };
+        let Some(ranges) = self.joins(raw) else {
+            let without = if self.size.is_some() { &[][..] } else { &self.lost };
+            return Ok(take(raw, None, without));
+        };
         let parts: Vec<_> =
             ranges.iter().zip(given).map(|(ranges, part)| (&ranges[..], &**part)).collect();
         let joined = Raw::join(&raw.head(), raw.n_atoms(), &parts);
@@ -262,6 +238,54 @@ impl<'a> Measure<'a> {
         memory.clear();
         self.encoder.encode(k as u64, input, workspace, memory)?;
         Ok(memory.len() as u64)
+    }
+}
+
+/// What a part stores of a frame, where that is something else; in words what it cannot store.
+fn stored(part: &Part<'_>, frame: &Raw) -> Result<Option<Raw>, String> {
+    let Part { target, first, .. } = part;
+    let WriteOptions { precision, double, velocities, forces, allow_loss } = *target.options;
+    let asked = [(Field::Velocities, velocities), (Field::Forces, forces)];
+    if let Some((field, _)) = asked.iter().find(|(field, asked)| !asked && frame.holds(*field))
+        && !allow_loss
+    {
+        return Err(format!("the {}, which are not to be written", field.name()));
+    }
+    if !first.is_like(frame) && !allow_loss {
+        return Err("a frame that is stored in another way than its first one".to_owned());
+    }
+    if target.to_hdf5 {
+        return Ok(Some(in_angstroms(frame)));
+    }
+    match (target.format, frame) {
+        (Format::Xtc, Raw::Xtc(xtc)) => {
+            let Positions::Integers { precision: of_source, .. } = xtc.positions else {
+                return Ok(None);
+            };
+            if xtc.n_atoms() <= PLAIN_ATOMS {
+                return Ok(Some(Raw::Xtc(xtc.in_nanometres())));
+            }
+            let asked = precision.unwrap_or(of_source);
+            if asked == of_source {
+                return Ok(None);
+            }
+            let stored = if allow_loss { xtc.in_steps(asked) } else { None };
+            let what = || format!("steps of 1/{of_source} nm in steps of 1/{asked} nm");
+            stored.map(|stored| Some(Raw::Xtc(stored))).ok_or_else(what)
+        }
+        (Format::Trr, Raw::Trr(trr)) => match double {
+            Some(double) if double != trr.double && !allow_loss => {
+                Err("numbers in another precision than the source's".to_owned())
+            }
+            _ => Ok(None),
+        },
+        (Format::Dcd, Raw::Dcd(_)) | (Format::H5md, Raw::H5md(_)) => Ok(None),
+        (Format::Trr, Raw::Xtc(xtc)) => Ok(Some(Raw::Xtc(xtc.in_nanometres()))),
+        (Format::Xtc | Format::Trr | Format::H5md, other) => {
+            Err(format!("positions of {} as they are stored there", other.format().name()))
+        }
+        (Format::Ncdf, Raw::Ncdf(_)) => Ok(None),
+        (Format::Dcd | Format::Ncdf, other) => Ok(Some(in_angstroms(other))),
     }
 }
 

@@ -36,7 +36,7 @@ pub fn join(
     let (times, steps) = when_of(chain, frames);
     let raw = chain.read_raw_of(frames.get(0), atoms, &mut Scratch::default()).map_err(failed)?;
     let first = First { raw: &raw, times: &times, steps: &steps };
-    let target = Target { atoms, path, format, options, to_hdf5: false };
+    let target = Target { atoms, path, format, options, to_hdf5: false, without: &[] };
     let encoder = Part::new(target, false, &first).map_err(failed)?.encoder;
     output.append(&encoder.head()).map_err(failed)?;
     let (total, begin) = (stretches.iter().map(|(_, bytes)| bytes).sum::<u64>(), output.len());

@@ -129,7 +129,7 @@ fn divide_as(
     let (shares, paths) = (shares(), paths(folder));
     let target = |k: usize| {
         let (atoms, path, format, options) = (&shares[k], &paths[k], formats[k], options[k]);
-        changed(Target { atoms, path, format, options, to_hdf5: false })
+        changed(Target { atoms, path, format, options, to_hdf5: false, without: &[] })
     };
     let (frames, targets) = (Frames::all(chain.n_frames()), [0, 1, 2].map(target));
     let whole = [Format::Xtc, Format::Trr, Format::Dcd, Format::Ncdf];
@@ -281,6 +281,7 @@ fn what_goes_on_to_hdf5_must_come_back_from_its_floats() {
             let control = &mut Quiet::default();
             divide_as(folder, &chain, [format; 3], [options; 3], 2, control, |target| Target {
                 to_hdf5: true,
+                without: &[],
                 ..target
             })
         };
