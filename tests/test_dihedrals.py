@@ -179,19 +179,30 @@ def test_chains_in_one_segment(porin: Path, first: int, tmp_path: Path) -> None:
     assert f"note: {remark}" in said.output
 
 
-def with_locations(porin: Path, path: Path, other: str | None = None) -> Path:
-    """Write residues 40 to 52 of the porin, with atoms of VAL45 at A, and at B as `other`."""
+def with_locations(
+    porin: Path, path: Path, other: str | None = None, *, blocks: bool = False
+) -> Path:
+    """Write residues 40 to 52 of the porin, with atoms of VAL45 at A, and at B as `other`.
+
+    One after the other, or those at B in a block behind those at A.
+    """
     lines = porin.read_text().splitlines()
     lines = [line for line in lines if line.startswith("ATOM") and 40 <= int(line[22:26]) <= 52]
     with path.open("w") as file:
+        behind: list[str] = []
         for line in lines:
             if int(line[22:26]) != 45:
-                print(line, file=file)
+                print(*behind, line, sep="\n", file=file)
+                behind = []
                 continue
             print(f"{line[:16]}A{line[17:]}", file=file)
             # Atoms at B are 0.1 Å away.
             x = float(line[30:38]) + 0.1
-            print(f"{line[:16]}B{other or line[17:20]}{line[20:30]}{x:8.3f}{line[38:]}", file=file)
+            at_b = f"{line[:16]}B{other or line[17:20]}{line[20:30]}{x:8.3f}{line[38:]}"
+            if blocks:
+                behind.append(at_b)
+            else:
+                print(at_b, file=file)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         mda.Universe(path).atoms.write(path.with_suffix(".xtc"))
@@ -246,13 +257,19 @@ def test_alternate_locations_of_published_files(tmp_path: Path) -> None:
     assert plain.apart(ours, np.array([theirs[name] for name in common])).max() < 0.01
 
 
-def test_one_number_of_two_residues(porin: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("blocks", [False, True])
+@pytest.mark.parametrize(
+    "text", ["protein", "protein and not altloc A", "protein and not altloc B"]
+)
+def test_one_number_of_two_residues(porin: Path, tmp_path: Path, text: str, blocks: bool) -> None:
     """A residue that is VAL at A and ILE at B, which MDAnalysis tears, is named as left out."""
-    path = with_locations(porin, tmp_path / "two.pdb", "ILE")
-    result = tj.dihedrals(tj.open(path, path.with_suffix(".xtc")).select("protein"))
-    assert not {"phi VAL45", "phi ILE45", "phi LYS46"} & set(result.columns)
+    path = with_locations(porin, tmp_path / "two.pdb", "ILE", blocks=blocks)
+    result = tj.dihedrals(tj.open(path, path.with_suffix(".xtc")).select(text))
+    wrong = {f"{angle} {name}" for angle in ("phi", "psi") for name in ("GLY44", "LYS46")}
+    assert not {"phi VAL45", "phi ILE45", *wrong} & set(result.columns)
     (remark,) = result.report["remarks"]
-    assert "alternate locations?): 2 (VAL45, LYS46); " in remark
+    assert "LYS46); give a topology with one of the names" in remark
+    assert "(GLY44, " in remark
 
 
 def test_atom_groups(systems: Systems) -> None:

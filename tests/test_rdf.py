@@ -193,12 +193,12 @@ def test_blocks_that_are_not_molecules_are_told_of(tmp_path: Path) -> None:
 
 def test_ranges_beyond_half_of_the_cell_are_told_of(tmp_path: Path) -> None:
     """Where farther images are missing, g falls: not in silence. Cells may shrink."""
-    for box, half in (("cube", 10.0), ("prism", 5.5)):
+    for box, half in (("cube", 10.0), ("prism", 5.5), ("dodecahedron", 12.0), ("skewed", 6.02)):
         chosen = tj.open(None, made(tmp_path, box)).select(np.arange(N_ATOMS))
         assert tj.rdf(chosen, range=(0.0, half)).report["remarks"] == []
         (remark,) = tj.rdf(chosen, range=(0.0, half + 0.1)).report["remarks"]
         assert f"up to {half + 0.1:g} Å are counted" in remark
-        assert f"smallest width is {half:.1f} Å (frame 0)" in remark
+        assert f"nearest image is {half:.1f} Å (frame 0)" in remark
     x = np.random.default_rng(3).uniform(0, 2, (2, 9, 3))
     small = np.eye(3) * 2
     both = trr_bytes.write_trr(tmp_path / "shrinks.trr", x, boxes=[small * 1.5, small])

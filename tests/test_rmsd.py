@@ -625,6 +625,20 @@ def test_references_of_other_names(adk: Adk, adk_universe: mda.Universe, tmp_pat
         tj.rmsd(traj.select("name CA"), reference=other)
 
 
+def test_a_mutant_of_two_residues(adk: Adk, adk_universe: mda.Universe, tmp_path: Path) -> None:
+    """LYS and GLU that were exchanged, at numbers that stay, are no other order."""
+    alphas = adk_universe.select_atoms("name CA")
+    names = alphas.resnames.copy()
+    lys, glu = (int(np.flatnonzero(names == name)[0]) for name in ("LYS", "GLU"))
+    names[[lys, glu]] = names[[glu, lys]]
+    mutant = mda.Merge(alphas)
+    mutant.add_TopologyAttr("resnames", names)
+    mutant.atoms.write(tmp_path / "mutant.pdb")
+    chosen = tj.open(adk.psf, adk.xtc).select("name CA")
+    (remark,) = tj.rmsd(chosen, reference=tmp_path / "mutant.pdb").report["remarks"]
+    assert "2 of 214 atoms are called otherwise" in remark
+
+
 def test_masses_that_are_guessed(adk: Adk, adk_universe: mda.Universe, tmp_path: Path) -> None:
     """GRO files have neither masses nor elements: MDAnalysis takes a bead W for tungsten."""
     adk_universe.trajectory[0]

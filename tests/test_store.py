@@ -592,6 +592,19 @@ def test_links(own_wet: Solvated) -> None:
     }
 
 
+def test_links_follow_a_tag_to_another_format(own_wet: Solvated) -> None:
+    """The link to its files of before is gone with them."""
+    store, folder = own_wet.store, own_wet.folder / "links"
+    store.link(folder)
+    profile = own_wet.profile.with_name("dcd.toml")
+    form = 'name = "ion"\nformat = "dcd"\nlossy = true'
+    profile.write_text(own_wet.profile.read_text().replace('name = "ion"', form))
+    store.retag("wet", profile)
+    store.link(folder)
+    names = {path.name for path in folder.iterdir() if path.name.startswith("wet@ion")}
+    assert names == {"wet@ion.dcd", "wet@ion.gro", "wet@ion.ndx"}
+
+
 def test_links_of_a_damaged_data_set_stay(
     own_wet: Solvated, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -236,3 +236,21 @@ def test_a_mounted_whole_is_what_is_got(tmp_path: Path) -> None:
         store.retag("run", profile(tmp_path, "front;index 0:9 13:16", "water;rest"))
         assert (shown / "run.trr").read_bytes() == whole
         assert shown.end()[0] == 0
+
+
+def test_a_format_that_would_leave_out_what_comes_late(tmp_path: Path) -> None:
+    """Frames of NCDF have what the first one has: `retag` is refused, `add` says what is lost."""
+    held = ["bx", "bxuf", "bxuf"]
+    store, source = tj.Store(tmp_path / "store", create=True), sourced(tmp_path, ".trr", held)
+    water = "water;rest"
+    store.add("run", source, profile=profile(tmp_path, "front;index 0:9", water))
+    before = [vectors(tmp_path / "store" / "run", kind) for kind in FIELDS]
+    form = 'format = "ncdf";lossy = true'
+    late = profile(tmp_path, "front;index 0:9", f"{water};{form}")
+    with pytest.raises(tj.StoreError, match=r'"water": has velocities, .* first frame has none'):
+        store.retag("run", profile=late)
+    for kind, vectors_before in zip(FIELDS, before, strict=True):
+        assert same(vectors(tmp_path / "store" / "run", kind), vectors_before)
+    done = store.add("other", source, profile=late)
+    for kind in FIELDS:
+        assert f"water: left out: {kind}, which frames behind the first have" in done.remarks

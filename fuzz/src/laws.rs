@@ -250,8 +250,19 @@ impl Case<'_> {
         let written = written::write(reader, whole.len(), format, self.turn.is_multiple_of(2));
         let Some(Written { bytes, exact, own }) = written else { return };
         let file = OnDisk::new(&bytes);
-        let again = trajet_io::open(file.path(), &without_sidecar(), &Serial);
-        let again = again.unwrap_or_else(|error| panic!("what was written as {format:?}: {error}"));
+        let again = match trajet_io::open(file.path(), &without_sidecar(), &Serial) {
+            Ok(again) => again,
+            // All atoms at the origin, at time 0: nothing tells it from what was never written.
+            Err(Error::Corrupt { offset, .. })
+                if format == Format::Ncdf
+                    && bytes[offset as usize..][..12 * reader.index().n_atoms()]
+                        .iter()
+                        .all(|&byte| byte == 0) =>
+            {
+                return;
+            }
+            Err(error) => panic!("what was written as {format:?}: {error}"),
+        };
         assert_eq!(again.index().n_frames(), whole.len(), "written as {format:?}");
         assert_eq!(again.index().n_atoms(), reader.index().n_atoms(), "written as {format:?}");
         if !own && (!exact || field != Field::Positions) {

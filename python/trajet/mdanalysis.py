@@ -362,14 +362,18 @@ def backbone_dihedrals(
     both = (fours >= 0).all(axis=1)
     torn, protein = _torn(residues), (np.stack([n, alpha, c]) != _NONE).any(axis=0)
     near = (torn[here - 1] | torn[here] | torn[here + 1]) & protein[here]
+    both &= ~near
     # Of the parts of a residue the first one counts.
-    near &= ~(torn[here - 1] & torn[here])
-    doubtful = _called(residues[here[~both & (near | (fours != _NONE).all(axis=1))]])
-    if doubtful:
+    if parts := _called(residues[here[near & ~(torn[here - 1] & torn[here])]]):
         remarks.append(
-            "residues left out, since they or their neighbours have several names, or several N, CA"
-            f" or C (alternate locations?): {_listed(doubtful)}; of several atoms a selection that"
-            " has one decides ('… and not altloc B')"
+            "residues left out, since they or their neighbours have several names (alternate"
+            f" locations?): {_listed(parts)}; give a topology with one of the names"
+        )
+    if doubtful := _called(residues[here[~both & ~near & (fours != _NONE).all(axis=1)]]):
+        remarks.append(
+            "residues left out, since they or their neighbours have several N, CA or C (alternate"
+            f" locations?): {_listed(doubtful)}; a selection that has one of them decides ('… and"
+            " not altloc B')"
         )
     if not both.any():
         raise SelectionError(
@@ -399,13 +403,24 @@ def _one_of_each(atoms: Any, name: str) -> NDArray[np.int64]:
 
 
 def _torn(residues: Any) -> NDArray[np.bool_]:
-    """Tell which residues are parts of one that has several names: three or more of one number."""
+    """Tell which residues are parts of one that has several names.
+
+    These are three or more of one number, or two where some of the atoms have alternate locations:
+    two chains in one segment may end and begin with the same number.
+    """
     same = np.ones(max(0, len(residues) - 1), np.bool_)
     for name in ("resids", "icodes", "segindices"):
         values = np.asarray(getattr(residues, name, np.zeros(len(residues))))
         same &= values[1:] == values[:-1]
     three = np.concatenate([[False, False], same[1:] & same[:-1], [False, False]])
-    return np.asarray(three[:-2] | three[1:-1] | three[2:])
+    torn = three[:-2] | three[1:-1] | three[2:]
+    atoms = residues.atoms
+    if hasattr(atoms, "altLocs"):
+        located = np.zeros(len(residues), np.bool_)
+        located[atoms.resindices[np.char.strip(atoms.altLocs.astype(str)) != ""]] = True
+        two = np.concatenate([[False], same & (located[1:] | located[:-1]), [False]])
+        torn |= two[1:] | two[:-1]
+    return np.asarray(torn)
 
 
 def _names(residues: Any, alpha: NDArray[np.int64]) -> list[str]:

@@ -38,6 +38,7 @@ pub(crate) const KJ_PER_KCAL: f32 = 4.184;
 const SAMPLES: u64 = 8;
 /// Bytes that are looked at together for others than zero.
 const LOOKED_AT: u64 = 1 << 16;
+const FIRST_LOOK: u64 = 1 << 12;
 
 /// Whether a file that begins with `first` may be a NetCDF file of the classic formats.
 pub fn sniff(first: &[u8]) -> bool {
@@ -391,8 +392,8 @@ impl Records<'_> {
                 return Err(Error::Interrupted);
             }
             let time = self.time(frame, &mut window, until, request, meter)?;
-            // A hole may begin inside a record; further ones need no look.
-            let looks = time == 0.0 && frame > 0 && !times.ends_with(&[0.0, 0.0]);
+            // One atom may lie at the origin.
+            let looks = time == 0.0 && frame > 0 && self.head.n_atoms > 1;
             if looks && self.is_hole(frame, meter)? {
                 let path = self.source.path().to_owned();
                 let fault = Fault::Malformed("all of its bytes are zeros".to_owned());
@@ -406,14 +407,17 @@ impl Records<'_> {
 
     /// Whether a record was never written: nothing in it tells, but that all of it is zero.
     fn is_hole(&self, frame: u64, meter: &mut Meter) -> Result<bool, Error> {
-        let (begin, end) = (self.head.offset(frame), self.head.offset(frame + 1));
-        let mut bytes = vec![0; LOOKED_AT.min(end - begin) as usize];
-        for at in (begin..end).step_by(bytes.len()) {
-            let bytes = &mut bytes[..LOOKED_AT.min(end - at) as usize];
-            self.source.read_at(at, bytes, meter)?;
+        let (mut at, end) = (self.head.offset(frame), self.head.offset(frame + 1));
+        let mut bytes = Vec::new();
+        while at < end {
+            // Of most frames the first look tells.
+            let most = if bytes.is_empty() { FIRST_LOOK } else { LOOKED_AT };
+            bytes.resize(most.min(end - at) as usize, 0);
+            self.source.read_at(at, &mut bytes, meter)?;
             if bytes.iter().any(|&byte| byte != 0) {
                 return Ok(false);
             }
+            at += bytes.len() as u64;
         }
         Ok(true)
     }

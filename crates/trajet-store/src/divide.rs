@@ -214,7 +214,19 @@ pub(crate) fn divide(
     for (tag, said) in tags.iter().zip(divided.remarks) {
         remarks.extend(said.into_iter().map(|remark| format!("{}: {remark}", tag.name)));
     }
-    let lost = Held::by(&heads, format)?.add_to(lost.clone(), tags, format)?;
+    let before = lost;
+    let lost = Held::by(&heads, format)?.add_to(before.clone(), tags, format)?;
+    let first = heads.get(0)?;
+    for (tag, (before, now)) in tags.iter().zip(before.iter().zip(&lost)) {
+        // Of what the first frame has the encoder has told.
+        for extra in now.iter().filter(|&&extra| !before.contains(&extra) && !first.has(extra)) {
+            let what = extra.name();
+            remarks.push(format!(
+                "{}: left out: {what}, which frames behind the first have",
+                tag.name
+            ));
+        }
+    }
     let n_frames = times.len() as u64;
     let done = Done { n_frames, remarks, report: divided.report };
     Ok((Segment { n_frames, frames, heads: kept_heads, sources, files }, done, lost))

@@ -14,7 +14,7 @@ use trajet_io::{Chain, Extra, Field, Format, Meter, OpenOptions, dcd};
 use crate::catalog::check_text;
 use crate::divide::{Silent, divide};
 use crate::growth::{is_new, sizes_of, to_bytes};
-use crate::loss::{Lost, inherited, stay_lossy};
+use crate::loss::{Lost, inherited, loses_nothing, stay_lossy};
 use crate::manifest::{self, Kept, Manifest, SCHEMA, Segment, Tag, Tier};
 use crate::operation::Operation;
 use crate::verify::All;
@@ -197,9 +197,10 @@ impl Store {
         }
         let mut operation = self.begin("retag", name)?;
         let remarks = operation.add_tiers(&spec.tiers)?;
-        let work = (0, &spec.tags[..], before);
+        let work = (0, &spec.tags[..], before.clone());
         let (mut segment, mut done, lost) =
             divide(self, &mut operation, &chain, work, format, &given, threads, control)?;
+        loses_nothing(&spec.tags, format, &before, &lost)?;
         if was.tags.iter().any(|tag| tag.lossy) {
             segment.sources = self.keep_sources(&mut operation, &was)?;
         }

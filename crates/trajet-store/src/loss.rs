@@ -151,6 +151,29 @@ pub(crate) fn inherited(tags: &[Tag], was: &Manifest, lost: &Lost) -> Result<Los
     Ok(inherited)
 }
 
+/// Makes sure that tags that were divided anew lack no more than before of what their formats have room for: those of
+/// NCDF leave out what their first frame has not.
+pub(crate) fn loses_nothing(
+    tags: &[Tag],
+    source: Format,
+    before: &Lost,
+    now: &Lost,
+) -> Result<(), Error> {
+    for (tag, (before, now)) in tags.iter().zip(before.iter().zip(now)) {
+        let format = kind_of(tag, source)?.format();
+        let new = now.iter().find(|extra| !before.contains(extra) && format.can_keep(**extra));
+        if let Some(extra) = new {
+            return Err(Error::Refused(format!(
+                "tag {:?}: has {what}, and its format would leave them out, since the first frame has none: choose \
+                 another format, as \"exact\" or \"h5md\"",
+                tag.name,
+                what = extra.name(),
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Says of tags that are not lossy that they are, where atoms were kept with loss before; returns remarks.
 pub(crate) fn stay_lossy(tags: &mut [Tag], was: &Manifest) -> Vec<String> {
     let mut lost = vec![false; was.n_atoms];

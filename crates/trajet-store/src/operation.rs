@@ -34,7 +34,7 @@ pub(crate) struct Pending {
     /// Files that it makes, or that are needed no more when it is complete, and folders of such files.
     paths: BTreeSet<PathBuf>,
     /// What it changes of tiers, and those that it needs as they are.
-    tiers: Vec<TierChange>,
+    pub(crate) tiers: Vec<TierChange>,
 }
 
 /// A line of that.
@@ -112,7 +112,7 @@ impl Store {
             // Another one may just have added to it.
             let pending = Pending::read(&path)?;
             others.retain(|other| other.id != pending.id);
-            let done = self.clear(&pending, &others);
+            let done = self.clear(&pending, &mut others);
             let removed = match done.and_then(|n| disk::remove(&path).map(|_| n)) {
                 Ok(removed) => removed,
                 Err(error) => {
@@ -166,7 +166,7 @@ impl Store {
 
     /// Removes the files that an operation has listed and no manifest names, and takes back what it has changed of
     /// tiers, unless it was completed or one of the others needs them; counts files.
-    fn clear(&self, pending: &Pending, others: &[Pending]) -> Result<usize, Error> {
+    fn clear(&self, pending: &Pending, others: &mut [Pending]) -> Result<usize, Error> {
         let (mut needed, mut is_done) = (BTreeSet::new(), false);
         if let Some(manifest) = self.find(&pending.name)? {
             let frames = pending.name_of("frames", ".bin");
@@ -322,10 +322,11 @@ impl Drop for Operation<'_> {
         let Ok(mut others) = self.store.records() else { return };
         others.retain(|path| *path != own);
         // One that ends just now needs nothing any more.
-        let others: Vec<_> = others.iter().filter_map(|path| Pending::read(path).ok()).collect();
+        let mut others: Vec<_> =
+            others.iter().filter_map(|path| Pending::read(path).ok()).collect();
         // With what others have handed over.
         let pending = Pending::read(&own);
-        if self.store.clear(pending.as_ref().unwrap_or(&self.pending), &others).is_ok() {
+        if self.store.clear(pending.as_ref().unwrap_or(&self.pending), &mut others).is_ok() {
             let _ = fs::remove_file(own);
         }
     }

@@ -165,7 +165,7 @@ impl Store {
     pub(crate) fn take_back(
         &self,
         changes: &[TierChange],
-        others: &[Pending],
+        others: &mut [Pending],
     ) -> Result<usize, Error> {
         if changes.is_empty() {
             return Ok(0);
@@ -178,8 +178,10 @@ impl Store {
             if was.as_ref() == Some(now) {
                 continue;
             }
-            if let Some(heir) = others.iter().find(|other| other.counts_on(change)) {
+            if let Some(heir) = others.iter_mut().find(|other| other.counts_on(change)) {
                 self.hand_over(heir, change)?;
+                // What is handed over next may follow it, now or when another one is cleared.
+                heir.tiers.push(change.clone());
                 continue;
             }
             match was {

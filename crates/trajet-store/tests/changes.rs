@@ -717,7 +717,9 @@ fn a_limit_that_another_operation_counts_on_stays() {
 /// What was killed hands over as well, whichever is cleared first.
 #[test]
 fn limits_of_operations_that_were_killed_are_taken_back() {
-    for [first, second] in [["left", "other"], ["other", "left"]] {
+    let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+    for order in orders {
+        let [first, second, third] = order.map(|k| ["left", "other", "third"][k]);
         let case = Case::new();
         let untouched = case.store.tiers().unwrap()["fast"].clone();
         let change = |was: Option<u64>, now: u64| {
@@ -727,12 +729,13 @@ fn limits_of_operations_that_were_killed_are_taken_back() {
             serde_json::json!({"Tier": change}).to_string()
         };
         let doing = r#"{"Doing":{"doing":"add","name":"two"}}"#;
-        for (name, change) in [(first, change(None, 5)), (second, change(Some(5), 7))] {
+        let changes = [(first, None, 5), (second, Some(5), 7), (third, Some(7), 9)];
+        for (name, change) in changes.map(|(name, was, now)| (name, change(was, now))) {
             let path = case.path(&format!("store/.pending/{name}.json"));
             fs::write(path, format!("{doing}\n{change}\n")).unwrap();
         }
-        case.settings(|tier| tier["limit"] = 7.into());
-        assert_eq!(case.store.repair().unwrap().len(), 2);
+        case.settings(|tier| tier["limit"] = 9.into());
+        assert_eq!(case.store.repair().unwrap().len(), 3);
         assert_eq!(case.store.tiers().unwrap()["fast"], untouched);
     }
 }

@@ -32,6 +32,8 @@ _USUAL = {state: usual for usual, states in _STATES.items() for state in states}
     for sugar in ("", "D", "R")
     for end in ("", "3", "5")
 }
+# Part of the atoms that belong to residues of other names, at most, in mutants.
+_FEW = 0.1
 # In place of a name that only one of two structures knows.
 _ANY = "*"
 
@@ -98,6 +100,9 @@ def _disorder(mobile: Any, reference: Any) -> str | None:
             if attribute != "names":
                 continue
             apart = _exchanged(ours, theirs, mobile.resindices)
+        # Mutants may exchange residues.
+        if attribute == "resnames" and apart.mean() < _FEW and _same_numbers(mobile, reference):
+            continue
         if apart.any():
             k = int(apart.argmax())
             words = [mdanalysis.describe_atom(group[k]) for group in (mobile, reference)]
@@ -108,6 +113,12 @@ def _disorder(mobile: Any, reference: Any) -> str | None:
                 f" {words[1]} of the reference"
             )
     return None
+
+
+def _same_numbers(mobile: Any, reference: Any) -> bool:
+    """Tell whether the residues of all pairs have the same number."""
+    both = _values(mobile, reference, "resids")
+    return both is not None and np.array_equal(*both)
 
 
 def _other_names(mobile: Any, reference: Any) -> str | None:

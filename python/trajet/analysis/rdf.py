@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from trajet import _trajet, mdanalysis
 from trajet._trajet import SelectionError, TrajetError
 from trajet.analysis.subject import further_selection, main_selection, run
-from trajet.analysis.wholeness import shortest_height
+from trajet.analysis.wholeness import shortest_vector
 from trajet.pools.elsewhere import led
 from trajet.pools.pool import Plan, Pool, Progress
 from trajet.result import RadialDistribution
@@ -69,10 +69,10 @@ def rdf(
 
     Notes
     -----
-    A pair counts once a frame, at the distance of its nearest images: beyond half of the cell's
-    smallest width the farther images are missing, and g falls. `a` with itself counts every pair in
-    both orders and, where the range begins at 0, each atom with itself in the first bin, as
-    MDAnalysis' `InterRDF` does; `exclusion_block=(1, 1)` leaves these out.
+    A pair counts once a frame, at the distance of its nearest images: beyond half of the distance
+    to an atom's own nearest image the farther images are missing, and g falls. `a` with itself
+    counts every pair in both orders and, where the range begins at 0, each atom with itself in the
+    first bin, as MDAnalysis' `InterRDF` does; `exclusion_block=(1, 1)` leaves these out.
 
     Pairs by a list of cells: M. P. Allen and D. J. Tildesley, Computer Simulation of Liquids, 2nd
     edition (2017), 5.3.2. Normalised as `InterRDF`: counts over what the mean density (of pairs
@@ -162,24 +162,24 @@ def _across(first: Selection, second: Selection, sizes: tuple[int, int]) -> list
     ]
     return [
         f"exclusion_block {sizes}: blocks are not those of residues, the first is that of"
-        f" {words[0]} and {words[1]}: pairs of other molecules are left out: choose atoms and sizes"
-        " so that each block is a molecule's"
+        f" {words[0]} and {words[1]}: unless these are one molecule's, pairs of other molecules are"
+        " left out: choose atoms and sizes so that each block is a molecule's"
     ]
 
 
 def _too_far(main: Selection, frames: NDArray[np.int64], last: float) -> list[str]:
-    """Return a remark if distances beyond half of the cell's width are counted."""
+    """Return a remark if distances are counted at which images are missing."""
     halves = {}
     with contextlib.suppress(TrajetError, OSError):
         for frame in [*frames[:1], *frames[1:][-1:]]:
             one = main.trajectory.read_places([frame], main.places[:1], None, counted=False)
-            halves[frame] = shortest_height(one.cells[0]) / 2
+            halves[frame] = shortest_vector(one.cells[0]) / 2
     frame = min(halves, key=halves.__getitem__, default=0)
     # Cells are kept in single precision.
     if not halves or last <= halves[frame] * (1 + 1e-6):
         return []
     return [
-        f"distances up to {last:g} Å are counted, half of the cell's smallest width is"
+        f"distances up to {last:g} Å are counted, half of that to an atom's own nearest image is"
         f" {halves[frame]:.1f} Å (frame {frame}): beyond it g falls, as only the nearest image of a"
         " pair counts: choose a smaller range"
     ]

@@ -7,6 +7,7 @@ is not seen.
 
 import contextlib
 from collections.abc import Iterable
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from trajet import mdanalysis
 from trajet._trajet import TrajetError
 from trajet.analysis.reference import Placed
+from trajet.h5md.writing import box_vectors
 from trajet.trajectory import Selection
 
 # Å, at most, of neighbours along a backbone (3.8 of CA, 3.5 of Martini's beads) ...
@@ -49,7 +51,8 @@ def broken(selection: Selection, placed: Placed) -> list[str]:
         f"selection {selection.label!r}, {placed.where}: molecules are broken over the box, and"
         f" positions are taken as they are written: {torn.size} pairs of neighbours lie on either"
         f" side, the first is {words}, {written[k]:.1f} Å apart, {images[k]:.1f} Å as nearest"
-        " images: make molecules whole first (gmx trjconv -pbc whole, or MDAnalysis' unwrap)"
+        " images: make molecules whole first (gmx trjconv -pbc whole, or MDAnalysis' unwrap),"
+        " unless they are endless"
     ]
 
 
@@ -75,6 +78,25 @@ def shortest_height(cell: NDArray[np.float64]) -> float:
     with np.errstate(invalid="ignore", divide="ignore"):
         volume = np.sqrt(1 - (cosines**2).sum() + 2 * cosines.prod())
         return float((cell[:3] * volume / sines).min())
+
+
+def shortest_vector(cell: NDArray[np.float64]) -> float:
+    """Return the distance of an atom and the nearest of its own images, Å.
+
+    By a basis of which no vector is made shorter by another; then the least sums of its vectors
+    are the shortest ones (N. L. Semaev, Cryptography and Lattices, LNCS 2146, 2001).
+    """
+    (rows,) = box_vectors(cell[np.newaxis], None)
+    shorter = True
+    while shorter:
+        shorter = False
+        for one, other in permutations(range(3), 2):
+            times = np.rint(rows[one] @ rows[other] / (rows[other] @ rows[other]))
+            less = rows[one] - times * rows[other]
+            if less @ less < rows[one] @ rows[one] * (1 - 1e-9):
+                rows[one], shorter = less, True
+    sums = [signs @ rows for signs in np.array(list(product((-1, 0, 1), repeat=3))) if signs.any()]
+    return float(np.linalg.norm(sums, axis=1).min())
 
 
 def _neighbours(atoms: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

@@ -39,7 +39,12 @@ def make(
                     f"{path}: is there already, and is not ours: remove it, or link elsewhere"
                 )
         # Of a tier that is not mounted nothing is there, and yet not gone.
-        kept = {f"{entry.name}@{tag.tag.name}" for entry in entries for tag in entry.tags}
+        kept = {
+            f"{entry.name}@{tag.tag.name}"
+            for entry in entries
+            for tag in entry.tags
+            if not tag.paths[0].exists()
+        }
         for path in folder.iterdir():
             if path.is_symlink():
                 stays = path.stem in kept or path.name.partition("@")[0] in skipped

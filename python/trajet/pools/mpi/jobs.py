@@ -62,11 +62,8 @@ def lead_jobs(
         if progress is not None:
             progress(done, total)
 
-    with _noted() as interrupt:
-        with link.together(interrupts=False):
-            answers = _Part(told, texts, interrupt).take(link, show)
-        if interrupt.is_set():
-            raise KeyboardInterrupt
+    with _noted() as interrupt, link.together(interrupts=False):
+        answers = _Part(told, texts, interrupt).take(link, show)
     for answer in answers:
         if answer.error is not None:
             raise pickle.loads(answer.error)
@@ -88,8 +85,6 @@ class FollowJobs:
         """Take part."""
         with _noted() as interrupt:
             _Part(self.told, [], interrupt).take(link, lambda _: None)
-            if interrupt.is_set():
-                raise KeyboardInterrupt
 
 
 @contextmanager
@@ -119,6 +114,8 @@ def _noted() -> Iterator[threading.Event]:
     finally:
         if raised:
             signal.signal(signal.SIGINT, usual)
+    if noted.is_set():
+        raise KeyboardInterrupt
 
 
 @dataclass

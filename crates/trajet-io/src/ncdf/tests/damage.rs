@@ -123,6 +123,12 @@ fn records_that_were_never_written_are_found() {
         let Err(Error::Corrupt { frame: found, offset, .. }) = found else { panic!("{found:?}") };
         assert_eq!((found, offset), (frame, borders[frame as usize] as u64));
     }
+    // Also where times begin at zero, and behind a record of which a part was written.
+    let mut early = bytes.clone();
+    early[borders[1] - 4..borders[1]].fill(0);
+    early[borders[1] + 20..].fill(0);
+    let found = open(&on_disk(&early).path, &without_sidecar(), &Serial).map(|_| ());
+    let Err(Error::Corrupt { frame: 2, .. }) = found else { panic!("{found:?}") };
     // A time of zero alone is none of them.
     let mut bytes = bytes;
     for frame in 0..5 {
