@@ -202,12 +202,19 @@ def killed(
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     ) as ranks:
-        wait_until(lambda: len(list(folder.glob("rank *"))) == 3)
-        processes = [int(path.read_text()) for path in sorted(folder.glob("rank *"))]
-        time.sleep(random.random())
-        for process in processes if victim is None else processes[victim : victim + 1]:
-            os.kill(process, by)
-        assert ranks.wait(HANGS) != 0
+        processes: list[int] = []
+        try:
+            wait_until(lambda: len(list(folder.glob("rank *"))) == 3)
+            processes += [int(path.read_text()) for path in sorted(folder.glob("rank *"))]
+            time.sleep(random.random())
+            for process in processes if victim is None else processes[victim : victim + 1]:
+                os.kill(process, by)
+            assert ranks.wait(HANGS) != 0
+        finally:
+            # Ranks that hang would hold up all tests behind this one.
+            ranks.kill()
+            for process in filter(is_alive, processes):
+                os.kill(process, signal.SIGKILL)
     wait_until(lambda: not any(map(is_alive, processes)))
     return processes
 

@@ -102,7 +102,8 @@ class Leader:
         self._part, self._ledger, self._pins = part, ledger, pins
         self.repeated: list[dict[str, Any]] = []
         self._dynamic = not pins
-        self._events: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        # No SimpleQueue: one that waits some time, and meets a signal then, may wait for ever.
+        self._events: queue.Queue[Callable[[], None]] = queue.Queue()
         self._open = {task.number: _Open(task) for task in part.tasks}
         self._copies: dict[Key, _Copy] = {}
         # wanted no more before they were done, or before their rows were here

@@ -138,7 +138,8 @@ class _Part:
         self._answer, self._frames_done = _Answer(), 0
         self._stop = threading.Event()
         # from the thread that works: that it wants a job; to it: the job with its number
-        self._wanted: queue.SimpleQueue[None] = queue.SimpleQueue()
+        # No SimpleQueue: one that waits some time, and meets a signal then, may wait for ever.
+        self._wanted: queue.Queue[None] = queue.Queue()
         self._given: queue.SimpleQueue[tuple[int, Job] | None] = queue.SimpleQueue()
 
     def take(self, link: Link, show: Callable[[int], None]) -> list[_Answer]:
