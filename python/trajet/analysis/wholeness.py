@@ -83,8 +83,8 @@ def shortest_height(cell: NDArray[np.float64]) -> float:
 def shortest_vector(cell: NDArray[np.float64]) -> float:
     """Return the distance of an atom and the nearest of its own images, Å.
 
-    By a basis of which no vector is made shorter by another; then the least sums of its vectors
-    are the shortest ones (N. L. Semaev, Cryptography and Lattices, LNCS 2146, 2001).
+    By a basis of which no vector is made shorter by another: among the sums and differences of its
+    vectors is the shortest one (I. Semaev, LNCS 2146, 181 (2001), doi:10.1007/3-540-44670-2_13).
     """
     (rows,) = box_vectors(cell[np.newaxis], None)
     shorter = True
