@@ -1,5 +1,6 @@
 """Workers of a real Dask scheduler: the results of one thread, and what the report says."""
 
+import contextlib
 import json
 import os
 import re
@@ -19,9 +20,11 @@ from dask_cluster import (
     change_do,
 )
 from distributed import Client
+from distributed.security import Security
 from golden_files import Adk
 from made_hdf5 import tables_of
 from MDAnalysisTests.datafiles import TRR
+from trajet.pools.dask import dask_client
 
 
 @pytest.mark.parametrize(
@@ -399,3 +402,38 @@ def test_the_command_line(client: Client, adk: Adk, tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "leave --workers out" in done.stderr
+
+
+def listening_addresses(pids: set[int]) -> set[str]:
+    """Return the local addresses on which these processes accept TCP connections."""
+    sockets: set[str] = set()
+    for pid in pids:
+        for entry in Path(f"/proc/{pid}/fd").iterdir():
+            with contextlib.suppress(FileNotFoundError):
+                sockets.update(re.findall(r"socket:\[(\d+)\]", os.readlink(entry)))
+    addresses = set()
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            # 0A is the state LISTEN.
+            if fields[3] == "0A" and fields[9] in sockets:
+                addresses.add(fields[1].partition(":")[0])
+    return addresses
+
+
+def test_own_cluster_refuses_strangers() -> None:
+    """It listens on 127.0.0.1 alone, and takes no connection without its certificate."""
+    before = listening_addresses({os.getpid()})
+    with dask_client(workers=2) as client:
+        workers = client.run(os.getpid)
+        # Addresses stand there in hexadecimal, the last byte first.
+        assert listening_addresses(set(workers.values())) == {"0100007F"}
+        assert listening_addresses({os.getpid()}) <= before | {"0100007F"}
+        targets = [client.scheduler.address, min(workers)]
+        assert all(target.startswith("tls://127.0.0.1:") for target in targets)
+        for target in targets:
+            plain = target.replace("tls://", "tcp://")
+            with pytest.raises(OSError):
+                Client(plain, timeout=1)
+            with pytest.raises(OSError):
+                Client(target, security=Security.temporary(), timeout=1)

@@ -33,7 +33,10 @@ def dask_client(
 ) -> Iterator[Any]:
     """Make a client of a scheduler by its address, or of workers of this machine while it is used.
 
-    Each of these has so many `threads`, and does as many tasks at once.
+    Each worker has `threads` threads, and does as many tasks at once. Other users of the machine
+    cannot use them: scheduler and workers listen on 127.0.0.1 alone, refuse connections without
+    the certificate that is made for this cluster, and serve no dashboard. A cluster at `scheduler`
+    is as safe as it was started.
 
     Raises
     ------
@@ -46,9 +49,14 @@ def dask_client(
             module.LocalCluster(
                 n_workers=workers or available_threads(),
                 threads_per_worker=threads,
+                # TLS with a certificate in memory. Without it, whoever reaches a port may run code.
+                host="127.0.0.1",
+                protocol="tls://",
+                security=module.Security.temporary(),
+                # Each has a small HTTP server in any case: any free port of this machine alone.
                 dashboard_address=None,
-                # Any free port, where somebody else's cluster has the usual one.
-                scheduler_kwargs={"dashboard_address": ":0"},
+                scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
+                worker_dashboard_address="127.0.0.1:0",
                 preload="trajet.pools.dask.undisturbed",
             ) as cluster,
             module.Client(cluster) as client,
