@@ -1,25 +1,83 @@
 """`trajet` as it is typed: what it says, its exit code, and what it leaves in a folder."""
 
+import atexit
+import functools
+import json
 import os
 import re
+import signal
+import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+
+# Seconds for a command to end.
+PATIENCE = 120
+
+
+class CommandServer:
+    """The process of command_server.py, which runs commands one after the other."""
+
+    def __init__(self) -> None:
+        self.connection, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with other:
+            self.process = subprocess.Popen(
+                [
+                    sys.executable,
+                    Path(__file__).with_name("command_server.py"),
+                    str(other.fileno()),
+                ],
+                pass_fds=[other.fileno()],
+                stdin=subprocess.DEVNULL,
+            )
+        atexit.register(self.end)
+
+    def run(
+        self, arguments: list[str], folder: Path, environment: dict[str, str]
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command and return its exit code and what it wrote.
+
+        Raises
+        ------
+        TimeoutError
+            If it does not end within `PATIENCE`; it is killed then.
+        """
+        request = {"arguments": arguments, "folder": str(folder), "environment": environment}
+        with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+            with open(os.devnull, "rb") as nothing:
+                streams = [nothing.fileno(), output.fileno(), errors.fileno()]
+                self.connection.settimeout(PATIENCE)
+                socket.send_fds(self.connection, [json.dumps(request).encode()], streams)
+            child = json.loads(self.connection.recv(100))
+            try:
+                code = json.loads(self.connection.recv(100))
+            except TimeoutError:
+                os.kill(child, signal.SIGKILL)
+                self.connection.recv(100)
+                raise
+            written = []
+            for file in (output, errors):
+                file.seek(0)
+                written.append(file.read().decode("utf-8"))
+        return subprocess.CompletedProcess(["trajet", *arguments], code, *written)
+
+    def end(self) -> None:
+        """End the process."""
+        self.connection.close()
+        self.process.wait(PATIENCE)
+
+
+@functools.cache
+def command_server() -> CommandServer:
+    """Start the server when the first command is run."""
+    return CommandServer()
 
 
 def run(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run `python -m trajet` with pipes for all three streams."""
-    return subprocess.run(
-        [sys.executable, "-m", "trajet", *map(str, arguments)],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=120,
-        check=False,
-        cwd=cwd,
-        env=os.environ | {"PYTHONIOENCODING": "utf-8", "COLUMNS": "100"},
-    )
+    """Run `trajet` in a process of its own, without a terminal."""
+    environment = os.environ | {"PYTHONIOENCODING": "utf-8", "COLUMNS": "100"}
+    return command_server().run(list(map(str, arguments)), cwd or Path.cwd(), dict(environment))
 
 
 def said_beside_dask(stderr: str) -> list[str]:

@@ -1,0 +1,60 @@
+"""Runs `python -m trajet` in children of one process that has imported what commands import.
+
+Importing MDAnalysis and matplotlib takes most of the time of a short command. A child is a process
+of its own, with its own streams, folder, environment and exit code; it ends as interpreters do.
+
+Started by `commands.run` as a script, with the file descriptor of a Unix socket. A request is one
+JSON message with the descriptors of the three streams; answers are the number of the child and,
+when it has ended, its exit code as `subprocess` counts it.
+"""
+
+import importlib
+import json
+import os
+import runpy
+import signal
+import socket
+import sys
+
+PRELOADED = ("numpy", "MDAnalysis", "matplotlib.figure", "tqdm", "h5py", "trajet.cli.entry")
+LARGEST_REQUEST = 2**20
+
+
+def become(request: dict[str, object], streams: list[int]) -> None:
+    """Take over the streams, the folder and the environment of the request, and run the command."""
+    for target, stream in enumerate(streams):
+        os.dup2(stream, target)
+        os.close(stream)
+    os.environ.clear()
+    os.environ.update(request["environment"])  # type: ignore[call-overload]
+    os.chdir(str(request["folder"]))
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.stdin = os.fdopen(0, encoding="utf-8")
+    sys.stdout = os.fdopen(1, "w", encoding="utf-8")
+    sys.stderr = os.fdopen(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1)
+    sys.argv = ["trajet", *request["arguments"]]  # type: ignore[misc]
+    runpy.run_module("trajet", run_name="__main__", alter_sys=True)
+
+
+def serve(connection: socket.socket) -> bool:
+    """Answer requests until there are no more; return True in the child that ran a command."""
+    while True:
+        message, streams, _, _ = socket.recv_fds(connection, LARGEST_REQUEST, 3)
+        if not message:
+            return False
+        child = os.fork()
+        if child == 0:
+            connection.close()
+            become(json.loads(message), streams)
+            return True
+        for stream in streams:
+            os.close(stream)
+        connection.send(json.dumps(child).encode())
+        _, status = os.waitpid(child, 0)
+        connection.send(json.dumps(os.waitstatus_to_exitcode(status)).encode())
+
+
+if __name__ == "__main__":
+    for name in PRELOADED:
+        importlib.import_module(name)
+    serve(socket.socket(fileno=int(sys.argv[1])))
