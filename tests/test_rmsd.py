@@ -803,6 +803,32 @@ def test_average_structure_as_reference(adk: Adk, adk_universe: mda.Universe) ->
         tj.rmsd(selection, reference="average", superposition=False)
 
 
+@pytest.mark.parametrize("weights", [None, "mass"])
+def test_rmsd_to_the_average_equals_the_float64_twin(adk: Adk, weights: str | None) -> None:
+    """The average structure is never rounded to float32, neither are the frames laid on it."""
+    traj = tj.open(adk.psf, adk.xtc)
+    atoms, group = traj.select("name CA"), traj.select("resid 122:159 and backbone")
+    frames = slice(None, None, 5)
+    result = tj.rmsd(atoms, groups=[group], reference="average", weights=weights, frames=frames)
+    every = traj.read(frames=frames).positions.astype(np.float64)
+    masses = None if weights is None else atoms.named.masses
+    main = every[:, atoms.indices]
+    fits = [kabsch.fit(x, main[0], masses) for x in main]
+    moved = [
+        (x - centre) @ rotation + onto
+        for x, (rotation, centre, onto) in zip(every, fits, strict=True)
+    ]
+    average = np.mean(moved, axis=0)
+    expected = [
+        [
+            kabsch.superposed(x[atoms.indices], average[atoms.indices], masses),
+            kabsch.of_group(x, average, atoms.indices, group.indices, weights=masses),
+        ]
+        for x in every
+    ]
+    assert np.abs(result.values - expected).max() < 1e-9
+
+
 @pytest.mark.parametrize(
     "text",
     ["name OW and around 4 protein", "sphzone 10 index 5", "prop z < 20 and name CA"],
