@@ -5,6 +5,8 @@ import os
 import re
 import subprocess
 import sys
+import threading
+import types
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from dask_cluster import (
     PATIENCE,
     change_do,
 )
-from distributed import Client
+from distributed import Client, LocalCluster
 from golden_files import Adk
 from made_hdf5 import tables_of
 from MDAnalysisTests.datafiles import TRR
@@ -183,7 +185,7 @@ def test_rows_in_a_file_take_no_memory(client: Client, adk: Adk, tmp_path: Path)
 import sys
 import numpy as np
 import trajet as tj
-from distributed import Client
+from distributed import Client, LocalCluster
 from trajet.pools.dask import leader
 
 def peak():
@@ -399,3 +401,32 @@ def test_the_command_line(client: Client, adk: Adk, tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "leave --workers out" in done.stderr
+
+
+def test_threads_and_workers_of_one_process_call_a_function_in_turns(long_adk: Adk) -> None:
+    """Two workers of Dask in this process, with two threads each: no two calls overlap."""
+    calls = types.ModuleType("calls_in_this_process")
+    calls.barrier = threading.Barrier(2)  # type: ignore[attr-defined]
+    sys.modules[calls.__name__] = calls
+
+    def overlaps(_: np.ndarray) -> bool:
+        import calls_in_this_process as calls
+
+        if (threading.current_thread() is threading.main_thread()) or calls.barrier.broken:
+            return False
+        try:
+            calls.barrier.wait(0.1)
+        except threading.BrokenBarrierError:
+            return False
+        return True
+
+    cluster = LocalCluster(
+        processes=False, n_workers=2, threads_per_worker=2, dashboard_address=None
+    )
+    try:
+        with cluster, Client(cluster) as client:
+            atoms = tj.open(long_adk.psf, long_adk.xtc).select("name CA")
+            result = tj.apply(overlaps, atoms, pool=tj.DaskPool(client, task_frames=100))
+    finally:
+        del sys.modules[calls.__name__]
+    assert not result.values.any()

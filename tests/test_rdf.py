@@ -207,7 +207,7 @@ def test_first_bin_of_a_group_with_itself_is_empty(tmp_path: Path) -> None:
 
 
 def test_a_single_atom_has_no_pair(tmp_path: Path) -> None:
-    """g has no norm where there is no pair: an error, not a column of NaN."""
+    """G has no norm where there is no pair: an error, not a column of NaN."""
     atom = tj.open(None, made(tmp_path, "cube")).select([3])
     with pytest.raises(tj.SelectionError, match="no pair of different atoms"):
         tj.rdf(atom)
