@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Callable
 from threading import Lock
-from typing import Any
+from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -180,7 +180,7 @@ class _Turn:
     Workers of Dask may share a process, and functions that they were sent may share a module.
     """
 
-    _locks: WeakValueDictionary[str, Any] = WeakValueDictionary()
+    _locks: ClassVar[WeakValueDictionary[str, Any]] = WeakValueDictionary()
     _making = Lock()
 
     def __init__(self, name: str) -> None:
