@@ -15,6 +15,7 @@ import numpy as np
 import pool_laws
 import pytest
 import trajet as tj
+from click.testing import CliRunner
 from dask_cluster import (
     N_WORKERS,
     PATIENCE,
@@ -24,6 +25,7 @@ from distributed import Client, LocalCluster
 from golden_files import Adk
 from made_hdf5 import tables_of
 from MDAnalysisTests.datafiles import TRR
+from trajet.cli.group import commands
 
 
 @pytest.mark.parametrize(
@@ -401,6 +403,21 @@ def test_the_command_line(client: Client, adk: Adk, tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "leave --workers out" in done.stderr
+
+
+def test_rows_of_a_command_go_to_a_file(
+    client: Client, adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """--rows-in keeps a result of any size out of memory, so that it wants no --force."""
+    monkeypatch.setattr("trajet.cli.options._LARGE_RESULT", 1000)
+    rows = tmp_path / "rows.npy"
+    pool = ["--pool", "dask", "--scheduler", client.scheduler.address, "--rows-in", str(rows)]
+    select = "name CA and resid 1:10"
+    command = ["distances", str(adk.psf), str(adk.xtc), "--select", select, "--quiet", *pool]
+    done = CliRunner().invoke(commands, command)
+    assert done.exit_code == 0, done.exception
+    here = tj.distances(tj.open(adk.psf, adk.xtc).select(select)).values
+    assert np.load(rows).tobytes() == here.tobytes()
 
 
 def test_threads_and_workers_of_one_process_call_a_function_in_turns(long_adk: Adk) -> None:
