@@ -1,8 +1,13 @@
 """Functions of one's own, on every pool that needs no server."""
 
 import csv
+import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import MDAnalysis as mda
 import numpy as np
 import pytest
 import trajet as tj
@@ -170,3 +175,143 @@ def test_names_with_commas(calpha: tj.Selection, tmp_path: Path) -> None:
         names, numbers = csv.reader(file)
     assert names == ["frame", "time_ps", *(f'first, "alpha"_{k}' for k in range(3))]
     assert len(numbers) == 5
+
+
+def meeting(patience: float) -> Callable[[], bool]:
+    """Return what tells whether two threads of a process are in it at the same time.
+
+    The second call, the first one of a run, waits for another one so many seconds; no call waits
+    after that, whether one came or not.
+    """
+
+    # Nested, so that it travels whole: workers know no tests.
+    class Meeting:
+        def __init__(self) -> None:
+            self.barrier = threading.Barrier(2)
+            self.called = False
+
+        def __call__(self) -> bool:
+            if not self.called:
+                self.called = True
+                return False
+            try:
+                self.barrier.wait(patience)
+            except threading.BrokenBarrierError:
+                return False
+            self.barrier.abort()
+            return True
+
+        def __reduce__(self) -> Any:
+            return Meeting, ()
+
+    return Meeting()
+
+
+class Converted:
+    """A result that NumPy converts when it is asked to."""
+
+    def __init__(self, number: Callable[[], float]) -> None:
+        self.number = number
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """Return one number."""
+        return np.array([self.number()])
+
+
+THREADED = [
+    tj.LocalPool(threads=3, task_frames=5),
+    tj.ProcessPool(workers=1, threads=3, task_frames=150),
+]
+
+
+@pytest.mark.parametrize("pool", THREADED)
+def test_functions_are_called_by_one_thread_of_a_process_at_a_time(
+    calpha: tj.Selection, pool: tj.Pool
+) -> None:
+    """Two calls overlap only with threads_safe=True, which the report says."""
+    for threads_safe, patience in ((False, 0.1), (True, 60.0)):
+        met = meeting(patience)
+        result = tj.apply(
+            lambda _, met=met: met(),
+            calpha,
+            reducer=np.maximum,
+            threads_safe=threads_safe,
+            pool=pool,
+        )
+        assert bool(result.values) is threads_safe
+        assert result.report["parameters"]["threads_safe"] is threads_safe
+
+
+def test_reducers_and_conversions_have_the_turn_of_the_function(calpha: tj.Selection) -> None:
+    """A reducer may change what the function reads; results are copied before the next call."""
+    pool = THREADED[0]
+    met = meeting(0.1)
+    both = tj.apply(
+        lambda _: float(met()), calpha, reducer=lambda a, b: max(a, b, float(met())), pool=pool
+    )
+    assert both.values == 0
+    converted = meeting(0.1)
+    values = tj.apply(lambda _: Converted(lambda: float(converted())), calpha, pool=pool).values
+    assert not values.any()
+
+
+def test_a_function_that_moves_an_atomgroup_gives_the_numbers_of_one_thread(long_adk: Adk) -> None:
+    """Between setting and using its positions, no other thread sets them."""
+    universe = mda.Universe(str(long_adk.psf), str(long_adk.xtc))
+    atoms = universe.select_atoms("name CA")
+    chosen = tj.open(long_adk.psf, long_adk.xtc).select("name CA")
+    met = meeting(0.1)
+
+    def gyration(positions: np.ndarray) -> float:
+        atoms.positions = positions
+        met()
+        return float(atoms.radius_of_gyration())
+
+    pool = tj.LocalPool(threads=4, task_frames=5)
+    values = tj.apply(gyration, chosen, pool=pool).values
+    assert values.tolist() == [gyration(positions) for positions in chosen.read().positions]
+
+
+def test_other_threads_decode_while_one_calls_the_function(
+    calpha: tj.Selection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All threads come with a block that they have decoded before the first call ends."""
+    came, n_threads = threading.Condition(), 3
+    arrived: set[int] = set()
+
+    class Door:
+        """A lock that writes down which threads have asked for it."""
+
+        def __init__(self) -> None:
+            self.lock = threading.Lock()
+
+        def __enter__(self) -> None:
+            with came:
+                arrived.add(threading.get_ident())
+                came.notify_all()
+            self.lock.acquire()
+
+        def __exit__(self, *_: object) -> None:
+            self.lock.release()
+
+    def function(_: np.ndarray) -> float:
+        with came:
+            # The call before the run, which sees what is returned, is none of theirs.
+            if arrived:
+                came.wait_for(lambda: len(arrived) == n_threads, timeout=60)
+            return len(arrived)
+
+    monkeypatch.setattr(sys.modules["trajet.analysis.apply"], "Lock", Door)
+    pool = tj.LocalPool(threads=n_threads, task_frames=5)
+    assert (tj.apply(function, calpha, pool=pool).values == n_threads).all()
+
+
+def test_a_function_may_call_apply_itself(calpha: tj.Selection) -> None:
+    """The inner run has a turn of its own: it does not wait for the call that it is part of."""
+
+    def inner(positions: np.ndarray) -> float:
+        pool = tj.LocalPool(threads=2)
+        return float(tj.apply(end_to_end, calpha, frames=[3, 5], pool=pool).values.sum())
+
+    result = tj.apply(inner, calpha, frames=slice(4), pool=tj.LocalPool(threads=2, task_frames=1))
+    assert len(set(result.values.tolist())) == 1

@@ -6,6 +6,8 @@ import os
 import re
 import subprocess
 import sys
+import threading
+import types
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,16 +16,18 @@ import numpy as np
 import pool_laws
 import pytest
 import trajet as tj
+from click.testing import CliRunner
 from dask_cluster import (
     N_WORKERS,
     PATIENCE,
     change_do,
 )
-from distributed import Client
+from distributed import Client, LocalCluster
 from distributed.security import Security
 from golden_files import Adk
 from made_hdf5 import tables_of
 from MDAnalysisTests.datafiles import TRR
+from trajet.cli.group import commands
 from trajet.pools.dask import dask_client
 
 
@@ -186,7 +190,7 @@ def test_rows_in_a_file_take_no_memory(client: Client, adk: Adk, tmp_path: Path)
 import sys
 import numpy as np
 import trajet as tj
-from distributed import Client
+from distributed import Client, LocalCluster
 from trajet.pools.dask import leader
 
 def peak():
@@ -437,3 +441,47 @@ def test_own_cluster_refuses_strangers() -> None:
                 Client(plain, timeout=1)
             with pytest.raises(OSError):
                 Client(target, security=Security.temporary(), timeout=1)
+
+
+def test_rows_of_a_command_go_to_a_file(
+    client: Client, adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """--rows-in keeps a result of any size out of memory, so that it wants no --force."""
+    monkeypatch.setattr("trajet.cli.options._LARGE_RESULT", 1000)
+    rows = tmp_path / "rows.npy"
+    pool = ["--pool", "dask", "--scheduler", client.scheduler.address, "--rows-in", str(rows)]
+    select = "name CA and resid 1:10"
+    command = ["distances", str(adk.psf), str(adk.xtc), "--select", select, "--quiet", *pool]
+    done = CliRunner().invoke(commands, command)
+    assert done.exit_code == 0, done.exception
+    here = tj.distances(tj.open(adk.psf, adk.xtc).select(select)).values
+    assert np.load(rows).tobytes() == here.tobytes()
+
+
+def test_threads_and_workers_of_one_process_call_a_function_in_turns(long_adk: Adk) -> None:
+    """Two workers of Dask in this process, with two threads each: no two calls overlap."""
+    calls = types.ModuleType("calls_in_this_process")
+    calls.barrier = threading.Barrier(2)  # type: ignore[attr-defined]
+    sys.modules[calls.__name__] = calls
+
+    def overlaps(_: np.ndarray) -> bool:
+        import calls_in_this_process as calls
+
+        if (threading.current_thread() is threading.main_thread()) or calls.barrier.broken:
+            return False
+        try:
+            calls.barrier.wait(0.1)
+        except threading.BrokenBarrierError:
+            return False
+        return True
+
+    cluster = LocalCluster(
+        processes=False, n_workers=2, threads_per_worker=2, dashboard_address=None
+    )
+    try:
+        with cluster, Client(cluster) as client:
+            atoms = tj.open(long_adk.psf, long_adk.xtc).select("name CA")
+            result = tj.apply(overlaps, atoms, pool=tj.DaskPool(client, task_frames=100))
+    finally:
+        del sys.modules[calls.__name__]
+    assert not result.values.any()

@@ -23,11 +23,13 @@ import trajet as tj
 import trr_bytes
 import xtc_bytes
 from analysis_laws import assert_rows_follow_frames, assert_same_bits_on_any_pool, table
+from click.testing import CliRunner
 from golden_files import Adk
 from made_coordinates import MADE, Made
 from MDAnalysis.lib.distances import distance_array, self_distance_array
 from MDAnalysisTests import datafiles
 from systems import NAMES, System, Systems, in_changing_cells
+from trajet.cli.group import commands
 
 SINGLE = 3e-5
 ROUNDING = 1e-12
@@ -620,3 +622,49 @@ def test_matrix_plot_of_frames_without_positions(tmp_path: Path) -> None:
     (image,) = tj.distances(traj).plot().axes[0].images
     mean = np.mean([plain.between(x, x) for x in traj.read(frames=[0, 1, 2, 4]).positions], axis=0)
     assert np.abs(image.get_array().filled(np.nan) - mean).max() < ROUNDING
+
+
+def test_a_command_wants_force_for_a_result_above_1_gb(adk: Adk, tmp_path: Path) -> None:
+    """All pairs of 3341 atoms in 98 frames: refused with the size, before anything is made."""
+    out = tmp_path / "pairs.npz"
+    command = ["distances", str(adk.psf), str(adk.xtc), "--select", "all", "-o", str(out)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tj.LocalPool, "run", lambda *_, **__: pytest.fail("frames are read"))
+        done = CliRunner().invoke(commands, command)
+    assert isinstance(done.exception, tj.OutputError)
+    assert "4.4 GB of memory (5579470 numbers of each of 98 frames)" in str(done.exception)
+    assert "--force" in str(done.exception)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "size"),
+    [
+        (["distances", "--select", "name CA and resid 1:10"], 98 * 45 * 8),
+        (["distances", "--select", "resid 1", "--to", "resid 2", "--step", "2"], 49 * 19 * 24 * 8),
+        (["dihedrals", "--select", "protein", "--features"], 98 * 848 * 8),
+        (["rmsd", "--select", "name CA", "--group", "name CB"], 98 * 2 * 8),
+    ],
+)
+def test_every_analysis_command_knows_the_size_of_its_result(
+    adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str], size: int
+) -> None:
+    """Refused from one byte on above the limit, but by --force; functions have no limit."""
+    name, *arguments = command
+    command = [name, str(adk.psf), str(adk.xtc), *arguments, "--quiet"]
+    monkeypatch.setattr("trajet.cli.options._LARGE_RESULT", size)
+    assert CliRunner().invoke(commands, command).exit_code == 0
+    monkeypatch.setattr("trajet.cli.options._LARGE_RESULT", size - 1)
+    done = CliRunner().invoke(commands, command)
+    assert isinstance(done.exception, tj.OutputError)
+    assert CliRunner().invoke(commands, [*command, "--force"]).exit_code == 0
+    assert tj.distances(tj.open(adk.psf, adk.xtc).select("resid 1")).values.nbytes > 0
+
+
+def test_a_file_for_rows_needs_a_pool_that_writes_it(adk: Adk, tmp_path: Path) -> None:
+    """Threads and processes keep rows in memory: the command line is wrong."""
+    for pool in ("local", "processes"):
+        command = ["distances", str(adk.psf), str(adk.xtc), "--select", "all", "--pool", pool]
+        done = CliRunner().invoke(commands, [*command, "--rows-in", str(tmp_path / "rows.npy")])
+        assert done.exit_code == 2
+        assert "--rows-in goes with --pool dask and --pool mpi" in done.output

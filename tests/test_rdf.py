@@ -59,10 +59,11 @@ def nearest(a: np.ndarray, b: np.ndarray, cell: np.ndarray) -> np.ndarray:
 def searched(
     block: tj.Block, a: np.ndarray, b: np.ndarray, edges: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs in each bin by the plain search, and by how many these may differ: those at an edge."""
+    """Pairs of different atoms in each bin, and by how many these may differ: those at an edge."""
     counts, unsure = np.zeros(len(edges) - 1), np.zeros(len(edges) - 1)
+    different = a[:, None] != b
     for positions, cell in zip(block.positions, block.cells, strict=True):
-        distances = nearest(positions[a], positions[b], cell).ravel()
+        distances = nearest(positions[a], positions[b], cell)[different]
         counts += np.histogram(distances, edges)[0]
         at_edge = np.abs(distances[:, None] - edges) < EDGE
         unsure += at_edge[:, :-1].sum(axis=0) + at_edge[:, 1:].sum(axis=0)
@@ -89,20 +90,20 @@ def test_counts_are_those_of_a_search_through_all_images(
         assert np.array_equal(result.edges, edges)
         # Counts over what the mean density puts into a shell.
         volume = np.mean([abs(np.linalg.det(vectors_of(cell))) for cell in block.cells])
-        pairs = len(a) * (len(a) if b is None else len(b))
+        pairs = (a[:, None] != (a if b is None else b)).sum()
         ideal = N_FRAMES * pairs / volume * 4 / 3 * np.pi * np.diff(edges**3)
         assert np.allclose(result.g, result.counts / ideal, rtol=1e-6)
 
 
 def test_a_box_of_water_is_that_of_inter_rdf(tmp_path: Path) -> None:
-    """Oxygens and hydrogens of the solvated system, with and without exclusions."""
+    """Oxygens and hydrogens of the solvated system, as InterRDF counts them without self-pairs."""
     universe = mda.Universe(datafiles.GRO, datafiles.XTC)
     traj = tj.open(datafiles.GRO, datafiles.XTC, sidecar=False)
     few = "name OW and resid 300:900"
     hydrogens = "name HW1 HW2 and resid 300:900"
     cases = [
-        (few, None, {}),
         (few, None, {"exclusion_block": (1, 1)}),
+        (few, few, {"exclusion_block": (1, 1)}),
         (few, hydrogens, {"exclusion_block": (1, 2)}),
         ("protein and name CA", few, {"bins": 33, "range": (2.0, 12.5)}),
     ]
@@ -111,6 +112,9 @@ def test_a_box_of_water_is_that_of_inter_rdf(tmp_path: Path) -> None:
         theirs = {{"bins": "nbins"}.get(k, k): v for k, v in options.items()}
         truth = InterRDF(*groups, **theirs).run(step=5).results
         result = tj.rdf(traj.select(a), b, frames=slice(None, None, 5), **options)
+        if options.get("exclusion_block") == (1, 1):
+            plain = tj.rdf(traj.select(a), b, frames=slice(None, None, 5))
+            assert plain.g.tobytes() == result.g.tobytes()
         # MDAnalysis rounds distances to float32: pairs at an edge may fall into the next bin.
         assert np.abs(result.counts - truth.count).max() <= 2
         assert np.allclose(result.r, truth.bins, atol=1e-12)
@@ -139,17 +143,76 @@ def test_exclusions_leave_out_their_blocks(tmp_path: Path) -> None:
     traj = tj.open(None, made(tmp_path, "cube"))
     atoms = np.arange(N_ATOMS)
     whole = tj.rdf(traj.select(atoms), range=(0.0, 10.0))
-    assert whole.counts[0] >= N_ATOMS * N_FRAMES
-    others = tj.rdf(traj.select(atoms), range=(0.0, 10.0), exclusion_block=(1, 1))
-    selves = np.zeros(75)
-    selves[0] = N_ATOMS * N_FRAMES
-    assert np.array_equal(whole.counts - others.counts, selves)
     blocks = tj.rdf(traj.select(atoms), range=(0.0, 10.0), exclusion_block=(3, 3))
     within = sum(
         tj.rdf(traj.select(atoms[k : k + 3]), range=(0.0, 10.0)).counts
         for k in range(0, N_ATOMS, 3)
     )
     assert np.array_equal(whole.counts - blocks.counts, within)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "block"),
+    [
+        (range(N_ATOMS), None, None),
+        (range(N_ATOMS), range(N_ATOMS), None),
+        (range(N_ATOMS), range(N_ATOMS), (1, 1)),
+        (range(N_ATOMS), range(N_ATOMS)[::-1], (1, 1)),
+        (range(30), range(20, 60), None),
+        (range(30), range(20, 60), (3, 4)),
+        (range(30), range(45, 15, -1), (5, 5)),
+        ([4, 7, 4, 9], None, None),
+        ([4, 7, 4, 9], [9, 4], (2, 1)),
+    ],
+)
+@pytest.mark.parametrize("task_frames", [1, 1000])
+def test_self_pairs_are_neither_counted_nor_in_the_norm(
+    a: list[int],
+    b: list[int] | None,
+    block: tuple[int, int] | None,
+    task_frames: int,
+    tmp_path: Path,
+) -> None:
+    """Every pair of two different atoms counts once in a range that holds all distances."""
+    traj = tj.open(None, made(tmp_path, "cube"))
+    result = tj.rdf(
+        traj.select(a),
+        None if b is None else traj.select(b),
+        bins=20,
+        range=(0.0, 40.0),
+        exclusion_block=block,
+        pool=tj.LocalPool(threads=2, task_frames=task_frames),
+    )
+    first, second = np.array(a), np.array(a if b is None else b)
+    pairs = first[:, None] != second
+    if block is not None:
+        blocks = [np.arange(len(x)) // n for x, n in zip((first, second), block, strict=True)]
+        pairs &= blocks[0][:, None] != blocks[1]
+    assert result.counts.sum() == N_FRAMES * pairs.sum()
+    shells = 4 / 3 * np.pi * np.diff(result.edges**3)
+    ideal = N_FRAMES * pairs.sum() / result.report["parameters"]["mean_volume"] * shells
+    np.testing.assert_allclose(result.g, result.counts / ideal, rtol=1e-12)
+
+
+def test_first_bin_of_a_group_with_itself_is_empty(tmp_path: Path) -> None:
+    """Atoms on a lattice: no atom is closer to another one than the lattice's spacing."""
+    grid = np.arange(4) * 0.5
+    x = np.stack(np.meshgrid(grid, grid, grid), axis=-1).reshape(1, -1, 3)
+    path = xtc_bytes.write_xtc(tmp_path / "lattice.xtc", x, box=np.eye(3) * 2)
+    result = tj.rdf(tj.open(None, path).select(range(64)), bins=5, range=(0.0, 10.0))
+    assert result.g[:2].tolist() == [0, 0]
+    # Six neighbours at 5 Å of 63 others in 8000 Å³.
+    shell = 4 / 3 * np.pi * (6**3 - 4**3)
+    assert result.g[2] == pytest.approx(6 / (63 / 8000 * shell), rel=1e-6)
+
+
+def test_a_single_atom_has_no_pair(tmp_path: Path) -> None:
+    """G has no norm where there is no pair: an error, not a column of NaN."""
+    atom = tj.open(None, made(tmp_path, "cube")).select([3])
+    with pytest.raises(tj.SelectionError, match="no pair of different atoms"):
+        tj.rdf(atom)
+    with pytest.raises(tj.SelectionError, match="no pair of different atoms"):
+        tj.rdf(atom, atom)
 
 
 def water(folder: Path) -> tj.Trajectory:

@@ -685,6 +685,72 @@ def test_references_of_mutants(adk: Adk, adk_universe: mda.Universe, tmp_path: P
     assert f"note: {remark}" in done.output
 
 
+def alanines(path: Path, resids: list[int], residues: list[int], segids: str) -> Path:
+    """Write residues of a made chain of alanines, numbered and in segments as is said."""
+    n = len(residues)
+    made = mda.Universe.empty(
+        3 * n,
+        n,
+        len(set(segids)),
+        atom_resindex=np.repeat(range(n), 3),
+        residue_segindex=[sorted(set(segids)).index(s) for s in segids],
+        trajectory=True,
+    )
+    for name, values in (
+        ("names", ["N", "CA", "C"] * n),
+        ("resnames", ["ALA"] * n),
+        ("resids", resids),
+        ("segids", sorted(set(segids))),
+        ("chainIDs", [s for s in segids for _ in range(3)]),
+    ):
+        made.add_TopologyAttr(name, values)
+    places = np.cumsum(np.random.default_rng(1).uniform(0.5, 1.0, (90, 3)), axis=0)
+    made.atoms.positions = places.reshape(-1, 3, 3)[residues].reshape(-1, 3)
+    made.atoms.write(path)
+    return path
+
+
+ONE_CHAIN = "A" * 20
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "segids", "shifts"),
+    [
+        # Residue 10 is missing in the reference, and 21 is not in the topology.
+        (range(1, 21), [*range(1, 10), *range(11, 22)], ONE_CHAIN, (0, 1)),
+        (range(1, 21), [*range(1, 10), *range(11, 22)], "A" * 10 + "B" * 10, (0, 1)),
+        ([*range(101, 110), *range(111, 122)], range(1, 21), ONE_CHAIN, (-100, -101)),
+        # The same amount throughout each chain: chains numbered through, or each from 1 on.
+        (range(1, 21), range(301, 321), ONE_CHAIN, None),
+        (range(1, 21), [*range(1, 11), *range(101, 111)], "A" * 10 + "B" * 10, None),
+        (range(1, 21), [*range(1, 11), *range(1, 11)], ONE_CHAIN, None),
+        ([*range(1, 11), *range(1, 11)], range(1, 21), ONE_CHAIN, None),
+    ],
+)
+def test_a_numbering_whose_shift_changes_within_a_chain_is_a_remark(
+    ours: list[int],
+    theirs: list[int],
+    segids: str,
+    shifts: tuple[int, int] | None,
+    tmp_path: Path,
+) -> None:
+    """Residues of equal names may be compared with their neighbours: RMSD says nothing of it."""
+    here = alanines(tmp_path / "here.pdb", list(ours), list(range(20)), ONE_CHAIN)
+    residues = [k for k in range(21) if shifts is None or k != 9][:20]
+    there = alanines(tmp_path / "there.pdb", list(theirs), residues, segids)
+    mda.Universe(here).atoms.write(tmp_path / "here.xtc")
+    selection = tj.open(here, tmp_path / "here.xtc").select("name CA")
+    result = tj.rmsd(selection, reference=there)
+    if shifts is None:
+        assert result.report["remarks"] == []
+        return
+    assert result.values[0] > 0.5
+    (remark,) = result.report["remarks"]
+    assert f"differ by {shifts[0]} and, from atom 28 CA ALA{list(ours)[9]}" in remark
+    assert f"CA ALA{list(theirs)[9]} of the reference on, by {shifts[1]}, though" in remark
+    assert remark.endswith("missing in one of the two: atoms are compared in their order")
+
+
 @pytest.mark.parametrize(("attribute", "values"), [("resids", [2, 1]), ("segids", ["B", "A"])])
 def test_references_of_like_molecules(
     adk: Adk, adk_universe: mda.Universe, tmp_path: Path, attribute: str, values: list[object]
@@ -801,6 +867,32 @@ def test_average_structure_as_reference(adk: Adk, adk_universe: mda.Universe) ->
     assert results[0].report["passes"] == 2
     with pytest.raises(ValueError, match="average"):
         tj.rmsd(selection, reference="average", superposition=False)
+
+
+@pytest.mark.parametrize("weights", [None, "mass"])
+def test_rmsd_to_the_average_equals_the_float64_twin(adk: Adk, weights: str | None) -> None:
+    """The average structure is never rounded to float32, neither are the frames laid on it."""
+    traj = tj.open(adk.psf, adk.xtc)
+    atoms, group = traj.select("name CA"), traj.select("resid 122:159 and backbone")
+    frames = slice(None, None, 5)
+    result = tj.rmsd(atoms, groups=[group], reference="average", weights=weights, frames=frames)
+    every = traj.read(frames=frames).positions.astype(np.float64)
+    masses = None if weights is None else atoms.named.masses
+    main = every[:, atoms.indices]
+    fits = [kabsch.fit(x, main[0], masses) for x in main]
+    moved = [
+        (x - centre) @ rotation + onto
+        for x, (rotation, centre, onto) in zip(every, fits, strict=True)
+    ]
+    average = np.mean(moved, axis=0)
+    expected = [
+        [
+            kabsch.superposed(x[atoms.indices], average[atoms.indices], masses),
+            kabsch.of_group(x, average, atoms.indices, group.indices, weights=masses),
+        ]
+        for x in every
+    ]
+    assert np.abs(result.values - expected).max() < 1e-9
 
 
 @pytest.mark.parametrize(

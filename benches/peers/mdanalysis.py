@@ -59,7 +59,8 @@ def analysis(case: Case, universe: Any) -> Callable[[], Any]:
     elif case.task == "dihedrals":
         job = dihedrals.Dihedral(backbone(atoms))
     else:
-        job = rdf.InterRDF(atoms, atoms, nbins=RDF_BINS, range=RDF_RANGE)
+        # Without the exclusion, each atom is counted with itself.
+        job = rdf.InterRDF(atoms, atoms, nbins=RDF_BINS, range=RDF_RANGE, exclusion_block=(1, 1))
     return lambda: job.run(stop=stop).results
 
 

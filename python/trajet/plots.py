@@ -20,8 +20,6 @@ SMOOTHED_FROM = 200
 PS_PER_NS = 1000.0
 MOST_BINS = 60
 RAMACHANDRAN_BINS = 90
-# Å; no two atoms are as close as this.
-SELF_PAIRS = 0.3
 LEGEND_CHARACTERS = 100
 LONGEST_LABEL = 80
 # Of two curves, in parts of the axis of workers.
@@ -207,10 +205,8 @@ def radial(edges: NDArray[np.float64], g: NDArray[np.float64], *, title: str) ->
     axes.set_ylabel("g(r)")
     axes.set_title(_shortened(title), loc="left", fontsize="medium")
     axes.set_xlim(edges[0], edges[-1])
-    # An atom's pair with itself would hide all others.
-    beyond = g[r > SELF_PAIRS]
-    if beyond.size and np.isfinite(beyond).any():
-        axes.set_ylim(0, 1.08 * max(1.0, float(np.nanmax(beyond))))
+    if np.isfinite(g).any():
+        axes.set_ylim(0, 1.08 * max(1.0, float(np.nanmax(g))))
     _bare(axes)
     return figure
 

@@ -9,7 +9,7 @@ use crate::analysis::{Analysis, Pass, Refusal, State, check_finite};
 use crate::average::Average;
 use crate::places::{Places, together};
 use crate::rmsd::Group;
-use crate::transform::Superpose;
+use crate::transform::{Superpose, Transform};
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -46,23 +46,25 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     };
     let Some(align) = align else { return Ok(last(Vec::new(), atoms)) };
     let deciding = places[1].clone();
-    let superposed = move |positions: &[f32]| {
-        let reference = Reference::new(positions, align.weights.as_deref());
-        Box::new(Superpose { atoms: deciding.clone(), reference })
+    let onto = Reference::new(&align.reference, align.weights.as_deref());
+    let superposed_on = |deciding, reference| -> Vec<Box<dyn Transform>> {
+        vec![Box::new(Superpose { atoms: deciding, reference })]
     };
     if !average {
-        return Ok(last(vec![superposed(&align.reference)], atoms));
+        return Ok(last(superposed_on(deciding, onto), atoms));
     }
-    let (n_read, read) = (atoms.len(), atoms.clone());
+    let average = Average { n_atoms: atoms.len(), fitted: deciding.clone(), reference: onto };
+    let read = atoms.clone();
     Ok(Pass {
         atoms,
-        transforms: vec![superposed(&align.reference)],
-        analysis: Box::new(Average { n_atoms: n_read }),
+        transforms: Vec::new(),
+        analysis: Box::new(average),
         then: Some(Box::new(move |state: State| {
             let mean = Average::positions(&state);
             let mut memory = Vec::new();
-            let onto = superposed(places[1].gather(&mean, &mut memory));
-            last(vec![onto], read)
+            let mean = deciding.gather(&mean, &mut memory);
+            let onto = Reference::new(mean, align.weights.as_deref());
+            last(superposed_on(deciding.clone(), onto), read)
         })),
     })
 }

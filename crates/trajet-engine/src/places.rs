@@ -11,7 +11,7 @@ pub enum Places {
 
 impl Places {
     /// The positions (`[n, 3]`) of these atoms: of the frame itself, or gathered into `memory`.
-    pub fn gather<'a>(&self, frame: &'a [f32], memory: &'a mut Vec<f32>) -> &'a [f32] {
+    pub fn gather<'a, T: Copy>(&self, frame: &'a [T], memory: &'a mut Vec<T>) -> &'a [T] {
         let Places::Listed(places) = self else { return frame };
         let atoms = frame.as_chunks::<3>().0;
         memory.clear();

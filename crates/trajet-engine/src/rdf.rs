@@ -23,8 +23,11 @@ pub struct Request {
     pub exclusion_block: Option<(usize, usize)>,
 }
 
-/// The pass that answers a request on a trajectory of `n_atoms` atoms. Its state: the number of
-/// frames, the sum of their volumes (Å³), then the pairs in each bin.
+/// The pass that answers a request on a trajectory of `n_atoms` atoms. Pairs of an atom with itself are never
+/// counted, also where two lists share atoms.
+///
+/// Its state: the number of frames, the sum of their volumes (Å³), the number of pairs of all frames at any
+/// distance, then the pairs in each bin.
 ///
 /// # Errors
 /// [`Error::AtomOutOfRange`].
@@ -40,8 +43,36 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     let n = [wanted.len(), others.as_ref().map_or(wanted.len(), Vec::len)];
     let labels = exclusion_block
         .map(|(first, second)| [block_labels(n[0], first), block_labels(n[1], second)]);
-    let analysis = Box::new(Rdf { places, bins, labels, spare: Mutex::default() });
+    let second = others.as_deref().unwrap_or(&wanted);
+    let self_pairs = self_pairs(&wanted, second, labels.as_ref());
+    let excluded = exclusion_block.map_or(0, |sizes| excluded_pairs(n, sizes));
+    let pairs = (n[0] as u64) * (n[1] as u64) - excluded - self_pairs;
+    let analysis =
+        Box::new(Rdf { places, bins, labels, self_pairs, pairs, spare: Mutex::default() });
     Ok(Pass { atoms, transforms: Vec::new(), analysis, then: None })
+}
+
+/// Pairs of places in two lists of these lengths that are in blocks of the same number.
+fn excluded_pairs([n, m]: [usize; 2], (first, second): (usize, usize)) -> u64 {
+    let length = |n: usize, size: usize, block: usize| (n - block * size).min(size) as u64;
+    let blocks = n.div_ceil(first).min(m.div_ceil(second));
+    (0..blocks).map(|block| length(n, first, block) * length(m, second, block)).sum()
+}
+
+/// Pairs of places in two lists that hold the same atom, but for those that have the same label.
+fn self_pairs(first: &[i64], second: &[i64], labels: Option<&[Vec<u32>; 2]>) -> u64 {
+    let label = |list: usize, i: usize| labels.map_or(0, |labels| labels[list][i]);
+    let mut known: Vec<(i64, u32)> =
+        second.iter().enumerate().map(|(j, &atom)| (atom, label(1, j))).collect();
+    known.sort_unstable();
+    let below = |limit: (i64, u32)| known.partition_point(|&entry| entry < limit) as u64;
+    let through = |limit: (i64, u32)| known.partition_point(|&entry| entry <= limit) as u64;
+    let of_atom = |(i, &atom): (usize, &i64)| {
+        let own = (atom, label(0, i));
+        let excluded = if labels.is_some() { through(own) - below(own) } else { 0 };
+        through((atom, u32::MAX)) - below((atom, 0)) - excluded
+    };
+    first.iter().enumerate().map(of_atom).sum()
 }
 
 /// The analysis: no rows, one state.
@@ -50,6 +81,10 @@ struct Rdf {
     places: Vec<Places>,
     bins: Bins,
     labels: Option<[Vec<u32>; 2]>,
+    /// Pairs of an atom with itself in a frame that the counter sees, at a distance of exactly zero.
+    self_pairs: u64,
+    /// Pairs in a frame, without these.
+    pairs: u64,
     /// Counters that no thread uses now, for their memory.
     spare: Mutex<Vec<PairCounter>>,
 }
@@ -60,7 +95,7 @@ impl Analysis for Rdf {
     }
 
     fn empty(&self) -> State {
-        vec![0.0; 2 + self.bins.count()]
+        vec![0.0; 3 + self.bins.count()]
     }
 
     fn absorb(&self, block: &Block, _: &mut [f64], state: &mut State) -> Result<(), Refusal> {
@@ -92,9 +127,13 @@ impl Analysis for Rdf {
             counter.count(&cell, groups, labels, &self.bins, &mut counts).map_err(misplaced)?;
             state[0] += 1.0;
             state[1] += cell.volume();
+            state[2] += self.pairs as f64;
+        }
+        if let Some(bin) = self.bins.of_zero() {
+            counts[bin] -= self.self_pairs * block.n_frames() as u64;
         }
         // Whole numbers: exact in any order.
-        state[2..].iter_mut().zip(counts).for_each(|(sum, count)| *sum += count as f64);
+        state[3..].iter_mut().zip(counts).for_each(|(sum, count)| *sum += count as f64);
         spare().push(counter);
         Ok(())
     }
@@ -102,5 +141,30 @@ impl Analysis for Rdf {
     fn merge(&self, mut left: State, right: State) -> State {
         left.iter_mut().zip(right).for_each(|(l, r)| *l += r);
         left
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_of_an_atom_with_itself_equal_the_double_loop() {
+        let lists: [&[i64]; 5] =
+            [&[3, 1, 4, 1, 5, 9], &[9, 5, 1], &[1, 1, 1], &[], &[7, 8, 2, 6, 0, 3]];
+        for (a, b) in lists.iter().flat_map(|a| lists.iter().map(move |b| (a, b))) {
+            for sizes in [None, Some((1, 1)), Some((2, 1)), Some((2, 3)), Some((4, 5))] {
+                let labels =
+                    sizes.map(|(n, m)| [block_labels(a.len(), n), block_labels(b.len(), m)]);
+                let in_block = |i, j| labels.as_ref().is_some_and(|[la, lb]| la[i] == lb[j]);
+                let pairs = || (0..a.len()).flat_map(|i| (0..b.len()).map(move |j| (i, j)));
+                let own = pairs().filter(|&(i, j)| a[i] == b[j] && !in_block(i, j)).count();
+                assert_eq!(self_pairs(a, b, labels.as_ref()), own as u64, "{a:?} {b:?} {sizes:?}");
+                if let Some(sizes) = sizes {
+                    let excluded = pairs().filter(|&(i, j)| in_block(i, j)).count();
+                    assert_eq!(excluded_pairs([a.len(), b.len()], sizes), excluded as u64);
+                }
+            }
+        }
     }
 }

@@ -8,7 +8,6 @@ use trajet_kernels::superpose::{Coordinates, Reference};
 use crate::analysis::{Analysis, Pass, Refusal, State};
 use crate::average::Average;
 use crate::places::{Places, together};
-use crate::transform::Superpose;
 
 /// How a frame is laid on the reference before distances are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +26,7 @@ pub struct Group {
     /// Atoms by index in the trajectory, in any order.
     pub atoms: Vec<i64>,
     /// Their reference positions: `[n_atoms, 3]`, Å.
-    pub reference: Vec<f32>,
+    pub reference: Vec<f64>,
     /// One weight an atom; none for equal weights.
     pub weights: Option<Vec<f64>>,
 }
@@ -68,12 +67,15 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
             then: None,
         });
     }
-    let onto = Reference::new(&main.reference, main.weights.as_deref());
-    let main_places = places[0].clone();
+    let average = Average {
+        n_atoms: atoms.len(),
+        fitted: places[0].clone(),
+        reference: Reference::new(&main.reference, main.weights.as_deref()),
+    };
     let read = atoms.clone();
     Ok(Pass {
-        transforms: vec![Box::new(Superpose { atoms: main_places, reference: onto })],
-        analysis: Box::new(Average { n_atoms: atoms.len() }),
+        transforms: Vec::new(),
+        analysis: Box::new(average),
         atoms,
         then: Some(Box::new(move |state: State| {
             let mean = Average::positions(&state);

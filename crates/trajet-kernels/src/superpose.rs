@@ -42,6 +42,15 @@ impl Coordinates {
         split(self.set, triples, self.origin, &mut self.axes);
     }
 
+    /// Coordinates of positions in double precision, relative to the first of them.
+    fn of(positions: &[f64]) -> Self {
+        let (triples, rest) = positions.as_chunks::<3>();
+        assert!(rest.is_empty(), "positions come in threes");
+        let origin = triples.first().copied().unwrap_or_default();
+        let axes = [0, 1, 2].map(|k| triples.iter().map(|p| p[k] - origin[k]).collect());
+        Coordinates { axes, origin, ..Default::default() }
+    }
+
     fn len(&self) -> usize {
         self.axes[0].len()
     }
@@ -116,9 +125,8 @@ impl Reference {
     ///
     /// # Panics
     /// If there is no atom, or the weights are of another number, negative or all zero.
-    pub fn new(positions: &[f32], weights: Option<&[f64]>) -> Self {
-        let mut given = Coordinates::default();
-        given.set(positions);
+    pub fn new(positions: &[f64], weights: Option<&[f64]>) -> Self {
+        let given = Coordinates::of(positions);
         let n = given.len();
         assert!(n > 0, "a reference has at least one atom");
         if let Some(weights) = weights {
@@ -351,8 +359,13 @@ mod tests {
         c
     }
 
+    fn reference_of(positions: &[f32], weights: Option<&[f64]>) -> Reference {
+        let positions: Vec<f64> = positions.iter().copied().map(f64::from).collect();
+        Reference::new(&positions, weights)
+    }
+
     fn rmsd(mobile: &[f32], target: &[f32], weights: Option<&[f64]>) -> f64 {
-        Reference::new(target, weights).rmsd(&coordinates(mobile))
+        reference_of(target, weights).rmsd(&coordinates(mobile))
     }
 
     fn structure(
@@ -383,14 +396,14 @@ mod tests {
             for weights in [None, Some(&w[..])] {
                 let (naive, _) = reference::superpose(&a, &b, weights);
                 prop_assert!((rmsd(&a, &b, weights) - naive).abs() < 1e-9);
-                let (with_motion, _) = Reference::new(&b, weights).superpose(&coordinates(&a));
+                let (with_motion, _) = reference_of(&b, weights).superpose(&coordinates(&a));
                 prop_assert_eq!(with_motion.to_bits(), rmsd(&a, &b, weights).to_bits());
             }
         }
 
         #[test]
         fn the_motion_yields_the_rmsd((a, b, w) in structure(1..40)) {
-            let target = Reference::new(&b, Some(&w));
+            let target = reference_of(&b, Some(&w));
             let (value, motion) = target.superpose(&coordinates(&a));
             prop_assert!((target.rmsd_moved(&coordinates(&a), &motion) - value).abs() < 1e-8);
             let determinant = determinant3(&motion.rotation);
@@ -437,7 +450,7 @@ mod tests {
 
         #[test]
         fn without_rotation_is_the_plain_sum((a, b, w) in structure(1..30)) {
-            let target = Reference::new(&b, Some(&w));
+            let target = reference_of(&b, Some(&w));
             let plain = reference::rmsd_plain(&a, &b, Some(&w), false);
             prop_assert!((target.rmsd_unrotated(&coordinates(&a), false).0 - plain).abs() < 1e-10);
             let centred = reference::rmsd_plain(&a, &b, Some(&w), true);

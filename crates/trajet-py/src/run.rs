@@ -75,7 +75,11 @@ fn group((atoms, reference, weights): PyGroup<'_>) -> PyResult<Group> {
             "weights must be finite, not negative, and not all zero",
         ));
     }
-    Ok(Group { atoms: atoms.to_vec(), reference: reference.iter().copied().collect(), weights })
+    Ok(Group {
+        atoms: atoms.to_vec(),
+        reference: reference.iter().copied().map(f64::from).collect(),
+        weights,
+    })
 }
 
 /// A plan for the RMSD of `main` and of `groups` after `fit`: "superposition", "centre" or "none".

@@ -1,7 +1,10 @@
 """Functions of one's own, on any pool."""
 
+import secrets
 from collections.abc import Callable
-from typing import Any
+from threading import Lock
+from typing import Any, ClassVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,6 +31,7 @@ def apply(
     by: str = "frame",
     reducer: "Callable[[NDArray[np.float64], NDArray[np.float64]], ArrayLike] | None" = None,
     cells: bool = False,
+    threads_safe: bool = False,
     frames: FrameChoice = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
@@ -35,8 +39,12 @@ def apply(
     """Call a function of one's own with the positions of every frame.
 
     It runs wherever the pool runs, with the same readers as the analyses of this package below it.
-    Python lets one thread of a process compute at a time, except inside of NumPy and the like: a
-    function in plain Python gains from `ProcessPool`, `DaskPool` and `MpiPool`, not from threads.
+
+    In each process, function and reducer are called by one thread at a time, while the other
+    threads read and decode: a function may set the positions of an AtomGroup, or return the same
+    array from every call. Each worker process calls a copy of the function, beside the other
+    processes: `ProcessPool`, `DaskPool` and `MpiPool` compute in parallel, threads only with
+    `threads_safe=True`, and only inside of NumPy and the like, which release Python's lock.
 
     Parameters
     ----------
@@ -59,6 +67,10 @@ def apply(
         Whether the function gets unit cells as its second argument: `(6,)` of a frame,
         `(n_frames, 6)` of a block; Å and degrees, NaN where there is none. Where it does not,
         `report["remarks"]` say whether molecules are broken over the box in the first frame.
+    threads_safe
+        Whether several threads of a process may call the function and the reducer at the same time.
+        Give True only where they change nothing that two calls share: no AtomGroup or Universe, no
+        array or attribute that a call writes to.
     frames
         A slice, frame numbers, or a mask; None for all.
     pool
@@ -109,6 +121,7 @@ def apply(
         if sample.dtype.kind not in "biuf":
             raise TypeError(f"the function returned {sample.dtype}: numbers are wanted")
         shape = sample.shape
+        turn = None if threads_safe else _Turn(secrets.token_hex(16))
         if by == "block" and reducer is None:
             if not shape or shape[0] != 1:
                 raise ValueError(
@@ -119,8 +132,8 @@ def apply(
         return Plan.of(
             _trajet.apply_plan,
             main.places,
-            _Carried(function),
-            None if reducer is None else _Carried(_Joined(reducer, shape)),
+            _Carried(function, turn),
+            None if reducer is None else _Carried(_Joined(reducer, shape), turn),
             by_frame=by == "frame",
             cells=cells,
             shape=shape,
@@ -138,6 +151,7 @@ def apply(
         "function": name,
         "by": by,
         "reducer": None if reducer is None else getattr(reducer, "__name__", "given"),
+        "threads_safe": threads_safe,
     }
     return Applied(
         values=values,
@@ -160,26 +174,57 @@ class _Joined:
         return self._reducer(left.reshape(self._shape), right.reshape(self._shape))
 
 
-class _Carried:
-    """A function that can be sent to other processes, also where only this script knows it."""
+class _Turn:
+    """A lock of one run of `apply`: all copies of it that reach a process share one lock there.
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    Workers of Dask may share a process, and functions that they were sent may share a module.
+    """
+
+    _locks: ClassVar[WeakValueDictionary[str, Any]] = WeakValueDictionary()
+    _making = Lock()
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        with self._making:
+            lock = self._locks.get(name)
+            if lock is None:
+                lock = self._locks[name] = Lock()
+        self.lock = lock
+
+    def __reduce__(self) -> tuple[type["_Turn"], tuple[str]]:
+        return _Turn, (self._name,)
+
+
+class _Carried:
+    """A function that can be sent to other processes, also where only this script knows it.
+
+    With a turn it is called by one thread at a time.
+    """
+
+    def __init__(self, function: Callable[..., Any], turn: _Turn | None) -> None:
         self._function = function
+        self._turn = turn
 
     def __call__(self, *arguments: Any) -> Any:
-        return self._function(*arguments)
+        if self._turn is None:
+            return self._function(*arguments)
+        with self._turn.lock:
+            # The next call may write to the array that this one returned.
+            return np.array(self._function(*arguments))
 
-    def __reduce__(self) -> tuple[Callable[[bytes], "_Carried"], tuple[bytes]]:
+    def __reduce__(
+        self,
+    ) -> tuple[Callable[[bytes, _Turn | None], "_Carried"], tuple[bytes, _Turn | None]]:
         try:
             import cloudpickle
         except ImportError as error:
             raise MissingPackageError(
                 "to send a function to other processes needs cloudpickle: pip install cloudpickle"
             ) from error
-        return _carried, (cloudpickle.dumps(self._function),)
+        return _carried, (cloudpickle.dumps(self._function), self._turn)
 
 
-def _carried(function: bytes) -> _Carried:
+def _carried(function: bytes, turn: _Turn | None) -> _Carried:
     import cloudpickle
 
-    return _Carried(cloudpickle.loads(function))
+    return _Carried(cloudpickle.loads(function), turn)

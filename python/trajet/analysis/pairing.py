@@ -3,7 +3,8 @@
 Names and numbers of a trajectory's topology and of a reference may differ, as force fields call
 atoms and residues otherwise, chains are numbered through, and mutants are compared. So an order is
 refused where names, residues or chains that both have stand in another order there; what is called
-otherwise and may be right is told of.
+otherwise and may be right is told of. Numbers of residues may be shifted by the same amount; where
+the amount changes within a chain, a remark says so.
 """
 
 from typing import Any
@@ -83,8 +84,8 @@ def check_pairs(mobile: Any, reference: Any, what: str, *, given: bool) -> list[
             f"{what}: {found}: give a structure whose atoms have the order of the trajectory, or"
             " an AtomGroup in that order"
         )
-    found = found or _other_names(mobile, reference)
-    return [] if found is None else [f"{what}: {found}: atoms are compared in their order"]
+    doubts = [found] if found else [_other_names(mobile, reference), _shifts(mobile, reference)]
+    return [f"{what}: {doubt}: atoms are compared in their order" for doubt in doubts if doubt]
 
 
 def _disorder(mobile: Any, reference: Any) -> str | None:
@@ -136,6 +137,33 @@ def _other_names(mobile: Any, reference: Any) -> str | None:
     return (
         f"{apart.sum()} of {len(apart)} atoms are called otherwise, the first pair is {words[0]}"
         f" and {words[1]} of the reference"
+    )
+
+
+def _shifts(mobile: Any, reference: Any) -> str | None:
+    """Return where two numberings of residues begin to differ by another amount, in words.
+
+    None where they differ by the same amount throughout each chain. A chain ends where the segment
+    changes, or the numbers step back, in either structure.
+    """
+    if (both := _values(mobile, reference, "resids")) is None:
+        return None
+    shifts = both[1] - both[0]
+    changes = np.diff(shifts) != 0
+    for numbers in both:
+        changes &= np.diff(numbers) >= 0
+    for group in (mobile, reference):
+        if hasattr(group, "segids"):
+            segments = np.asarray(group.segids).astype(str)
+            changes &= segments[1:] == segments[:-1]
+    if not changes.any():
+        return None
+    k = int(changes.argmax()) + 1
+    words = [mdanalysis.describe_atom(group[k]) for group in (mobile, reference)]
+    return (
+        f"the residue numbers of the reference differ by {shifts[k - 1]} and, from {words[0]} and"
+        f" {words[1]} of the reference on, by {shifts[k]}, though the chain goes on: a residue may"
+        " be missing in one of the two"
     )
 
 

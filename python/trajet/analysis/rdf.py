@@ -42,8 +42,7 @@ def rdf(
         Distances that are counted, Å.
     exclusion_block
         `(n, m)`: the pairs of the first `n` atoms of `a` with the first `m` of `b` are left out,
-        and so on: those within a molecule. `(1, 1)` with `a` alone leaves out each atom's pair
-        with itself.
+        and so on: those within a molecule. Pairs of an atom with itself are left out without it.
     frames
         A slice, frame numbers, or a mask; None for all.
     pool
@@ -59,7 +58,7 @@ def rdf(
     Raises
     ------
     SelectionError
-        If a selection matches no atom.
+        If a selection matches no atom, or no pair of different atoms is left.
     AnalysisError
         If a frame has no unit cell, or an atom no position.
     ValueError
@@ -71,12 +70,17 @@ def rdf(
     -----
     A pair counts once a frame, at the distance of its nearest images: beyond half of the distance
     to an atom's own nearest image the farther images are missing, and g falls. `a` with itself
-    counts every pair in both orders and, where the range begins at 0, each atom with itself in the
-    first bin, as MDAnalysis' `InterRDF` does; `exclusion_block=(1, 1)` leaves these out.
+    counts every pair in both orders.
+
+    An atom's pair with itself is never counted, nor is it in the number of pairs that g is
+    normalised by: N (N - 1) ordered pairs of a group of N atoms with itself; N_a N_b - N_common of
+    two groups that have N_common atoms in common; less what `exclusion_block` leaves out. g is the
+    counts over what that number of pairs, spread evenly over the mean volume, puts into each shell.
+    MDAnalysis' `InterRDF` does the same with `exclusion_block=(1, 1)`; without it, it counts each
+    atom with itself in the first bin and normalises by N².
 
     Pairs by a list of cells: M. P. Allen and D. J. Tildesley, Computer Simulation of Liquids, 2nd
-    edition (2017), 5.3.2. Normalised as `InterRDF`: counts over what the mean density (of pairs
-    that are not left out, over the mean volume) puts into the shell.
+    edition (2017), 5.3.2.
 
     Examples
     --------
@@ -106,17 +110,19 @@ def rdf(
     remarks = _too_far(main, outcome.frames, last)
     if exclusion_block is not None:
         remarks.extend(_across(main, other or main, exclusion_block))
-    n_frames, volume, counts = outcome.state[0], outcome.state[1], outcome.state[2:]
+    # The number of pairs is that of all frames.
+    (n_frames, volume, pairs), counts = outcome.state[:3], outcome.state[3:]
     edges = np.linspace(first, last, bins + 1)
-    pairs = float(n_a * n_b)
-    if exclusion_block is not None:
-        pairs -= exclusion_block[0] * exclusion_block[1] * (n_a // exclusion_block[0])
-    if pairs == 0:
-        raise SelectionError("exclusion_block leaves out every pair")
+    if n_frames and not pairs:
+        if exclusion_block is not None:
+            raise SelectionError(f"exclusion_block {exclusion_block} leaves out every pair")
+        raise SelectionError(
+            f"{main.label!r} and {(other or main).label!r}: there is no pair of different atoms"
+        )
     shells = 4 / 3 * np.pi * np.diff(edges**3)
     with np.errstate(invalid="ignore", divide="ignore"):
         # Without a frame there is no density: not a number.
-        g = counts / (n_frames * pairs / (volume / n_frames) * shells)
+        g = counts / (pairs / (volume / n_frames) * shells)
     labels = (main.label, main.label if other is None else other.label)
     parameters = {
         "selections": list(labels),

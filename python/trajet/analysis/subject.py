@@ -1,19 +1,21 @@
 """What every analysis is about: selections, frames, a run, and what the report says of it."""
 
+import contextlib
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import mdanalysis
+from trajet import _trajet, mdanalysis
 from trajet._trajet import SelectionError
 from trajet.analysis.sample import serial_sample
 from trajet.pools.local import LocalPool
-from trajet.pools.pool import Plan, Pool, Progress
+from trajet.pools.pool import Frames, Plan, Pool, Progress, n_frames_of
 from trajet.result import Report, make_report
 from trajet.trajectory import (
     FrameChoice,
@@ -23,6 +25,26 @@ from trajet.trajectory import (
     from_atomgroup,
     resolve_frames,
 )
+
+# called with the frames and the numbers of each frame that a run will have
+ApproveRows = Callable[[int, int], None]
+_approve_rows: ContextVar[ApproveRows | None] = ContextVar("approve_rows", default=None)
+
+
+@contextlib.contextmanager
+def rows_approved_by(approve: ApproveRows) -> Iterator[None]:
+    """Call `approve` before a run reads frames; what it raises ends the run.
+
+    Parameters
+    ----------
+    approve
+        Called with the number of frames, and with how many float64 each adds to the result.
+    """
+    token = _approve_rows.set(approve)
+    try:
+        yield
+    finally:
+        _approve_rows.reset(token)
 
 
 def main_selection(thing: Selection | Any) -> Selection:
@@ -133,6 +155,8 @@ def run(
 
     def attempt() -> tuple[Plan, NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
         plan = make_plan(chosen)
+        if (approve := _approve_rows.get()) is not None:
+            approve(n_frames_of(numbers), _row_width(trajectory, plan, numbers))
         where = pool or LocalPool()
         # Somebody else's pool may not say.
         n_threads = getattr(where, "n_threads", 1)
@@ -148,6 +172,12 @@ def run(
     times, atoms = trajectory.times[chosen], plan.atoms()
     report["t_total"] = time.perf_counter() - begin
     return Outcome(trajectory, rows, state, chosen, times, report, atoms)
+
+
+def _row_width(trajectory: Trajectory, plan: Plan, frames: Frames) -> int:
+    """Return how many numbers of each frame the first pass keeps; further passes keep few."""
+    n_atoms = trajectory.reader.n_atoms
+    return _trajet.Pass(plan.build(), n_atoms, n_frames_of(frames), []).row_width
 
 
 def _later(told: dict[str, Any], before: float) -> dict[str, Any]:

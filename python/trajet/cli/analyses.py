@@ -8,7 +8,6 @@ import click
 import numpy as np
 
 import trajet
-from trajet import plots
 from trajet.cli.options import Job, analysis
 from trajet.cli.tables import lines_of
 from trajet.result import Dihedrals, Distances, Report, Series
@@ -316,7 +315,7 @@ def _check_rdf(*, value_range: tuple[float, float], **_: Any) -> None:
         nargs=2,
         metavar="N M",
         help="Leave out pairs of the first N atoms of --select and the first M of --to, and so on:"
-        " those of one molecule. 1 1 leaves out each atom's pair with itself.",
+        " those of one molecule. Pairs of an atom with itself are left out without it.",
     ),
     check=_check_rdf,
 )
@@ -332,11 +331,12 @@ def rdf(
     """Radial distribution function of one or two groups of atoms.
 
     Every frame needs a unit cell; cells of any shape will do. Distances are those of the nearest
-    images.
+    images. An atom's pair with itself is not counted, and g is normalised by the number of pairs of
+    different atoms.
 
     \b
     Examples:
-      trajet rdf water.gro water.xtc --select "name OW" --exclusion-block 1 1 --plot rdf.png
+      trajet rdf water.gro water.xtc --select "name OW" --plot rdf.png
       trajet rdf top.gro run.xtc --select "resname NA" --to "name OW" --range 0 10 -o rdf.csv
     """
     selection = job.trajectory.select(select)
@@ -354,8 +354,7 @@ def rdf(
 
     def table() -> str:
         rows: list[tuple[str, ...]] = [("groups", "pairs counted", "highest g", "at r (Å)")]
-        g = np.where(result.r > plots.SELF_PAIRS, result.g, -np.inf)
-        most = int(np.argmax(g))
+        most = int(np.argmax(result.g))
         groups = " - ".join(map(_cut, dict.fromkeys(result.labels)))
         pairs = str(int(result.counts.sum()))
         rows.append((groups, pairs, f"{result.g[most]:.3f}", f"{result.r[most]:.3f}"))

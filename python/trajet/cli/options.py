@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 import trajet
 from trajet import advise, output
+from trajet.analysis.subject import rows_approved_by
 from trajet.cli import pools
 from trajet.dataset import datasets_in, find_dataset
 from trajet.pools.pool import Pool
@@ -25,6 +26,8 @@ from trajet.trajectory import DEFAULT_REQUEST_SIZE, Trajectory
 
 _LARGEST_REQUEST = 2**30
 _MOST_NOTES = 5
+# Bytes of a result's rows above which a command wants --force.
+_LARGE_RESULT = 10**9
 _REORDERED = "trajet.reordered"
 _UNITS = {"": 1, "b": 1, "k": 2**10, "kib": 2**10, "m": 2**20, "mib": 2**20, "g": 2**30}
 
@@ -225,6 +228,8 @@ class Job:
         The chosen ones.
     pool
         Where to run.
+    any_size
+        Whether a result may be larger than `_LARGE_RESULT`.
     """
 
     trajectory: Trajectory
@@ -232,12 +237,29 @@ class Job:
     pool: Pool
     outputs: dict[str, Path | None]
     quiet: bool
+    any_size: bool
 
     @contextlib.contextmanager
     def progress(self, what: str) -> Iterator[Callable[[int, int], None]]:
-        """Show how far the frames are."""
-        with progress(what, " frames", quiet=self.quiet) as show:
+        """Show how far the frames of an analysis are, and refuse results of an unexpected size."""
+        with progress(what, " frames", quiet=self.quiet) as show, rows_approved_by(self._approve):
             yield show
+
+    def _approve(self, n_frames: int, width: int) -> None:
+        """Refuse rows that are too large, before any frame is read.
+
+        Raises
+        ------
+        OutputError
+            If nobody said that they may be.
+        """
+        size = 8 * n_frames * width
+        if size > _LARGE_RESULT and not self.any_size:
+            raise trajet.OutputError(
+                f"the result would take {size / 1e9:.1f} GB of memory ({width} numbers of each of"
+                f" {n_frames} frames): choose fewer atoms or frames, compute it nevertheless"
+                " (--force), or keep it in a file (--rows-in FILE.npy with --pool dask or mpi)"
+            )
 
     def finish(self, result: Result, table: Callable[[], str]) -> None:
         """Write the files that were asked for, then print the table and their names."""
@@ -302,6 +324,13 @@ _SHARED = (
         metavar="FILE",
         help="Where the time went: .json, or .html with figures",
     ),
+    click.option(
+        "--rows-in",
+        callback=path_to((".npy",)),
+        metavar="FILE",
+        help="Keep the numbers of all frames in a .npy file, not in memory. With --pool dask, mpi.",
+    ),
+    click.option("--force", is_flag=True, help="Compute a result of more than 1 GB in memory."),
     quiet,
 )
 
@@ -338,6 +367,8 @@ def analysis(
             output: Path | None,
             plot: Path | None,
             report: Path | None,
+            rows_in: Path | None,
+            force: bool,
             quiet: bool,
             **values: Any,
         ) -> None:
@@ -355,7 +386,7 @@ def analysis(
                     f"give a trajectory behind the topology {topology}, or a data set of a store"
                     " alone: STORE/NAME"
                 )
-            where = pools.made(pool, pools.Crew(workers, threads, scheduler))
+            where = pools.made(pool, pools.Crew(workers, threads, scheduler, rows_in))
             opened = open_files(
                 topology,
                 trajectories,
@@ -375,6 +406,7 @@ def analysis(
                     pool=at,
                     outputs={"output": output, "plot": plot, "report": report},
                     quiet=quiet,
+                    any_size=force or rows_in is not None,
                 )
                 function(job, **values)
 

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import click
@@ -27,11 +28,14 @@ class Crew:
         Of each; None for what the pool takes by itself.
     scheduler
         Where Dask's scheduler listens; None for a cluster of this machine's own.
+    rows_in
+        The file that the rows of a result go to; None for memory.
     """
 
     workers: int | None
     threads: int | None
     scheduler: str | None
+    rows_in: Path | None = None
 
 
 @contextmanager
@@ -47,12 +51,12 @@ def _processes(crew: Crew) -> Iterator[Pool]:
 @contextmanager
 def _dask(crew: Crew) -> Iterator[Pool]:
     with dask_client(crew.scheduler, crew.workers) as client:
-        yield DaskPool(client, threads=crew.threads or 1)
+        yield DaskPool(client, threads=crew.threads or 1, rows_in=crew.rows_in)
 
 
 @contextmanager
 def _mpi(crew: Crew) -> Iterator[Pool]:
-    yield MpiPool(threads=crew.threads or 1)
+    yield MpiPool(threads=crew.threads or 1, rows_in=crew.rows_in)
 
 
 _POOLS: dict[str, Callable[[Crew], AbstractContextManager[Pool]]] = {
@@ -151,6 +155,8 @@ def made(name: str, crew: Crew) -> AbstractContextManager[Pool]:
     """Return the pool that was chosen, for as long as it is used."""
     if crew.scheduler is not None and name != "dask":
         raise click.UsageError("--scheduler goes with --pool dask")
+    if crew.rows_in is not None and name not in ("dask", "mpi"):
+        raise click.UsageError("--rows-in goes with --pool dask and --pool mpi")
     if crew.workers is not None:
         if name == "local":
             raise click.UsageError(

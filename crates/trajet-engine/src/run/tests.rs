@@ -69,6 +69,7 @@ fn request(made: &Made, average: bool) -> Request {
         reference: atoms
             .iter()
             .flat_map(|&a| made.positions[3 * a as usize..][..3].to_vec())
+            .map(f64::from)
             .collect(),
         weights: Some(atoms.iter().map(|&a| 1.0 + a as f64).collect()),
     };
@@ -327,7 +328,7 @@ fn a_part_of_a_divided_trajectory_costs_what_its_file_costs() {
     let run = |path: &PathBuf, first: i64| {
         let paths = std::slice::from_ref(path);
         let chain = open(paths, &options, 1, &mut Quiet::default()).unwrap();
-        let reference = made.positions[9..21].to_vec();
+        let reference = made.positions[9..21].iter().copied().map(f64::from).collect();
         let main = Group { atoms: (first..first + 4).collect(), reference, weights: None };
         let (groups, fit) = (Vec::new(), Fit::Superposition);
         let pass = plan(Request { main, groups, fit, average: false }, chain.n_atoms()).unwrap();

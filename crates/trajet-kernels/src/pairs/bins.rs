@@ -71,6 +71,11 @@ impl Bins {
         &self.edges
     }
 
+    /// The bin of a distance of zero; none where the range does not reach it.
+    pub fn of_zero(&self) -> Option<usize> {
+        self.slot(0.0).checked_sub(1).filter(|&bin| bin < self.count())
+    }
+
     /// No distance above this (Å) is counted, and no distance is below zero.
     pub(crate) fn reach(&self) -> f64 {
         self.edges[self.count()].max(0.0)
@@ -227,6 +232,15 @@ mod tests {
         let bins = Bins::new(4, (1.0, 3.0)).unwrap();
         let squares = [0.0, 0.99, 1.0, 2.25, 2.24, 9.0, 9.0f64.next_down(), 9.01, f64::INFINITY];
         assert_eq!(counted(&bins, &squares), [2, 1, 0, 2]);
+    }
+
+    #[test]
+    fn the_bin_of_zero_is_where_zero_is_counted() {
+        for range in [(0.0, 2.0), (0.1, 2.0), (-3.0, 1.0), (-2.0, 0.0), (-2.0, -1.0)] {
+            let bins = Bins::new(7, range).unwrap();
+            let seen = counted(&bins, &[0.0]).iter().position(|&n| n == 1);
+            assert_eq!(bins.of_zero(), seen, "{range:?}");
+        }
     }
 
     #[test]
