@@ -1,11 +1,13 @@
 """The command line: what it prints, what it writes, and how it says no."""
 
+import io
 import json
 import re
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +20,7 @@ import xtc_bytes
 from commands import fail, misuse, names_in, run, succeed
 from golden_files import Adk, Golden
 from MDAnalysisTests import datafiles
+from trajet.cli.options import waiting
 
 COMMANDS = ("info", "index", "rmsd")
 
@@ -517,17 +520,55 @@ def test_report_as_a_page_and_advice(own_adk: Adk, tmp_path: Path) -> None:
     lines = succeed(*command, page)
     assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert str(page) in lines
-    assert any(" this run" in line for line in lines)
-    succeed(*command, kept, "--quiet")
+    assert re.search(r"; \S+ m?s with .*imports \(\S+ m?s\)", lines[0])
+    lines = succeed(*command, kept)
     report = tj.Report.load(kept)
+    assert report["t_import"] > 0
+    # The plain sentence, and no other.
+    assert [line for line in lines if line in report["advice"]] == report["advice"][:1]
     assert succeed("advise", kept) == report["advice"]
-    assert len(report["advice"]) > 2
+    assert succeed("advise", kept, "--verbose") == report["advice"] + report["heuristics"]
+    assert len(report["advice"]) >= 2
+    assert any("R_comp/IO" in line for line in report["heuristics"])
     drawn = tmp_path / "drawn.html"
     assert succeed("advise", kept, "-o", drawn) == [*report["advice"], str(drawn)]
     assert drawn.read_text(encoding="utf-8") == report.to_html()
     # A short run is not worth a word.
     short = succeed("rmsd", own_adk.psf, own_adk.xtc, "--select", "name CA", "--stop", "3")
     assert not any(" this run" in line for line in short)
+
+
+class Terminal(io.StringIO):
+    """Standard error that is a terminal, and tells when something stands there."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written = threading.Event()
+
+    def isatty(self) -> bool:
+        """Tell that it is one."""
+        return True
+
+    def flush(self) -> None:
+        """Note that a line is whole."""
+        self.written.set()
+
+
+def test_a_terminal_shows_what_takes_long_before_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While it goes on, and not behind it; nothing where it is quick, quiet, or no terminal."""
+    monkeypatch.setattr("trajet.cli.options._WAIT", 0.0)
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with waiting("reading top.gro"):
+        assert terminal.written.wait(60)
+        assert terminal.getvalue() == "reading top.gro …"
+    assert terminal.getvalue() == "reading top.gro …\r\x1b[K"
+    monkeypatch.setattr("trajet.cli.options._WAIT", 3600.0)
+    for quiet, err in ((False, Terminal()), (True, Terminal()), (False, io.StringIO())):
+        monkeypatch.setattr(sys, "stderr", err)
+        with waiting("reading top.gro", quiet=quiet):
+            pass
+        assert err.getvalue() == ""
 
 
 def test_advise_on_what_is_no_report(adk: Adk, tmp_path: Path) -> None:

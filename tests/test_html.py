@@ -86,6 +86,22 @@ def test_page_of_a_run(adk: Adk, tmp_path: Path, pool: tj.Pool) -> None:
         report.save(tmp_path / "report.pdf")
 
 
+def test_page_shows_the_time_before_the_run_and_folds_the_papers_away(adk: Adk) -> None:
+    """A command's time stands beside the run's; each entry is in the table."""
+    report = tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA")).report
+    entries = dict(report) | {
+        "t_import": 1.25,
+        "t_command": 28.5,
+        "heuristics": ["R_comp/IO is 2."],
+    }
+    text = tj.Report(entries).to_html()
+    stand_alone(text)
+    assert "<b>28.5 s</b><span>with imports and topology</span>" in text
+    for name in ("t_import", "t_topology", "t_select", "t_command"):
+        assert f"<td>{name}</td>" in text
+    assert "<summary>What the papers say</summary><ul><li>R_comp/IO is 2.</li></ul>" in text
+
+
 def test_names_are_text() -> None:
     """Nothing of a file's name or a selection is taken for HTML."""
     report = made_reports.report([worker(0, t_comp=1.0, host="<script>alert(1)</script>")])

@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 import trajet as tj
 from golden_files import Adk, Golden
+from trajet import mdanalysis as mda
+from trajet import startup
 from trajet.analysis import sample
 from trajet.pools import work
 
@@ -47,6 +49,11 @@ NAMES = {
     "retried",
     "repeated",
     "advice",
+    "heuristics",
+    "t_import",
+    "t_topology",
+    "t_select",
+    "t_command",
 }
 WORKER = {"worker", "thread", "host", "process", "tasks", "frames", "requests", "opens", "t_io"}
 TASK = {"pass", "task", "worker", "thread", "first", "frames", "t_begin", "t_end"}
@@ -143,6 +150,92 @@ def test_counts(many: Path, threads: int, task_frames: int | None, request_size:
     assert report["bytes_read"] <= size + request_size * tasks
     assert report["requests"] >= 1
     assert report["requests"] <= report["bytes_read"] / request_size + 2 * tasks
+
+
+BEFORE = ("t_import", "t_topology", "t_select")
+
+
+def test_t_command_is_the_sum_of_the_times_before_the_run_and_of_t_total(
+    adk: Adk, tmp_path: Path
+) -> None:
+    """In every analysis and in conversions; opening is part of t_topology, no stage has any."""
+    traj = tj.open(adk.psf, adk.xtc)
+    atoms, further = traj.select("name CA"), traj.select("protein")
+    done = tj.convert(atoms, tmp_path / "ca.xtc").report
+    assert done is not None
+    reports = {
+        "rmsd": tj.rmsd(atoms, groups=[further]).report,
+        "rmsf": tj.rmsf(atoms, align=further).report,
+        "distances": tj.distances(atoms, further, frames=[0]).report,
+        "dihedrals": tj.dihedrals(further).report,
+        "apply": tj.apply(lambda positions: positions.mean(), atoms).report,
+        "convert": done,
+    }
+    opening = reports["rmsd"]["opening"]
+    for name, report in reports.items():
+        assert report["analysis"] == name
+        times = [report[each] for each in BEFORE]
+        assert report["t_command"] == pytest.approx(sum(times) + report["stages"]["t_total"])
+        assert min(times) > 0
+        assert report["t_topology"] == traj.t_topology > opening["t_open"] + opening["t_index"]
+        table = repr(report)
+        for each in (*BEFORE, "t_command"):
+            assert f"{each} " in table
+            assert each not in report["stages"]
+    assert reports["rmsd"]["t_select"] == atoms.t_select + further.t_select
+    assert reports["rmsf"]["t_select"] == atoms.t_select + further.t_select
+    assert reports["dihedrals"]["t_select"] > further.t_select
+    assert reports["convert"]["t_select"] == atoms.t_select
+
+
+class Clock:
+    """Seconds that pass when they are told to."""
+
+    now = 0.0
+
+    def perf_counter(self) -> float:
+        """Tell the time."""
+        return self.now
+
+
+def test_each_second_before_the_run_is_counted_once(
+    adk: Adk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a selection that first imports MDAnalysis and reads the topology, each its own."""
+    clock, imports, load, select = Clock(), startup.import_seconds(), mda.load, mda.select
+    traj = tj.open(adk.psf, adk.xtc)
+    opened = traj.t_topology
+
+    def slow_load(path: Path) -> Any:
+        with startup.importing("a module that nobody has"):
+            clock.now += 3
+        clock.now += 25
+        return load(path)
+
+    def slow_select(*given: Any, **how: Any) -> Any:
+        with startup.importing("os"):
+            clock.now += 0.5
+        return select(*given, **how)
+
+    monkeypatch.setattr(startup, "time", clock)
+    monkeypatch.setattr(mda, "load", slow_load)
+    monkeypatch.setattr(mda, "select", slow_select)
+    atoms = traj.select("name CA")
+    assert startup.import_seconds() == imports + 3
+    assert traj.t_topology == opened + 25
+    # What was imported already is no import.
+    assert atoms.t_select == 0.5
+
+
+def test_reports_of_older_versions_have_no_times_before_the_run(adk: Adk, tmp_path: Path) -> None:
+    """They are read, printed and drawn all the same."""
+    report = dict(tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA")).report)
+    for name in (*BEFORE, "t_command", "heuristics"):
+        del report[name]
+    (tmp_path / "old.json").write_text(json.dumps(report))
+    old = tj.Report.load(tmp_path / "old.json")
+    assert "t_command" not in repr(old) + old.to_html()
+    assert "t_total" in repr(old)
 
 
 def test_counts_of_every_file(golden: Golden, golden_xtc: Path) -> None:

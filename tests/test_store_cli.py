@@ -9,11 +9,14 @@ import sys
 import time
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 import trajet as tj
 from commands import fail, misuse, names_in, run, succeed
-from made_stores import Solvated, make_sources, make_store
+from golden_files import Adk
+from made_stores import TWO_TAGS, Solvated, make_sources, make_store
+from trajet.cli.entry import commands
 from trajet.store.profile import default_text
 from trajet.store.watch import Watch
 
@@ -75,7 +78,8 @@ def test_from_adding_to_removing(sources: Solvated) -> None:
     assert len(succeed("store", "link", sources.folder / "links", *at)) == 15
     succeed("store", "retag", "wet", *at, "--profile", sources.profile)
     assert succeed("store", "repair", *at) == ["nothing was left behind"]
-    assert succeed("store", "remove", "wet", *at) == ["wet: removed"]
+    *_, line = succeed("store", "remove", "wet", *at, "--yes")
+    assert line == "wet: removed"
     assert succeed("store", "list", *at) == ["no data sets"]
     assert whole.read_bytes() == sources.xtc.read_bytes()
 
@@ -88,7 +92,7 @@ def test_quiet(sources: Solvated) -> None:
     for command in (("list",), ("show", "wet"), ("verify",), ("stats",), ("repair",)):
         assert succeed("store", *command, *at) == []
     assert succeed("store", "link", sources.folder / "links", *at) == []
-    assert succeed("store", "remove", "wet", *at) == []
+    assert succeed("store", "remove", "wet", *at, "--yes") == []
 
 
 def test_profile(tmp_path: Path) -> None:
@@ -137,6 +141,146 @@ def test_what_is_refused(wet: Solvated) -> None:
     assert "NAME" in misuse("store", "add", *at, *given)
 
 
+@pytest.fixture
+def adk_store(adk: Adk, tmp_path: Path) -> Path:
+    """Return a data set of ADK with two tags; the store lies beside its original, run.xtc."""
+    shutil.copy(adk.xtc, tmp_path / "run.xtc")
+    store = tj.Store(tmp_path / "md", create=True)
+    (tmp_path / "two.toml").write_text(TWO_TAGS)
+    store.add("run", tj.open(adk.psf, tmp_path / "run.xtc"), profile=tmp_path / "two.toml")
+    return tmp_path / "md" / "run"
+
+
+def parsed(*arguments: object) -> None:
+    """Run a command in this process, where its own errors are seen."""
+    commands.main([*map(str, arguments)], "trajet", standalone_mode=False)
+
+
+def test_store_slash_name_is_taken_wherever_store_and_name_are(
+    adk: Adk,
+    adk_store: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The two forms print the same; a store alone stands for all of its data sets."""
+    store = adk_store.parent
+    original, at = store.parent / "run.xtc", ("--store", store)
+
+    def printed(*arguments: object) -> list[str]:
+        parsed("store", *arguments)
+        return capsys.readouterr().out.splitlines()
+
+    assert printed("show", adk_store) == printed("show", "run", *at)
+    assert printed("stats", adk_store) == printed("stats", "run", *at)
+    assert printed("stats", store) == printed("stats", *at)
+    assert printed("verify", adk_store) == printed("verify", store) == printed("verify", *at)
+    profile = ("--profile", store.parent / "two.toml")
+    given = ("--topology", adk.psf, "--trajectory", original, *profile)
+    assert "98 frames" in printed("add", store / "two", *given)[-1]
+    line = printed("append", store / "two", "--trajectory", original, original)[-1]
+    assert line == "two: 98 frames added, 196 in all"
+    assert "196 frames" in printed("retag", store / "two", *profile)[-1]
+    assert printed("remove", store / "two", "--yes")[-1] == "two: removed"
+    assert tj.Store(store).list() == ("run",)
+    monkeypatch.chdir(store)
+    assert printed("show", "run")[1] == "frames     98"
+    assert printed("show", "./run/")[1] == "frames     98"
+
+
+def test_tags_of_a_path_are_those_of_the_option(adk_store: Path) -> None:
+    """`get` and `move` take STORE/NAME@TAG; other commands refuse tags, and do nothing."""
+    folder, at = adk_store.parents[1], ("--store", adk_store.parent)
+    parsed("store", "get", f"{adk_store}@others,s", "-o", folder / "both.xtc")
+    assert (folder / "both.xtc").read_bytes() == (folder / "run.xtc").read_bytes()
+    parsed("store", "get", f"{adk_store}@some", "-o", folder / "ours.xtc")
+    parsed("store", "get", "run", *at, "--tag", "some", "-o", folder / "theirs.xtc")
+    assert (folder / "ours.xtc").read_bytes() == (folder / "theirs.xtc").read_bytes()
+    assert tj.open(None, folder / "ours.xtc").n_atoms == 151
+    parsed("store", "move", f"{adk_store}@s", "--tier", "slow")
+    assert [kept.tag.tier for kept in tj.Store(adk_store.parent).show("run").tags] == ["slow"] * 2
+    with pytest.raises(click.UsageError, match="not both"):
+        parsed("store", "get", f"{adk_store}@some", "--tag", "others", "-o", folder / "no.xtc")
+    for named in (f"{adk_store}@s,o", str(adk_store)):
+        with pytest.raises(click.UsageError, match="one at a time"):
+            parsed("store", "move", named, "--tier", "fast")
+    for command in ("show", "stats", "verify", "remove"):
+        with pytest.raises(click.UsageError, match="leave @some out"):
+            parsed("store", command, f"{adk_store}@some", *["--yes"][command != "remove" :])
+    assert tj.Store(adk_store.parent).list() == ("run",)
+
+
+def test_a_data_set_needs_one_store(adk_store: Path) -> None:
+    """None and two are refused before anything is looked for."""
+    with pytest.raises(click.UsageError, match="in which store"):
+        parsed("store", "show", "run")
+    with pytest.raises(click.UsageError, match="not both"):
+        parsed("store", "show", adk_store, "--store", adk_store.parent)
+    with pytest.raises(click.UsageError, match="STORE/NAME"):
+        parsed("store", "verify")
+    with pytest.raises(tj.StoreError, match="is no store"):
+        parsed("store", "show", adk_store.parents[1] / "none" / "run")
+
+
+def test_remove_without_a_terminal_wants_yes(adk_store: Path) -> None:
+    """Exit code 2 without; it says what would go, and whether the original is where it was."""
+    original = adk_store.parents[1] / "run.xtc"
+    said = misuse("store", "remove", adk_store)
+    assert "run: 98 frames of 3341 atoms" in said
+    assert re.search(r"tag others: 3190 atoms, \S+ \wiB, 1 file on slow", said)
+    assert re.search(rf"original {re.escape(str(original))} \(.*\): unchanged", said)
+    assert "only copy" not in said
+    assert "--yes" in said
+    assert tj.open(adk_store).n_frames == 98
+    lines = succeed("store", "remove", adk_store, "--yes")
+    assert lines[0].startswith("run: 98 frames")
+    assert lines[-1] == "run: removed"
+    assert tj.Store(adk_store.parent).list() == ()
+    assert original.is_file()
+
+
+def test_remove_says_what_became_of_the_original(adk_store: Path) -> None:
+    """Of another size, of other bytes, not there, not to be read: each is told from the others."""
+    original = adk_store.parents[1] / "run.xtc"
+    whole = original.read_bytes()
+    store = tj.Store(adk_store.parent)
+    assert [each.state for each in store.originals("run")] == ["unchanged"]
+    original.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    assert [each.state for each in store.originals("run")] == ["changed"]
+    original.write_bytes(whole + whole)
+    assert [each.state for each in store.originals("run")] == ["changed"]
+    original.unlink()
+    assert [each.state for each in store.originals("run")] == ["missing"]
+    said = misuse("store", "remove", adk_store)
+    assert ": missing\n" in said
+    assert "may be the only copy of these frames" in said
+    original.symlink_to(original)
+    (state,) = (each.state for each in store.originals("run"))
+    assert state.startswith("unreadable: ")
+
+
+@pytest.mark.parametrize(("answer", "code"), [("n", 1), ("", 1), ("y", 0)])
+def test_remove_asks_on_a_terminal(adk_store: Path, answer: str, code: int) -> None:
+    """Only yes removes."""
+    ours, theirs = os.openpty()
+    os.write(ours, f"{answer}\n".encode())
+    done = subprocess.run(
+        [sys.executable, "-m", "trajet", "store", "remove", str(adk_store)],
+        stdin=theirs,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    os.close(ours)
+    os.close(theirs)
+    assert done.returncode == code, done.stderr
+    assert "tag some" in done.stderr
+    assert "Remove run? [y/N]" in done.stderr
+    assert done.stdout == ("run: removed\n" if code == 0 else "")
+    assert ("nothing was removed" in done.stderr) == (code == 1)
+    assert tj.Store(adk_store.parent).list() == (() if code == 0 else ("run",))
+
+
 def test_damage_is_an_exit_code(wet: Solvated) -> None:
     """What `verify` finds is on standard error, a line each."""
     path = wet.store.show("wet").tags[1].paths[0]
@@ -177,7 +321,7 @@ def test_a_store_that_was_moved(wet: Solvated) -> None:
     made.rename(new)
     at = ("--store", new)
     assert "trajet store repair" in fail("rmsd", new / "wet", "--select", "name CA")
-    for command in (("remove", "wet"), ("move", "wet", "--tag", "ion", "--tier", "fast")):
+    for command in (("remove", "wet", "--yes"), ("move", "wet", "--tag", "ion", "--tier", "fast")):
         assert "was moved here from" in fail("store", *command, *at)
     assert "was moved here from" in fail("store", "add", "two", *at, *given)
     assert len(succeed("store", "repair", *at)) == 2
@@ -189,7 +333,7 @@ def test_a_store_that_was_moved(wet: Solvated) -> None:
     assert links
     assert all(path.resolve().is_relative_to(new) and path.exists() for path in links)
     succeed("store", "verify", *at)
-    succeed("store", "remove", "wet", *at)
+    succeed("store", "remove", "wet", *at, "--yes")
 
 
 def arrivals(sources: Solvated) -> Path:

@@ -79,6 +79,7 @@ REFUSED = {
     "both select the rest": ONE + tag("b", "rest") + tag("c", "rest"),
     "'zip' is no format: choose exact, xtc, dcd, ncdf or h5md": ONE + 'format = "zip"\n',
     "lossy is true or false": ONE + "lossy = 1\n",
+    "optional is true or false": ONE + "optional = 1\n",
     "precision goes with format": ONE + "precision = 100\nlossy = true\n",
     "write lossy = true": ONE + 'format = "xtc"\nprecision = 100\n',
     "no number of steps": ONE + 'format = "xtc"\nprecision = -1\nlossy = true\n',
@@ -206,6 +207,29 @@ def test_the_default_in_a_store_with_other_tiers(adk: Adk, tmp_path: Path) -> No
     other.add("one", traj, profile=path)
     other.add("two", traj)
     assert other.show("two").tags[0].paths[0].is_relative_to(tmp_path / "g")
+
+
+def test_the_printed_profile_works_unedited_on_protein_and_water(
+    wet: Solvated, tmp_path: Path
+) -> None:
+    """Optional tags without atoms are left out, and one remark names them."""
+    path = tmp_path / "my.toml"
+    path.write_text(default_text())
+    store = tj.Store(tmp_path / "store", create=True)
+    added = store.add("wet", tj.open(wet.gro, wet.xtc), profile=path)
+    remark = (
+        f"{path}: no atom of {wet.gro} is in the optional tags 'nucleic', 'lipid', 'ligand',"
+        " 'rest': left out"
+    )
+    assert added.remarks == (remark,)
+    assert [kept.tag.name for kept in store.show("wet").tags] == ["protein", "ion", "water"]
+    one = ONE.replace('"f"', '"fast"')
+    path.write_text(one + tag("dna", "nucleic", "optional = true") + REST)
+    (remark,) = store.retag("wet", path).remarks
+    assert "is in the optional tag 'dna': left out" in remark
+    path.write_text(one + tag("dna", "nucleic") + REST)
+    with pytest.raises(tj.StoreError, match=r"'dna': it selects none of .* write optional = true"):
+        store.retag("wet", path)
 
 
 def test_a_trajectory_without_names(adk: Adk, tmp_path: Path) -> None:

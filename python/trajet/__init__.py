@@ -14,6 +14,7 @@ Units are Å, ps and degrees; frames count from 0.
 
 import warnings
 
+from trajet import startup
 from trajet._trajet import (
     DEBUG_BUILD,
     AnalysisError,
@@ -48,6 +49,8 @@ from trajet.result import (
 )
 from trajet.store import Store
 from trajet.trajectory import Block, Selection, Trajectory, open
+
+startup.package_imported()
 
 if DEBUG_BUILD:
     warnings.warn(

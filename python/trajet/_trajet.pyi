@@ -305,3 +305,6 @@ class Store:
 
 # what was read of a data set (its folder), for the advice of `trajet store stats`
 def write_down_use(dataset: Path, what: str, frames: int, read: list[tuple[str, int]]) -> None: ...
+
+# digest of a file's size, head and tail, as reports and manifests name it
+def file_digest(path: Path) -> str: ...

@@ -25,19 +25,31 @@ def find_dataset(path: str | os.PathLike[str]) -> "Place | None":
     """
     if os.path.isfile(path):
         return None
-    folder, last = os.path.split(os.path.normpath(path))
-    if not os.path.isfile(os.path.join(folder, SETTINGS)):
+    folder, name, wanted = split_path(path)
+    if not is_store(folder):
         return None
+    label = os.path.join(folder, os.path.basename(os.path.normpath(path)))
+    return Place(Path(folder).absolute(), name, wanted, label)
+
+
+def split_path(path: str | os.PathLike[str]) -> tuple[str, str, tuple[str, ...] | None]:
+    """Split STORE/NAME@TAG,TAG into the store's folder, the data set and its tags.
+
+    The folder is empty where the path names no folder; the tags are None where it names none.
+    """
+    folder, last = os.path.split(os.path.normpath(path))
     name, divider, tags = last.partition("@")
-    wanted = tuple(tags.split(",")) if divider else None
-    return Place(Path(folder).absolute(), name, wanted, os.path.join(folder, last))
+    return folder, name, tuple(tags.split(",")) if divider else None
+
+
+def is_store(folder: str | os.PathLike[str]) -> bool:
+    """Return whether a folder is a store."""
+    return os.path.isfile(os.path.join(folder, SETTINGS))
 
 
 def datasets_in(folder: str | os.PathLike[str]) -> list[str] | None:
     """Return the names of a store's data sets; None where no store is."""
-    if not os.path.isfile(os.path.join(folder, SETTINGS)):
-        return None
-    return _trajet.Store(folder).names()
+    return _trajet.Store(folder).names() if is_store(folder) else None
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet import startup
 from trajet._trajet import FormatError, OutputError, SelectionError
 
 # Words of selections that look at where atoms are.
@@ -56,6 +57,12 @@ def _quiet() -> Iterator[None]:
         yield
 
 
+def import_package() -> None:
+    """Import MDAnalysis, whose time is counted as import time."""
+    with startup.importing("MDAnalysis"):
+        import MDAnalysis  # noqa: F401
+
+
 def load(path: Path) -> Any:
     """Return a Universe of the topology alone.
 
@@ -70,6 +77,7 @@ def load(path: Path) -> Any:
         raise IsADirectoryError(f"{path}: is a folder: give the path of a topology")
     if not path.exists():
         raise FileNotFoundError(f"{path}: there is no such topology or structure file")
+    import_package()
     import MDAnalysis
 
     try:

@@ -48,5 +48,6 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(h5md::cells_of_vectors, module)?)?;
     module.add_function(wrap_pyfunction!(run::available_threads, module)?)?;
     module.add_function(wrap_pyfunction!(store::write_down_use, module)?)?;
+    module.add_function(wrap_pyfunction!(store::file_digest, module)?)?;
     Ok(())
 }

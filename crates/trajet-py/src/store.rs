@@ -9,8 +9,10 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyTuple};
 use trajet_engine::RunError;
-use trajet_io::OpenOptions;
 use trajet_io::h5md::Description;
+use trajet_io::index::Stamp;
+use trajet_io::source::Source;
+use trajet_io::{Meter, OpenOptions};
 use trajet_store::hdf5::{Job, Writer};
 use trajet_store::mount::Mount;
 use trajet_store::{Done, Error, Given, Spec, Store, Use};
@@ -300,6 +302,17 @@ pub(crate) fn write_down_use(
     read: Vec<(String, u64)>,
 ) {
     py.detach(|| Use::new(what, frames, read).write_down(&dataset));
+}
+
+/// Returns the digest of a file that reports and manifests name: of its size, head and tail.
+#[pyfunction]
+pub(crate) fn file_digest(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    let digest = || {
+        let mut meter = Meter::default();
+        let source = Source::open(&path, &mut meter)?;
+        Ok(Stamp::of(&source, source.size(), &mut meter)?.digest())
+    };
+    py.detach(digest).map_err(|error| from_io(py, &error))
 }
 
 /// Waits for the end of a mount, or for Ctrl-C, and says what goes wrong meanwhile.

@@ -5,8 +5,9 @@ Pure functions over a report's entries, of any pool, also where they were loaded
 
 from trajet.advise.bounds import Bound, bound
 from trajet.advise.entries import busy, computing_to_input, n_processes, name_of
+from trajet.advise.preparation import before_run
 from trajet.advise.rules import OVER_FASTEST, OVER_MEDIAN, Verdict, stragglers
-from trajet.advise.sentences import advice, lead
+from trajet.advise.sentences import advice, heuristics, lead
 from trajet.advise.words import in_bytes, in_seconds, in_two_digits
 
 __all__ = [
@@ -15,9 +16,11 @@ __all__ = [
     "Bound",
     "Verdict",
     "advice",
+    "before_run",
     "bound",
     "busy",
     "computing_to_input",
+    "heuristics",
     "in_bytes",
     "in_seconds",
     "in_two_digits",

@@ -1,6 +1,6 @@
-"""What bounded a run and what to try, in sentences."""
+"""Advice on a run, in sentences: what to do, what bounded the run, what the papers say."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from trajet.advise.bounds import Bound, bound
 from trajet.advise.entries import (
@@ -9,24 +9,23 @@ from trajet.advise.entries import (
     busy,
     computing_to_input,
     lane_of,
-    n_processes,
-    name_of,
     seconds_in,
     worth_naming,
 )
-from trajet.advise.words import in_bytes, in_percent, in_seconds, in_two_digits
+from trajet.advise.preparation import is_most_before_run, words_before_run
+from trajet.advise.remedies import crew, place_of, remedy, word_of
+from trajet.advise.words import in_percent, in_seconds, in_two_digits
 
 # A stage that takes this part of the workers' time bounds the run; below, it only takes the most.
 _BOUNDS = 0.5
 # The paper says "well above 1"; its draft, 100.
 _WELL_ABOVE_ONE = 100.0
-_SMALL_REQUEST = 2**20
 _MENTIONED = 0.01
 _PAPER = "Khoshlessan et al. 2020 (section 8)"
 
 
 def advice(report: Entry) -> list[str]:
-    """Return what bounded a run and what to try, in sentences.
+    """Return what to do about a run and what bounded it, in sentences.
 
     Parameters
     ----------
@@ -36,22 +35,57 @@ def advice(report: Entry) -> list[str]:
     Returns
     -------
     list of str
-        The most important first. No sentence says more than the report's numbers do.
+        First one plain sentence on what to do, or that there is nothing to gain. No sentence
+        contradicts it, or says more than the report's numbers do.
     """
     if not report["frames"]:
         return ["No frame was read: there is nothing to say of this run."]
     bounded = bound(report)
+    if is_most_before_run(report):
+        lines = [
+            f"Most of the time went before the run: {words_before_run(report)}; several analyses in"
+            " one Python script share that."
+        ]
+        if bounded.what == "short":
+            return [*lines, *_of_opening(report)]
+        return [*lines, *_of_run(report, bounded)]
     if bounded.what == "short":
         took = in_seconds(report["stages"]["t_total"])
-        return [f"The run took {took}: too short to tell what bounds it."]
-    lines = []
+        return [f"The run took {took}: there is nothing to gain."]
+    return _of_run(report, bounded)
+
+
+def heuristics(report: Entry) -> list[str]:
+    """Return what the papers say of a run by its R_comp/IO; empty where they say nothing."""
+    if not report["frames"] or report["analysis"] == "convert":
+        return []
+    bounded = bound(report)
+    return [] if bounded.what == "short" else _of_ratio(report, bounded)
+
+
+def lead(report: Entry) -> list[str]:
+    """Return the sentences to print after a run: the plain one, of a run that is not short."""
+    short = report["stages"]["t_total"] < SHORT or not report["frames"]
+    return [] if short else list(report["advice"][:1])
+
+
+def _of_run(report: Entry, bounded: Bound) -> list[str]:
+    """Return what to do about a run, what bounded it, and what else is remarkable."""
+    found = remedy(report, bounded)
+    bound_by = _of_bound(report, bounded)
+    return [found.plain, bound_by, *found.details, *_descriptions(report, bounded)]
+
+
+def _of_bound(report: Entry, bounded: Bound) -> str:
+    """Say what bounded the run."""
     if bounded.what == "straggler":
-        lines += _of_stragglers(report, bounded)
-    else:
-        lines += [_of_stage(report, bounded), _TO_TRY[bounded.what](report)]
-        lines += _of_stragglers(report, bounded)
-    if report["analysis"] != "convert":
-        lines += _of_ratio(report, bounded)
+        return _of_stragglers(report, bounded)[0]
+    return _of_stage(report, bounded)
+
+
+def _descriptions(report: Entry, bounded: Bound) -> list[str]:
+    """Return what else is remarkable of a run; none of it is advice."""
+    lines = [] if bounded.what == "straggler" else _of_stragglers(report, bounded)
     lines += [*_of_clocks(report), *_of_opening(report)]
     if repeated := report["repeated"]:
         lines.append(_of_repeated(repeated))
@@ -61,17 +95,11 @@ def advice(report: Entry) -> list[str]:
     return lines
 
 
-def lead(report: Entry) -> list[str]:
-    """Return the sentences to print after a run: what bounded it and what to try."""
-    short = report["stages"]["t_total"] < SHORT or not report["frames"]
-    return [] if short else list(report["advice"][:2])
-
-
 def _of_stage(report: Entry, bounded: Bound) -> str:
     """Say which stage took most, and what came next."""
     words = sorted(bounded.shares, key=lambda word: -bounded.shares[word])
     parts = [
-        f"{_word(report, word)} {in_percent(bounded.shares[word])}"
+        f"{word_of(report, word)} {in_percent(bounded.shares[word])}"
         for word in words[1:3]
         if bounded.shares[word] >= _MENTIONED
     ]
@@ -80,155 +108,14 @@ def _of_stage(report: Entry, bounded: Bound) -> str:
         if bounded.shares[words[0]] >= _BOUNDS
         else "took more of this run than any other stage"
     )
-    whose = "time" if len(report["workers"]) == 1 else f"time of its {_crew(report)}"
+    whose = "time" if len(report["workers"]) == 1 else f"time of its {crew(report)}"
     then = f" ({', '.join(parts)})" if parts else ""
-    what = _word(report, words[0]).capitalize()
+    what = word_of(report, words[0]).capitalize()
     return f"{what} {verb}: {in_percent(bounded.shares[words[0]])} of the {whose}{then}."
 
 
-_WORDS = {
-    "overhead": "what no stage explains",
-    "preparing": "what precedes the run",
-    "starting": "starting the workers",
-    "joining": "joining the stretches",
-}
-_WORDS_OF_COPIES = {**_WORDS, "computing": "encoding", "merging": "writing"}
-
-
-def _word(report: Entry, word: str) -> str:
-    """Return the word for a stage; a conversion computes and merges nothing."""
-    if report["analysis"] == "convert":
-        return _WORDS_OF_COPIES.get(word, word)
-    return _WORDS.get(word, word)
-
-
-def _crew(report: Entry) -> str:
-    """Return how many did the work, and what they are."""
-    processes = n_processes(report)
-    if processes == 1:
-        return f"{len(report['workers'])} threads"
-    who = "ranks" if all("rank" in worker for worker in report["workers"]) else "workers"
-    return f"{processes} {who}"
-
-
-def _try_reading(report: Entry) -> str:
-    mean = report["bytes_read"] / max(1, report["requests"])
-    rate = report["bytes_read"] / report["stages"]["t_read"]
-    parts = [f"Each read {in_bytes(rate)} a second, in requests of {in_bytes(mean)} on average"]
-    if mean < _SMALL_REQUEST:
-        parts.append("larger ones (--request-size 8MiB) help on network and parallel file systems")
-    if report["bytes_used"] < report["bytes_read"] / 2:
-        used = report["bytes_used"] / report["bytes_read"]
-        parts.append(f"only {in_percent(used)} of the bytes were of use")
-    parts.append("a copy of the wanted atoms alone (trajet convert --select) is less to read")
-    if n_processes(report) > 1 and len(_trajectories(report)) == 1:
-        parts.append("segments (trajet split) or H5MD spare the processes one shared file")
-    return "; ".join(parts) + "."
-
-
-def _try_decoding(report: Entry) -> str:
-    return (
-        f"{_try_computing(report)} What is read often is decoded sooner as a copy of the wanted"
-        " atoms alone (trajet convert --select)."
-    )
-
-
-def _try_computing(report: Entry) -> str:
-    threads, cores = report["threads"], report["cores"]
-    if report["pool"] != "local":
-        return "Frames are independent: more workers share this work."
-    if threads < cores:
-        return (
-            f"Frames are independent: only {threads} of {cores} cores had work (--threads {cores})."
-        )
-    return f"Every core had work ({cores}): more of them, as on a cluster, share it."
-
-
-def _try_waiting(report: Entry) -> str:
-    if report["analysis"] == "convert":
-        return "Fewer workers leave less to wait for."
-    most = max((1 + task["task"] for task in report["tasks"]), default=0)
-    if 0 < most < len(report["workers"]):
-        return f"There were {most} tasks for {_crew(report)}: take fewer, or smaller tasks."
-    return "Fewer workers, or smaller tasks (task_frames), leave less to wait for."
-
-
-def _try_preparing(_: Entry) -> str:
-    return (
-        "One thread does that: a reference that is given as positions, and fewer groups, leave less"
-        " of it."
-    )
-
-
-def _try_starting(report: Entry) -> str:
-    first = min(task["t_begin"] for task in report["tasks"]) - report.get("t_preparing", 0.0)
-    line = f"The first task began after {in_seconds(first)}"
-    if report["pool"] == "processes":
-        return f"{line}: processes, once started, serve the runs that follow in the same program."
-    return f"{line}: fewer workers start sooner."
-
-
-def _try_gathering(report: Entry) -> str:
-    ratio = f"R_comp/comm is {in_two_digits(report['r_comp_comm'])}"
-    if report["pool"] == "mpi":
-        return f"{ratio}: try the other way of gathering, one-sided or collective."
-    return f"{ratio}: fewer workers, or threads of one process, move less."
-
-
-def _try_merging(report: Entry) -> str:
-    if report["analysis"] == "convert":
-        return "The storage of the output sets the pace: try another, or write fewer atoms."
-    return "Larger tasks (task_frames) leave fewer states to merge."
-
-
-def _try_joining(_: Entry) -> str:
-    return (
-        "One process copies what the workers wrote, stretch by stretch: threads of one process"
-        " write the file at once, and segments (trajet split) need not be joined."
-    )
-
-
-def _try_opening(report: Entry) -> str:
-    return (
-        f"Files were opened {report['opens']} times, {len(_trajectories(report))} of them are the"
-        " trajectory's: fewer workers open less."
-    )
-
-
-def _try_closing(_: Entry) -> str:
-    return "Closing a file asks its storage: try another."
-
-
-def _try_overhead(_: Entry) -> str:
-    return "No stage accounts for it: look what else ran on these cores."
-
-
-_TO_TRY: dict[str, Callable[[Entry], str]] = {
-    "reading": _try_reading,
-    "decoding": _try_decoding,
-    "computing": _try_computing,
-    "waiting": _try_waiting,
-    "preparing": _try_preparing,
-    "starting": _try_starting,
-    "gathering": _try_gathering,
-    "merging": _try_merging,
-    "joining": _try_joining,
-    "opening": _try_opening,
-    "closing": _try_closing,
-    "overhead": _try_overhead,
-}
-
-_AGAINST_SLOW = {
-    "opening": "Segments (trajet split) spare workers a file that all of them open.",
-    "reading": "Smaller tasks (task_frames) let others take over more of its work; segments (trajet"
-    " split) or H5MD spare workers one shared file.",
-}
-_SMALLER_TASKS = "Smaller tasks (task_frames) let others take over more of its work."
-_LOOK_THERE = "Others took over what they could of its work: look what else runs on that host."
-
-
 def _of_stragglers(report: Entry, bounded: Bound) -> list[str]:
-    """Say who was slow and in what, and what that did to the run."""
+    """Say who was slow and in what, if anybody was."""
     found = report["stragglers"]
     if not found:
         return []
@@ -236,9 +123,9 @@ def _of_stragglers(report: Entry, bounded: Bound) -> list[str]:
     worst = (workers or found)[0]
     bounds = bounded.what == "straggler"
     if not workers:
-        kind, who = "task", f"task {worst['task']} of {_place(report, worst)}"
+        kind, who = "task", f"task {worst['task']} of {place_of(report, worst)}"
     else:
-        kind, who = "worker", _place(report, worst)
+        kind, who = "worker", place_of(report, worst)
     if len(workers) > 1:
         ending = " and bounded this run" if bounds else ""
         begin = f"{len(workers)} of {len(report['workers'])} workers were slow{ending}: the worst,"
@@ -251,16 +138,10 @@ def _of_stragglers(report: Entry, bounded: Bound) -> list[str]:
         others = f"the median is {in_seconds(worst['median'])}"
     else:
         others = f"the fastest quarter took {in_seconds(worst['fastest'])}"
-    lines = [
+    return [
         f"{begin} {_took(report, worst)} where {others}, {in_seconds(worst['lost'])} more than"
         f" others in {worst['stage']}."
     ]
-    if bounds:
-        remedy = _AGAINST_SLOW.get(worst["stage"], _SMALLER_TASKS)
-        if report["analysis"] == "convert" and worst["stage"] != "opening":
-            remedy = _LOOK_THERE
-        lines.append(_try_gathering(report) if worst["stage"] == "gathering" else remedy)
-    return lines
 
 
 def _took(report: Entry, worst: Entry) -> str:
@@ -285,7 +166,7 @@ def _of_ratio(report: Entry, bounded: Bound) -> list[str]:
     elif serial is not None and sample is not None:
         lines = [
             f"R_comp/IO is {_to_input(serial, sample)}, of {sample['frames']} frames that one"
-            f" thread read alone before the run; over {_crew(report)} of the run that is"
+            f" thread read alone before the run; over {crew(report)} of the run that is"
             f" {in_two_digits(own)}."
         ]
     else:
@@ -293,9 +174,15 @@ def _of_ratio(report: Entry, bounded: Bound) -> list[str]:
         if sample is not None:
             why = f"and {sample['frames']} frames that one thread read alone took no time to get"
         lines = [
-            f"Computing to input is {_to_input(own, stages)}, summed over {_crew(report)};"
+            f"Computing to input is {_to_input(own, stages)}, summed over {crew(report)};"
             f" R_comp/IO of the paper is that of a serial run, {why}."
         ]
+    stage = bounded.what
+    if stage == "straggler":
+        workers = [entry for entry in report["stragglers"] if "task" not in entry]
+        stage = (workers or report["stragglers"])[0]["stage"]
+    is_bound_by_file = stage in ("reading", "opening")
+    but = f"; {stage} bounded this run all the same" if is_bound_by_file else ""
     if ratio <= 1:
         lines.append(
             f"{_PAPER} calls that bound by input: on a cluster avoid one file that all ranks read;"
@@ -305,16 +192,18 @@ def _of_ratio(report: Entry, bounded: Bound) -> list[str]:
         if stages["t_decode"] > stages["t_read"]:
             decoding = stages["t_decode"] / t_io
             lines.append(
-                f"But {in_percent(decoding)} of that input was decoding, which more cores share;"
+                f"But {in_percent(decoding)} of that input was decoding;"
                 f" reading alone took {in_percent(bounded.shares['reading'])} of the time."
             )
     elif ratio < _WELL_ABOVE_ONE:
         lines.append(
             f"{_PAPER} lets one shared file do for ratios well above 1, up to about 50 cores; at"
-            " ratios up to 27 it saw fewer stragglers, not none."
+            f" ratios up to 27 it saw fewer stragglers, not none{but}."
         )
     else:
-        lines.append(f"{_PAPER} lets one shared file do for such ratios, up to about 50 cores.")
+        lines.append(
+            f"{_PAPER} lets one shared file do for such ratios, up to about 50 cores{but}."
+        )
     return lines
 
 
@@ -332,8 +221,10 @@ def _of_repeated(repeated: Sequence[Entry]) -> str:
     n, first = len(repeated), repeated[0]
     tasks = "1 task was" if n == 1 else f"{n} tasks were"
     line = f"{tasks} late and given to an idle worker as well"
-    if "address" in first and "state" in first:
-        line += f": task {first['task']}, {first['state']} at {first['address']}"
+    if first.get("state") is not None:
+        line += f": task {first['task']}, {first['state']}"
+        if first.get("address") is not None:
+            line += f" at {first['address']}"
         line += ", and others" if n > 1 else ""
     return f"{line} (see `repeated`)."
 
@@ -363,12 +254,3 @@ def _of_opening(report: Entry) -> list[str]:
     if opening["index"] == "built":
         line += f", {in_seconds(opening['t_index'])} of it to build the index, which is then kept"
     return [f"{line}."]
-
-
-def _place(report: Entry, entry: Entry) -> str:
-    return f"{name_of(report, entry)} on {entry['host']}"
-
-
-def _trajectories(report: Entry) -> list[Entry]:
-    """Return the files of the trajectory among the inputs."""
-    return [entry for entry in report["inputs"] if "format" in entry]

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from trajet import _trajet
 from trajet._trajet import MissingPackageError
 from trajet.analysis.reference import Placed
-from trajet.analysis.subject import main_selection, run
+from trajet.analysis.subject import main_selection, run, selecting
 from trajet.analysis.wholeness import broken
 from trajet.pools.elsewhere import led
 from trajet.pools.pool import Plan, Pool, Progress
@@ -139,7 +139,7 @@ def apply(
             shape=shape,
         )
 
-    outcome = run(main.trajectory, frames, pool, progress, plan)
+    outcome = run(main.trajectory, frames, pool, progress, plan, t_select=selecting(main))
     if reducer is None:
         values = outcome.rows.reshape((len(outcome.frames), *shape))
     else:

@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, mdanalysis
 from trajet._trajet import SelectionError
-from trajet.analysis.subject import main_selection, run
+from trajet.analysis.subject import main_selection, run, selecting
 from trajet.pools.elsewhere import led
 from trajet.pools.pool import Plan, Pool, Progress
 from trajet.result import Dihedrals
+from trajet.startup import Stopwatch
 from trajet.trajectory import FrameChoice, Selection, Trajectory
 
 # Å, at most; a peptide bond has 1.33, and what is not bonded is 3 away.
@@ -86,6 +87,7 @@ def dihedrals(
     (98, 1)
     """
     main = main_selection(selection)
+    watch = Stopwatch()
     backbone = quadruples is None
     remarks: list[str] = []
     if quadruples is None:
@@ -100,6 +102,7 @@ def dihedrals(
         pool,
         progress,
         lambda _: Plan.of(_trajet.dihedrals_plan, places, features=features, periodic=pbc),
+        t_select=selecting(main) + watch.seconds(),
     )
     columns = names
     if features:

@@ -12,7 +12,7 @@ from trajet.analysis.reference import (
     is_average,
     reference_positions,
 )
-from trajet.analysis.subject import describe, further_selection, main_selection, run
+from trajet.analysis.subject import describe, further_selection, main_selection, run, selecting
 from trajet.pools.elsewhere import led
 from trajet.pools.pool import Plan, Pool, Progress
 from trajet.result import Distances
@@ -102,7 +102,7 @@ def distances(
             partner = reference_positions(reference, main, [], remarks)[0].positions
         return Plan.of(_trajet.distances_plan, main.places, partner, periodic=pbc)
 
-    outcome = run(main.trajectory, frames, pool, progress, plan)
+    outcome = run(main.trajectory, frames, pool, progress, plan, t_select=selecting(main, other))
     partners = None if other is None and reference is None else (other or main)
     values = outcome.rows
     if partners is not None:

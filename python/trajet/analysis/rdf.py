@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, mdanalysis
 from trajet._trajet import SelectionError, TrajetError
-from trajet.analysis.subject import further_selection, main_selection, run
+from trajet.analysis.subject import further_selection, main_selection, run, selecting
 from trajet.analysis.wholeness import shortest_vector
 from trajet.pools.elsewhere import led
 from trajet.pools.pool import Plan, Pool, Progress
@@ -106,7 +106,8 @@ def rdf(
         range=(first, last),
         exclusion_block=exclusion_block,
     )
-    outcome = run(main.trajectory, frames, pool, progress, lambda _: plan)
+    t_select = selecting(main, other)
+    outcome = run(main.trajectory, frames, pool, progress, lambda _: plan, t_select=t_select)
     remarks = _too_far(main, outcome.frames, last)
     if exclusion_block is not None:
         remarks.extend(_across(main, other or main, exclusion_block))

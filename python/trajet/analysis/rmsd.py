@@ -16,7 +16,7 @@ from trajet.analysis.reference import (
     reference_positions,
     weights_of,
 )
-from trajet.analysis.subject import describe, further_selection, main_selection, run
+from trajet.analysis.subject import describe, further_selection, main_selection, run, selecting
 from trajet.analysis.wholeness import broken, broken_at
 from trajet.pools.elsewhere import led
 from trajet.pools.pool import Plan, Pool, Progress
@@ -131,7 +131,7 @@ def rmsd(
             average=average,
         )
 
-    outcome = run(trajectory, frames, pool, progress, plan)
+    outcome = run(trajectory, frames, pool, progress, plan, t_select=selecting(*items))
     if not torn:
         # Where a molecule is broken and the reference whole, RMSD is larger than elsewhere.
         for item, values in zip(items, outcome.rows.T, strict=True):

@@ -15,7 +15,7 @@ from trajet.analysis.reference import (
     reference_positions,
     weights_of,
 )
-from trajet.analysis.subject import describe, further_selection, main_selection, run
+from trajet.analysis.subject import describe, further_selection, main_selection, run, selecting
 from trajet.analysis.wholeness import broken, broken_at
 from trajet.pools.elsewhere import led
 from trajet.pools.pool import Plan, Pool, Progress
@@ -105,7 +105,7 @@ def rmsf(
         remarks.extend(broken_at(main, [*chosen[:1], *chosen[1:][-1:]]))
         return Plan.of(_trajet.moments_plan, main.places, align=group, average=average)
 
-    outcome = run(main.trajectory, frames, pool, progress, plan)
+    outcome = run(main.trajectory, frames, pool, progress, plan, t_select=selecting(main, onto))
     count = outcome.state[0]
     squares = outcome.state[1 + 3 * main.n_atoms :].reshape(-1, 3)
     if not count:

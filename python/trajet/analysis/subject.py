@@ -95,6 +95,8 @@ class Outcome:
         What the engine reports.
     atoms
         The atoms that were read.
+    t_select
+        Seconds that evaluating the selections took.
     """
 
     trajectory: Trajectory
@@ -104,6 +106,7 @@ class Outcome:
     times: NDArray[np.float64]
     run: dict[str, Any]
     atoms: NDArray[np.int64]
+    t_select: float
 
     def report(
         self,
@@ -128,6 +131,7 @@ class Outcome:
             "inputs": [*self.trajectory.describe_inputs(), *(further_inputs or [])],
             # What makes a number doubtful comes first: a command shows a few of them.
             "remarks": [*dict.fromkeys(remarks), *self.trajectory.remarks],
+            **self.trajectory.before_run(self.t_select, self.run["t_total"]),
         }
         trajectory = self.trajectory
         return make_report(trajectory.reader, self.run, asked, trajectory.tiers, trajectory.tags)
@@ -139,8 +143,12 @@ def run(
     pool: Pool | None,
     progress: Progress | None,
     make_plan: Callable[[NDArray[np.int64]], Plan],
+    *,
+    t_select: float,
 ) -> Outcome:
     """Run the plan that `make_plan` makes for the numbers of the chosen frames.
+
+    `t_select` is the time that choosing the atoms took, for the report: see `selecting`.
 
     Raises
     ------
@@ -171,7 +179,12 @@ def run(
     plan, rows, state, report = trajectory.fresh(attempt)
     times, atoms = trajectory.times[chosen], plan.atoms()
     report["t_total"] = time.perf_counter() - begin
-    return Outcome(trajectory, rows, state, chosen, times, report, atoms)
+    return Outcome(trajectory, rows, state, chosen, times, report, atoms, t_select)
+
+
+def selecting(*selections: Selection | None) -> float:
+    """Return the seconds that evaluating selections took; None stands for one that is not used."""
+    return sum(selection.t_select for selection in selections if selection is not None)
 
 
 def _row_width(trajectory: Trajectory, plan: Plan, frames: Frames) -> int:

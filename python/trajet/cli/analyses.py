@@ -8,6 +8,7 @@ import click
 import numpy as np
 
 import trajet
+from trajet import advise
 from trajet.cli.options import Job, analysis
 from trajet.cli.tables import lines_of
 from trajet.result import Dihedrals, Distances, Report, Series
@@ -104,12 +105,12 @@ def rmsd(
       trajet rmsd top.gro run.xtc --select "name CA" --begin 1000 --end 5000 --step 10
       trajet rmsd top.gro run.part*.xtc --continuous --select "name CA" -o rmsd.csv
     """
-    selection = job.trajectory.select(select)
+    selection, further = job.select(select), [job.select(group) for group in groups]
     with job.progress("rmsd") as show:
         result = trajet.rmsd(
             selection,
             reference=_reference(reference, "average"),
-            groups=groups,
+            groups=further,
             weights=weights,
             group_weights=group_weights,
             superposition=not no_superposition,
@@ -160,11 +161,11 @@ def rmsf(
       trajet rmsf adk.psf adk.xtc --select "name CA" --align "name CA" --reference average
       trajet rmsf top.gro run.xtc --select "name CA" --align backbone -o rmsf.csv --plot rmsf.png
     """
-    selection = job.trajectory.select(select)
+    selection, onto = job.select(select), None if align is None else job.select(align)
     with job.progress("rmsf") as show:
         result = trajet.rmsf(
             selection,
-            align=align,
+            align=onto,
             reference=_reference(reference or "0", "average"),
             weights=weights,
             frames=job.frames,
@@ -231,7 +232,7 @@ def dihedrals(
       trajet dihedrals adk.psf adk.xtc --atoms 4,6,8,14 --atoms 6,8,14,16 -o angles.npz
       trajet dihedrals adk.psf adk.xtc --select protein --features -o features.npz
     """
-    subject = job.trajectory if select is None else job.trajectory.select(select)
+    subject = job.trajectory if select is None else job.select(select)
     with job.progress("dihedrals") as show:
         result = trajet.dihedrals(
             subject,
@@ -271,11 +272,11 @@ def distances(
       trajet distances adk.psf adk.xtc --select "name CA" -o pairs.npz --plot matrix.png
       trajet distances adk.psf adk.xtc --select "name CA" --reference 0 -o moved.npz
     """
-    selection = job.trajectory.select(select)
+    selection, other = job.select(select), None if to is None else job.select(to)
     with job.progress("distances") as show:
         result = trajet.distances(
             selection,
-            to,
+            other,
             reference=None if reference is None else _reference(reference),
             pbc=not no_pbc,
             frames=job.frames,
@@ -339,11 +340,11 @@ def rdf(
       trajet rdf water.gro water.xtc --select "name OW" --plot rdf.png
       trajet rdf top.gro run.xtc --select "resname NA" --to "name OW" --range 0 10 -o rdf.csv
     """
-    selection = job.trajectory.select(select)
+    selection, other = job.select(select), None if to is None else job.select(to)
     with job.progress("rdf") as show:
         result = trajet.rdf(
             selection,
-            to,
+            other,
             bins=bins,
             range=value_range,
             exclusion_block=exclusion_block,
@@ -423,4 +424,5 @@ def _head(what: str, report: Report) -> str:
     seconds, threads = report["stages"]["t_total"], report["threads"]
     if seconds > 0:
         head += f" in {seconds:.3g} s on {threads} thread{'s' if threads > 1 else ''}"
-    return head
+    before = advise.before_run(report)
+    return f"{head}; {before}" if before else head

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 import trajet
+from trajet import advise
 from trajet.cli import options, pools
 from trajet.cli.options import choose_frames, in_order, progress
 from trajet.conversion import SUFFIXES, Conversion
@@ -103,7 +104,8 @@ def convert(
         units=units,
         threads=threads,
     )
-    subject = opened if select is None else opened.select(select)
+    options.read_topology(opened, quiet=quiet)
+    subject = opened if select is None else options.select(opened, select, quiet=quiet)
     frames = choose_frames(opened, start, stop, step, begin, end)
     with where as at, progress("convert", " frames", quiet=quiet) as show:
         done = trajet.convert(
@@ -233,6 +235,8 @@ def say(done: Conversion) -> None:
         threads = done.report["threads"]
         seconds = f" in {done.report['stages']['t_total']:.3g} s on {threads} thread"
         seconds += "s" if threads > 1 else ""
+        if before := advise.before_run(done.report):
+            seconds += f"; {before}"
     click.echo(
         f"{os.fspath(done.path)}: {done.n_frames} frames of {done.n_atoms} atoms,"
         f" {done.size} bytes{seconds}"

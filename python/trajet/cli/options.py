@@ -6,6 +6,7 @@ import glob
 import os
 import re
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,18 +17,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 import trajet
-from trajet import advise, output
+from trajet import advise, mdanalysis, output
 from trajet.analysis.subject import rows_approved_by
 from trajet.cli import pools
 from trajet.dataset import datasets_in, find_dataset
 from trajet.pools.pool import Pool
 from trajet.result import REPORT_SUFFIXES, Result
-from trajet.trajectory import DEFAULT_REQUEST_SIZE, Trajectory
+from trajet.trajectory import DEFAULT_REQUEST_SIZE, Selection, Trajectory
 
 _LARGEST_REQUEST = 2**30
 _MOST_NOTES = 5
 # Bytes of a result's rows above which a command wants --force.
 _LARGE_RESULT = 10**9
+# Seconds before a terminal shows that something goes on, and the characters of that line.
+_WAIT = 1.0
+_WIDEST = 70
 _REORDERED = "trajet.reordered"
 _UNITS = {"": 1, "b": 1, "k": 2**10, "kib": 2**10, "m": 2**20, "mib": 2**20, "g": 2**30}
 
@@ -137,6 +141,22 @@ def open_files(
         return trajet.open(topology, *files, progress=show, **how)
 
 
+def read_topology(opened: Trajectory, *, quiet: bool = False) -> None:
+    """Read the topology, if there is one, and show on a terminal that this goes on."""
+    if opened.topology is None:
+        return
+    with waiting("importing MDAnalysis", quiet=quiet):
+        mdanalysis.import_package()
+    with waiting(f"reading {opened.topology}", quiet=quiet):
+        _ = opened.named
+
+
+def select(opened: Trajectory, selection: str, *, quiet: bool = False) -> Selection:
+    """Return the atoms that a selection names, and show on a terminal that this goes on."""
+    with waiting(f"selecting {selection}", quiet=quiet):
+        return opened.select(selection)
+
+
 def _natural(name: str) -> tuple[list[tuple[int, int]], str]:
     """Return a key that counts numbers by their value."""
     parts = re.findall(r"[0-9]+|[^0-9]", name)
@@ -238,6 +258,10 @@ class Job:
     outputs: dict[str, Path | None]
     quiet: bool
     any_size: bool
+
+    def select(self, selection: str) -> Selection:
+        """Return the atoms that a selection names."""
+        return select(self.trajectory, selection, quiet=self.quiet)
 
     @contextlib.contextmanager
     def progress(self, what: str) -> Iterator[Callable[[int, int], None]]:
@@ -399,6 +423,7 @@ def analysis(
                 units=units,
             )
             chosen = choose_frames(opened, start, stop, step, begin, end)
+            read_topology(opened, quiet=quiet)
             with where as at:
                 job = Job(
                     trajectory=opened,
@@ -464,6 +489,31 @@ def _save_figure(result: Result, path: Path) -> None:
     figure = result.plot()
     suffix = path.suffix.lower().removeprefix(".")
     output.write(path, lambda file: figure.savefig(file, format=suffix))
+
+
+@contextlib.contextmanager
+def waiting(what: str, *, quiet: bool = False) -> Iterator[None]:
+    """Show a line on a terminal while a block runs for longer than a second."""
+    if quiet or not sys.stderr.isatty():
+        yield
+        return
+    shown = threading.Event()
+
+    def show() -> None:
+        shown.set()
+        print(f"{what[:_WIDEST]} …", end="", file=sys.stderr, flush=True)
+
+    # What takes the time is one call, so that only another thread can tell of it meanwhile.
+    timer = threading.Timer(_WAIT, show)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        if shown.is_set():
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager

@@ -385,7 +385,12 @@ def _copy(
         report = None
         if run is not None:
             parameters = {"n_frames": len(numbers), "n_atoms": [selection.n_atoms]}
-            what = {"analysis": "convert", "parameters": parameters, "inputs": inputs}
+            what = {
+                "analysis": "convert",
+                "parameters": parameters,
+                "inputs": inputs,
+                **trajectory.before_run(selection.t_select, run["t_total"]),
+            }
             report = make_report(trajectory.reader, run, what, trajectory.tiers, trajectory.tags)
             workers += run["workers"]
         said = (*lost, *remarks)

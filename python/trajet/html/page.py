@@ -13,6 +13,13 @@ Entry: TypeAlias = Mapping[str, Any]
 
 # Rows of the table of tasks: the slowest. All of them are in the JSON.
 _MOST_TASKS = 100
+# Times outside of t_total.
+_BEFORE = {
+    "t_import": "importing trajet and MDAnalysis",
+    "t_topology": "opening the files and reading the topology",
+    "t_select": "evaluating the selections",
+    "t_command": "the sum of these and t_total",
+}
 _ABOUT_WORKER = ("host", "tasks", "frames", "requests", "opens", "bytes_read")
 
 
@@ -61,6 +68,8 @@ def _facts(report: Entry) -> str:
         (f"{report['requests']:,}", "read requests"),
         ("–" if ratio is None else advise.in_two_digits(ratio), "R_comp/IO"),
     ]
+    if "t_command" in report:
+        facts.insert(1, (advise.in_seconds(report["t_command"]), "with imports and topology"))
     return '<div class="facts">{}</div>'.format(
         "".join(f"<div><b>{escape(value)}</b><span>{name}</span></div>" for value, name in facts)
     )
@@ -69,9 +78,12 @@ def _facts(report: Entry) -> str:
 def _advice(report: Entry) -> str:
     lead, *more = report["advice"]
     points = "".join(f"<li>{escape(line)}</li>" for line in more)
-    return f'<h2>What bounded the run</h2><p class="lead">{escape(lead)}</p>' + (
-        f"<ul>{points}</ul>" if points else ""
-    )
+    parts = [f'<h2>What to do</h2><p class="lead">{escape(lead)}</p>']
+    if points:
+        parts.append(f"<ul>{points}</ul>")
+    if lines := report.get("heuristics"):
+        parts.append(_folded("What the papers say", _list(lines)))
+    return "".join(parts)
 
 
 def _workers(report: Entry) -> str:
@@ -135,6 +147,12 @@ def _numbers(report: Entry) -> str:
         " the run; its average is that of the workers. t_open and t_index of all hold the"
         f" opening's{', t_merge the joining of stretches' if 't_joining' in report else ''}.</p>",
     ]
+    if "t_command" in report:
+        before = [(name, number(report[name]), what) for name, what in _BEFORE.items()]
+        parts += [
+            "<h3>Before the run</h3>",
+            _table(("time", "seconds", "what"), before, kind="text"),
+        ]
     if found := report["stragglers"]:
         slow = [
             (

@@ -39,6 +39,8 @@ COUNTS = (
     "empty_frames",
     "atoms_decoded",
 )
+# Outside of t_total. Reports of older versions have none of them.
+BEFORE = ("t_import", "t_topology", "t_select", "t_command")
 # What a report that is read must have, itself and in its lists.
 _NAMES = (
     *("analysis", "parameters", "inputs", "stages", "averages", "requests", "bytes_read", "frames"),
@@ -118,6 +120,7 @@ class Report(Mapping[str, Any]):
         """Return a table of the stages, with the counts that matter most, and what bounded it."""
         stages = self["stages"]
         lines = [f"{name:<12}{stages[name]:>12.4f} s" for name in STAGES if stages[name] > 0]
+        lines += [f"{name:<12}{self[name]:>12.4f} s" for name in BEFORE if name in self]
         ratio = "" if self["r_comp_io"] is None else f", R_comp/IO {self['r_comp_io']:.3f}"
         lines.append(
             f"{self['frames']} frames, {self['requests']} requests, {self['bytes_read']} bytes,"
@@ -234,7 +237,8 @@ def make_report(
         "platform": platform.platform(),
     }
     del entries["t_total"]
-    return Report({**entries, "advice": advise.advice(entries)})
+    sentences = {"advice": advise.advice(entries), "heuristics": advise.heuristics(entries)}
+    return Report({**entries, **sentences})
 
 
 def _places(run: Mapping[str, Any], host: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

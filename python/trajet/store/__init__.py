@@ -1,7 +1,7 @@
 """Stores: trajectories divided by tags, each group of atoms on a storage tier of its own."""
 
 from trajet.store.catalog import Store
-from trajet.store.entry import Divided, Entry, KeptTag
+from trajet.store.entry import Divided, Entry, KeptTag, Original
 from trajet.store.profile import Profile, Tag, Tier
 from trajet.store.uses import Statistics, TagUse
 
@@ -9,6 +9,7 @@ __all__ = [
     "Divided",
     "Entry",
     "KeptTag",
+    "Original",
     "Profile",
     "Statistics",
     "Store",

@@ -18,8 +18,8 @@ from trajet.conversion import Conversion, convert
 from trajet.dataset import SETTINGS, USES, Place
 from trajet.pools.pool import Progress
 from trajet.store import links, uses
-from trajet.store.division import Part, divide
-from trajet.store.entry import Divided, Entry, entry_of
+from trajet.store.division import Part, divide, omitted
+from trajet.store.entry import Divided, Entry, Original, entry_of, originals_of
 from trajet.store.profile import EXACT, HDF5, Profile, Tag, Tier
 from trajet.store.uses import Statistics
 from trajet.trajectory import DEFAULT_REQUEST_SIZE, FrameChoice, Selection, Trajectory
@@ -155,7 +155,7 @@ class Store:
         chosen = self._profile(profile)
         parts = divide(chosen, trajectory)
         _writable((part.tag for part in parts), trajectory.reader.format)
-        beside = _beside(trajectory)
+        beside = [*omitted(chosen, parts, trajectory), *_beside(trajectory)]
         with _structures(parts, trajectory) as structures:
             done = trajectory.fresh(
                 self._native.add,
@@ -249,7 +249,7 @@ class Store:
                 threads=threads or _trajet.available_threads(),
                 progress=progress,
             )
-        return _divided(done)
+        return _divided(done, omitted(chosen, parts, opened))
 
     def open(
         self,
@@ -385,6 +385,13 @@ class Store:
     def show(self, name: str) -> Entry:
         """Return what the store says of a data set."""
         return entry_of(json.loads(self._native.manifest(name)), self.tiers)
+
+    def originals(self, name: str) -> tuple[Original, ...]:
+        """Return the files that were divided, and whether they are still what they were.
+
+        Size and digest of head and tail are compared, which reads 8 KiB of each file.
+        """
+        return originals_of(json.loads(self._native.manifest(name)))
 
     def stats(self, name: str) -> Statistics:
         """Return what was used of a data set, what dividing has saved, and what to move where."""
@@ -554,9 +561,15 @@ def _spec(profile: Profile, parts: Sequence[Part]) -> str:
                 tier.name: {"folder": str(tier.folder), "limit": tier.limit, "rank": tier.rank}
                 for tier in profile.tiers
             },
-            "tags": [{**vars(part.tag), "atoms": part.ranges()} for part in parts],
+            "tags": [_manifest_tag(part) for part in parts],
         }
     )
+
+
+def _manifest_tag(part: Part) -> dict[str, Any]:
+    """Return a tag as a manifest keeps it: whether the profile required it is of no use there."""
+    told = {key: value for key, value in vars(part.tag).items() if key != "optional"}
+    return {**told, "atoms": part.ranges()}
 
 
 @contextlib.contextmanager

@@ -39,7 +39,7 @@ def divide(profile: Profile, trajectory: Trajectory) -> list[Part]:
     Raises
     ------
     StoreError
-        If an atom is in two tags or in none, or a tag of the user's own profile selects nothing.
+        If an atom is in two tags or in none, or a tag that is not optional selects no atom.
     SelectionError
         If something is no selection.
     """
@@ -67,14 +67,32 @@ def divide(profile: Profile, trajectory: Trajectory) -> list[Part]:
             f' {_listed(left, trajectory)}: add a tag with select = "rest"'
         )
     parts = [Part(tag, np.flatnonzero(owners == place)) for place, tag in enumerate(profile.tags)]
-    empty = [part.tag for part in parts if not len(part.atoms)]
-    if empty and not profile.built_in:
+    empty = [part.tag for part in parts if not len(part.atoms) and not part.tag.optional]
+    if empty:
         what = "the other tags have all atoms" if empty[0].select == REST else "it selects none"
         raise StoreError(
             f"{profile.where}: tag {empty[0].name!r}: {what} of {trajectory.topology}: leave it"
-            f" out, or change select = {empty[0].select!r}"
+            f" out, write optional = true, or change select = {empty[0].select!r}"
         )
     return [part for part in parts if len(part.atoms)]
+
+
+def omitted(profile: Profile, parts: Sequence[Part], trajectory: Trajectory) -> list[str]:
+    """Return a remark on the optional tags that `divide` left out; none for the built-in profile.
+
+    Parameters
+    ----------
+    parts
+        The result of `divide` for this profile and trajectory.
+    """
+    kept = {part.tag.name for part in parts}
+    names = [repr(tag.name) for tag in profile.tags if tag.name not in kept]
+    if not names or profile.built_in:
+        return []
+    return [
+        f"{profile.where}: no atom of {trajectory.topology} is in the optional"
+        f" tag{'s' if len(names) > 1 else ''} {', '.join(names)}: left out"
+    ]
 
 
 def _chosen(tag: Tag, profile: Profile, trajectory: Trajectory) -> NDArray[np.int64]:

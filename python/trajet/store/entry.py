@@ -1,12 +1,14 @@
 """What a store says of a data set, by its manifest."""
 
+import errno
 import itertools
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trajet._trajet import StoreError
+from trajet._trajet import StoreError, file_digest
 from trajet.store.profile import Tag, Tier
 
 
@@ -76,6 +78,26 @@ class Entry:
 
 
 @dataclass(frozen=True)
+class Original:
+    """State of a file that was divided.
+
+    Attributes
+    ----------
+    path
+        Where it was when it was divided.
+    size
+        Its bytes then.
+    state
+        "unchanged" (size and digest of head and tail are the same), "changed", "missing", or
+        "unreadable: …" with the error of the operating system.
+    """
+
+    path: Path
+    size: int
+    state: str
+
+
+@dataclass(frozen=True)
 class Divided:
     """What came of dividing.
 
@@ -127,3 +149,23 @@ def entry_of(manifest: Mapping[str, Any], tiers: Mapping[str, Tier]) -> Entry:
         tags=tuple(kept),
         seconds=manifest["seconds"],
     )
+
+
+def originals_of(manifest: Mapping[str, Any]) -> tuple[Original, ...]:
+    """Return the files that were divided, each compared with its size and digest of then."""
+    return tuple(
+        Original(Path(told["path"]), told["size"], _state(told)) for told in manifest["source"]
+    )
+
+
+def _state(source: Mapping[str, Any]) -> str:
+    """Return the state of a file that was divided; see `Original`."""
+    path = Path(source["path"])
+    try:
+        if path.stat().st_size != source["size"]:
+            return "changed"
+        return "unchanged" if file_digest(path) == source["digest"] else "changed"
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENOTDIR):
+            return "missing"
+        return f"unreadable: {os.strerror(error.errno) if error.errno else error}"

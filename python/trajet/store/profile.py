@@ -27,7 +27,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kKMGTP]i?)?B")
 _POWERS = {"k": 1, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
 _TIER_KEYS = ("folder", "limit")
-_TAG_KEYS = ("name", "short", "select", "tier", "format", "lossy", "precision")
+_TAG_KEYS = ("name", "short", "select", "tier", "format", "lossy", "precision", "optional")
 _TAG_NEEDS = ("name", "select", "tier")
 
 
@@ -71,6 +71,8 @@ class Tag:
         Whether it may lose what the format cannot hold.
     precision
         XTC: steps per nm; None for the original's.
+    optional
+        Whether the tag is left out where it selects no atom; otherwise that is an error.
     """
 
     name: str
@@ -80,6 +82,7 @@ class Tag:
     format: str = EXACT
     lossy: bool = False
     precision: float | None = None
+    optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -95,7 +98,7 @@ class Profile:
     where
         What messages call it: the file.
     built_in
-        Whether it is the one that is built in, of which tags without atoms are left out.
+        Whether it is the one that is built in: no remark names the tags that it leaves out.
     """
 
     tiers: tuple[Tier, ...]
@@ -231,6 +234,7 @@ def _tag(told: Mapping[str, Any], number: int, tiers: Mapping[str, Any], where: 
         format=told.get("format", EXACT),
         lossy=told.get("lossy", False),
         precision=told.get("precision"),
+        optional=told.get("optional", False),
     )
     _check_name(tag.name, what)
     _check_name(tag.short, f"{what}: short")
@@ -240,8 +244,9 @@ def _tag(told: Mapping[str, Any], number: int, tiers: Mapping[str, Any], where: 
         raise StoreError(f"{what}: there is no tier {tag.tier!r}: there are {', '.join(tiers)}")
     if tag.format not in FORMATS:
         raise StoreError(f"{what}: {tag.format!r} is no format: choose {_either(FORMATS)}")
-    if not isinstance(tag.lossy, bool):
-        raise StoreError(f"{what}: lossy is true or false, not {tag.lossy!r}")
+    for key, value in (("lossy", tag.lossy), ("optional", tag.optional)):
+        if not isinstance(value, bool):
+            raise StoreError(f"{what}: {key} is true or false, not {value!r}")
     if tag.precision is not None:
         _check_precision(tag, what)
     return tag

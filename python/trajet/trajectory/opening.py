@@ -12,6 +12,7 @@ from trajet._trajet import Reader, SelectionError
 from trajet.dataset import find_dataset
 from trajet.pools.elsewhere import led
 from trajet.pools.pool import Pool
+from trajet.startup import Stopwatch
 from trajet.trajectory.selection import Selection
 from trajet.trajectory.trajectory import DEFAULT_REQUEST_SIZE, Trajectory
 
@@ -100,6 +101,7 @@ def open(
     >>> traj
     <Trajectory adk.xtc: 98 frames of 3341 atoms>
     """
+    watch = Stopwatch()
     if request_size < 1:
         raise ValueError(f"request_size must be at least 1 byte, not {request_size}")
     if not trajectories:
@@ -148,7 +150,8 @@ def open(
             for path in hdf5
         },
     )
-    return Trajectory(None if topology is None else Path(topology), reader)
+    at = None if topology is None else Path(topology)
+    return Trajectory(at, reader, t_open=watch.seconds())
 
 
 def _cache_folder() -> Path | None:
@@ -163,6 +166,7 @@ def _cache_folder() -> Path | None:
 
 def from_atomgroup(atoms: Any) -> Selection:
     """Return the selection that an AtomGroup stands for, on its own Universe's file."""
+    watch = Stopwatch()
     said = mdanalysis.from_atomgroup(atoms)
     opened = open(said.topology, *said.paths)
     same = (opened.n_atoms, opened.n_frames) == (said.n_atoms, said.n_frames)
@@ -188,4 +192,4 @@ def from_atomgroup(atoms: Any) -> Selection:
         )
     # The Universe that made the group selects further groups, on its own topology.
     opened.adopt(said.universe)
-    return Selection(opened, said.indices, None)
+    return Selection(opened, said.indices, None, watch.seconds() - opened.t_topology)

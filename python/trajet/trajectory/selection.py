@@ -27,10 +27,16 @@ class Selection:
         tags of a data set are open, whose frames have no other atoms.
     text
         The selection in MDAnalysis' language; None where indices were given.
+    t_select
+        Seconds that evaluating the selection took.
     """
 
     def __init__(
-        self, trajectory: "Trajectory", places: NDArray[np.int64], text: str | None
+        self,
+        trajectory: "Trajectory",
+        places: NDArray[np.int64],
+        text: str | None,
+        t_select: float = 0.0,
     ) -> None:
         self.trajectory = trajectory
         self.places = places.copy()
@@ -38,6 +44,7 @@ class Selection:
         for numbers in (self.places, self.indices):
             numbers.setflags(write=False)
         self.text = text
+        self.t_select = t_select
 
     def __repr__(self) -> str:
         """Return the selection and its size."""

@@ -15,6 +15,7 @@ from trajet import _trajet, mdanalysis
 from trajet._trajet import FormatError, Reader, SelectionError, StaleIndexError, StoreError
 from trajet.dataset import Dataset, Place, Uses
 from trajet.pools.pool import n_frames_of
+from trajet.startup import Stopwatch, import_seconds
 from trajet.trajectory.block import Block
 from trajet.trajectory.choice import (
     AtomChoice,
@@ -50,6 +51,8 @@ class Trajectory:
         The topology; None where there is none.
     dataset
         The data set of a store that it is; None where it is none.
+    t_topology
+        Seconds that opening the files and reading the topology took so far.
     """
 
     def __init__(
@@ -58,10 +61,12 @@ class Trajectory:
         reader: Reader,
         *,
         dataset: Dataset | None = None,
+        t_open: float = 0.0,
     ) -> None:
         self.paths: tuple[Path, ...] = tuple(segment["path"] for segment in reader.segments())
         self.topology = topology
         self.dataset = dataset
+        self.t_topology = t_open
         # The topology is read later, perhaps after a change of folder.
         self._topology_at = None if topology is None else topology.absolute()
         self._reader = reader
@@ -76,8 +81,9 @@ class Trajectory:
     @classmethod
     def of_dataset(cls, place: Place, *, request_size: int = DEFAULT_REQUEST_SIZE) -> "Trajectory":
         """Open a data set of a store."""
+        watch = Stopwatch()
         dataset, reader = place.open(request_size=request_size)
-        return cls(dataset.topology, reader, dataset=dataset)
+        return cls(dataset.topology, reader, dataset=dataset, t_open=watch.seconds())
 
     def __repr__(self) -> str:
         """Return path and size."""
@@ -210,6 +216,7 @@ class Trajectory:
                 raise StoreError(
                     f"{self.topology}: is not there: {self.label} was removed since it was opened"
                 )
+            watch = Stopwatch()
             universe = mdanalysis.load(self._topology_at or self.topology)
             if len(universe.atoms) != self.n_named:
                 raise SelectionError(
@@ -218,6 +225,7 @@ class Trajectory:
                 )
             mdanalysis.displace(universe)
             self._universe = universe
+            self.t_topology += watch.seconds()
         return self._universe.atoms if origin is None else self._universe.atoms[origin]
 
     def adopt(self, universe: Any) -> None:
@@ -262,14 +270,18 @@ class Trajectory:
         >>> traj.select("name CA")
         <Selection 'name CA': 214 of 3341 atoms>
         """
+        if isinstance(selection, str) and self.topology is not None:
+            # Reading the topology is not part of evaluating the selection.
+            _ = self.named
+        watch = Stopwatch()
         if isinstance(selection, str):
             if mdanalysis.looks_at_places(selection):
                 _ = self.universe
             where = self.label if self._origin is not None else str(self.topology or self.label)
             atoms = mdanalysis.select(self.named, selection, where)
             places, _ = self.places_of(np.asarray(atoms.indices, dtype=np.int64))
-            return Selection(self, places, selection)
-        return Selection(self, self.places(selection), None)
+            return Selection(self, places, selection, watch.seconds())
+        return Selection(self, self.places(selection), None, watch.seconds())
 
     def places_of(self, indices: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Return where atoms of the topology are in a frame, and which of them are there at all."""
@@ -498,6 +510,15 @@ class Trajectory:
                     with contextlib.suppress(OSError):
                         segment["index_path"].unlink()
             raise
+
+    def before_run(self, t_select: float, t_total: float) -> dict[str, float]:
+        """Return what a report says of the time before a run of `t_total` seconds."""
+        times = {
+            "t_import": import_seconds(),
+            "t_topology": self.t_topology,
+            "t_select": t_select,
+        }
+        return {**times, "t_command": sum(times.values()) + t_total}
 
     def describe_inputs(self) -> list[dict[str, Any]]:
         """Return what a report says of the files."""

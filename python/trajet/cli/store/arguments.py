@@ -1,10 +1,86 @@
-"""What commands on stores are told: the store, a data set, a profile, trajectories."""
+"""Arguments of the commands on stores: the store, a data set, a profile, trajectories."""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import click
 
+from trajet.dataset import is_store, split_path
+
 folder = click.option("--store", "folder", required=True, metavar="FOLDER", help="The store.")
-name = click.argument("name", metavar="NAME")
-some_name = click.argument("name", metavar="[NAME]", required=False)
+
+
+def dataset(
+    *, required: bool = True, tags: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that adds the arguments that name a data set.
+
+    A data set is named as STORE/NAME, or as NAME with --store STORE. The command gets `folder` and
+    `name`.
+
+    Parameters
+    ----------
+    required
+        Whether the name is required; otherwise `name` is None where only a store is given.
+    tags
+        Whether STORE/NAME@TAG,TAG is taken as well. The command then gets `tags_of_path`, None
+        where the path names no tag.
+    """
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def with_dataset(*, path: str | None, folder: str | None, **others: Any) -> Any:
+            where, name, wanted = _split(path, folder, required=required)
+            if tags:
+                others["tags_of_path"] = wanted
+            elif wanted is not None:
+                raise click.UsageError(
+                    f"{path}: this command takes whole data sets: leave @{','.join(wanted)} out"
+                )
+            return command(folder=where, name=name, **others)
+
+        metavar = "STORE/NAME" + ("[@TAG,...]" if tags else "")
+        argument = click.argument(
+            "path", metavar=metavar if required else f"[{metavar}]", required=required
+        )
+        store = click.option(
+            "--store", "folder", metavar="STORE", help="The store, where NAME is given alone."
+        )
+        return argument(store(with_dataset))
+
+    return decorate
+
+
+def chosen_tags(path: Sequence[str] | None, options: Sequence[str]) -> Sequence[str] | None:
+    """Return the tags that the path or --tag names; None where neither names one."""
+    if path is not None and options:
+        raise click.UsageError("name the tags as STORE/NAME@TAG,TAG or by --tag, not both")
+    return path or options or None
+
+
+def _split(
+    path: str | None, folder: str | None, *, required: bool
+) -> tuple[str, str | None, tuple[str, ...] | None]:
+    """Return the store, the data set and the tags that the arguments name."""
+    if path is None:
+        if folder is None:
+            raise click.UsageError("give a data set, STORE/NAME, or a store by --store STORE")
+        return folder, None, None
+    if folder is None and not required and is_store(path):
+        return path, None, None
+    where, name, tags = split_path(path)
+    if folder is not None:
+        if where:
+            raise click.UsageError(
+                f"{path}: names a store: give STORE/NAME, or --store STORE and NAME, not both"
+            )
+        return folder, name, tags
+    if not where and "/" not in path and not is_store("."):
+        raise click.UsageError(f"{path}: in which store? Give STORE/{path}, or --store STORE")
+    return where or ".", name, tags
+
+
 profile = click.option(
     "--profile",
     metavar="FILE.toml",

@@ -1,5 +1,8 @@
 """Commands on data sets: divided, added to, copied, moved, removed."""
 
+import sys
+from collections.abc import Iterator
+
 import click
 
 from trajet.advise import in_bytes
@@ -22,19 +25,20 @@ def store() -> None:
     A store is a folder. Of each trajectory that is added, protein, lipid, water and so on become
     files of their own, on the tier that a profile names: what is looked at on fast storage, the
     rest elsewhere. All tags together are the original, in every bit that its format stores. Any
-    analysis takes FOLDER/NAME for a topology and a trajectory, and reads what it needs alone.
+    analysis takes STORE/NAME for a topology and a trajectory, and reads what it needs alone.
+
+    Commands on a data set take STORE/NAME too, or NAME with --store STORE.
 
     \b
     Examples:
-      trajet store add run --store md --topology top.gro --trajectory run.xtc
+      trajet store add md/run --topology top.gro --trajectory run.xtc
       trajet rmsd md/run --select "name CA"
-      trajet store stats run --store md
+      trajet store stats md/run
     """
 
 
 @store.command(cls=arguments.Several)
-@arguments.name
-@arguments.folder
+@arguments.dataset()
 @click.option("--topology", required=True, metavar="FILE", help="A file that MDAnalysis reads.")
 @arguments.trajectories
 @arguments.profile
@@ -65,10 +69,11 @@ def add(
 
     \b
     Examples:
-      trajet store add run --store md --topology top.gro --trajectory run.xtc
-      trajet store add run --store md --topology top.gro --trajectory run.part*.xtc --continuous
+      trajet store add md/run --topology top.gro --trajectory run.xtc
+      trajet store add md/run --topology top.gro --trajectory run.part*.xtc --continuous
       trajet store profile > my.toml
-      trajet store add run --store md --topology top.gro --trajectory run.xtc --profile my.toml
+      trajet store add md/run --topology top.gro --trajectory run.xtc --profile my.toml
+      trajet store add run --store md --topology top.gro --trajectory run.xtc
     """
     chosen = None if profile is None else Profile.load(profile)
     opened = options.open_files(
@@ -81,6 +86,7 @@ def add(
         units=units,
         threads=threads,
     )
+    options.read_topology(opened, quiet=quiet)
     at = Store(folder, create=True)
     with progress("divide", " frames", quiet=quiet) as show:
         done = at.add(name, opened, profile=chosen, threads=threads, progress=show)
@@ -91,8 +97,7 @@ def add(
 
 
 @store.command(cls=arguments.Several)
-@arguments.name
-@arguments.folder
+@arguments.dataset()
 @arguments.trajectories
 @options.truncated
 @options.particles
@@ -116,8 +121,8 @@ def append(
 
     \b
     Examples:
-      trajet store append run --store md --trajectory run.xtc
-      trajet store append run --store md --trajectory run.part2.xtc
+      trajet store append md/run --trajectory run.xtc
+      trajet store append md/run --trajectory run.part2.xtc
     """
     at = Store(folder)
     opened = options.open_files(
@@ -141,8 +146,7 @@ def _say_remarks(done: Divided) -> None:
 
 
 @store.command()
-@arguments.name
-@arguments.folder
+@arguments.dataset(tags=True)
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="May be repeated. Default: all.")
 @click.option("-o", "--output", required=True, metavar="FILE", help="Its ending is its format.")
 @options.allow_loss
@@ -153,6 +157,7 @@ def _say_remarks(done: Divided) -> None:
 def get(
     name: str,
     folder: str,
+    tags_of_path: tuple[str, ...] | None,
     tags: tuple[str, ...],
     output: str,
     allow_loss: bool,
@@ -168,15 +173,17 @@ def get(
 
     \b
     Examples:
-      trajet store get run --store md -o run.xtc
-      trajet store get run --store md --tag protein --tag lipid -o part.xtc --topology-out part.gro
+      trajet store get md/run -o run.xtc
+      trajet store get md/run@protein,lipid -o part.xtc --topology-out part.gro
+      trajet store get md/run --tag protein --tag lipid -o part.xtc
     """
+    chosen = arguments.chosen_tags(tags_of_path, tags)
     at = Store(folder)
     with progress("get", " frames", quiet=quiet) as show:
         done = at.get(
             name,
             output,
-            tags=tags or None,
+            tags=chosen,
             allow_loss=allow_loss,
             force=force,
             topology=topology_out,
@@ -190,21 +197,32 @@ def get(
 
 
 @store.command()
-@arguments.name
-@arguments.folder
-@click.option("--tag", required=True, metavar="TAG", help="What to move.")
+@arguments.dataset(tags=True)
+@click.option("--tag", metavar="TAG", help="What to move, instead of STORE/NAME@TAG.")
 @click.option("--tier", required=True, metavar="TIER", help="Where to: a name of the store's.")
 @options.quiet
-def move(name: str, folder: str, tag: str, tier: str, quiet: bool) -> None:
+def move(
+    name: str,
+    folder: str,
+    tags_of_path: tuple[str, ...] | None,
+    tag: str | None,
+    tier: str,
+    quiet: bool,
+) -> None:
     """Bring a tag to another tier, while readers go on.
 
     What is at the old place becomes a link to the new one, so that whoever has the old path can go
     on with it.
 
     \b
-    Example:
-      trajet store move run --store md --tag lipid --tier slow
+    Examples:
+      trajet store move md/run@lipid --tier slow
+      trajet store move md/run --tag lipid --tier slow
     """
+    chosen = arguments.chosen_tags(tags_of_path, () if tag is None else (tag,))
+    if chosen is None or len(chosen) != 1:
+        raise click.UsageError("name the tag to move: STORE/NAME@TAG or --tag TAG, one at a time")
+    (tag,) = chosen
     at = Store(folder)
     with progress("move", "B", quiet=quiet) as show:
         at.move(name, tag, tier, progress=show)
@@ -214,24 +232,55 @@ def move(name: str, folder: str, tag: str, tier: str, quiet: bool) -> None:
 
 
 @store.command()
-@arguments.name
-@arguments.folder
+@arguments.dataset()
+@click.option("--yes", "-y", is_flag=True, help="Remove without a question.")
 @options.quiet
-def remove(name: str, folder: str, quiet: bool) -> None:
+def remove(name: str, folder: str, yes: bool, quiet: bool) -> None:
     """Remove a data set with all files of its tags. The original is not touched.
 
+    It first says what will be removed, and whether the files that were divided are still where they
+    were and unchanged (by size, head and tail). Then it asks; without a terminal it wants --yes.
+
     \b
-    Example:
-      trajet store remove run --store md
+    Examples:
+      trajet store remove md/run
+      trajet store remove md/run --yes
     """
-    Store(folder).remove(name)
+    at = Store(folder)
+    lines = list(_to_be_removed(at, name))
+    if not yes:
+        if not sys.stdin.isatty():
+            raise click.UsageError(
+                "\n".join([*lines, "nothing was removed: give --yes to remove it"])
+            )
+        for line in lines:
+            click.echo(line, err=True)
+        if not click.confirm(f"Remove {name}?", default=False, err=True):
+            complain([f"{name}: nothing was removed"])
+        lines = []
+    at.remove(name)
     if not quiet:
-        click.echo(f"{name}: removed")
+        echo([*lines, f"{name}: removed"])
+
+
+def _to_be_removed(at: Store, name: str) -> Iterator[str]:
+    """Yield lines that say what `remove` deletes, and what of the original is left."""
+    entry = at.show(name)
+    size = in_bytes(entry.size)
+    yield f"{name}: {entry.n_frames} frames of {entry.n_atoms} atoms, {size} in {at.folder}"
+    for kept in entry.tags:
+        files = f"{len(kept.paths)} file{'' if len(kept.paths) == 1 else 's'}"
+        size = in_bytes(kept.size)
+        yield f"  tag {kept.tag.name}: {kept.n_atoms} atoms, {size}, {files} on {kept.tag.tier}"
+    originals = at.originals(name)
+    for original in originals:
+        yield f"  original {original.path} ({in_bytes(original.size)}): {original.state}"
+    if any(original.state != "unchanged" for original in originals):
+        yield "  this data set may be the only copy of these frames"
 
 
 @store.command()
-@arguments.name
-@arguments.folder
+@arguments.dataset()
 @click.option("--profile", required=True, metavar="FILE.toml", help="The new tiers and tags.")
 @options.threads
 @options.quiet
@@ -243,7 +292,7 @@ def retag(name: str, folder: str, profile: str, threads: int | None, quiet: bool
 
     \b
     Example:
-      trajet store retag run --store md --profile my.toml
+      trajet store retag md/run --profile my.toml
     """
     at = Store(folder)
     with progress("retag", " frames", quiet=quiet) as show:

@@ -62,15 +62,14 @@ def complain(problems: Sequence[str]) -> None:
 
 
 @click.command()
-@arguments.name
-@arguments.folder
+@arguments.dataset()
 @options.quiet
 def show(name: str, folder: str, quiet: bool) -> None:
     """Say what a data set is made of, and where its files are.
 
     \b
     Example:
-      trajet store show run --store md
+      trajet store show md/run
     """
     at = Store(folder)
     entry = at.show(name)
@@ -81,7 +80,8 @@ def show(name: str, folder: str, quiet: bool) -> None:
     click.echo(f"frames     {entry.n_frames}")
     say_entry(at, name)
     if entry.format == "H5MD":
-        click.echo(f"{name}: a mount shows no whole H5MD: trajet store get {name} -o {name}.h5md")
+        get = f"trajet store get {at.folder / name} -o {name}.h5md"
+        click.echo(f"{name}: a mount shows no whole H5MD: {get}")
     for kept in entry.tags:
         select = kept.tag.select
         click.echo(
@@ -109,8 +109,7 @@ def say_entry(at: Store, name: str) -> None:
 
 
 @click.command()
-@arguments.some_name
-@arguments.folder
+@arguments.dataset(required=False)
 @options.threads
 @options.quiet
 def verify(name: str | None, folder: str, threads: int | None, quiet: bool) -> None:
@@ -121,7 +120,7 @@ def verify(name: str | None, folder: str, threads: int | None, quiet: bool) -> N
     \b
     Examples:
       trajet store verify --store md
-      trajet store verify run --store md
+      trajet store verify md/run
     """
     at = Store(folder)
     names = at.list() if name is None else (name,)
@@ -135,8 +134,7 @@ def verify(name: str | None, folder: str, threads: int | None, quiet: bool) -> N
 
 
 @click.command()
-@arguments.some_name
-@arguments.folder
+@arguments.dataset(required=False)
 @options.quiet
 def stats(name: str | None, folder: str, quiet: bool) -> None:
     """Say what was used, what dividing saved, and what to move where.
@@ -147,7 +145,7 @@ def stats(name: str | None, folder: str, quiet: bool) -> None:
     \b
     Examples:
       trajet store stats --store md
-      trajet store stats run --store md
+      trajet store stats md/run
     """
     at = Store(folder)
     told, damaged = _of_each(at.stats, at.list() if name is None else (name,))
@@ -184,12 +182,14 @@ def profile() -> None:
     atoms. `select` is MDAnalysis' language, or "rest"; every atom must be in exactly one tag.
     `format` is "exact" (the original's, which loses nothing), "xtc", "dcd", "ncdf" or "h5md".
     `lossy = true` lets a tag lose what its format cannot hold, and `precision = 100` keeps fewer
-    digits.
+    digits. A tag with `optional = true` is left out where it selects no atom; without it, that is
+    an error. The printed profile works unchanged.
 
     \b
     Examples:
       trajet store profile
       trajet store profile > my.toml
+      trajet store add md/run --topology top.gro --trajectory run.xtc --profile my.toml
     """
     click.echo(default_text(), nl=False)
 

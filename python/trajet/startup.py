@@ -1,0 +1,46 @@
+"""Time that this process spent importing trajet and MDAnalysis, and a stopwatch without it.
+
+The package imports this module first and calls `package_imported` last.
+"""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_BEGIN = time.perf_counter()
+_seconds = 0.0
+
+
+def package_imported() -> None:
+    """Count the time since this module was imported as import time."""
+    global _seconds  # noqa: PLW0603
+    _seconds += time.perf_counter() - _BEGIN
+
+
+@contextmanager
+def importing(name: str) -> Iterator[None]:
+    """Count the time of a block that imports module `name`, if it was not imported before."""
+    global _seconds  # noqa: PLW0603
+    is_new, begin = name not in sys.modules, time.perf_counter()
+    try:
+        yield
+    finally:
+        if is_new:
+            _seconds += time.perf_counter() - begin
+
+
+def import_seconds() -> float:
+    """Return the seconds that imports have taken so far."""
+    return _seconds
+
+
+class Stopwatch:
+    """Measures the time since it was made, without that of `importing` blocks."""
+
+    def __init__(self) -> None:
+        self._begin, self._imports = time.perf_counter(), _seconds
+
+    def seconds(self) -> float:
+        """Return the seconds so far."""
+        return time.perf_counter() - self._begin - (_seconds - self._imports)
