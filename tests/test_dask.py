@@ -334,9 +334,12 @@ def test_velocities_in_some_frames_alone(client: Client, tmp_path: Path) -> None
     traj, pool = tj.open(None, tmp_path / "without.trr", TRR), tj.DaskPool(client)
     for kind in ("trr", "dcd"):
         whole = [tmp_path / f"{where}.{kind}" for where in ("there", "here")]
-        for path, writer in zip(whole, (pool, None), strict=True):
+        done = [
             tj.convert(traj, path, allow_loss=True, pool=writer)
+            for path, writer in zip(whole, (pool, None), strict=True)
+        ]
         assert whole[0].read_bytes() == whole[1].read_bytes()
+        assert done[0].remarks == done[1].remarks
     out, some = tmp_path / "out.h5md", traj.select(range(20))
     frames = [1, 2, 4, *range(15, 20)]
     # A stretch a frame, some without; one stretch with both.

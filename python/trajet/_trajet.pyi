@@ -35,6 +35,8 @@ Frames: TypeAlias = tuple[int, int, int] | NDArray[np.int64]
 Group: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.float64] | None]
 # called with (done, total) every 100 ms on the calling thread
 Progress: TypeAlias = Callable[[int, int], None]
+# kind, the words that all frames share, their number, the first of them
+Loss: TypeAlias = tuple[str, str | None, int, int]
 
 class Reader:
     def __init__(
@@ -77,7 +79,11 @@ class Reader:
     def times(self) -> NDArray[np.float64]: ...
     def steps(self) -> NDArray[np.int64]: ...
     def lost(self, atoms: NDArray[np.int64] | None) -> list[tuple[str, str]]: ...
-    def left_out(self, frame: int) -> list[str]: ...
+    # what only their own formats have a place for, by positions among the frames; the remark on a
+    # copy in H5MD
+    def left_out(
+        self, frames: Frames, atoms_wanted: NDArray[np.int64] | None
+    ) -> tuple[list[Loss], str | None]: ...
     def offsets(self) -> NDArray[np.uint64]: ...
     def read(
         self,
@@ -146,13 +152,14 @@ def convert(
     threads: int,
     progress: Progress | None,
     within: object = None,
-) -> list[tuple[int, list[str], dict[str, Any]]]: ...
+) -> list[tuple[int, list[str], list[Loss], dict[str, Any]]]: ...
 def join_stretches(
     reader: Reader,
     part: tuple[Path, Frames],
     atoms_wanted: NDArray[np.int64] | None,
     how: object,
     stretches: list[tuple[Path, int]],
+    losses: list[Loss],
     *,
     force: bool,
     progress: Progress | None,

@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
+use crate::losses::{Losses, Lost};
 use crate::reader::{OpenOptions, Opening, ParallelFor, Reader, Scratch, Wanted};
 use crate::source::Handles;
 use crate::{Atoms, Error, Extra, Format, FrameIndex, FrameMeta, Frames, IndexState, Raw};
@@ -392,6 +393,44 @@ impl Chain {
             at = here.end;
         }
         Ok(())
+    }
+
+    /// Returns what a frame holds beside these atoms that only its own format has a place for.
+    ///
+    /// # Errors
+    /// As [`Chain::read_into`].
+    pub(crate) fn left_out_of(
+        &self,
+        frame: u64,
+        atoms: &Atoms,
+        scratch: &mut Scratch,
+    ) -> Result<Vec<String>, Error> {
+        let Place { segment, frame: within } = self.place(frame);
+        let left = self.segments[segment].reader.left_out(within, atoms, scratch);
+        left.map_err(|error| self.in_chain(error, frame))
+    }
+
+    /// Counts what frames hold beside these atoms that only their own formats have a place for. The losses
+    /// number the frames by their positions among `frames`, from `begin` on.
+    ///
+    /// # Errors
+    /// As [`Chain::read_into`].
+    pub fn left_out(
+        &self,
+        frames: &Frames,
+        begin: usize,
+        atoms: &Atoms,
+        scratch: &mut Scratch,
+    ) -> Result<Losses, Error> {
+        self.check(frames)?;
+        let mut losses = Losses::default();
+        for at in 0..frames.len() {
+            scratch.check_stop()?;
+            let left = self.left_out_of(frames.get(at), atoms, scratch)?;
+            let left: Vec<Lost> = left.into_iter().map(Lost::from).collect();
+            losses.add((begin + at) as u64, &left);
+        }
+        Ok(losses)
     }
 
     /// Reads one frame as its format stores it.

@@ -181,6 +181,9 @@ impl Reader {
     }
 }
 
+/// The words for what no other format has a place for.
+pub(crate) const FOURTH: &str = "a fourth dimension";
+
 /// What a worker keeps between frames.
 #[derive(Debug, Default)]
 struct Own {
@@ -283,6 +286,11 @@ impl reader::Reader for Reader {
         scratch.meter.frames += 1;
         scratch.meter.atoms_decoded += out.len() as u64;
         Ok(said)
+    }
+
+    fn left_out(&self, _: u64, _: &Atoms, _: &mut Scratch) -> Result<Vec<String>, Error> {
+        let fourth = self.head.has_fourth_dimension().then(|| FOURTH.to_owned());
+        Ok(fourth.into_iter().collect())
     }
 
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {

@@ -42,7 +42,8 @@ pub struct Division {
     /// The name of its format.
     pub format: String,
     /// Its frames, by the sizes that they have in its format, and what the bytes of each must be in every part
-    /// ([`FrameIndex::push_divided`]); their boxes, where parts leave these out ([`FrameIndex::set_boxes`]).
+    /// ([`FrameIndex::push_divided`]); their boxes, where parts leave these out or may hold others
+    /// ([`FrameIndex::set_boxes`]).
     pub index: Arc<FrameIndex>,
     /// Of each segment what its frames say beside their atoms ([`Heads`]). Where there is one part, and none
     /// of these, a raw frame is what the part has.
@@ -188,14 +189,16 @@ impl Reader {
     }
 
     /// The raw frame of the only part, with what the index of the whole says instead of it.
-    fn completed(&self, mut raw: Raw, frame: u64) -> Raw {
-        let index = &self.file.index;
-        if let (Raw::H5md(said), Some((cell, turned))) = (&mut raw, index.given_box(frame)) {
+    fn completed(&self, mut raw: Raw, frame: u64) -> Result<Raw, Error> {
+        let (index, path) = (&self.file.index, self.file.source.path());
+        if let Raw::H5md(said) = &mut raw
+            && let Some((cell, turned)) = index.given_box(frame, path)?
+        {
             (said.time, said.step) = index.when(frame);
             said.cell = (!cell[0].is_nan()).then_some(cell);
             said.vectors = turned.filter(|_| said.cell.is_some());
         }
-        raw
+        Ok(raw)
     }
 
     /// The memory of a worker, ready for these atoms.
@@ -549,9 +552,17 @@ impl reader::Reader for Reader {
                 return Err(Error::Division { path: chain.path_of(frame).to_owned(), what });
             }
             if beside.is_none_or(|(was_exact, _)| is_exact && !was_exact) {
-                let own = (meta.cells[0], meta.turned[0]);
-                let given = if lacks_boxes { self.file.index.given_box(frame) } else { Some(own) };
-                beside = Some((is_exact, given.expect("the index was looked at")));
+                // A part in the whole's own format has the bits of its boxes.
+                let own = (is_exact && !lacks_boxes).then(|| (meta.cells[0], meta.turned[0]));
+                let given = match own {
+                    Some(own) => own,
+                    None => {
+                        let given = self.file.index.given_box(frame, self.file.source.path())?;
+                        assert!(given.is_some() || !lacks_boxes, "the index was looked at");
+                        given.unwrap_or((meta.cells[0], meta.turned[0]))
+                    }
+                };
+                beside = Some((is_exact, given));
             }
         }
         let (_, (cell, turned)) = beside.expect("at least one part is touched");
@@ -587,7 +598,7 @@ impl reader::Reader for Reader {
             }
         }
         let joined = match head {
-            None => self.completed(raws.pop().expect("the one part is touched"), frame),
+            None => self.completed(raws.pop().expect("the one part is touched"), frame)?,
             Some(head) => {
                 let parts: Vec<_> =
                     shares.iter().map(|share| &share.places[..]).zip(&raws).collect();
@@ -615,6 +626,26 @@ impl reader::Reader for Reader {
         let lost =
             |part: &Part| part.lost.iter().map(|&extra| (extra, part.name.clone())).collect();
         touched.flat_map::<Vec<_>, _>(lost).collect()
+    }
+
+    fn left_out(
+        &self,
+        frame: u64,
+        atoms: &Atoms,
+        scratch: &mut Scratch,
+    ) -> Result<Vec<String>, Error> {
+        let mut own = self.own(atoms, scratch)?;
+        let Own { shares, lanes, .. } = &mut *own;
+        let share = &shares[0];
+        let (touched, inner) = lanes[share.part].ready(&self.whole, share.part, scratch)?;
+        let left = if self.whole.heads.is_empty() {
+            touched.chain.left_out_of(frame, &share.atoms, inner)?
+        } else {
+            let head = self.whole.head(&touched.chain, frame, &mut scratch.meter)?;
+            head.without(&self.whole.lost_of(shares)).left_out()
+        };
+        scratch.keep_own(own);
+        Ok(left)
     }
 
     fn with_index(&self, index: FrameIndex) -> Option<Arc<dyn reader::Reader>> {

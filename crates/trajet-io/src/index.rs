@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use boxes::BoxColumn;
 
+use crate::divided::Heads;
 use crate::reader::OpenOptions;
 use crate::source::{Meter, Source};
 use crate::{Error, Frames, GivenBox, xxh3_64};
@@ -48,6 +49,12 @@ pub struct FrameIndex {
     digests: Vec<u64>,
     /// Of a divided trajectory whose parts do not all have boxes.
     boxes: BoxColumn,
+    /// The heads of all frames, a segment each, where these have the boxes. A part of an index has the boxes
+    /// of its frames instead.
+    #[serde(skip)]
+    heads: Vec<Arc<Heads>>,
+    /// Whether a part should have boxes of heads that could not be decoded.
+    boxes_fail: bool,
     /// Of a part: which frames it knows. Behind those of a stretch stands where the last of them ends.
     stretches: Option<Vec<Stretch>>,
 }
@@ -103,14 +110,47 @@ impl FrameIndex {
         self.boxes = BoxColumn::new(boxes);
     }
 
-    /// The box of a frame, where boxes are known here.
-    pub(crate) fn given_box(&self, frame: u64) -> Option<GivenBox> {
-        self.boxes.get(self.at(frame))
+    /// Has boxes taken from the heads of all frames, a segment each: parts leave boxes out, or may hold others.
+    pub fn set_heads(&mut self, heads: Vec<Arc<Heads>>) {
+        self.heads = heads;
+    }
+
+    /// Returns the box of a frame, where boxes are known here.
+    ///
+    /// # Errors
+    /// [`Error::Division`] where the head of the frame cannot be decoded.
+    pub(crate) fn given_box(&self, frame: u64, path: &Path) -> Result<Option<GivenBox>, Error> {
+        let mut at = self.at(frame);
+        for heads in &self.heads {
+            if at < heads.len() {
+                return Ok(Some(heads.get(at)?.given_box()));
+            }
+            at -= heads.len();
+        }
+        if self.boxes_fail || !self.heads.is_empty() {
+            let what =
+                format!("the box of frame {frame} cannot be read from the heads of its frames");
+            return Err(Error::Division { path: path.to_owned(), what });
+        }
+        Ok(self.boxes.get(at))
     }
 
     /// Whether each frame has its box here.
     pub(crate) fn has_boxes(&self) -> bool {
-        self.boxes.are_of(self.n_frames())
+        let n_heads: usize = self.heads.iter().map(|heads| heads.len()).sum();
+        n_heads == self.n_frames() || self.boxes.are_of(self.n_frames())
+    }
+
+    /// Adds the boxes of a stretch of frames, and one behind them that is of no frame, from the heads.
+    ///
+    /// # Errors
+    /// As [`FrameIndex::given_box`].
+    fn decode_boxes(&self, frames: Range<u64>, out: &mut Vec<GivenBox>) -> Result<(), Error> {
+        for frame in frames {
+            out.extend(self.given_box(frame, Path::new(""))?);
+        }
+        out.extend(out.last().copied());
+        Ok(())
     }
 
     /// Adds all frames of `later` from its `skip`-th on.
@@ -145,7 +185,7 @@ impl FrameIndex {
         wanted.sort_unstable();
         let n_digests = self.n_digests().unwrap_or(0);
         let mut part = FrameIndex::new(self.n_atoms);
-        let mut stretches: Vec<Stretch> = Vec::new();
+        let (mut stretches, mut boxes): (Vec<Stretch>, _) = (Vec::new(), Vec::new());
         for frame in wanted {
             match stretches.last_mut() {
                 Some(last) if frame < last.frames.end + NEAR => {
@@ -163,8 +203,14 @@ impl FrameIndex {
             let digests = places.start * n_digests..places.end * n_digests;
             part.digests.extend_from_slice(&self.digests[digests]);
             part.boxes.append(&self.boxes, places);
+            if !self.heads.is_empty() {
+                part.boxes_fail |= self.decode_boxes(stretch.frames.clone(), &mut boxes).is_err();
+            }
             part.push(self.extent(stretch.frames.end - 1).end, 0, f64::NAN, 0);
             part.digests.resize(part.digests.len() + n_digests, 0);
+        }
+        if !self.heads.is_empty() {
+            part.set_boxes(boxes);
         }
         part.end = part.offsets.last().copied().unwrap_or(0);
         part.stretches = Some(stretches);
@@ -548,6 +594,8 @@ fn decode(bytes: &[u8], format: [u8; 4]) -> Option<(Stamp, FrameIndex)> {
         steps: words(at(2)).map(|w| w as i64).collect(),
         digests: Vec::new(),
         boxes: BoxColumn::default(),
+        heads: Vec::new(),
+        boxes_fail: false,
         stretches: None,
     };
     let stamp = Stamp { size: word(24)?, head: word(40)?, tail: word(48)? };

@@ -111,6 +111,8 @@ pub fn encoder(format: Format, plan: &Plan<'_>) -> Result<Arc<dyn Encoder>, Erro
         Format::H5md => Arc::new(h5md::Encoder::new(plan)?),
     };
     encoder.encode(0, plan.first, &mut Workspace::default(), &mut Vec::new())?;
+    // The frame is encoded, and its losses are counted, once more for the output.
+    encoder.rules().forget_losses();
     Ok(encoder)
 }
 

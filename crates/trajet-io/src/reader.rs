@@ -318,6 +318,20 @@ pub trait Reader: Send + Sync {
         Vec::new()
     }
 
+    /// Returns what a frame holds beside these atoms that only its own format has a place for
+    /// ([`Raw::left_out`]). No more than the front of the frame is read.
+    ///
+    /// # Errors
+    /// As [`Reader::read_into`].
+    fn left_out(
+        &self,
+        _frame: u64,
+        _atoms: &Atoms,
+        _scratch: &mut Scratch,
+    ) -> Result<Vec<String>, Error> {
+        Ok(Vec::new())
+    }
+
     /// Box vectors (Å, row by row) of a frame, where they are known from opening the file.
     fn known_box(&self, _frame: u64) -> Option<[f64; 9]> {
         None

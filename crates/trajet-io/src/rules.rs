@@ -1,10 +1,12 @@
 //! What encoders of all formats check: that nothing is lost unsaid.
 
 use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::block::vectors_from_cell;
+use crate::losses::{Losses, Lost};
 use crate::writer::{Format, Input, Plan, WriteOptions};
-use crate::{Error, Field};
+use crate::{Error, Field, Raw};
 
 /// The remedy where something is lost that the user may let go.
 pub const LET_GO: &str =
@@ -13,14 +15,33 @@ pub const LET_GO: &str =
 const TURNED: &str = "a box that is turned: its first vector is not along x, or its second not in the plane \
                       of x and y";
 
+/// The loss where the first frame has decided that no frame has a cell.
+pub(crate) const LATE_CELL: &str = "a cell, where its first frame has none";
+
+/// Whether this frame or a later one of its source may have a cell, for formats that decide once
+/// whether frames have one. Files of DCD and NCDF decide so, too; in other formats a frame without a
+/// cell says nothing of the next one.
+pub(crate) fn may_have_cells(first: &Input<'_>) -> bool {
+    match first {
+        Input::Raw { raw: Raw::Dcd(frame), .. } => frame.cell.is_some(),
+        Input::Raw { raw: Raw::Ncdf(frame), .. } => frame.cell.is_some(),
+        Input::Raw { .. } | Input::Snapshot(_) => true,
+    }
+}
+
 /// What encoders of all formats check.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Rules {
     pub(crate) path: PathBuf,
     pub(crate) format: Format,
     pub(crate) n_atoms: usize,
     pub(crate) options: WriteOptions,
+    /// Remarks that are known before the first frame is encoded.
     pub(crate) remarks: Vec<String>,
+    /// Frames of the output.
+    n_frames: u64,
+    /// Losses of the frames that were encoded so far.
+    losses: Mutex<Losses>,
     /// The vectors that every frame must have; none where each frame says what it holds.
     needed: Option<Vec<Field>>,
 }
@@ -37,12 +58,14 @@ impl Rules {
         plan: &Plan<'_>,
         needed: Option<&[Field]>,
     ) -> Result<Rules, Error> {
-        let mut rules = Rules {
+        let rules = Rules {
             path: plan.path.to_owned(),
             format,
             n_atoms: plan.first.n_atoms(),
             options: plan.options.clone(),
             remarks: Vec::new(),
+            n_frames: plan.times.len() as u64,
+            losses: Mutex::default(),
             needed: needed.map(<[Field]>::to_vec),
         };
         let refused = |what: &str, remedy| Err(rules.cannot_hold(0, what.to_owned(), remedy));
@@ -68,22 +91,32 @@ impl Rules {
         if i32::try_from(rules.n_atoms).is_err() {
             return refused("so many atoms", "choose fewer atoms");
         }
-        let mut lost = rules.lost(&plan.first);
-        let own = matches!(plan.first, Input::Raw { raw, .. } if raw.format() == format);
-        let turned = plan.first.box_vectors().is_some_and(|vectors| is_turned(&vectors));
-        if matches!(format, Format::Dcd | Format::Ncdf)
-            && !own
-            && turned
-            && vectors_from_cell(&plan.first.cell()).is_some()
-        {
-            lost.push(TURNED.to_owned());
-        }
-        if !lost.is_empty() && rules.options.allow_loss {
-            let words =
-                format!("left out, as {} cannot hold it: {}", format.name(), lost.join(", "));
-            rules.remarks.push(words);
-        }
         Ok(rules)
+    }
+
+    /// Returns the losses of all frames that were encoded so far.
+    pub(crate) fn losses(&self) -> Losses {
+        self.tally().clone()
+    }
+
+    /// Returns all remarks, with those on the losses so far; losses come first.
+    pub(crate) fn all_remarks(&self) -> Vec<String> {
+        let lost = self.tally().remark(self.format, self.n_frames);
+        lost.into_iter().chain(self.remarks.iter().cloned()).collect()
+    }
+
+    /// Forgets the losses so far.
+    pub(crate) fn forget_losses(&self) {
+        *self.tally() = Losses::default();
+    }
+
+    /// Adds losses of frames that were encoded elsewhere.
+    pub(crate) fn add_losses(&self, losses: &Losses) {
+        self.tally().merge(losses);
+    }
+
+    fn tally(&self) -> MutexGuard<'_, Losses> {
+        self.losses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The error for something that the format has no place for.
@@ -92,12 +125,31 @@ impl Rules {
         Error::CannotHold { path, frame, format, what, remedy }
     }
 
-    /// Refuses what would be lost, unless that is allowed.
-    pub(crate) fn lose(&self, frame: u64, lost: &[String]) -> Result<(), Error> {
-        if lost.is_empty() || self.options.allow_loss {
+    /// Counts what a frame loses where loss is allowed.
+    ///
+    /// # Errors
+    /// [`Error::CannotHold`] where loss is not allowed.
+    pub(crate) fn lose(&self, frame: u64, lost: &[Lost]) -> Result<(), Error> {
+        if lost.is_empty() {
             return Ok(());
         }
-        Err(self.cannot_hold(frame, lost.join(", "), LET_GO))
+        if self.options.allow_loss {
+            self.tally().add(frame, lost);
+            return Ok(());
+        }
+        let words: Vec<&str> = lost.iter().map(|lost| &lost.what[..]).collect();
+        Err(self.cannot_hold(frame, words.join(", "), LET_GO))
+    }
+
+    /// Makes sure that loss is allowed, without counting it: a remark says it already.
+    ///
+    /// # Errors
+    /// [`Error::CannotHold`].
+    pub(crate) fn may_lose(&self, frame: u64, what: &str) -> Result<(), Error> {
+        match self.options.allow_loss {
+            true => Ok(()),
+            false => Err(self.cannot_hold(frame, what.to_owned(), LET_GO)),
+        }
     }
 
     /// Whether vectors of a kind are to be written where a frame has them.
@@ -110,22 +162,24 @@ impl Rules {
     }
 
     /// What a frame holds that would not be written although nobody asked to leave it out.
-    fn lost(&self, frame: &Input<'_>) -> Vec<String> {
+    fn lost(&self, frame: &Input<'_>) -> Vec<Lost> {
         let own = matches!(frame, Input::Raw { raw, .. } if raw.format() == self.format);
         let mut lost = Vec::new();
         if let Some(needed) = &self.needed {
             let others = Field::ALL.into_iter().filter(|field| !needed.contains(field));
             lost.extend(others.filter(|&field| self.wants(field) && frame.holds(field)).map(
                 |field| match self.format {
-                    Format::Ncdf => format!("{}, where its first frame has none", field.name()),
-                    _ => field.name().to_owned(),
+                    Format::Ncdf => {
+                        format!("{}, where its first frame has none", field.name()).into()
+                    }
+                    _ => field.name().into(),
                 },
             ));
         }
         if let Input::Raw { raw, .. } = frame
             && !own
         {
-            lost.extend(raw.left_out());
+            lost.extend(raw.left_out().into_iter().map(Lost::from));
         }
         lost
     }
@@ -158,7 +212,7 @@ impl Rules {
     pub(crate) fn step(&self, number: u64, frame: &Input<'_>) -> Result<i32, Error> {
         let step = frame.step();
         i32::try_from(step).or_else(|_| {
-            self.lose(number, &[format!("step {step}")])?;
+            self.lose(number, &[Lost::of("steps of more than 32 bits", format!("step {step}"))])?;
             Ok(if step < 0 { i32::MIN } else { i32::MAX })
         })
     }
@@ -176,7 +230,8 @@ impl Rules {
         match vectors_from_cell(&cell) {
             Some(vectors) => Ok(vectors.map(|x| x / 10.0)),
             None => {
-                self.lose(number, &[format!("the impossible cell {cell:?}")])?;
+                let what = format!("the impossible cell {cell:?}");
+                self.lose(number, &[Lost::of("impossible cells", what)])?;
                 Ok([0.0; 9])
             }
         }
@@ -188,10 +243,11 @@ impl Rules {
         let Some(v) = frame.box_vectors() else { return Ok(cell) };
         if vectors_from_cell(&cell).is_none() {
             if v.iter().any(|&x| x != 0.0) {
-                self.lose(number, &[format!("a box of no volume, {v:?} nm")])?;
+                let what = format!("a box of no volume, {v:?} nm");
+                self.lose(number, &[Lost::of("a box of no volume", what)])?;
             }
         } else if is_turned(&v) {
-            self.lose(number, &[TURNED.to_owned()])?;
+            self.lose(number, &[TURNED.into()])?;
         }
         Ok(cell)
     }

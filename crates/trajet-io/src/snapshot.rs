@@ -1,6 +1,9 @@
 //! A frame in our units, of whatever format: what a frame of another format is made from.
 
-use crate::{Field, Format, Raw};
+use crate::{Field, Format, GivenBox, Raw, dcd, turned_vectors};
+
+/// Å in a nm.
+const ANGSTROM_PER_NM: f64 = 10.0;
 
 /// A frame in our units. What it does not hold is none, or NaN. [`Raw::left_out`] says what it has no
 /// place for.
@@ -113,6 +116,19 @@ impl Raw {
         }
     }
 
+    /// Returns the box of the frame or of its head, with the bits that readers of its format give.
+    pub fn given_box(&self) -> GivenBox {
+        let turned = match self {
+            Raw::Xtc(_) | Raw::Trr(_) => {
+                self.box_vectors().and_then(|v| turned_vectors(&v, ANGSTROM_PER_NM))
+            }
+            Raw::Dcd(frame) => frame.turned(),
+            Raw::Ncdf(_) => None,
+            Raw::H5md(frame) => frame.vectors.and_then(|v| turned_vectors(&v, 1.0)),
+        };
+        (self.cell(), turned)
+    }
+
     /// Box vectors row by row, nm, where the frame has them.
     pub(crate) fn box_vectors(&self) -> Option<[f64; 9]> {
         match self {
@@ -154,7 +170,7 @@ impl Raw {
         match self {
             Raw::Xtc(_) | Raw::Ncdf(_) | Raw::H5md(_) => Vec::new(),
             Raw::Trr(frame) => frame.left_out(),
-            Raw::Dcd(frame) if frame.axes.len() > 3 => vec!["a fourth dimension".to_owned()],
+            Raw::Dcd(frame) if frame.axes.len() > 3 => vec![dcd::FOURTH.to_owned()],
             Raw::Dcd(_) => Vec::new(),
         }
     }

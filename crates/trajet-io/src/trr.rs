@@ -18,9 +18,10 @@ use crate::indexed::Indexed;
 use crate::reader::{self, Field, OpenOptions, Opening, ParallelFor, Said, Scratch, Wanted};
 use crate::source::{Meter, Source, may_begin};
 use crate::xdr::{f32_at, f64_at};
-use crate::{Error, Fault, FrameIndex, Frames, Raw, walk};
+use crate::{Atoms, Error, Fault, FrameIndex, Frames, Raw, walk};
+use frame::left_out;
 pub use frame::{Frame, Reals};
-use head::{Head, MAGIC, MOST_FRONT_BYTES, Trr, real_at};
+use head::{Head, MAGIC, MOST_FRONT_BYTES, MOST_HEAD_BYTES, Trr, real_at};
 pub use writer::Encoder;
 
 const ANGSTROM_PER_NM: f64 = 10.0;
@@ -196,6 +197,16 @@ impl reader::Reader for Reader {
             said
         };
         Ok(said)
+    }
+
+    fn left_out(&self, frame: u64, _: &Atoms, scratch: &mut Scratch) -> Result<Vec<String>, Error> {
+        let (offset, len) = self.file.place(frame);
+        let mut front = [0; MOST_HEAD_BYTES];
+        let front = &mut front[..MOST_HEAD_BYTES.min(len)];
+        self.file.source.read_at(offset, front, &mut scratch.meter)?;
+        let head = self.head(frame, front)?;
+        let [virial, pressure] = [1, 2].map(|part| head.part(part).is_some());
+        Ok(left_out(head.lambda, virial, pressure))
     }
 
     fn with_index(&self, index: FrameIndex) -> Option<Arc<dyn reader::Reader>> {

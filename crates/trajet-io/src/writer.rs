@@ -5,6 +5,7 @@ use std::path::Path;
 
 use trajet_simd::InstructionSet;
 
+use crate::losses::Losses;
 use crate::rules::Rules;
 use crate::{Error, Field, Raw, Snapshot};
 
@@ -239,9 +240,20 @@ pub trait Encoder: Send + Sync {
         self.rules().format
     }
 
-    /// What a user should know: what is lost because that was allowed, or always is.
-    fn remarks(&self) -> &[String] {
-        &self.rules().remarks
+    /// Returns remarks for the user: what always is lost, and what the frames that were encoded so far
+    /// have lost because that was allowed.
+    fn remarks(&self) -> Vec<String> {
+        self.rules().all_remarks()
+    }
+
+    /// Returns what the frames that were encoded so far have lost because that was allowed.
+    fn losses(&self) -> Losses {
+        self.rules().losses()
+    }
+
+    /// Adds losses of frames of this output that another encoder has encoded.
+    fn add_losses(&self, losses: &Losses) {
+        self.rules().add_losses(losses);
     }
 
     /// The bytes in front of the first frame.

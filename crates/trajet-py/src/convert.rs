@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use trajet_engine::run::convert::{Request, Stretch};
 use trajet_engine::{convert_stretch, join};
-use trajet_io::{Format, WriteOptions};
+use trajet_io::{Format, Loss, Losses, WriteOptions};
 
 use crate::arrays::{PyFrames, atoms};
 use crate::control::FromPython;
@@ -16,8 +16,16 @@ use crate::error::{from_io, from_run};
 use crate::reader::Reader;
 use crate::run::report_dict;
 
-/// Bytes, remarks and report of an output.
-type Done<'py> = (u64, Vec<String>, Bound<'py, PyDict>);
+/// A kind of loss, the words that all its frames share, their number and the first of them.
+pub(crate) type PyLoss = (String, Option<String>, u64, u64);
+
+/// A loss as Python has it.
+pub(crate) fn of_loss(loss: Loss) -> PyLoss {
+    (loss.kind, loss.what, loss.frames, loss.first)
+}
+
+/// Bytes, remarks, losses and report of an output.
+type Done<'py> = (u64, Vec<String>, Vec<PyLoss>, Bound<'py, PyDict>);
 
 /// How outputs are written; see `How` of `trajet.conversion`.
 #[derive(FromPyObject)]
@@ -95,13 +103,17 @@ pub(crate) fn convert<'py>(
     control.check()?;
     let done = done.map_err(|error| from_run(py, &error))?;
     done.into_iter()
-        .map(|one| Ok((one.bytes, one.remarks, report_dict(py, &one.report)?)))
+        .map(|one| {
+            let losses = one.losses.list().iter().cloned().map(of_loss).collect();
+            Ok((one.bytes, one.remarks, losses, report_dict(py, &one.report)?))
+        })
         .collect()
 }
 
-/// Makes an output of stretches that others have written, which go; returns its bytes, and remarks.
+/// Makes an output of stretches that others have written, which go, and of the losses of each; returns its
+/// bytes, and remarks.
 #[pyfunction]
-#[pyo3(signature = (reader, part, atoms_wanted, how, stretches, *, force, progress))]
+#[pyo3(signature = (reader, part, atoms_wanted, how, stretches, losses, *, force, progress))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn join_stretches<'py>(
     py: Python<'py>,
@@ -110,6 +122,7 @@ pub(crate) fn join_stretches<'py>(
     atoms_wanted: Option<PyReadonlyArray1<'py, i64>>,
     how: How,
     stretches: Vec<(PathBuf, u64)>,
+    losses: Vec<PyLoss>,
     force: bool,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(u64, Vec<String>)> {
@@ -118,7 +131,9 @@ pub(crate) fn join_stretches<'py>(
     let (frames, format) = (&part.1.to_frames(), format_of(path)?);
     let request = Request { frames, atoms: &wanted, path, format, options, force };
     let mut control = FromPython::new(progress);
-    let done = py.detach(|| join(&reader.inner, &request, &stretches, &mut control));
+    let loss = |(kind, what, frames, first)| Loss { kind, what, frames, first };
+    let losses = Losses::new(losses.into_iter().map(loss).collect());
+    let done = py.detach(|| join(&reader.inner, &request, &stretches, &losses, &mut control));
     control.check()?;
     done.map_err(|error| from_run(py, &error))
 }

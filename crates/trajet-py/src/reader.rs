@@ -12,11 +12,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use trajet_engine::run::Threads;
 use trajet_io::{
-    Atoms, Chain, Field, FrameMeta, Frames, Meter, OpenOptions, ParallelFor, Scratch, Wanted,
+    Atoms, Chain, Field, Format, FrameMeta, Frames, Losses, Meter, OpenOptions, ParallelFor,
+    Scratch, Wanted,
 };
 
 use crate::arrays::{PyFrames, atoms, boxes, cells};
 use crate::control::FromPython;
+use crate::convert::{PyLoss, of_loss};
 use crate::error::from_io;
 use crate::h5md::PyDescription;
 use crate::parts::to_bytes;
@@ -200,12 +202,27 @@ impl Reader {
         Ok(lost.into_iter().map(|(extra, tag)| (extra.name(), tag)).collect())
     }
 
-    /// What a frame holds that only its own format has a place for.
-    fn left_out(&self, py: Python<'_>, frame: u64) -> PyResult<Vec<String>> {
-        let mut scratch = self.lend();
-        let raw = py.detach(|| self.inner.read_raw(frame, &mut scratch));
+    /// Counts what frames hold that only their own formats have a place for; returns the losses, whose
+    /// frames are positions among these, and the remark on a copy in H5MD.
+    fn left_out(
+        &self,
+        py: Python<'_>,
+        frames: PyFrames<'_>,
+        atoms_wanted: Option<PyReadonlyArray1<'_, i64>>,
+    ) -> PyResult<(Vec<PyLoss>, Option<String>)> {
+        let (frames, atoms) = (frames.to_frames(), self.atoms(py, atoms_wanted)?);
+        let (mut scratch, mut losses, mut begin) = (self.lend(), Losses::default(), 0);
+        while begin < frames.len() {
+            let end = (begin + FRAMES_BETWEEN_SIGNALS).min(frames.len());
+            let here = frames.slice(begin..end);
+            let left = py.detach(|| self.inner.left_out(&here, begin, &atoms, &mut scratch));
+            losses.merge(&left.map_err(|error| from_io(py, &error))?);
+            py.check_signals()?;
+            begin = end;
+        }
         self.take_back(scratch);
-        Ok(raw.map_err(|error| from_io(py, &error))?.left_out())
+        let remark = losses.remark(Format::H5md, frames.len() as u64);
+        Ok((losses.list().iter().cloned().map(of_loss).collect(), remark))
     }
 
     /// Fills `out` with "positions", "velocities" or "forces"; returns times, steps, cells and counts.

@@ -214,22 +214,17 @@ pub(crate) fn divide(
     for (tag, said) in tags.iter().zip(divided.remarks) {
         remarks.extend(said.into_iter().map(|remark| format!("{}: {remark}", tag.name)));
     }
-    let before = lost;
-    let lost = Held::by(&heads, format)?.add_to(before.clone(), tags, format)?;
-    let first = heads.get(0)?;
-    for (tag, (before, now)) in tags.iter().zip(before.iter().zip(&lost)) {
-        // Of what the first frame has the encoder has told.
-        for extra in now.iter().filter(|&&extra| !before.contains(&extra) && !first.has(extra)) {
-            let what = extra.name();
-            remarks.push(format!(
-                "{}: left out: {what}, which frames behind the first have",
-                tag.name
-            ));
+    let now = Held::by(&heads, format)?.add_to(lost.clone(), tags, format)?;
+    for (place, (before, now)) in places.iter().zip(lost.iter().zip(&now)) {
+        // The encoder's remark says what other files lack. That of a file of which HDF5 is made has all.
+        for extra in now.iter().filter(|extra| place.is_hdf5 && !before.contains(extra)) {
+            let (tag, what) = (&place.tag.name, extra.name());
+            remarks.push(format!("{tag}: left out, as H5MD cannot hold it: {what}"));
         }
     }
     let n_frames = times.len() as u64;
     let done = Done { n_frames, remarks, report: divided.report };
-    Ok((Segment { n_frames, frames, heads: kept_heads, sources, files }, done, lost))
+    Ok((Segment { n_frames, frames, heads: kept_heads, sources, files }, done, now))
 }
 
 /// Tiers of tags by their names, and a folder of the operation on each.

@@ -5,12 +5,13 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use trajet_io::divided::{Division, Part};
+use trajet_io::divided::{Division, Heads, Part};
 use trajet_io::h5md::Description;
 use trajet_io::source::Written;
 use trajet_io::{Chain, FrameIndex, GivenBox, OpenOptions, Serial, chain};
 
 use crate::catalog::MANIFEST;
+use crate::ingest::{Kind, format_named, kind_of};
 use crate::manifest::{Manifest, Segment};
 use crate::table::{Column, Table};
 use crate::{Error, Store, disk};
@@ -112,6 +113,38 @@ impl Dataset {
         Ok((described, boxes))
     }
 
+    /// Whether the boxes of frames are those of their heads: where the files of a tag are of another format than
+    /// the original, they may lack boxes, or hold others. Boxes do not depend on which tags are opened.
+    fn take_boxes_from_heads(&self, tags: &[usize]) -> Result<bool, Error> {
+        let source = format_named(&self.manifest.format)?;
+        for &tag in tags {
+            // Those of tags in HDF5 are kept with what is told of their tables.
+            let kind = kind_of(&self.manifest.tags[tag], source)?;
+            if kind != Kind::Hdf5 && kind != Kind::of(source) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Returns what the store keeps of all frames beside their atoms, a segment each.
+    ///
+    /// # Errors
+    /// As [`Heads::load`]; [`Error::Damaged`].
+    fn heads(&self) -> Result<Vec<Arc<Heads>>, Error> {
+        let folder = self.store.folder_of(&self.manifest.name);
+        let load = |segment: &Segment| {
+            let path = folder.join(&segment.heads.file);
+            let heads = Heads::load(&path)?;
+            if heads.len() as u64 != segment.n_frames {
+                let what = format!("the heads of {} frames for {}", heads.len(), segment.n_frames);
+                return Err(Error::damaged(&path, what));
+            }
+            Ok(Arc::new(heads))
+        };
+        self.manifest.segments.iter().map(load).collect()
+    }
+
     /// How the atoms of some tags, or of all, are divided into files.
     ///
     /// # Errors
@@ -134,7 +167,10 @@ impl Dataset {
             }
         }
         let whole = atoms.len() == self.manifest.n_atoms;
-        let mut has_boxes = false;
+        let mut has_boxes = self.take_boxes_from_heads(&numbers)?;
+        if has_boxes {
+            index.set_heads(self.heads()?);
+        }
         let mut parts = Vec::with_capacity(numbers.len());
         for &number in &numbers {
             let tag = &self.manifest.tags[number];

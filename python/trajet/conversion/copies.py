@@ -116,7 +116,8 @@ def convert(
         H5MD: 1 to 9 for gzip, None for none.
     allow_loss
         Write what the format can hold, instead of refusing what it cannot; `remarks` say what is
-        left out.
+        left out, of how many frames, and which is the first of them. NetCDF has velocities and
+        forces of all frames or of none, as its first frame has them.
     force
         Replace an output that is there.
     topology
@@ -336,13 +337,13 @@ def _join_writing(link: Link) -> None:
 
 def _outcome(kind: str, number: int, done: JobDone) -> Outcome:
     """Return what became of an output that a worker of a pool wrote."""
-    remarks, run, n_bytes = done.result
-    if run is not None:
+    outcome: Outcome = done.result
+    if (run := outcome.run) is not None:
         for name in ("workers", "tasks"):
             run[name] = [{**one, **done.where, "thread": one["worker"]} for one in run[name]]
         retried = [{"pass": 0, "task": number, "error": error} for error in done.retried]
         run |= {"pool": kind, "retried": retried}
-    return Outcome(remarks, run, n_bytes)
+    return outcome
 
 
 def _copy(
@@ -360,6 +361,7 @@ def _copy(
     places = None if np.array_equal(selection.places, every) else selection.places
     content: h5md.Content | None = None
     lost = _lost(trajectory, places)
+    left: list[list[str]] = [[] for _ in parts]
     if parts[0][0].suffix.lower() in HDF5:
         is_own = trajectory.dataset is not None and trajectory.reader.format == "H5MD"
         if is_own and _gives_own(trajectory, asked.how):
@@ -371,9 +373,9 @@ def _copy(
             packed = asked.how.compression
             content = h5md.OwnContent(trajectory.reader, places, compression=packed)
         else:
-            every_frame = np.concatenate(frames)
-            content, left = _content(trajectory, parts[0][0], every_frame, places, asked.how)
-            lost += left
+            numbered = [(path, numbers) for (path, _), numbers in zip(parts, frames, strict=True)]
+            left = [_left_out(trajectory, *part, places, asked.how) for part in numbered]
+            content = _content(trajectory, np.concatenate(frames), places, asked.how)
             if is_own:
                 # Some of what is there is lossy, or is to be left out.
                 lost = [*lost, "written in Å and single precision, not as the original stores it"]
@@ -381,9 +383,9 @@ def _copy(
     outcomes = trajectory.fresh(write, copies)
     inputs = trajectory.describe_inputs()
     done, workers = [], list[dict[str, Any]]()
-    for (path, _), numbers, (remarks, run, size) in zip(parts, frames, outcomes, strict=True):
+    for (path, _), numbers, outcome, own in zip(parts, frames, outcomes, left, strict=True):
         report = None
-        if run is not None:
+        if (run := outcome.run) is not None:
             parameters = {"n_frames": len(numbers), "n_atoms": [selection.n_atoms]}
             what = {
                 "analysis": "convert",
@@ -393,8 +395,10 @@ def _copy(
             }
             report = make_report(trajectory.reader, run, what, trajectory.tiers, trajectory.tags)
             workers += run["workers"]
-        said = (*lost, *remarks)
-        done.append(Conversion(path, len(numbers), selection.n_atoms, size, said, report))
+        said = (*lost, *own, *outcome.remarks)
+        done.append(
+            Conversion(path, len(numbers), selection.n_atoms, outcome.n_bytes, said, report)
+        )
     trajectory.used("convert", places, workers)
     return done
 
@@ -417,25 +421,37 @@ def _lost(trajectory: Trajectory, places: NDArray[np.int64] | None) -> list[str]
     ]
 
 
-def _content(
+def _left_out(
     trajectory: Trajectory,
     path: Path,
-    every: NDArray[np.int64],
+    numbers: NDArray[np.int64],
     places: NDArray[np.int64] | None,
     how: How,
-) -> tuple[h5md.Content, list[str]]:
-    """Return what H5MD files hold of frames, and remarks on what they do not."""
-    remarks = []
-    # What only TRR and CHARMM's DCD can say is in all frames, or comes as a run goes on.
-    others = trajectory.reader.format != "H5MD"
-    for frame in (int(every[0]), int(every[-1])) if others else ():
-        if lost := ", ".join(trajectory.reader.left_out(frame)):
-            if not how.allow_loss:
-                raise OutputError(
-                    f"{path}: frame {frame}: H5MD cannot hold {lost}: choose a format that can, or"
-                    " let it go with --allow-loss (allow_loss=True)"
-                )
-            remarks = [f"left out, as H5MD cannot hold it: {lost}"]
+) -> list[str]:
+    """Return the remark on what frames hold that H5MD cannot, unless that is refused.
+
+    Raises
+    ------
+    OutputError
+        If a frame holds such, and loss is not allowed.
+    """
+    losses, remark = trajectory.reader.left_out(numbers, places)
+    if remark is None:
+        return []
+    if not how.allow_loss:
+        first = min(position for *_, position in losses)
+        lost = ", ".join(what or kind for kind, what, _, position in losses if position == first)
+        raise OutputError(
+            f"{path}: frame {numbers[first]}: H5MD cannot hold {lost}: choose a format that can, or"
+            " let it go with --allow-loss (allow_loss=True)"
+        )
+    return [remark]
+
+
+def _content(
+    trajectory: Trajectory, every: NDArray[np.int64], places: NDArray[np.int64] | None, how: How
+) -> h5md.Content:
+    """Return what H5MD files hold of frames."""
     gone = {what for what, _ in trajectory.reader.lost(places)}
     how = replace(
         how,
@@ -444,7 +460,7 @@ def _content(
         and _holds(trajectory, every, "velocities"),
         forces=how.forces and "forces" not in gone and _holds(trajectory, every, "forces"),
     )
-    return hdf5_content(trajectory.reader, places, how), remarks
+    return hdf5_content(trajectory.reader, places, how)
 
 
 def _check_topology(path: Path, selection: Selection, *, force: bool) -> None:

@@ -1,5 +1,6 @@
 """How files are written, also by workers of a pool that were told where their frames are."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,11 +18,15 @@ HDF5 = (".h5md", ".h5")
 
 
 class Outcome(NamedTuple):
-    """What became of an output: remarks, the engine's report (of HDF5 none), and its bytes."""
+    """Remarks on an output, the engine's report (of HDF5 none), bytes, and losses by kind.
+
+    The remarks say what the output lost. Losses of stretches are merged when these are joined.
+    """
 
     remarks: list[str]
     run: dict[str, Any] | None
     n_bytes: int
+    losses: Sequence["_trajet.Loss"] = ()
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,7 @@ def write_files(
         progress=progress,
         within=within,
     )
-    return [Outcome(remarks, run, n_bytes) for n_bytes, remarks, run in copied]
+    return [Outcome(remarks, run, n_bytes, losses) for n_bytes, remarks, losses, run in copied]
 
 
 def hdf5_content(

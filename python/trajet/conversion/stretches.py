@@ -94,12 +94,14 @@ def write_in_stretches(
             h5md.join(path, files, numbers, content, force=force, progress=show_joined)
         else:
             stretches = [(own, one.result.n_bytes) for own, one in zip(owns, answers, strict=True)]
+            losses = [loss for one in answers for loss in one.result.losses]
             _, remarks = _trajet.join_stretches(
                 reader,
                 part,
                 brief.places,
                 brief.how,
                 stretches,
+                losses,
                 force=force,
                 progress=show_joined,
             )

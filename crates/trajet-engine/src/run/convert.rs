@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use trajet_io::divided::Heads;
-use trajet_io::{Atoms, Chain, Extra, Format, Frames, Raw, Whole, WriteOptions, publish};
+use trajet_io::{Atoms, Chain, Extra, Format, Frames, Losses, Raw, Whole, WriteOptions, publish};
 
 pub use stretches::{Stretched, join};
 
@@ -62,6 +62,8 @@ pub struct Converted {
     pub bytes: u64,
     /// What a user should know: what was left out because that was allowed.
     pub remarks: Vec<String>,
+    /// What the frames have lost because that was allowed: of a stretch, for [`join`].
+    pub losses: Losses,
     /// Where the time went; encoding counts as computing, writing as merging.
     pub report: RunReport,
 }
@@ -104,6 +106,8 @@ pub struct Divided {
     pub files: Vec<Whole>,
     /// What a user should know of each.
     pub remarks: Vec<Vec<String>>,
+    /// What the frames of each have lost because that was allowed.
+    pub losses: Vec<Losses>,
     /// Bytes of each.
     pub lens: Vec<u64>,
     /// Of each the bytes in front of its first frame: how many, and their XXH3 digest.
@@ -231,8 +235,8 @@ fn write(
     let (mut files, mut converted) = (Vec::new(), Vec::new());
     for mut done in lanes::run(chain, jobs, threads, control)? {
         files.append(&mut done.files);
-        let (bytes, remarks) = (done.lens[0], done.remarks.remove(0));
-        converted.push(Converted { bytes, remarks, report: done.report });
+        let (remarks, losses) = (done.remarks.remove(0), done.losses.remove(0));
+        converted.push(Converted { bytes: done.lens[0], remarks, losses, report: done.report });
     }
     publish(files).map_err(|error| RunError::Tasks(vec![failed_copy(0, error.into())]))?;
     if let [one] = &mut converted[..] {

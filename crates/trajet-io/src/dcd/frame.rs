@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::head;
+use crate::turned_vectors;
 
 /// A frame as the file stores it. Fixed atoms are in it like all others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,6 +44,11 @@ impl Frame {
     /// Box vectors row by row, nm, where the frame has CHARMM's matrix.
     pub(crate) fn box_vectors(&self) -> Option<[f64; 9]> {
         Some(head::matrix(self.cell?)?.map(|x| x / 10.0))
+    }
+
+    /// Box vectors row by row (Å), where the frame has CHARMM's matrix and this is turned.
+    pub(crate) fn turned(&self) -> Option<[f64; 9]> {
+        turned_vectors(&head::matrix(self.cell?)?, 1.0)
     }
 
     /// Appends the positions, Å.

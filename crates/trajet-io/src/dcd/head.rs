@@ -185,7 +185,7 @@ impl Head {
         self.is_charmm() && self.control[10] != 0
     }
 
-    fn has_fourth_dimension(&self) -> bool {
+    pub(super) fn has_fourth_dimension(&self) -> bool {
         self.is_charmm() && self.control[11] != 0
     }
 

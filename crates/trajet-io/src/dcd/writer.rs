@@ -5,7 +5,7 @@
 
 use super::frame::Frame;
 use super::head::PS_PER_AKMA;
-use crate::rules::Rules;
+use crate::rules::{self, Rules};
 use crate::writer::{self, Format, Input, Patch, Plan, Workspace, put};
 use crate::{Error, Field, Raw};
 
@@ -42,17 +42,16 @@ impl Encoder {
         let clock = Clock::of(plan.times, plan.steps);
         if let Some((frame, time)) = clock.first_off(plan.times) {
             let lost = irregular(&clock, frame, time);
-            rules.lose(frame, std::slice::from_ref(&lost))?;
+            rules.may_lose(frame, &lost)?;
             rules.remarks.push(format!("lost, as DCD holds equal steps of time only: {lost}"));
         }
         let keeps = |(k, &step): (usize, &i64)| step == clock.step(k as u64);
         if !plan.steps.iter().enumerate().all(keeps) {
             rules.remarks.push("DCD keeps the times, but not the numbers of the steps".to_owned());
         }
-        let (has_cell, has_fourth) = match plan.first {
-            Input::Raw { raw: Raw::Dcd(frame), .. } => (frame.cell.is_some(), frame.axes.len() > 3),
-            _ => (!rules.cell(0, &plan.first)?[0].is_nan(), false),
-        };
+        let has_cell = rules::may_have_cells(&plan.first);
+        let has_fourth =
+            matches!(plan.first, Input::Raw { raw: Raw::Dcd(frame), .. } if frame.axes.len() > 3);
         let n_frames = plan.times.len() as u64;
         Ok(Encoder { rules, clock, n_frames, has_cell, has_fourth })
     }
@@ -124,13 +123,13 @@ impl writer::Encoder for Encoder {
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
         if !self.clock.agrees(number, input.time()) {
-            self.rules.lose(number, &[irregular(&self.clock, number, input.time())])?;
+            self.rules.may_lose(number, &irregular(&self.clock, number, input.time()))?;
         }
         let cell = self.cell(number, input)?;
         if self.has_cell {
             framed(out, 48, |out| put(out, &cell, f64::to_le_bytes));
         } else if cell[0] != 0.0 {
-            self.rules.lose(number, &["a cell, where its first frame has none".to_owned()])?;
+            self.rules.lose(number, &[rules::LATE_CELL.into()])?;
         }
         let n_axes = if self.has_fourth { 4 } else { 3 };
         if let Input::Raw { raw: Raw::Dcd(Frame { axes, .. }), .. } = *input {
@@ -143,12 +142,14 @@ impl writer::Encoder for Encoder {
             }
             return Ok(());
         }
+        if self.has_fourth {
+            let what =
+                "a frame without a fourth dimension, where its first frame has one".to_owned();
+            return Err(self.rules.cannot_hold(number, what, "write a file of its own"));
+        }
         let positions = input.vectors(Field::Positions, floats).unwrap_or_default();
         for axis in 0..3 {
             framed(out, 4 * positions.len(), |out| put(out, positions, |p| p[axis].to_le_bytes()));
-        }
-        if self.has_fourth {
-            framed(out, 4 * positions.len(), |out| put(out, positions, |_| [0; 4]));
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use super::KJ_PER_KCAL;
 use super::classic::{MAGIC, RECORDS_AT, STREAMING};
 use super::frame::{Frame, Scale, Stored, Values};
 use super::head::{CELL, COORDINATES, FORCES, Named, TIME, VELOCITIES, VERSION};
-use crate::rules::Rules;
+use crate::rules::{self, Rules};
 use crate::writer::{self, Format, Input, Patch, Plan, Workspace, put};
 use crate::{Error, Field, Raw};
 
@@ -153,10 +153,7 @@ impl Encoder {
             Input::Raw { raw: Raw::Ncdf(frame), .. } => Some(frame),
             _ => None,
         };
-        let has_cell = match source {
-            Some(frame) => frame.cell.is_some(),
-            None => !rules.cell(0, &plan.first)?[0].is_nan(),
-        };
+        let has_cell = rules::may_have_cells(&plan.first);
         let cell = [Holds::Cell(0), Holds::Cell(1)].into_iter().filter(|_| has_cell);
         let holds =
             [Holds::Time].into_iter().chain(cell).chain(fields.into_iter().map(Holds::Vectors));
@@ -256,7 +253,7 @@ impl writer::Encoder for Encoder {
         let cell = self.rules.cell(number, input)?;
         let has_cell = self.columns.iter().any(|column| matches!(column.holds, Holds::Cell(_)));
         if !has_cell && !cell[0].is_nan() {
-            self.rules.lose(number, &["a cell, where its first frame has none".to_owned()])?;
+            self.rules.lose(number, &[rules::LATE_CELL.into()])?;
         }
         // Programs write zeros where there is no cell.
         let cell = if cell[0].is_nan() { [0.0; 6] } else { cell };

@@ -150,9 +150,14 @@ impl Frame {
 
     /// What no other format has a place for.
     pub(crate) fn left_out(&self) -> Vec<String> {
-        let lambda = (self.lambda != 0.0).then(|| format!("λ = {}", self.lambda));
-        let virial = self.virial.as_ref().map(|_| "the virial".to_owned());
-        let pressure = self.pressure.as_ref().map(|_| "the pressure".to_owned());
-        [lambda, virial, pressure].into_iter().flatten().collect()
+        left_out(self.lambda, self.virial.is_some(), self.pressure.is_some())
     }
+}
+
+/// Names what no other format has a place for.
+pub(super) fn left_out(lambda: f64, virial: bool, pressure: bool) -> Vec<String> {
+    let lambda = (lambda != 0.0).then(|| format!("λ = {lambda}"));
+    let virial = virial.then(|| "the virial".to_owned());
+    let pressure = pressure.then(|| "the pressure".to_owned());
+    [lambda, virial, pressure].into_iter().flatten().collect()
 }

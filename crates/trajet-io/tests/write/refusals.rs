@@ -158,6 +158,47 @@ fn steps_and_cells_that_do_not_fit_are_said() {
 }
 
 #[test]
+fn dcd_and_ncdf_hold_cells_that_only_later_frames_have() {
+    let plain = WriteOptions::default();
+    let trr = |vectors| {
+        let (velocities, forces, virial, pressure) = (None, None, None, None);
+        let lambda = 0.0;
+        Raw::Trr(trr::Frame {
+            vectors,
+            lambda,
+            velocities,
+            forces,
+            virial,
+            pressure,
+            ..everything()
+        })
+    };
+    let cubic = Some(Reals::Single(vec![3.0, 0.0, 0.0, 0.0, 3.0, 0.0, 0.0, 0.0, 3.0]));
+    let turned = Some(Reals::Single(vec![0.0, 3.0, 0.0, -3.0, 0.0, 0.0, 0.0, 0.0, 3.0]));
+    let frames = [(trr(None), 0.0, 0), (trr(cubic), 1.0, 1), (trr(None), 2.0, 2)];
+    let late = [frames[0].clone(), frames[1].clone(), (trr(turned), 2.0, 2)];
+    for format in [Format::Dcd, Format::Ncdf] {
+        let (_, read) = frames_of(&file_of_raws(format, &frames, &plain).unwrap());
+        assert!(read[0].cell.iter().chain(&read[2].cell).all(|v| v.is_nan()));
+        assert_eq!(read[1].cell, [30.0, 30.0, 30.0, 90.0, 90.0, 90.0]);
+        let (frame, what) = refused(format, &late, &plain);
+        assert!(frame == 2 && what.starts_with("a box that is turned"), "{frame}: {what}");
+    }
+}
+
+#[test]
+fn a_fourth_dimension_is_not_made_up() {
+    let fourth = Raw::Dcd(dcd::Frame { cell: None, axes: vec![vec![1.0; 2]; 4] });
+    let (vectors, virial, pressure) = (None, None, None);
+    let simple = trr::Frame { lambda: 0.0, vectors, virial, pressure, ..everything() };
+    let frames = [(fourth, 0.0, 0), (Raw::Trr(simple), 1.0, 1)];
+    let options = WriteOptions { velocities: false, forces: false, ..WriteOptions::default() };
+    let (frame, what) = refused(Format::Dcd, &frames, &options);
+    assert_eq!(frame, 1);
+    assert_eq!(what, "a frame without a fourth dimension, where its first frame has one");
+}
+
+#[test]
 fn right_angles_are_cosines_in_dcd_and_others_degrees() {
     let cell_of = |cell| {
         let snapshot =

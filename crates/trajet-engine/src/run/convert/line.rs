@@ -112,7 +112,8 @@ fn finish(parts: &[Part<'_>], written: Written, n_frames: Option<u64>) -> Result
             head[*offset as usize..][..bytes.len()].copy_from_slice(bytes);
         }
         done.heads_of_files.push((head.len() as u64, xxh3_64(&head)));
-        done.remarks.push(encoder.remarks().to_vec());
+        done.remarks.push(encoder.remarks());
+        done.losses.push(encoder.losses());
         done.lens.push(output.len());
         done.files.push(output.finish(&patches)?);
     }

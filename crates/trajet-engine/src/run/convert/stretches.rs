@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::PathBuf;
 
-use trajet_io::{Chain, Error, Output, Scratch, publish};
+use trajet_io::{Chain, Error, Losses, Output, Scratch, publish};
 
 use super::parts::{First, Part};
 use super::{Control, Request, Target, failed_copy, when_of};
@@ -16,7 +16,7 @@ const LOOK_BYTES: u64 = 1 << 26;
 pub type Stretched = (PathBuf, u64);
 
 /// Makes an output of its stretches, in their order, and removes each of them. Returns the output's bytes and
-/// what a user should know. The control is told of bytes.
+/// what a user should know, with the losses that the stretches had together. The control is told of bytes.
 ///
 /// # Errors
 /// As [`super::convert`], and [`Error::Altered`] where a file has not the bytes that were written.
@@ -24,6 +24,7 @@ pub fn join(
     chain: &Chain,
     request: &Request<'_>,
     stretches: &[Stretched],
+    losses: &Losses,
     control: &mut dyn Control,
 ) -> Result<(u64, Vec<String>), RunError> {
     let &Request { frames, atoms, path, format, options, force } = request;
@@ -61,8 +62,9 @@ pub fn join(
         // It takes room, and whoever had it made clears what is left.
         let _ = std::fs::remove_file(path);
     }
+    encoder.add_losses(losses);
     let (len, patches) = (output.len(), encoder.patches(frames.len() as u64));
     let whole = output.finish(&patches).map_err(failed)?;
     publish(vec![whole]).map_err(failed)?;
-    Ok((len, encoder.remarks().to_vec()))
+    Ok((len, encoder.remarks()))
 }

@@ -2,6 +2,8 @@
 
 use proptest::prelude::*;
 
+use trajet_io::Losses;
+
 use super::*;
 
 const FORMATS: [Format; 4] = [Format::Xtc, Format::Trr, Format::Dcd, Format::Ncdf];
@@ -22,7 +24,7 @@ fn both(
     let request = Request { frames, atoms, path: &whole, format, options: &options, force: false };
     let done = convert(&chain, &request, 1, &mut Quiet::default()).unwrap();
     let (times, steps) = when_of(&chain, frames);
-    let mut stretches = Vec::new();
+    let (mut stretches, mut losses) = (Vec::new(), Losses::default());
     for ends in borders.windows(2) {
         let own = place(&ends[0].to_string());
         let (here, begin) = (frames.slice(ends[0]..ends[1]), ends[0]);
@@ -30,10 +32,12 @@ fn both(
         let request = Request { frames: &here, path: &own, ..request };
         let one = convert_stretch(&chain, &request, stretch, 2, &mut Quiet::default()).unwrap();
         stretches.push((own, one.bytes));
+        losses.merge(&one.losses);
     }
     let again = place("again");
     let request = Request { path: &again, ..request };
-    let (bytes, remarks) = join(&chain, &request, &stretches, &mut Quiet::default()).unwrap();
+    let joined = join(&chain, &request, &stretches, &losses, &mut Quiet::default());
+    let (bytes, remarks) = joined.unwrap();
     assert_eq!(remarks, done.remarks);
     let [one, other] = [&whole, &again].map(|path| std::fs::read(path).unwrap());
     assert_eq!(bytes, other.len() as u64);
@@ -68,7 +72,7 @@ proptest! {
 
 #[test]
 fn a_stretch_that_is_not_what_was_written_is_refused() {
-    let made = made(30);
+    let (made, losses) = (made(30), Losses::default());
     let chain = opened(&made);
     let folder = tempfile::tempdir().unwrap();
     let (frames, atoms, options) = (Frames::all(30), Atoms::all(7), WriteOptions::default());
@@ -79,19 +83,19 @@ fn a_stretch_that_is_not_what_was_written_is_refused() {
     for (held, said) in [(1000, 1001), (1001, 1000)] {
         std::fs::write(&own, vec![7; held]).unwrap();
         let stretches = [(own.clone(), said)];
-        let joined = join(&chain, &request, &stretches, &mut Quiet::default());
+        let joined = join(&chain, &request, &stretches, &losses, &mut Quiet::default());
         let Err(RunError::Tasks(errors)) = joined else { panic!("a short stretch is joined") };
         let words = errors[0].to_string();
         assert!(words.contains(&format!("{held} bytes, of {said}")), "{words}");
         assert!(!path.exists());
     }
     std::fs::remove_file(&own).unwrap();
-    let gone = join(&chain, &request, &[(own.clone(), 1)], &mut Quiet::default());
+    let gone = join(&chain, &request, &[(own.clone(), 1)], &losses, &mut Quiet::default());
     let Err(RunError::Tasks(errors)) = gone else { panic!("a stretch that is gone") };
     assert!(errors[0].to_string().contains("cannot open it"));
     // A folder can be opened, but not read: the stretch is named, not the output.
     std::fs::create_dir(&own).unwrap();
-    let unreadable = join(&chain, &request, &[(own.clone(), 1)], &mut Quiet::default());
+    let unreadable = join(&chain, &request, &[(own.clone(), 1)], &losses, &mut Quiet::default());
     let Err(RunError::Tasks(errors)) = unreadable else { panic!("a stretch that is a folder") };
     let words = errors[0].to_string();
     assert!(words.contains(&format!("{}: cannot read it: ", own.display())), "{words}");
