@@ -107,6 +107,20 @@ class Dataset:
         """The topology of the original."""
         return self.folder / str(self.manifest["topology"]["file"])
 
+    @property
+    def rest(self) -> list[tuple[Path, int]] | None:
+        """What original H5MD files hold beside their frames, and how many of these they have.
+
+        None where the store has not kept that.
+        """
+        sources = self.manifest["source"]
+        if not all(source.get("rest") for source in sources):
+            return None
+        return [
+            (self.folder / str(source["rest"]["file"]), int(source["n_frames"]))
+            for source in sources
+        ]
+
     @cached_property
     def _owners(self) -> NDArray[np.int16]:
         """Which tag, by its place in the manifest, each atom of the original has."""

@@ -21,6 +21,7 @@ from trajet.conversion.files import (
     CopyJob,
     How,
     Outcome,
+    for_workers,
     hdf5_content,
     write_files,
 )
@@ -260,6 +261,8 @@ class _Copies:
         pool, content, asked = self.asked.pool, self.content, self.asked
         assert isinstance(pool, MpiPool)
         assert content is not None
+        if isinstance(content, h5md.OwnContent):
+            return self.write_in_stretches()
         ((path, numbers),) = self.numbered
 
         def lead(link: Link) -> None:
@@ -294,9 +297,9 @@ class _Copies:
         )
         return [done]
 
-    @staticmethod
-    def _hdf5(path: Path) -> Outcome:
-        return Outcome([], None, path.stat().st_size)
+    def _hdf5(self, path: Path) -> Outcome:
+        assert self.content is not None
+        return Outcome(self.content.remarks, None, path.stat().st_size)
 
     def write_elsewhere(self) -> list[Outcome]:
         """Have workers of a pool write them, each some; they get their names here, at the end."""
@@ -305,7 +308,7 @@ class _Copies:
         reader, how = self.trajectory.reader, asked.how
         if content is not None:
             h5md.check(self.numbered, content, None)
-            how = replace(how, velocities=content.velocities, forces=content.forces)
+            how = for_workers(how, content)
         brief = CopyBrief(reader.outline(self.places), self.places, how)
         with output.folder_within(self.parts[0][0].parent) as folder:
             names = [(folder.absolute() / path.name, path) for path, _ in self.parts]
@@ -360,23 +363,18 @@ def _copy(
     places = None if np.array_equal(selection.places, every) else selection.places
     content: h5md.Content | None = None
     lost = _lost(trajectory, places)
+    joined = asked.pool is not None and write is not _Copies.write_elsewhere
     if parts[0][0].suffix.lower() in HDF5:
-        is_own = trajectory.dataset is not None and trajectory.reader.format == "H5MD"
-        if is_own and _gives_own(trajectory, asked.how):
-            if asked.pool is not None:
-                raise ValueError(
-                    f"{parts[0][0]}: a data set that was H5MD is written as it was by threads of"
-                    " this process: leave the pool out"
-                )
-            packed = asked.how.compression
-            content = h5md.OwnContent(trajectory.reader, places, compression=packed)
-        else:
-            every_frame = np.concatenate(frames)
-            content, left = _content(trajectory, parts[0][0], every_frame, places, asked.how)
-            lost += left
-            if is_own:
-                # Some of what is there is lossy, or is to be left out.
-                lost = [*lost, "written in Å and single precision, not as the original stores it"]
+        content = _own_content(trajectory, parts[0][0], places, asked, joined=joined)
+    if content is None:
+        lost += _left_out(trajectory, parts[0][0])
+    if content is None and parts[0][0].suffix.lower() in HDF5:
+        every_frame = np.concatenate(frames)
+        content, left = _content(trajectory, parts[0][0], every_frame, places, asked.how)
+        lost += left
+        if trajectory.reader.format == "H5MD":
+            # Some of what is there is lossy, or is to be left out, or files differ.
+            lost = [*lost, "written in Å and single precision, not as the original stores it"]
     copies = _Copies(trajectory, parts, places, content, asked)
     outcomes = trajectory.fresh(write, copies)
     inputs = trajectory.describe_inputs()
@@ -392,6 +390,67 @@ def _copy(
         done.append(Conversion(path, len(numbers), selection.n_atoms, size, said, report))
     trajectory.used("convert", places, workers)
     return done
+
+
+def _own_content(
+    trajectory: Trajectory,
+    path: Path,
+    places: NDArray[np.int64] | None,
+    asked: _Asked,
+    *,
+    joined: bool,
+) -> h5md.OwnContent | None:
+    """Return what a copy of H5MD holds: everything; None where one file cannot hold it."""
+    reader, dataset, how = trajectory.reader, trajectory.dataset, asked.how
+    if reader.format != "H5MD":
+        return None
+    atoms = places
+    if dataset is None:
+        sources = [
+            h5md.Source(segment["path"], segment["n_frames"] - segment["dropped_frames"])
+            for segment in reader.segments()
+        ]
+    else:
+        if not _gives_own(trajectory, how):
+            return None
+        if asked.pool is not None:
+            raise ValueError(
+                f"{path}: a data set that was H5MD is written as it was by threads of this"
+                " process: leave the pool out"
+            )
+        if dataset.origin is not None:
+            atoms = dataset.origin if places is None else dataset.origin[places]
+        kept = dataset.rest
+        if kept is None:
+            return h5md.OwnContent(reader, places, compression=how.compression)
+        sources = [h5md.Source(*one) for one in kept]
+    return h5md.own_content(
+        reader,
+        places,
+        sources,
+        atoms=atoms,
+        particles=trajectory.particles,
+        omitted=[
+            *["velocity"] * (not how.velocities),
+            *["force"] * (not how.forces),
+        ],
+        compression=how.compression,
+        joined=joined,
+    )
+
+
+def _left_out(trajectory: Trajectory, path: Path) -> list[str]:
+    """Say what HDF5 files hold beside their frames, which this output has no place for."""
+    if trajectory.dataset is not None:
+        kept = trajectory.dataset.rest or []
+        sources = [source for source, _ in kept]
+    else:
+        segments = trajectory.reader.segments()
+        sources = [one["path"] for one in segments if one["format"] in ("H5MD", "MDTRAJ")]
+    found = [h5md.left_out(source, trajectory.particles) for source in sources]
+    names = sorted({name for one in found for name in one})
+    what = "H5MD" if path.suffix.lower() in HDF5 else path.suffix[1:].upper()
+    return [f"left out, as {what} has no place for it: {', '.join(names)}"] if names else []
 
 
 def _gives_own(trajectory: Trajectory, how: How) -> bool:

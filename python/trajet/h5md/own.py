@@ -1,10 +1,11 @@
 """H5MD of H5MD: numbers in the units and the precision that they have there."""
 
 import contextlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from trajet._trajet import FormatError
 from trajet.h5md import units
 from trajet.h5md.lanes import Show, in_order
 from trajet.h5md.library import h5py
+from trajet.h5md.preserve import Rest, Source, find, rest_of
 from trajet.h5md.tables import describe
 from trajet.h5md.writing import (
     ELEMENTS,
@@ -21,6 +23,7 @@ from trajet.h5md.writing import (
     Content,
     Packing,
     Rows,
+    create,
     head,
     share_rows,
     write_checked,
@@ -31,14 +34,58 @@ from trajet.h5md.writing import (
 _LEVEL = 4
 # What frames have in common.
 _MANNER = ("time_factor", "edges_factor", "lengths", "periodic")
+_READ_OF_MDTRAJ = {"coordinates", "velocities", "time", "cell_lengths", "cell_angles"}
 _READ = {*(element for element, _ in ELEMENTS.values()), "box"}
 
 
 @dataclass(frozen=True)
 class OwnContent(Content):
-    """What files hold of frames of H5MD: all that these say, as they say it."""
+    """What files hold of frames of H5MD: all that these say, as they say it.
 
-    steps_ascend: ClassVar[bool] = False
+    Attributes
+    ----------
+    rest
+        What else the output takes from the files that the frames come from; None for nothing.
+    is_deflated
+        Whether vectors are compressed where `compression` does not say so; None as the frames are.
+    is_part
+        Whether the output is a part that is joined with others, and gets its rest then.
+    """
+
+    rest: Rest | None = None
+    is_deflated: bool | None = None
+    is_part: bool = False
+
+    @property
+    def fields(self) -> list[str]:
+        """Vectors that are written."""
+        if self.rest is None:
+            return super().fields
+        return [name for name, (element, _) in ELEMENTS.items() if element in self.rest.native]
+
+    @property
+    def group(self) -> str:  # type: ignore[override]
+        """The group of particles."""
+        return super().group if self.rest is None else self.rest.particles
+
+    def dtype_of(self, name: str) -> str:
+        """Return how vectors are stored."""
+        return "<f4" if self.rest is None else self.rest.native[ELEMENTS[name][0]]
+
+    def may_go_back(self, numbers: NDArray[np.int64]) -> bool:
+        """Tell whether the steps of these frames may go back: where those of one source do."""
+        one = self.rest is None or len(self.rest.sources) == 1
+        return one and bool((np.diff(numbers) > 0).all())
+
+    def packing(self, n_frames: int, threads: int) -> Packing:
+        """Return how so many frames become chunks."""
+        return self._packing(bool(self.is_deflated), n_frames, threads)
+
+    def finish(self, file: Any, numbers: NDArray[np.int64]) -> None:
+        """Add to an open file with its vectors what else it takes from the sources."""
+        assert self.rest is not None
+        said = self.rest.copy_to(file, numbers)
+        self.remarks.extend(remark for remark in said if remark not in self.remarks)
 
     def fill(self, own: Path, numbers: NDArray[np.int64], threads: int, show: Show) -> None:
         """Write frames to the file `own`; `show` is called with the frames of each step."""
@@ -51,7 +98,9 @@ class OwnContent(Content):
         parts: list[Mapping[str, Any]] = []
         with contextlib.ExitStack() as stack:
             file = stack.enter_context(h5py("it cannot be written").File(own, "w"))
-            group = head(file, self.author)
+            group = (
+                head(file, self.author) if self.rest is None else file.require_group(self.group)
+            )
             wrote = stack.enter_context(output.synced_on_the_way(own))
             read_ahead = in_order(read, range(0, len(numbers), step), threads)
             # No thread works on when the file is closed.
@@ -59,8 +108,12 @@ class OwnContent(Content):
                 parts.append({name: got[name] for name in (*_MANNER, "times", "steps", "edges")})
                 if any(got[name] != parts[0][name] for name in _MANNER):
                     raise self._unlike()
-                packing = self._packing(got["deflate"], len(numbers), threads)
-                for name in ELEMENTS:
+                packing = self._packing(
+                    got["deflate"] if self.is_deflated is None else self.is_deflated,
+                    len(numbers),
+                    threads,
+                )
+                for name in ELEMENTS if self.rest is None else self.fields:
                     values, there, factor = got[name]
                     if values is None:
                         continue
@@ -73,6 +126,15 @@ class OwnContent(Content):
                     one.add(values, all_there, got["steps"][there], got["times"][there])
                     wrote(values.nbytes)
                 show(len(got["steps"]))
+            if self.rest is not None:
+                for name in self.fields:
+                    if name in series:
+                        series[name].flush()
+                    else:
+                        create(group, name, 0, packing, dtype=self.dtype_of(name))
+                if not self.is_part:
+                    self.finish(file, numbers)
+                return
             first = next(iter(series.values()))
             for one in series.values():
                 one.close(first)
@@ -95,8 +157,15 @@ class OwnContent(Content):
     ) -> Rows:
         by = got["time_factor"]
         time_unit = None if by is None else units.named("time", by)
+        stored = None if self.rest is None else self.dtype_of(name)
         return Rows(
-            group, name, packing, unit=_unit(name, factor), dtype=values.dtype, time_unit=time_unit
+            group,
+            name,
+            packing,
+            unit=_unit(name, factor),
+            dtype=values.dtype,
+            stored=stored,
+            time_unit=time_unit,
         )
 
     def _unlike(self) -> FormatError:
@@ -132,6 +201,61 @@ def _write_box(group: Any, first: Rows, parts: list[Mapping[str, Any]]) -> None:
     write_rows(element, steps[there], times[there], first.time_unit)
 
 
+def own_content(
+    reader: _trajet.Reader,
+    places: NDArray[np.int64] | None,
+    sources: Sequence[Source],
+    *,
+    atoms: NDArray[np.int64] | None,
+    particles: str | None,
+    omitted: Sequence[str],
+    compression: int | None,
+    joined: bool,
+) -> OwnContent | None:
+    """Return what a copy of H5MD holds: everything; None where one file of H5MD cannot hold it.
+
+    Parameters
+    ----------
+    reader, places
+        The frames, and atoms of them.
+    sources
+        The files that hold all else.
+    atoms
+        The same atoms as the files number them.
+    particles, omitted, joined
+        As for `rest_of`.
+    compression
+        As for `Content`.
+    """
+    one = np.zeros(1, np.int64)
+    firsts = accumulate((source.n_frames for source in sources[:-1]), initial=0)
+    found = [reader.stored((first, 1, 1), one) for first in firsts]
+    manners = [
+        (
+            *(got[name] for name in _MANNER),
+            *((got[name][2], got[name][0].dtype) for name in ELEMENTS if got[name][0] is not None),
+        )
+        for got in found
+    ]
+    if any(manner != manners[0] for manner in manners):
+        return None
+    factors: dict[str, float | None] = {
+        element: found[0][name][2] for name, (element, _) in ELEMENTS.items()
+        if found[0][name][0] is not None
+    }
+    factors["time"] = found[0]["time_factor"]
+    rest = rest_of(sources, factors, particles=particles, omitted=omitted, joined=joined)
+    if rest is None:
+        return None
+    return OwnContent(
+        reader,
+        places,
+        compression=compression,
+        rest=replace(rest, atoms=atoms),
+        is_deflated=any(got["deflate"] for got in found),
+    )
+
+
 def write_described(
     reader: _trajet.Reader,
     path: Path,
@@ -155,21 +279,27 @@ def write_described(
     return describe(path)
 
 
-def left_out(path: Path) -> list[str]:
-    """Name what an H5MD file holds beside positions, velocities, forces, boxes, times and steps."""
+def left_out(path: Path, particles: str | None = None) -> list[str]:
+    """Name what an HDF5 file holds beside positions, velocities, forces, boxes, times and steps."""
     with h5py(str(path)).File(path) as file:
-        groups = {
+        groups = find(file, "particles")
+        if groups is None:
+            return sorted(name for name in file if name not in _READ_OF_MDTRAJ)
+        members = {name: find(file, f"particles/{name}") for name in groups}
+        there = {
             name: group
-            for name, group in file["particles"].items()
+            for name, group in members.items()
             if hasattr(group, "keys") and any(name in group for name, _ in ELEMENTS.values())
         }
         found = [name for name in file if name not in ("h5md", "particles")]
-        if len(groups) > 1:
-            found.append("all particles but one group of " + ", ".join(sorted(groups)))
+        read = [name for name in there if particles in (None, name)]
+        found += [f"particles/{name}" for name in members if name not in read]
+        if len(read) > 1:
+            found.append("all particles but one group of " + ", ".join(sorted(read)))
         found += [
             f"particles/{name}/{element}"
-            for name, group in groups.items()
-            for element in group
+            for name in read
+            for element in there[name]
             if element not in _READ
         ]
     return sorted(found)

@@ -148,7 +148,7 @@ def open(
             for path in hdf5
         },
     )
-    return Trajectory(None if topology is None else Path(topology), reader)
+    return Trajectory(None if topology is None else Path(topology), reader, particles=particles)
 
 
 def _cache_folder() -> Path | None:

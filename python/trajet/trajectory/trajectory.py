@@ -58,10 +58,13 @@ class Trajectory:
         reader: Reader,
         *,
         dataset: Dataset | None = None,
+        particles: str | None = None,
     ) -> None:
         self.paths: tuple[Path, ...] = tuple(segment["path"] for segment in reader.segments())
         self.topology = topology
         self.dataset = dataset
+        # Which group of particles of H5MD files is read; None for the only one.
+        self.particles = particles
         # The topology is read later, perhaps after a change of folder.
         self._topology_at = None if topology is None else topology.absolute()
         self._reader = reader
