@@ -241,9 +241,7 @@ def test_what_gromacs_writes(tmp_path: Path) -> None:
     source = write_as_gromacs(tmp_path / "gmx.h5md", draw.random((N_FRAMES, N_ATOMS, 3), "f4"))
     store = tj.Store(tmp_path / "store", create=True)
     done = store.add("one", tj.open(topology(tmp_path), source), profile=profile(tmp_path))
-    assert done.remarks == (
-        f"{source}: left out is what no tag holds: particles/system/id: keep the file for these",
-    )
+    assert done.remarks == ()
     with h5py.File(source, "a") as file:
         for element in ("position", "velocity"):
             file[f"particles/system/{element}/time"].attrs["unit"] = "ps"

@@ -111,15 +111,9 @@ class Dataset:
     def rest(self) -> list[tuple[Path, int]] | None:
         """What original H5MD files hold beside their frames, and how many of these they have.
 
-        None where the store has not kept that.
+        None where the store has not kept that. The files are compared with their checksums.
         """
-        sources = self.manifest["source"]
-        if not all(source.get("rest") for source in sources):
-            return None
-        return [
-            (self.folder / str(source["rest"]["file"]), int(source["n_frames"]))
-            for source in sources
-        ]
+        return _trajet.Store(self.place.folder).rest(self.place.name)
 
     @cached_property
     def _owners(self) -> NDArray[np.int16]:

@@ -249,16 +249,18 @@ impl Reader {
         Ok(dict)
     }
 
-    /// Frames of H5MD as their file has them, in units of its own.
+    /// Frames of H5MD as their file has them, in units of its own; without `tables` their vectors and steps alone.
+    #[pyo3(signature = (frames, atoms_wanted, *, tables = true))]
     fn stored<'py>(
         &self,
         py: Python<'py>,
         frames: PyFrames<'py>,
         atoms_wanted: Option<PyReadonlyArray1<'py, i64>>,
+        tables: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
         let (frames, atoms) = (frames.to_frames(), self.atoms(py, atoms_wanted)?);
         let mut scratch = self.lend();
-        let read = py.detach(|| Stored::read(&self.inner, &frames, &atoms, &mut scratch));
+        let read = py.detach(|| Stored::read(&self.inner, &frames, &atoms, tables, &mut scratch));
         self.take_back(scratch);
         match read.map_err(|error| from_io(py, &error))? {
             Some(stored) => stored.to_dict(py),

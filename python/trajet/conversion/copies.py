@@ -402,6 +402,11 @@ def _own_content(
 ) -> h5md.OwnContent | None:
     """Return what a copy of H5MD holds: everything; None where one file cannot hold it."""
     reader, dataset, how = trajectory.reader, trajectory.dataset, asked.how
+
+    def frames_alone() -> h5md.OwnContent:
+        remarks = _left_out(trajectory, path)
+        return h5md.OwnContent(reader, places, compression=how.compression, remarks=remarks)
+
     if reader.format != "H5MD":
         return None
     atoms = places
@@ -422,9 +427,9 @@ def _own_content(
             atoms = dataset.origin if places is None else dataset.origin[places]
         kept = dataset.rest
         if kept is None:
-            return h5md.OwnContent(reader, places, compression=how.compression)
+            return frames_alone()
         sources = [h5md.Source(*one) for one in kept]
-    return h5md.own_content(
+    content = h5md.own_content(
         reader,
         places,
         sources,
@@ -437,6 +442,7 @@ def _own_content(
         compression=how.compression,
         joined=joined,
     )
+    return frames_alone() if content is None and dataset is not None else content
 
 
 def _left_out(trajectory: Trajectory, path: Path) -> list[str]:

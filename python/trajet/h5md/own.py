@@ -1,7 +1,7 @@
 """H5MD of H5MD: numbers in the units and the precision that they have there."""
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
@@ -23,7 +23,6 @@ from trajet.h5md.writing import (
     Content,
     Packing,
     Rows,
-    create,
     head,
     share_rows,
     write_checked,
@@ -89,31 +88,22 @@ class OwnContent(Content):
 
     def fill(self, own: Path, numbers: NDArray[np.int64], threads: int, show: Show) -> None:
         """Write frames to the file `own`; `show` is called with the frames of each step."""
-        step = max(1, STEP_BYTES // (24 * self.n_atoms))
-
-        def read(first: int) -> dict[str, Any]:
-            return self.reader.stored(numbers[first : first + step], self.atoms)
-
         series: dict[str, Rows] = {}
         parts: list[Mapping[str, Any]] = []
         with contextlib.ExitStack() as stack:
             file = stack.enter_context(h5py("it cannot be written").File(own, "w"))
-            group = (
-                head(file, self.author) if self.rest is None else file.require_group(self.group)
-            )
             wrote = stack.enter_context(output.synced_on_the_way(own))
-            read_ahead = in_order(read, range(0, len(numbers), step), threads)
-            # No thread works on when the file is closed.
-            for got in stack.enter_context(contextlib.closing(read_ahead)):
+            read_ahead = stack.enter_context(self._read(numbers, threads))
+            if self.rest is not None:
+                self._fill_vectors(file, numbers, read_ahead, threads, wrote, show)
+                return
+            group = head(file, self.author)
+            for got in read_ahead:
                 parts.append({name: got[name] for name in (*_MANNER, "times", "steps", "edges")})
                 if any(got[name] != parts[0][name] for name in _MANNER):
                     raise self._unlike()
-                packing = self._packing(
-                    got["deflate"] if self.is_deflated is None else self.is_deflated,
-                    len(numbers),
-                    threads,
-                )
-                for name in ELEMENTS if self.rest is None else self.fields:
+                packing = self._packing(got["deflate"], len(numbers), threads)
+                for name in ELEMENTS:
                     values, there, factor = got[name]
                     if values is None:
                         continue
@@ -126,19 +116,62 @@ class OwnContent(Content):
                     one.add(values, all_there, got["steps"][there], got["times"][there])
                     wrote(values.nbytes)
                 show(len(got["steps"]))
-            if self.rest is not None:
-                for name in self.fields:
-                    if name in series:
-                        series[name].flush()
-                    else:
-                        create(group, name, 0, packing, dtype=self.dtype_of(name))
-                if not self.is_part:
-                    self.finish(file, numbers)
-                return
             first = next(iter(series.values()))
             for one in series.values():
                 one.close(first)
             _write_box(group, first, parts)
+
+    @contextlib.contextmanager
+    def _read(
+        self, numbers: NDArray[np.int64], threads: int
+    ) -> Iterator[Iterator[Mapping[str, Any]]]:
+        """Read frames, some at a time, on threads of which none works on at the end."""
+        step = max(1, STEP_BYTES // (24 * self.n_atoms))
+
+        def read(first: int) -> dict[str, Any]:
+            here = numbers[first : first + step]
+            return self.reader.stored(here, self.atoms, tables=self.rest is None)
+
+        with contextlib.closing(in_order(read, range(0, len(numbers), step), threads)) as ahead:
+            yield ahead
+
+    def _fill_vectors(
+        self,
+        file: Any,
+        numbers: NDArray[np.int64],
+        read_ahead: Iterator[Mapping[str, Any]],
+        threads: int,
+        wrote: Callable[[int], None],
+        show: Show,
+    ) -> None:
+        """Write vectors to an open file, and all else where the file is no part of another."""
+        group = file.create_group(self.group)
+        packing = self.packing(len(numbers), threads)
+        series = {
+            name: Rows(
+                group,
+                name,
+                packing,
+                dtype=np.dtype(self.dtype_of(name)).newbyteorder("="),
+                stored=self.dtype_of(name),
+            )
+            for name in self.fields
+        }
+        factors: dict[str, float] = {}
+        for got in read_ahead:
+            for name, one in series.items():
+                values, _, factor = got[name]
+                if values is None:
+                    continue
+                if values.dtype != one.dtype or factors.setdefault(name, factor) != factor:
+                    raise self._unlike()
+                one.add_values(values)
+                wrote(values.nbytes)
+            show(len(got["steps"]))
+        for one in series.values():
+            one.flush()
+        if not self.is_part:
+            self.finish(file, numbers)
 
     def _packing(self, deflate: bool, n_frames: int, threads: int) -> Packing:
         """Return how frames become chunks: compressed, where they were."""
@@ -157,15 +190,8 @@ class OwnContent(Content):
     ) -> Rows:
         by = got["time_factor"]
         time_unit = None if by is None else units.named("time", by)
-        stored = None if self.rest is None else self.dtype_of(name)
         return Rows(
-            group,
-            name,
-            packing,
-            unit=_unit(name, factor),
-            dtype=values.dtype,
-            stored=stored,
-            time_unit=time_unit,
+            group, name, packing, unit=_unit(name, factor), dtype=values.dtype, time_unit=time_unit
         )
 
     def _unlike(self) -> FormatError:
@@ -240,7 +266,8 @@ def own_content(
     if any(manner != manners[0] for manner in manners):
         return None
     factors: dict[str, float | None] = {
-        element: found[0][name][2] for name, (element, _) in ELEMENTS.items()
+        element: found[0][name][2]
+        for name, (element, _) in ELEMENTS.items()
         if found[0][name][0] is not None
     }
     factors["time"] = found[0]["time_factor"]

@@ -1,15 +1,16 @@
 """Copies of H5MD files keep everything that the files hold beside the vectors of their frames.
 
-The native module copies positions, velocities and forces. Everything else is copied here through HDF5's
-library: attributes, observables, parameters, further elements and groups. Objects that are needed whole
-are copied by the library itself, byte for byte; elements that change in time are cut to the frames of the
-copy, elements of the copied particles to its atoms.
+The native module copies positions, velocities and forces. Everything else is copied here through
+HDF5's library: attributes, observables, parameters, further elements and groups. Objects that are
+needed whole are copied by the library itself, byte for byte; elements that change in time are cut
+to the frames of the copy, elements of the copied particles to its atoms.
 
-Nothing outside of the files is ever opened: external links, external storage and virtual datasets are
-left out, with a remark.
+Nothing outside of the files is ever opened: external links, external storage and virtual datasets
+are left out, with a remark.
 """
 
 import contextlib
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,6 +28,8 @@ from trajet.h5md.tables import MOST_OF_A_BYTE, creator_of
 
 VECTORS = ("position", "velocity", "force")
 _CREATOR = "h5md/creator"
+# The attribute of a file of `keep` that names the group whose vectors are not in it.
+_GROUP_KEPT = "trajet_particles"
 # Groups deeper than this are left out.
 _DEPTH = 64
 # Soft links that are followed, one to the next.
@@ -114,8 +117,8 @@ def rest_of(
     Parameters
     ----------
     factors
-        What the numbers of "position", "velocity", "force" and "time" are multiplied with as they are
-        read.
+        What the numbers of "position", "velocity", "force" and "time" are multiplied with when
+        they are read.
     particles
         The name of the group whose vectors are copied; None where there is one.
     omitted
@@ -130,7 +133,10 @@ def rest_of(
             return None
         (group,) = named
         assert group is not None
-        found = [_native(file, group, source, joined=joined) for file, source in zip(files, sources, strict=True)]
+        found = [
+            _native(file, group, source, joined=joined)
+            for file, source in zip(files, sources, strict=True)
+        ]
         native = {
             name: dtype
             for name, dtype in found[0].items()
@@ -140,15 +146,18 @@ def rest_of(
         for file in files:
             for name in VECTORS:
                 value = find(file, f"{group}/{name}/value")
-                if name not in native and name not in omitted and value is not None and _is_blank(value):
+                if (
+                    name not in native
+                    and name not in omitted
+                    and value is not None
+                    and _is_blank(value)
+                ):
                     return None
-        named = _named_by_user(files[0], group, factors)
-    return Rest(tuple(sources), group, native, tuple(omitted), units=named)
+        missing = _missing_units(files[0], group, factors)
+    return Rest(tuple(sources), group, native, tuple(omitted), units=missing)
 
 
-def _named_by_user(
-    file: Any, group: str, factors: Mapping[str, float | None]
-) -> dict[str, str]:
+def _missing_units(file: Any, group: str, factors: Mapping[str, float | None]) -> dict[str, str]:
     """Return units that neither a file names nor its program has, by the paths of datasets."""
     found = {}
     usual = units.OF_PROGRAMS.get(creator_of(file), {})
@@ -183,6 +192,7 @@ def keep(path: Path, source: Path, particles: str | None) -> list[str]:
         rest = Rest((Source(source, n_frames),), group, native)
         copy = _Copy(out, [file], rest, [(0, np.arange(n_frames))])
         copy.run()
+        out.attrs[_GROUP_KEPT] = group
     return copy.said()
 
 
@@ -229,6 +239,8 @@ def _opened(paths: Sequence[Path]) -> Iterator[list[Any]]:
 
 def _particles(file: Any) -> str | None:
     """Return the only group of particles that has vectors."""
+    if _GROUP_KEPT in file.attrs:
+        return str(file.attrs[_GROUP_KEPT])
     groups = find(file, "particles")
     found = [
         f"particles/{name}"
@@ -241,7 +253,9 @@ def _particles(file: Any) -> str | None:
 def _n_rows(file: Any, group: str) -> int:
     """Return how many rows the element has that numbers the frames."""
     values = (find(file, f"{group}/{name}/value") for name in VECTORS)
-    return next((int(value.shape[0]) for value in values if value is not None and value.shape[0]), 0)
+    return next(
+        (int(value.shape[0]) for value in values if value is not None and value.shape[0]), 0
+    )
 
 
 def _native(file: Any, group: str, source: Source | None, *, joined: bool) -> dict[str, str]:
@@ -296,7 +310,9 @@ class _When:
             return self.n == other.n and self.at is None and other.at is None
         if np.array_equal(self.at, other.at):
             return True
-        return not joined and self.ascend and other.ascend and bool(np.isin(other.at, self.at).all())
+        return (
+            not joined and self.ascend and other.ascend and bool(np.isin(other.at, self.at).all())
+        )
 
     @cached_property
     def ascend(self) -> bool:
@@ -465,7 +481,9 @@ class _Copy:
             self._dataset(source, path)
             self._compare(source, path)
         else:
-            self.library.h5o.copy(source.parent.id, name.encode(), self.out[group or "/"].id, name.encode())
+            self.library.h5o.copy(
+                source.parent.id, name.encode(), self.out[group or "/"].id, name.encode()
+            )
             self.objects[_address(source)] = path
 
     def _is_element(self, path: str) -> bool:
@@ -481,7 +499,7 @@ class _Copy:
         return path.startswith(f"{group}/") and not path.startswith(f"{group}/box/")
 
     def _element(self, source: Any, path: str, depth: int) -> None:
-        """Copy an element that changes in time: the rows that belong to the frames of the output."""
+        """Copy the rows of an element that belong to the frames of the output."""
         made = self.out.require_group(path)
         self.objects[_address(source)] = path
         self._attributes(source, made, path)
@@ -498,6 +516,12 @@ class _Copy:
                 continue
             found = find(self.files[0], where)
             if name == "value" and native:
+                n = value.shape[0] if parts is None else sum(len(rows) for _, rows in parts)
+                if made["value"].shape[0] != n:
+                    raise FormatError(
+                        f"{value.file.filename}: {where} has other rows than when it was opened:"
+                        " open it again"
+                    )
                 for attribute in list(made["value"].attrs):
                     del made["value"].attrs[attribute]
                 self._attributes(value, made["value"], where)
@@ -529,8 +553,11 @@ class _Copy:
             rows = when.rows_at(self.frames[number], chosen, self.every[number])
             if rows is None:
                 if len(self.files) > 1:
-                    self._note(path, f"kept as it is in {self.files[0].filename}: nothing says which rows"
-                               " belong to which frames")
+                    self._note(
+                        path,
+                        f"kept as it is in {self.files[0].filename}: nothing says which rows"
+                        " belong to which frames",
+                    )
                 else:
                     self._note(path, "kept whole: nothing says which rows belong to which frames")
                 return None
@@ -540,7 +567,11 @@ class _Copy:
     def _rows(self, source: Any, path: str, kind: str, parts: _Parts) -> None:
         """Copy rows of the values, steps or times of an element."""
         if kind == "value":
-            atoms = self.atoms if self._is_of_atoms(path) and source.shape[1:2] == (self.n_atoms,) else None
+            atoms = (
+                self.atoms
+                if self._is_of_atoms(path) and source.shape[1:2] == (self.n_atoms,)
+                else None
+            )
             self._cut(source, path, parts, atoms)
             return
         theirs = ((find(self.files[k], path), k, rows) for k, rows in parts)
@@ -559,7 +590,7 @@ class _Copy:
             self.shared[key] = path
 
     def _cut_distances(self, source: Any, path: str, parts: _Parts) -> None:
-        """Copy steps or times at equal distances: as they are, or listed where frames are chosen."""
+        """Copy steps or times at equal distances; they are listed where frames are chosen."""
         ((number, rows), *more) = parts or [(0, np.arange(0))]
         if not more and number == 0 and np.array_equal(rows, np.arange(len(rows))):
             self._dataset(source, path)
@@ -582,8 +613,10 @@ class _Copy:
             del made.attrs["offset"]
 
     def _dataset(self, source: Any, path: str) -> None:
-        """Copy a dataset that does not change in time, or all rows of one: some atoms of it, or all."""
-        by_row = source.shape[:1] == (self.n_atoms,) and not self._is_element(path.rpartition("/")[0])
+        """Copy all rows of a dataset; of one of atoms those that are chosen."""
+        by_row = source.shape[:1] == (self.n_atoms,) and not self._is_element(
+            path.rpartition("/")[0]
+        )
         by_atom = source.shape[1:2] == (self.n_atoms,) and path.endswith("/value")
         if self.atoms is not None and self._is_of_atoms(path) and (by_row or by_atom):
             if by_row:
@@ -591,7 +624,11 @@ class _Copy:
             else:
                 self._cut(source, path, [(0, np.arange(source.shape[0]))], self.atoms)
             return
-        if self.atoms is not None and path.startswith("connectivity/") and self._names_atoms(source):
+        if (
+            self.atoms is not None
+            and path.startswith("connectivity/")
+            and self._names_atoms(source)
+        ):
             self._leave_out(path, "it names atoms by their numbers, and some are left out")
             return
         if (reason := self._reason(source)) is not None:
@@ -667,7 +704,7 @@ class _Copy:
                     for chunk, n, m in zip(source.chunks, shape, most, strict=True)
                 )
             )
-        elif np.prod(shape, dtype=np.int64) * source.dtype.itemsize > _COMPACT:
+        elif math.prod(shape) * source.dtype.itemsize > _COMPACT:
             plist.set_layout(self.library.h5d.CONTIGUOUS)
         space = self.library.h5s.create_simple(
             tuple(shape), tuple(unlimited if m is None else m for m in most)
@@ -682,19 +719,21 @@ class _Copy:
         """Copy attributes, in their own types."""
         low = self.library.h5a
         for name in source.attrs:
-            if self._note_reference(source, name, path):
+            if name == _GROUP_KEPT or self._note_reference(source, name, path):
                 continue
             attribute = low.open(source.id, name.encode())
-            if attribute.get_storage_size() > Path(source.file.filename).stat().st_size:
+            kind, shape = attribute.dtype, attribute.shape
+            # Without numbers the shape is None.
+            size = 0 if shape is None else kind.itemsize * math.prod(shape)
+            if size > Path(source.file.filename).stat().st_size and not kind.hasobject:
                 self._leave_out(f"{path}@{name}", "its numbers are not in the file")
                 continue
             if name in made.attrs:
                 del made.attrs[name]
-            space = attribute.get_space()
-            new = low.create(made.id, name.encode(), attribute.get_type().copy(), space)
-            if space.get_simple_extent_type() == self.library.h5s.NULL:
+            space, type_ = attribute.get_space(), attribute.get_type().copy()
+            new = low.create(made.id, name.encode(), type_, space)
+            if not size:
                 continue
-            kind, shape = attribute.dtype, attribute.shape
             memory = self.library.h5t.py_create(kind)
             if kind.subdtype is not None:
                 kind, inner = kind.subdtype
@@ -705,7 +744,7 @@ class _Copy:
             new.write(numbers, mtype=memory)
 
     def _note_reference(self, source: Any, name: str, path: str) -> bool:
-        """Tell whether an attribute holds references, which are written when all objects are there."""
+        """Tell whether an attribute holds references, which are written at the end."""
         kind = self.library.h5a.open(source.id, name.encode()).get_type()
         if not kind.detect_class(self.library.h5t.REFERENCE):
             return False
@@ -754,9 +793,14 @@ class _Copy:
             link = _link(group, name)
             if where not in self.seen:
                 self._leave_out(where, f"only {self.files[number].filename} holds it")
-            elif isinstance(link, self.library.HardLink) and depth < _DEPTH:
-                if isinstance(group[name], self.library.Group) and where in self.objects.values():
-                    self._note_others(where, number, depth + 1)
+            elif (
+                isinstance(link, self.library.HardLink)
+                and depth < _DEPTH
+                and where in self.objects.values()
+                and isinstance(find(self.files[0], where), self.library.Group)
+                and isinstance(group[name], self.library.Group)
+            ):
+                self._note_others(where, number, depth + 1)
 
 
 def _address(thing: Any) -> int:
@@ -783,8 +827,8 @@ def _reading(source: Any) -> Iterator[None]:
             raise
         reason = " ".join(str(error).split())
         raise FormatError(
-            f"{source.file.filename}: HDF5 cannot read {source.name.strip('/')} ({reason}): copy the"
-            " file again"
+            f"{source.file.filename}: HDF5 cannot read {source.name.strip('/')} ({reason}): copy"
+            " the file again"
         ) from error
 
 
@@ -802,14 +846,16 @@ def _why_unread(dataset: Any) -> str | None:
         code, _, _, name = plist.get_filter(k)
         if not library.h5z.filter_avail(code):
             return f"it is packed with the filter {name.decode(errors='replace') or code}"
-    return None if _is_bounded(dataset.file, dataset) or dataset.dtype.hasobject else (
-        "its numbers are not in the file"
+    return (
+        None
+        if _is_bounded(dataset.file, dataset) or dataset.dtype.hasobject
+        else ("its numbers are not in the file")
     )
 
 
 def _slabs(dataset: Any, rows: _Int) -> Iterator[tuple[int, NDArray[Any]]]:
     """Yield rows of a dataset, some at a time, in their order, and how many these are."""
-    row = max(1, dataset.dtype.itemsize * int(np.prod(dataset.shape[1:], dtype=np.int64)))
+    row = max(1, dataset.dtype.itemsize * math.prod(dataset.shape[1:]))
     most, begin = max(1, _SLAB // row), 0
     while begin < len(rows):
         low = high = int(rows[begin])

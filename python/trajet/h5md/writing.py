@@ -543,8 +543,10 @@ class Rows:
         """Add the frames that are there."""
         self.steps.append(steps[there])
         self.times.append(times[there])
-        if not there.all():
-            values = values[there]
+        self.add_values(values if there.all() else values[there])
+
+    def add_values(self, values: NDArray[Any]) -> None:
+        """Add vectors of frames, whose steps and times are written by somebody else."""
         if len(self.rest):
             values = np.concatenate((self.rest, values))
         whole = len(values) // self.packing.frames * self.packing.frames
