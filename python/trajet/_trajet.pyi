@@ -87,6 +87,8 @@ class Reader:
         field: str,
         *,
         threads: int = 1,
+        # H5MD of single precision: in the unit of the file
+        native_units: bool = False,
     ) -> dict[str, Any]: ...
     # of H5MD: (vectors or None, which frames have them, factor) by "positions", "velocities" and
     # "forces", and in units of the file "times", "edges" (n, 9), with what these are said by

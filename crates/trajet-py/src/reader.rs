@@ -208,8 +208,10 @@ impl Reader {
         Ok(raw.map_err(|error| from_io(py, &error))?.left_out())
     }
 
-    /// Fills `out` with "positions", "velocities" or "forces"; returns times, steps, cells and counts.
-    #[pyo3(signature = (frames, atoms_wanted, out, field, *, threads = 1))]
+    /// Fills `out` with "positions", "velocities" or "forces"; returns times, steps, cells and counts. With
+    /// `native_units` vectors of H5MD are in the unit of their file.
+    #[pyo3(signature = (frames, atoms_wanted, out, field, *, threads = 1, native_units = false))]
+    #[allow(clippy::too_many_arguments)]
     fn read<'py>(
         &self,
         py: Python<'py>,
@@ -218,6 +220,7 @@ impl Reader {
         out: PyReadwriteArray3<'py, f32>,
         field: &str,
         threads: usize,
+        native_units: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
         let field = match field {
             "positions" => Field::Positions,
@@ -229,7 +232,18 @@ impl Reader {
         let atoms = self.atoms(py, atoms_wanted)?;
         let wanted = Wanted { frames: &frames, atoms: &atoms, field };
         let threads = threads.min(frames.len()).max(1);
-        let mut scratches: Vec<Scratch> = (0..threads).map(|_| self.lend()).collect();
+        let is_single = |segment: &trajet_io::chain::Segment| {
+            segment.reader.stored_as(field).is_some_and(|stored| !stored.double)
+        };
+        if native_units && !self.inner.segments().iter().all(is_single) {
+            return Err(PyValueError::new_err("frames are not those of H5MD in single precision"));
+        }
+        let scratch = || {
+            let mut scratch = self.lend();
+            scratch.native_units = native_units;
+            scratch
+        };
+        let mut scratches: Vec<Scratch> = (0..threads).map(|_| scratch()).collect();
         let mut meta = self.fill(py, &wanted, 0..frames.len(), &mut scratches, out)?;
         for (k, known) in meta.turned.iter_mut().enumerate().filter(|(_, v)| v.is_none()) {
             *known = self.inner.known_box(frames.get(k));

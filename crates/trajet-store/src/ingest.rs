@@ -249,7 +249,9 @@ impl Store {
         source: &mut [manifest::Source],
     ) -> Result<(), Error> {
         if !self.rest.is_empty() && self.rest.len() != source.len() {
-            return Err(Error::Refused("there must be one file of what else each holds".to_owned()));
+            return Err(Error::Refused(
+                "there must be one file of what else each holds".to_owned(),
+            ));
         }
         for (number, (source, from)) in source.iter_mut().zip(&self.rest).enumerate() {
             let file = operation.name_beside(&format!("rest-{number}"), ".h5")?;

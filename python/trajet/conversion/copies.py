@@ -441,6 +441,7 @@ def _own_content(
         ],
         compression=how.compression,
         joined=joined,
+        is_file=dataset is None,
     )
     return frames_alone() if content is None and dataset is not None else content
 

@@ -40,6 +40,7 @@ class How:
     # Copies of H5MD: what else they hold, and whether their vectors are compressed.
     rest: h5md.Rest | None = None
     is_deflated: bool | None = None
+    is_single: bool = False
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,7 @@ def hdf5_content(
             chunk=how.chunk,
             rest=how.rest,
             is_deflated=how.is_deflated,
+            is_single=how.is_single,
             # Only parts of a file must be complete.
             is_part=how.complete,
         )
@@ -124,7 +126,8 @@ def for_workers(how: How, content: h5md.Content) -> How:
     """Return how workers write what H5MD files hold."""
     how = replace(how, velocities=content.velocities, forces=content.forces)
     if isinstance(content, h5md.OwnContent):
-        how = replace(how, rest=content.rest, is_deflated=content.is_deflated)
+        own = {name: getattr(content, name) for name in ("rest", "is_deflated", "is_single")}
+        how = replace(how, **own)
     return how
 
 

@@ -49,11 +49,15 @@ class OwnContent(Content):
         Whether vectors are compressed where `compression` does not say so; None as the frames are.
     is_part
         Whether the output is a part that is joined with others, and gets its rest then.
+    is_single
+        Whether all frames have all vectors that are written, in single precision, and come from
+        files: then they are read and written on all threads.
     """
 
     rest: Rest | None = None
     is_deflated: bool | None = None
     is_part: bool = False
+    is_single: bool = False
 
     @property
     def fields(self) -> list[str]:
@@ -88,6 +92,9 @@ class OwnContent(Content):
 
     def fill(self, own: Path, numbers: NDArray[np.int64], threads: int, show: Show) -> None:
         """Write frames to the file `own`; `show` is called with the frames of each step."""
+        if self.is_single:
+            super().fill(own, numbers, threads, show)
+            return
         series: dict[str, Rows] = {}
         parts: list[Mapping[str, Any]] = []
         with contextlib.ExitStack() as stack:
@@ -145,7 +152,7 @@ class OwnContent(Content):
         show: Show,
     ) -> None:
         """Write vectors to an open file, and all else where the file is no part of another."""
-        group = file.create_group(self.group)
+        group = self.begin(file)
         packing = self.packing(len(numbers), threads)
         series = {
             name: Rows(
@@ -170,8 +177,31 @@ class OwnContent(Content):
             show(len(got["steps"]))
         for one in series.values():
             one.flush()
-        if not self.is_part:
-            self.finish(file, numbers)
+        self.end(file, group, numbers, [])
+
+    def begin(self, file: Any) -> Any:
+        """Return the group of particles of a new file."""
+        return head(file, self.author) if self.rest is None else file.create_group(self.group)
+
+    def end(self, file: Any, group: Any, numbers: NDArray[np.int64], boxes: list[Any]) -> None:
+        """Copy all else, where the file is no part of another."""
+        if self.rest is None or self.is_part:
+            return
+        # Steps and times are those of the sources.
+        for name in self.fields:
+            for kind in ("step", "time"):
+                if (path := f"{ELEMENTS[name][0]}/{kind}") in group:
+                    del group[path]
+        self.finish(file, numbers)
+
+    def read(
+        self, name: str, numbers: NDArray[np.int64], values: NDArray[np.float32], threads: int
+    ) -> tuple[dict[str, Any], NDArray[np.bool_]]:
+        """Put vectors of frames into `values`, in the unit of their file."""
+        got = self.reader.read(
+            numbers, self.atoms, values, name, threads=threads, native_units=True
+        )
+        return got, np.ones(len(values), np.bool_)
 
     def _packing(self, deflate: bool, n_frames: int, threads: int) -> Packing:
         """Return how frames become chunks: compressed, where they were."""
@@ -237,6 +267,7 @@ def own_content(
     omitted: Sequence[str],
     compression: int | None,
     joined: bool,
+    is_file: bool,
 ) -> OwnContent | None:
     """Return what a copy of H5MD holds: everything; None where one file of H5MD cannot hold it.
 
@@ -252,6 +283,8 @@ def own_content(
         As for `rest_of`.
     compression
         As for `Content`.
+    is_file
+        Whether frames come from files of H5MD, not from a store.
     """
     one = np.zeros(1, np.int64)
     firsts = accumulate((source.n_frames for source in sources[:-1]), initial=0)
@@ -280,6 +313,10 @@ def own_content(
         compression=compression,
         rest=replace(rest, atoms=atoms),
         is_deflated=any(got["deflate"] for got in found),
+        is_single=is_file
+        and "position" in rest.native
+        and rest.is_complete
+        and all(np.dtype(stored) == np.dtype("<f4") for stored in rest.native.values()),
     )
 
 

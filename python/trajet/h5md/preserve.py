@@ -69,6 +69,8 @@ class Rest:
         Elements of it that are not wanted.
     atoms
         Its atoms that are copied; None for all.
+    is_complete
+        Whether all frames have all native elements.
     units
         Units that a user named because the files do not, by the paths of datasets.
     """
@@ -78,6 +80,7 @@ class Rest:
     native: dict[str, str]
     omitted: tuple[str, ...] = ()
     atoms: _Int | None = None
+    is_complete: bool = False
     units: Mapping[str, str] = field(default_factory=dict)
 
     def copy_to(self, file: Any, numbers: _Int) -> list[str]:
@@ -154,7 +157,18 @@ def rest_of(
                 ):
                     return None
         missing = _missing_units(files[0], group, factors)
-    return Rest(tuple(sources), group, native, tuple(omitted), units=missing)
+        complete = [
+            _native(file, group, source, joined=True)
+            for file, source in zip(files, sources, strict=True)
+        ]
+    return Rest(
+        tuple(sources),
+        group,
+        native,
+        tuple(omitted),
+        is_complete=all(native.keys() <= one.keys() for one in complete),
+        units=missing,
+    )
 
 
 def _missing_units(file: Any, group: str, factors: Mapping[str, float | None]) -> dict[str, str]:

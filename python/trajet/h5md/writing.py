@@ -213,7 +213,7 @@ class Content:
         packing = self.packing(len(numbers), threads)
         with contextlib.ExitStack() as stack:
             file = stack.enter_context(h5py("it cannot be written").File(own, "w"))
-            group = head(file, self.author)
+            group = self.begin(file)
             wrote = stack.enter_context(output.synced_on_the_way(own))
             # What is neither packed nor left out has its place before it is read.
             known = packing.is_plain and self.fields == ["positions"] and places_are_listed()
@@ -221,7 +221,15 @@ class Content:
                 boxes = self._fill_plain(own, group, numbers, packing, wrote, show)
             else:
                 boxes = self._fill_series(group, numbers, packing, wrote, show)
-            write_box(group, np.concatenate(boxes))
+            self.end(file, group, numbers, boxes)
+
+    def begin(self, file: Any) -> Any:
+        """Write who made the file, and return the group of particles."""
+        return head(file, self.author)
+
+    def end(self, file: Any, group: Any, numbers: NDArray[np.int64], boxes: list["_Boxes"]) -> None:
+        """Write what belongs to all frames."""
+        write_box(group, np.concatenate(boxes))
 
     def _fill_plain(
         self,
