@@ -385,3 +385,44 @@ def profile(folder: Path, front: str = "index 0:1") -> Path:
         '[[tags]]\nname = "back"\nselect = "rest"\ntier = "fast"\n'
     )
     return path
+
+
+def test_hostile_structures_end_and_are_named(rich: Path) -> None:
+    """Groups in circles stay so; deep nesting and references to parts are left out."""
+    with h5py.File(rich, "a") as file:
+        group = file.create_group("circle/inner")
+        group["back"] = file["circle"]
+        group["soft"] = h5py.SoftLink("/circle/inner/soft")
+        file["deep/" + "/".join("g" * 100)] = 1
+        part = file["particles/all/mass"].regionref[1:3]
+        group.attrs["part"] = part
+        group.create_dataset("parts", data=np.array([part], h5py.regionref_dtype))
+        group.attrs["gone"] = h5py.Reference()
+        # Elements whose parts lead in circles, or are of no numbers.
+        file["observables/odd/value"] = h5py.SoftLink("/observables/odd/value")
+        file["observables/odd/step"] = np.arange(3)
+        file["observables/words/value"] = np.array([b"a", b"b"])
+        file["observables/words/step"] = np.array([b"a", b"b"])
+    for frames in (None, slice(1, 3)):
+        copy, remarks = converted(rich, frames=frames)
+        said = "\n".join(remarks)
+        assert "nested deeper than 64 groups" in said
+        assert "circle/inner@part: left out: it holds references to parts of objects" in said
+        assert "circle/inner/parts: left out: it holds references" in said
+        assert "circle/inner@gone: left out: it refers to what is left out" in said
+        with h5py.File(copy) as file:
+            assert file["circle/inner/back"] == file["circle"]
+            assert file["observables/words/value"][()].tolist() == [b"a", b"b"]
+        assert ("observables/words: kept whole" in said) is (frames is not None)
+
+
+def test_damaged_element_is_an_error_that_names_it(rich: Path) -> None:
+    """A chunk of an observable that cannot be read leaves no output."""
+    with h5py.File(rich) as file:
+        chunk = file["observables/energy/value"].id.get_chunk_info(1)
+    damaged = bytearray(rich.read_bytes())
+    damaged[chunk.byte_offset + chunk.size // 2] ^= 0xFF
+    rich.write_bytes(damaged)
+    with pytest.raises(tj.FormatError, match="HDF5 cannot read observables/energy/value"):
+        converted(rich, frames=slice(1, 4))
+    assert not rich.with_name("copy.h5md").exists()

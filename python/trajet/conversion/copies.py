@@ -96,7 +96,8 @@ def convert(
 
     Frames are decoded and encoded on all threads and written in order. The output has its name only
     when it is whole. From a format to itself nothing is lost: XTC keeps its integers, TRR its own
-    precision, and what else a frame holds.
+    precision, and what else a frame holds; H5MD its units and precision, observables, connectivity
+    and all other content of the file. Rows of H5MD elements are cut to the frames and atoms.
 
     Parameters
     ----------
