@@ -778,11 +778,12 @@ class _Copy:
                 del made.attrs[name]
             given = source.attrs[name]
             array = np.ravel(np.asarray(given, dtype=object))
-            leads = [self.objects.get(_target(source, one), "") for one in array]
-            if not all(lead in self.out for lead in leads if lead) or "" in leads:
+            # Some references of the source lead to nothing.
+            leads = [self.objects.get(_target(source, one), "") if one else None for one in array]
+            if any(lead == "" or (lead and lead not in self.out) for lead in leads):
                 self._leave_out(f"{path}@{name}", "it refers to what is left out")
                 continue
-            new = [self.out[lead].ref for lead in leads]
+            new = [self.out[lead].ref if lead else self.library.Reference() for lead in leads]
             if isinstance(given, np.ndarray):
                 filled = np.empty(len(new), object)
                 filled[:] = new
