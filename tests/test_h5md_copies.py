@@ -426,3 +426,31 @@ def test_damaged_element_is_an_error_that_names_it(rich: Path) -> None:
     with pytest.raises(tj.FormatError, match="HDF5 cannot read observables/energy/value"):
         converted(rich, frames=slice(1, 4))
     assert not rich.with_name("copy.h5md").exists()
+
+
+@pytest.mark.parametrize("velocities", [False, True])
+@pytest.mark.parametrize("options", [{}, {"compression": 1}, {"pool": PoolOfThisProcess()}])
+def test_single_precision_keeps_its_bits_and_units(
+    rich: Path, velocities: bool, options: dict[str, Any]
+) -> None:
+    """Vectors that are read on all threads are those of the source, too."""
+    draw = np.random.default_rng(5)
+    with h5py.File(rich, "a") as file:
+        for name in ("position", "velocity"):
+            del file[f"particles/all/{name}"]
+            if name == "position" or velocities:
+                element = file.create_group(f"particles/all/{name}")
+                element["value"] = draw.normal(size=(N_FRAMES, N_ATOMS, 3)).astype("f4")
+                element["value"].attrs["unit"] = {"position": "nm"}.get(name, "nm ps-1")
+                element["step"] = np.arange(N_FRAMES) * 100
+                element["time"] = np.arange(N_FRAMES) * 0.1
+                element["time"].attrs["unit"] = "ns"
+    copy, remarks = converted(rich, **options)
+    assert remarks == ()
+    assert expected_of(copy) == expected_of(rich)
+    atoms = [1, 3]
+    copy, _ = converted(rich, frames=slice(0, 5, 2), atoms=atoms, **options)
+    for name in ("position", *["velocity"] * velocities):
+        (ours,), (theirs,) = (values(path, f"particles/all/{name}/value") for path in (copy, rich))
+        assert ours.dtype == theirs.dtype
+        assert ours.tobytes() == theirs[:5:2][:, atoms].tobytes()
