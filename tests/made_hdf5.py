@@ -194,3 +194,119 @@ def tables_of(path: Path) -> dict[str, Any]:
             if group is not None:
                 assert group["step"] == file["particles/trajectory/position/step"]
     return found
+
+
+def write_rich_h5md(path: Path, *, seed: int = 0, n_atoms: int = 5, n_frames: int = 6) -> Path:
+    """Write an H5MD file with all that the specification and programs put beside frames."""
+    draw = np.random.default_rng(seed)
+    steps = np.arange(n_frames, dtype="i4") * 100
+    with h5py.File(path, "w") as file:
+        file.attrs["title"] = "rich"
+        head = file.create_group("h5md")
+        head.attrs["version"] = np.array([1, 1], "i8")
+        author = head.create_group("author")
+        author.attrs["name"], author.attrs["email"] = np.bytes_(b"Ada"), "ada@example.org"
+        creator = head.create_group("creator")
+        creator.attrs["name"], creator.attrs["version"] = "espresso", np.bytes_(b"4.2")
+        head.create_group("modules/units").attrs["version"] = np.array([1, 0])
+        group = file.create_group("particles/all")
+        group.attrs["note"] = h5py.Empty("f4")
+        element = group.create_group("position")
+        element["value"] = draw.normal(size=(n_frames, n_atoms, 3)).astype(">f8")
+        element["value"].attrs["unit"] = np.bytes_(b"nm")
+        element["value"].attrs["comment"] = "unwrapped"
+        element["step"] = steps
+        element["time"] = steps * np.float32(0.1)
+        element["time"].attrs["unit"] = "fs"
+        # At every second frame.
+        velocity = group.create_group("velocity")
+        velocity["value"] = draw.normal(size=(len(steps[::2]), n_atoms, 3)).astype("f4")
+        velocity["value"].attrs["unit"] = "nm ps-1"
+        velocity["step"] = steps[::2]
+        for kind, data in (("value", np.empty((0, n_atoms, 3), "f4")), ("step", steps[:0])):
+            group.create_dataset(
+                f"force/{kind}", data=data, maxshape=(None, *data.shape[1:]), chunks=True
+            )
+        box = group.create_group("box")
+        box.attrs["dimension"], box.attrs["boundary"] = 3, ["periodic"] * 3
+        box["edges/value"] = (3 + draw.random((n_frames, 3))).astype("f4")
+        box["edges/step"], box["edges/time"] = element["step"], element["time"]
+        kinds = h5py.enum_dtype({"C": 6, "O": 8}, basetype="u1")
+        group.create_dataset("species", data=draw.choice([6, 8], n_atoms), dtype=kinds)
+        group["mass"] = draw.random(n_atoms).astype("f4")
+        group["id"] = np.arange(n_atoms, dtype="u2")
+        group["charge/value"] = draw.random((n_frames, n_atoms))
+        group["charge/step"] = h5py.SoftLink("/particles/all/position/step")
+        # Steps at equal distances.
+        group["image/value"] = draw.integers(-3, 3, (n_frames, n_atoms, 3), dtype="i4")
+        group["image/step"] = 100
+        group.create_dataset("names", data=[f"A{k}" for k in range(n_atoms)])
+        write_rich_rest(file, draw, n_frames)
+    return path
+
+
+def write_rich_rest(file: h5py.File, draw: np.random.Generator, n_frames: int) -> None:
+    """Write observables, parameters, connectivity, other particles, and groups of no standard."""
+    group = file["particles/all"]
+    # Four rows for each frame, and after the last one.
+    energy = file.create_group("observables/energy")
+    values = draw.random(4 * n_frames)
+    energy.create_dataset("value", data=values, chunks=(7,), compression="gzip", fletcher32=True)
+    energy["step"], energy["time"] = np.arange(4 * n_frames) * 25, np.arange(4 * n_frames) * 2.5
+    energy["value"].attrs["unit"] = "kJ mol-1"
+    file["observables/lambda/value"] = draw.random((n_frames, 2))
+    file["observables/lambda/step"] = group["position/step"]
+    file["observables/all/n_bonds"] = np.int64(7)
+    file["observables/all/note"] = "text of any length"
+    pair = np.dtype([("i", "i2"), ("x", ">f8")])
+    file["parameters/pairs"] = np.array([(1, 2.5), (3, np.nan)], pair)
+    file["parameters/is_on"] = np.array([True, False])
+    file["parameters/kind"] = np.dtype("f4")
+    file["parameters/again"] = file["parameters/pairs"]
+    file["parameters"].attrs["groups"] = np.array([group.ref, group["box"].ref], h5py.ref_dtype)
+    file["connectivity/bonds"] = np.array([[0, 1], [2, 3]])
+    file["connectivity/bonds"].attrs["particles_group"] = group.ref
+    file["particles/wall/position"] = draw.random((3, 3))
+    file["particles/wall"].attrs["made by"] = "hand"
+    file["somewhere/deep/rest"] = np.arange(4.0)
+    file["shortcut"] = h5py.SoftLink("/somewhere/deep")
+
+
+def content_of(path: Path) -> dict[str, Any]:
+    """Return every link, dataset and attribute as h5py reads them; references as paths."""
+    with h5py.File(path) as file:
+
+        def bits(values: Any) -> Any:
+            if isinstance(values, h5py.Reference):
+                return file[values].name
+            array = np.asarray(values)
+            if isinstance(values, h5py.Empty):
+                return "empty", values.dtype.str
+            if array.dtype.hasobject:
+                return array.dtype.str, array.shape, [bits_of(one) for one in array.ravel()]
+            return array.dtype.descr, array.shape, array.tobytes()
+
+        def bits_of(one: Any) -> Any:
+            return file[one].name if isinstance(one, h5py.Reference) else one
+
+        def note(where: str, thing: Any) -> None:
+            found[f"{where}@"] = {key: bits(value) for key, value in thing.attrs.items()}
+            if isinstance(thing, h5py.Dataset):
+                found[where] = bits(thing[()]), h5py.check_enum_dtype(thing.dtype)
+            for name in thing if isinstance(thing, h5py.Group) else ():
+                link, inner = thing.get(name, getlink=True), f"{where}/{name}"
+                if isinstance(link, h5py.HardLink):
+                    same = next(
+                        (there for there in found["same"] if file[there] == thing[name]), ""
+                    )
+                    if not isinstance(thing[name], h5py.Datatype):
+                        found["same"].setdefault(same or inner, []).append(inner)
+                        note(inner, thing[name])
+                    else:
+                        found[inner] = str(thing[name].dtype)
+                else:
+                    found[inner] = type(link).__name__, link.path
+
+        found: dict[str, Any] = {"same": {}}
+        note("", file["/"])
+    return found

@@ -93,10 +93,19 @@ class Reader:
         field: str,
         *,
         threads: int = 1,
+        # H5MD of single precision: in the unit of the file
+        native_units: bool = False,
     ) -> dict[str, Any]: ...
     # of H5MD: (vectors or None, which frames have them, factor) by "positions", "velocities" and
     # "forces", and in units of the file "times", "edges" (n, 9), with what these are said by
-    def stored(self, frames: Frames, atoms_wanted: NDArray[np.int64] | None) -> dict[str, Any]: ...
+    # without `tables`: vectors and steps alone, which workers know too
+    def stored(
+        self,
+        frames: Frames,
+        atoms_wanted: NDArray[np.int64] | None,
+        *,
+        tables: bool = True,
+    ) -> dict[str, Any]: ...
     # positions that are read part by part as in one call
     def parts(self, frames: Frames, atoms_wanted: NDArray[np.int64] | None) -> Parts: ...
 
@@ -263,6 +272,8 @@ class Store:
         *,
         threads: int,
         progress: Callable[[int, int], None] | None = None,
+        # H5MD: what each file holds beside its frames: `trajet.h5md.keep`
+        rest: list[Path] | None = None,
     ) -> dict[str, Any]: ...
     def append(
         self,
@@ -272,6 +283,7 @@ class Store:
         skip: int,
         threads: int,
         progress: Callable[[int, int], None] | None = None,
+        rest: list[Path] | None = None,
     ) -> dict[str, Any]: ...
     def retag(
         self,
@@ -300,6 +312,7 @@ class Store:
     ) -> list[str]: ...
     def repair(self) -> list[str]: ...
     def paths(self, name: str, tag: str) -> list[Path]: ...
+    def rest(self, name: str) -> list[tuple[Path, int]] | None: ...
     def reader(self, name: str, tags: list[str] | None = None, *, request_size: int) -> Reader: ...
     def mount(
         self,

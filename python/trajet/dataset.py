@@ -119,6 +119,14 @@ class Dataset:
         """The topology of the original."""
         return self.folder / str(self.manifest["topology"]["file"])
 
+    @property
+    def rest(self) -> list[tuple[Path, int]] | None:
+        """What original H5MD files hold beside their frames, and how many of these they have.
+
+        None where the store has not kept that. The files are compared with their checksums.
+        """
+        return _trajet.Store(self.place.folder).rest(self.place.name)
+
     @cached_property
     def _owners(self) -> NDArray[np.int16]:
         """Which tag, by its place in the manifest, each atom of the original has."""

@@ -436,10 +436,11 @@ impl reader::Reader for Reader {
         }
         let out = out.as_chunks_mut::<3>().0;
         let set = scratch.set;
+        let factor = if scratch.native_units { 1.0 } else { field.factor };
         let mut own: Box<Own> = scratch.take_own();
         let read = self.parts(field, wanted, at, scratch, &mut own, &mut |part, numbers| {
             let want = Want::of(part, wanted.atoms.sorted(), field.shape[2]);
-            let form = (field.form, field.factor);
+            let form = (field.form, factor);
             unpack::scaled(set, form, numbers, want, &mut out[part.places.clone()]);
         });
         if read.is_err() {

@@ -142,6 +142,8 @@ pub struct Scratch {
     /// The XXH3 digest that the bytes of the frame must have that is read now. Where it is known, frames are
     /// read whole, however few of their atoms are wanted.
     pub(crate) expected: Option<u64>,
+    /// Whether H5MD is read in the units of its file; other formats take no notice.
+    pub native_units: bool,
     /// What was asked of the storage and of the decoders.
     pub meter: Meter,
     stop: Option<Arc<AtomicBool>>,
@@ -163,6 +165,7 @@ impl Scratch {
             call: 0,
             set,
             expected: None,
+            native_units: false,
             meter: Meter::default(),
             stop: None,
         }
@@ -180,6 +183,7 @@ impl Scratch {
         self.window.forget();
         self.call += 1;
         self.meter = Meter::default();
+        self.native_units = false;
         self
     }
 

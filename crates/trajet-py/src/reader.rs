@@ -225,8 +225,10 @@ impl Reader {
         Ok((losses.list().iter().cloned().map(of_loss).collect(), remark))
     }
 
-    /// Fills `out` with "positions", "velocities" or "forces"; returns times, steps, cells and counts.
-    #[pyo3(signature = (frames, atoms_wanted, out, field, *, threads = 1))]
+    /// Fills `out` with "positions", "velocities" or "forces"; returns times, steps, cells and counts. With
+    /// `native_units` vectors of H5MD are in the unit of their file.
+    #[pyo3(signature = (frames, atoms_wanted, out, field, *, threads = 1, native_units = false))]
+    #[allow(clippy::too_many_arguments)]
     fn read<'py>(
         &self,
         py: Python<'py>,
@@ -235,6 +237,7 @@ impl Reader {
         out: PyReadwriteArray3<'py, f32>,
         field: &str,
         threads: usize,
+        native_units: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
         let field = match field {
             "positions" => Field::Positions,
@@ -246,7 +249,18 @@ impl Reader {
         let atoms = self.atoms(py, atoms_wanted)?;
         let wanted = Wanted { frames: &frames, atoms: &atoms, field };
         let threads = threads.min(frames.len()).max(1);
-        let mut scratches: Vec<Scratch> = (0..threads).map(|_| self.lend()).collect();
+        let is_single = |segment: &trajet_io::chain::Segment| {
+            segment.reader.stored_as(field).is_some_and(|stored| !stored.double)
+        };
+        if native_units && !self.inner.segments().iter().all(is_single) {
+            return Err(PyValueError::new_err("frames are not those of H5MD in single precision"));
+        }
+        let scratch = || {
+            let mut scratch = self.lend();
+            scratch.native_units = native_units;
+            scratch
+        };
+        let mut scratches: Vec<Scratch> = (0..threads).map(|_| scratch()).collect();
         let mut meta = self.fill(py, &wanted, 0..frames.len(), &mut scratches, out)?;
         for (k, known) in meta.turned.iter_mut().enumerate().filter(|(_, v)| v.is_none()) {
             *known = self.inner.known_box(frames.get(k));
@@ -266,16 +280,18 @@ impl Reader {
         Ok(dict)
     }
 
-    /// Frames of H5MD as their file has them, in units of its own.
+    /// Frames of H5MD as their file has them, in units of its own; without `tables` their vectors and steps alone.
+    #[pyo3(signature = (frames, atoms_wanted, *, tables = true))]
     fn stored<'py>(
         &self,
         py: Python<'py>,
         frames: PyFrames<'py>,
         atoms_wanted: Option<PyReadonlyArray1<'py, i64>>,
+        tables: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
         let (frames, atoms) = (frames.to_frames(), self.atoms(py, atoms_wanted)?);
         let mut scratch = self.lend();
-        let read = py.detach(|| Stored::read(&self.inner, &frames, &atoms, &mut scratch));
+        let read = py.detach(|| Stored::read(&self.inner, &frames, &atoms, tables, &mut scratch));
         self.take_back(scratch);
         match read.map_err(|error| from_io(py, &error))? {
             Some(stored) => stored.to_dict(py),

@@ -152,7 +152,7 @@ impl PyStore {
     }
 
     /// Divides a trajectory; returns a report.
-    #[pyo3(signature = (name, reader, spec_json, topology, structures, *, threads, progress = None))]
+    #[pyo3(signature = (name, reader, spec_json, topology, structures, *, threads, progress = None, rest = None))]
     #[allow(clippy::too_many_arguments)]
     fn add<'py>(
         &self,
@@ -164,17 +164,21 @@ impl PyStore {
         structures: Vec<Vec<PathBuf>>,
         threads: usize,
         progress: Option<Py<PyAny>>,
+        rest: Option<Vec<PathBuf>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let spec = spec(py, spec_json)?;
+        let rest = rest.unwrap_or_default();
         let given = Given { topology: &topology, structures: &structures };
         let done = self.work(py, progress, |store, control| {
+            let store = store.clone().with_rest(rest);
             store.add(name, &reader.inner, &spec, &given, threads, control)
         })?;
         done_dict(py, done)
     }
 
     /// Adds the frames of a trajectory from `skip` on; returns a report.
-    #[pyo3(signature = (name, reader, *, skip, threads, progress = None))]
+    #[pyo3(signature = (name, reader, *, skip, threads, progress = None, rest = None))]
+    #[allow(clippy::too_many_arguments)]
     fn append<'py>(
         &self,
         py: Python<'py>,
@@ -183,8 +187,11 @@ impl PyStore {
         skip: u64,
         threads: usize,
         progress: Option<Py<PyAny>>,
+        rest: Option<Vec<PathBuf>>,
     ) -> PyResult<Bound<'py, PyDict>> {
+        let rest = rest.unwrap_or_default();
         let done = self.work(py, progress, |store, control| {
+            let store = store.clone().with_rest(rest);
             store.append(name, &reader.inner, skip, threads, control)
         })?;
         done_dict(py, done)
@@ -250,6 +257,12 @@ impl PyStore {
             let number = dataset.tags(Some(&[tag.to_owned()]))?[0];
             dataset.paths(number)
         })
+    }
+
+    /// What each file that was divided holds beside its frames, and how many of these it has; none where that was not
+    /// kept.
+    fn rest(&self, py: Python<'_>, name: &str) -> PyResult<Option<Vec<(PathBuf, u64)>>> {
+        self.work(py, None, |store, _| store.rest_of(name))
     }
 
     /// Some tags of a data set, or all, as a trajectory.

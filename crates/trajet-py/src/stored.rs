@@ -26,6 +26,7 @@ pub(crate) struct Stored {
     n_atoms: usize,
     /// By [`Field`].
     series: [Series; 3],
+    /// Empty where only vectors and steps are asked for: workers know no more of a file.
     owns: Vec<OwnFrame>,
     steps: Vec<i64>,
 }
@@ -36,13 +37,14 @@ impl Stored {
         chain: &Chain,
         frames: &Frames,
         atoms: &Atoms,
+        tables: bool,
         scratch: &mut Scratch,
     ) -> Result<Option<Stored>, trajet_io::Error> {
         let mut stored = Stored { n_atoms: atoms.len(), ..Stored::default() };
         let mut are_own = true;
         chain.read_raws(frames, atoms, scratch, |_, raw| {
             match raw {
-                Raw::H5md(frame) => are_own &= stored.push(frame),
+                Raw::H5md(frame) => are_own &= stored.push(frame, tables),
                 _ => are_own = false,
             }
             Ok(())
@@ -50,9 +52,13 @@ impl Stored {
         Ok(are_own.then_some(stored))
     }
 
-    /// Adds a frame; false where its file did not say what it holds in its own units.
-    fn push(&mut self, frame: &h5md::Frame) -> bool {
-        let Some(own) = frame.own else { return false };
+    /// Adds a frame; false where its file did not say what its `tables` hold in its own units.
+    fn push(&mut self, frame: &h5md::Frame, tables: bool) -> bool {
+        match frame.own {
+            Some(own) if tables => self.owns.push(own),
+            None if tables => return false,
+            _ => {}
+        }
         for field in Field::ALL {
             let vectors = frame.field(field);
             let series = &mut self.series[field as usize];
@@ -66,7 +72,6 @@ impl Stored {
                 Values::Double(values) => series.doubles.extend(values),
             }
         }
-        self.owns.push(own);
         self.steps.push(frame.step);
         true
     }
@@ -74,12 +79,6 @@ impl Stored {
     /// As a dictionary. See `_trajet.pyi`.
     pub(crate) fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let differ = || PyValueError::new_err("frames are stored in several ways");
-        let Some(OwnFrame { manner, deflate, .. }) = self.owns.first() else {
-            return Err(differ());
-        };
-        if self.owns.iter().any(|own| own.manner != *manner) {
-            return Err(differ());
-        }
         if self.series.iter().any(|series| series.differs) {
             return Err(differ());
         }
@@ -101,11 +100,17 @@ impl Stored {
             let there = PyArray1::from_slice(py, &series.there);
             dict.set_item(field.name(), (values, there, f64::from(series.factor)))?;
         }
+        dict.set_item("steps", PyArray1::from_slice(py, &self.steps))?;
+        let Some(OwnFrame { manner, deflate, .. }) = self.owns.first() else {
+            return Ok(dict);
+        };
+        if self.owns.iter().any(|own| own.manner != *manner) {
+            return Err(differ());
+        }
         let times: Vec<f64> = self.owns.iter().map(|own| own.time).collect();
         let edges: Vec<f64> =
             self.owns.iter().flat_map(|own| own.edges.unwrap_or([f64::NAN; 9])).collect();
         dict.set_item("times", PyArray1::from_vec(py, times))?;
-        dict.set_item("steps", PyArray1::from_slice(py, &self.steps))?;
         dict.set_item("edges", PyArray1::from_vec(py, edges).reshape([self.owns.len(), 9])?)?;
         dict.set_item("time_factor", manner.time_factor)?;
         dict.set_item("edges_factor", manner.edges_factor)?;

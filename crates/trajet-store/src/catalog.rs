@@ -28,6 +28,8 @@ pub struct Store {
     folder: PathBuf,
     /// Who writes tags in HDF5.
     pub(crate) hdf5: Option<Arc<dyn Writer>>,
+    /// What the files to be divided hold beside their frames: a file for each of them, or none.
+    pub(crate) rest: Vec<PathBuf>,
 }
 
 impl Store {
@@ -48,7 +50,7 @@ impl Store {
             Err(error) => return Err(Error::io(&path, "read")(error)),
         }
         let folder = std::path::absolute(folder).map_err(Error::io(folder, "find"))?;
-        let store = Store { folder, hdf5: None };
+        let store = Store { folder, hdf5: None, rest: Vec::new() };
         store.settings()?;
         Ok(store)
     }
@@ -85,7 +87,7 @@ impl Store {
         }
         fs::create_dir_all(folder).map_err(Error::io(folder, "make"))?;
         let folder = std::path::absolute(folder).map_err(Error::io(folder, "find"))?;
-        let store = Store { folder, hdf5: None };
+        let store = Store { folder, hdf5: None, rest: Vec::new() };
         let _locked = store.lock()?;
         if !store.folder.join(SETTINGS).exists() {
             let (folder, tiers) = (None, BTreeMap::new());
@@ -98,6 +100,13 @@ impl Store {
     #[must_use]
     pub fn with_hdf5(self, writer: Arc<dyn Writer>) -> Store {
         Store { hdf5: Some(writer), ..self }
+    }
+
+    /// The same store, which keeps a copy of each of these files for the file that is divided in its place: they hold
+    /// what that holds beside its frames.
+    #[must_use]
+    pub fn with_rest(self, rest: Vec<PathBuf>) -> Store {
+        Store { rest, ..self }
     }
 
     /// Its folder, absolute.
@@ -217,6 +226,8 @@ impl Store {
         let folder = self.folder_of(&manifest.name);
         let mut paths = BTreeSet::new();
         paths.insert(folder.join(&manifest.topology.file));
+        let rest = manifest.source.iter().filter_map(|source| source.rest.as_ref());
+        paths.extend(rest.map(|kept| folder.join(&kept.file)));
         for segment in &manifest.segments {
             paths.insert(folder.join(&segment.frames.file));
             paths.insert(folder.join(&segment.heads.file));

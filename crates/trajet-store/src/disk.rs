@@ -70,11 +70,30 @@ pub(crate) fn read_kept(folder: &Path, kept: &Kept) -> Result<Vec<u8>, Error> {
     let path = folder.join(&kept.file);
     let bytes = read(&path)?;
     if named(xxh3_64(&bytes)) != kept.digest {
-        let what =
-            "is not what the store wrote: bring it back from a copy, or add the data set anew";
-        return Err(Error::damaged(&path, what));
+        return Err(not_as_written(&path));
     }
     Ok(bytes)
+}
+
+/// Makes sure that a file kept beside a manifest is what it was, without holding all of it in memory.
+pub(crate) fn check_kept(folder: &Path, kept: &Kept) -> Result<(), Error> {
+    let path = folder.join(&kept.file);
+    let mut file = File::open(&path).map_err(Error::io(&path, "read"))?;
+    let (mut digest, mut piece) = (Xxh3::new(), vec![0; PIECE]);
+    loop {
+        match file.read(&mut piece) {
+            Ok(0) => break,
+            Ok(n) => digest.write(&piece[..n]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(Error::io(&path, "read")(error)),
+        }
+    }
+    if named(digest.finish()) == kept.digest { Ok(()) } else { Err(not_as_written(&path)) }
+}
+
+fn not_as_written(path: &Path) -> Error {
+    let what = "is not what the store wrote: bring it back from a copy, or add the data set anew";
+    Error::damaged(path, what)
 }
 
 /// Reads a whole file; one that does not fit in memory is an error like any other.

@@ -78,7 +78,7 @@ impl Store {
         if self.find(name)?.is_some() {
             return Err(Error::Exists { store: self.folder().to_owned(), name: name.to_owned() });
         }
-        let source = sources(chain)?;
+        let mut source = sources(chain)?;
         let mut operation = self.begin("add", name)?;
         let remarks = operation.add_tiers(&spec.tiers)?;
         let stamps = stamps(chain);
@@ -86,6 +86,7 @@ impl Store {
         let (segment, mut done, lost) =
             divide(self, &mut operation, chain, work, format, given, threads, control)?;
         let topology = self.keep_topology(&mut operation, given.topology)?;
+        self.keep_rest(&mut operation, &mut source)?;
         same_source(&stamps, format)?;
         let manifest = Manifest {
             schema: SCHEMA,
@@ -141,7 +142,7 @@ impl Store {
         if chain.n_frames() as u64 == skip {
             return Ok(Done { n_frames: 0, remarks: Vec::new(), report: RunReport::default() });
         }
-        let further = sources(chain)?;
+        let mut further = sources(chain)?;
         let mut operation = self.begin("append", name)?;
         let stamps = stamps(chain);
         let given =
@@ -151,12 +152,19 @@ impl Store {
         let (segment, mut done, lost) =
             divide(self, &mut operation, chain, work, format, &given, threads, control)?;
         self.still_has(&was, &before, &lost)?;
+        self.keep_rest(&mut operation, &mut further)?;
         same_source(&stamps, format)?;
         done.remarks.extend(self.overlap(&was, chain.times()[skip as usize])?);
         let mut new = Manifest { lost: by_name(&was.tags, lost), ..was.clone() };
         match skip {
             0 => new.source.extend(further),
-            _ => new.source = further,
+            _ => {
+                // The files of before go with what was kept of them.
+                let rest = was.source.iter().filter_map(|source| source.rest.as_ref());
+                let folder = self.folder_of(name);
+                operation.touch(rest.map(|kept| folder.join(&kept.file)))?;
+                new.source = further;
+            }
         }
         let (mut times, mut steps) = self.moments(&was)?;
         times.extend_from_slice(&chain.times()[skip as usize..]);
@@ -232,6 +240,24 @@ impl Store {
         let Some(digests) = self.sources_of(was)? else { return Ok(None) };
         let file = operation.name_beside("sources-before", ".bin")?;
         disk::write_kept(&operation.folder(), file, &to_bytes(&digests)).map(Some)
+    }
+
+    /// Keeps what the files that are divided hold beside their frames.
+    fn keep_rest(
+        &self,
+        operation: &mut Operation<'_>,
+        source: &mut [manifest::Source],
+    ) -> Result<(), Error> {
+        if !self.rest.is_empty() && self.rest.len() != source.len() {
+            return Err(Error::Refused(
+                "there must be one file of what else each holds".to_owned(),
+            ));
+        }
+        for (number, (source, from)) in source.iter_mut().zip(&self.rest).enumerate() {
+            let file = operation.name_beside(&format!("rest-{number}"), ".h5")?;
+            source.rest = Some(disk::copy_kept(from, &operation.folder(), file)?);
+        }
+        Ok(())
     }
 
     fn keep_topology(&self, operation: &mut Operation<'_>, given: &Path) -> Result<Kept, Error> {
@@ -427,6 +453,7 @@ fn sources(chain: &Chain) -> Result<Vec<manifest::Source>, Error> {
             n_frames,
             // A chunk of HDF5 has room for frames to come.
             sizes: (reader.format() != Format::H5md.name()).then(|| sizes_of(chain, begin..end)),
+            rest: None,
         })
     };
     chain.segments().iter().map(of).collect()

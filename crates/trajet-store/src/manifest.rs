@@ -106,6 +106,9 @@ pub struct Source {
     /// XXH3 of how many bytes each of them took; none in stores of before.
     #[serde(default)]
     pub sizes: Option<String>,
+    /// What it holds beside its frames (H5MD), in a file beside the manifest; none in stores of before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rest: Option<Kept>,
 }
 
 /// A group of atoms.
@@ -221,6 +224,7 @@ impl Manifest {
                 && segment.files.iter().all(sound)
         };
         let all = kept(&self.topology)
+            && self.source.iter().filter_map(|source| source.rest.as_ref()).all(kept)
             && self.segments.iter().all(of_segment)
             && self.left.iter().all(|left| sound(&left.file));
         if !all {

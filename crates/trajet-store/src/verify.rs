@@ -146,6 +146,9 @@ impl Store {
             }
         };
         said(disk::read_kept(&folder, &manifest.topology).map(drop));
+        for kept in manifest.source.iter().filter_map(|source| source.rest.as_ref()) {
+            said(disk::check_kept(&folder, kept));
+        }
         let mut files: Vec<(PathBuf, Known)> = Vec::new();
         for segment in &manifest.segments {
             for kept in [Some(&segment.heads), segment.sources.as_ref()].into_iter().flatten() {

@@ -29,6 +29,22 @@ pub struct Dataset {
 }
 
 impl Store {
+    /// The files of what the divided files hold beside their frames, which are compared with what was written, and the
+    /// frames of each; none where not all have one.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`], [`Error::Io`], and where there is no such data set.
+    pub fn rest_of(&self, name: &str) -> Result<Option<Vec<(PathBuf, u64)>>, Error> {
+        let (manifest, folder) = (self.manifest(name)?, self.folder_of(name));
+        let mut found = Vec::with_capacity(manifest.source.len());
+        for source in &manifest.source {
+            let Some(kept) = &source.rest else { return Ok(None) };
+            disk::check_kept(&folder, kept)?;
+            found.push((folder.join(&kept.file), source.n_frames));
+        }
+        Ok(Some(found))
+    }
+
     /// A data set.
     ///
     /// # Errors

@@ -21,6 +21,7 @@ from trajet.conversion.files import (
     CopyJob,
     How,
     Outcome,
+    for_workers,
     hdf5_content,
     write_files,
 )
@@ -95,7 +96,8 @@ def convert(
 
     Frames are decoded and encoded on all threads and written in order. The output has its name only
     when it is whole. From a format to itself nothing is lost: XTC keeps its integers, TRR its own
-    precision, and what else a frame holds.
+    precision, and what else a frame holds; H5MD its units and precision, observables, connectivity
+    and all other content of the file. Rows of H5MD elements are cut to the frames and atoms.
 
     Parameters
     ----------
@@ -261,6 +263,8 @@ class _Copies:
         pool, content, asked = self.asked.pool, self.content, self.asked
         assert isinstance(pool, MpiPool)
         assert content is not None
+        if isinstance(content, h5md.OwnContent):
+            return self.write_in_stretches()
         ((path, numbers),) = self.numbered
 
         def lead(link: Link) -> None:
@@ -295,9 +299,9 @@ class _Copies:
         )
         return [done]
 
-    @staticmethod
-    def _hdf5(path: Path) -> Outcome:
-        return Outcome([], None, path.stat().st_size)
+    def _hdf5(self, path: Path) -> Outcome:
+        assert self.content is not None
+        return Outcome(self.content.remarks, None, path.stat().st_size)
 
     def write_elsewhere(self) -> list[Outcome]:
         """Have workers of a pool write them, each some; they get their names here, at the end."""
@@ -306,7 +310,7 @@ class _Copies:
         reader, how = self.trajectory.reader, asked.how
         if content is not None:
             h5md.check(self.numbered, content, None)
-            how = replace(how, velocities=content.velocities, forces=content.forces)
+            how = for_workers(how, content)
         brief = CopyBrief(reader.outline(self.places), self.places, how)
         with output.folder_within(self.parts[0][0].parent) as folder:
             names = [(folder.absolute() / path.name, path) for path, _ in self.parts]
@@ -362,23 +366,19 @@ def _copy(
     content: h5md.Content | None = None
     lost = _lost(trajectory, places)
     left: list[list[str]] = [[] for _ in parts]
-    if parts[0][0].suffix.lower() in HDF5:
-        is_own = trajectory.dataset is not None and trajectory.reader.format == "H5MD"
-        if is_own and _gives_own(trajectory, asked.how):
-            if asked.pool is not None:
-                raise ValueError(
-                    f"{parts[0][0]}: a data set that was H5MD is written as it was by threads of"
-                    " this process: leave the pool out"
-                )
-            packed = asked.how.compression
-            content = h5md.OwnContent(trajectory.reader, places, compression=packed)
-        else:
-            numbered = [(path, numbers) for (path, _), numbers in zip(parts, frames, strict=True)]
-            left = [_left_out(trajectory, *part, places, asked.how) for part in numbered]
-            content = _content(trajectory, np.concatenate(frames), places, asked.how)
-            if is_own:
-                # Some of what is there is lossy, or is to be left out.
-                lost = [*lost, "written in Å and single precision, not as the original stores it"]
+    in_hdf5 = parts[0][0].suffix.lower() in HDF5
+    joined = asked.pool is not None and write is not _Copies.write_elsewhere
+    if in_hdf5:
+        content = _own_content(trajectory, parts[0][0], places, asked, joined=joined)
+    if content is None:
+        lost += _content_left_out(trajectory, parts[0][0])
+    if content is None and in_hdf5:
+        numbered = [(path, numbers) for (path, _), numbers in zip(parts, frames, strict=True)]
+        left = [_frames_left_out(trajectory, *part, places, asked.how) for part in numbered]
+        content = _content(trajectory, np.concatenate(frames), places, asked.how)
+        if trajectory.reader.format == "H5MD":
+            # Some of what is there is lossy, or is to be left out, or files differ.
+            lost = [*lost, "written in Å and single precision, not as the original stores it"]
     copies = _Copies(trajectory, parts, places, content, asked)
     outcomes = trajectory.fresh(write, copies)
     inputs = trajectory.describe_inputs()
@@ -403,6 +403,74 @@ def _copy(
     return done
 
 
+def _own_content(
+    trajectory: Trajectory,
+    path: Path,
+    places: NDArray[np.int64] | None,
+    asked: _Asked,
+    *,
+    joined: bool,
+) -> h5md.OwnContent | None:
+    """Return what a copy of H5MD holds: everything; None where one file cannot hold it."""
+    reader, dataset, how = trajectory.reader, trajectory.dataset, asked.how
+
+    def frames_alone() -> h5md.OwnContent:
+        remarks = _content_left_out(trajectory, path)
+        return h5md.OwnContent(reader, places, compression=how.compression, remarks=remarks)
+
+    if reader.format != "H5MD":
+        return None
+    atoms = places
+    if dataset is None:
+        sources = [
+            h5md.Source(segment["path"], segment["n_frames"] - segment["dropped_frames"])
+            for segment in reader.segments()
+        ]
+    else:
+        if not _gives_own(trajectory, how):
+            return None
+        if asked.pool is not None:
+            raise ValueError(
+                f"{path}: a data set that was H5MD is written as it was by threads of this"
+                " process: leave the pool out"
+            )
+        if dataset.origin is not None:
+            atoms = dataset.origin if places is None else dataset.origin[places]
+        kept = dataset.rest
+        if kept is None:
+            return frames_alone()
+        sources = [h5md.Source(*one) for one in kept]
+    content = h5md.own_content(
+        reader,
+        places,
+        sources,
+        atoms=atoms,
+        particles=trajectory.particles,
+        omitted=[
+            *["velocity"] * (not how.velocities),
+            *["force"] * (not how.forces),
+        ],
+        compression=how.compression,
+        joined=joined,
+        is_file=dataset is None,
+    )
+    return frames_alone() if content is None and dataset is not None else content
+
+
+def _content_left_out(trajectory: Trajectory, path: Path) -> list[str]:
+    """Say what HDF5 files hold beside their frames, which this output has no place for."""
+    if trajectory.dataset is not None:
+        kept = trajectory.dataset.rest or []
+        sources = [source for source, _ in kept]
+    else:
+        segments = trajectory.reader.segments()
+        sources = [one["path"] for one in segments if one["format"] in ("H5MD", "MDTRAJ")]
+    found = [h5md.left_out(source, trajectory.particles) for source in sources]
+    names = sorted({name for one in found for name in one})
+    what = "H5MD" if path.suffix.lower() in HDF5 else path.suffix[1:].upper()
+    return [f"left out, as {what} has no place for it: {', '.join(names)}"] if names else []
+
+
 def _gives_own(trajectory: Trajectory, how: How) -> bool:
     """Tell whether a data set of H5MD is to be had as it was: nothing of it is lost or left out."""
     assert trajectory.dataset is not None
@@ -421,7 +489,7 @@ def _lost(trajectory: Trajectory, places: NDArray[np.int64] | None) -> list[str]
     ]
 
 
-def _left_out(
+def _frames_left_out(
     trajectory: Trajectory,
     path: Path,
     numbers: NDArray[np.int64],

@@ -1,7 +1,7 @@
 """How files are written, also by workers of a pool that were told where their frames are."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,6 +42,10 @@ class How:
     # H5MD: frames and atoms of a chunk, and whether all frames must have what is written.
     chunk: tuple[int, int] | None = None
     complete: bool = False
+    # Copies of H5MD: what else they hold, and whether their vectors are compressed.
+    rest: h5md.Rest | None = None
+    is_deflated: bool | None = None
+    is_single: bool = False
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,18 @@ def hdf5_content(
     reader: _trajet.Reader, indices: NDArray[np.int64] | None, how: How
 ) -> h5md.Content:
     """Return what H5MD files hold, where it is known which vectors there are."""
+    if how.rest is not None:
+        return h5md.OwnContent(
+            reader,
+            indices,
+            compression=how.compression,
+            chunk=how.chunk,
+            rest=how.rest,
+            is_deflated=how.is_deflated,
+            is_single=how.is_single,
+            # Only parts of a file must be complete.
+            is_part=how.complete,
+        )
     return h5md.Content(
         reader,
         indices,
@@ -109,6 +125,15 @@ def hdf5_content(
         chunk=how.chunk,
         complete=how.complete,
     )
+
+
+def for_workers(how: How, content: h5md.Content) -> How:
+    """Return how workers write what H5MD files hold."""
+    how = replace(how, velocities=content.velocities, forces=content.forces)
+    if isinstance(content, h5md.OwnContent):
+        own = {name: getattr(content, name) for name in ("rest", "is_deflated", "is_single")}
+        how = replace(how, **own)
+    return how
 
 
 @dataclass(frozen=True)
@@ -196,4 +221,4 @@ class Copier:
             show(done)
 
         h5md.write_checked(what.own, frame_numbers(what.frames), content, threads, add)
-        return Outcome([], None, what.own.stat().st_size)
+        return Outcome(content.remarks, None, what.own.stat().st_size)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from trajet import _trajet, h5md, output
-from trajet.conversion.files import CopyBrief, CopyJob, How, Outcome, Whole
+from trajet.conversion.files import CopyBrief, CopyJob, How, Outcome, Whole, for_workers
 from trajet.pools.jobs import Job, JobDone, TakesJobs
 from trajet.pools.pool import Frames, Progress
 from trajet.pools.work import Done, Ledger, Task
@@ -92,6 +92,7 @@ def write_in_stretches(
                 for own, (begin, end) in zip(owns, pairwise(borders), strict=True)
             ]
             h5md.join(path, files, numbers, content, force=force, progress=show_joined)
+            remarks = content.remarks
         else:
             stretches = [(own, one.result.n_bytes) for own, one in zip(owns, answers, strict=True)]
             losses = [loss for one in answers for loss in one.result.losses]
@@ -115,8 +116,7 @@ def write_in_stretches(
 
 def _for_hdf5(how: How, content: h5md.Content, chunk: tuple[int, int]) -> How:
     """Return how workers write what H5MD holds."""
-    vectors = {"velocities": content.velocities, "forces": content.forces}
-    return replace(how, **vectors, chunk=chunk, complete=True)
+    return replace(for_workers(how, content), chunk=chunk, complete=True)
 
 
 def _borders(n_frames: int, unit: int, n_atoms: int, n_threads: int) -> list[int]:

@@ -7,8 +7,9 @@ packed by the native module, on as many threads as there are.
 from trajet.h5md.joining import join
 from trajet.h5md.library import h5py, parallel_h5py
 from trajet.h5md.mpio import MpioFrames
-from trajet.h5md.own import OwnContent, left_out, write_described
+from trajet.h5md.own import OwnContent, left_out, own_content, write_described
 from trajet.h5md.parallel_writing import join_writing, write_together
+from trajet.h5md.preserve import Rest, Source, keep
 from trajet.h5md.ranks import Communicator, shares, together
 from trajet.h5md.tables import describe, is_hdf5
 from trajet.h5md.writing import (
@@ -24,13 +25,17 @@ __all__ = [
     "Content",
     "MpioFrames",
     "OwnContent",
+    "Rest",
+    "Source",
     "check",
     "describe",
     "h5py",
     "is_hdf5",
     "join",
     "join_writing",
+    "keep",
     "left_out",
+    "own_content",
     "parallel_h5py",
     "shares",
     "together",

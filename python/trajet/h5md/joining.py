@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from trajet import output
 from trajet._trajet import OutputError
 from trajet.h5md.library import h5py
+from trajet.h5md.own import OwnContent
 from trajet.h5md.writing import (
     ELEMENTS,
-    GROUP,
     Content,
     create,
     head,
@@ -66,13 +66,18 @@ def join(
         library.File(own, "w") as file,
         output.synced_on_the_way(own) as wrote,
     ):
-        group = head(file, content.author)
-        there = {name: create(group, name, len(numbers), packing) for name in content.fields}
+        keeps_rest = isinstance(content, OwnContent) and content.rest is not None
+        group = file.create_group(content.group) if keeps_rest else head(file, content.author)
+        there = {
+            name: create(group, name, len(numbers), packing, dtype=content.dtype_of(name))
+            for name in content.fields
+        }
         for part, n_frames in parts:
             with contextlib.ExitStack() as stack:
                 with _reading(part):
-                    given = stack.enter_context(library.File(part, "r"))[GROUP]
-                    boxes.append(_boxes(given, n_frames))
+                    given = stack.enter_context(library.File(part, "r"))[content.group]
+                    if not keeps_rest:
+                        boxes.append(_boxes(given, n_frames))
                 for name, values in there.items():
                     for (row, atom), skipped, held in _chunks(part, given, name, n_frames):
                         values.id.write_direct_chunk((done + row, atom, 0), held, skipped)
@@ -81,6 +86,9 @@ def join(
             done += n_frames
             if progress is not None:
                 progress(done, len(numbers))
+        if isinstance(content, OwnContent) and keeps_rest:
+            content.finish(file, numbers)
+            return
         elements = [values.parent for values in there.values()]
         times, steps = content.reader.times(), content.reader.steps()
         write_rows(elements[0], steps[numbers], times[numbers])

@@ -1,10 +1,11 @@
 """H5MD of H5MD: numbers in the units and the precision that they have there."""
 
 import contextlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from trajet._trajet import FormatError
 from trajet.h5md import units
 from trajet.h5md.lanes import Show, in_order
 from trajet.h5md.library import h5py
+from trajet.h5md.preserve import Rest, Source, find, rest_of
 from trajet.h5md.tables import describe
 from trajet.h5md.writing import (
     ELEMENTS,
@@ -31,31 +33,79 @@ from trajet.h5md.writing import (
 _LEVEL = 4
 # What frames have in common.
 _MANNER = ("time_factor", "edges_factor", "lengths", "periodic")
+_READ_OF_MDTRAJ = {"coordinates", "velocities", "time", "cell_lengths", "cell_angles"}
 _READ = {*(element for element, _ in ELEMENTS.values()), "box"}
 
 
 @dataclass(frozen=True)
 class OwnContent(Content):
-    """What files hold of frames of H5MD: all that these say, as they say it."""
+    """What files hold of frames of H5MD: all that these say, as they say it.
 
-    steps_ascend: ClassVar[bool] = False
+    Attributes
+    ----------
+    rest
+        What else the output takes from the files that the frames come from; None for nothing.
+    is_deflated
+        Whether vectors are compressed where `compression` does not say so; None as the frames are.
+    is_part
+        Whether the output is a part that is joined with others, and gets its rest then.
+    is_single
+        Whether all frames have all vectors that are written, in single precision, and come from
+        files: then they are read and written on all threads.
+    """
+
+    rest: Rest | None = None
+    is_deflated: bool | None = None
+    is_part: bool = False
+    is_single: bool = False
+
+    @property
+    def fields(self) -> list[str]:
+        """Vectors that are written."""
+        if self.rest is None:
+            return super().fields
+        return [name for name, (element, _) in ELEMENTS.items() if element in self.rest.native]
+
+    @property
+    def group(self) -> str:  # type: ignore[override]
+        """The group of particles."""
+        return super().group if self.rest is None else self.rest.particles
+
+    def dtype_of(self, name: str) -> str:
+        """Return how vectors are stored."""
+        return "<f4" if self.rest is None else self.rest.native[ELEMENTS[name][0]]
+
+    def may_go_back(self, numbers: NDArray[np.int64]) -> bool:
+        """Tell whether the steps of these frames may go back: where those of one source do."""
+        one = self.rest is None or len(self.rest.sources) == 1
+        return one and bool((np.diff(numbers) > 0).all())
+
+    def packing(self, n_frames: int, threads: int) -> Packing:
+        """Return how so many frames become chunks."""
+        return self._packing(bool(self.is_deflated), n_frames, threads)
+
+    def finish(self, file: Any, numbers: NDArray[np.int64]) -> None:
+        """Add to an open file with its vectors what else it takes from the sources."""
+        assert self.rest is not None
+        said = self.rest.copy_to(file, numbers)
+        self.remarks.extend(remark for remark in said if remark not in self.remarks)
 
     def fill(self, own: Path, numbers: NDArray[np.int64], threads: int, show: Show) -> None:
         """Write frames to the file `own`; `show` is called with the frames of each step."""
-        step = max(1, STEP_BYTES // (24 * self.n_atoms))
-
-        def read(first: int) -> dict[str, Any]:
-            return self.reader.stored(numbers[first : first + step], self.atoms)
-
+        if self.is_single:
+            super().fill(own, numbers, threads, show)
+            return
         series: dict[str, Rows] = {}
         parts: list[Mapping[str, Any]] = []
         with contextlib.ExitStack() as stack:
             file = stack.enter_context(h5py("it cannot be written").File(own, "w"))
-            group = head(file, self.author)
             wrote = stack.enter_context(output.synced_on_the_way(own))
-            read_ahead = in_order(read, range(0, len(numbers), step), threads)
-            # No thread works on when the file is closed.
-            for got in stack.enter_context(contextlib.closing(read_ahead)):
+            read_ahead = stack.enter_context(self._read(numbers, threads))
+            if self.rest is not None:
+                self._fill_vectors(file, numbers, read_ahead, threads, wrote, show)
+                return
+            group = head(file, self.author)
+            for got in read_ahead:
                 parts.append({name: got[name] for name in (*_MANNER, "times", "steps", "edges")})
                 if any(got[name] != parts[0][name] for name in _MANNER):
                     raise self._unlike()
@@ -77,6 +127,81 @@ class OwnContent(Content):
             for one in series.values():
                 one.close(first)
             _write_box(group, first, parts)
+
+    @contextlib.contextmanager
+    def _read(
+        self, numbers: NDArray[np.int64], threads: int
+    ) -> Iterator[Iterator[Mapping[str, Any]]]:
+        """Read frames, some at a time, on threads of which none works on at the end."""
+        step = max(1, STEP_BYTES // (24 * self.n_atoms))
+
+        def read(first: int) -> dict[str, Any]:
+            here = numbers[first : first + step]
+            return self.reader.stored(here, self.atoms, tables=self.rest is None)
+
+        with contextlib.closing(in_order(read, range(0, len(numbers), step), threads)) as ahead:
+            yield ahead
+
+    def _fill_vectors(
+        self,
+        file: Any,
+        numbers: NDArray[np.int64],
+        read_ahead: Iterator[Mapping[str, Any]],
+        threads: int,
+        wrote: Callable[[int], None],
+        show: Show,
+    ) -> None:
+        """Write vectors to an open file, and all else where the file is no part of another."""
+        group = self.begin(file)
+        packing = self.packing(len(numbers), threads)
+        series = {
+            name: Rows(
+                group,
+                name,
+                packing,
+                dtype=np.dtype(self.dtype_of(name)).newbyteorder("="),
+                stored=self.dtype_of(name),
+            )
+            for name in self.fields
+        }
+        factors: dict[str, float] = {}
+        for got in read_ahead:
+            for name, one in series.items():
+                values, _, factor = got[name]
+                if values is None:
+                    continue
+                if values.dtype != one.dtype or factors.setdefault(name, factor) != factor:
+                    raise self._unlike()
+                one.add_values(values)
+                wrote(values.nbytes)
+            show(len(got["steps"]))
+        for one in series.values():
+            one.flush()
+        self.end(file, group, numbers, [])
+
+    def begin(self, file: Any) -> Any:
+        """Return the group of particles of a new file."""
+        return head(file, self.author) if self.rest is None else file.create_group(self.group)
+
+    def end(self, file: Any, group: Any, numbers: NDArray[np.int64], boxes: list[Any]) -> None:
+        """Copy all else, where the file is no part of another."""
+        if self.rest is None or self.is_part:
+            return
+        # Steps and times are those of the sources.
+        for name in self.fields:
+            for kind in ("step", "time"):
+                if (path := f"{ELEMENTS[name][0]}/{kind}") in group:
+                    del group[path]
+        self.finish(file, numbers)
+
+    def read(
+        self, name: str, numbers: NDArray[np.int64], values: NDArray[np.float32], threads: int
+    ) -> tuple[dict[str, Any], NDArray[np.bool_]]:
+        """Put vectors of frames into `values`, in the unit of their file."""
+        got = self.reader.read(
+            numbers, self.atoms, values, name, threads=threads, native_units=True
+        )
+        return got, np.ones(len(values), np.bool_)
 
     def _packing(self, deflate: bool, n_frames: int, threads: int) -> Packing:
         """Return how frames become chunks: compressed, where they were."""
@@ -132,6 +257,69 @@ def _write_box(group: Any, first: Rows, parts: list[Mapping[str, Any]]) -> None:
     write_rows(element, steps[there], times[there], first.time_unit)
 
 
+def own_content(
+    reader: _trajet.Reader,
+    places: NDArray[np.int64] | None,
+    sources: Sequence[Source],
+    *,
+    atoms: NDArray[np.int64] | None,
+    particles: str | None,
+    omitted: Sequence[str],
+    compression: int | None,
+    joined: bool,
+    is_file: bool,
+) -> OwnContent | None:
+    """Return what a copy of H5MD holds: everything; None where one file of H5MD cannot hold it.
+
+    Parameters
+    ----------
+    reader, places
+        The frames, and atoms of them.
+    sources
+        The files that hold all else.
+    atoms
+        The same atoms as the files number them.
+    particles, omitted, joined
+        As for `rest_of`.
+    compression
+        As for `Content`.
+    is_file
+        Whether frames come from files of H5MD, not from a store.
+    """
+    one = np.zeros(1, np.int64)
+    firsts = accumulate((source.n_frames for source in sources[:-1]), initial=0)
+    found = [reader.stored((first, 1, 1), one) for first in firsts]
+    manners = [
+        (
+            *(got[name] for name in _MANNER),
+            *((got[name][2], got[name][0].dtype) for name in ELEMENTS if got[name][0] is not None),
+        )
+        for got in found
+    ]
+    if any(manner != manners[0] for manner in manners):
+        return None
+    factors: dict[str, float | None] = {
+        element: found[0][name][2]
+        for name, (element, _) in ELEMENTS.items()
+        if found[0][name][0] is not None
+    }
+    factors["time"] = found[0]["time_factor"]
+    rest = rest_of(sources, factors, particles=particles, omitted=omitted, joined=joined)
+    if rest is None:
+        return None
+    return OwnContent(
+        reader,
+        places,
+        compression=compression,
+        rest=replace(rest, atoms=atoms),
+        is_deflated=any(got["deflate"] for got in found),
+        is_single=is_file
+        and "position" in rest.native
+        and rest.is_complete
+        and all(np.dtype(stored) == np.dtype("<f4") for stored in rest.native.values()),
+    )
+
+
 def write_described(
     reader: _trajet.Reader,
     path: Path,
@@ -155,21 +343,27 @@ def write_described(
     return describe(path)
 
 
-def left_out(path: Path) -> list[str]:
-    """Name what an H5MD file holds beside positions, velocities, forces, boxes, times and steps."""
+def left_out(path: Path, particles: str | None = None) -> list[str]:
+    """Name what an HDF5 file holds beside positions, velocities, forces, boxes, times and steps."""
     with h5py(str(path)).File(path) as file:
-        groups = {
+        groups = find(file, "particles")
+        if groups is None:
+            return sorted(name for name in file if name not in _READ_OF_MDTRAJ)
+        members = {name: find(file, f"particles/{name}") for name in groups}
+        there = {
             name: group
-            for name, group in file["particles"].items()
+            for name, group in members.items()
             if hasattr(group, "keys") and any(name in group for name, _ in ELEMENTS.values())
         }
         found = [name for name in file if name not in ("h5md", "particles")]
-        if len(groups) > 1:
-            found.append("all particles but one group of " + ", ".join(sorted(groups)))
+        read = [name for name in there if particles in (None, name)]
+        found += [f"particles/{name}" for name in members if name not in read]
+        if len(read) > 1:
+            found.append("all particles but one group of " + ", ".join(sorted(read)))
         found += [
             f"particles/{name}/{element}"
-            for name, group in groups.items()
-            for element in group
+            for name in read
+            for element in there[name]
             if element not in _READ
         ]
     return sorted(found)

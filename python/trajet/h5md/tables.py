@@ -17,7 +17,7 @@ from trajet.h5md.library import h5py
 
 _MAGIC = b"\x89HDF\r\n\x1a\n"
 # Deflate makes at most so many bytes of one.
-_MOST_OF_A_BYTE = 1032
+MOST_OF_A_BYTE = 1032
 _DEFLATE, _SHUFFLE = 1, 2
 _FILTERS = {3: "Fletcher32", 4: "SZIP", 5: "N-bit", 6: "scale-offset", 32000: "LZF"}
 # From this number on filters are registered by others, and come with their programs.
@@ -144,8 +144,7 @@ class _Look:
 
     def h5md(self, file: Any) -> dict[str, Any]:
         """Describe an H5MD file."""
-        creator = file.get("h5md/creator")
-        self.creator = "" if creator is None else _text(creator.attrs.get("name", ""))
+        self.creator = creator_of(file)
         group = self._particles(file)
         where = group.name.strip("/")
         names = {"position": "positions", "velocity": "velocities", "force": "forces"}
@@ -155,8 +154,12 @@ class _Look:
         for name, element in elements.items():
             if not hasattr(element, "keys") or self._member(element, "value") is None:
                 raise self._error(f"{where}/{name} does not change in time: it is no trajectory")
-        first = next(iter(elements))
         values = {name: self._member(element, "value") for name, element in elements.items()}
+        # GROMACS makes a series for what it never writes.
+        there = {name: value for name, value in values.items() if not _has_no_rows(value)}
+        values = there or values
+        elements = {name: elements[name] for name in values}
+        first = next(iter(elements))
         storages = {name: self._storage(value) for name, value in values.items()}
         rows = {
             name: self._rows(element, values[name], timed=name == first)
@@ -380,7 +383,7 @@ class _Look:
     def _array(self, dataset: Any) -> NDArray[Any]:
         """Read a dataset, if its numbers are in the file: one that is not could fill memory."""
         there = min(dataset.id.get_storage_size(), Path(self.path).stat().st_size)
-        if dataset.nbytes > there * (_MOST_OF_A_BYTE if dataset.compression else 1):
+        if dataset.nbytes > there * (MOST_OF_A_BYTE if dataset.compression else 1):
             raise TruncatedError(
                 f"{self.path}: {dataset.name.strip('/')} was not written to its end: let the"
                 " program that writes it go on"
@@ -607,6 +610,20 @@ def chunks(value: Any) -> NDArray[np.uint64]:
 def _dataset(value: Any) -> dict[str, Any]:
     """Say what HDF5 calls a dataset, for readers that go through its library."""
     return {"dataset": value.name, "shape": value.shape, "dtype": value.dtype}
+
+
+def creator_of(file: Any) -> str:
+    """Return the program that wrote an H5MD file; of our copies the one that wrote their source."""
+    creator = file.get("h5md/creator")
+    if creator is None:
+        return ""
+    name = _text(creator.attrs.get("name", ""))
+    return (_text(creator.attrs.get("source_name", "")) if name == "trajet" else "") or name
+
+
+def _has_no_rows(value: Any) -> bool:
+    """Tell whether nothing was ever written to a series."""
+    return (getattr(value, "shape", None) or (1,))[0] == 0
 
 
 def _text(value: Any) -> str:

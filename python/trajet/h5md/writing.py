@@ -3,7 +3,7 @@
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from itertools import cycle, product
 from pathlib import Path
@@ -141,9 +141,11 @@ class Content:
     author: str = "N/A"
     # Whether frames without velocities or forces are refused, instead of left out of them.
     complete: bool = False
+    # What writing had to leave out.
+    remarks: list[str] = field(default_factory=list, compare=False)
 
-    # Whether steps must not go back; files that have such may be as they were.
-    steps_ascend: ClassVar[bool] = True
+    # The group of particles.
+    group: ClassVar[str] = GROUP
 
     def __post_init__(self) -> None:
         """Refuse what gzip does not know."""
@@ -159,6 +161,14 @@ class Content:
     def fields(self) -> list[str]:
         """What is written of each frame, "positions" first."""
         return ["positions", *["velocities"] * self.velocities, *["forces"] * self.forces]
+
+    def may_go_back(self, numbers: NDArray[np.int64]) -> bool:
+        """Tell whether the steps of these frames may go back, as H5MD forbids."""
+        return False
+
+    def dtype_of(self, name: str) -> str:
+        """Return how vectors are stored."""
+        return "<f4"
 
     def packing(self, n_frames: int, threads: int) -> "Packing":
         """Return how so many frames become chunks."""
@@ -203,7 +213,7 @@ class Content:
         packing = self.packing(len(numbers), threads)
         with contextlib.ExitStack() as stack:
             file = stack.enter_context(h5py("it cannot be written").File(own, "w"))
-            group = head(file, self.author)
+            group = self.begin(file)
             wrote = stack.enter_context(output.synced_on_the_way(own))
             # What is neither packed nor left out has its place before it is read.
             known = packing.is_plain and self.fields == ["positions"] and places_are_listed()
@@ -211,7 +221,15 @@ class Content:
                 boxes = self._fill_plain(own, group, numbers, packing, wrote, show)
             else:
                 boxes = self._fill_series(group, numbers, packing, wrote, show)
-            write_box(group, np.concatenate(boxes))
+            self.end(file, group, numbers, boxes)
+
+    def begin(self, file: Any) -> Any:
+        """Write who made the file, and return the group of particles."""
+        return head(file, self.author)
+
+    def end(self, file: Any, group: Any, numbers: NDArray[np.int64], boxes: list["_Boxes"]) -> None:
+        """Write what belongs to all frames."""
+        write_box(group, np.concatenate(boxes))
 
     def _fill_plain(
         self,
@@ -316,7 +334,8 @@ def check(
     for path, numbers in parts:
         if len(numbers) == 0:
             raise ValueError(f"{path}: there is no frame to write: choose some")
-        if content.steps_ascend and (np.diff(steps[numbers]) < 0).any():
+        goes_back = (np.diff(steps[numbers]) < 0).any()
+        if goes_back and not content.may_go_back(numbers):
             raise OutputError(
                 f"{path}: the steps of the frames go back, which H5MD does not allow: choose frames"
                 " in ascending order, or a run without its repeated part (--continuous)"
@@ -507,13 +526,14 @@ class Rows:
         *,
         unit: str | None = None,
         dtype: Any = np.float32,
+        stored: str | None = None,
         time_unit: str | None = "ps",
     ) -> None:
         self.packing = packing
         self.dtype = np.dtype(dtype)
         self.unit, self.time_unit = unit, time_unit
-        little = self.dtype.newbyteorder("<")
-        self.values = create(group, name, 0, packing, unit=unit, dtype=little)
+        self.stored = np.dtype(stored or self.dtype.newbyteorder("<"))
+        self.values = create(group, name, 0, packing, unit=unit, dtype=self.stored)
         self.group = self.values.parent
         self.name = ELEMENTS[name][0]
         self.n_rows = 0
@@ -531,8 +551,10 @@ class Rows:
         """Add the frames that are there."""
         self.steps.append(steps[there])
         self.times.append(times[there])
-        if not there.all():
-            values = values[there]
+        self.add_values(values if there.all() else values[there])
+
+    def add_values(self, values: NDArray[Any]) -> None:
+        """Add vectors of frames, whose steps and times are written by somebody else."""
         if len(self.rest):
             values = np.concatenate((self.rest, values))
         whole = len(values) // self.packing.frames * self.packing.frames
@@ -545,7 +567,7 @@ class Rows:
             return
         # Dataset.resize takes eight times as long.
         self.values.id.set_extent((self.n_rows + len(values), *values.shape[1:]))
-        if self.dtype != np.float32:
+        if self.stored != np.dtype("<f4"):
             self.values[self.n_rows :] = values
             self.n_rows += len(values)
             return
@@ -553,9 +575,14 @@ class Rows:
             self.values.id.write_direct_chunk((self.n_rows + frame, atom, 0), packed, skipped)
         self.n_rows += len(values)
 
+    def flush(self) -> None:
+        """Write what is left."""
+        self._write(self.rest)
+        self.rest = self.rest[:0]
+
     def close(self, positions: "Rows") -> None:
         """Write what is left, and when all was written."""
-        self._write(self.rest)
+        self.flush()
         steps, times = np.concatenate(self.steps), np.concatenate(self.times)
         if self is not positions and self.n_rows == positions.n_rows:
             share_rows(self.group, positions.group)

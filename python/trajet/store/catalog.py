@@ -155,8 +155,11 @@ class Store:
         chosen = self._profile(profile)
         parts = divide(chosen, trajectory)
         _writable((part.tag for part in parts), trajectory.reader.format)
-        beside = [*omitted(chosen, parts, trajectory), *_beside(trajectory)]
-        with _structures(parts, trajectory) as structures:
+        left_out = omitted(chosen, parts, trajectory)
+        with (
+            _structures(parts, trajectory) as structures,
+            _rest(trajectory) as (rest, remarks),
+        ):
             done = trajectory.fresh(
                 self._native.add,
                 name,
@@ -166,8 +169,9 @@ class Store:
                 structures,
                 threads=threads or _trajet.available_threads(),
                 progress=progress,
+                rest=rest,
             )
-        return _divided(done, beside)
+        return _divided(done, [*left_out, *remarks])
 
     def append(
         self,
@@ -207,18 +211,19 @@ class Store:
         _check_is_trajectory(trajectory)
         entry = self.show(name)
         _writable((kept.tag for kept in entry.tags), entry.format)
-        beside = _beside(trajectory)
         # The same file may have several paths.
         again = trajectory.paths[0].resolve() == entry.source_sizes[0][0].resolve()
-        done = trajectory.fresh(
-            self._native.append,
-            name,
-            trajectory.reader,
-            skip=entry.n_frames if again else 0,
-            threads=threads or _trajet.available_threads(),
-            progress=progress,
-        )
-        return _divided(done, beside)
+        with _rest(trajectory) as (rest, remarks):
+            done = trajectory.fresh(
+                self._native.append,
+                name,
+                trajectory.reader,
+                skip=entry.n_frames if again else 0,
+                threads=threads or _trajet.available_threads(),
+                progress=progress,
+                rest=rest,
+            )
+        return _divided(done, remarks)
 
     def retag(
         self,
@@ -542,15 +547,24 @@ def _divided(done: Mapping[str, Any], beside: Sequence[str] = ()) -> Divided:
     return Divided(int(done["n_frames"]), (*done["remarks"], *beside))
 
 
-def _beside(source: Trajectory) -> list[str]:
-    """Say what files of H5MD hold beside their frames: no tag has it."""
+@contextlib.contextmanager
+def _rest(source: Trajectory) -> Iterator[tuple[list[Path], list[str]]]:
+    """Write what H5MD files hold beside their frames to files of a temporary folder.
+
+    Returns these files, none of other formats, and remarks on what they lack.
+    """
     if source.reader.format != "H5MD":
-        return []
-    left = {path: ", ".join(h5md.left_out(path)) for path in source.paths}
-    words = "left out is what no tag holds"
-    return [
-        f"{path}: {words}: {what}: keep the file for these" for path, what in left.items() if what
-    ]
+        yield [], []
+        return
+    with tempfile.TemporaryDirectory(prefix="trajet-") as folder:
+        made: list[Path] = []
+        remarks: list[str] = []
+        for number, path in enumerate(source.paths):
+            made.append(Path(folder) / f"{number}.h5")
+            remarks += [
+                f"{path}: {remark}" for remark in h5md.keep(made[-1], path, source.particles)
+            ]
+        yield made, remarks
 
 
 def _spec(profile: Profile, parts: Sequence[Part]) -> str:

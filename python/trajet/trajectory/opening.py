@@ -151,7 +151,7 @@ def open(
         },
     )
     at = None if topology is None else Path(topology)
-    return Trajectory(at, reader, t_open=watch.seconds())
+    return Trajectory(at, reader, t_open=watch.seconds(), particles=particles)
 
 
 def _cache_folder() -> Path | None:

@@ -62,11 +62,14 @@ class Trajectory:
         *,
         dataset: Dataset | None = None,
         t_open: float = 0.0,
+        particles: str | None = None,
     ) -> None:
         self.paths: tuple[Path, ...] = tuple(segment["path"] for segment in reader.segments())
         self.topology = topology
         self.dataset = dataset
         self.t_topology = t_open
+        # Which group of particles of H5MD files is read; None for the only one.
+        self.particles = particles
         # The topology is read later, perhaps after a change of folder.
         self._topology_at = None if topology is None else topology.absolute()
         self._reader = reader

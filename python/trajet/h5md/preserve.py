@@ -1,0 +1,906 @@
+"""Copies of H5MD files keep everything that the files hold beside the vectors of their frames.
+
+The native module copies positions, velocities and forces. Everything else is copied here through
+HDF5's library: attributes, observables, parameters, further elements and groups. Objects that are
+needed whole are copied by the library itself, byte for byte; elements that change in time are cut
+to the frames of the copy, elements of the copied particles to its atoms.
+
+Nothing outside of the files is ever opened: external links, external storage and virtual datasets
+are left out, with a remark.
+"""
+
+import contextlib
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import _trajet
+from trajet._trajet import FormatError
+from trajet.h5md import units
+from trajet.h5md.library import h5py
+from trajet.h5md.tables import MOST_OF_A_BYTE, creator_of
+
+VECTORS = ("position", "velocity", "force")
+_CREATOR = "h5md/creator"
+# The attribute of a file of `keep` that names the group whose vectors are not in it.
+_GROUP_KEPT = "trajet_particles"
+# Groups deeper than this are left out.
+_DEPTH = 64
+# Soft links that are followed, one to the next.
+_HOPS = 16
+# Bytes of a dataset that are cut at a time.
+_SLAB = 2**24
+# HDF5 keeps smaller datasets in their headers.
+_COMPACT = 60_000
+_LEAVES_FILE = "its data stand outside of this file, which copies never follow"
+
+_Int = NDArray[np.int64]
+# Rows of an element by the number of their file.
+_Parts = list[tuple[int, _Int]]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file whose content is copied, and how many of its frames the trajectory has."""
+
+    path: Path
+    n_frames: int
+
+
+@dataclass(frozen=True)
+class Rest:
+    """Everything that H5MD files hold beside the vectors of their frames; it can be sent.
+
+    Attributes
+    ----------
+    sources
+        The files, in the order of their frames.
+    particles
+        The group whose vectors are copied, "particles/NAME".
+    native
+        Elements of it whose values the native module copies, and how these are stored ("<f4", …).
+    omitted
+        Elements of it that are not wanted.
+    atoms
+        Its atoms that are copied; None for all.
+    is_complete
+        Whether all frames have all native elements.
+    units
+        Units that a user named because the files do not, by the paths of datasets.
+    """
+
+    sources: tuple[Source, ...]
+    particles: str
+    native: dict[str, str]
+    omitted: tuple[str, ...] = ()
+    atoms: _Int | None = None
+    is_complete: bool = False
+    units: Mapping[str, str] = field(default_factory=dict)
+
+    def copy_to(self, file: Any, numbers: _Int) -> list[str]:
+        """Add the rest to an open file that has the native vectors; return remarks.
+
+        Parameters
+        ----------
+        file
+            The output, open in h5py.
+        numbers
+            Its frames, as the trajectory numbers them.
+        """
+        borders = np.cumsum([0, *(source.n_frames for source in self.sources)])
+        number_of = np.searchsorted(borders, numbers, side="right") - 1
+        cuts = np.flatnonzero(np.diff(number_of)) + 1
+        runs = [
+            (int(number_of[run[0]]), numbers[run] - borders[number_of[run[0]]])
+            for run in np.split(np.arange(len(numbers)), cuts)
+        ]
+        with _opened([source.path for source in self.sources]) as files:
+            copy = _Copy(file, files, self, runs)
+            copy.run()
+            copy.sign()
+        return copy.said()
+
+
+def rest_of(
+    sources: Sequence[Source],
+    factors: Mapping[str, float | None],
+    *,
+    particles: str | None = None,
+    omitted: Sequence[str] = (),
+    joined: bool,
+) -> Rest | None:
+    """Return the rest of H5MD files that are one trajectory; None where one file cannot hold it.
+
+    Parameters
+    ----------
+    factors
+        What the numbers of "position", "velocity", "force" and "time" are multiplied with when
+        they are read.
+    particles
+        The name of the group whose vectors are copied; None where there is one.
+    omitted
+        Elements that are not wanted: "velocity", "force".
+    joined
+        Whether parts of the output are joined: then all native elements have all frames.
+    """
+    with _opened([source.path for source in sources]) as files:
+        group = None if particles is None else f"particles/{particles}"
+        named = {group or _particles(file) for file in files}
+        if len(named) != 1 or None in named:
+            return None
+        (group,) = named
+        assert group is not None
+        found = [
+            _native(file, group, source, joined=joined)
+            for file, source in zip(files, sources, strict=True)
+        ]
+        native = {
+            name: dtype
+            for name, dtype in found[0].items()
+            if name not in omitted and all(name in each for each in found)
+        }
+        # Vectors that stand elsewhere can only be copied by the native module.
+        for file in files:
+            for name in VECTORS:
+                value = find(file, f"{group}/{name}/value")
+                if (
+                    name not in native
+                    and name not in omitted
+                    and value is not None
+                    and _is_blank(value)
+                ):
+                    return None
+        missing = _missing_units(files[0], group, factors)
+        complete = [
+            _native(file, group, source, joined=True)
+            for file, source in zip(files, sources, strict=True)
+        ]
+    return Rest(
+        tuple(sources),
+        group,
+        native,
+        tuple(omitted),
+        is_complete=all(native.keys() <= one.keys() for one in complete),
+        units=missing,
+    )
+
+
+def _missing_units(file: Any, group: str, factors: Mapping[str, float | None]) -> dict[str, str]:
+    """Return units that neither a file names nor its program has, by the paths of datasets."""
+    found = {}
+    usual = units.OF_PROGRAMS.get(creator_of(file), {})
+    for quantity, by in factors.items():
+        paths = [f"{group}/{name}/time" for name in VECTORS]
+        for path in paths if quantity == "time" else [f"{group}/{quantity}/value"]:
+            dataset = find(file, path)
+            if by is None or dataset is None or "unit" in dataset.attrs:
+                continue
+            named = usual.get(quantity)
+            if named is None or np.float32(units.factor(quantity, named, path)) != np.float32(by):
+                found[path] = units.named(quantity, by)
+    return found
+
+
+def keep(path: Path, source: Path, particles: str | None) -> list[str]:
+    """Write everything that an H5MD file holds but its vectors to a new file; return remarks.
+
+    Datasets of vectors are there, without a single chunk.
+    """
+    with _opened([source]) as (file,), h5py(str(path)).File(path, "w") as out:
+        group = _particles(file) if particles is None else f"particles/{particles}"
+        if group is None:
+            return []
+        native = _native(file, group, None, joined=False)
+        for name in native:
+            value = find(file, f"{group}/{name}/value")
+            out.create_dataset(
+                f"{group}/{name}/value", value.shape, value.dtype, chunks=(1, *value.shape[1:])
+            )
+        n_frames = _n_rows(file, group)
+        rest = Rest((Source(source, n_frames),), group, native)
+        copy = _Copy(out, [file], rest, [(0, np.arange(n_frames))])
+        copy.run()
+        out.attrs[_GROUP_KEPT] = group
+    return copy.said()
+
+
+def find(file: Any, path: str) -> Any:
+    """Return an object of a file, None where there is none in this very file."""
+    here, todo, hops = file["/"], path.split("/")[::-1], _HOPS
+    library = h5py("it cannot be read")
+    while todo:
+        name = todo.pop()
+        if name in ("", "."):
+            continue
+        if not isinstance(here, library.Group):
+            return None
+        link = _link(here, name)
+        if isinstance(link, library.SoftLink):
+            hops -= 1
+            if hops < 0:
+                return None
+            if link.path.startswith("/"):
+                here = file["/"]
+            todo.extend(link.path.split("/")[::-1])
+        elif isinstance(link, library.HardLink):
+            here = here[name]
+        else:
+            return None
+    return here
+
+
+def _link(group: Any, name: str) -> Any:
+    """Return a link of a group, None where there is none of a known kind."""
+    try:
+        return group.get(name, getlink=True)
+    except TypeError:
+        return None
+
+
+@contextlib.contextmanager
+def _opened(paths: Sequence[Path]) -> Iterator[list[Any]]:
+    """Open files in HDF5's library."""
+    with contextlib.ExitStack() as stack:
+        library = h5py(str(paths[0]))
+        yield [stack.enter_context(library.File(path, "r")) for path in paths]
+
+
+def _particles(file: Any) -> str | None:
+    """Return the only group of particles that has vectors."""
+    if _GROUP_KEPT in file.attrs:
+        return str(file.attrs[_GROUP_KEPT])
+    groups = find(file, "particles")
+    found = [
+        f"particles/{name}"
+        for name in (groups if hasattr(groups, "keys") else ())
+        if any(find(file, f"particles/{name}/{element}/value") is not None for element in VECTORS)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _n_rows(file: Any, group: str) -> int:
+    """Return how many rows the element has that numbers the frames."""
+    values = (find(file, f"{group}/{name}/value") for name in VECTORS)
+    return next(
+        (int(value.shape[0]) for value in values if value is not None and value.shape[0]), 0
+    )
+
+
+def _native(file: Any, group: str, source: Source | None, *, joined: bool) -> dict[str, str]:
+    """Return the elements whose values the native module copies, all of them, and their types."""
+    found: dict[str, str] = {}
+    frames = None
+    for name in VECTORS:
+        value = find(file, f"{group}/{name}/value")
+        if value is None or value.shape[0] == 0:
+            continue
+        when = _When.of(file, f"{group}/{name}", value)
+        if frames is None:
+            n = value.shape[0] if source is None else source.n_frames
+            frames = when.first(n)
+        elif not frames.has_all_of(when, joined=joined):
+            continue
+        found[name] = value.dtype.str
+    return found
+
+
+def _is_blank(value: Any) -> bool:
+    """Tell whether a dataset has a place for numbers and none of them."""
+    return bool(value.size) and value.chunks is not None and value.id.get_num_chunks() == 0
+
+
+@dataclass(frozen=True)
+class _When:
+    """When rows of an element were written: steps or, without, times in some unit."""
+
+    n: int
+    kind: str
+    at: NDArray[Any] | None
+
+    @classmethod
+    def of(cls, file: Any, path: str, value: Any) -> "_When":
+        n = int(value.shape[0])
+        for kind in ("step", "time"):
+            dataset = find(file, f"{path}/{kind}")
+            listed = None if dataset is None else _listed(file, dataset, n)
+            if listed is not None:
+                unit = dataset.attrs.get("unit", "") if kind == "time" else ""
+                return cls(n, f"{kind} {unit}", listed)
+        return cls(n, "", None)
+
+    def first(self, n: int) -> "_When":
+        """Return that of the first rows."""
+        return _When(min(n, self.n), self.kind, None if self.at is None else self.at[:n])
+
+    def has_all_of(self, other: "_When", *, joined: bool) -> bool:
+        """Tell whether each row of an element belongs to a frame; if `joined`, to every one."""
+        if self.at is None or other.at is None or self.kind != other.kind:
+            return self.n == other.n and self.at is None and other.at is None
+        if np.array_equal(self.at, other.at):
+            return True
+        return (
+            not joined and self.ascend and other.ascend and bool(np.isin(other.at, self.at).all())
+        )
+
+    @cached_property
+    def ascend(self) -> bool:
+        """Whether no row was written before, or with, the row that precedes it."""
+        return self.at is not None and bool((self.at[1:] > self.at[:-1]).all())
+
+    def rows_at(self, frames: "_When", chosen: _Int, every: _Int) -> _Int | None:
+        """Return the rows that belong to frames; None where nothing says which do.
+
+        Parameters
+        ----------
+        frames
+            When all frames of the file were written.
+        chosen
+            The frames, in their order in the output.
+        every
+            All frames of this file that are in the output: rows at other steps lie between these.
+        """
+        if self.at is None or frames.at is None or self.kind != frames.kind:
+            return chosen if self.n == frames.n else None
+        if self.n >= frames.n and np.array_equal(self.at[: frames.n], frames.at):
+            return chosen
+        if not (self.ascend and frames.ascend):
+            return None
+        if np.isin(self.at, frames.at).all():
+            there = np.searchsorted(self.at, frames.at[chosen])
+            there = np.minimum(there, max(self.n - 1, 0))
+            return there[self.at[there] == frames.at[chosen]] if self.n else there[:0]
+        first, last = int(every.min()), int(every.max())
+        begin = 0 if first == 0 else np.searchsorted(self.at, frames.at[first])
+        end = self.n if last + 1 >= frames.n else np.searchsorted(self.at, frames.at[last + 1])
+        return np.arange(begin, end) if np.array_equal(chosen[:1], every[:1]) else np.arange(0)
+
+
+def _listed(file: Any, dataset: Any, n: int) -> NDArray[Any] | None:
+    """Return the steps or times of `n` rows, which are listed or at equal distances."""
+    if dataset.dtype.kind not in "iuf" or len(dataset.shape) > 1 or not _is_bounded(file, dataset):
+        return None
+    numbers = np.asarray(dataset[()])
+    if numbers.shape == ():
+        offset = np.asarray(dataset.attrs.get("offset", 0)).item()
+        wide = np.float64 if numbers.dtype.kind == "f" or isinstance(offset, float) else np.int64
+        return np.asarray(offset + np.arange(n) * numbers.astype(wide))
+    return numbers[:n] if len(numbers) >= n else None
+
+
+def _is_bounded(file: Any, dataset: Any) -> bool:
+    """Tell whether the numbers of a dataset are in the file: others could fill memory."""
+    there = min(dataset.id.get_storage_size(), Path(file.filename).stat().st_size)
+    packed = dataset.chunks is not None and dataset.id.get_create_plist().get_nfilters()
+    return bool(dataset.nbytes <= there * (MOST_OF_A_BYTE if packed else 1))
+
+
+@dataclass
+class _Copy:
+    """One copy of the rest of some files.
+
+    Attributes
+    ----------
+    out
+        The output, which has the native vectors.
+    files
+        The files; objects come from the first one, rows of elements from all of them.
+    runs
+        Frames of the output: the number of the file, and frames of it.
+    """
+
+    out: Any
+    files: list[Any]
+    rest: Rest
+    runs: _Parts
+    remarks: dict[str, list[str]] = field(default_factory=dict)
+    # Places in the output by the address of the object, and of datasets of steps by their rows.
+    objects: dict[int, str] = field(default_factory=dict)
+    shared: dict[tuple[Any, ...], str] = field(default_factory=dict)
+    # Object references that are written when all objects are there.
+    references: list[tuple[Any, str, str]] = field(default_factory=list)
+    seen: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.library = h5py("it cannot be written")
+        self.atoms = self.rest.atoms
+        self.frames = []
+        group = self.rest.particles
+        for file, source in zip(self.files, self.rest.sources, strict=True):
+            values = ((name, find(file, f"{group}/{name}/value")) for name in VECTORS)
+            name, value = next((n, v) for n, v in values if v is not None and v.shape[0])
+            self.frames.append(_When.of(file, f"{group}/{name}", value).first(source.n_frames))
+            self.n_atoms = int(value.shape[1])
+        self.every = [
+            np.concatenate([np.arange(0), *(frames for k, frames in self.runs if k == number)])
+            for number in range(len(self.files))
+        ]
+        self.is_whole = (
+            len(self.runs) == 1
+            and len(self.files) == 1
+            and np.array_equal(self.runs[0][1], np.arange(_n_rows(self.files[0], group)))
+        )
+
+    def run(self) -> None:
+        """Copy everything."""
+        self._group("", 0)
+        for number in range(1, len(self.files)):
+            self._note_others("", number)
+        self._write_references()
+        for path, unit in self.rest.units.items():
+            if path in self.out and "unit" not in self.out[path].attrs:
+                self.out[path].attrs["unit"] = unit
+
+    def sign(self) -> None:
+        """Write that this program made the file; who made the first one stays known."""
+        head = self.out.require_group("h5md")
+        if "version" not in head.attrs:
+            head.attrs["version"] = np.array([1, 1], np.int32)
+        creator = self.out.require_group(_CREATOR)
+        for name, own in (("name", "trajet"), ("version", _trajet.__version__)):
+            if name in creator.attrs and f"source_{name}" not in creator.attrs:
+                creator.attrs[f"source_{name}"] = creator.attrs[name]
+            creator.attrs[name] = own
+
+    def said(self) -> list[str]:
+        """Return what could not be copied."""
+        return [f"{', '.join(paths)}: {reason}" for reason, paths in self.remarks.items()]
+
+    def _note(self, path: str, reason: str) -> None:
+        self.remarks.setdefault(reason, []).append(path)
+
+    def _leave_out(self, path: str, reason: str) -> None:
+        self._note(path, f"left out: {reason}")
+
+    def _group(self, path: str, depth: int) -> None:
+        """Copy a group of the first file with all that is in it."""
+        source = find(self.files[0], path)
+        made = self.out.require_group(path or "/")
+        self.objects[_address(source)] = path or "/"
+        self._attributes(source, made, path)
+        for name in source:
+            where = f"{path}/{name}".lstrip("/")
+            self.seen.add(where)
+            link = _link(source, name)
+            if isinstance(link, self.library.SoftLink):
+                if name not in made:
+                    made[name] = self.library.SoftLink(link.path)
+            elif not isinstance(link, self.library.HardLink):
+                self._leave_out(where, _LEAVES_FILE)
+            else:
+                self._object(source[name], where, depth)
+
+    def _object(self, source: Any, path: str, depth: int) -> None:
+        """Copy what a hard link leads to."""
+        group, _, name = path.rpartition("/")
+        if path in (f"{self.rest.particles}/{omitted}" for omitted in self.rest.omitted):
+            return
+        known = self.objects.get(_address(source))
+        if known is not None:
+            if known in self.out and path not in self.out:
+                self.out[path] = self.out[known]
+        elif isinstance(source, self.library.Group):
+            if depth >= _DEPTH:
+                self._leave_out(path, f"it is nested deeper than {_DEPTH} groups")
+            elif self._is_element(path):
+                self._element(source, path, depth)
+            else:
+                self._group(path, depth + 1)
+        elif isinstance(source, self.library.Dataset):
+            self._dataset(source, path)
+            self._compare(source, path)
+        else:
+            self.library.h5o.copy(
+                source.parent.id, name.encode(), self.out[group or "/"].id, name.encode()
+            )
+            self.objects[_address(source)] = path
+
+    def _is_element(self, path: str) -> bool:
+        """Tell whether a group is an element of H5MD that changes in time."""
+        value, *when = (find(self.files[0], f"{path}/{name}") for name in ("value", "step", "time"))
+        if not isinstance(value, self.library.Dataset) or not value.shape:
+            return False
+        edges = path == f"{self.rest.particles}/box/edges"
+        return edges or any(isinstance(one, self.library.Dataset) for one in when)
+
+    def _is_of_atoms(self, path: str) -> bool:
+        group = self.rest.particles
+        return path.startswith(f"{group}/") and not path.startswith(f"{group}/box/")
+
+    def _element(self, source: Any, path: str, depth: int) -> None:
+        """Copy the rows of an element that belong to the frames of the output."""
+        made = self.out.require_group(path)
+        self.objects[_address(source)] = path
+        self._attributes(source, made, path)
+        value = find(self.files[0], f"{path}/value")
+        parts = None if self.is_whole else self._parts(path, value)
+        name_of = path.rpartition("/")[2]
+        native = path == f"{self.rest.particles}/{name_of}" and name_of in self.rest.native
+        for name in source:
+            where = f"{path}/{name}"
+            self.seen.add(where)
+            link = _link(source, name)
+            if not isinstance(link, self.library.HardLink | self.library.SoftLink):
+                self._leave_out(where, _LEAVES_FILE)
+                continue
+            found = find(self.files[0], where)
+            if name == "value" and native:
+                n = value.shape[0] if parts is None else sum(len(rows) for _, rows in parts)
+                if made["value"].shape[0] != n:
+                    raise FormatError(
+                        f"{value.file.filename}: {where} has other rows than when it was opened:"
+                        " open it again"
+                    )
+                for attribute in list(made["value"].attrs):
+                    del made["value"].attrs[attribute]
+                self._attributes(value, made["value"], where)
+                self.objects[_address(value)] = where
+            elif name in ("value", "step", "time") and found is not None and parts is not None:
+                self._rows(found, where, name, parts)
+            elif isinstance(link, self.library.SoftLink):
+                if name == "value" and found is not None:
+                    self._dataset(found, where)
+                else:
+                    made[name] = self.library.SoftLink(link.path)
+            elif name == "value":
+                self._dataset(found, where)
+            else:
+                self._object(found, where, depth + 1)
+
+    def _parts(self, path: str, value: Any) -> _Parts | None:
+        """Return the rows of an element that belong to the output; None where all are kept."""
+        parts: _Parts = []
+        for number, chosen in self.runs:
+            theirs = find(self.files[number], f"{path}/value")
+            if not isinstance(theirs, self.library.Dataset):
+                self._note(path, f"is not in {self.files[number].filename}")
+                continue
+            if theirs.shape[1:] != value.shape[1:] or theirs.dtype != value.dtype:
+                self._leave_out(path, f"{self.files[number].filename} stores it otherwise")
+                continue
+            when = _When.of(self.files[number], path, theirs)
+            rows = when.rows_at(self.frames[number], chosen, self.every[number])
+            if rows is None:
+                if len(self.files) > 1:
+                    self._note(
+                        path,
+                        f"kept as it is in {self.files[0].filename}: nothing says which rows"
+                        " belong to which frames",
+                    )
+                else:
+                    self._note(path, "kept whole: nothing says which rows belong to which frames")
+                return None
+            parts.append((number, rows))
+        return parts
+
+    def _rows(self, source: Any, path: str, kind: str, parts: _Parts) -> None:
+        """Copy rows of the values, steps or times of an element."""
+        if kind == "value":
+            atoms = (
+                self.atoms
+                if self._is_of_atoms(path) and source.shape[1:2] == (self.n_atoms,)
+                else None
+            )
+            self._cut(source, path, parts, atoms)
+            return
+        theirs = ((find(self.files[k], path), k, rows) for k, rows in parts)
+        key = tuple(
+            (k, None if found is None else _address(found), rows.tobytes())
+            for found, k, rows in theirs
+        )
+        if key in self.shared:
+            self.out[path] = self.out[self.shared[key]]
+            return
+        if len(source.shape) == 1:
+            self._cut(source, path, parts, None)
+        else:
+            self._cut_distances(source, path, parts)
+        if path in self.out:
+            self.shared[key] = path
+
+    def _cut_distances(self, source: Any, path: str, parts: _Parts) -> None:
+        """Copy steps or times at equal distances; they are listed where frames are chosen."""
+        ((number, rows), *more) = parts or [(0, np.arange(0))]
+        if not more and number == 0 and np.array_equal(rows, np.arange(len(rows))):
+            self._dataset(source, path)
+            return
+        listed = []
+        for k, chosen in parts:
+            theirs = find(self.files[k], path)
+            n = int(chosen.max(initial=-1)) + 1
+            every = None if theirs is None else _listed(self.files[k], theirs, n)
+            if every is None:
+                self._leave_out(path, "not all files have it")
+                return
+            listed.append(every[chosen])
+        numbers = np.concatenate(listed)
+        if numbers.dtype.kind in "iu" and np.array_equal(numbers.astype(source.dtype), numbers):
+            numbers = numbers.astype(source.dtype)
+        made = self.out.create_dataset(path, data=numbers)
+        self._attributes(source, made, path)
+        if "offset" in made.attrs:
+            del made.attrs["offset"]
+
+    def _dataset(self, source: Any, path: str) -> None:
+        """Copy all rows of a dataset; of one of atoms those that are chosen."""
+        by_row = source.shape[:1] == (self.n_atoms,) and not self._is_element(
+            path.rpartition("/")[0]
+        )
+        by_atom = source.shape[1:2] == (self.n_atoms,) and path.endswith("/value")
+        if self.atoms is not None and self._is_of_atoms(path) and (by_row or by_atom):
+            if by_row:
+                self._cut(source, path, [(0, self.atoms)], None)
+            else:
+                self._cut(source, path, [(0, np.arange(source.shape[0]))], self.atoms)
+            return
+        if (
+            self.atoms is not None
+            and path.startswith("connectivity/")
+            and self._names_atoms(source)
+        ):
+            self._leave_out(path, "it names atoms by their numbers, and some are left out")
+            return
+        if (reason := self._reason(source)) is not None:
+            self._leave_out(path, reason)
+            return
+        kind = source.id.get_type()
+        if kind.detect_class(self.library.h5t.REFERENCE):
+            self._leave_out(path, "it holds references")
+            return
+        group, _, name = path.rpartition("/")
+        made = self.out.require_group(group or "/")
+        with _reading(source):
+            self.library.h5o.copy(source.id, b".", made.id, name.encode())
+        self.objects[_address(source)] = path
+        for attribute in source.attrs:
+            self._note_reference(source, attribute, path)
+
+    def _names_atoms(self, source: Any) -> bool:
+        """Tell whether a list of bonds is of the particles that are copied."""
+        named = source.attrs.get("particles_group")
+        if isinstance(named, self.library.Reference) and named:
+            group = find(self.files[0], self.rest.particles)
+            return _address(source.file[named]) == _address(group)
+        return True
+
+    def _reason(self, source: Any) -> str | None:
+        """Say why a dataset is not copied."""
+        plist = source.id.get_create_plist()
+        if plist.get_layout() == self.library.h5d.VIRTUAL or plist.get_external_count():
+            return _LEAVES_FILE
+        if source.id.get_storage_size() > Path(source.file.filename).stat().st_size:
+            return "its numbers are not in the file"
+        return None
+
+    def _cut(self, source: Any, path: str, parts: _Parts, atoms: _Int | None) -> None:
+        """Write rows of a dataset, and of these some atoms."""
+        taken = []
+        for number, rows in parts:
+            theirs = source if number == 0 else find(self.files[number], path)
+            if theirs is None:
+                self._leave_out(path, "not all files have it")
+                return
+            reason = self._reason(theirs) or _why_unread(theirs)
+            if reason is None and theirs.shape[1:] != source.shape[1:]:
+                reason = "files store it otherwise"
+            if reason is None and len(rows) and rows.max() >= theirs.shape[0]:
+                reason = "it has fewer rows than frames"
+            if reason is not None:
+                self._leave_out(path, reason)
+                return
+            taken.append((theirs, rows))
+        made = self._created(source, path, sum(len(rows) for _, rows in parts), atoms)
+        begin = 0
+        for theirs, rows in taken:
+            for some, numbers in _slabs(theirs, rows):
+                made[begin : begin + some] = numbers if atoms is None else numbers[:, atoms]
+                begin += some
+        self._attributes(source, made, path)
+
+    def _created(self, source: Any, path: str, n_rows: int, atoms: _Int | None) -> Any:
+        """Make a dataset like another one, of other rows and atoms."""
+        shape = [n_rows, *source.shape[1:]]
+        most = [*source.maxshape]
+        if atoms is not None:
+            shape[1] = len(atoms)
+        most = [None if m is None else n for n, m in zip(shape, most, strict=True)]
+        plist = source.id.get_create_plist().copy()
+        unlimited = self.library.h5s.UNLIMITED
+        if source.chunks is not None:
+            plist.set_chunk(
+                tuple(
+                    chunk if m is None else max(1, min(chunk, n))
+                    for chunk, n, m in zip(source.chunks, shape, most, strict=True)
+                )
+            )
+        elif math.prod(shape) * source.dtype.itemsize > _COMPACT:
+            plist.set_layout(self.library.h5d.CONTIGUOUS)
+        space = self.library.h5s.create_simple(
+            tuple(shape), tuple(unlimited if m is None else m for m in most)
+        )
+        group, _, name = path.rpartition("/")
+        made = self.out.require_group(group or "/")
+        kind = source.id.get_type().copy()
+        self.library.h5d.create(made.id, name.encode(), kind, space, plist)
+        return made[name]
+
+    def _attributes(self, source: Any, made: Any, path: str) -> None:
+        """Copy attributes, in their own types."""
+        low = self.library.h5a
+        for name in source.attrs:
+            if name == _GROUP_KEPT or self._note_reference(source, name, path):
+                continue
+            attribute = low.open(source.id, name.encode())
+            kind, shape = attribute.dtype, attribute.shape
+            # Without numbers the shape is None.
+            size = 0 if shape is None else kind.itemsize * math.prod(shape)
+            if size > Path(source.file.filename).stat().st_size and not kind.hasobject:
+                self._leave_out(f"{path}@{name}", "its numbers are not in the file")
+                continue
+            if name in made.attrs:
+                del made.attrs[name]
+            space, type_ = attribute.get_space(), attribute.get_type().copy()
+            new = low.create(made.id, name.encode(), type_, space)
+            if not size:
+                continue
+            memory = self.library.h5t.py_create(kind)
+            if kind.subdtype is not None:
+                kind, inner = kind.subdtype
+                shape = (*shape, *inner)
+            with _reading(source):
+                numbers = np.zeros(shape, kind)
+                attribute.read(numbers, mtype=memory)
+            new.write(numbers, mtype=memory)
+
+    def _note_reference(self, source: Any, name: str, path: str) -> bool:
+        """Tell whether an attribute holds references, which are written at the end."""
+        kind = self.library.h5a.open(source.id, name.encode()).get_type()
+        if not kind.detect_class(self.library.h5t.REFERENCE):
+            return False
+        if kind.equal(self.library.h5t.STD_REF_OBJ):
+            self.references.append((source, name, path))
+        else:
+            if path in self.out and name in self.out[path].attrs:
+                del self.out[path].attrs[name]
+            self._leave_out(f"{path}@{name}", "it holds references to parts of objects")
+        return True
+
+    def _write_references(self) -> None:
+        """Have references to objects lead to their copies."""
+        for source, name, path in self.references:
+            made = self.out[path or "/"]
+            if name in made.attrs:
+                del made.attrs[name]
+            given = source.attrs[name]
+            array = np.ravel(np.asarray(given, dtype=object))
+            # Some references of the source lead to nothing.
+            leads = [self.objects.get(_target(source, one), "") if one else None for one in array]
+            if any(lead == "" or (lead and lead not in self.out) for lead in leads):
+                self._leave_out(f"{path}@{name}", "it refers to what is left out")
+                continue
+            new = [self.out[lead].ref if lead else self.library.Reference() for lead in leads]
+            if isinstance(given, np.ndarray):
+                filled = np.empty(len(new), object)
+                filled[:] = new
+                kind = self.library.ref_dtype
+                made.attrs.create(name, filled.reshape(given.shape).astype(kind), dtype=kind)
+            else:
+                made.attrs[name] = new[0]
+
+    def _compare(self, source: Any, path: str) -> None:
+        """Say where another file holds other numbers than the first one."""
+        for file in self.files[1:]:
+            other = find(file, path)
+            if other is None or not _are_alike(source, other):
+                self._note(path, f"kept as it is in {self.files[0].filename}: the files differ")
+                return
+
+    def _note_others(self, path: str, number: int, depth: int = 0) -> None:
+        """Say what only a later file holds."""
+        group = find(self.files[number], path)
+        for name in group:
+            where = f"{path}/{name}".lstrip("/")
+            link = _link(group, name)
+            if where not in self.seen:
+                self._leave_out(where, f"only {self.files[number].filename} holds it")
+            elif (
+                isinstance(link, self.library.HardLink)
+                and depth < _DEPTH
+                and where in self.objects.values()
+                and isinstance(find(self.files[0], where), self.library.Group)
+                and isinstance(group[name], self.library.Group)
+            ):
+                self._note_others(where, number, depth + 1)
+
+
+def _address(thing: Any) -> int:
+    """Return what tells an object of a file from all others of it."""
+    return int(h5py("it cannot be read").h5o.get_info(thing.id).addr)
+
+
+def _target(source: Any, reference: Any) -> int:
+    """Return the address that a reference leads to, -1 where it leads to nothing."""
+    try:
+        return _address(source.file[reference])
+    except (ValueError, RuntimeError, KeyError):
+        return -1
+
+
+@contextlib.contextmanager
+def _reading(source: Any) -> Iterator[None]:
+    """Have errors name what could not be read."""
+    try:
+        yield
+    except (OSError, RuntimeError) as error:
+        # The disk of the output may be full.
+        if "errno = " in str(error):
+            raise
+        reason = " ".join(str(error).split())
+        raise FormatError(
+            f"{source.file.filename}: HDF5 cannot read {source.name.strip('/')} ({reason}): copy"
+            " the file again"
+        ) from error
+
+
+def _why_unread(dataset: Any) -> str | None:
+    """Say why numbers of a dataset cannot be read; None where they can."""
+    library = h5py("it cannot be read")
+    if dataset.id.get_type().detect_class(library.h5t.REFERENCE):
+        return "it holds references"
+    try:
+        _ = dataset.dtype
+    except TypeError:
+        return "its type is not known to h5py"
+    plist = dataset.id.get_create_plist()
+    for k in range(plist.get_nfilters()):
+        code, _, _, name = plist.get_filter(k)
+        if not library.h5z.filter_avail(code):
+            return f"it is packed with the filter {name.decode(errors='replace') or code}"
+    return (
+        None
+        if _is_bounded(dataset.file, dataset) or dataset.dtype.hasobject
+        else ("its numbers are not in the file")
+    )
+
+
+def _slabs(dataset: Any, rows: _Int) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Yield rows of a dataset, some at a time, in their order, and how many these are."""
+    row = max(1, dataset.dtype.itemsize * math.prod(dataset.shape[1:]))
+    most, begin = max(1, _SLAB // row), 0
+    while begin < len(rows):
+        low = high = int(rows[begin])
+        end = begin + 1
+        while end < len(rows):
+            below, above = min(low, int(rows[end])), max(high, int(rows[end]))
+            # Rows between are read, where they are few.
+            if above - below >= min(most, 4 * (end - begin + 1)):
+                break
+            low, high, end = below, above, end + 1
+        with _reading(dataset):
+            numbers = dataset[low : high + 1]
+        yield end - begin, numbers[rows[begin:end] - low]
+        begin = end
+
+
+def _are_alike(one: Any, other: Any) -> bool:
+    """Tell whether two datasets hold the same."""
+    if getattr(other, "shape", None) != one.shape or other.dtype != one.dtype:
+        return False
+    if _why_unread(one) or _why_unread(other):
+        return False
+    if one.shape in (None, ()):
+        return bool(np.array_equal(np.asarray(one[()]), np.asarray(other[()])))
+    rows = np.arange(one.shape[0])
+    return all(
+        _bits(a) == _bits(b)
+        for (_, a), (_, b) in zip(_slabs(one, rows), _slabs(other, rows), strict=True)
+    )
+
+
+def _bits(numbers: NDArray[Any]) -> Any:
+    return numbers.tolist() if numbers.dtype.hasobject else numbers.tobytes()
