@@ -21,6 +21,8 @@ pub struct Rules {
     pub(crate) n_atoms: usize,
     pub(crate) options: WriteOptions,
     pub(crate) remarks: Vec<String>,
+    /// Remarks that the output keeps, if its format has room for them: those of the source, and doubts.
+    pub(crate) kept: Vec<String>,
     /// The vectors that every frame must have; none where each frame says what it holds.
     needed: Option<Vec<Field>>,
 }
@@ -43,6 +45,7 @@ impl Rules {
             n_atoms: plan.first.n_atoms(),
             options: plan.options.clone(),
             remarks: Vec::new(),
+            kept: plan.options.remarks.clone(),
             needed: needed.map(<[Field]>::to_vec),
         };
         let refused = |what: &str, remedy| Err(rules.cannot_hold(0, what.to_owned(), remedy));
@@ -71,19 +74,40 @@ impl Rules {
         let mut lost = rules.lost(&plan.first);
         let own = matches!(plan.first, Input::Raw { raw, .. } if raw.format() == format);
         let turned = plan.first.box_vectors().is_some_and(|vectors| is_turned(&vectors));
-        if matches!(format, Format::Dcd | Format::Ncdf)
+        let turned = matches!(format, Format::Dcd | Format::Ncdf)
             && !own
             && turned
-            && vectors_from_cell(&plan.first.cell()).is_some()
-        {
+            && vectors_from_cell(&plan.first.cell()).is_some();
+        if turned {
             lost.push(TURNED.to_owned());
         }
         if !lost.is_empty() && rules.options.allow_loss {
             let words =
                 format!("left out, as {} cannot hold it: {}", format.name(), lost.join(", "));
-            rules.remarks.push(words);
+            // Vectors that are not there cannot be wrong; atoms in another cell than theirs can.
+            match turned {
+                true => rules.doubt(words),
+                false => rules.remarks.push(words),
+            }
         }
         Ok(rules)
+    }
+
+    /// Adds a remark that whoever reads the output later should know, too.
+    pub(crate) fn doubt(&mut self, remark: String) {
+        self.kept.push(remark.clone());
+        self.remarks.push(remark);
+    }
+
+    /// Adds the remark that the format has no room for the remarks to be kept, of which its readers find
+    /// `found` by themselves.
+    pub(crate) fn no_room(&mut self, found: Option<&str>) {
+        if self.kept.iter().any(|remark| Some(&remark[..]) != found) {
+            self.remarks.push(format!(
+                "{} has no room for remarks on the source: who reads the copy is not told of them",
+                self.format.name()
+            ));
+        }
     }
 
     /// The error for something that the format has no place for.

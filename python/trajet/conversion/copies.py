@@ -60,7 +60,9 @@ class Conversion:
     size
         Bytes.
     remarks
-        What one should know: what was left out because that was allowed, or always is.
+        What one should know: what was left out because that was allowed, or always is, and the
+        remarks on the source. DCD, NetCDF and H5MD keep the latter, and every report on the copy
+        repeats them; XTC and TRR have no room for them.
     report
         Where the time went; encoding counts as `t_comp`, writing as `t_merge`. None for HDF5.
     """
@@ -156,7 +158,8 @@ def convert(
     path = Path(path)
     selection = main_selection(source)
     trajectory = selection.trajectory
-    how = How(precision, double, velocities, forces, compression, allow_loss)
+    kept = tuple(trajectory.reader.doubts)
+    how = How(precision, double, velocities, forces, compression, allow_loss, kept)
     asked = _Asked(how, force, threads, progress, pool)
     _check_pool(pool)
     asked.check(trajectory, [path])
@@ -369,7 +372,9 @@ def _copy(
                     " this process: leave the pool out"
                 )
             packed = asked.how.compression
-            content = h5md.OwnContent(trajectory.reader, places, compression=packed)
+            content = h5md.OwnContent(
+                trajectory.reader, places, compression=packed, remarks=asked.how.remarks
+            )
         else:
             every_frame = np.concatenate(frames)
             content, left = _content(trajectory, parts[0][0], every_frame, places, asked.how)
@@ -383,12 +388,13 @@ def _copy(
     done, workers = [], list[dict[str, Any]]()
     for (path, _), numbers, (remarks, run, size) in zip(parts, frames, outcomes, strict=True):
         report = None
+        said = tuple(dict.fromkeys((*lost, *remarks, *trajectory.remarks)))
         if run is not None:
             parameters = {"n_frames": len(numbers), "n_atoms": [selection.n_atoms]}
             what = {"analysis": "convert", "parameters": parameters, "inputs": inputs}
+            what["remarks"] = list(said)
             report = make_report(trajectory.reader, run, what, trajectory.tiers, trajectory.tags)
             workers += run["workers"]
-        said = (*lost, *remarks)
         done.append(Conversion(path, len(numbers), selection.n_atoms, size, said, report))
     trajectory.used("convert", places, workers)
     return done
@@ -550,7 +556,8 @@ def split(
     stem = trajectory.stem
     paths = [folder / f"{stem}-{k:0{digits}d}{suffix}" for k in range(len(borders) - 1)]
     _check_pool(pool)
-    how = How(compression=compression, allow_loss=allow_loss)
+    kept = tuple(trajectory.reader.doubts)
+    how = How(compression=compression, allow_loss=allow_loss, remarks=kept)
     asked = _Asked(how, force, threads, progress, pool)
     frames = [(begin, 1, end - begin) for begin, end in pairwise(borders)]
     with _folder(folder):

@@ -113,8 +113,8 @@ def write_in_stretches(
 
 def _for_hdf5(how: How, content: h5md.Content, chunk: tuple[int, int]) -> How:
     """Return how workers write what H5MD holds."""
-    vectors = {"velocities": content.velocities, "forces": content.forces}
-    return replace(how, **vectors, chunk=chunk, complete=True)
+    velocities, forces = content.velocities, content.forces
+    return replace(how, velocities=velocities, forces=forces, chunk=chunk, complete=True)
 
 
 def _borders(n_frames: int, unit: int, n_atoms: int, n_threads: int) -> list[int]:

@@ -66,7 +66,7 @@ def join(
         library.File(own, "w") as file,
         output.synced_on_the_way(own) as wrote,
     ):
-        group = head(file, content.author)
+        group = head(file, content.author, content.remarks)
         there = {name: create(group, name, len(numbers), packing) for name in content.fields}
         for part, n_frames in parts:
             with contextlib.ExitStack() as stack:

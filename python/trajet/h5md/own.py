@@ -51,7 +51,7 @@ class OwnContent(Content):
         parts: list[Mapping[str, Any]] = []
         with contextlib.ExitStack() as stack:
             file = stack.enter_context(h5py("it cannot be written").File(own, "w"))
-            group = head(file, self.author)
+            group = head(file, self.author, self.remarks)
             wrote = stack.enter_context(output.synced_on_the_way(own))
             read_ahead = in_order(read, range(0, len(numbers), step), threads)
             # No thread works on when the file is closed.

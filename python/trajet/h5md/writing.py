@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, output
-from trajet._trajet import FormatError, OutputError, TrajetError
+from trajet._trajet import REMARKS_ATTRIBUTE, FormatError, OutputError, TrajetError
 from trajet.h5md.lanes import Show, ahead, in_order, run_lanes
 from trajet.h5md.library import h5py
 from trajet.h5md.plain import Plain, placed_early, places_are_listed
@@ -121,6 +121,7 @@ def write(
         compression=compression,
         chunk=chunk,
         author=author,
+        remarks=tuple(trajectory.reader.doubts),
     )
     parts = [(path, trajectory.frame_numbers(frames))]
     write_all(parts, content, threads=threads, progress=progress)
@@ -139,6 +140,8 @@ class Content:
     compression: int | None = None
     chunk: tuple[int, int] | None = None
     author: str = "N/A"
+    # Remarks on the source that the files keep.
+    remarks: tuple[str, ...] = ()
     # Whether frames without velocities or forces are refused, instead of left out of them.
     complete: bool = False
 
@@ -203,7 +206,7 @@ class Content:
         packing = self.packing(len(numbers), threads)
         with contextlib.ExitStack() as stack:
             file = stack.enter_context(h5py("it cannot be written").File(own, "w"))
-            group = head(file, self.author)
+            group = head(file, self.author, self.remarks)
             wrote = stack.enter_context(output.synced_on_the_way(own))
             # What is neither packed nor left out has its place before it is read.
             known = packing.is_plain and self.fields == ["positions"] and places_are_listed()
@@ -585,8 +588,10 @@ def _there(values: NDArray[np.float32], n_empty: int) -> NDArray[np.bool_]:
     return np.asarray(~np.isnan(values).all(axis=(1, 2)))
 
 
-def head(file: Any, author: str) -> Any:
-    """Write who made the file, and return the group of particles."""
+def head(file: Any, author: str, remarks: Sequence[str] = ()) -> Any:
+    """Write who made the file and the remarks that it keeps; return the group of particles."""
+    if remarks:
+        file.attrs[REMARKS_ATTRIBUTE] = "\n".join(remarks)
     head = file.create_group("h5md")
     head.attrs["version"] = np.array([1, 1], np.int32)
     head.create_group("author").attrs["name"] = author

@@ -167,7 +167,7 @@ class Store:
                 threads=threads or _trajet.available_threads(),
                 progress=progress,
             )
-        return _divided(done, beside)
+        return _divided(done, (*beside, *trajectory.remarks))
 
     def append(
         self,
@@ -218,7 +218,7 @@ class Store:
             threads=threads or _trajet.available_threads(),
             progress=progress,
         )
-        return _divided(done, beside)
+        return _divided(done, (*beside, *trajectory.remarks))
 
     def retag(
         self,
@@ -249,7 +249,7 @@ class Store:
                 threads=threads or _trajet.available_threads(),
                 progress=progress,
             )
-        return _divided(done)
+        return _divided(done, opened.remarks)
 
     def open(
         self,
@@ -532,7 +532,7 @@ def _check_is_trajectory(given: object) -> None:
 
 
 def _divided(done: Mapping[str, Any], beside: Sequence[str] = ()) -> Divided:
-    return Divided(int(done["n_frames"]), (*done["remarks"], *beside))
+    return Divided(int(done["n_frames"]), tuple(dict.fromkeys((*done["remarks"], *beside))))
 
 
 def _beside(source: Trajectory) -> list[str]:
