@@ -240,9 +240,11 @@ def test_what_gromacs_writes(tmp_path: Path) -> None:
     draw = np.random.default_rng(1)
     source = write_as_gromacs(tmp_path / "gmx.h5md", draw.random((N_FRAMES, N_ATOMS, 3), "f4"))
     store = tj.Store(tmp_path / "store", create=True)
-    done = store.add("one", tj.open(topology(tmp_path), source), profile=profile(tmp_path))
+    opened = tj.open(topology(tmp_path), source)
+    done = store.add("one", opened, profile=profile(tmp_path))
     assert done.remarks == (
         f"{source}: left out is what no tag holds: particles/system/id: keep the file for these",
+        *opened.remarks,
     )
     with h5py.File(source, "a") as file:
         for element in ("position", "velocity"):
