@@ -52,7 +52,7 @@ pub fn line(remark: &str) -> String {
     line
 }
 
-/// Returns the remarks that a copy keeps: each once, as [`line`], at most [`MOST`].
+/// Returns the remarks that a copy keeps: each once, as [`line()`], at most [`MOST`].
 pub fn kept<S: AsRef<str>>(remarks: impl IntoIterator<Item = S>) -> Vec<String> {
     let mut kept: Vec<String> = Vec::new();
     for remark in remarks {
