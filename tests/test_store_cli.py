@@ -70,8 +70,11 @@ def test_from_adding_to_removing(sources: Solvated) -> None:
     assert line.endswith("is on slow")
     (line,) = succeed("store", "verify", *at)
     assert "wet" in line
-    remark, line = succeed("store", "append", "wet", *at, "--trajectory", sources.xtc, sources.xtc)
+    remark, seam, line = succeed(
+        "store", "append", "wet", *at, "--trajectory", sources.xtc, sources.xtc
+    )
     assert "new frames begin at 0 ps" in remark
+    assert "step back at 1 of 1 seams" in seam
     assert line == "wet: 10 frames added, 20 in all"
     head, *_ = succeed("store", "stats", *at)
     assert head.startswith("wet: 2 uses")

@@ -240,8 +240,9 @@ def test_what_gromacs_writes(tmp_path: Path) -> None:
     draw = np.random.default_rng(1)
     source = write_as_gromacs(tmp_path / "gmx.h5md", draw.random((N_FRAMES, N_ATOMS, 3), "f4"))
     store = tj.Store(tmp_path / "store", create=True)
-    done = store.add("one", tj.open(topology(tmp_path), source), profile=profile(tmp_path))
-    assert done.remarks == ()
+    opened = tj.open(topology(tmp_path), source)
+    done = store.add("one", opened, profile=profile(tmp_path))
+    assert done.remarks == opened.remarks
     check_whole(tmp_path, store._native, "one", source)
 
 

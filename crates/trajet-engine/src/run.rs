@@ -19,7 +19,7 @@ use crate::report::{RunReport, Stages, TaskReport, WorkerReport};
 use crate::schedule::{Event, Instruction, Schedule};
 use crate::tree::{Merger, Node};
 
-pub use threads::{Control, Threads, each, open};
+pub use threads::{Control, Threads, check_times, each, open};
 use threads::{LOOK, Leaving, MOST_THREADS, lock, message, watch};
 
 pub mod convert;

@@ -10,13 +10,14 @@
 use std::borrow::Cow;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
 use crate::losses::{Losses, Lost};
-use crate::reader::{OpenOptions, Opening, ParallelFor, Reader, Scratch, Wanted};
+use crate::reader::{OpenOptions, Opening, ParallelFor, Reader, Scratch, Wanted, Watch};
+use crate::remarks::kept;
 use crate::source::Handles;
 use crate::{Atoms, Error, Extra, Format, FrameIndex, FrameMeta, Frames, IndexState, Raw};
 pub(crate) use outline::Known;
@@ -39,6 +40,8 @@ pub struct Chain {
     remarks: Vec<String>,
     /// Whether there is one file, so that its frames are those of the chain.
     alone: bool,
+    /// Whether frames that a later file repeats are left out.
+    continuous: bool,
 }
 
 /// A file of a chain.
@@ -47,6 +50,20 @@ pub struct Segment {
     pub reader: Arc<dyn Reader>,
     /// Frames of it that the chain leaves out, because a later file repeats them.
     pub dropped: usize,
+    /// Whether a kept index was compared with the headers of all frames ([`Chain::check_times`]).
+    checked: AtomicBool,
+}
+
+impl Segment {
+    fn new(reader: Arc<dyn Reader>, dropped: usize) -> Self {
+        Segment { reader, dropped, checked: AtomicBool::new(false) }
+    }
+}
+
+/// The remark on an unfinished frame that is left out.
+fn cut(reader: &Arc<dyn Reader>) -> Option<String> {
+    let n = reader.truncated_tail();
+    (n > 0).then(|| format!("{n} bytes of an unfinished frame at the end are left out"))
 }
 
 /// Neighbouring frames of a file.
@@ -85,7 +102,9 @@ pub fn open(
         return Ok(Chain::from(crate::open(path, options, threads)?));
     }
     let handles = options.handles.clone().unwrap_or_else(|| Arc::new(Handles::new(MOST_OPEN)));
-    let options = OpenOptions { handles: Some(handles), ..options.clone() };
+    // Which frames there are is decided by times that were read from the files just now.
+    let rebuild_index = options.rebuild_index || options.continuous;
+    let options = OpenOptions { handles: Some(handles), rebuild_index, ..options.clone() };
     let sizes: Vec<u64> =
         paths.iter().map(|path| std::fs::metadata(path).map_or(0, |m| m.len())).collect();
     let all = sizes.iter().sum::<u64>().max(1);
@@ -135,8 +154,8 @@ impl From<Arc<dyn Reader>> for Chain {
     fn from(reader: Arc<dyn Reader>) -> Self {
         let n_frames = reader.index().n_frames() as u64;
         let runs = vec![Run { frames: 0..n_frames, segment: 0, first: 0 }];
-        let segments = vec![Segment { reader, dropped: 0 }];
-        Chain { segments, runs, n_frames, remarks: Vec::new(), alone: true }
+        let segments = vec![Segment::new(reader, 0)];
+        Chain { segments, runs, n_frames, remarks: Vec::new(), alone: true, continuous: false }
     }
 }
 
@@ -178,10 +197,10 @@ impl Chain {
                 n_frames = frames.end;
                 runs.push(Run { frames, segment, first: run.start as u64 });
             }
-            segments.push(Segment { reader, dropped });
+            segments.push(Segment::new(reader, dropped));
         }
         let alone = segments.len() == 1;
-        Ok(Chain { segments, runs, n_frames, remarks, alone })
+        Ok(Chain { segments, runs, n_frames, remarks, alone, continuous })
     }
 
     /// Whether there is one file, so that its frames are those of the chain.
@@ -298,19 +317,54 @@ impl Chain {
         for segment in &self.segments {
             let reader = &segment.reader;
             if self.segments.len() == 1 {
-                remarks.extend(reader.remarks());
+                remarks.extend(reader.all_remarks());
                 continue;
             }
             let path = reader.source().path().display();
-            match reader.truncated_tail() {
-                0 => (),
-                n => remarks.push(format!(
-                    "{path}: {n} bytes of an unfinished frame at the end are left out"
-                )),
-            }
-            remarks.extend(reader.remarks().iter().map(|remark| format!("{path}: {remark}")));
+            remarks.extend(cut(reader).map(|remark| format!("{path}: {remark}")));
+            remarks.extend(reader.all_remarks().iter().map(|remark| format!("{path}: {remark}")));
         }
         remarks
+    }
+
+    /// Returns the remarks that a copy of the frames keeps, each once ([`crate::remarks`]): the remarks on the
+    /// chain and its files, and those that the files keep of their sources.
+    pub fn doubts(&self) -> Vec<String> {
+        // A continuous chain that drops nothing says so, and leaves no doubt.
+        let smooth = self.continuous && self.segments.iter().all(|segment| segment.dropped == 0);
+        let mut remarks = if smooth { Vec::new() } else { self.remarks.clone() };
+        for segment in &self.segments {
+            let reader = &segment.reader;
+            let own = cut(reader).into_iter().chain(reader.remarks());
+            if self.segments.len() == 1 {
+                remarks.extend(own);
+            } else {
+                let path = reader.source().path().display();
+                remarks.extend(own.map(|remark| format!("{path}: {remark}")));
+            }
+            remarks.extend_from_slice(reader.noted());
+        }
+        kept(remarks)
+    }
+
+    /// Compares the times and places of all frames of a kept index with the headers of the frames, once; an
+    /// index that was built or computed at opening needs no comparison.
+    ///
+    /// # Errors
+    /// [`Error::Stale`] where a file has another frame; as [`crate::open`] where it has none.
+    pub fn check_times(&self, threads: &dyn ParallelFor, watch: &Arc<Watch>) -> Result<(), Error> {
+        for segment in &self.segments {
+            let reader = &segment.reader;
+            let kept = matches!(reader.opening().state, IndexState::Loaded | IndexState::Extended);
+            if !kept || segment.checked.load(Ordering::Relaxed) {
+                continue;
+            }
+            if let Some(found) = reader.indexed_again(threads, watch)? {
+                reader.index().same_as(&found, reader.source().path())?;
+            }
+            segment.checked.store(true, Ordering::Relaxed);
+        }
+        Ok(())
     }
 
     /// Where a frame is kept.

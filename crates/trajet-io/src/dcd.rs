@@ -18,7 +18,7 @@ use crate::index::{Found, Stamp};
 use crate::indexed::Indexed;
 use crate::reader::{self, Field, OpenOptions, Opening, Said, Scratch, Wanted};
 use crate::source::{Meter, Source, may_begin};
-use crate::{Atoms, Error, Fault, FrameIndex, Frames, IndexState, Raw};
+use crate::{Atoms, Error, Fault, FrameIndex, Frames, IndexState, Raw, remarks};
 pub use frame::Frame;
 use head::{CELL_BYTES, Head, Layout, Order};
 pub use writer::{Encoder, holds_times};
@@ -36,6 +36,8 @@ pub struct Reader {
     /// Where atoms are fixed: all positions of the first frame, and the place of each atom among those
     /// that move.
     fixed: Option<Fixed>,
+    /// Remarks that its titles keep.
+    noted: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -63,6 +65,7 @@ impl Reader {
         let found =
             Found { index: index.into(), stamp, state: IndexState::Computed, sidecar: None };
         let mut reader = Reader {
+            noted: remarks::of_titles(&head.titles),
             file: Indexed::new(source, found, options, opening, begin)?,
             head,
             fixed: None,
@@ -227,6 +230,10 @@ impl reader::Reader for Reader {
 
     fn file(&self) -> &Indexed {
         &self.file
+    }
+
+    fn noted(&self) -> &[String] {
+        &self.noted
     }
 
     fn remarks(&self) -> Vec<String> {

@@ -17,7 +17,9 @@ use crate::h5md::Description;
 use crate::index::{Found, Stamp};
 use crate::indexed::Indexed;
 use crate::reader::{self, OpenOptions, Opening, Said, Scratch, Serial, Wanted};
+use crate::remarks::{kept, rounded};
 use crate::source::{Handles, MOST_TIERS, Meter, Source, Written, absolute};
+use crate::time::text;
 use crate::{
     Atoms, Chain, Error, Extra, Field, Format, FrameIndex, FrameMeta, Frames, GivenBox, IndexState,
     Raw, chain,
@@ -55,6 +57,8 @@ pub struct Division {
     pub filled: bool,
     /// For messages: what to do where a file of a part was changed from outside.
     pub remedy: String,
+    /// Remarks that were written down with it ([`crate::remarks`]).
+    pub noted: Vec<String>,
 }
 
 /// Some atoms of a trajectory, in files of their own.
@@ -76,6 +80,8 @@ pub struct Part {
     pub lost: Vec<Extra>,
     /// A file that is where its files are kept, unless that is not mounted.
     pub mark: Option<PathBuf>,
+    /// Steps per nm to which its positions were rounded, where they were.
+    pub precision: Option<f32>,
 }
 
 impl Part {
@@ -116,6 +122,7 @@ impl Division {
             heads: all(&self.heads)?,
             filled: self.filled,
             remedy: self.remedy.clone(),
+            noted: Vec::new(),
             parts: self.parts.iter().map(part).collect::<Result<_, Error>>()?,
         };
         Ok(Told { division, n_frames: self.index.n_frames() as u64 })
@@ -126,6 +133,7 @@ impl Division {
 pub struct Reader {
     file: Indexed,
     whole: Arc<Whole>,
+    noted: Vec<String>,
 }
 
 /// What readers of different parts of the index share.
@@ -169,7 +177,11 @@ impl Reader {
         whole.check_index(&index)?;
         let found = Found { index, stamp, state: IndexState::Loaded, sidecar: None };
         let file = Indexed::new(source, found, options, opening, begin)?;
-        Ok(Reader { file, whole: Arc::new(whole) })
+        let mut reader = Reader { file, whole: Arc::new(whole), noted: Vec::new() };
+        // A tag that was divided anew may still have the precision that was written down.
+        let own = reader::Reader::remarks(&reader);
+        reader.noted = kept(division.noted.iter().filter(|remark| !own.contains(remark)));
+        Ok(reader)
     }
 
     /// The reader of a division that was opened elsewhere.
@@ -185,7 +197,7 @@ impl Reader {
         let options = OpenOptions { sidecar: true, ..options.clone() };
         let whole = Whole::new(division, *n_frames, (file.source.path(), file.stamp), &options)?;
         whole.check_index(&file.index)?;
-        Ok(Reader { file, whole: Arc::new(whole) })
+        Ok(Reader { file, whole: Arc::new(whole), noted: Vec::new() })
     }
 
     /// The raw frame of the only part, with what the index of the whole says instead of it.
@@ -503,6 +515,18 @@ impl reader::Reader for Reader {
         0
     }
 
+    fn noted(&self) -> &[String] {
+        &self.noted
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let of_part = |part: &Part| {
+            let words = rounded(part.precision?)?;
+            Some(format!("{}: {words}", part.name))
+        };
+        self.whole.parts.iter().filter_map(of_part).collect()
+    }
+
     fn read_frame(
         &self,
         &Wanted { frames, atoms, field }: &Wanted<'_>,
@@ -545,9 +569,12 @@ impl reader::Reader for Reader {
             let found = (meta.times[0].to_bits(), meta.steps[0]);
             if keeps_both && found != (time.to_bits(), step) {
                 let what = format!(
-                    "frame {frame} of {} was written at {} ps, step {}, in the whole at {time} ps, \
+                    "frame {frame} of {} was written at {} ps, step {}, in the whole at {} ps, \
                      step {step}",
-                    part.name, meta.times[0], meta.steps[0]
+                    part.name,
+                    text(meta.times[0]),
+                    meta.steps[0],
+                    text(time)
                 );
                 return Err(Error::Division { path: chain.path_of(frame).to_owned(), what });
             }
@@ -650,6 +677,6 @@ impl reader::Reader for Reader {
 
     fn with_index(&self, index: FrameIndex) -> Option<Arc<dyn reader::Reader>> {
         let (file, whole) = (self.file.with_index(index), Arc::clone(&self.whole));
-        Some(Arc::new(Reader { file, whole }))
+        Some(Arc::new(Reader { file, whole, noted: self.noted.clone() }))
     }
 }

@@ -397,6 +397,10 @@ impl reader::Reader for Reader {
         &self.file
     }
 
+    fn noted(&self) -> &[String] {
+        &self.told.noted
+    }
+
     fn remarks(&self) -> Vec<String> {
         self.remarks.clone()
     }

@@ -284,6 +284,25 @@ impl FrameIndex {
             && mark.len == extent.end - extent.start
     }
 
+    /// Makes sure that another index of the same file has the same frames.
+    ///
+    /// # Errors
+    /// [`Error::Stale`] with the first frame that differs.
+    pub(crate) fn same_as(&self, found: &FrameIndex, path: &Path) -> Result<(), Error> {
+        let n = self.n_frames().max(found.n_frames());
+        let row = |index: &FrameIndex, k: usize| {
+            let time = index.times.get(k)?.to_bits();
+            Some((index.extent(k as u64), time, index.steps[k]))
+        };
+        match (0..n).find(|&k| row(self, k) != row(found, k)) {
+            None => Ok(()),
+            Some(k) => {
+                let offset = self.offsets.get(k).copied().unwrap_or(self.end);
+                Err(Error::Stale { path: path.to_owned(), frame: k as u64, offset })
+            }
+        }
+    }
+
     /// Checks that every wanted frame exists.
     ///
     /// # Errors
@@ -448,23 +467,34 @@ pub(crate) fn find<F: Finder>(
 ) -> Result<Found, Error> {
     let stamp = Stamp::of(source, source.size(), meter)?;
     let places = Sidecar::of(source.path(), F::FORMAT, options.cache.as_deref());
+    let loaded = match options.sidecar {
+        true => places.load(most_sidecar_bytes(source.size(), F::SHORTEST_FRAME)),
+        false => Vec::new(),
+    };
+    if options.rebuild_index {
+        let index = finder.build(None, meter)?;
+        // What is there already need not be written again.
+        let sidecar = match loaded.first() {
+            Some((path, kept, old)) if *kept == stamp && *old == index => Some(path.clone()),
+            _ if options.sidecar => places.save(&stamp, &index),
+            _ => None,
+        };
+        return Ok(Found { index: index.into(), stamp, state: IndexState::Built, sidecar });
+    }
     let mut base = None;
-    if options.sidecar && !options.rebuild_index {
-        for (path, kept, index) in places.load(most_sidecar_bytes(source.size(), F::SHORTEST_FRAME))
+    for (path, kept, index) in loaded {
+        if kept == stamp && finder.agrees(&index, meter)? {
+            let state = IndexState::Loaded;
+            return Ok(Found { index: index.into(), stamp, state, sidecar: Some(path) });
+        }
+        let rewind = |at, bytes: &mut [u8]| finder.rewind(&index, at, bytes);
+        let grew = kept.size < stamp.size;
+        if grew
+            && Stamp::with(source, kept.size, rewind, meter)? == kept
+            && finder.agrees(&index, meter)?
         {
-            if kept == stamp && finder.agrees(&index, meter)? {
-                let state = IndexState::Loaded;
-                return Ok(Found { index: index.into(), stamp, state, sidecar: Some(path) });
-            }
-            let rewind = |at, bytes: &mut [u8]| finder.rewind(&index, at, bytes);
-            let grew = kept.size < stamp.size;
-            if grew
-                && Stamp::with(source, kept.size, rewind, meter)? == kept
-                && finder.agrees(&index, meter)?
-            {
-                base = Some(index);
-                break;
-            }
+            base = Some(index);
+            break;
         }
     }
     let state = if base.is_some() { IndexState::Extended } else { IndexState::Built };

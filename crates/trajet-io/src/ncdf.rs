@@ -23,7 +23,7 @@ use trajet_simd::multiversion;
 use crate::index::{Finder, Found, Mark, Stamp, find};
 use crate::indexed::Indexed;
 use crate::reader::{
-    self, Field, LEAST_PIECE, OpenOptions, Opening, ParallelFor, Said, Scratch, Wanted,
+    self, Field, LEAST_PIECE, OpenOptions, Opening, ParallelFor, Said, Scratch, Wanted, Watch,
 };
 use crate::source::{Meter, Source, Window, may_begin};
 use crate::{Error, Fault, FrameIndex, Frames, IndexState, Raw};
@@ -202,8 +202,25 @@ impl reader::Reader for Reader {
         &self.file
     }
 
+    fn noted(&self) -> &[String] {
+        &self.head.noted
+    }
+
     fn remarks(&self) -> Vec<String> {
         self.remarks.clone()
+    }
+
+    fn indexed_again(
+        &self,
+        threads: &dyn ParallelFor,
+        watch: &Arc<Watch>,
+    ) -> Result<Option<FrameIndex>, Error> {
+        let Indexed { source, index, request_size, .. } = &self.file;
+        let (request_size, watch) = (*request_size, Arc::clone(watch));
+        let options = &OpenOptions { request_size, watch, ..OpenOptions::default() };
+        let n_frames = index.n_frames() as u64;
+        let records = Records { source, head: &self.head, n_frames, options, threads };
+        records.build(None, &mut Meter::default()).map(Some)
     }
 
     fn with_index(&self, index: FrameIndex) -> Option<Arc<dyn reader::Reader>> {

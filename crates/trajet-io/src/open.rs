@@ -12,6 +12,9 @@ use crate::source::{Handles, Source};
 use crate::writer::{Encoder, Format, Plan, Workspace};
 use crate::{Error, FrameIndex, dcd, divided, h5md, ncdf, trr, xtc};
 
+/// Bytes that are read first: they show the format, and the precision of XTC.
+const FIRST_BYTES: usize = 64;
+
 /// Opens a trajectory of any format that is known, by its first bytes.
 ///
 /// # Errors
@@ -32,10 +35,11 @@ pub fn open(
     if let Some(division) = options.divided.get(path) {
         return Ok(Arc::new(divided::Reader::open(source, division, options, opening)?));
     }
-    let mut first = [0; 16];
-    let n = source.size().min(16) as usize;
+    let mut first = [0; FIRST_BYTES];
+    let n = source.size().min(FIRST_BYTES as u64) as usize;
     source.read_at(0, &mut first[..n], &mut opening.meter)?;
-    let first = &first[..n];
+    opening.first = first[..n].to_vec();
+    let first = &first[..n.min(16)];
     opening.open_ns = begin.elapsed().as_nanos() as u64;
     if xtc::sniff(first) {
         return Ok(Arc::new(xtc::Reader::open(source, options, threads, opening)?));

@@ -13,6 +13,7 @@ use crate::divided::Divisions;
 use crate::h5md::{Description, StoredAs};
 use crate::index::Stamp;
 use crate::indexed::Indexed;
+use crate::remarks::OF_SOURCE;
 use crate::source::{Handles, Source, Window, Written};
 use crate::{Atoms, Error, Extra, FrameIndex, FrameMeta, Frames, IndexState, Meter, Raw};
 
@@ -36,7 +37,8 @@ pub struct OpenOptions {
     pub rebuild_index: bool,
     /// The folder for sidecars of trajectories whose own folder cannot be written.
     pub cache: Option<PathBuf>,
-    /// Whether frames of a file that come again in a later one of the chain are left out.
+    /// Whether frames of a file that come again in a later one of the chain are left out. Times decide that, so
+    /// that indexes of several files are built again from their headers.
     pub continuous: bool,
     /// Where files are held open together; with none, a file alone stays open as long as it is used, and
     /// the files of a chain have handles of their own.
@@ -126,6 +128,8 @@ pub struct Opening {
     pub open_ns: u64,
     /// Nanoseconds for loading, checking or building the index.
     pub index_ns: u64,
+    /// The first bytes of the file, by which its format was known.
+    pub(crate) first: Vec<u8>,
 }
 
 /// Memory that a worker uses again for every frame, and its counts.
@@ -290,6 +294,30 @@ pub trait Reader: Send + Sync {
     /// What a user should know of this file: a header that disagrees with what the file holds, …
     fn remarks(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// Returns the remarks that the file keeps of what it was copied from ([`crate::remarks`]).
+    fn noted(&self) -> &[String] {
+        &[]
+    }
+
+    /// Returns the file's own remarks, then those of its source, which say so.
+    fn all_remarks(&self) -> Vec<String> {
+        let noted = self.noted().iter().map(|remark| format!("{OF_SOURCE}{remark}"));
+        self.remarks().into_iter().chain(noted).collect()
+    }
+
+    /// Finds the frames again from the headers of all of them; none where nothing but the file as it was
+    /// opened tells where frames are and when they were written.
+    ///
+    /// # Errors
+    /// As [`crate::open`].
+    fn indexed_again(
+        &self,
+        _: &dyn ParallelFor,
+        _: &Arc<Watch>,
+    ) -> Result<Option<FrameIndex>, Error> {
+        Ok(None)
     }
 
     /// Reads the distinct wanted atoms, ascending, of the frame at position `at` into `out`

@@ -42,6 +42,8 @@ pub struct Rules {
     n_frames: u64,
     /// Losses of the frames that were encoded so far.
     losses: Mutex<Losses>,
+    /// Remarks that the output keeps, if its format has room for them: those of the source, and doubts.
+    pub(crate) kept: Vec<String>,
     /// The vectors that every frame must have; none where each frame says what it holds.
     needed: Option<Vec<Field>>,
 }
@@ -58,7 +60,7 @@ impl Rules {
         plan: &Plan<'_>,
         needed: Option<&[Field]>,
     ) -> Result<Rules, Error> {
-        let rules = Rules {
+        let mut rules = Rules {
             path: plan.path.to_owned(),
             format,
             n_atoms: plan.first.n_atoms(),
@@ -66,6 +68,7 @@ impl Rules {
             remarks: Vec::new(),
             n_frames: plan.times.len() as u64,
             losses: Mutex::default(),
+            kept: plan.options.remarks.clone(),
             needed: needed.map(<[Field]>::to_vec),
         };
         let refused = |what: &str, remedy| Err(rules.cannot_hold(0, what.to_owned(), remedy));
@@ -90,6 +93,17 @@ impl Rules {
         }
         if i32::try_from(rules.n_atoms).is_err() {
             return refused("so many atoms", "choose fewer atoms");
+        }
+        let own = matches!(plan.first, Input::Raw { raw, .. } if raw.format() == format);
+        let is_turned = plan.first.box_vectors().is_some_and(|vectors| is_turned(&vectors))
+            && vectors_from_cell(&plan.first.cell()).is_some();
+        if rules.options.allow_loss
+            && matches!(format, Format::Dcd | Format::Ncdf)
+            && !own
+            && is_turned
+        {
+            // Readers of the output must know: its cells do not belong to its positions.
+            rules.kept.push(format!("left out, as {} cannot hold it: {TURNED}", format.name()));
         }
         Ok(rules)
     }
@@ -117,6 +131,23 @@ impl Rules {
 
     fn tally(&self) -> MutexGuard<'_, Losses> {
         self.losses.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a remark that whoever reads the output later should know, too.
+    pub(crate) fn doubt(&mut self, remark: String) {
+        self.kept.push(remark.clone());
+        self.remarks.push(remark);
+    }
+
+    /// Adds the remark that the format has no room for the remarks to be kept, of which its readers find
+    /// `found` by themselves.
+    pub(crate) fn no_room(&mut self, found: Option<&str>) {
+        if self.kept.iter().any(|remark| Some(&remark[..]) != found) {
+            self.remarks.push(format!(
+                "{} has no room for remarks on the source: who reads the copy is not told of them",
+                self.format.name()
+            ));
+        }
     }
 
     /// The error for something that the format has no place for.

@@ -15,7 +15,7 @@ use trajet_simd::multiversion;
 
 use crate::block::{cell_from_vectors, turned_vectors};
 use crate::indexed::Indexed;
-use crate::reader::{self, Field, OpenOptions, Opening, ParallelFor, Said, Scratch, Wanted};
+use crate::reader::{self, Field, OpenOptions, Opening, ParallelFor, Said, Scratch, Wanted, Watch};
 use crate::source::{Meter, Source, may_begin};
 use crate::xdr::{f32_at, f64_at};
 use crate::{Atoms, Error, Fault, FrameIndex, Frames, Raw, walk};
@@ -207,6 +207,14 @@ impl reader::Reader for Reader {
         let head = self.head(frame, front)?;
         let [virial, pressure] = [1, 2].map(|part| head.part(part).is_some());
         Ok(left_out(head.lambda, virial, pressure))
+    }
+
+    fn indexed_again(
+        &self,
+        threads: &dyn ParallelFor,
+        watch: &Arc<Watch>,
+    ) -> Result<Option<FrameIndex>, Error> {
+        walk::indexed_again::<Trr>(&self.file, threads, watch).map(Some)
     }
 
     fn with_index(&self, index: FrameIndex) -> Option<Arc<dyn reader::Reader>> {

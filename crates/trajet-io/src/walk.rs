@@ -6,11 +6,12 @@
 
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use crate::index::{Finder, Found, Mark, find};
-use crate::reader::{LEAST_PIECE, OpenOptions, ParallelFor};
+use crate::indexed::Indexed;
+use crate::reader::{LEAST_PIECE, OpenOptions, ParallelFor, Watch};
 use crate::source::{Meter, Source, Window};
 use crate::{Error, Fault, FrameIndex, IndexState};
 
@@ -73,6 +74,22 @@ pub(crate) fn frames_of<H: Headed>(
         return Err(walk.cut(&found.index, meter)?);
     }
     Ok(found)
+}
+
+/// Finds the frames of an open file from the headers of all of them, whatever a sidecar says; a frame at the
+/// end that is not whole is left out.
+///
+/// # Errors
+/// As [`frames_of`].
+pub(crate) fn indexed_again<H: Headed>(
+    file: &Indexed,
+    threads: &dyn ParallelFor,
+    watch: &Arc<Watch>,
+) -> Result<FrameIndex, Error> {
+    let (request_size, watch) = (file.request_size, Arc::clone(watch));
+    let options = &OpenOptions { request_size, watch, ..OpenOptions::default() };
+    let walk = Walk::<H> { source: &file.source, options, threads, format: PhantomData };
+    walk.build(None, &mut Meter::default())
 }
 
 /// A walk over the frames of one file.

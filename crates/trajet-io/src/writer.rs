@@ -67,6 +67,8 @@ pub struct WriteOptions {
     pub forces: bool,
     /// Write what the format can hold, instead of refusing what it cannot.
     pub allow_loss: bool,
+    /// Remarks on the source that the output keeps if its format has room for them ([`crate::remarks`]).
+    pub remarks: Vec<String>,
 }
 
 impl Default for WriteOptions {
@@ -77,6 +79,7 @@ impl Default for WriteOptions {
             velocities: true,
             forces: true,
             allow_loss: false,
+            remarks: Vec::new(),
         }
     }
 }

@@ -22,7 +22,8 @@ use std::time::Instant;
 use crate::block::{cell_from_vectors, turned_vectors};
 use crate::index::Mark;
 use crate::indexed::Indexed;
-use crate::reader::{self, Field, OpenOptions, Opening, ParallelFor, Said, Scratch, Wanted};
+use crate::reader::{self, Field, OpenOptions, Opening, ParallelFor, Said, Scratch, Wanted, Watch};
+use crate::remarks::rounded;
 use crate::source::{Source, may_begin};
 use crate::{Atoms, Error, Fault, FrameIndex, Frames, Raw, walk};
 use decode::{ANGSTROM_PER_NM, Decoded, Memory, Used};
@@ -41,6 +42,8 @@ pub fn sniff(first: &[u8]) -> bool {
 #[derive(Debug)]
 pub struct Reader {
     file: Indexed,
+    /// Steps per nm of the first frame, where they are known and its positions are packed.
+    precision: Option<f32>,
 }
 
 impl Reader {
@@ -56,12 +59,13 @@ impl Reader {
     ) -> Result<Reader, Error> {
         let begin = Instant::now();
         let found = walk::frames_of::<Xtc>(&source, options, threads, &mut opening.meter)?;
-        Ok(Reader { file: Indexed::new(source, found, options, opening, begin)? })
+        let precision = head::precision(&opening.first);
+        Ok(Reader { file: Indexed::new(source, found, options, opening, begin)?, precision })
     }
 
     /// The reader of a file whose frames are known.
     pub(crate) fn known(file: Indexed) -> Reader {
-        Reader { file }
+        Reader { file, precision: None }
     }
 
     /// Reads the bytes of one frame and hands them to `decode`: only its front where the last frame
@@ -133,6 +137,10 @@ impl reader::Reader for Reader {
         &self.file
     }
 
+    fn remarks(&self) -> Vec<String> {
+        self.precision.and_then(rounded).into_iter().collect()
+    }
+
     fn read_frame(
         &self,
         &Wanted { frames, atoms, field }: &Wanted<'_>,
@@ -153,8 +161,17 @@ impl reader::Reader for Reader {
         Ok(Said { time, step, cell, turned: turned_vectors(&vectors, scale) })
     }
 
+    fn indexed_again(
+        &self,
+        threads: &dyn ParallelFor,
+        watch: &Arc<Watch>,
+    ) -> Result<Option<FrameIndex>, Error> {
+        walk::indexed_again::<Xtc>(&self.file, threads, watch).map(Some)
+    }
+
     fn with_index(&self, index: FrameIndex) -> Option<Arc<dyn reader::Reader>> {
-        Some(Arc::new(Reader::known(self.file.with_index(index))))
+        let (file, precision) = (self.file.with_index(index), self.precision);
+        Some(Arc::new(Reader { file, precision }))
     }
 
     fn copy_frames(

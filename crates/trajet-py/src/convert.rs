@@ -35,12 +35,13 @@ pub(crate) struct How {
     velocities: bool,
     forces: bool,
     allow_loss: bool,
+    remarks: Vec<String>,
 }
 
 impl How {
     fn options(self) -> WriteOptions {
-        let How { precision, double, velocities, forces, allow_loss } = self;
-        WriteOptions { precision, double, velocities, forces, allow_loss }
+        let How { precision, double, velocities, forces, allow_loss, remarks } = self;
+        WriteOptions { precision, double, velocities, forces, allow_loss, remarks }
     }
 }
 

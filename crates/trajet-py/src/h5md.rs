@@ -10,6 +10,7 @@ use trajet_io::h5md::{
     Boxes, Chunk, Description, Filters, Form, Layout, Manner, NO_ROW, OwnTables, Packing, Series,
     Storage, pack,
 };
+use trajet_io::remarks::of_text;
 use trajet_io::{cell_from_vectors, turned_vectors};
 
 use crate::arrays::{boxes, cells};
@@ -57,6 +58,7 @@ pub(crate) struct PyDescription<'py> {
     velocities: Option<PySeries<'py>>,
     forces: Option<PySeries<'py>>,
     remarks: Vec<String>,
+    noted: Option<String>,
     own: Option<PyOwn<'py>>,
     seconds: f64,
 }
@@ -100,6 +102,7 @@ impl PyDescription<'_> {
             forces: series(&self.forces)?,
             digests: None,
             remarks: self.remarks.clone(),
+            noted: self.noted.as_deref().map(of_text).unwrap_or_default(),
             own: self.own.as_ref().map(PyOwn::to_tables).transpose()?,
             ns: (self.seconds * 1e9) as u64,
         };

@@ -25,6 +25,7 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("INSTRUCTION_SET", InstructionSet::chosen().name())?;
     let sets: Vec<_> = InstructionSet::available().iter().map(|set| set.name()).collect();
     module.add("INSTRUCTION_SETS", sets)?;
+    module.add("REMARKS_ATTRIBUTE", trajet_io::remarks::ATTRIBUTE)?;
     module.add("DEBUG_BUILD", cfg!(debug_assertions))?;
     module.add_class::<reader::Reader>()?;
     module.add_class::<reader::Parts>()?;
@@ -47,6 +48,7 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(h5md::pack_chunks, module)?)?;
     module.add_function(wrap_pyfunction!(h5md::cells_of_vectors, module)?)?;
     module.add_function(wrap_pyfunction!(run::available_threads, module)?)?;
+    module.add_function(wrap_pyfunction!(reader::time_text, module)?)?;
     module.add_function(wrap_pyfunction!(store::write_down_use, module)?)?;
     module.add_function(wrap_pyfunction!(store::file_digest, module)?)?;
     Ok(())

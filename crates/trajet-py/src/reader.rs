@@ -29,6 +29,12 @@ const ATOMS_BETWEEN_SIGNALS: usize = 4_000_000;
 /// The same for frames of few atoms.
 const FRAMES_BETWEEN_SIGNALS: usize = 20_000;
 
+/// Returns a time as messages show it.
+#[pyfunction]
+pub(crate) fn time_text(time: f64) -> String {
+    trajet_io::time::text(time)
+}
+
 /// An open trajectory. See `_trajet.pyi`.
 #[pyclass(frozen, module = "trajet._trajet")]
 pub(crate) struct Reader {
@@ -124,6 +130,20 @@ impl Reader {
         self.inner.remarks()
     }
 
+    /// The remarks that copies keep.
+    #[getter]
+    fn doubts(&self) -> Vec<String> {
+        self.inner.doubts()
+    }
+
+    /// Compares the times of a kept index with the headers of all frames, once.
+    fn check_times(&self, py: Python<'_>, threads: usize) -> PyResult<()> {
+        let mut control = FromPython::new(None);
+        let checked = py.detach(|| trajet_engine::check_times(&self.inner, threads, &mut control));
+        control.check()?;
+        checked.map_err(|error| from_io(py, &error))
+    }
+
     /// Of these the ones on how files follow one another.
     #[getter]
     fn chain_remarks(&self) -> Vec<String> {
@@ -154,7 +174,7 @@ impl Reader {
             dict.set_item("n_frames", reader.index().n_frames())?;
             dict.set_item("dropped_frames", segment.dropped)?;
             dict.set_item("truncated_tail", reader.truncated_tail())?;
-            dict.set_item("remarks", reader.remarks())?;
+            dict.set_item("remarks", reader.all_remarks())?;
             dict.set_item("index_path", reader.opening().sidecar.as_deref())?;
             list.append(dict)?;
         }

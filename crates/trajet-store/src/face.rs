@@ -50,6 +50,8 @@ pub struct Given {
     pub moments: Arc<Moments>,
     /// Bytes of each in the face's format, where that is known.
     pub sizes: Option<Vec<u64>>,
+    /// Remarks on them that the file keeps if its format has room for any.
+    pub remarks: Vec<String>,
     /// Opens them when the first one is read.
     pub open: Box<Open>,
 }
@@ -225,6 +227,7 @@ impl Face {
         }
         let (time, step) = self.moment(0);
         let begin = |first: Input<'_>, options: &WriteOptions, workspace: &mut Workspace| {
+            let options = &WriteOptions { remarks: self.given.remarks.clone(), ..options.clone() };
             let new =
                 encoder(self.format, &Plan { path: &self.name, first, times, steps, options })?;
             let mut bytes = Vec::new();

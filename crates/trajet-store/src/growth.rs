@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use trajet_engine::{Control, run};
 use trajet_io::divided::Heads;
 use trajet_io::index::Stamp;
+use trajet_io::time::text;
 use trajet_io::{Atoms, Chain, Meter, OpenOptions, Scratch, xxh3_64};
 
 use crate::divide::Silent;
@@ -29,6 +30,7 @@ impl Store {
         let Some(last) = was.segments.last() else { return Ok(None) };
         let end = self.table(was, last)?.times.last().copied();
         Ok(end.filter(|end| begin <= *end).map(|end| {
+            let (begin, end) = (text(begin), text(end));
             format!("the new frames begin at {begin} ps, and {:?} went on to {end} ps", was.name)
         }))
     }
@@ -106,6 +108,7 @@ impl Store {
         if let Some(frame) = (0..times.len()).find(|&frame| !same(frame)) {
             let (then, step) = (times[frame], steps[frame]);
             let (now, other) = chain.when(frame as u64);
+            let (then, now) = (text(then), text(now));
             return refused(format!(
                 "frame {frame} is at {now} ps, step {other}, and was at {then} ps, step {step} when it was \
                  divided"

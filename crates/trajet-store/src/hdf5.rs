@@ -238,6 +238,7 @@ impl Making<'_> {
             atoms: vec![all],
             lost: self.lost.to_vec(),
             mark: None,
+            precision: None,
         };
         let division = Division {
             n_atoms,
@@ -247,6 +248,7 @@ impl Making<'_> {
             parts: vec![part],
             filled: false,
             remedy: String::new(),
+            noted: Vec::new(),
         };
         let divided = Arc::new([(path.clone(), division)].into());
         let options = OpenOptions { divided, ..OpenOptions::default() };

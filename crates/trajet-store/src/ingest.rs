@@ -9,7 +9,7 @@ use serde::Deserialize;
 use trajet_engine::{Control, report::RunReport};
 use trajet_io::index::Stamp;
 use trajet_io::source::Source;
-use trajet_io::{Chain, Extra, Field, Format, Meter, OpenOptions, dcd};
+use trajet_io::{Chain, Extra, Field, Format, Meter, OpenOptions, dcd, remarks};
 
 use crate::catalog::check_text;
 use crate::divide::{Silent, divide};
@@ -100,6 +100,7 @@ impl Store {
             lost: by_name(&spec.tags, lost),
             segments: vec![segment],
             left: Vec::new(),
+            remarks: chain.doubts(),
             is_even: Some(dcd::holds_times(&chain.times(), &chain.steps())),
             seconds: begin.elapsed().as_secs_f64(),
         };
@@ -154,8 +155,11 @@ impl Store {
         self.still_has(&was, &before, &lost)?;
         self.keep_rest(&mut operation, &mut further)?;
         same_source(&stamps, format)?;
-        done.remarks.extend(self.overlap(&was, chain.times()[skip as usize])?);
-        let mut new = Manifest { lost: by_name(&was.tags, lost), ..was.clone() };
+        let overlap = self.overlap(&was, chain.times()[skip as usize])?;
+        let remarks = was.remarks.iter().chain(&overlap).cloned().chain(chain.doubts());
+        let remarks = remarks::kept(remarks);
+        done.remarks.extend(overlap);
+        let mut new = Manifest { lost: by_name(&was.tags, lost), remarks, ..was.clone() };
         match skip {
             0 => new.source.extend(further),
             _ => {
@@ -222,6 +226,8 @@ impl Store {
             tags,
             segments: vec![segment],
             left: Vec::new(),
+            // What tags have rounded stays so, whatever their atoms are divided into.
+            remarks: remarks::kept(was.remarks.iter().cloned().chain(chain.doubts())),
             is_even: Some(dcd::holds_times(&chain.times(), &chain.steps())),
             seconds: was.seconds + begin.elapsed().as_secs_f64(),
             ..was.clone()

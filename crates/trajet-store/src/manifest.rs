@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use trajet_io::Extra;
+use trajet_io::{Extra, xtc};
 
 /// The layout of manifests that this version writes, and the latest that it reads.
 pub const SCHEMA: u32 = 1;
@@ -73,6 +73,9 @@ pub struct Manifest {
     /// Links that stand where files stood before they were moved.
     #[serde(default)]
     pub left: Vec<Left>,
+    /// Remarks on the frames and their source that every later report repeats ([`trajet_io::remarks`]).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
     /// Whether frames follow each other in equal steps of time, as DCD has them; none in stores of before.
     #[serde(default)]
     pub is_even: Option<bool>,
@@ -245,6 +248,12 @@ impl Tag {
     /// Whether this is its name or its short name.
     pub fn is_called(&self, name: &str) -> bool {
         self.name == name || self.short == name
+    }
+
+    /// Steps per nm to which its positions were rounded, where the profile asked for that. XTC does not round
+    /// few atoms.
+    pub(crate) fn precision(&self) -> Option<f32> {
+        self.precision.filter(|_| self.n_atoms() > xtc::PLAIN_ATOMS)
     }
 
     /// How many atoms it has.

@@ -3,16 +3,18 @@
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::PathBuf;
+use std::slice::from_ref;
 use std::sync::Arc;
 
 use trajet_io::divided::{Division, Heads, Part};
 use trajet_io::h5md::Description;
+use trajet_io::remarks::{kept, rounded};
 use trajet_io::source::Written;
 use trajet_io::{Chain, FrameIndex, GivenBox, OpenOptions, Serial, chain};
 
 use crate::catalog::MANIFEST;
 use crate::ingest::{Kind, format_named, kind_of};
-use crate::manifest::{Manifest, Segment};
+use crate::manifest::{Manifest, Segment, Tag};
 use crate::table::{Column, Table};
 use crate::{Error, Store, disk};
 
@@ -88,6 +90,14 @@ impl Dataset {
             true => Err(Error::Refused(format!("{}: name at least one tag", self.manifest.name))),
             false => Ok(numbers),
         }
+    }
+
+    /// Returns the remarks that a copy of a tag, or of all, keeps.
+    pub(crate) fn doubts(&self, tag: Option<usize>) -> Vec<String> {
+        let Manifest { tags, remarks, .. } = &self.manifest;
+        let tags = tag.map_or(&tags[..], |tag| from_ref(&tags[tag]));
+        let of_tag = |tag: &Tag| Some(format!("{}: {}", tag.name, rounded(tag.precision()?)?));
+        kept(tags.iter().filter_map(of_tag).chain(remarks.iter().cloned()))
     }
 
     /// The atoms of tags, ascending, by their numbers in the original.
@@ -211,13 +221,15 @@ impl Dataset {
                 atoms: ranges,
                 lost: lost[number].clone(),
                 mark: marks[tier].clone(),
+                precision: tag.precision(),
             });
         }
         let folder = self.store.folder_of(&self.manifest.name);
         let heads = self.manifest.segments.iter().map(|segment| folder.join(&segment.heads.file));
         let (n_atoms, index, heads) = (atoms.len(), index.into(), heads.collect());
         let (format, remedy) = (self.manifest.format.clone(), self.remedy());
-        Ok(Division { n_atoms, format, index, heads, parts, filled: false, remedy })
+        let noted = self.manifest.remarks.clone();
+        Ok(Division { n_atoms, format, index, heads, parts, filled: false, remedy, noted })
     }
 
     /// What to do where a file was changed from outside.

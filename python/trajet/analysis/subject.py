@@ -177,7 +177,8 @@ def run(
     numbers = resolve_frames(frames, trajectory.n_frames, trajectory.label)
     chosen = frame_numbers(numbers)
     plan, rows, state, report = trajectory.fresh(attempt)
-    times, atoms = trajectory.times[chosen], plan.atoms()
+    # Frames that were read have been compared with the index.
+    times, atoms = trajectory.reader.times()[chosen], plan.atoms()
     report["t_total"] = time.perf_counter() - begin
     return Outcome(trajectory, rows, state, chosen, times, report, atoms, t_select)
 

@@ -102,6 +102,8 @@ def convert(
         allow_truncated_tail=allow_truncated_tail,
         particles=particles,
         units=units,
+        # Times that choose frames are read from the files now, not from a kept index.
+        rebuild_index=begin is not None or end is not None,
         threads=threads,
     )
     options.read_topology(opened, quiet=quiet)
@@ -124,7 +126,7 @@ def convert(
             **_who(pool, at, threads),
         )
     if not quiet:
-        for line in options.notes(opened):
+        for line in options.notes(opened, ()):
             click.echo(line)
         say(done)
         if topology_out is not None:
@@ -217,7 +219,7 @@ def split(
             **_who(pool, at, threads),
         )
     if not quiet:
-        for line in options.notes(opened):
+        for line in options.notes(opened, ()):
             click.echo(line)
         # All parts say much the same.
         for remark in dict.fromkeys(remark for part in parts for remark in part.remarks):

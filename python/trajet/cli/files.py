@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import trajet
+from trajet._trajet import time_text
 from trajet.advise import in_bytes
 from trajet.cli import options
 from trajet.cli.options import progress
@@ -96,10 +97,10 @@ def _print(facts: Iterable[tuple[str, str]]) -> None:
 
 def _facts_together(opened: Trajectory) -> Iterator[tuple[str, str]]:
     """Yield the lines of `info` on several files as one trajectory."""
-    times = opened.times
+    times = opened.reader.times()
     yield "together", f"{len(opened.paths)} files"
     yield "frames", str(opened.n_frames)
-    yield "time", f"{times[0]:.10g} to {times[-1]:.10g} ps"
+    yield "time", f"{time_text(times[0])} to {time_text(times[-1])} ps"
     yield "time step", _time_step(times)
     yield "size", f"{opened.reader.size} bytes ({in_bytes(opened.reader.size)})"
     # What is to be said of each file has been said.
@@ -109,13 +110,13 @@ def _facts_together(opened: Trajectory) -> Iterator[tuple[str, str]]:
 
 def _facts(opened: Trajectory) -> Iterator[tuple[str, str]]:
     """Yield the lines of `info`."""
-    reader, times = opened.reader, opened.times
+    reader, times = opened.reader, opened.reader.times()
     first = opened.read(frames=[0], atoms=[0])
     yield "file", opened.label
     yield "format", opened.format
     yield "atoms", str(opened.n_atoms)
     yield "frames", str(opened.n_frames)
-    yield "time", f"{times[0]:.10g} to {times[-1]:.10g} ps"
+    yield "time", f"{time_text(times[0])} to {time_text(times[-1])} ps"
     yield "time step", _time_step(times)
     cell = first.cells[0]
     if np.isnan(cell).any():
@@ -150,7 +151,8 @@ def _time_step(times: NDArray[np.float64]) -> str:
     middle = float(np.median(steps))
     odd = int((np.abs(steps - middle) > _rounding(times) + 1e-6 * abs(middle)).sum())
     uneven = f" (differs at {odd} of {len(steps)} frames)" if odd else ""
-    return f"{middle:.6g} ps{uneven}"
+    # A time step has fewer digits than the times, and no sign where it is zero.
+    return f"{middle + 0.0:.6g} ps{uneven}"
 
 
 def _rounding(times: NDArray[np.float64]) -> float:

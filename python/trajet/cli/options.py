@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 import trajet
 from trajet import advise, mdanalysis, output
+from trajet._trajet import time_text
 from trajet.analysis.subject import rows_approved_by
 from trajet.cli import pools
 from trajet.dataset import datasets_in, find_dataset
@@ -305,9 +306,8 @@ class Job:
                     click.echo(path)
 
 
-def notes(opened: Trajectory, remarks: Sequence[str] | None = None) -> list[str]:
-    """Return what one should know of the files, or what else was remarked, as lines."""
-    remarks = opened.remarks if remarks is None else remarks
+def notes(opened: Trajectory, remarks: Sequence[str]) -> list[str]:
+    """Return remarks as lines, behind what became of the order and the end of the files."""
     lines = [f"note: {remark}" for remark in remarks[:_MOST_NOTES]]
     if cut := opened.reader.truncated_tail:
         lines.insert(0, f"note: {cut} bytes of an unfinished frame at the end are left out")
@@ -418,6 +418,8 @@ def analysis(
                 continuous=continuous,
                 allow_truncated_tail=allow_truncated_tail,
                 request_size=request_size,
+                # Times that choose frames are read from the files now, not from a kept index.
+                rebuild_index=begin is not None or end is not None,
                 threads=threads,
                 particles=particles,
                 units=units,
@@ -475,12 +477,13 @@ def choose_frames(
     numbers = np.flatnonzero(inside).astype(np.int64)[:: step or 1]
     if not len(numbers):
         if begin is None:
-            where = f"up to {end:.10g} ps"
+            where = f"up to {time_text(last)} ps"
         else:
-            where = f"from {begin:.10g} ps " + ("on" if end is None else f"to {end:.10g} ps")
+            where = f"from {time_text(first)} ps "
+            where += "on" if end is None else f"to {time_text(last)} ps"
         raise trajet.FrameError(
-            f"{opened.label}: no frame lies {where}: times go from {times.min():.10g} to"
-            f" {times.max():.10g} ps"
+            f"{opened.label}: no frame lies {where}: times go from {time_text(times.min())} to"
+            f" {time_text(times.max())} ps"
         )
     return numbers
 

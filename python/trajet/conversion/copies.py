@@ -61,7 +61,9 @@ class Conversion:
     size
         Bytes.
     remarks
-        What one should know: what was left out because that was allowed, or always is.
+        What one should know: what was left out because that was allowed, or always is, and the
+        remarks on the source. DCD, NetCDF and H5MD keep the latter, and every report on the copy
+        repeats them; XTC and TRR have no room for them.
     report
         Where the time went; encoding counts as `t_comp`, writing as `t_merge`. None for HDF5.
     """
@@ -159,7 +161,8 @@ def convert(
     path = Path(path)
     selection = main_selection(source)
     trajectory = selection.trajectory
-    how = How(precision, double, velocities, forces, compression, allow_loss)
+    kept = tuple(trajectory.reader.doubts)
+    how = How(precision, double, velocities, forces, compression, allow_loss, kept)
     asked = _Asked(how, force, threads, progress, pool)
     _check_pool(pool)
     asked.check(trajectory, [path])
@@ -385,17 +388,18 @@ def _copy(
     done, workers = [], list[dict[str, Any]]()
     for (path, _), numbers, outcome, own in zip(parts, frames, outcomes, left, strict=True):
         report = None
+        said = tuple(dict.fromkeys((*lost, *own, *outcome.remarks, *trajectory.remarks)))
         if (run := outcome.run) is not None:
             parameters = {"n_frames": len(numbers), "n_atoms": [selection.n_atoms]}
             what = {
                 "analysis": "convert",
                 "parameters": parameters,
                 "inputs": inputs,
+                "remarks": list(said),
                 **trajectory.before_run(selection.t_select, run["t_total"]),
             }
             report = make_report(trajectory.reader, run, what, trajectory.tiers, trajectory.tags)
             workers += run["workers"]
-        said = (*lost, *own, *outcome.remarks)
         done.append(
             Conversion(path, len(numbers), selection.n_atoms, outcome.n_bytes, said, report)
         )
@@ -416,7 +420,13 @@ def _own_content(
 
     def frames_alone() -> h5md.OwnContent:
         remarks = _content_left_out(trajectory, path)
-        return h5md.OwnContent(reader, places, compression=how.compression, remarks=remarks)
+        return h5md.OwnContent(
+            reader,
+            places,
+            compression=how.compression,
+            remarks=remarks,
+            kept_remarks=how.remarks,
+        )
 
     if reader.format != "H5MD":
         return None
@@ -454,7 +464,9 @@ def _own_content(
         joined=joined,
         is_file=dataset is None,
     )
-    return frames_alone() if content is None and dataset is not None else content
+    if content is None:
+        return frames_alone() if dataset is not None else None
+    return replace(content, kept_remarks=how.remarks)
 
 
 def _content_left_out(trajectory: Trajectory, path: Path) -> list[str]:
@@ -639,7 +651,8 @@ def split(
     stem = trajectory.stem
     paths = [folder / f"{stem}-{k:0{digits}d}{suffix}" for k in range(len(borders) - 1)]
     _check_pool(pool)
-    how = How(compression=compression, allow_loss=allow_loss)
+    kept = tuple(trajectory.reader.doubts)
+    how = How(compression=compression, allow_loss=allow_loss, remarks=kept)
     asked = _Asked(how, force, threads, progress, pool)
     frames = [(begin, 1, end - begin) for begin, end in pairwise(borders)]
     with _folder(folder):

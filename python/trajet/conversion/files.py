@@ -39,6 +39,8 @@ class How:
     forces: bool = True
     compression: int | None = None
     allow_loss: bool = False
+    # Remarks on the source that the outputs keep.
+    remarks: tuple[str, ...] = ()
     # H5MD: frames and atoms of a chunk, and whether all frames must have what is written.
     chunk: tuple[int, int] | None = None
     complete: bool = False
@@ -124,6 +126,7 @@ def hdf5_content(
         compression=how.compression,
         chunk=how.chunk,
         complete=how.complete,
+        kept_remarks=how.remarks,
     )
 
 

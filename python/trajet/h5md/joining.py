@@ -17,7 +17,6 @@ from trajet.h5md.writing import (
     ELEMENTS,
     Content,
     create,
-    head,
     said_of_system,
     share_rows,
     write_box,
@@ -67,7 +66,7 @@ def join(
         output.synced_on_the_way(own) as wrote,
     ):
         keeps_rest = isinstance(content, OwnContent) and content.rest is not None
-        group = file.create_group(content.group) if keeps_rest else head(file, content.author)
+        group = content.begin(file)
         there = {
             name: create(group, name, len(numbers), packing, dtype=content.dtype_of(name))
             for name in content.fields

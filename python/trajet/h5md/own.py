@@ -24,6 +24,7 @@ from trajet.h5md.writing import (
     Packing,
     Rows,
     head,
+    keep_remarks,
     share_rows,
     write_checked,
     write_rows,
@@ -89,6 +90,7 @@ class OwnContent(Content):
         assert self.rest is not None
         said = self.rest.copy_to(file, numbers)
         self.remarks.extend(remark for remark in said if remark not in self.remarks)
+        keep_remarks(file, self.kept_remarks)
 
     def fill(self, own: Path, numbers: NDArray[np.int64], threads: int, show: Show) -> None:
         """Write frames to the file `own`; `show` is called with the frames of each step."""
@@ -104,7 +106,7 @@ class OwnContent(Content):
             if self.rest is not None:
                 self._fill_vectors(file, numbers, read_ahead, threads, wrote, show)
                 return
-            group = head(file, self.author)
+            group = head(file, self.author, self.kept_remarks)
             for got in read_ahead:
                 parts.append({name: got[name] for name in (*_MANNER, "times", "steps", "edges")})
                 if any(got[name] != parts[0][name] for name in _MANNER):
@@ -181,7 +183,9 @@ class OwnContent(Content):
 
     def begin(self, file: Any) -> Any:
         """Return the group of particles of a new file."""
-        return head(file, self.author) if self.rest is None else file.create_group(self.group)
+        if self.rest is None:
+            return head(file, self.author, self.kept_remarks)
+        return file.create_group(self.group)
 
     def end(self, file: Any, group: Any, numbers: NDArray[np.int64], boxes: list[Any]) -> None:
         """Copy all else, where the file is no part of another."""

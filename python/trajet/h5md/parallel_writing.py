@@ -243,7 +243,7 @@ class _Tables:
             alignment_threshold=1,
             alignment_interval=_PAGE,
         )
-        self.group = head(self.file, content.author)
+        self.group = head(self.file, content.author, content.kept_remarks)
         self.values = {name: create(self.group, name, n_frames, packing) for name in content.fields}
         self.zeros = memoryview(b"")
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet._trajet import FormatError, TrajetError, TruncatedError
+from trajet._trajet import REMARKS_ATTRIBUTE, FormatError, TrajetError, TruncatedError
 from trajet.h5md import units as known
 from trajet.h5md.library import h5py
 
@@ -75,6 +75,8 @@ def describe(
     known.check_named(units or {})
     look = _Look(str(path), particles, dict(units or {}), allow_truncated_tail)
     with _opened(path) as file:
+        if REMARKS_ATTRIBUTE in file.attrs:
+            look.noted = _text(file.attrs[REMARKS_ATTRIBUTE])
         if file.get("particles", getclass=True) is not None:
             found = look.h5md(file)
         elif "AMBER" in _text(file.attrs.get("Conventions", "")) or "_NCProperties" in file.attrs:
@@ -139,6 +141,8 @@ class _Look:
     units: dict[str, str]
     allow_cut: bool
     remarks: list[str] = field(default_factory=list)
+    # Remarks that the file keeps of its source, as the file has them.
+    noted: str | None = None
     # The program that wrote the file.
     creator: str = ""
 
@@ -258,6 +262,7 @@ class _Look:
             "forces": None,
             **series,
             "remarks": self.remarks,
+            "noted": self.noted,
             "own": None,
         }
 

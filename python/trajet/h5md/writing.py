@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, output
-from trajet._trajet import FormatError, OutputError, TrajetError
+from trajet._trajet import REMARKS_ATTRIBUTE, FormatError, OutputError, TrajetError
 from trajet.h5md.lanes import Show, ahead, in_order, run_lanes
 from trajet.h5md.library import h5py
 from trajet.h5md.plain import Plain, placed_early, places_are_listed
@@ -121,6 +121,7 @@ def write(
         compression=compression,
         chunk=chunk,
         author=author,
+        kept_remarks=tuple(trajectory.reader.doubts),
     )
     parts = [(path, trajectory.frame_numbers(frames))]
     write_all(parts, content, threads=threads, progress=progress)
@@ -139,6 +140,8 @@ class Content:
     compression: int | None = None
     chunk: tuple[int, int] | None = None
     author: str = "N/A"
+    # Remarks on the source that the files keep.
+    kept_remarks: tuple[str, ...] = ()
     # Whether frames without velocities or forces are refused, instead of left out of them.
     complete: bool = False
     # What writing had to leave out.
@@ -225,7 +228,7 @@ class Content:
 
     def begin(self, file: Any) -> Any:
         """Write who made the file, and return the group of particles."""
-        return head(file, self.author)
+        return head(file, self.author, self.kept_remarks)
 
     def end(self, file: Any, group: Any, numbers: NDArray[np.int64], boxes: list["_Boxes"]) -> None:
         """Write what belongs to all frames."""
@@ -612,8 +615,15 @@ def _there(values: NDArray[np.float32], n_empty: int) -> NDArray[np.bool_]:
     return np.asarray(~np.isnan(values).all(axis=(1, 2)))
 
 
-def head(file: Any, author: str) -> Any:
-    """Write who made the file, and return the group of particles."""
+def keep_remarks(file: Any, remarks: Sequence[str]) -> None:
+    """Write remarks on the source into the file, where there are any."""
+    if remarks:
+        file.attrs[REMARKS_ATTRIBUTE] = "\n".join(remarks)
+
+
+def head(file: Any, author: str, remarks: Sequence[str] = ()) -> Any:
+    """Write who made the file and the remarks that it keeps; return the group of particles."""
+    keep_remarks(file, remarks)
     head = file.create_group("h5md")
     head.attrs["version"] = np.array([1, 1], np.int32)
     head.create_group("author").attrs["name"] = author

@@ -171,7 +171,7 @@ class Store:
                 progress=progress,
                 rest=rest,
             )
-        return _divided(done, [*left_out, *remarks])
+        return _divided(done, [*left_out, *remarks, *trajectory.remarks])
 
     def append(
         self,
@@ -223,7 +223,7 @@ class Store:
                 progress=progress,
                 rest=rest,
             )
-        return _divided(done, remarks)
+        return _divided(done, [*remarks, *trajectory.remarks])
 
     def retag(
         self,
@@ -254,7 +254,7 @@ class Store:
                 threads=threads or _trajet.available_threads(),
                 progress=progress,
             )
-        return _divided(done, omitted(chosen, parts, opened))
+        return _divided(done, [*omitted(chosen, parts, opened), *opened.remarks])
 
     def open(
         self,
@@ -544,7 +544,7 @@ def _check_is_trajectory(given: object) -> None:
 
 
 def _divided(done: Mapping[str, Any], beside: Sequence[str] = ()) -> Divided:
-    return Divided(int(done["n_frames"]), (*done["remarks"], *beside))
+    return Divided(int(done["n_frames"]), tuple(dict.fromkeys((*done["remarks"], *beside))))
 
 
 @contextlib.contextmanager

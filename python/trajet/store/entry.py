@@ -106,7 +106,8 @@ class Divided:
     n_frames
         Frames that were added.
     remarks
-        What one should know: what lossy tags have let go, ….
+        What one should know: what lossy tags have let go, … and the remarks on the trajectory,
+        which every report on the data set repeats.
     """
 
     n_frames: int

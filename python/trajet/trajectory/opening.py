@@ -177,7 +177,7 @@ def from_atomgroup(atoms: Any) -> Selection:
         )
         # At frame 0 the time is 0 whatever steps are given; steps between later frames may differ.
         if said.time_step is not None and said.frame == 0:
-            near = np.diff(opened.times[:2])
+            near = np.diff(opened.reader.times()[:2])
             slack = 1e-5 * abs(said.time_step) + 4 * np.spacing(np.float32(abs(said.time)))
             same &= not near.size or bool((abs(near - said.time_step) <= slack).any())
     if not same:

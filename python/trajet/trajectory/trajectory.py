@@ -143,7 +143,17 @@ class Trajectory:
 
     @property
     def times(self) -> NDArray[np.float64]:
-        """Times of all frames, `(n_frames,)`, ps. They come from the index: nothing is decoded."""
+        """Times of all frames, `(n_frames,)`, ps, as the files say them: nothing is decoded.
+
+        Where the index was kept in a sidecar file, its times are compared once with the headers of
+        all frames, since frames may be chosen by them.
+
+        Raises
+        ------
+        StaleIndexError
+            If the index is that of other frames; it is thrown away.
+        """
+        self.fresh(self._reader.check_times, _trajet.available_threads())
         return self._reader.times()
 
     @property

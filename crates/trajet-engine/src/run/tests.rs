@@ -302,6 +302,7 @@ fn divided(made: &Made) -> divided::Division {
             atoms: vec![atoms],
             lost: Vec::new(),
             mark: None,
+            precision: None,
         }
     };
     divided::Division {
@@ -312,6 +313,7 @@ fn divided(made: &Made) -> divided::Division {
         parts: vec![part(0..3), part(3..7)],
         filled: false,
         remedy: String::new(),
+        noted: Vec::new(),
     }
 }
 

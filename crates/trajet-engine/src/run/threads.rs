@@ -3,11 +3,11 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use trajet_io::{Chain, OpenOptions, ParallelFor, Serial};
+use trajet_io::{Chain, OpenOptions, ParallelFor, Serial, Watch};
 
 /// How often the calling thread looks for a stop and shows progress.
 pub(super) const LOOK: Duration = Duration::from_millis(100);
@@ -64,21 +64,49 @@ pub fn open(
     threads: usize,
     control: &mut dyn Control,
 ) -> Result<Chain, trajet_io::Error> {
+    let size = |path| std::fs::metadata(path).map_or(0, |m| m.len() as usize);
+    let size = paths.iter().map(size).sum();
+    let open = |threads: &dyn ParallelFor| trajet_io::chain::open(paths, options, threads);
+    looked_after(&options.watch, size, threads, control, &open)
+}
+
+/// Compares the times of kept indexes with the headers of all frames, as [`Chain::check_times`], while the
+/// calling thread looks for a stop.
+///
+/// # Errors
+/// As that; [`trajet_io::Error::Interrupted`] where `control` asked for it.
+pub fn check_times(
+    chain: &Chain,
+    threads: usize,
+    control: &mut dyn Control,
+) -> Result<(), trajet_io::Error> {
+    let progress = Arc::new(Watch::default());
+    let check = |threads: &dyn ParallelFor| chain.check_times(threads, &progress);
+    looked_after(&progress, chain.size() as usize, threads, control, &check)
+}
+
+/// Does work with `threads` threads, while the calling thread shows how many of `size` bytes `progress` counts and
+/// has it stopped where `control` asks for that.
+fn looked_after<T: Send>(
+    progress: &Watch,
+    size: usize,
+    threads: usize,
+    control: &mut dyn Control,
+    work: &(dyn Fn(&dyn ParallelFor) -> T + Sync),
+) -> T {
     let (left, all_left) = (Mutex::new(1), Condvar::new());
     thread::scope(|scope| {
-        let opening = thread::Builder::new().spawn_scoped(scope, || {
+        let working = thread::Builder::new().spawn_scoped(scope, || {
             let _leaving = Leaving { left: &left, all_left: &all_left };
-            trajet_io::chain::open(paths, options, &Threads(threads))
+            work(&Threads(threads))
         });
         // Where the system lets no thread be started, nobody shows progress.
-        let Ok(opening) = opening else { return trajet_io::chain::open(paths, options, &Serial) };
-        let size = |path| std::fs::metadata(path).map_or(0, |m| m.len() as usize);
-        let size = paths.iter().map(size).sum();
-        let bytes = || options.watch.bytes.load(Ordering::Relaxed) as usize;
-        let stop = || options.watch.stop.store(true, Ordering::Relaxed);
+        let Ok(working) = working else { return work(&Serial) };
+        let bytes = || progress.bytes.load(Ordering::Relaxed) as usize;
+        let stop = || progress.stop.store(true, Ordering::Relaxed);
         watch(&left, &all_left, &bytes, size, control, &stop);
-        match opening.join() {
-            Ok(opened) => opened,
+        match working.join() {
+            Ok(done) => done,
             Err(panic) => std::panic::resume_unwind(panic),
         }
     })

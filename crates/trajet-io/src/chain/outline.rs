@@ -166,12 +166,12 @@ impl Elsewhere {
                     reader
                 }
             };
-            segments.push(Segment { reader, dropped: 0 });
+            segments.push(Segment::new(reader, 0));
         }
         let renumbered =
             |run: &Run| numbers.get(&run.segment).map(|&segment| Run { segment, ..run.clone() });
         let runs = self.outline.runs.iter().filter_map(renumbered).collect();
         let (n_frames, alone) = (self.outline.n_frames, self.outline.files.len() == 1);
-        Ok(Chain { segments, runs, n_frames, remarks: Vec::new(), alone })
+        Ok(Chain { segments, runs, n_frames, remarks: Vec::new(), alone, continuous: false })
     }
 }

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::reader::Reader;
+use crate::time::text;
 
 /// Most files that a remark names.
 const MOST_NAMED: usize = 5;
@@ -120,15 +121,14 @@ pub(super) fn seam_remark(readers: &[Arc<dyn Reader>]) -> Option<String> {
     };
     let seams: Vec<_> = readers.windows(2).filter(back).collect();
     let [a, b] = seams.first()? else { unreachable!("windows of two") };
-    // As short as single precision has them: 55.999996, not 55.999996185302734.
-    let last = a.index().times()[a.index().n_frames() - 1] as f32;
+    let last = text(a.index().times()[a.index().n_frames() - 1]);
     Some(format!(
         "times overlap or step back at {} of {} seams, first from {last} ps ({}) to {} ps ({}): all \
          frames are kept; --continuous (continuous=True) drops those that a later file repeats",
         seams.len(),
         readers.len() - 1,
         name(a),
-        b.index().times()[0] as f32,
+        text(b.index().times()[0]),
         name(b)
     ))
 }

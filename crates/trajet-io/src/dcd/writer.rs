@@ -6,12 +6,13 @@
 use super::frame::Frame;
 use super::head::PS_PER_AKMA;
 use crate::rules::{self, Rules};
+use crate::time::text;
 use crate::writer::{self, Format, Input, Patch, Plan, Workspace, put};
-use crate::{Error, Field, Raw};
+use crate::{Error, Field, Raw, remarks};
 
 /// The version of CHARMM from which on files look like this.
 const VERSION: i32 = 24;
-/// The one title, of 80 characters.
+/// The first title, of 80 characters; behind it stand those that keep remarks.
 const TITLE: &str = "Created by trajet";
 /// Where the numbers of frames and of steps stand.
 const COUNTS_AT: [u64; 2] = [8, 20];
@@ -43,7 +44,7 @@ impl Encoder {
         if let Some((frame, time)) = clock.first_off(plan.times) {
             let lost = irregular(&clock, frame, time);
             rules.may_lose(frame, &lost)?;
-            rules.remarks.push(format!("lost, as DCD holds equal steps of time only: {lost}"));
+            rules.doubt(format!("lost, as DCD holds equal steps of time only: {lost}"));
         }
         let keeps = |(k, &step): (usize, &i64)| step == clock.step(k as u64);
         if !plan.steps.iter().enumerate().all(keeps) {
@@ -86,7 +87,7 @@ pub fn holds_times(times: &[f64], steps: &[i64]) -> bool {
 
 /// What would be lost of a time.
 fn irregular(clock: &Clock, frame: u64, time: f64) -> String {
-    let due = clock.time(frame);
+    let (time, due) = (text(time), text(clock.time(frame)));
     format!("the time {time} ps of frame {frame}, where equal steps of time lead to {due} ps")
 }
 
@@ -106,8 +107,10 @@ impl writer::Encoder for Encoder {
         control[19] = VERSION;
         let mut main = b"CORD".to_vec();
         put(&mut main, &control, i32::to_le_bytes);
-        let mut titles = 1i32.to_le_bytes().to_vec();
+        let kept = remarks::titles(&self.rules.kept);
+        let mut titles = (1 + (kept.len() / 80) as i32).to_le_bytes().to_vec();
         titles.extend(format!("{TITLE:80}").bytes());
+        titles.extend(kept);
         let mut head = Vec::new();
         for record in [&main, &titles, &(self.rules.n_atoms as i32).to_le_bytes().to_vec()] {
             framed(&mut head, record.len(), |head| head.extend(record));

@@ -45,6 +45,9 @@ pub struct Description {
     pub digests: Option<Digests>,
     /// What a user should know.
     pub remarks: Vec<String>,
+    /// Remarks that the file keeps of what it was copied from; workers are not told.
+    #[serde(skip)]
+    pub noted: Vec<String>,
     /// For whoever writes the file's frames again; nobody else is told.
     #[serde(skip)]
     pub own: Option<OwnTables>,

@@ -9,6 +9,7 @@
 //!
 //! The size that stands beside a variable is not looked at: it has 32 bits, and follows from the rest.
 
+use crate::remarks::ATTRIBUTE;
 use crate::source::{Meter, Source, Window};
 use crate::{Error, Fault};
 
@@ -19,7 +20,8 @@ pub(super) const RECORDS_AT: u64 = 4;
 /// The number of records that nobody counted.
 pub(super) const STREAMING: u32 = u32::MAX;
 /// Attributes that are kept; values of all others are passed over.
-const KEPT: [&str; 5] = ["Conventions", "ConventionVersion", "units", "scale_factor", "add_offset"];
+const KEPT: [&str; 6] =
+    ["Conventions", "ConventionVersion", "units", "scale_factor", "add_offset", ATTRIBUTE];
 /// Bytes of the shortest dimension, attribute and variable.
 const LEAST: [u64; 3] = [8, 12, 28];
 /// The fewest and the most bytes of a request.

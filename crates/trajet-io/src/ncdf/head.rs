@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::classic::{Attributes, Classic, Kind, Value, Variable, shown};
 use super::frame::{Scale, Stored, Values};
 use crate::Error;
+use crate::remarks::{ATTRIBUTE, of_text};
 use crate::source::{Meter, Source};
 
 /// What NetCDF's libraries write where a program writes nothing; the same number in both precisions.
@@ -115,6 +116,8 @@ pub(super) struct Head {
     pub(super) cell: Option<[Slab; 2]>,
     /// What a user should know.
     pub(super) remarks: Vec<String>,
+    /// Remarks that the file keeps of its source.
+    pub(super) noted: Vec<String>,
 }
 
 impl Head {
@@ -160,6 +163,10 @@ impl Head {
             remarks
                 .push(format!("no units are given for {names}: taken as Amber's convention says"));
         }
+        let noted = match classic.attributes.get(ATTRIBUTE) {
+            Some(Value::Text(text)) => of_text(text),
+            _ => Vec::new(),
+        };
         let Classic { n_records, records_at, record_len, .. } = classic;
         Ok(Head {
             n_atoms: atoms as usize,
@@ -172,6 +179,7 @@ impl Head {
             forces,
             cell,
             remarks,
+            noted,
         })
     }
 

@@ -6,7 +6,7 @@ use super::frame::{Frame, Scale, Stored, Values};
 use super::head::{CELL, COORDINATES, FORCES, Named, TIME, VELOCITIES, VERSION};
 use crate::rules::{self, Rules};
 use crate::writer::{self, Format, Input, Patch, Plan, Workspace, put};
-use crate::{Error, Field, Raw};
+use crate::{Error, Field, Raw, remarks};
 
 /// The dimensions, and their lengths where these are the same in all files.
 const DIMENSIONS: [(&str, u32); 6] = [
@@ -186,9 +186,13 @@ impl Encoder {
             ("Conventions", "AMBER"),
             ("ConventionVersion", VERSION),
         ];
-        list(&mut bytes, ATTRIBUTE_LIST, attributes.len());
+        let kept = remarks::text(&self.rules.kept);
+        list(&mut bytes, ATTRIBUTE_LIST, attributes.len() + usize::from(kept.is_some()));
         for (name, value) in attributes {
             text_attribute(&mut bytes, name, value);
+        }
+        if let Some(kept) = kept {
+            text_attribute(&mut bytes, remarks::ATTRIBUTE, &kept);
         }
         list(&mut bytes, VARIABLE_LIST, LABELS.len() + self.columns.len());
         let mut at = labels_at;

@@ -39,7 +39,9 @@ impl Encoder {
     /// # Errors
     /// [`Error::CannotHold`].
     pub fn new(plan: &Plan<'_>) -> Result<Encoder, Error> {
-        Ok(Encoder { rules: Rules::new(Format::Trr, plan, None)? })
+        let mut rules = Rules::new(Format::Trr, plan, None)?;
+        rules.no_room(None);
+        Ok(Encoder { rules })
     }
 
     fn parts<'a>(&self, number: u64, input: &Input<'a>) -> Result<Parts<'a>, Error> {

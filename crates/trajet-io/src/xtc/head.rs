@@ -96,6 +96,12 @@ impl Head {
     }
 }
 
+/// Steps per nm of the first frame of a file that begins with `first`; none of plain floats.
+pub(super) fn precision(first: &[u8]) -> Option<f32> {
+    let at_hand = first.len() >= FIXED_BYTES + 4;
+    (at_hand && i32_at(first, 4) > PLAIN_ATOMS as i32).then(|| f32_at(first, FIXED_BYTES))
+}
+
 /// How frames are found.
 pub(super) struct Xtc;
 

@@ -5,6 +5,7 @@ use trajet_simd::InstructionSet;
 use super::encode::{extent, groups};
 use super::steps::Unit;
 use super::{Frame, MAGIC, MAGIC_LARGE, PLAIN_ATOMS, Positions};
+use crate::remarks::rounded;
 use crate::rules::Rules;
 use crate::writer::{self, Format, Input, Plan, Workspace};
 use crate::{Error, Field, Raw, Snapshot};
@@ -35,7 +36,17 @@ impl Encoder {
     /// # Errors
     /// [`Error::CannotHold`].
     pub fn new(plan: &Plan<'_>) -> Result<Encoder, Error> {
-        let rules = Rules::new(Format::Xtc, plan, Some(&[Field::Positions]))?;
+        let mut rules = Rules::new(Format::Xtc, plan, Some(&[Field::Positions]))?;
+        let of_source = match plan.first {
+            Input::Raw { raw: Raw::Xtc(frame), .. } => frame.precision(),
+            Input::Snapshot(snapshot) => snapshot.precision,
+            Input::Raw { .. } => None,
+        };
+        let asked = rules.options.precision;
+        let packed = (rules.n_atoms > PLAIN_ATOMS).then(|| asked.or(of_source)).flatten();
+        let found = packed.and_then(rounded);
+        rules.no_room(found.as_deref());
+        rules.remarks.extend(found.filter(|_| asked.is_some()));
         Ok(Encoder { rules })
     }
 

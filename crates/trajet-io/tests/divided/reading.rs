@@ -90,6 +90,7 @@ impl Made {
                 atoms: atoms.clone(),
                 lost: Vec::new(),
                 mark: None,
+                precision: None,
             })
             .collect();
         for (number, segment) in segments.iter().enumerate() {
@@ -122,7 +123,8 @@ impl Made {
         let (n_atoms, format) = (chain.n_atoms(), chain.format());
         let remedy = "divide it again".to_owned();
         let index = index.into();
-        let division = Division { n_atoms, format, index, heads, parts, filled: false, remedy };
+        let (filled, noted) = (false, Vec::new());
+        let division = Division { n_atoms, format, index, heads, parts, filled, remedy, noted };
         Made { _folder: folder, whole, manifest, division }
     }
 

@@ -71,7 +71,7 @@ fn given(chain: &Arc<Chain>, sizes: Option<Vec<u64>>) -> Given {
     let (times, steps) = (chain.times().into_owned(), chain.steps().into_owned());
     let chain = Arc::clone(chain);
     let open = Box::new(move || Ok(Arc::clone(&chain)));
-    Given { moments: Arc::new(Moments { times, steps }), sizes, open }
+    Given { moments: Arc::new(Moments { times, steps }), sizes, remarks: Vec::new(), open }
 }
 
 /// A chain, and what a copy of it to a format is: its bytes and the sizes of its frames.

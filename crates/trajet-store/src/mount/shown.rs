@@ -155,6 +155,10 @@ impl One {
                 );
             }
         }
+        let remarks = self.dataset.doubts(None);
+        if !remarks.is_empty() {
+            words += &format!("Remarks on {name}:\n\n    {}\n", remarks.join("\n    "));
+        }
         words
     }
 
@@ -310,7 +314,8 @@ impl One {
                 Some(tag) => one.dataset.stored(tag, &one.options)?,
             }))
         };
-        Ok(Given { moments: self.moments()?, sizes, open: Box::new(open) })
+        let remarks = self.dataset.doubts(tag);
+        Ok(Given { moments: self.moments()?, sizes, remarks, open: Box::new(open) })
     }
 }
 

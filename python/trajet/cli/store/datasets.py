@@ -91,7 +91,7 @@ def add(
     with progress("divide", " frames", quiet=quiet) as show:
         done = at.add(name, opened, profile=chosen, threads=threads, progress=show)
     if not quiet:
-        echo(options.notes(opened))
+        echo(options.notes(opened, ()))
         _say_remarks(done)
         say_entry(at, name)
 

@@ -244,7 +244,7 @@ impl<'a> Measure<'a> {
 /// What a part stores of a frame, where that is something else; in words what it cannot store.
 fn stored(part: &Part<'_>, frame: &Raw) -> Result<Option<Raw>, String> {
     let Part { target, first, .. } = part;
-    let WriteOptions { precision, double, velocities, forces, allow_loss } = *target.options;
+    let WriteOptions { precision, double, velocities, forces, allow_loss, .. } = *target.options;
     let asked = [(Field::Velocities, velocities), (Field::Forces, forces)];
     if let Some((field, _)) = asked.iter().find(|(field, asked)| !asked && frame.holds(*field))
         && !allow_loss

@@ -58,10 +58,10 @@ fn few_bytes_are_read_for_the_times() {
         let second = meter(open(&file.path, &options, &Serial).unwrap());
         (first, second)
     };
-    // The first bytes, the header, head and tail for the stamp: 16 + 4096 + 2 * 4096 bytes.
+    // The first bytes, the header, head and tail for the stamp: 64 + 4096 + 2 * 4096 bytes.
     let (first, second) = opened(4096);
-    assert_eq!((first.requests, first.bytes_read), (4 + 40, 16 + 3 * 4096 + 40 * 4));
-    assert_eq!((second.requests, second.bytes_read), (4 + 9, 16 + 3 * 4096 + 9 * 4));
+    assert_eq!((first.requests, first.bytes_read), (4 + 40, 64 + 3 * 4096 + 40 * 4));
+    assert_eq!((second.requests, second.bytes_read), (4 + 9, 64 + 3 * 4096 + 9 * 4));
     let (first, second) = opened(1 << 18);
     assert_eq!(first.requests, 4 + 2, "short records are read through");
     assert_eq!(second.requests, 4 + 9);
