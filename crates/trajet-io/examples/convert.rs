@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let first = Input::Raw { raw: &first, time: times[0], step: steps[0] };
     let path: &Path = to.as_ref();
     let encoder = encoder(format, &Plan { path, first, times, steps, options: &options })?;
-    for remark in reader.remarks().iter().chain(encoder.remarks()) {
+    for remark in reader.remarks().into_iter().chain(encoder.remarks()) {
         println!("{remark}");
     }
     let mut output = Output::begin(path, true)?;

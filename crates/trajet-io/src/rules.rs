@@ -83,6 +83,7 @@ impl Rules {
                 format!("left out, as {} cannot hold it: {}", format.name(), lost.join(", "));
             rules.remarks.push(words);
         }
+        rules.remarks.extend(not_kept(format, &plan.first));
         Ok(rules)
     }
 
@@ -195,6 +196,15 @@ impl Rules {
         }
         Ok(cell)
     }
+}
+
+/// The remark on what a NetCDF file holds beside its frames' vectors, times and cells, which no other format has
+/// a place for.
+fn not_kept(format: Format, first: &Input<'_>) -> Option<String> {
+    let Input::Raw { raw, .. } = first else { return None };
+    let names = if raw.format() == format { Vec::new() } else { raw.further_names() };
+    let (format, names) = (format.name(), Some(names).filter(|names| !names.is_empty())?);
+    Some(format!("left out, as {format} cannot hold it: {}", names.join("; ")))
 }
 
 /// Whether box vectors have another direction than lengths and angles say.

@@ -239,9 +239,10 @@ pub trait Encoder: Send + Sync {
         self.rules().format
     }
 
-    /// What a user should know: what is lost because that was allowed, or always is.
-    fn remarks(&self) -> &[String] {
-        &self.rules().remarks
+    /// What a user should know: what is lost because that was allowed, or always is. Some formats find that out
+    /// while they encode.
+    fn remarks(&self) -> Vec<String> {
+        self.rules().remarks.clone()
     }
 
     /// The bytes in front of the first frame.

@@ -95,7 +95,10 @@ def convert(
 
     Frames are decoded and encoded on all threads and written in order. The output has its name only
     when it is whole. From a format to itself nothing is lost: XTC keeps its integers, TRR its own
-    precision, and what else a frame holds.
+    precision, and what else a frame holds; NetCDF keeps all dimensions, variables and attributes
+    (those of a replica-exchange run too), and cuts variables of atoms to the atoms that are written.
+    Files of one trajectory whose variables or attributes differ are written as the first file, and
+    `remarks` say what that changes.
 
     Parameters
     ----------
@@ -431,6 +434,8 @@ def _content(
                     " let it go with --allow-loss (allow_loss=True)"
                 )
             remarks = [f"left out, as H5MD cannot hold it: {lost}"]
+    if others and (names := trajectory.reader.further_names(int(every[0]))):
+        remarks.append(f"left out, as H5MD cannot hold it: {'; '.join(names)}")
     gone = {what for what, _ in trajectory.reader.lost(places)}
     how = replace(
         how,

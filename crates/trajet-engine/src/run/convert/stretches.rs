@@ -64,5 +64,5 @@ pub fn join(
     let (len, patches) = (output.len(), encoder.patches(frames.len() as u64));
     let whole = output.finish(&patches).map_err(failed)?;
     publish(vec![whole]).map_err(failed)?;
-    Ok((len, encoder.remarks().to_vec()))
+    Ok((len, encoder.remarks()))
 }

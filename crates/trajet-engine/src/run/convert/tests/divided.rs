@@ -62,6 +62,7 @@ fn frame(format: Format, k: usize) -> Raw {
                 velocities: None,
                 forces: None,
                 cell: None,
+                further: None,
             }))
         }
         Format::H5md => unreachable!("HDF5's library writes it, which only Python has"),
