@@ -22,6 +22,7 @@ OF_ATOMS = ("charge", "atom_name", "state", "planes")
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_copy_keeps_every_variable_dimension_and_attribute(version: int, tmp_path: Path) -> None:
+    """Nor does a copy of the copy change a byte."""
     source = Run(version=version).write(tmp_path / "run.nc")
     done = tj.convert(tj.open(None, source), tmp_path / "copy.nc")
     assert done.remarks == ()
@@ -31,6 +32,7 @@ def test_copy_keeps_every_variable_dimension_and_attribute(version: int, tmp_pat
 
 
 def test_copies_of_some_frames_and_atoms_are_cut(tmp_path: Path) -> None:
+    """What has the dimension of frames or atoms is cut to them, the rest is as it was."""
     source = Run().write(tmp_path / "run.nc")
     traj, expected = tj.open(None, source), read_all(source)
     frames = slice(4, None, -2)
@@ -43,6 +45,7 @@ def test_copies_of_some_frames_and_atoms_are_cut(tmp_path: Path) -> None:
 
 
 def test_split_keeps_them_in_every_part(tmp_path: Path) -> None:
+    """Parts have all, and together give the source back."""
     source = Run().write(tmp_path / "run.nc")
     parts = tj.split(tj.open(None, source), tmp_path / "parts", frames_per_segment=2)
     for k, part in enumerate(parts):
@@ -54,6 +57,7 @@ def test_split_keeps_them_in_every_part(tmp_path: Path) -> None:
 
 
 def test_command_keeps_them(tmp_path: Path) -> None:
+    """The same by `trajet convert`."""
     source = Run().write(tmp_path / "run.nc")
     copy = tmp_path / "copy.nc"
     command = [sys.executable, "-m", "trajet", "convert", source, copy]
@@ -62,12 +66,14 @@ def test_command_keeps_them(tmp_path: Path) -> None:
 
 
 def test_velocities_that_are_not_wanted_are_the_only_loss(tmp_path: Path) -> None:
+    """What else there is stays."""
     source = Run().write(tmp_path / "run.nc")
     done = tj.convert(tj.open(None, source), tmp_path / "copy.nc", velocities=False)
     assert_same(read_all(done.path), read_all(source).without("velocities"))
 
 
 def test_source_without_times_gets_them_and_keeps_the_rest(tmp_path: Path) -> None:
+    """Numbers of frames stand for times where there are none."""
     source = Run(without=("time",)).write(tmp_path / "run.nc")
     done = tj.convert(tj.open(None, source), tmp_path / "copy.nc", frames=[3, 1])
     copy = read_all(done.path)
@@ -90,6 +96,7 @@ class InThisProcess:
 
 
 def test_workers_write_the_bytes_and_say_the_remarks_of_one_process(tmp_path: Path) -> None:
+    """Of files that differ, too."""
     first = Run().write(tmp_path / "first.nc")
     other = Run(seed=1, title="other", without=("shorts",)).write(tmp_path / "other.nc")
     third = Run(seed=2, without=("temp0",)).write(tmp_path / "third.nc")
@@ -105,6 +112,7 @@ def test_workers_write_the_bytes_and_say_the_remarks_of_one_process(tmp_path: Pa
 
 
 def test_files_that_differ_are_written_as_the_first_with_remarks(tmp_path: Path) -> None:
+    """NetCDF's fill value stands where a file lacks a variable."""
     first = Run().write(tmp_path / "first.nc")
     run = Run(n_frames=3, seed=1, title="other", dimtype=(3, 1), without=("temp0",))
     other = run.write(tmp_path / "other.nc")
@@ -134,6 +142,7 @@ def test_files_that_differ_are_written_as_the_first_with_remarks(tmp_path: Path)
 
 @pytest.mark.parametrize("ending", [".xtc", ".trr", ".dcd", ".h5md"])
 def test_another_format_says_what_it_cannot_hold(ending: str, tmp_path: Path) -> None:
+    """Names are in the remarks; files without further variables have no such remark."""
     source = Run(velocities=False).write(tmp_path / "run.nc")
     done = tj.convert(tj.open(None, source), tmp_path / f"copy{ending}")
     assert (
@@ -170,6 +179,7 @@ def stored(folder: Path, sources: list[Path], **forms: str) -> tj.Store:
 
 
 def test_all_tags_of_a_data_set_give_the_source_back(tmp_path: Path) -> None:
+    """So do some tags, tags divided anew, and a mount; tags' files are cut."""
     source = Run().write(tmp_path / "run.nc")
     expected = read_all(source)
     store = stored(tmp_path, [source])
@@ -194,6 +204,7 @@ def test_all_tags_of_a_data_set_give_the_source_back(tmp_path: Path) -> None:
 
 
 def test_data_set_grows_with_them(tmp_path: Path) -> None:
+    """Frames that are added have theirs."""
     long = Run(n_frames=6, seed=3).write(tmp_path / "long.nc")
     source = tmp_path / "run.nc"
     tj.convert(tj.open(None, long), source, frames=slice(0, 4))
@@ -205,6 +216,7 @@ def test_data_set_grows_with_them(tmp_path: Path) -> None:
 
 
 def test_lossy_tags_say_that_variables_of_their_atoms_are_lost(tmp_path: Path) -> None:
+    """Exact tags refuse to lose them."""
     source = Run(velocities=False).write(tmp_path / "run.nc")
     with pytest.raises(tj.TrajetError, match="variables atom_name, charge, state, planes of atoms"):
         stored(tmp_path, [source], middle='format = "dcd"')

@@ -125,8 +125,8 @@ impl Reader {
         }
         let _reading = meter.lock(reading);
         if read.get().is_none() {
-            let layout = Layout::read(&self.file.source, &self.head, meter)?;
             self.file.source.check_head(&[], meter)?;
+            let layout = Layout::read(&self.file.source, &self.head, meter)?;
             // No other thread sets it meanwhile.
             let _ = read.set(layout);
         }

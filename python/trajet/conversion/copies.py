@@ -95,9 +95,9 @@ def convert(
 
     Frames are decoded and encoded on all threads and written in order. The output has its name only
     when it is whole. From a format to itself nothing is lost: XTC keeps its integers, TRR its own
-    precision, and what else a frame holds; NetCDF keeps all dimensions, variables and attributes
-    (those of a replica-exchange run too), and cuts variables of atoms to the atoms that are written.
-    Files of one trajectory whose variables or attributes differ are written as the first file, and
+    precision, and what else a frame holds. NetCDF keeps all dimensions, variables and attributes,
+    as a replica-exchange run needs them; variables of atoms are cut to the atoms that are written.
+    Where files of one trajectory differ in them, the output has those of the first file, and
     `remarks` say what that changes.
 
     Parameters
