@@ -11,11 +11,13 @@
 mod classic;
 mod frame;
 mod head;
+mod layout;
+mod units;
 mod writer;
 
 use std::ops::Range;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 use trajet_simd::multiversion;
@@ -30,6 +32,9 @@ use crate::{Error, Fault, FrameIndex, Frames, IndexState, Raw};
 use classic::{MAGIC, RECORDS_AT};
 pub use frame::{Frame, Scale, Stored, Values};
 use head::{Head, Slab};
+use layout::Located;
+pub(crate) use layout::PartOf;
+pub use layout::{Further, Layout};
 pub use writer::Encoder;
 
 /// kJ in a kcal.
@@ -50,7 +55,16 @@ pub fn sniff(first: &[u8]) -> bool {
 pub struct Reader {
     file: Indexed,
     head: Head,
+    layout: Arc<KeptLayout>,
     remarks: Vec<String>,
+}
+
+/// The layout of a file, which is read with the first raw frame: analyses do without it.
+#[derive(Debug, Default)]
+struct KeptLayout {
+    read: OnceLock<Located>,
+    /// Held by the thread that reads it.
+    reading: Mutex<()>,
 }
 
 impl Reader {
@@ -81,7 +95,7 @@ impl Reader {
             }
         };
         let file = Indexed::new(source, found, options, opening, begin)?;
-        Ok(Reader { file, head, remarks })
+        Ok(Reader { file, head, layout: Arc::default(), remarks })
     }
 
     /// The reader of a file whose times are known.
@@ -90,7 +104,7 @@ impl Reader {
     /// As [`Reader::open`].
     pub(crate) fn known(mut file: Indexed) -> Result<Reader, Error> {
         let head = Head::read(&file.source, &mut file.opening.meter)?;
-        Ok(Reader { file, head, remarks: Vec::new() })
+        Ok(Reader { file, head, layout: Arc::default(), remarks: Vec::new() })
     }
 
     /// The variable that holds a field.
@@ -101,6 +115,22 @@ impl Reader {
             Field::Forces => self.head.forces.as_ref(),
         };
         slab.ok_or_else(|| self.file.no_field(reader::Reader::format(self), field))
+    }
+
+    /// The layout of the file.
+    fn layout(&self, meter: &mut Meter) -> Result<&Located, Error> {
+        let KeptLayout { read, reading } = &*self.layout;
+        if let Some(layout) = read.get() {
+            return Ok(layout);
+        }
+        let _reading = meter.lock(reading);
+        if read.get().is_none() {
+            self.file.source.check_head(&[], meter)?;
+            let layout = Layout::read(&self.file.source, &self.head, meter)?;
+            // No other thread sets it meanwhile.
+            let _ = read.set(layout);
+        }
+        Ok(read.get().expect("it was set"))
     }
 
     /// What is needed of a record beside its vectors: time, lengths and angles of the cell.
@@ -226,7 +256,8 @@ impl reader::Reader for Reader {
     fn with_index(&self, index: FrameIndex) -> Option<Arc<dyn reader::Reader>> {
         let (head, remarks) = (self.head.clone(), self.remarks.clone());
         self.head.time.as_ref()?;
-        Some(Arc::new(Reader { file: self.file.with_index(index), head, remarks }))
+        let (file, layout) = (self.file.with_index(index), Arc::clone(&self.layout));
+        Some(Arc::new(Reader { file, head, layout, remarks }))
     }
 
     fn truncated_tail(&self) -> u64 {
@@ -285,6 +316,7 @@ impl reader::Reader for Reader {
     }
 
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {
+        let layout = self.layout(&mut scratch.meter)?;
         let bytes = self.file.whole(frames, at, scratch)?;
         let stored = |slab: &Slab| Stored {
             values: slab.values(&bytes[slab.bytes()]),
@@ -297,6 +329,7 @@ impl reader::Reader for Reader {
             velocities: velocities.as_ref().map(stored),
             forces: forces.as_ref().map(stored),
             cell: cell.as_ref().map(|slabs| slabs.each_ref().map(stored)),
+            further: Some(Further::of_record(layout, bytes)),
         };
         scratch.meter.bytes_used += bytes.len() as u64;
         Ok(Raw::Ncdf(Box::new(frame)))

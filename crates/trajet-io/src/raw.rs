@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::ncdf::Further;
 use crate::{dcd, h5md, ncdf, trr, xtc, xxh3_64};
 pub use extra::Extra;
 
@@ -54,7 +55,47 @@ impl Raw {
     }
 
     fn to_bytes(&self) -> Vec<u8> {
-        postcard::to_stdvec(self).expect("memory takes it")
+        let bytes = postcard::to_stdvec(self).expect("memory takes it");
+        let Some(Further { layout, values }) = self.further() else { return bytes };
+        postcard::to_extend(&(&**layout, values), bytes).expect("memory takes it")
+    }
+
+    /// The layout of the frame's file and what it holds of variables that the format's convention does not
+    /// name.
+    pub(crate) fn further(&self) -> Option<&Further> {
+        match self {
+            Raw::Ncdf(frame) => frame.further.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// What other formats have no place for of the frame's file, in words: the variables and the global attributes
+    /// that the format's convention does not name.
+    pub fn further_names(&self) -> Vec<String> {
+        self.further().map_or_else(Vec::new, |further| further.layout.further_names())
+    }
+
+    /// Names of further variables that have values of each atom.
+    pub fn per_atom_names(&self) -> Vec<String> {
+        self.further().map_or_else(Vec::new, |further| further.layout.per_atom_names())
+    }
+
+    /// Whether a store gives this frame back of `now`: it is the same, but for what a store cannot keep of it, or did
+    /// not keep before it kept layouts of NetCDF files.
+    pub fn is_kept_of(&self, mut now: Raw) -> bool {
+        if self.further().is_none() {
+            now.forget_further();
+        }
+        // What several dimensions of atoms say cannot be divided.
+        let all: Vec<usize> = (0..now.n_atoms()).collect();
+        self.says(&now) || self.says(&now.take(&all))
+    }
+
+    /// Removes what the file holds beside the variables that the format's convention names.
+    pub fn forget_further(&mut self) {
+        if let Raw::Ncdf(frame) = self {
+            frame.further = None;
+        }
     }
 
     /// Whether another frame says the same; what is not a number is the same as itself.
@@ -95,8 +136,8 @@ mod tests {
     fn frames_are_alike_where_one_head_describes_both() {
         let with = |values: Values, scale_factor| {
             let coordinates = Stored { values, scale_factor };
-            let frame =
-                Frame { time: None, coordinates, velocities: None, forces: None, cell: None };
+            let (velocities, forces, cell, further) = (None, None, None, None);
+            let frame = Frame { time: None, coordinates, velocities, forces, cell, further };
             Raw::Ncdf(Box::new(frame))
         };
         let float = with(Values::Float(vec![1.0; 3]), None);

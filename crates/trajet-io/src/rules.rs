@@ -105,6 +105,7 @@ impl Rules {
             // Readers of the output must know: its cells do not belong to its positions.
             rules.kept.push(format!("left out, as {} cannot hold it: {TURNED}", format.name()));
         }
+        rules.remarks.extend(not_kept(format, &plan.first));
         Ok(rules)
     }
 
@@ -282,6 +283,15 @@ impl Rules {
         }
         Ok(cell)
     }
+}
+
+/// The remark on what a NetCDF file holds beside its frames' vectors, times and cells, which no other format has
+/// a place for.
+fn not_kept(format: Format, first: &Input<'_>) -> Option<String> {
+    let Input::Raw { raw, .. } = first else { return None };
+    let names = if raw.format() == format { Vec::new() } else { raw.further_names() };
+    let (format, names) = (format.name(), Some(names).filter(|names| !names.is_empty())?);
+    Some(format!("left out, as {format} cannot hold it: {}", names.join("; ")))
 }
 
 /// Whether box vectors have another direction than lengths and angles say.

@@ -245,6 +245,14 @@ impl Reader {
         Ok((losses.list().iter().cloned().map(of_loss).collect(), remark))
     }
 
+    /// What other formats have no place for of the frame's file, in words: variables and attributes.
+    fn further_names(&self, py: Python<'_>, frame: u64) -> PyResult<Vec<String>> {
+        let mut scratch = self.lend();
+        let raw = py.detach(|| self.inner.read_raw(frame, &mut scratch));
+        self.take_back(scratch);
+        Ok(raw.map_err(|error| from_io(py, &error))?.further_names())
+    }
+
     /// Fills `out` with "positions", "velocities" or "forces"; returns times, steps, cells and counts. With
     /// `native_units` vectors of H5MD are in the unit of their file.
     #[pyo3(signature = (frames, atoms_wanted, out, field, *, threads = 1, native_units = false))]

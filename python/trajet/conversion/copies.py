@@ -100,6 +100,9 @@ def convert(
     when it is whole. From a format to itself nothing is lost: XTC keeps its integers, TRR its own
     precision, and what else a frame holds; H5MD its units and precision, observables, connectivity
     and all other content of the file. Rows of H5MD elements are cut to the frames and atoms.
+    NetCDF keeps all dimensions, variables and attributes, as a replica-exchange run needs them;
+    variables of atoms are cut to the atoms that are written. Where files of one trajectory differ
+    in them, the output has those of the first file, and `remarks` say what that changes.
 
     Parameters
     ----------
@@ -515,9 +518,12 @@ def _frames_left_out(
     OutputError
         If a frame holds such, and loss is not allowed.
     """
+    remarks = []
+    if names := trajectory.reader.further_names(int(numbers[0])):
+        remarks.append(f"left out, as H5MD cannot hold it: {'; '.join(names)}")
     losses, remark = trajectory.reader.left_out(numbers, places)
     if remark is None:
-        return []
+        return remarks
     if not how.allow_loss:
         first = min(position for *_, position in losses)
         lost = ", ".join(what or kind for kind, what, _, position in losses if position == first)
@@ -525,7 +531,7 @@ def _frames_left_out(
             f"{path}: frame {numbers[first]}: H5MD cannot hold {lost}: choose a format that can, or"
             " let it go with --allow-loss (allow_loss=True)"
         )
-    return [remark]
+    return [remark, *remarks]
 
 
 def _content(

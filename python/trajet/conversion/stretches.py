@@ -106,6 +106,9 @@ def write_in_stretches(
                 force=force,
                 progress=show_joined,
             )
+            # Workers find differences of files that this process has not read.
+            found = {remark for answer in answers for remark in answer.result.remarks}
+            remarks += sorted(found.difference(remarks))
         joined = time.perf_counter() - joining
     run = None
     if content is None:

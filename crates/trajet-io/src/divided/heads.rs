@@ -1,16 +1,23 @@
 //! What frames say beside their atoms, in a file of its own.
 //!
-//! Layout, little endian: magic (8 bytes), version (u32), frames (u64), where each one's bytes end (u64 each,
+//! Little endian: magic (8 bytes), version (u32), frames (u64), where each one's bytes end (u64 each,
 //! counted from the first), the bytes of all (`postcard` of [`Raw::head`]), and the XXH3 digest of all that.
+//! Version 2 keeps the layouts of NetCDF files as well, which many frames share: behind the number of frames
+//! stands that of layouts (u64), behind the ends of frames those of layouts, behind all frames the layouts
+//! (`postcard`), and behind the head of a frame that has one its number and the frame's further values
+//! (`postcard`).
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use crate::ncdf::{Further, Layout};
 use crate::source::{Meter, Source};
 use crate::{Error, Raw, xxh3_64};
 
 const MAGIC: &[u8; 8] = b"trajethd";
-const VERSION: u32 = 1;
-/// Bytes before the ends.
+/// Without layouts and with them.
+const VERSIONS: [u32; 2] = [1, 2];
+/// Bytes before the number of layouts, or the ends.
 const HEADER_BYTES: usize = 20;
 /// Bytes of a request.
 const REQUEST: usize = 1 << 20;
@@ -22,6 +29,7 @@ pub struct Heads {
     path: PathBuf,
     ends: Vec<u64>,
     bytes: Vec<u8>,
+    layouts: Vec<Arc<Layout>>,
 }
 
 impl Heads {
@@ -30,9 +38,22 @@ impl Heads {
     /// # Panics
     /// Never: a frame in memory can be written to memory.
     pub fn push(&mut self, frame: &Raw) {
-        let head = postcard::to_stdvec(&frame.head()).expect("memory takes it");
-        self.bytes.extend(head);
+        let head = frame.head();
+        self.bytes.extend(postcard::to_stdvec(&head).expect("memory takes it"));
+        if let Some(Further { layout, values }) = head.further() {
+            let further = (self.number_of(layout), values);
+            self.bytes.extend(postcard::to_stdvec(&further).expect("memory takes it"));
+        }
         self.ends.push(self.bytes.len() as u64);
+    }
+
+    /// The number of a layout, which is kept once for all frames that have it.
+    fn number_of(&mut self, layout: &Arc<Layout>) -> usize {
+        // That of the frame before, as a rule.
+        self.layouts.iter().rposition(|known| known == layout).unwrap_or_else(|| {
+            self.layouts.push(Arc::clone(layout));
+            self.layouts.len() - 1
+        })
     }
 
     /// How many frames there are.
@@ -56,10 +77,22 @@ impl Heads {
         };
         let begin = if k == 0 { 0 } else { self.ends[k - 1] };
         let bytes = &self.bytes[begin as usize..end as usize];
-        match postcard::take_from_bytes::<Raw>(bytes) {
-            Ok((head, [])) if head.n_atoms() == 0 && head.is_sound() => Ok(head),
-            _ => Err(self.fault(format!("the head of its frame {k} is none"))),
+        let head = postcard::take_from_bytes::<Raw>(bytes).ok();
+        let head = head.and_then(|(head, rest)| self.with_further(head, rest));
+        let head = head.filter(|head| head.n_atoms() == 0 && head.is_sound());
+        head.ok_or_else(|| self.fault(format!("the head of its frame {k} is none")))
+    }
+
+    /// A head with what stands behind it.
+    fn with_further(&self, mut head: Raw, rest: &[u8]) -> Option<Raw> {
+        if rest.is_empty() {
+            return Some(head);
         }
+        let (number, values) = postcard::from_bytes::<(usize, Vec<u8>)>(rest).ok()?;
+        let further = Further { layout: Arc::clone(self.layouts.get(number)?), values };
+        let Raw::Ncdf(frame) = &mut head else { return None };
+        frame.further = Some(further).filter(|further| further.is_complete(0));
+        frame.further.is_some().then_some(head)
     }
 
     /// The file's bytes.
@@ -67,10 +100,19 @@ impl Heads {
         let mut bytes =
             Vec::with_capacity(HEADER_BYTES + 8 * self.ends.len() + self.bytes.len() + 8);
         bytes.extend(MAGIC);
-        bytes.extend(VERSION.to_le_bytes());
+        bytes.extend(VERSIONS[usize::from(!self.layouts.is_empty())].to_le_bytes());
         bytes.extend((self.ends.len() as u64).to_le_bytes());
-        bytes.extend(self.ends.iter().flat_map(|end| end.to_le_bytes()));
+        let (mut layouts, mut layout_ends) = (Vec::new(), Vec::new());
+        for layout in &self.layouts {
+            layouts = postcard::to_extend(&**layout, layouts).expect("memory takes it");
+            layout_ends.push(layouts.len() as u64);
+        }
+        if !layouts.is_empty() {
+            bytes.extend((layout_ends.len() as u64).to_le_bytes());
+        }
+        bytes.extend(self.ends.iter().chain(&layout_ends).flat_map(|end| end.to_le_bytes()));
         bytes.extend(&self.bytes);
+        bytes.extend(layouts);
         bytes.extend(xxh3_64(&bytes).to_le_bytes());
         bytes
     }
@@ -98,9 +140,8 @@ impl Heads {
             source.read_at(at, piece, meter)?;
             at += piece.len() as u64;
         }
-        parse(&bytes)
-            .map(|(ends, bytes)| Heads { path: path.to_owned(), ends, bytes })
-            .map_err(fault)
+        let heads = parse(&bytes).map_err(fault)?;
+        Ok(Heads { path: path.to_owned(), ..heads })
     }
 
     fn fault(&self, what: String) -> Error {
@@ -111,14 +152,14 @@ impl Heads {
 /// Wherever they are kept.
 impl PartialEq for Heads {
     fn eq(&self, other: &Heads) -> bool {
-        self.ends == other.ends && self.bytes == other.bytes
+        self.ends == other.ends && self.bytes == other.bytes && self.layouts == other.layouts
     }
 }
 
-/// The ends and the bytes of the heads; in words what is wrong.
-fn parse(bytes: &[u8]) -> Result<(Vec<u64>, Vec<u8>), String> {
+/// The heads that a file holds; in words what is wrong.
+fn parse(bytes: &[u8]) -> Result<Heads, String> {
     let word = |at: usize| {
-        let word = bytes.get(at..at + 8)?;
+        let word = bytes.get(at..at.checked_add(8)?)?;
         Some(u64::from_le_bytes(word.try_into().expect("eight bytes")))
     };
     if !bytes.starts_with(MAGIC) {
@@ -129,19 +170,39 @@ fn parse(bytes: &[u8]) -> Result<(Vec<u64>, Vec<u8>), String> {
     if word(body) != Some(xxh3_64(&bytes[..body])) {
         return Err("its bytes are not those that were written".to_owned());
     }
-    if bytes[8..12] != VERSION.to_le_bytes() {
-        return Err("it is of another version".to_owned());
-    }
+    let version = VERSIONS.into_iter().find(|version| bytes[8..12] == version.to_le_bytes());
+    let version = version.ok_or("it is of another version")?;
     let unsound = || "its frames' ends are not in order".to_owned();
-    let n = word(12).and_then(|n| usize::try_from(n).ok()).ok_or_else(unsound)?;
-    let rest = &bytes[HEADER_BYTES..body];
-    let ends = n.checked_mul(8).and_then(|n| rest.split_at_checked(n));
-    let (ends, heads) = ends.ok_or_else(unsound)?;
-    let ends: Vec<u64> =
-        ends.as_chunks::<8>().0.iter().map(|end| u64::from_le_bytes(*end)).collect();
-    let last = ends.last().copied().unwrap_or(0);
-    match ends.is_sorted() && last == heads.len() as u64 {
-        true => Ok((ends, heads.to_vec())),
-        false => Err(unsound()),
+    let number = |at: usize| word(at).and_then(|n| usize::try_from(n).ok());
+    let n = number(12).ok_or_else(unsound)?;
+    let (n_layouts, rest) = match version {
+        1 => (0, &bytes[HEADER_BYTES..body]),
+        _ => {
+            let rest = bytes[..body].get(HEADER_BYTES + 8..).ok_or_else(unsound)?;
+            (number(HEADER_BYTES).ok_or_else(unsound)?, rest)
+        }
+    };
+    let (ends, rest) = split_ends(rest, n).ok_or_else(unsound)?;
+    let (layout_ends, rest) = split_ends(rest, n_layouts).ok_or_else(unsound)?;
+    let last = |ends: &[u64]| ends.last().map_or(Some(0), |&end| usize::try_from(end).ok());
+    let heads = last(&ends).and_then(|end| rest.split_at_checked(end));
+    let (heads, layouts) = heads.ok_or_else(unsound)?;
+    if !ends.is_sorted() || !layout_ends.is_sorted() || last(&layout_ends) != Some(layouts.len()) {
+        return Err(unsound());
     }
+    let begins = std::iter::once(&0).chain(&layout_ends);
+    let layout = |(&begin, &end): (&u64, &u64)| {
+        let layout = postcard::from_bytes::<Layout>(&layouts[begin as usize..end as usize]).ok();
+        layout.filter(|layout| layout.is_sound(0)).map(Arc::new)
+    };
+    let layouts = begins.zip(&layout_ends).map(layout).collect::<Option<_>>();
+    let layouts = layouts.ok_or("a layout of its files is none")?;
+    Ok(Heads { path: PathBuf::new(), ends, bytes: heads.to_vec(), layouts })
+}
+
+/// So many ends, and what stands behind them.
+fn split_ends(bytes: &[u8], n: usize) -> Option<(Vec<u64>, &[u8])> {
+    let (ends, rest) = n.checked_mul(8).and_then(|n| bytes.split_at_checked(n))?;
+    let ends = ends.as_chunks::<8>().0.iter().map(|end| u64::from_le_bytes(*end));
+    Some((ends.collect(), rest))
 }

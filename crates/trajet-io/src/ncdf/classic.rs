@@ -9,6 +9,8 @@
 //!
 //! The size that stands beside a variable is not looked at: it has 32 bits, and follows from the rest.
 
+use serde::{Deserialize, Serialize};
+
 use crate::remarks::ATTRIBUTE;
 use crate::source::{Meter, Source, Window};
 use crate::{Error, Fault};
@@ -19,16 +21,20 @@ pub(super) const MAGIC: [[u8; 4]; 2] = [*b"CDF\x01", *b"CDF\x02"];
 pub(super) const RECORDS_AT: u64 = 4;
 /// The number of records that nobody counted.
 pub(super) const STREAMING: u32 = u32::MAX;
+/// Tags of the lists of a header.
+pub(super) const DIMENSION_LIST: u32 = 10;
+pub(super) const VARIABLE_LIST: u32 = 11;
+pub(super) const ATTRIBUTE_LIST: u32 = 12;
 /// Attributes that are kept; values of all others are passed over.
 const KEPT: [&str; 6] =
     ["Conventions", "ConventionVersion", "units", "scale_factor", "add_offset", ATTRIBUTE];
 /// Bytes of the shortest dimension, attribute and variable.
-const LEAST: [u64; 3] = [8, 12, 28];
+pub(super) const LEAST: [u64; 3] = [8, 12, 28];
 /// The fewest and the most bytes of a request.
 const REQUEST: std::ops::RangeInclusive<u64> = 4096..=1 << 20;
 
 /// The type of a variable's values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Kind {
     Byte,
     Char,
@@ -49,6 +55,28 @@ impl Kind {
             Kind::Short => 2,
             Kind::Int | Kind::Float => 4,
             Kind::Double => 8,
+        }
+    }
+
+    /// The number by which a header names the type.
+    pub(super) fn code(self) -> u32 {
+        self as u32 + 1
+    }
+
+    /// The type of a number in a header.
+    pub(super) fn of_code(code: u32) -> Option<Kind> {
+        Kind::ALL.get((code as usize).wrapping_sub(1)).copied()
+    }
+
+    /// The bytes of NetCDF's fill value: what a variable holds where nothing was written.
+    pub(super) fn fill(self) -> &'static [u8] {
+        match self {
+            Kind::Byte => &[0x81],
+            Kind::Char => &[0],
+            Kind::Short => &[0x80, 0x01],
+            Kind::Int => &[0x80, 0, 0, 0x01],
+            Kind::Float => &[0x7c, 0xf0, 0, 0],
+            Kind::Double => &[0x47, 0x9e, 0, 0, 0, 0, 0, 0],
         }
     }
 
@@ -122,14 +150,14 @@ impl Classic {
         wanted: &[&str],
         meter: &mut Meter,
     ) -> Result<Classic, Error> {
-        let mut cursor = Cursor { source, meter, window: Window::default(), at: 0 };
+        let mut cursor = Cursor::new(source, meter);
         let magic = cursor.word()?.to_be_bytes();
         let n_records = Some(cursor.word()?).filter(|&n| n != STREAMING).map(u64::from);
         let dimensions = cursor.dimensions()?;
         let attributes = cursor.attributes()?;
         let mut variables: Vec<Variable> = Vec::new();
         let mut slabs = Vec::new();
-        for _ in 0..cursor.list(11, LEAST[2])? {
+        for _ in 0..cursor.list(VARIABLE_LIST, LEAST[2])? {
             let (variable, slab) = cursor.variable(&dimensions, magic == MAGIC[1])?;
             slabs.extend(slab.map(|len| (variable.begin, len)));
             if wanted.contains(&variable.name.as_str()) {
@@ -165,16 +193,21 @@ pub(super) fn shown(text: &str) -> String {
 }
 
 /// Reads the header from front to back. What is allocated is there.
-struct Cursor<'a> {
+pub(super) struct Cursor<'a> {
     source: &'a Source,
     meter: &'a mut Meter,
     window: Window,
-    at: u64,
+    pub(super) at: u64,
 }
 
-impl Cursor<'_> {
+impl<'a> Cursor<'a> {
+    /// A cursor at the first byte.
+    pub(super) fn new(source: &'a Source, meter: &'a mut Meter) -> Self {
+        Cursor { source, meter, window: Window::default(), at: 0 }
+    }
+
     /// The next `n` bytes.
-    fn bytes(&mut self, n: u64) -> Result<&[u8], Error> {
+    pub(super) fn bytes(&mut self, n: u64) -> Result<&[u8], Error> {
         let at = self.skip(n)?;
         let (size, n) = (self.source.size(), n as usize);
         // Headers that are long are read in longer and longer requests.
@@ -194,13 +227,13 @@ impl Cursor<'_> {
         Ok(at)
     }
 
-    fn word(&mut self) -> Result<u32, Error> {
+    pub(super) fn word(&mut self) -> Result<u32, Error> {
         let word = self.bytes(4)?.try_into().expect("four bytes");
         Ok(u32::from_be_bytes(word))
     }
 
     /// A number that is not negative.
-    fn number(&mut self) -> Result<u32, Error> {
+    pub(super) fn number(&mut self) -> Result<u32, Error> {
         let number = self.word()?;
         match i32::try_from(number) {
             Ok(_) => Ok(number),
@@ -209,7 +242,7 @@ impl Cursor<'_> {
     }
 
     /// The number of things that follow, of at least `least` bytes each.
-    fn count(&mut self, least: u64) -> Result<u32, Error> {
+    pub(super) fn count(&mut self, least: u64) -> Result<u32, Error> {
         let n = self.number()?;
         let at = self.at;
         self.skip(u64::from(n) * least)?;
@@ -218,7 +251,7 @@ impl Cursor<'_> {
     }
 
     /// The length of a list that begins with `tag`.
-    fn list(&mut self, tag: u32, least: u64) -> Result<u32, Error> {
+    pub(super) fn list(&mut self, tag: u32, least: u64) -> Result<u32, Error> {
         let (at, found) = (self.at, self.word()?);
         let n = self.count(least)?;
         if found != tag && (found, n) != (0, 0) {
@@ -229,21 +262,40 @@ impl Cursor<'_> {
     }
 
     fn name(&mut self) -> Result<String, Error> {
-        let n = self.count(1)?;
-        let bytes = self.bytes(u64::from(n).next_multiple_of(4))?;
-        Ok(String::from_utf8_lossy(&bytes[..n as usize]).into_owned())
+        Ok(String::from_utf8_lossy(self.name_bytes()?).into_owned())
     }
 
-    fn kind(&mut self) -> Result<Kind, Error> {
+    /// The next name; its bytes need not be UTF-8.
+    pub(super) fn name_bytes(&mut self) -> Result<&[u8], Error> {
+        let n = self.count(1)?;
+        let bytes = self.bytes(u64::from(n).next_multiple_of(4))?;
+        Ok(&bytes[..n as usize])
+    }
+
+    pub(super) fn kind(&mut self) -> Result<Kind, Error> {
         let code = self.word()?;
-        let place = (code as usize).wrapping_sub(1);
         let unknown = || format!("a type of number {code} at byte {}", self.at - 4);
-        Kind::ALL.get(place).copied().ok_or_else(|| self.malformed(unknown()))
+        Kind::of_code(code).ok_or_else(|| self.malformed(unknown()))
+    }
+
+    /// The next list of attributes, as its bytes stand in the file.
+    pub(super) fn attribute_bytes(&mut self) -> Result<&[u8], Error> {
+        let begin = self.at;
+        for _ in 0..self.list(ATTRIBUTE_LIST, LEAST[1])? {
+            let name = self.number()?;
+            self.skip(u64::from(name).next_multiple_of(4))?;
+            let kind = self.kind()?;
+            let n = u64::from(self.number()?);
+            self.skip((n * kind.size()).next_multiple_of(4))?;
+        }
+        let len = self.at - begin;
+        self.at = begin;
+        self.bytes(len)
     }
 
     fn dimensions(&mut self) -> Result<Vec<Dimension>, Error> {
         let mut dimensions: Vec<Dimension> = Vec::new();
-        for _ in 0..self.list(10, LEAST[0])? {
+        for _ in 0..self.list(DIMENSION_LIST, LEAST[0])? {
             let dimension = Dimension { name: self.name()?, length: self.number()? };
             if dimension.length == 0 && dimensions.iter().any(|other| other.length == 0) {
                 return Err(self.malformed("two dimensions grow".to_owned()));
@@ -255,7 +307,7 @@ impl Cursor<'_> {
 
     fn attributes(&mut self) -> Result<Attributes, Error> {
         let mut kept = Attributes::default();
-        for _ in 0..self.list(12, LEAST[1])? {
+        for _ in 0..self.list(ATTRIBUTE_LIST, LEAST[1])? {
             let name = self.name()?;
             let kind = self.kind()?;
             let n = u64::from(self.number()?);
@@ -320,6 +372,16 @@ impl Cursor<'_> {
         };
         let slab = has_records.then_some(bytes / 4 * 4);
         Ok((Variable { name, dimensions, attributes, kind, begin }, slab))
+    }
+
+    /// Whether the file has `n` bytes at `at`.
+    pub(super) fn holds(&self, at: u64, n: u64) -> bool {
+        at.checked_add(n).is_some_and(|end| end <= self.source.size())
+    }
+
+    /// The error where the header is not the one that was read before.
+    pub(super) fn changed(&self) -> Error {
+        Error::Changed { path: self.source.path().to_owned() }
     }
 
     fn malformed(&self, words: String) -> Error {

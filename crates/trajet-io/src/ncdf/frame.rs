@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::layout::Further;
 use super::{KJ_PER_KCAL, head};
 use crate::Field;
 
@@ -103,6 +104,9 @@ pub struct Frame {
     pub forces: Option<Stored>,
     /// Lengths of the cell (Å) and its angles (degrees).
     pub cell: Option<[Stored; 2]>,
+    /// What else the file holds, where that is known. Kept beside the frame where this is sent or stored.
+    #[serde(skip)]
+    pub further: Option<Further>,
 }
 
 impl Frame {
@@ -119,6 +123,7 @@ impl Frame {
             velocities: self.velocities.as_ref().map(of),
             forces: self.forces.as_ref().map(of),
             cell: self.cell.clone(),
+            further: self.further.as_ref().map(|further| further.take(self.n_atoms(), atoms)),
         }
     }
 

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::classic::{Attributes, Classic, Kind, Value, Variable, shown};
 use super::frame::{Scale, Stored, Values};
+use super::units;
 use crate::Error;
 use crate::remarks::{ATTRIBUTE, of_text};
 use crate::source::{Meter, Source};
@@ -21,7 +22,7 @@ pub(super) const FORCES: Named = Named("forces", "kilocalorie/mole/angstrom");
 pub(super) const CELL: [Named; 2] =
     [Named("cell_lengths", "angstrom"), Named("cell_angles", "degree")];
 
-/// A variable's name and the only unit in which it is read.
+/// A variable's name and its unit in the convention.
 #[derive(Clone, Copy)]
 pub(super) struct Named(pub(super) &'static str, pub(super) &'static str);
 
@@ -34,6 +35,8 @@ pub(super) struct Slab {
     pub(super) is_double: bool,
     /// The attribute as it stands.
     pub(super) scale_factor: Option<Scale>,
+    /// What scaled values are divided by to be in the unit of the convention: not one for times in fs.
+    pub(super) divisor: f64,
 }
 
 impl Slab {
@@ -71,9 +74,9 @@ impl Slab {
         }
     }
 
-    /// The first value, scaled.
+    /// The first value, scaled, in the unit of the convention.
     pub(super) fn first(&self, bytes: &[u8]) -> f64 {
-        self.times(bytes, self.factor())
+        self.times(bytes, self.factor()) / self.divisor
     }
 
     /// The first value times `factor`.
@@ -230,6 +233,19 @@ impl Head {
         Ok((n, remark))
     }
 
+    /// Whether a variable of that name is read into the fields of frames.
+    pub(super) fn reads(&self, name: &[u8]) -> bool {
+        let known = [
+            (TIME, self.time.is_some()),
+            (COORDINATES, true),
+            (VELOCITIES, self.velocities.is_some()),
+            (FORCES, self.forces.is_some()),
+            (CELL[0], self.cell.is_some()),
+            (CELL[1], self.cell.is_some()),
+        ];
+        known.iter().any(|&(Named(its, _), is_read)| is_read && its.as_bytes() == name)
+    }
+
     /// Where a frame begins.
     pub(super) fn offset(&self, frame: u64) -> u64 {
         self.records_at + frame * self.record_len
@@ -345,13 +361,15 @@ impl Reading<'_> {
             let words = format!("{name} is of type {}, not float or double", variable.kind.name());
             return Err(self.unsupported(words));
         }
-        let has_units = match variable.attributes.get("units") {
-            None => false,
-            Some(Value::Text(found)) if found == unit => true,
-            Some(Value::Text(found)) => {
-                let words = format!("{name} is in {}, not in {unit:?}", shown(found));
-                return Err(self.unsupported(words));
-            }
+        let divisor = match variable.attributes.get("units") {
+            None => None,
+            Some(Value::Text(found)) => match units::divisor(found, unit) {
+                None => {
+                    let words = format!("{name} is in {}, not in {unit:?}", shown(found));
+                    return Err(self.unsupported(words));
+                }
+                divisor => divisor,
+            },
             Some(_) => return Err(self.unsupported(format!("the units of {name} are no text"))),
         };
         let scale_factor = match variable.attributes.get("scale_factor") {
@@ -373,8 +391,9 @@ impl Reading<'_> {
             n_values: shape.iter().map(|&(_, length)| length as usize).product(),
             is_double: variable.kind == Kind::Double,
             scale_factor,
+            divisor: divisor.unwrap_or(1.0),
         };
-        if !has_units {
+        if divisor.is_none() {
             self.without_units.push(name);
         }
         Ok(Some(slab))

@@ -4,6 +4,7 @@ mod costs;
 mod damage;
 mod headers;
 mod index;
+mod layouts;
 mod values;
 
 use proptest::prelude::*;

@@ -1,44 +1,48 @@
-//! Frames to the bytes of a NetCDF file of Amber's convention: the format with offsets of 64 bits.
+//! Frames to the bytes of a NetCDF file of Amber's convention: the format with offsets of 64 bits. The
+//! output of a NetCDF file has its layout: the same dimensions, attributes and variables.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::KJ_PER_KCAL;
-use super::classic::{MAGIC, RECORDS_AT, STREAMING};
+use super::classic::{
+    ATTRIBUTE_LIST, DIMENSION_LIST, Kind, MAGIC, RECORDS_AT, STREAMING, VARIABLE_LIST,
+};
 use super::frame::{Frame, Scale, Stored, Values};
 use super::head::{CELL, COORDINATES, FORCES, Named, TIME, VELOCITIES, VERSION};
+use super::layout::{
+    ATOM, Content, Dimension, Further, Layout, Length, Other, Variable, put_padded, put_text,
+    with_text_attribute,
+};
 use crate::rules::{self, Rules};
 use crate::writer::{self, Format, Input, Patch, Plan, Workspace, put};
 use crate::{Error, Field, Raw, remarks};
 
-/// The dimensions, and their lengths where these are the same in all files.
-const DIMENSIONS: [(&str, u32); 6] = [
-    ("frame", 0),
-    ("spatial", 3),
-    ("atom", 0),
-    ("cell_spatial", 3),
-    ("cell_angular", 3),
-    ("label", 5),
+/// Names and lengths of the dimensions of a file whose source has no layout.
+const DIMENSIONS: [(&str, Length); 6] = [
+    ("frame", Length::Records),
+    ("spatial", Length::Fixed(3)),
+    (ATOM, Length::Atoms),
+    ("cell_spatial", Length::Fixed(3)),
+    ("cell_angular", Length::Fixed(3)),
+    ("label", Length::Fixed(5)),
 ];
 /// Places in the list of dimensions.
-const FRAME: u32 = 0;
-const SPATIAL: u32 = 1;
-const ATOM: u32 = 2;
-const CELL_SPATIAL: u32 = 3;
-const CELL_ANGULAR: u32 = 4;
-const LABEL: u32 = 5;
-/// Variables that name what stands along a dimension.
-const LABELS: [(&str, &[u32], &[u8]); 3] = [
+const FRAME: usize = 0;
+const SPATIAL: usize = 1;
+const ATOMS: usize = 2;
+const CELL_SPATIAL: usize = 3;
+const CELL_ANGULAR: usize = 4;
+const LABEL: usize = 5;
+/// Variables that name what stands along a dimension: places of their dimensions, and their values.
+const LABELS: [(&str, &[usize], &[u8]); 3] = [
     ("spatial", &[SPATIAL], b"xyz"),
     ("cell_spatial", &[CELL_SPATIAL], b"abc"),
     ("cell_angular", &[CELL_ANGULAR, LABEL], b"alphabeta gamma"),
 ];
 /// More atoms would need a variable of 4 GiB a frame.
 const MOST_ATOMS: usize = (u32::MAX / 24) as usize;
-/// Tags of lists, and types of values.
-const DIMENSION_LIST: u32 = 10;
-const VARIABLE_LIST: u32 = 11;
-const ATTRIBUTE_LIST: u32 = 12;
-const CHAR: u32 = 2;
-const FLOAT: u32 = 5;
-const DOUBLE: u32 = 6;
 
 /// What a variable holds of each frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,22 +53,39 @@ enum Holds {
     Cell(usize),
 }
 
+impl Holds {
+    /// What a frame of our own format stores of this.
+    fn stored(self, frame: &Frame) -> Option<&Stored> {
+        match self {
+            Holds::Time => frame.time.as_ref(),
+            Holds::Vectors(field) => frame.stored(field),
+            Holds::Cell(k) => frame.cell.as_ref().map(|cell| &cell[k]),
+        }
+    }
+}
+
 /// How a variable is stored.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Column {
     holds: Holds,
     double: bool,
     scale_factor: Option<Scale>,
+    /// What scaled values are divided by to be in the unit of the convention.
+    divisor: f64,
 }
 
 impl Column {
-    /// As the variable of a source, else in single precision, as the convention wants it.
-    fn like(holds: Holds, source: Option<&Stored>) -> Column {
-        let Some(Stored { values, scale_factor }) = source else {
-            return Column { holds, double: matches!(holds, Holds::Cell(_)), scale_factor: None };
+    /// As the variable of a frame, whose times are divided by `divisor` to be in ps; else in single
+    /// precision, as the convention wants it.
+    fn like(holds: Holds, frame: Option<&Frame>, divisor: f64) -> Column {
+        let Some(Stored { values, scale_factor }) = frame.and_then(|frame| holds.stored(frame))
+        else {
+            let double = matches!(holds, Holds::Cell(_));
+            return Column { holds, double, scale_factor: None, divisor: 1.0 };
         };
         let double = matches!(values, Values::Double(_));
-        Column { holds, double, scale_factor: *scale_factor }
+        let divisor = if holds == Holds::Time { divisor } else { 1.0 };
+        Column { holds, double, scale_factor: *scale_factor, divisor }
     }
 
     fn named(&self) -> Named {
@@ -77,32 +98,39 @@ impl Column {
         }
     }
 
-    fn dimensions(&self) -> &'static [u32] {
+    /// Whether this is the column of a variable of the convention.
+    fn is_of(&self, variable: &Variable) -> bool {
+        variable.content == Content::Convention && *variable.name == *self.named().0.as_bytes()
+    }
+
+    /// Places in the list of dimensions of our own files.
+    fn dimensions(&self) -> &'static [usize] {
         match self.holds {
             Holds::Time => &[FRAME],
-            Holds::Vectors(_) => &[FRAME, ATOM, SPATIAL],
+            Holds::Vectors(_) => &[FRAME, ATOMS, SPATIAL],
             Holds::Cell(0) => &[FRAME, CELL_SPATIAL],
             Holds::Cell(_) => &[FRAME, CELL_ANGULAR],
         }
     }
 
-    /// Bytes of a frame.
-    fn size(&self, n_atoms: usize) -> u64 {
-        let values = match self.holds {
-            Holds::Time => 1,
-            Holds::Vectors(_) => 3 * n_atoms as u64,
-            Holds::Cell(_) => 3,
-        };
-        values * if self.double { 8 } else { 4 }
+    fn kind(&self) -> Kind {
+        if self.double { Kind::Double } else { Kind::Float }
     }
 
-    /// What a frame of our own format stores of this.
-    fn stored<'a>(&self, frame: &'a Frame) -> Option<&'a Stored> {
-        match self.holds {
-            Holds::Time => frame.time.as_ref(),
-            Holds::Vectors(field) => frame.stored(field),
-            Holds::Cell(k) => frame.cell.as_ref().map(|cell| &cell[k]),
-        }
+    /// The list of its attributes: its unit in the convention, and its factor.
+    fn attributes(&self) -> Vec<u8> {
+        let Named(_, units) = self.named();
+        let mut bytes = list(ATTRIBUTE_LIST, 1 + usize::from(self.scale_factor.is_some()));
+        text_attribute(&mut bytes, "units", units);
+        let (kind, factor) = match self.scale_factor {
+            None => return bytes,
+            Some(Scale::Float(factor)) => (Kind::Float, factor.to_be_bytes().to_vec()),
+            Some(Scale::Double(factor)) => (Kind::Double, factor.to_be_bytes().to_vec()),
+        };
+        put_text(&mut bytes, b"scale_factor");
+        put(&mut bytes, &[kind.code(), 1], u32::to_be_bytes);
+        bytes.extend(factor);
+        bytes
     }
 
     /// Appends values that are in the units of the convention.
@@ -113,20 +141,39 @@ impl Column {
             Some(Scale::Double(factor)) => factor,
         };
         for value in values {
+            let value = value * self.divisor / factor;
             match self.double {
-                true => out.extend((value / factor).to_be_bytes()),
-                false => out.extend(((value / factor) as f32).to_be_bytes()),
+                true => out.extend(value.to_be_bytes()),
+                false => out.extend((value as f32).to_be_bytes()),
             }
         }
     }
+}
+
+/// What stands in a record, one after the other.
+#[derive(Clone, Debug)]
+enum Slot {
+    Column(Column),
+    /// A further variable: its number among these, its type, and its bytes in the values of a frame.
+    Further(usize, Kind, Range<usize>),
 }
 
 /// Makes the head and the frames of a NetCDF file.
 #[derive(Debug)]
 pub struct Encoder {
     rules: Rules,
-    columns: Vec<Column>,
+    /// The layout of the first frame's file, where that is known.
+    source: Option<Arc<Layout>>,
+    /// What times of that file are divided by to be in ps.
+    divisor: f64,
+    /// The layout of the output.
+    layout: Layout,
+    slots: Vec<Slot>,
+    /// Bytes of the further variables of a frame.
+    n_values: usize,
     n_frames: u64,
+    /// Other layouts that frames had.
+    others: Mutex<Vec<Arc<Other>>>,
 }
 
 impl Encoder {
@@ -149,86 +196,171 @@ impl Encoder {
         if !plan.steps.iter().zip(0..).all(|(&step, k)| step == k) {
             rules.remarks.push("NCDF keeps the times, but not the numbers of the steps".to_owned());
         }
-        let source = match plan.first {
-            Input::Raw { raw: Raw::Ncdf(frame), .. } => Some(frame),
-            _ => None,
-        };
+        let first = own_frame(&plan.first);
         let has_cell = rules::may_have_cells(&plan.first);
+        let further = first.and_then(|frame| frame.further.as_ref());
+        let source = further.map(|further| Arc::clone(&further.layout));
+        let divisor = source.as_ref().map_or(1.0, |layout| layout.time_divisor());
         let cell = [Holds::Cell(0), Holds::Cell(1)].into_iter().filter(|_| has_cell);
         let holds =
             [Holds::Time].into_iter().chain(cell).chain(fields.into_iter().map(Holds::Vectors));
-        let columns = holds
-            .map(|holds| {
-                let plain = Column::like(holds, None);
-                Column::like(holds, source.and_then(|frame| plain.stored(frame)))
-            })
-            .collect();
-        Ok(Encoder { rules, columns, n_frames: plan.times.len() as u64 })
+        let columns: Vec<Column> = holds.map(|holds| Column::like(holds, first, divisor)).collect();
+        let layout = output_layout(source.as_deref(), &columns);
+        if !layout.left_out.is_empty() {
+            rules.remarks.push(format!("left out: {}", layout.left_out.join(", ")));
+        }
+        let (Some(places), Some(n_values)) =
+            (layout.places(rules.n_atoms), layout.n_values(rules.n_atoms))
+        else {
+            let what = "variables of so many values".to_owned();
+            return Err(rules.cannot_hold(0, what, "choose fewer atoms"));
+        };
+        let mut places = places.into_iter().enumerate();
+        let slot = |variable: &Variable| match variable.content {
+            Content::Fixed(_) => None,
+            Content::Record => {
+                places.next().map(|(k, place)| Slot::Further(k, variable.kind, place))
+            }
+            Content::Convention => {
+                let column = columns.iter().find(|column| column.is_of(variable));
+                column.copied().map(Slot::Column)
+            }
+        };
+        let slots = layout.variables.iter().filter_map(slot).collect();
+        let (n_frames, others) = (plan.times.len() as u64, Mutex::default());
+        Ok(Encoder { rules, source, divisor, layout, slots, n_values, n_frames, others })
     }
 
-    /// The header, where the labels begin at `labels_at` and the records behind them.
-    fn header(&self, labels_at: u64) -> Vec<u8> {
+    /// The header, where the values of variables begin at `values_at`: first those that do not grow.
+    fn header(&self, values_at: u64) -> Vec<u8> {
+        let Layout { dimensions, attributes, variables, .. } = &self.layout;
         let mut bytes = MAGIC[1].to_vec();
         bytes.extend(count(self.n_frames));
-        let word = |bytes: &mut Vec<u8>, n: u32| bytes.extend(n.to_be_bytes());
-        let list = |bytes: &mut Vec<u8>, tag: u32, n: usize| {
-            put(bytes, &[tag, n as u32], u32::to_be_bytes)
-        };
-        list(&mut bytes, DIMENSION_LIST, DIMENSIONS.len());
-        for (k, (name, length)) in DIMENSIONS.into_iter().enumerate() {
-            text(&mut bytes, name.as_bytes());
-            word(&mut bytes, if k == ATOM as usize { self.rules.n_atoms as u32 } else { length });
+        bytes.extend(list(DIMENSION_LIST, dimensions.len()));
+        for Dimension { name, length } in dimensions {
+            put_text(&mut bytes, name);
+            let length = match *length {
+                Length::Records => 0,
+                Length::Atoms => self.rules.n_atoms as u32,
+                Length::Fixed(length) => length,
+            };
+            bytes.extend(length.to_be_bytes());
         }
-        let attributes = [
-            ("application", "trajet"),
-            ("program", "trajet"),
-            ("programVersion", env!("CARGO_PKG_VERSION")),
-            ("Conventions", "AMBER"),
-            ("ConventionVersion", VERSION),
-        ];
         let kept = remarks::text(&self.rules.kept);
-        list(&mut bytes, ATTRIBUTE_LIST, attributes.len() + usize::from(kept.is_some()));
-        for (name, value) in attributes {
-            text_attribute(&mut bytes, name, value);
-        }
-        if let Some(kept) = kept {
-            text_attribute(&mut bytes, remarks::ATTRIBUTE, &kept);
-        }
-        list(&mut bytes, VARIABLE_LIST, LABELS.len() + self.columns.len());
-        let mut at = labels_at;
-        for (name, dimensions, labels) in LABELS {
-            let size = labels.len().next_multiple_of(4) as u64;
-            variable(&mut bytes, name, dimensions);
-            put(&mut bytes, &[0, 0, CHAR, size as u32], u32::to_be_bytes);
+        bytes.extend(with_text_attribute(attributes, remarks::ATTRIBUTE, kept.as_deref()));
+        bytes.extend(list(VARIABLE_LIST, variables.len()));
+        let len = |variable: &Variable| {
+            let len = variable.len(&self.layout, self.rules.n_atoms);
+            len.expect("it was counted").next_multiple_of(4)
+        };
+        let is_fixed = |variable: &&Variable| matches!(variable.content, Content::Fixed(_));
+        let mut fixed_at = values_at;
+        let mut record_at = values_at + variables.iter().filter(is_fixed).map(len).sum::<u64>();
+        for variable in variables {
+            put_text(&mut bytes, &variable.name);
+            bytes.extend((variable.dimensions.len() as u32).to_be_bytes());
+            put(&mut bytes, &variable.dimensions, u32::to_be_bytes);
+            bytes.extend(&variable.attributes);
+            let len = len(variable);
+            // Readers count the bytes themselves where a word cannot hold them.
+            let size = u32::try_from(len).unwrap_or(u32::MAX);
+            put(&mut bytes, &[variable.kind.code(), size], u32::to_be_bytes);
+            let at = if is_fixed(&variable) { &mut fixed_at } else { &mut record_at };
             bytes.extend(at.to_be_bytes());
-            at += size;
-        }
-        for column in &self.columns {
-            let Named(name, units) = column.named();
-            let size = column.size(self.rules.n_atoms);
-            variable(&mut bytes, name, column.dimensions());
-            let n_attributes = 1 + usize::from(column.scale_factor.is_some());
-            list(&mut bytes, ATTRIBUTE_LIST, n_attributes);
-            text_attribute(&mut bytes, "units", units);
-            match column.scale_factor {
-                None => {}
-                Some(Scale::Float(factor)) => {
-                    text(&mut bytes, b"scale_factor");
-                    put(&mut bytes, &[FLOAT, 1], u32::to_be_bytes);
-                    bytes.extend(factor.to_be_bytes());
-                }
-                Some(Scale::Double(factor)) => {
-                    text(&mut bytes, b"scale_factor");
-                    put(&mut bytes, &[DOUBLE, 1], u32::to_be_bytes);
-                    bytes.extend(factor.to_be_bytes());
-                }
-            }
-            let kind = if column.double { DOUBLE } else { FLOAT };
-            put(&mut bytes, &[kind, size as u32], u32::to_be_bytes);
-            bytes.extend(at.to_be_bytes());
-            at += size;
+            *at += len;
         }
         bytes
+    }
+
+    /// How a frame is written whose layout is not that of the first one; none where it is.
+    fn other(&self, further: Option<&Further>) -> Option<Arc<Other>> {
+        let layout = further.map(|further| &further.layout);
+        if self.source.as_ref() == layout {
+            return None;
+        }
+        let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = others.iter().find(|other| other.layout.as_ref() == layout) {
+            return Some(Arc::clone(known));
+        }
+        let other = Arc::new(Other::new(layout, &self.layout, self.rules.n_atoms));
+        others.push(Arc::clone(&other));
+        Some(other)
+    }
+}
+
+fn own_frame<'a>(input: &Input<'a>) -> Option<&'a Frame> {
+    match *input {
+        Input::Raw { raw: Raw::Ncdf(frame), .. } => Some(frame),
+        _ => None,
+    }
+}
+
+/// The layout of a source, or that of our own files, with these columns of the convention and no others.
+fn output_layout(source: Option<&Layout>, columns: &[Column]) -> Layout {
+    let Layout { dimensions, attributes, variables, left_out } =
+        source.cloned().unwrap_or_else(own_layout);
+    let (mut dimensions, mut variables) = (dimensions.into_vec(), variables.into_vec());
+    let has_column = |v: &Variable| columns.iter().any(|column| column.is_of(v));
+    variables.retain(|v| v.content != Content::Convention || has_column(v));
+    for column in columns {
+        if variables.iter().any(|variable| column.is_of(variable)) {
+            continue;
+        }
+        let mut place = |&own: &usize| {
+            let dimension = own_dimension(own);
+            let found = dimensions.iter().position(|other| match dimension.length {
+                Length::Fixed(_) => *other == dimension,
+                _ => other.length == dimension.length,
+            });
+            let place = found.unwrap_or_else(|| {
+                dimensions.push(dimension);
+                dimensions.len() - 1
+            });
+            place as u32
+        };
+        variables.push(Variable {
+            name: column.named().0.as_bytes().into(),
+            dimensions: column.dimensions().iter().map(&mut place).collect(),
+            attributes: column.attributes().into(),
+            kind: column.kind(),
+            content: Content::Convention,
+        });
+    }
+    let (dimensions, variables) = (dimensions.into(), variables.into());
+    Layout { dimensions, attributes, variables, left_out }
+}
+
+/// A dimension of our own files.
+fn own_dimension(place: usize) -> Dimension {
+    let (name, length) = DIMENSIONS[place];
+    Dimension { name: name.as_bytes().into(), length }
+}
+
+/// The layout of a file whose source has none, still without columns.
+fn own_layout() -> Layout {
+    let of_file = [
+        ("application", "trajet"),
+        ("program", "trajet"),
+        ("programVersion", env!("CARGO_PKG_VERSION")),
+        ("Conventions", "AMBER"),
+        ("ConventionVersion", VERSION),
+    ];
+    let mut attributes = list(ATTRIBUTE_LIST, of_file.len());
+    for (name, value) in of_file {
+        text_attribute(&mut attributes, name, value);
+    }
+    let label = |&(name, dimensions, values): &(&str, &[usize], &[u8])| Variable {
+        name: name.as_bytes().into(),
+        dimensions: dimensions.iter().map(|&place| place as u32).collect(),
+        attributes: list(0, 0).into(),
+        kind: Kind::Char,
+        content: Content::Fixed(values.into()),
+    };
+    Layout {
+        dimensions: (0..DIMENSIONS.len()).map(own_dimension).collect(),
+        attributes: attributes.into(),
+        variables: LABELS.iter().map(label).collect(),
+        left_out: Box::default(),
     }
 }
 
@@ -237,12 +369,20 @@ impl writer::Encoder for Encoder {
         &self.rules
     }
 
+    fn remarks(&self) -> Vec<String> {
+        let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        // The same for frames in any order.
+        let words: BTreeSet<&String> = others.iter().flat_map(|other| &other.words).collect();
+        self.rules.all_remarks().into_iter().chain(words.into_iter().cloned()).collect()
+    }
+
     fn head(&self) -> Vec<u8> {
-        let labels_at = self.header(0).len() as u64;
-        let mut head = self.header(labels_at);
-        for (_, _, labels) in LABELS {
-            head.extend(labels);
-            head.resize(head.len().next_multiple_of(4), 0);
+        let values_at = self.header(0).len() as u64;
+        let mut head = self.header(values_at);
+        for variable in &self.layout.variables {
+            if let Content::Fixed(values) = &variable.content {
+                put_padded(variable.kind, values, &mut head);
+            }
         }
         head
     }
@@ -255,16 +395,45 @@ impl writer::Encoder for Encoder {
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
         let cell = self.rules.cell(number, input)?;
-        let has_cell = self.columns.iter().any(|column| matches!(column.holds, Holds::Cell(_)));
-        if !has_cell && !cell[0].is_nan() {
+        let is_cell =
+            |slot: &Slot| matches!(slot, Slot::Column(Column { holds: Holds::Cell(_), .. }));
+        if !self.slots.iter().any(is_cell) && !cell[0].is_nan() {
             self.rules.lose(number, &[rules::LATE_CELL.into()])?;
         }
         // Programs write zeros where there is no cell.
         let cell = if cell[0].is_nan() { [0.0; 6] } else { cell };
-        for column in &self.columns {
-            if let Input::Raw { raw: Raw::Ncdf(frame), .. } = *input
-                && let Some(stored) = column.stored(frame)
-                && *column == Column::like(column.holds, Some(stored))
+        let own = own_frame(input);
+        let further = own.and_then(|frame| frame.further.as_ref());
+        let other = self.other(further);
+        let values = further.map_or(&[][..], |further| &further.values);
+        let expected = match (&other, further) {
+            (None, _) => Some(self.n_values),
+            (_, further) => {
+                further.map_or(Some(0), |further| further.layout.n_values(self.rules.n_atoms))
+            }
+        };
+        if expected != Some(values.len()) {
+            let what = "a frame whose variables are not those of its file".to_owned();
+            return Err(self.rules.cannot_hold(number, what, "repair the frame first"));
+        }
+        let divisor = other.as_ref().map_or(self.divisor, |other| other.divisor);
+        for slot in &self.slots {
+            let column = match slot {
+                Slot::Column(column) => column,
+                Slot::Further(k, kind, place) => {
+                    let found = match &other {
+                        None => Some(place),
+                        Some(other) => other.places[*k].as_ref(),
+                    };
+                    match found {
+                        Some(found) => out.extend_from_slice(&values[found.clone()]),
+                        None => out.extend(kind.fill().iter().cycle().take(place.len())),
+                    }
+                    continue;
+                }
+            };
+            if let Some(stored) = own.and_then(|frame| column.holds.stored(frame))
+                && *column == Column::like(column.holds, own, divisor)
             {
                 match &stored.values {
                     Values::Float(values) => put(out, values, f32::to_be_bytes),
@@ -304,22 +473,13 @@ fn count(n_frames: u64) -> [u8; 4] {
     u32::try_from(n_frames).unwrap_or(STREAMING).to_be_bytes()
 }
 
-/// A length and characters, padded.
-fn text(bytes: &mut Vec<u8>, text: &[u8]) {
-    bytes.extend((text.len() as u32).to_be_bytes());
-    bytes.extend(text);
-    bytes.resize(bytes.len() + text.len().next_multiple_of(4) - text.len(), 0);
-}
-
 fn text_attribute(bytes: &mut Vec<u8>, name: &str, value: &str) {
-    text(bytes, name.as_bytes());
-    bytes.extend(CHAR.to_be_bytes());
-    text(bytes, value.as_bytes());
+    put_text(bytes, name.as_bytes());
+    bytes.extend(Kind::Char.code().to_be_bytes());
+    put_text(bytes, value.as_bytes());
 }
 
-/// The name of a variable and its dimensions.
-fn variable(bytes: &mut Vec<u8>, name: &str, dimensions: &[u32]) {
-    text(bytes, name.as_bytes());
-    bytes.extend((dimensions.len() as u32).to_be_bytes());
-    put(bytes, dimensions, u32::to_be_bytes);
+/// The begin of a list of so many things.
+fn list(tag: u32, n: usize) -> Vec<u8> {
+    [tag, n as u32].into_iter().flat_map(u32::to_be_bytes).collect()
 }

@@ -311,6 +311,10 @@ fn join_ncdf(head: &ncdf::Frame, parts: &Parts<'_>) -> Result<ncdf::Frame, Strin
         })?;
         Ok::<_, String>(ncdf::Stored { values, scale_factor })
     };
+    let further = |head: &ncdf::Further| {
+        let parts_of = parts.parts.iter().map(|&(ranges, raw)| (ranges, raw.further()));
+        head.join(parts.n_atoms, &parts_of.collect::<Vec<ncdf::PartOf<'_>>>())
+    };
     let optional = |kind: Field| head.stored(kind).map(|of_head| field(kind, of_head)).transpose();
     Ok(ncdf::Frame {
         coordinates: field(Field::Positions, &head.coordinates)?,
@@ -318,6 +322,7 @@ fn join_ncdf(head: &ncdf::Frame, parts: &Parts<'_>) -> Result<ncdf::Frame, Strin
         forces: optional(Field::Forces)?,
         time: head.time.clone(),
         cell: head.cell.clone(),
+        further: head.further.as_ref().map(further),
     })
 }
 

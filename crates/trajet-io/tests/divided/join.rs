@@ -167,6 +167,7 @@ fn vectors_of_another_format_become_those_of_the_frame() {
         forces: Some(stored(2.0)),
         time: None,
         cell: None,
+        further: None,
     }));
     let whole = moving();
     let parts: [(&[Range<u32>], &Raw); 2] = [(&[0..1], &whole.take(&[0])), (&[1..2], &amber)];

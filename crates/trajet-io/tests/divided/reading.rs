@@ -93,9 +93,14 @@ impl Made {
                 precision: None,
             })
             .collect();
+        let chain = chain::open(std::slice::from_ref(&whole), &plain(), &Serial).unwrap();
+        let mut of_file = (0..chain.n_frames() as u64).map(|frame| {
+            // What is read has the layout of its file.
+            chain.read_raw(frame, &mut Scratch::default()).unwrap()
+        });
         for (number, segment) in segments.iter().enumerate() {
             let mut of_segment = Heads::default();
-            segment.iter().for_each(|(raw, ..)| of_segment.push(raw));
+            of_file.by_ref().take(segment.len()).for_each(|raw| of_segment.push(&raw));
             heads.push(path(&format!("heads-{number}.bin")));
             std::fs::write(&heads[number], of_segment.to_bytes()).unwrap();
             for (part, digests) in parts.iter_mut().zip(&mut digests) {
@@ -109,7 +114,6 @@ impl Made {
                 digests.extend(of_frames);
             }
         }
-        let chain = chain::open(std::slice::from_ref(&whole), &plain(), &Serial).unwrap();
         let mut index = FrameIndex::new(chain.n_atoms());
         let of_whole = chain.segments()[0].reader.index();
         let mut end = 0;

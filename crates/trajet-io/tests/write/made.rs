@@ -172,6 +172,7 @@ pub(crate) fn ncdf_frames() -> impl Strategy<Value = Vec<Timed>> {
             };
             let mut frame = |k: usize| {
                 let frame = ncdf::Frame {
+                    further: None,
                     time: Some(stored(time, 1)),
                     coordinates: stored(coordinates, 3 * n_atoms),
                     velocities: velocities.map(|form| stored(form, 3 * n_atoms)),

@@ -105,14 +105,15 @@ pub(super) fn copy(
 fn finish(parts: &[Part<'_>], written: Written, n_frames: Option<u64>) -> Result<Divided, Error> {
     let Written { outputs, frames } = written;
     let mut done = Divided { frames, ..Divided::default() };
-    for (Part { encoder, .. }, output) in parts.iter().zip(outputs) {
+    for (part, output) in parts.iter().zip(outputs) {
+        let encoder = &part.encoder;
         let patches = n_frames.map_or_else(Vec::new, |n| encoder.patches(n));
         let mut head = n_frames.map_or_else(Vec::new, |_| encoder.head());
         for Patch { offset, bytes } in &patches {
             head[*offset as usize..][..bytes.len()].copy_from_slice(bytes);
         }
         done.heads_of_files.push((head.len() as u64, xxh3_64(&head)));
-        done.remarks.push(encoder.remarks());
+        done.remarks.push(part.remarks());
         done.losses.push(encoder.losses());
         done.lens.push(output.len());
         done.files.push(output.finish(&patches)?);

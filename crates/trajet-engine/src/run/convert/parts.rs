@@ -43,17 +43,34 @@ pub(super) struct Part<'a> {
     divides: bool,
     /// What its first frame says beside its atoms: heads of files describe all frames by it.
     first: Raw,
+    /// Of a division what a user should know beside what the encoder says.
+    remark: Option<String>,
 }
 
 impl<'a> Part<'a> {
     /// The part of a frame of which, where this is a division, all atoms are read.
     pub(super) fn new(target: Target<'a>, divides: bool, first: &First<'_>) -> Result<Self, Error> {
         let list = if divides { target.atoms.listed_indices() } else { None };
-        let frame = take(first.raw, list.as_deref(), target.without);
+        let mut frame = take(first.raw, list.as_deref(), target.without);
+        let is_other = target.to_hdf5 || frame.format() != target.format;
+        let lost = if divides && is_other { frame.per_atom_names() } else { Vec::new() };
+        let remark = (!lost.is_empty()).then(|| {
+            let format = if target.to_hdf5 { "H5MD" } else { target.format.name() };
+            format!("left out, as {format} cannot hold it: variables of atoms {}", lost.join(", "))
+        });
+        // Of a division they are kept beside the files, where they are not of atoms.
+        if divides && frame.format() != target.format && !frame.further_names().is_empty() {
+            frame.to_mut().forget_further();
+        }
         let encoder = encoder(target.format, &first.plan(&frame, target.path, target.options));
         let encoder = encoder.map_err(|error| remedied(divides, error))?;
         let first = frame.head();
-        Ok(Part { target, encoder, list, divides, first })
+        Ok(Part { target, encoder, list, divides, first, remark })
+    }
+
+    /// What a user should know.
+    pub(super) fn remarks(&self) -> Vec<String> {
+        self.encoder.remarks().into_iter().chain(self.remark.clone()).collect()
     }
 
     /// The part of a frame.
@@ -253,6 +270,10 @@ fn stored(part: &Part<'_>, frame: &Raw) -> Result<Option<Raw>, String> {
     }
     if !first.is_like(frame) && !allow_loss {
         return Err("a frame that is stored in another way than its first one".to_owned());
+    }
+    let of_atoms = frame.per_atom_names();
+    if !allow_loss && (target.to_hdf5 || target.format != frame.format()) && !of_atoms.is_empty() {
+        return Err(format!("the variables {} of atoms", of_atoms.join(", ")));
     }
     if target.to_hdf5 {
         return Ok(Some(in_angstroms(frame)));

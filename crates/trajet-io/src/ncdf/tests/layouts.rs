@@ -1,0 +1,233 @@
+//! Layouts of files: what copies and stores keep beside the variables of the convention.
+
+// Ranges of atoms are the values here.
+#![allow(clippy::single_range_in_vec_init)]
+
+use std::sync::Arc;
+
+use super::*;
+use crate::divided::Heads;
+use crate::ncdf::classic::Kind;
+use crate::ncdf::layout::{Content, Dimension, Further, Layout, Length, Variable};
+use crate::{Encoder, Format, Input, Plan, WriteOptions, encoder, xxh3_64};
+
+const OTHERS: Drawn = Drawn { others: true, title: 900, ..PLAIN };
+
+/// All raw frames of a file.
+fn raws(bytes: &[u8]) -> Vec<Raw> {
+    let file = on_disk(bytes);
+    let reader = open(&file.path, &without_sidecar(), &Serial).unwrap();
+    let mut scratch = Scratch::default();
+    let frames = 0..reader.index().n_frames() as u64;
+    frames.map(|frame| reader.read_raw(frame, &mut scratch).unwrap()).collect()
+}
+
+fn further(raw: &Raw) -> &Further {
+    raw.further().expect("frames that are read have a layout")
+}
+
+/// The encoder of frames, and the file.
+fn written(raws: &[Raw]) -> (Arc<dyn Encoder>, Vec<u8>) {
+    let times: Vec<f64> = (0..raws.len()).map(|k| k as f64).collect();
+    let steps: Vec<i64> = (0..raws.len() as i64).collect();
+    let input = |k: usize| Input::Raw { raw: &raws[k], time: times[k], step: steps[k] };
+    let options = &WriteOptions::default();
+    let path = std::path::Path::new("copy");
+    let plan = Plan { path, first: input(0), times: &times, steps: &steps, options };
+    let encoder = encoder(Format::Ncdf, &plan).unwrap();
+    let mut bytes = encoder.head();
+    for k in 0..raws.len() {
+        encoder.encode(k as u64, input(k), &mut crate::Workspace::default(), &mut bytes).unwrap();
+    }
+    (encoder, bytes)
+}
+
+/// The bytes with those behind `mark`, which is there once, replaced.
+fn replaced(bytes: &[u8], mark: &[u8], new: &[u8]) -> Vec<u8> {
+    let found: Vec<usize> = (0..bytes.len()).filter(|&k| bytes[k..].starts_with(mark)).collect();
+    let [at] = found[..] else { panic!("{found:?}") };
+    let mut bytes = bytes.to_vec();
+    bytes[at + mark.len()..][..new.len()].copy_from_slice(new);
+    bytes
+}
+
+/// The variable spatial of `OTHERS` up to its list of attributes.
+const SPATIAL: &[u8] = b"\0\0\0\x07spatial\0\0\0\0\x01\0\0\0";
+
+#[test]
+fn a_copy_of_a_file_of_64_bit_offsets_has_its_bytes() {
+    let (bytes, _) = OTHERS.write();
+    let (encoder, copy) = written(&raws(&bytes));
+    assert!(copy == bytes);
+    assert_eq!(encoder.remarks(), Vec::<String>::new());
+    let (narrow, _) = Drawn { wide: false, ..OTHERS }.write();
+    assert!(written(&raws(&narrow)).1 == bytes, "offsets of 32 bits become offsets of 64");
+}
+
+#[test]
+fn the_layout_is_read_once_and_for_raw_frames_alone() {
+    let file = on_disk(&OTHERS.write().0);
+    let reader = open(&file.path, &without_sidecar(), &Serial).unwrap();
+    let mut scratch = Scratch::default();
+    let frames = Frames::all(3);
+    let (mut out, atoms) = (vec![0.0; 45], Atoms::all(5));
+    let wanted = Wanted::positions(&frames, &atoms);
+    let mut meta = FrameMeta::default();
+    reader.read_into(&wanted, 0..3, &mut scratch, &mut out, &mut meta).unwrap();
+    assert_eq!(scratch.meter.requests, 1, "an analysis");
+    let requests = |frame: u64| {
+        let mut scratch = Scratch::default();
+        reader.read_raw(frame, &mut scratch).unwrap();
+        scratch.meter.requests
+    };
+    assert_eq!([requests(0), requests(1), requests(2)], [2, 1, 1]);
+}
+
+#[test]
+fn values_that_the_file_does_not_hold_are_left_out_with_a_remark() {
+    let (bytes, _) = OTHERS.write();
+    let at = [SPATIAL, b"\x01\0\0\0\0\0\0\0\0\0\0\0\x02\0\0\0\x04"].concat();
+    // Behind the end, so far that it cannot be counted, and in the header.
+    for begin in [bytes.len() as u64 - 2, u64::MAX, 8] {
+        let raws = raws(&replaced(&bytes, &at, &begin.to_be_bytes()));
+        let (encoder, copy) = written(&raws);
+        assert_eq!(encoder.remarks(), ["left out: spatial (its values are not in the file)"]);
+        assert_eq!(copy.len(), bytes.len() - 48, "the variable, and its values");
+    }
+    // As many values as the dimension label of 2 GiB says.
+    let long = replaced(&bytes, b"label\0\0\0", &0x7fff_ffffu32.to_be_bytes());
+    let (encoder, _) = written(&raws(&replaced(&long, SPATIAL, &[5])));
+    assert_eq!(encoder.remarks(), ["left out: spatial (its values are not in the file)"]);
+}
+
+/// A layout of `n` atoms: of some variables the places of their dimensions and whether they have records.
+fn made(n: usize, variables: &[(&str, Kind, &[u32], bool)]) -> Further {
+    let dimension =
+        |(name, length): (&str, Length)| Dimension { name: name.as_bytes().into(), length };
+    let dimensions =
+        [("frame", Length::Records), ("atom", Length::Atoms), ("odd", Length::Fixed(3))];
+    let empty = || -> Box<[u8]> { Box::new([0; 8]) };
+    let variable = |&(name, kind, places, records): &(&str, Kind, &[u32], bool)| Variable {
+        name: name.as_bytes().into(),
+        dimensions: places.into(),
+        attributes: empty(),
+        kind,
+        content: if records { Content::Record } else { Content::Fixed(Box::default()) },
+    };
+    let mut layout = Layout {
+        dimensions: dimensions.map(dimension).into(),
+        attributes: empty(),
+        variables: variables.iter().map(variable).collect(),
+        left_out: Box::default(),
+    };
+    let numbers = |len: usize, seed: usize| (0..len).map(|k| (7 * k + seed) as u8).collect();
+    for k in 0..layout.variables.len() {
+        let len = layout.variables[k].len(&layout, n).unwrap() as usize;
+        if let Content::Fixed(values) = &mut layout.variables[k].content {
+            *values = numbers(len, k);
+        }
+    }
+    let mut values = Vec::new();
+    for (k, variable) in layout.records().enumerate() {
+        let len = variable.len(&layout, n).unwrap() as usize;
+        let slab: Box<[u8]> = numbers(len, 100 + k);
+        crate::ncdf::layout::put_padded(variable.kind, &slab, &mut values);
+    }
+    Further { layout: Arc::new(layout), values }
+}
+
+#[test]
+fn parts_of_the_atoms_give_all_variables_back() {
+    let whole = made(
+        7,
+        &[
+            ("plain", Kind::Short, &[0, 2], true),
+            ("names", Kind::Char, &[1, 2], false),
+            ("planes", Kind::Short, &[0, 2, 1], true),
+            ("masses", Kind::Double, &[1], false),
+            ("scalar", Kind::Int, &[], false),
+            ("states", Kind::Byte, &[0, 1], true),
+        ],
+    );
+    assert!(whole.is_complete(7) && whole.layout.is_sound(7));
+    let head = whole.take(7, &[]);
+    assert!(head.is_complete(0) && head.layout.is_sound(0));
+    for tags in [vec![0..7], vec![0..3, 3..7], vec![2..3, 0..2, 3..7]] {
+        let taken: Vec<Further> =
+            tags.iter().map(|tag| whole.take(7, &tag.clone().collect::<Vec<_>>())).collect();
+        let tags: Vec<_> = tags.iter().map(|tag| [tag.start as u32..tag.end as u32]).collect();
+        let parts: Vec<_> =
+            tags.iter().zip(&taken).map(|(tag, further)| (&tag[..], Some(further))).collect();
+        assert_eq!(head.join(7, &parts), whole);
+    }
+    let half = (&[0..7][..], None);
+    let lost = head.join(7, &[half]);
+    assert_eq!(lost.layout.per_atom_names(), Vec::<String>::new());
+    assert_eq!(lost.layout.left_out.len(), 4);
+}
+
+#[test]
+fn variables_of_pairs_of_atoms_are_left_out_of_parts() {
+    let whole = made(4, &[("pairs", Kind::Byte, &[0, 1, 1], true), ("t", Kind::Int, &[0], true)]);
+    let part = whole.take(4, &[1, 2]);
+    assert_eq!(*part.layout.left_out, ["pairs (it has several dimensions of atoms)".into()]);
+    assert_eq!(part.values, whole.values[16..]);
+}
+
+#[test]
+fn heads_keep_the_layout_of_many_frames_once() {
+    let (bytes, _) = Drawn { n_frames: 50, ..OTHERS }.write();
+    let mut heads = Heads::default();
+    let raws = raws(&bytes);
+    raws.iter().for_each(|raw| heads.push(raw));
+    let kept = heads.to_bytes();
+    assert!(kept.len() < 50 * 150 + 2000, "{} bytes", kept.len());
+    let load = |bytes: &[u8]| Heads::load(&on_disk(bytes).path);
+    let again = load(&kept).unwrap();
+    assert!(again == heads);
+    for (k, raw) in raws.iter().enumerate() {
+        let head = again.get(k).unwrap();
+        assert_eq!(head, raw.head());
+        assert!(Arc::ptr_eq(&further(&head).layout, &further(&again.get(0).unwrap()).layout));
+    }
+    // Without layouts the file is that of before they were kept.
+    let mut plain = Heads::default();
+    let mut raw = raws[0].clone();
+    raw.forget_further();
+    plain.push(&raw);
+    assert_eq!((plain.to_bytes()[8], kept[8]), (1, 2));
+    let old = load(&plain.to_bytes()).unwrap().get(0).unwrap();
+    assert!(old.further().is_none() && old.is_kept_of(raws[0].head()));
+    assert!(!again.get(0).unwrap().is_kept_of(raws[1].head()));
+}
+
+#[test]
+fn damaged_heads_with_layouts_are_errors_never_a_panic() {
+    let (bytes, _) = Drawn { title: 3, ..OTHERS }.write();
+    let mut heads = Heads::default();
+    raws(&bytes).iter().for_each(|raw| heads.push(raw));
+    let kept = heads.to_bytes();
+    let body = kept.len() - 8;
+    for at in 0..body {
+        for by in [1, 0x80, 0xff] {
+            let mut changed = kept.clone();
+            changed[at] ^= by;
+            let digest = xxh3_64(&changed[..body]);
+            changed[body..].copy_from_slice(&digest.to_le_bytes());
+            let Ok(heads) = Heads::load(&on_disk(&changed).path) else { continue };
+            for k in 0..heads.len().min(4) {
+                let Ok(head) = heads.get(k) else { continue };
+                assert_eq!(Raw::join(&head, 0, &[]).unwrap().n_atoms(), 0);
+            }
+        }
+    }
+}
+
+#[test]
+fn differing_digests_tell_differing_variables() {
+    let raws = raws(&OTHERS.write().0);
+    let mut plain = raws[0].clone();
+    plain.forget_further();
+    assert_ne!(plain.digest(), raws[0].digest());
+    assert!(!plain.says(&raws[0]) && raws[0].says(&raws[0]));
+}
