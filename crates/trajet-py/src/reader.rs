@@ -11,6 +11,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use trajet_engine::run::Threads;
+use trajet_io::dcd::CellForm;
 use trajet_io::{
     Atoms, Chain, Field, FrameMeta, Frames, Meter, OpenOptions, ParallelFor, Scratch, Wanted,
 };
@@ -40,7 +41,7 @@ pub(crate) struct Reader {
 #[pymethods]
 impl Reader {
     #[new]
-    #[pyo3(signature = (paths, *, continuous, allow_truncated_tail, request_size, sidecar, rebuild_index, cache, threads, progress, described))]
+    #[pyo3(signature = (paths, *, continuous, allow_truncated_tail, request_size, sidecar, rebuild_index, cache, threads, progress, described, dcd_cell = None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -54,6 +55,7 @@ impl Reader {
         threads: usize,
         progress: Option<Py<PyAny>>,
         described: HashMap<PathBuf, PyDescription<'_>>,
+        dcd_cell: Option<&str>,
     ) -> PyResult<Self> {
         if paths.is_empty() {
             return Err(PyValueError::new_err("a trajectory has at least one file"));
@@ -68,6 +70,7 @@ impl Reader {
             rebuild_index,
             cache,
             continuous,
+            dcd_cell: dcd_cell.and_then(CellForm::named),
             ..OpenOptions::default()
         };
         let mut control = FromPython::new(progress);

@@ -41,6 +41,7 @@ _compression = click.option(
 @options.truncated
 @options.particles
 @options.units
+@options.dcd_cell
 @options.quiet
 def convert(
     files: tuple[str, ...],
@@ -67,6 +68,7 @@ def convert(
     allow_truncated_tail: bool,
     particles: str | None,
     units: dict[str, str] | None,
+    dcd_cell: str | None,
     quiet: bool,
 ) -> None:
     """Write a trajectory, or a part of it, in any format.
@@ -101,6 +103,7 @@ def convert(
         allow_truncated_tail=allow_truncated_tail,
         particles=particles,
         units=units,
+        dcd_cell=dcd_cell,
         threads=threads,
     )
     subject = opened if select is None else opened.select(select)
@@ -155,6 +158,7 @@ def _who(name: str, pool: Pool, threads: int | None) -> dict[str, Any]:
 @options.truncated
 @options.particles
 @options.units
+@options.dcd_cell
 @options.quiet
 def split(
     files: tuple[str, ...],
@@ -173,6 +177,7 @@ def split(
     allow_truncated_tail: bool,
     particles: str | None,
     units: dict[str, str] | None,
+    dcd_cell: str | None,
     quiet: bool,
 ) -> None:
     """Divide a trajectory into files, for many processes to read.
@@ -199,6 +204,7 @@ def split(
         allow_truncated_tail=allow_truncated_tail,
         particles=particles,
         units=units,
+        dcd_cell=dcd_cell,
         threads=threads,
     )
     with where as at, progress("split", " frames", quiet=quiet) as show:

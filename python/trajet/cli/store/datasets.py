@@ -42,6 +42,7 @@ def store() -> None:
 @options.truncated
 @options.particles
 @options.units
+@options.dcd_cell
 @options.threads
 @options.quiet
 def add(
@@ -54,6 +55,7 @@ def add(
     allow_truncated_tail: bool,
     particles: str | None,
     units: dict[str, str] | None,
+    dcd_cell: str | None,
     threads: int | None,
     quiet: bool,
 ) -> None:
@@ -79,6 +81,7 @@ def add(
         allow_truncated_tail=allow_truncated_tail,
         particles=particles,
         units=units,
+        dcd_cell=dcd_cell,
         threads=threads,
     )
     at = Store(folder, create=True)
@@ -97,6 +100,7 @@ def add(
 @options.truncated
 @options.particles
 @options.units
+@options.dcd_cell
 @options.threads
 @options.quiet
 def append(
@@ -106,6 +110,7 @@ def append(
     allow_truncated_tail: bool,
     particles: str | None,
     units: dict[str, str] | None,
+    dcd_cell: str | None,
     threads: int | None,
     quiet: bool,
 ) -> None:
@@ -127,6 +132,7 @@ def append(
         allow_truncated_tail=allow_truncated_tail,
         particles=particles,
         units=units,
+        dcd_cell=dcd_cell,
         threads=threads,
     )
     with progress("append", " frames", quiet=quiet) as show:
