@@ -182,7 +182,8 @@ impl Rules {
         }
     }
 
-    /// Lengths and angles of the cell, NaN where there is none, for a format that holds no vectors.
+    /// Lengths and angles of the cell, NaN where there is none, for a format that holds no vectors. A turned
+    /// cell, where that may be lost, is left out: lengths and angles alone make other images of the positions.
     pub(crate) fn cell(&self, number: u64, frame: &Input<'_>) -> Result<[f64; 6], Error> {
         let cell = frame.cell();
         let Some(v) = frame.box_vectors() else { return Ok(cell) };
@@ -192,6 +193,7 @@ impl Rules {
             }
         } else if is_turned(&v) {
             self.lose(number, &[TURNED.to_owned()])?;
+            return Ok([f64::NAN; 6]);
         }
         Ok(cell)
     }

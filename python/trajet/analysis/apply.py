@@ -101,7 +101,7 @@ def apply(
         first = main.look(int(chosen[0]))
         positions, box = first.positions, first.cells
         if not cells:
-            here = Placed(positions[0], box[0], f"frame {chosen[0]}")
+            here = Placed(positions[0], mdanalysis.Box.of(first), f"frame {chosen[0]}")
             remarks.extend(broken(main, here))
         if by == "frame":
             positions, box = positions[0], box[0]

@@ -7,13 +7,11 @@
 
 use super::cell::{Cell, CellForm};
 use super::frame::Frame;
-use super::head::PS_PER_AKMA;
+use super::head::{PS_PER_AKMA, TITLE};
 use crate::rules::Rules;
 use crate::writer::{self, Format, Input, Patch, Plan, Workspace, put};
 use crate::{Error, Field, Raw};
 
-/// The one title, of 80 characters.
-const TITLE: &str = "Created by trajet";
 /// Where the numbers of frames and of steps stand.
 const COUNTS_AT: [u64; 2] = [8, 20];
 /// More atoms would need records of 2 GiB.
