@@ -32,10 +32,12 @@ def write(path: Path, record: list[float], version: int, *, frames: int = 2, **h
 
 
 def cells_of(path: Path, **how: object) -> np.ndarray:
+    """Return the cells of all frames."""
     return tj.open(None, path, **how).read(atoms=[0]).cells
 
 
 def version_of(path: Path) -> int:
+    """Return the version in the header of a little-endian file."""
     return int(struct.unpack_from("<i", path.read_bytes(), 84)[0])
 
 
@@ -187,14 +189,14 @@ def test_files_of_both_forms_are_no_one_dcd_file(tmp_path: Path) -> None:
     for files in ((one, other), (other, one)):
         traj = tj.open(None, *files)
         assert np.allclose(traj.read().cells, [80, 80, 80, 60, 60, 60])
-        with pytest.raises(tj.OutputError, match="symmetric matrix|turned"):
+        with pytest.raises(tj.OutputError, match=r"symmetric matrix|turned"):
             tj.convert(traj, tmp_path / "all.dcd", frames=[0, 3])
         tj.convert(traj, tmp_path / "all.trr", force=True)
         assert np.allclose(cells_of(tmp_path / "all.trr"), [80, 80, 80, 60, 60, 60], rtol=1e-5)
 
 
 def test_cells_of_other_formats_are_written_as_lengths_and_angles(tmp_path: Path) -> None:
-    """Version 24 and degrees, or zeros (cosines) for right angles: other programs agree on these."""
+    """Version 24 and degrees, or zeros (cosines) for right angles, as other programs read them."""
     for cell, record in (
         ([30.0, 31, 32, 70, 80, 95], [30, 95, 31, 80, 70, 32]),
         ([30.0, 31, 32, 90, 90, 90], [30, 0, 31, 0, 0, 32]),
@@ -207,7 +209,7 @@ def test_cells_of_other_formats_are_written_as_lengths_and_angles(tmp_path: Path
 
 
 def test_a_store_keeps_the_form(tmp_path: Path) -> None:
-    """What was asked for when a data set was added holds for its files and for what it gives back."""
+    """The form that was asked for when a data set was added holds for all that it gives back."""
     top = tmp_path / "top.gro"
     lines = [f"{k + 1:5d}SOL     OW{k + 1:5d}{0:8.3f}{0:8.3f}{0:8.3f}" for k in range(9)]
     top.write_text("\n".join(["made", "9", *lines, "8 8 8"]) + "\n")
@@ -317,7 +319,7 @@ def test_a_cell_that_is_not_finite_is_damage(tmp_path: Path, bad: float, version
     assert np.array_equal(traj.read([0, 2]).cells, [[30, 31, 32, 90, 90, 90]] * 2)
     with pytest.raises(tj.FormatError, match=r"run\.dcd: frame 1 at byte \d+ .* not finite"):
         traj.read()
-    with pytest.raises(tj.FormatError, match="frame 1 .* not finite"):
+    with pytest.raises(tj.FormatError, match=r"frame 1 .* not finite"):
         tj.convert(traj, tmp_path / "copy.dcd")
-    with pytest.raises(tj.FormatError, match="frame 1 .* not finite"):
+    with pytest.raises(tj.FormatError, match=r"frame 1 .* not finite"):
         tj.distances(traj.select([0]), traj.select([1]))

@@ -121,7 +121,7 @@ def test_structures_leave_no_box_that_is_not_that_of_their_atoms(tmp_path: Path)
     positions = traj.read([0]).positions[0]
     for name in ("new.gro", "new.pdb"):
         top, copy = tmp_path / name, tmp_path / "copy.xtc"
-        with pytest.raises(tj.OutputError, match="frame 0: .* turned.*allow_loss"):
+        with pytest.raises(tj.OutputError, match=r"frame 0: .* turned.*allow_loss"):
             tj.convert(traj, copy, topology=top)
         assert not top.exists()
         assert not copy.exists()

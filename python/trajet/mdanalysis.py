@@ -378,9 +378,7 @@ def check_structure(path: Path) -> None:
         ) from error
 
 
-def write_structure(
-    path: Path, atoms: Any, positions: NDArray[np.float32], box: Box
-) -> None:
+def write_structure(path: Path, atoms: Any, positions: NDArray[np.float32], box: Box) -> None:
     """Write atoms as MDAnalysis does for the ending of the path.
 
     A turned box is left out: formats of structures have no place for it, and one that is not turned
@@ -538,9 +536,7 @@ def _listed(names: list[str]) -> str:
     return f"{len(names)} ({', '.join(names[:_MOST_NAMED] + more)})"
 
 
-def lengths(
-    one: NDArray[np.float32], other: NDArray[np.float32], box: Box
-) -> NDArray[np.float64]:
+def lengths(one: NDArray[np.float32], other: NDArray[np.float32], box: Box) -> NDArray[np.float64]:
     """Return the distances of pairs of positions, Å; nearest images where there is a cell."""
     from MDAnalysis.lib.distances import calc_bonds
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajet import _trajet
+from trajet import _trajet, mdanalysis
 from trajet._trajet import MissingPackageError
 from trajet.analysis.reference import Placed
 from trajet.analysis.subject import main_selection, run

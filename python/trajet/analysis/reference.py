@@ -156,7 +156,9 @@ class _Structure:
         elif len(atoms) != selection.n_atoms:
             raise SelectionError(f"{what}: {selection.n_atoms} and {len(atoms)} atoms")
         found = mdanalysis.positions(atoms, self.name)
-        return Placed(found, mdanalysis.Box(mdanalysis.cell(self.universe)), f"reference {self.name}")
+        return Placed(
+            found, mdanalysis.Box(mdanalysis.cell(self.universe)), f"reference {self.name}"
+        )
 
 
 def _one_frame(selection: Selection, frame: int, of: str = "") -> Placed:

@@ -51,7 +51,8 @@ ENDINGS = {
     "MDTRAJ": (".h5md",),
 }
 _TURNED = (
-    "a box that is turned: its first vector is not along x, or its second not in the plane of x and y"
+    "a box that is turned: its first vector is not along x, or its second not in the plane of x"
+    " and y"
 )
 # Frames that are looked at together for velocities.
 _FRAMES_LOOKED_AT = 1000
