@@ -48,17 +48,23 @@ def write_dcd(
     fixed: np.ndarray | None = None,
     cells: np.ndarray | None = None,
     claimed: int | None = None,
+    version: int = 24,
+    marker: str = "i",
 ) -> Path:
-    """Write CHARMM's DCD; after the first frame without the `fixed` atoms."""
+    """Write CHARMM's DCD; after the first frame without the `fixed` atoms.
+
+    Markers of records have 32 bits ("i") or 64 ("q").
+    """
+    letter = marker
 
     def record(content: bytes) -> bytes:
-        marker = struct.pack(f"{order}i", len(content))
+        marker = struct.pack(f"{order}{letter}", len(content))
         return marker + content + marker
 
     n_frames, n_atoms, _ = positions.shape
     free = np.setdiff1d(np.arange(n_atoms), [] if fixed is None else fixed)
     control = np.zeros(20, f"{order}i4")
-    control[[0, 1, 2, 19]] = n_frames if claimed is None else claimed, 700, 7, 24
+    control[[0, 1, 2, 19]] = n_frames if claimed is None else claimed, 700, 7, version
     control[8] = n_atoms - len(free)
     control[9] = TIME_STEP
     control[10] = cells is not None
@@ -134,7 +140,7 @@ def _vectors_dcd(path: Path) -> Path:
     """No cell in some frames, the symmetric matrix of new CHARMM in others."""
     cells = np.zeros((6, 6))
     cells[1::2] = [31.2, -2.1, 30.1, 1.4, -0.3, 29.9]
-    return write_dcd(path, random_vectors(6, 20), cells=cells)
+    return write_dcd(path, random_vectors(6, 20), cells=cells, version=46)
 
 
 def _scaled_nc(path: Path) -> Path:

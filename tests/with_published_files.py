@@ -1,8 +1,8 @@
 """Files that other projects publish for their tests; `make test-long` runs this.
 
 Folders of such files are named by environment variables; tests whose folder is not named are
-skipped. `TRAJET_CHEMFILES_DATA` is a checkout of chemfiles/tests-data, `TRAJET_GROMACS_SOURCE` one of
-gromacs/gromacs (or a folder with its spc2-traj.h5md).
+skipped. `TRAJET_CHEMFILES_DATA` is a checkout of chemfiles/tests-data,
+`TRAJET_GROMACS_SOURCE` one of gromacs/gromacs (or a folder with its spc2-traj.h5md).
 """
 
 import os
@@ -62,3 +62,32 @@ def test_h5md_of_gromacs_is_read_and_copied_whole(tmp_path: Path) -> None:
     assert {key: value for key, value in copied.items() if key != name} == {
         key: value for key, value in found.items() if key != name
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "cell"),
+    [
+        ("triclinic-octane-vectors", [4.1594, 4.7498, 10.9999, 94.805, 84.486, 105.108]),
+        ("triclinic-octane-cos", [4.1099, 4.7071, 10.9932, 105.571, 73.689, 125.133]),
+        ("triclinic-octane-direct", [4.1099, 4.7071, 10.9932, 105.571, 73.689, 125.133]),
+        ("triclinic-namd", [85.4400, 89.4427, 85.4400, 65.245, 70.806, 71.696]),
+    ],
+)
+def test_cells_of_dcd_files(name: str, cell: list[float]) -> None:
+    """By the version in the header, as chemfiles reads them."""
+    traj = tj.open(None, folder("TRAJET_CHEMFILES_DATA") / "dcd" / f"{name}.dcd", sidecar=False)
+    assert np.allclose(traj.read([0], [0]).cells[0], cell, atol=1e-3)
+    assert traj.remarks == ()
+
+
+def test_dcd_files_of_any_markers_and_order_are_equal() -> None:
+    """CHARMM wrote the same run with markers of 32 and 64 bits, in both orders of bytes."""
+    files = [f"mrmd_h2so4-{kind}.dcd" for kind in ("32bit-be", "64bit-be", "64bit-le")]
+    first, *others = (
+        tj.open(None, folder("TRAJET_CHEMFILES_DATA") / "dcd" / name, sidecar=False).read()
+        for name in files
+    )
+    assert first.positions.shape == (50, 7, 3)
+    for other in others:
+        assert np.abs(other.positions - first.positions).max() < 1e-4
+        assert np.array_equal(other.times, first.times)

@@ -54,6 +54,8 @@ class Reader:
         progress: Progress | None,
         # HDF5 files, as `trajet.h5md.describe` tells of them
         described: dict[Path, dict[str, Any]],
+        # "matrix" or "angles"
+        dcd_cell: str | None = None,
     ) -> None: ...
     @property
     def format(self) -> str: ...

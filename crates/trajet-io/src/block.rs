@@ -92,13 +92,17 @@ impl Block {
 pub type GivenBox = ([f64; 6], Option<[f64; 9]>);
 
 /// The cell lengths (in the vectors' unit times `scale`) and angles (degrees) of three box vectors,
-/// row by row. All NaN where no vector has a length, or where a number is not finite.
+/// row by row. All NaN where no vector has a length; all infinite where a number is not finite, as which readers
+/// refuse it.
 pub fn cell_from_vectors(vectors: &[f64; 9], scale: f64) -> [f64; 6] {
     let row = |i: usize| [0, 1, 2].map(|k| vectors[3 * i + k]);
     let dot = |u: [f64; 3], v: [f64; 3]| u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
     let (a, b, c) = (row(0), row(1), row(2));
     let (la, lb, lc) = (dot(a, a).sqrt(), dot(b, b).sqrt(), dot(c, c).sqrt());
-    if !(la + lb + lc > 0.0 && (la + lb + lc).is_finite()) {
+    if !(la + lb + lc).is_finite() {
+        return [f64::INFINITY; 6];
+    }
+    if la + lb + lc == 0.0 {
         return [f64::NAN; 6];
     }
     // Of a vector without a length too: then there are lengths, but no volume.
@@ -158,7 +162,10 @@ mod tests {
     #[test]
     fn no_box_is_nan_not_zero() {
         assert!(cell_from_vectors(&[0.0; 9], 10.0).iter().all(|v| v.is_nan()));
-        assert!(cell_from_vectors(&[f64::INFINITY; 9], 10.0).iter().all(|v| v.is_nan()));
+        for bad in [f64::INFINITY, f64::NAN] {
+            let vectors = [3.0, 0.0, 0.0, 0.0, 4.0, 0.0, 0.0, bad, 5.0];
+            assert_eq!(cell_from_vectors(&vectors, 10.0), [f64::INFINITY; 6]);
+        }
         // A vector is missing: lengths, but no volume.
         let flat = cell_from_vectors(&[3.0, 0.0, 0.0, 0.0, 4.0, 0.0, 0.0, 0.0, 0.0], 10.0);
         assert_eq!(flat, [30.0, 40.0, 0.0, 90.0, 90.0, 90.0]);

@@ -5,6 +5,7 @@
 //! so that the number of frames follows from the size of the file. What the header says of it is often
 //! wrong, and is a remark only. Coordinates are stored by axis.
 
+mod cell;
 mod frame;
 mod head;
 mod writer;
@@ -19,13 +20,20 @@ use crate::indexed::Indexed;
 use crate::reader::{self, Field, OpenOptions, Opening, Said, Scratch, Wanted};
 use crate::source::{Meter, Source, may_begin};
 use crate::{Atoms, Error, Fault, FrameIndex, Frames, IndexState, Raw, remarks};
+pub use cell::{Cell, CellForm};
 pub use frame::Frame;
 use head::{CELL_BYTES, Head, Layout, Order};
 pub use writer::{Encoder, holds_times};
 
 /// Whether a file that begins with `first` may be a DCD trajectory.
 pub fn sniff(first: &[u8]) -> bool {
-    [b"\x54\0\0\0CORD", b"\0\0\0\x54CORD"].iter().any(|magic| may_begin(first, *magic))
+    let magics: [&[u8]; 4] = [
+        b"\x54\0\0\0CORD",
+        b"\0\0\0\x54CORD",
+        b"\x54\0\0\0\0\0\0\0CORD",
+        b"\0\0\0\0\0\0\0\x54CORD",
+    ];
+    magics.iter().any(|magic| may_begin(first, magic))
 }
 
 /// An open DCD trajectory.
@@ -33,6 +41,10 @@ pub fn sniff(first: &[u8]) -> bool {
 pub struct Reader {
     file: Indexed,
     head: Head,
+    /// The form of the cells of all frames.
+    form: CellForm,
+    /// Whether the user chose the form.
+    chosen: bool,
     /// Where atoms are fixed: all positions of the first frame, and the place of each atom among those
     /// that move.
     fixed: Option<Fixed>,
@@ -51,7 +63,7 @@ impl Reader {
     /// Reads the header of an open file.
     ///
     /// # Errors
-    /// [`Error::Truncated`], [`Error::Corrupt`], [`Error::Io`].
+    /// [`Error::Truncated`], [`Error::Corrupt`], [`Error::DcdCell`], [`Error::Io`].
     pub fn open(
         source: Source,
         options: &OpenOptions,
@@ -61,6 +73,10 @@ impl Reader {
         let meter = &mut opening.meter;
         let head = Head::read(&source, meter)?;
         let index = index_of(&source, &head, options.allow_truncated_tail)?;
+        let form = match options.dcd_cell {
+            Some(form) => form,
+            None => form_of(&source, &head, meter)?,
+        };
         let stamp = Stamp::of(&source, source.size(), meter)?;
         let found =
             Found { index: index.into(), stamp, state: IndexState::Computed, sidecar: None };
@@ -68,6 +84,8 @@ impl Reader {
             noted: remarks::of_titles(&head.titles),
             file: Indexed::new(source, found, options, opening, begin)?,
             head,
+            form,
+            chosen: options.dcd_cell.is_some(),
             fixed: None,
         };
         if let Some(free) = &reader.head.free {
@@ -86,19 +104,24 @@ impl Reader {
         Ok(reader)
     }
 
-    /// What the frame's own bytes say, and its coordinates at their places in `bytes`, which hold
-    /// the `spans` of the frame.
-    fn said(&self, frame: u64, cell: &[u8]) -> Said {
+    /// Time, step and cell of a frame.
+    fn said(&self, frame: u64, cell: Option<Cell>) -> Result<Said, Error> {
         let head = &self.head;
         // As other readers count, so that times are equal in every bit.
         let first = head.first_step() as f64 / head.steps() as f64;
-        let record = (!cell.is_empty()).then(|| head::record(head.order, cell));
-        Said {
+        let (cell, vectors) = match cell {
+            Some(cell) => cell.read().map_err(|what| {
+                let (path, offset) = (self.file.source.path().to_owned(), self.file.place(frame).0);
+                Error::DcdCell { path, frame, offset, what }
+            })?,
+            None => ([f64::NAN; 6], None),
+        };
+        Ok(Said {
             time: (frame as f64 + first) * head.time_step(),
             step: head.first_step() + frame as i64 * head.steps(),
-            cell: record.map_or([f64::NAN; 6], head::cell),
-            turned: record.and_then(head::matrix).and_then(|m| turned_vectors(&m, 1.0)),
-        }
+            cell,
+            turned: vectors.and_then(|vectors| turned_vectors(&vectors, 1.0)),
+        })
     }
 
     /// Makes sure that the record before `at` (from the frame's begin) is of `length` bytes.
@@ -109,8 +132,8 @@ impl Reader {
         at: usize,
         length: usize,
     ) -> Result<(), Error> {
-        let found = self.head.order.i32(bytes, at) as u32;
-        if found as usize == length {
+        let found = self.head.order.marker(bytes, at, self.head.marker);
+        if found == length as u64 {
             return Ok(());
         }
         let words = format!("a record of {length} bytes is marked as one of {found}");
@@ -119,16 +142,17 @@ impl Reader {
 
     /// Checks the markers of all records of a frame that is here whole.
     fn check_markers(&self, frame: u64, bytes: &[u8], layout: &Layout) -> Result<(), Error> {
+        let marker = self.head.marker;
         if self.head.has_cell() {
             self.check_marker(frame, bytes, 0, CELL_BYTES)?;
-            self.check_marker(frame, bytes, CELL_BYTES + 4, CELL_BYTES)?;
+            self.check_marker(frame, bytes, marker + CELL_BYTES, CELL_BYTES)?;
         }
         let length = 4 * layout.n_atoms;
-        let mut at = layout.axes[0] - 4;
-        while at + length + 8 <= layout.len as usize {
+        let mut at = layout.axes[0] - marker;
+        while at + length + 2 * marker <= layout.len as usize {
             self.check_marker(frame, bytes, at, length)?;
-            self.check_marker(frame, bytes, at + 4 + length, length)?;
-            at += length + 8;
+            self.check_marker(frame, bytes, at + marker + length, length)?;
+            at += length + 2 * marker;
         }
         Ok(())
     }
@@ -178,9 +202,10 @@ impl Reader {
         }
         if self.head.has_cell() {
             self.check_marker(frame, &own.front, 0, CELL_BYTES)?;
-            self.check_marker(frame, &own.front, CELL_BYTES + 4, CELL_BYTES)?;
+            self.check_marker(frame, &own.front, self.head.marker + CELL_BYTES, CELL_BYTES)?;
         }
-        self.check_marker(frame, &own.front, layout.axes[0] - 4, 4 * layout.n_atoms)
+        let x = layout.axes[0] - self.head.marker;
+        self.check_marker(frame, &own.front, x, 4 * layout.n_atoms)
     }
 }
 
@@ -223,6 +248,20 @@ fn index_of(source: &Source, head: &Head, allow_cut: bool) -> Result<FrameIndex,
     Ok(index)
 }
 
+/// The form of the cells of all frames, by the header and the first frame.
+fn form_of(source: &Source, head: &Head, meter: &mut Meter) -> Result<CellForm, Error> {
+    if !head.has_cell() || head.titles.starts_with(head::TITLE.as_bytes()) {
+        return Ok(CellForm::of_version(head.version()));
+    }
+    let mut bytes = vec![0; head.marker + CELL_BYTES];
+    source.read_at(head.data_at, &mut bytes, meter)?;
+    let first = head::record(head.order, &bytes[head.marker..]);
+    CellForm::decide(head.version(), first).map_err(|what| {
+        let (path, offset) = (source.path().to_owned(), head.data_at);
+        Error::DcdCell { path, frame: 0, offset, what }
+    })
+}
+
 impl reader::Reader for Reader {
     fn format(&self) -> &'static str {
         "DCD"
@@ -237,13 +276,26 @@ impl reader::Reader for Reader {
     }
 
     fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
         let (claimed, held) = (self.head.n_frames(), self.file.index.n_frames());
-        match i64::from(claimed) == held as i64 {
-            true => Vec::new(),
-            false => vec![format!(
+        if i64::from(claimed) != held as i64 {
+            remarks.push(format!(
                 "the header says {claimed} frames, the file holds {held}: those that it holds count"
-            )],
+            ));
         }
+        let version = self.head.version();
+        if self.head.has_cell() && self.form.version(version) != version {
+            let why = if self.chosen { "as was asked for" } else { "which is what the first is" };
+            remarks.push(format!(
+                "the header's version {version} does not say so, but cells are read as {}, {why}",
+                self.form.words()
+            ));
+        }
+        remarks
+    }
+
+    fn dcd_cell(&self) -> Option<CellForm> {
+        Some(self.form)
     }
 
     fn read_frame(
@@ -274,7 +326,7 @@ impl reader::Reader for Reader {
             let (y, z) = rest.split_at(4 * span.len());
             let from = span.start as u32;
             interleave(set, order, [x, y, z], atoms.sorted(), from, out);
-            said = self.said(frame, self.cell_of(&own.front));
+            said = self.said(frame, self.cell_of(&own.front))?;
             scratch.meter.decode_ns += begin.elapsed().as_nanos() as u64;
             scratch.meter.bytes_used += (layout.axes[0] + 12 * span.len()) as u64;
             scratch.keep_own(own);
@@ -286,7 +338,7 @@ impl reader::Reader for Reader {
                 None => interleave(set, order, axes, atoms.sorted(), 0, out),
                 Some(fixed) => fixed.fill(order, axes, atoms, out),
             }
-            said = self.said(frame, self.cell_of(bytes));
+            said = self.said(frame, self.cell_of(bytes))?;
             scratch.meter.decode_ns += begin.elapsed().as_nanos() as u64;
             scratch.meter.bytes_used += layout.len;
         }
@@ -306,9 +358,9 @@ impl reader::Reader for Reader {
         let order = self.head.order;
         let bytes = self.whole(frames, at, &layout, scratch)?;
         let cell = self.cell_of(bytes);
-        let cell = (!cell.is_empty()).then(|| head::record(order, cell));
-        let record = 4 * layout.n_atoms + 8;
-        let n_axes = (layout.len as usize - (layout.axes[0] - 4)) / record;
+        self.said(frame, cell)?;
+        let record = 4 * layout.n_atoms + 2 * self.head.marker;
+        let n_axes = (layout.len as usize - (layout.axes[0] - self.head.marker)) / record;
         let moving = self.fixed.as_ref().filter(|_| frame > 0);
         let axis = |k: usize| {
             let at = layout.axes[0] + record * k;
@@ -323,14 +375,17 @@ impl reader::Reader for Reader {
         };
         let axes = (0..n_axes).map(axis).collect();
         scratch.meter.bytes_used += layout.len;
-        Ok(Raw::Dcd(Frame { cell, axes }))
+        let version = self.head.version();
+        Ok(Raw::Dcd(Frame { version, cell, axes }))
     }
 }
 
 impl Reader {
-    /// The record of the unit cell at the front of a frame; empty where there is none.
-    fn cell_of<'a>(&self, front: &'a [u8]) -> &'a [u8] {
-        if self.head.has_cell() { &front[4..4 + CELL_BYTES] } else { &[] }
+    /// The record of the unit cell at the front of a frame.
+    fn cell_of(&self, front: &[u8]) -> Option<Cell> {
+        let Head { order, marker, .. } = self.head;
+        let numbers = self.head.has_cell().then(|| head::record(order, &front[marker..]))?;
+        Some(Cell { numbers, form: self.form })
     }
 }
 

@@ -270,6 +270,7 @@ impl Whole {
             continuous: false,
             divided: Arc::default(),
             written: Arc::new(written),
+            dcd_cell: None,
             ..options.clone()
         };
         Ok(Whole {
@@ -640,6 +641,7 @@ impl reader::Reader for Reader {
                 })?
             }
         };
+        self.file.check_cell(frame, &joined.cell())?;
         costs.count(&mut scratch.meter);
         scratch.keep_own(own);
         Ok(match atoms.order() {

@@ -84,6 +84,9 @@ pub enum Fault {
     /// A coordinate is outside the range that its own header allows.
     #[error("a coordinate lies outside of the range that the frame declares")]
     OutsideRange,
+    /// A number of the box is NaN or infinite.
+    #[error("its box has a number that is not finite")]
+    Box,
     /// Anything else, in words.
     #[error("{0}")]
     Malformed(String),
@@ -198,6 +201,22 @@ pub enum Error {
         offset: u64,
         /// What is wrong.
         fault: Fault,
+    },
+    /// The cell record of a DCD file has another form than the file says.
+    #[error(
+        "{}: frame {frame} at byte {offset}: {what}: say which it is with --dcd-cell matrix or --dcd-cell \
+         angles (dcd_cell=\"matrix\", dcd_cell=\"angles\")",
+        path.display()
+    )]
+    DcdCell {
+        /// The file.
+        path: PathBuf,
+        /// The frame.
+        frame: u64,
+        /// Where it begins.
+        offset: u64,
+        /// The record and its readings.
+        what: String,
     },
     /// A frame does not begin where the index says.
     #[error(
@@ -369,6 +388,7 @@ impl Error {
                 | Error::ChainAtoms { .. }
                 | Error::Changed { .. }
                 | Error::Corrupt { .. }
+                | Error::DcdCell { .. }
                 | Error::Empty { .. }
                 | Error::Stale { .. }
                 | Error::Truncated { .. }

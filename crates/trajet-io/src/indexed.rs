@@ -100,16 +100,17 @@ impl Indexed {
     }
 
     /// Appends the bytes of neighbouring frames, each of which begins with the header that the index saw;
-    /// `mark` reads it.
+    /// `look`
+    /// reads it, and the cell.
     ///
     /// # Errors
-    /// [`Error::Io`], [`Error::Stale`].
+    /// [`Error::Io`], [`Error::Stale`], [`Error::Corrupt`].
     pub(crate) fn copy(
         &self,
         frames: Range<u64>,
         meter: &mut Meter,
         out: &mut Vec<u8>,
-        mark: impl Fn(&[u8]) -> Option<Mark>,
+        look: impl Fn(&[u8]) -> Option<(Mark, [f64; 6])>,
     ) -> Result<(), Error> {
         let begin = self.index.offset(frames.start);
         let end = self.index.extent(frames.end - 1).end;
@@ -123,7 +124,9 @@ impl Indexed {
         for frame in frames {
             let (offset, len) = self.place(frame);
             let at = old + (offset - begin) as usize;
-            self.check(frame, mark(&out[at..at + len]).as_ref())?;
+            let (mark, cell) = look(&out[at..at + len]).unzip();
+            self.check(frame, mark.as_ref())?;
+            self.check_cell(frame, &cell.unwrap_or([f64::NAN; 6]))?;
             meter.frames += 1;
             meter.bytes_used += len as u64;
         }
@@ -164,6 +167,17 @@ impl Indexed {
         }
         let path = self.source.path().to_owned();
         Err(Error::Stale { path, frame, offset: self.index.offset(frame) })
+    }
+
+    /// Makes sure that all numbers of a frame's box were finite: readers give infinite ones where one is not.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`].
+    pub(crate) fn check_cell(&self, frame: u64, cell: &[f64; 6]) -> Result<(), Error> {
+        match cell.iter().any(|number| number.is_infinite()) {
+            true => Err(self.corrupt(frame, Fault::Box)),
+            false => Ok(()),
+        }
     }
 
     /// The error for vectors that this format, or this file, does not have.

@@ -71,12 +71,15 @@ pub(crate) fn known(
     index: Option<FrameIndex>,
     options: &OpenOptions,
 ) -> Result<Arc<dyn Reader>, Error> {
-    let Known { path, absolute, format, stamp, description, divided } = known;
+    let Known { path, absolute, format, stamp, dcd_cell, description, divided } = known;
     let handles = options.handles.clone().unwrap_or_else(|| Arc::new(Handles::new(1)));
     let source = Source::known(path.clone(), absolute.clone(), *stamp, &handles);
     let opening = Opening::default();
     Ok(match (format.as_str(), index) {
-        ("DCD", None) => Arc::new(dcd::Reader::open(source, options, opening)?),
+        ("DCD", None) => {
+            let options = OpenOptions { dcd_cell: *dcd_cell, ..options.clone() };
+            Arc::new(dcd::Reader::open(source, &options, opening)?)
+        }
         ("NCDF", None) => Arc::new(ncdf::Reader::open(source, options, &Serial, opening)?),
         (format, Some(index)) => {
             let file = Indexed::known(source, index, *stamp, options.request_size);
@@ -122,8 +125,7 @@ pub fn encoder(format: Format, plan: &Plan<'_>) -> Result<Arc<dyn Encoder>, Erro
 
 /// What the first bytes of a file that cannot be read suggest.
 fn describe(first: &[u8]) -> String {
-    let known: [(&[u8], usize, &str); 6] = [
-        (b"CORD", 8, "it begins like a DCD trajectory with 64-bit markers"),
+    let known: [(&[u8], usize, &str); 5] = [
         (
             b"CDF\x05",
             0,

@@ -130,6 +130,7 @@ impl Raw {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dcd::CellForm;
     use crate::ncdf::{Frame, Scale, Stored, Values};
 
     #[test]
@@ -146,9 +147,14 @@ mod tests {
         assert!(!float.is_like(&with(Values::Float(vec![1.0; 3]), Some(Scale::Float(2.0)))));
         let nan = || with(Values::Float(vec![f32::NAN; 3]), None);
         assert!(nan() != nan() && nan().says(&nan()) && !nan().says(&float) && float.says(&float));
-        let dcd = |cell, n| Raw::Dcd(dcd::Frame { cell, axes: vec![vec![0.0]; n] });
+        let dcd = |cell, n| {
+            let axes = vec![vec![0.0]; n];
+            Raw::Dcd(dcd::Frame { version: 24, cell, axes })
+        };
+        let cell = |form| Some(dcd::Cell { numbers: [0.0; 6], form });
         assert!(dcd(None, 3).is_like(&dcd(None, 3)));
-        assert!(!dcd(None, 3).is_like(&dcd(Some([0.0; 6]), 3)));
+        assert!(!dcd(None, 3).is_like(&dcd(cell(CellForm::Angles), 3)));
+        assert!(!dcd(cell(CellForm::Matrix), 3).is_like(&dcd(cell(CellForm::Angles), 3)));
         assert!(!dcd(None, 3).is_like(&dcd(None, 4)));
         assert!(!dcd(None, 3).is_like(&float));
     }

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use trajet_simd::InstructionSet;
 
+use crate::dcd::CellForm;
 use crate::divided::Divisions;
 use crate::h5md::{Description, StoredAs};
 use crate::index::Stamp;
@@ -49,6 +50,8 @@ pub struct OpenOptions {
     pub divided: Arc<Divisions>,
     /// What files must be, by their paths, where that was written down.
     pub written: Arc<HashMap<PathBuf, Written>>,
+    /// How the cells of DCD files are read; by the files themselves where none is given.
+    pub dcd_cell: Option<CellForm>,
     /// Shared with whoever wants to see how far the index is, or to stop it.
     pub watch: Arc<Watch>,
 }
@@ -75,6 +78,7 @@ impl Default for OpenOptions {
             described: Arc::default(),
             divided: Arc::default(),
             written: Arc::default(),
+            dcd_cell: None,
             watch: Arc::default(),
         }
     }
@@ -340,6 +344,11 @@ pub trait Reader: Send + Sync {
     /// As [`Reader::raw`].
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error>;
 
+    /// The form of the cells of a DCD file.
+    fn dcd_cell(&self) -> Option<CellForm> {
+        None
+    }
+
     /// How vectors of a kind stand in the file, of formats that say so once: H5MD.
     fn stored_as(&self, _field: Field) -> Option<StoredAs> {
         None
@@ -397,6 +406,7 @@ pub trait Reader: Send + Sync {
     ) -> Result<Raw, Error> {
         let asked = scratch.meter.asked();
         let whole = self.whole_raw(frames, at, scratch)?;
+        self.file().check_cell(frames.get(at), &whole.cell())?;
         let raw = match atoms.listed_indices() {
             Some(list) => whole.take(&list),
             None => whole,
@@ -493,6 +503,7 @@ pub trait Reader: Send + Sync {
             let out = &mut out[k * frame_len..(k + 1) * frame_len];
             let target = if atoms.order().is_some() { &mut unordered[..] } else { &mut out[..] };
             let said = self.read_frame(wanted, at, scratch, target)?;
+            self.file().check_cell(frames.get(at), &said.cell)?;
             if let Some(order) = atoms.order() {
                 let sorted = unordered.as_chunks::<3>().0;
                 for (position, &place) in out.as_chunks_mut::<3>().0.iter_mut().zip(order) {

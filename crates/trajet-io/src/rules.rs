@@ -114,10 +114,9 @@ impl Rules {
         self.tally().clone()
     }
 
-    /// Returns all remarks, with those on the losses so far; losses come first.
-    pub(crate) fn all_remarks(&self) -> Vec<String> {
-        let lost = self.tally().remark(self.format, self.n_frames);
-        lost.into_iter().chain(self.remarks.iter().cloned()).collect()
+    /// Returns the remark on the losses of all frames that were encoded so far; none where there are none.
+    pub(crate) fn loss_remark(&self) -> Option<String> {
+        self.tally().remark(self.format, self.n_frames)
     }
 
     /// Forgets the losses so far.
@@ -269,7 +268,8 @@ impl Rules {
         }
     }
 
-    /// Lengths and angles of the cell, NaN where there is none, for a format that holds no vectors.
+    /// Lengths and angles of the cell, NaN where there is none, for a format that holds no vectors. A turned
+    /// cell, where that may be lost, is left out: lengths and angles alone make other images of the positions.
     pub(crate) fn cell(&self, number: u64, frame: &Input<'_>) -> Result<[f64; 6], Error> {
         let cell = frame.cell();
         let Some(v) = frame.box_vectors() else { return Ok(cell) };
@@ -280,6 +280,7 @@ impl Rules {
             }
         } else if is_turned(&v) {
             self.lose(number, &[TURNED.into()])?;
+            return Ok([f64::NAN; 6]);
         }
         Ok(cell)
     }

@@ -227,8 +227,11 @@ impl reader::Reader for Reader {
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
     ) -> Result<bool, Error> {
-        let mark = |bytes: &[u8]| Head::parse(bytes).ok().as_ref().map(Head::mark);
-        self.file.copy(frames, &mut scratch.meter, out, mark)?;
+        let look = |bytes: &[u8]| {
+            let head = Head::parse(bytes).ok()?;
+            Some((head.mark(), said(&head, bytes).cell))
+        };
+        self.file.copy(frames, &mut scratch.meter, out, look)?;
         Ok(true)
     }
 

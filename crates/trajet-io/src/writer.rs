@@ -243,10 +243,16 @@ pub trait Encoder: Send + Sync {
         self.rules().format
     }
 
-    /// Returns remarks for the user: what always is lost, and what the frames that were encoded so far
-    /// have lost because that was allowed.
+    /// Returns remarks for the user: what the frames that were encoded so far have lost because that was
+    /// allowed, then [`Encoder::notes`].
     fn remarks(&self) -> Vec<String> {
-        self.rules().all_remarks()
+        self.rules().loss_remark().into_iter().chain(self.notes()).collect()
+    }
+
+    /// Returns the remarks that count no frames: what is always lost, and how frames that were encoded so
+    /// far differ from the first one.
+    fn notes(&self) -> Vec<String> {
+        self.rules().remarks.clone()
     }
 
     /// Returns what the frames that were encoded so far have lost because that was allowed.

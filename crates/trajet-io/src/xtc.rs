@@ -180,8 +180,11 @@ impl reader::Reader for Reader {
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
     ) -> Result<bool, Error> {
-        let mark = |bytes: &[u8]| Head::parse(bytes).ok().as_ref().map(Head::mark);
-        self.file.copy(frames, &mut scratch.meter, out, mark)?;
+        let look = |bytes: &[u8]| {
+            let head = Head::parse(bytes).ok()?;
+            Some((head.mark(), cell_from_vectors(&head.vectors.map(f64::from), 1.0)))
+        };
+        self.file.copy(frames, &mut scratch.meter, out, look)?;
         Ok(true)
     }
 
@@ -211,9 +214,10 @@ impl reader::Reader for Reader {
                 Ok((decoded, Positions::Integers { precision: packed.precision, triples }))
             })?;
         let Head { magic, step, time, vectors, .. } = head;
-        let frame = Frame { magic, step, time, vectors, positions };
+        let raw = Frame { magic, step, time, vectors, positions };
+        self.file.check_cell(frames.get(at), &raw.cell())?;
         let order = |order: &[u32]| order.iter().map(|&place| place as usize).collect::<Vec<_>>();
-        Ok(Raw::Xtc(atoms.order().map(|o| frame.take(&order(o))).unwrap_or(frame)))
+        Ok(Raw::Xtc(atoms.order().map(|o| raw.take(&order(o))).unwrap_or(raw)))
     }
 }
 

@@ -197,7 +197,7 @@ pub(crate) fn pack_chunks<'py>(
 /// Cells of box vectors, and of those that are turned the vectors, as reading gives them.
 type PyCells<'py> = (Bound<'py, PyArray2<f64>>, Option<Bound<'py, PyArray2<f64>>>);
 
-/// The cells of box vectors, nine numbers a box, Å.
+/// The cells of box vectors, nine numbers a box, Å; rows that are not numbers are no box.
 #[pyfunction]
 pub(crate) fn cells_of_vectors<'py>(
     py: Python<'py>,
@@ -208,7 +208,11 @@ pub(crate) fn cells_of_vectors<'py>(
         return Err(PyValueError::new_err(format!("a box of {} numbers", vectors.ncols())));
     }
     let vectors: Vec<[f64; 9]> = rows(&vectors);
-    let as_cells: Vec<_> = vectors.iter().map(|v| cell_from_vectors(v, 1.0)).collect();
+    let cell = |v: &[f64; 9]| match v.iter().all(|x| x.is_nan()) {
+        true => [f64::NAN; 6],
+        false => cell_from_vectors(v, 1.0),
+    };
+    let as_cells: Vec<_> = vectors.iter().map(cell).collect();
     let as_turned: Vec<_> = vectors.iter().map(|v| turned_vectors(v, 1.0)).collect();
     Ok((cells(py, &as_cells)?, boxes(py, &as_turned)?))
 }

@@ -11,6 +11,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use trajet_engine::run::Threads;
+use trajet_io::dcd::CellForm;
 use trajet_io::{
     Atoms, Chain, Field, Format, FrameMeta, Frames, Losses, Meter, OpenOptions, ParallelFor,
     Scratch, Wanted,
@@ -48,7 +49,7 @@ pub(crate) struct Reader {
 #[pymethods]
 impl Reader {
     #[new]
-    #[pyo3(signature = (paths, *, continuous, allow_truncated_tail, request_size, sidecar, rebuild_index, cache, threads, progress, described))]
+    #[pyo3(signature = (paths, *, continuous, allow_truncated_tail, request_size, sidecar, rebuild_index, cache, threads, progress, described, dcd_cell = None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -62,6 +63,7 @@ impl Reader {
         threads: usize,
         progress: Option<Py<PyAny>>,
         described: HashMap<PathBuf, PyDescription<'_>>,
+        dcd_cell: Option<&str>,
     ) -> PyResult<Self> {
         if paths.is_empty() {
             return Err(PyValueError::new_err("a trajectory has at least one file"));
@@ -76,6 +78,7 @@ impl Reader {
             rebuild_index,
             cache,
             continuous,
+            dcd_cell: dcd_cell.and_then(CellForm::named),
             ..OpenOptions::default()
         };
         let mut control = FromPython::new(progress);

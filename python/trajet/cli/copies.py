@@ -42,6 +42,7 @@ _compression = click.option(
 @options.truncated
 @options.particles
 @options.units
+@options.dcd_cell
 @options.quiet
 def convert(
     files: tuple[str, ...],
@@ -68,6 +69,7 @@ def convert(
     allow_truncated_tail: bool,
     particles: str | None,
     units: dict[str, str] | None,
+    dcd_cell: str | None,
     quiet: bool,
 ) -> None:
     """Write a trajectory, or a part of it, in any format.
@@ -102,6 +104,7 @@ def convert(
         allow_truncated_tail=allow_truncated_tail,
         particles=particles,
         units=units,
+        dcd_cell=dcd_cell,
         # Times that choose frames are read from the files now, not from a kept index.
         rebuild_index=begin is not None or end is not None,
         threads=threads,
@@ -159,6 +162,7 @@ def _who(name: str, pool: Pool, threads: int | None) -> dict[str, Any]:
 @options.truncated
 @options.particles
 @options.units
+@options.dcd_cell
 @options.quiet
 def split(
     files: tuple[str, ...],
@@ -177,6 +181,7 @@ def split(
     allow_truncated_tail: bool,
     particles: str | None,
     units: dict[str, str] | None,
+    dcd_cell: str | None,
     quiet: bool,
 ) -> None:
     """Divide a trajectory into files, for many processes to read.
@@ -203,6 +208,7 @@ def split(
         allow_truncated_tail=allow_truncated_tail,
         particles=particles,
         units=units,
+        dcd_cell=dcd_cell,
         threads=threads,
     )
     with where as at, progress("split", " frames", quiet=quiet) as show:

@@ -24,12 +24,14 @@ from trajet.trajectory import Trajectory
 @options.truncated
 @options.particles
 @options.units
+@options.dcd_cell
 def info(
     files: list[str],
     continuous: bool,
     allow_truncated_tail: bool,
     particles: str | None,
     units: dict[str, str] | None,
+    dcd_cell: str | None,
 ) -> None:
     """Say what trajectories hold.
 
@@ -48,6 +50,7 @@ def info(
         "allow_truncated_tail": allow_truncated_tail,
         "particles": particles,
         "units": units,
+        "dcd_cell": dcd_cell,
     }
     n_atoms, failures = list[int](), _Failures()
     for file in files:
@@ -165,12 +168,14 @@ def _rounding(times: NDArray[np.float64]) -> float:
 @click.option("--force", is_flag=True, help="Build the index again even if there is one that fits.")
 @options.threads
 @options.truncated
+@options.dcd_cell
 @options.quiet
 def index(
     files: list[str],
     force: bool,
     threads: int | None,
     allow_truncated_tail: bool,
+    dcd_cell: str | None,
     quiet: bool,
 ) -> None:
     """Build the index of trajectories ahead of time.
@@ -197,6 +202,7 @@ def index(
                         file,
                         allow_truncated_tail=allow_truncated_tail,
                         rebuild_index=force,
+                        dcd_cell=dcd_cell,
                         threads=threads,
                         progress=show,
                     )

@@ -102,6 +102,12 @@ units = click.option(
     metavar="QUANTITY=UNIT",
     help="Unit that an H5MD file does not name: position=nm, time=ps, velocity=…, force=….",
 )
+dcd_cell = click.option(
+    "--dcd-cell",
+    type=click.Choice(["matrix", "angles"]),
+    help="How DCD files store cells, where a file contradicts itself: CHARMM's symmetric matrix, or"
+    " lengths and angles.",
+)
 
 
 def in_order(given: Sequence[str]) -> list[str]:
@@ -333,6 +339,7 @@ _SHARED = (
     truncated,
     particles,
     units,
+    dcd_cell,
     click.option(
         "-o", "--output", callback=path_to((".npz", ".csv")), metavar="FILE", help=".npz or .csv"
     ),
@@ -388,6 +395,7 @@ def analysis(
             allow_truncated_tail: bool,
             particles: str | None,
             units: dict[str, str] | None,
+            dcd_cell: str | None,
             output: Path | None,
             plot: Path | None,
             report: Path | None,
@@ -423,6 +431,7 @@ def analysis(
                 threads=threads,
                 particles=particles,
                 units=units,
+                dcd_cell=dcd_cell,
             )
             chosen = choose_frames(opened, start, stop, step, begin, end)
             read_topology(opened, quiet=quiet)

@@ -253,6 +253,10 @@ def _look(path: Path, **options: Any) -> dict[str, Any]:
     )
     n = reader.n_frames
     boxes, turned = found["boxes"], None
+    if (damaged := np.isinf(boxes).any(axis=1)).any():
+        raise FormatError(
+            f"{path}: frame {damaged.argmax()}: its box has a number that is not finite"
+        )
     if boxes.shape[1] == 9:
         boxes, turned = _trajet.cells_of_vectors(boxes)
     storage = series["storage"]

@@ -224,8 +224,10 @@ class _Look:
                 raise self._error(f"it has {lengths.shape[0]} cells and {n} frames")
             by = self._factor("edges", lengths, "units", "nanometers")
             cells = np.hstack((self._numbers(lengths)[:n] * by, self._numbers(angles)[:n]))
-            absent = ~(np.isfinite(cells).all(axis=1) & (cells[:, :3] > 0).all(axis=1))
-            cells[absent] = np.nan
+            damaged = ~np.isfinite(cells).all(axis=1)
+            cells[(cells[:, :3] <= 0).any(axis=1)] = np.nan
+            # Readers refuse these frames; a row that is not a number is one without a cell.
+            cells[damaged] = np.inf
         series = {}
         for name, quantity, unit, value in (
             ("positions", "position", "nanometers", coordinates),
@@ -529,6 +531,8 @@ class _Look:
         if len(shape) == (1 if fixed else 2):
             vectors = vectors[..., None] * np.eye(3)
         vectors = vectors.reshape(-1, 9)
+        # Readers refuse these frames; a row that is not a number is one without a box.
+        vectors[~np.isfinite(vectors).all(axis=1)] = np.inf
         if not fixed:
             step = self._member(edges, "step")
             steps = None if step is None else self._steps(step, len(vectors))

@@ -30,6 +30,7 @@ def open(
     progress: Callable[[int, int], None] | None = None,
     particles: str | None = None,
     units: Mapping[str, str] | None = None,
+    dcd_cell: str | None = None,
     pool: Pool | None = None,
 ) -> Trajectory:
     """Open a trajectory.
@@ -72,6 +73,11 @@ def open(
     units
         Units of H5MD files that do not name them: {"position": "nm", "time": "ps"}, and
         "velocity" and "force".
+    dcd_cell
+        How the cells of DCD files are stored, where a file contradicts itself: "matrix" for the
+        symmetric matrix of CHARMM, "angles" for lengths and angles. By default the version in the
+        file's header decides, and the first frame where the version leaves it open. Copies and
+        stores keep what is said here.
     pool
         A pool whose processes all run this script (`MpiPool`): rank 0 opens the trajectory, and
         what the others get stands for it where `select` and analyses take it.
@@ -88,7 +94,7 @@ def open(
         If the file ends inside a frame.
     FormatError
         If a file is empty, of another format or corrupt, or the number of atoms changes, in a file
-        or from one to the next.
+        or from one to the next; or if the cells of a DCD file are not what its header says.
     StoreError
         If the store has no such data set, or that no such tag.
     MissingPackageError
@@ -111,10 +117,11 @@ def open(
                 "give the topology first, then the trajectory: open('top.psf', 'traj.xtc');"
                 " None stands for no topology, and a data set of a store has one with it"
             )
-        if continuous or allow_truncated_tail or particles is not None or units is not None:
+        told = (particles, units, dcd_cell)
+        if continuous or allow_truncated_tail or any(one is not None for one in told):
             raise ValueError(
                 f"{found.label}: a data set was put in order when it was added: leave continuous=,"
-                " allow_truncated_tail=, particles= and units= out"
+                " allow_truncated_tail=, particles=, units= and dcd_cell= out"
             )
         return Trajectory.of_dataset(found, request_size=request_size)
     for path in trajectories:
@@ -133,6 +140,8 @@ def open(
     hdf5 = [path for path in paths if h5md.is_hdf5(path)]
     if not hdf5 and (particles is not None or units is not None):
         raise ValueError(f"{paths[0]}: is no HDF5 file: particles= and units= are for those")
+    if dcd_cell not in (None, "matrix", "angles"):
+        raise ValueError(f"dcd_cell is 'matrix' or 'angles', not {dcd_cell!r}")
     reader = Reader(
         paths,
         continuous=continuous,
@@ -149,7 +158,10 @@ def open(
             )
             for path in hdf5
         },
+        dcd_cell=dcd_cell,
     )
+    if dcd_cell is not None and "DCD" not in reader.format:
+        raise ValueError(f"{paths[0]}: is no DCD file: dcd_cell= is for those")
     at = None if topology is None else Path(topology)
     return Trajectory(at, reader, t_open=watch.seconds(), particles=particles)
 
@@ -191,5 +203,5 @@ def from_atomgroup(atoms: Any) -> Selection:
             " loaded?)"
         )
     # The Universe that made the group selects further groups, on its own topology.
-    opened.adopt(said.universe)
+    opened.adopt(said.universe, mdanalysis.Box.of(now))
     return Selection(opened, said.indices, None, watch.seconds() - opened.t_topology)

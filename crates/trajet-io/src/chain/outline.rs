@@ -12,6 +12,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{Chain, MOST_OPEN, Run, Segment};
+use crate::dcd::CellForm;
 use crate::divided::{Division, Told};
 use crate::h5md::Description;
 use crate::index::Stamp;
@@ -39,6 +40,8 @@ pub(crate) struct Known {
     pub(crate) absolute: PathBuf,
     pub(crate) format: String,
     pub(crate) stamp: Stamp,
+    /// The form of the cells of a DCD file.
+    pub(crate) dcd_cell: Option<CellForm>,
     /// What is told of an HDF5 file.
     pub(crate) description: Option<Arc<Description>>,
     /// What is told of a divided trajectory.
@@ -64,6 +67,7 @@ impl Chain {
                 absolute: absolute(&path)?,
                 format: reader.format().to_owned(),
                 stamp: *reader.stamp(),
+                dcd_cell: reader.dcd_cell(),
                 description: options.described.get(&path).cloned(),
                 divided: options.divided.get(&path).map(told).transpose()?,
                 path,

@@ -2,16 +2,27 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::head;
+use super::cell::{self, Cell};
 use crate::turned_vectors;
 
 /// A frame as the file stores it. Fixed atoms are in it like all others.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Frame {
-    /// The six numbers of the unit cell's record, in their order; none where there is no such record.
-    pub cell: Option<[f64; 6]>,
+    /// The version in the header of the file; zero where it is not known.
+    #[serde(skip)]
+    pub version: i32,
+    /// The record of the unit cell; none where there is no such record.
+    #[serde(with = "cell::stored")]
+    pub cell: Option<Cell>,
     /// Positions (Å) and, where the file has a fourth dimension, its coordinates: `[n_atoms]` each.
     pub axes: Vec<Vec<f32>>,
+}
+
+impl PartialEq for Frame {
+    /// Whether the records are equal: the version is that of the file.
+    fn eq(&self, other: &Frame) -> bool {
+        self.cell == other.cell && self.axes == other.axes
+    }
 }
 
 impl Frame {
@@ -34,21 +45,26 @@ impl Frame {
 /// A frame as it is read.
 impl Frame {
     pub(crate) fn is_like(&self, other: &Frame) -> bool {
-        self.cell.is_some() == other.cell.is_some() && self.axes.len() == other.axes.len()
+        let form = |frame: &Frame| frame.cell.map(|cell| cell.form);
+        form(self) == form(other) && self.axes.len() == other.axes.len()
     }
 
+    /// Lengths and angles; infinite where the record has a number that is not finite, or cannot be a cell.
     pub(crate) fn cell(&self) -> [f64; 6] {
-        self.cell.map_or([f64::NAN; 6], head::cell)
+        let read = self.cell.map(|cell| cell.read().map_or([f64::INFINITY; 6], |(cell, _)| cell));
+        read.unwrap_or([f64::NAN; 6])
     }
 
     /// Box vectors row by row, nm, where the frame has CHARMM's matrix.
     pub(crate) fn box_vectors(&self) -> Option<[f64; 9]> {
-        Some(head::matrix(self.cell?)?.map(|x| x / 10.0))
+        let (_, vectors) = self.cell?.read().ok()?;
+        Some(vectors?.map(|x| x / 10.0))
     }
 
     /// Box vectors row by row (Å), where the frame has CHARMM's matrix and this is turned.
     pub(crate) fn turned(&self) -> Option<[f64; 9]> {
-        turned_vectors(&head::matrix(self.cell?)?, 1.0)
+        let (_, vectors) = self.cell?.read().ok()?;
+        turned_vectors(&vectors?, 1.0)
     }
 
     /// Appends the positions, Å.

@@ -3,13 +3,18 @@
 //! Layout: a record of 84 bytes ("CORD" and 20 words: frames, first step, steps between frames, …,
 //! fixed atoms [9th], time step [10th, a float, or a double in X-PLOR's files], cell [11th], fourth
 //! dimension [12th], version [20th, zero in X-PLOR's files]), titles of 80 characters, the number of
-//! atoms, and where atoms are fixed the numbers of those that are not.
+//! atoms, and where atoms are fixed the numbers of those that are not. Records stand between markers of 32
+//! bits, or of 64 where CHARMM was compiled so.
 
 use crate::source::{Meter, Source};
 use crate::{Error, Fault};
 
 /// ps in CHARMM's unit of time.
 pub(super) const PS_PER_AKMA: f64 = 4.888_821e-2;
+/// The one title of files that we write, of at most 80 characters. In these the first frame decides nothing: files
+/// of earlier versions of trajet, whose title ends after its third word, have matrices with version 24 too.
+pub(super) const TITLE: &str =
+    "Created by trajet. Cells have the form that the version stands for.";
 /// Bytes of the record of the unit cell, without its markers.
 pub(super) const CELL_BYTES: usize = 48;
 
@@ -26,6 +31,14 @@ impl Order {
         match self {
             Order::Little => i32::from_le_bytes(word),
             Order::Big => i32::from_be_bytes(word),
+        }
+    }
+
+    /// A record marker of 4 or 8 bytes.
+    pub(super) fn marker(self, bytes: &[u8], at: usize, n_bytes: usize) -> u64 {
+        match n_bytes {
+            8 => self.f64(bytes, at).to_bits(),
+            _ => u64::from(self.i32(bytes, at) as u32),
         }
     }
 
@@ -46,10 +59,12 @@ impl Order {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Head {
     pub(super) order: Order,
+    /// Bytes of the markers around each record: 4, or 8 where a program was compiled so.
+    pub(super) marker: usize,
     /// The 20 words behind "CORD".
     pub(super) control: [i32; 20],
-    /// What marks the record of the titles.
-    pub(super) titles_marker: i32,
+    /// The marker of the titles' record.
+    pub(super) titles_marker: u64,
     /// Titles of 80 characters each.
     pub(super) titles: Vec<u8>,
     pub(super) n_atoms: usize,
@@ -64,43 +79,45 @@ struct Records<'a> {
     source: &'a Source,
     meter: &'a mut Meter,
     order: Order,
+    marker: usize,
     at: u64,
 }
 
 impl Records<'_> {
     /// The next record, which must have `fits` bytes.
     fn next(&mut self, what: &str, fits: impl Fn(u64) -> bool) -> Result<Vec<u8>, Error> {
-        let marker = self.bytes(4)?;
-        let length = u64::from(self.order.i32(&marker, 0) as u32);
+        let marker = self.bytes(self.marker as u64)?;
+        let length = self.order.marker(&marker, 0, self.marker);
         if !fits(length) {
             return Err(self.malformed(format!("the record of {what} has {length} bytes")));
         }
-        let body = self.bytes(length)?;
-        let closing = self.bytes(4)?;
-        if closing != marker {
-            let found = self.order.i32(&closing, 0);
+        let mut body = self.bytes(length + self.marker as u64)?;
+        let closing = self.order.marker(&body, length as usize, self.marker);
+        if closing != length {
             return Err(self.malformed(format!(
-                "the record of {what} begins as one of {length} bytes and ends as one of {found}"
+                "the record of {what} begins as one of {length} bytes and ends as one of {closing}"
             )));
         }
+        body.truncate(length as usize);
         Ok(body)
     }
 
     /// The titles and the marker of their record. A writer in wide use marks three titles as a record
     /// of two, so that their number is what counts.
-    fn titles(&mut self) -> Result<(i32, Vec<u8>), Error> {
-        let front = self.bytes(8)?;
-        let (marker, n) = (self.order.i32(&front, 0), self.order.i32(&front, 4));
+    fn titles(&mut self) -> Result<(u64, Vec<u8>), Error> {
+        let front = self.bytes(self.marker as u64 + 4)?;
+        let marker = self.order.marker(&front, 0, self.marker);
+        let n = self.order.i32(&front, self.marker);
         let Ok(n) = u64::try_from(n) else {
             return Err(self.malformed(format!("{n} titles are claimed")));
         };
-        let titles = self.bytes(80 * n)?;
-        let closing = self.bytes(4)?;
-        if self.order.i32(&closing, 0) != marker {
+        let mut titles = self.bytes(80 * n + self.marker as u64)?;
+        if self.order.marker(&titles, 80 * n as usize, self.marker) != marker {
             return Err(self.malformed(format!(
                 "behind {n} titles no marker of {marker} bytes ends their record"
             )));
         }
+        titles.truncate(80 * n as usize);
         Ok((marker, titles))
     }
 
@@ -140,11 +157,14 @@ impl Head {
     /// # Errors
     /// [`Error::Truncated`], [`Error::Corrupt`], [`Error::Io`].
     pub(super) fn read(source: &Source, meter: &mut Meter) -> Result<Head, Error> {
-        let mut first = [0; 4];
-        let n = source.size().min(4) as usize;
+        let mut first = [0; 8];
+        let n = source.size().min(8) as usize;
         source.read_at(0, &mut first[..n], meter)?;
-        let order = if first == 84i32.to_be_bytes() { Order::Big } else { Order::Little };
-        let mut records = Records { source, meter, order, at: 0 };
+        let big = first[..4] == 84i32.to_be_bytes() || first == 84i64.to_be_bytes();
+        let order = if big { Order::Big } else { Order::Little };
+        let long = first == 84i64.to_be_bytes() || first == 84i64.to_le_bytes();
+        let marker = if long { 8 } else { 4 };
+        let mut records = Records { source, meter, order, marker, at: 0 };
         let main = records.next("the header", |n| n == 84)?;
         let control = std::array::from_fn(|k| order.i32(&main, 4 + 4 * k));
         let (titles_marker, titles) = records.titles()?;
@@ -173,12 +193,17 @@ impl Head {
         };
         let data_at = records.at;
         let n_atoms = n_atoms as usize;
-        Ok(Head { order, control, titles_marker, titles, n_atoms, free, data_at })
+        Ok(Head { order, marker, control, titles_marker, titles, n_atoms, free, data_at })
     }
 
     /// X-PLOR's files have a version of zero, and none of CHARMM's additions.
     fn is_charmm(&self) -> bool {
         self.control[19] != 0
+    }
+
+    /// The version of CHARMM that the file names; zero in X-PLOR's files.
+    pub(super) fn version(&self) -> i32 {
+        self.control[19]
     }
 
     pub(super) fn has_cell(&self) -> bool {
@@ -227,9 +252,10 @@ impl Head {
     /// Where the records of a frame lie; the first one holds fixed atoms too.
     pub(super) fn layout(&self, first: bool) -> Layout {
         let n_atoms = if first { self.n_atoms } else { self.n_moving() };
-        let cell = if self.has_cell() { CELL_BYTES + 8 } else { 0 };
-        let record = 4 * n_atoms + 8;
-        let axes = [0, 1, 2].map(|axis| cell + record * axis + 4);
+        let markers = 2 * self.marker;
+        let cell = if self.has_cell() { CELL_BYTES + markers } else { 0 };
+        let record = 4 * n_atoms + markers;
+        let axes = [0, 1, 2].map(|axis| cell + record * axis + self.marker);
         let records = if self.has_fourth_dimension() { 4 } else { 3 };
         Layout { n_atoms, axes, len: (cell + record * records) as u64 }
     }
@@ -265,38 +291,4 @@ fn free_atoms(order: Order, list: &[u8], n_atoms: i32) -> Result<Vec<u32>, Strin
 /// The record of six doubles.
 pub(super) fn record(order: Order, bytes: &[u8]) -> [f64; 6] {
     std::array::from_fn(|k| order.f64(bytes, 8 * k))
-}
-
-/// a, b, c (Å), α, β, γ (degrees) of a record of six doubles; NaN where there is no cell.
-///
-/// The order is a, γ, b, β, α, c. Angles are degrees, or cosines (NAMD) where all three lie between
-/// -1 and 1. Negative lengths or impossible angles mean that CHARMM wrote the symmetric matrix of
-/// box vectors instead: xx, xy, yy, xz, yz, zz.
-pub(super) fn cell(u: [f64; 6]) -> [f64; 6] {
-    let cell = match matrix(u) {
-        None => lengths_and_angles(u),
-        Some(vectors) => crate::cell_from_vectors(&vectors, 1.0),
-    };
-    // Programs write zeros, or angles alone, where there is no cell.
-    if cell.iter().all(|v| v.is_finite()) && cell[..3].iter().any(|&v| v > 0.0) {
-        cell
-    } else {
-        [f64::NAN; 6]
-    }
-}
-
-fn lengths_and_angles(u: [f64; 6]) -> [f64; 6] {
-    let mut angles = [u[4], u[3], u[1]];
-    if angles.iter().all(|angle| (-1.0..=1.0).contains(angle)) {
-        angles = angles.map(|cosine| 90.0 - libm::asin(cosine).to_degrees());
-    }
-    [u[0], u[2], u[5], angles[0], angles[1], angles[2]]
-}
-
-/// The box vectors row by row (Å), where the record is CHARMM's matrix.
-pub(super) fn matrix(u: [f64; 6]) -> Option<[f64; 9]> {
-    let cell = lengths_and_angles(u);
-    let possible = cell.iter().all(|&v| v >= 0.0) && cell[3..].iter().all(|&v| v <= 180.0);
-    let [xx, xy, yy, xz, yz, zz] = u;
-    (!possible).then_some([xx, xy, xz, xy, yy, yz, xz, yz, zz])
 }

@@ -1,19 +1,18 @@
-//! Frames to the bytes of a DCD file: little endian, as CHARMM writes them since version 24.
+//! Frames to the bytes of a DCD file: little endian with markers of 32 bits. Frames of DCD files keep version
+//! and record of their cells; cells of other formats become lengths and degrees, of right angles cosines (zero),
+//! with version 24: so MDAnalysis, VMD, mdtraj and chemfiles read them.
 //!
 //! The format holds no times, but a step of time, the first step and the steps between frames. Readers
 //! compute the time of frame `k` as `(k + first / steps) * steps * time step`.
 
+use super::cell::{Cell, CellForm};
 use super::frame::Frame;
-use super::head::PS_PER_AKMA;
+use super::head::{PS_PER_AKMA, TITLE};
 use crate::rules::{self, Rules};
 use crate::time::text;
 use crate::writer::{self, Format, Input, Patch, Plan, Workspace, put};
 use crate::{Error, Field, Raw, remarks};
 
-/// The version of CHARMM from which on files look like this.
-const VERSION: i32 = 24;
-/// The first title, of 80 characters; behind it stand those that keep remarks.
-const TITLE: &str = "Created by trajet";
 /// Where the numbers of frames and of steps stand.
 const COUNTS_AT: [u64; 2] = [8, 20];
 /// More atoms would need records of 2 GiB.
@@ -25,7 +24,9 @@ pub struct Encoder {
     rules: Rules,
     clock: Clock,
     n_frames: u64,
+    version: i32,
     has_cell: bool,
+    form: CellForm,
     has_fourth: bool,
 }
 
@@ -53,8 +54,17 @@ impl Encoder {
         let has_cell = rules::may_have_cells(&plan.first);
         let has_fourth =
             matches!(plan.first, Input::Raw { raw: Raw::Dcd(frame), .. } if frame.axes.len() > 3);
+        let (version, form) = match plan.first {
+            Input::Raw { raw: Raw::Dcd(Frame { version, cell: Some(cell), .. }), .. } => {
+                (cell.form.version(*version), cell.form)
+            }
+            Input::Raw { raw: Raw::Dcd(Frame { version, .. }), .. } if *version > 0 => {
+                (*version, CellForm::Angles)
+            }
+            _ => (CellForm::Angles.version(0), CellForm::Angles),
+        };
         let n_frames = plan.times.len() as u64;
-        Ok(Encoder { rules, clock, n_frames, has_cell, has_fourth })
+        Ok(Encoder { rules, clock, n_frames, version, has_cell, form, has_fourth })
     }
 
     /// Frames and steps, as the head counts them.
@@ -65,8 +75,13 @@ impl Encoder {
 
     /// The six numbers of the record of the cell.
     fn cell(&self, number: u64, frame: &Input<'_>) -> Result<[f64; 6], Error> {
-        if let Input::Raw { raw: Raw::Dcd(Frame { cell: Some(cell), .. }), .. } = *frame {
-            return Ok(*cell);
+        if let Input::Raw { raw: Raw::Dcd(Frame { cell: Some(cell), .. }), .. } = *frame
+            && cell.form == self.form
+        {
+            return Ok(cell.numbers);
+        }
+        if self.form == CellForm::Matrix {
+            return self.matrix(number, frame);
         }
         let [a, b, c, alpha, beta, gamma] = self.rules.cell(number, frame)?;
         if a.is_nan() {
@@ -77,6 +92,18 @@ impl Encoder {
             return Ok([a, 0.0, b, 0.0, 0.0, c]);
         }
         Ok([a, gamma, b, beta, alpha, c])
+    }
+
+    /// The record of a frame of another file in a file of matrices: its box vectors, where they make one.
+    fn matrix(&self, number: u64, frame: &Input<'_>) -> Result<[f64; 6], Error> {
+        let [xx, yx, zx, xy, yy, zy, xz, yz, zz] = self.rules.box_vectors(number, frame)?;
+        let numbers = [xx, xy, yy, xz, yz, zz].map(|x| x * 10.0);
+        let is_one = Cell { numbers, form: self.form }.read().is_ok();
+        if [xy, xz, yz] == [yx, zx, zy] && is_one {
+            return Ok(numbers);
+        }
+        let what = "a cell that is no symmetric matrix, where that of its first frame is one";
+        Err(self.rules.cannot_hold(number, what.to_owned(), "write a file of its own"))
     }
 }
 
@@ -104,7 +131,7 @@ impl writer::Encoder for Encoder {
         control[9] = delta.to_bits() as i32;
         control[10] = i32::from(self.has_cell);
         control[11] = i32::from(self.has_fourth);
-        control[19] = VERSION;
+        control[19] = self.version;
         let mut main = b"CORD".to_vec();
         put(&mut main, &control, i32::to_le_bytes);
         let kept = remarks::titles(&self.rules.kept);

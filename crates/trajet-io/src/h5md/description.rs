@@ -124,13 +124,13 @@ impl Boxes {
         }
     }
 
-    /// Lengths and angles; NaN where a frame has no box.
+    /// Lengths and angles; NaN where a frame has no box, infinite where a number of it is not finite.
     pub(super) fn cell(&self, frame: u64) -> [f64; 6] {
         match self {
             Boxes::Cells(cells) => of(cells, frame).copied().unwrap_or([f64::NAN; 6]),
-            Boxes::Vectors(vectors) => {
-                of(vectors, frame).map_or([f64::NAN; 6], |v| cell_from_vectors(v, 1.0))
-            }
+            Boxes::Vectors(vectors) => of(vectors, frame)
+                .filter(|vectors| !vectors.iter().all(|x| x.is_nan()))
+                .map_or([f64::NAN; 6], |vectors| cell_from_vectors(vectors, 1.0)),
             Boxes::Given(boxes) => of(boxes, frame).map_or([f64::NAN; 6], |(cell, _)| *cell),
             Boxes::Elsewhere(_) => [f64::NAN; 6],
         }

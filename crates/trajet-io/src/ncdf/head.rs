@@ -97,9 +97,9 @@ impl Slab {
     }
 }
 
-/// A scaled value; NaN where what is stored was never written.
+/// A scaled value; what is stored where that was never written.
 fn unless_fill(stored: f64, scaled: f64) -> f64 {
-    if stored == FILL { f64::NAN } else { scaled }
+    if stored == FILL { stored } else { scaled }
 }
 
 /// What the header says.
@@ -252,7 +252,8 @@ impl Head {
     }
 }
 
-/// a, b, c (Å), α, β, γ (degrees) of the two variables' bytes; NaN where there is no cell.
+/// a, b, c (Å), α, β, γ (degrees) of the two variables' bytes; NaN where there is no cell,
+/// infinite where a number is not finite.
 pub(super) fn cell(slabs: &[Slab; 2], lengths: &[u8], angles: &[u8]) -> [f64; 6] {
     cell_of(slabs[0].three(lengths), slabs[1].three(angles))
 }
@@ -267,7 +268,11 @@ pub(super) fn cell_of_stored([lengths, angles]: &[Stored; 2]) -> [f64; 6] {
 fn cell_of([a, b, c]: [f64; 3], [alpha, beta, gamma]: [f64; 3]) -> [f64; 6] {
     let cell = [a, b, c, alpha, beta, gamma];
     // Programs write zeros, or nothing, where there is no cell.
-    if cell.iter().all(|v| v.is_finite()) && cell[..3].iter().all(|&v| v > 0.0) {
+    if cell.contains(&FILL) {
+        [f64::NAN; 6]
+    } else if !cell.iter().all(|v| v.is_finite()) {
+        [f64::INFINITY; 6]
+    } else if cell[..3].iter().all(|&v| v > 0.0) {
         cell
     } else {
         [f64::NAN; 6]

@@ -369,11 +369,11 @@ impl writer::Encoder for Encoder {
         &self.rules
     }
 
-    fn remarks(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<String> {
         let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
         // The same for frames in any order.
         let words: BTreeSet<&String> = others.iter().flat_map(|other| &other.words).collect();
-        self.rules.all_remarks().into_iter().chain(words.into_iter().cloned()).collect()
+        self.rules.remarks.iter().chain(words).cloned().collect()
     }
 
     fn head(&self) -> Vec<u8> {

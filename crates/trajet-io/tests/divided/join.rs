@@ -44,7 +44,7 @@ fn as_floats(raw: Raw, format: Format) -> Raw {
             let Snapshot { positions, .. } = raw.snapshot(0.0, 0);
             let positions = positions.expect("XTC has them");
             let axes = [0, 1, 2].map(|k| positions.iter().map(|x| x[k]).collect()).to_vec();
-            Raw::Dcd(dcd::Frame { cell: None, axes })
+            Raw::Dcd(dcd::Frame { version: 0, cell: None, axes })
         }
     }
 }
@@ -115,14 +115,17 @@ fn what_a_part_lacks_is_named() {
     let of = xtc::Frame { magic: 1995, step: 0, time: 0.0, vectors: [0.0; 9], positions };
     let part = Raw::Xtc(of);
     let axes = vec![vec![]; 4];
-    let head = Raw::Dcd(dcd::Frame { cell: None, axes });
+    let head = Raw::Dcd(dcd::Frame { version: 0, cell: None, axes });
     let all = [0..2];
     let words = Raw::join(&head, 2, &[(&all, &part)]).unwrap_err();
     assert!(words.contains("fourth dimension"), "{words}");
     // Positions alone can be of another format.
-    let head = Raw::Dcd(dcd::Frame { cell: None, axes: vec![vec![]; 3] });
+    let head = Raw::Dcd(dcd::Frame { version: 0, cell: None, axes: vec![vec![]; 3] });
     let joined = Raw::join(&head, 2, &[(&all, &part)]).unwrap();
-    assert_eq!(joined, Raw::Dcd(dcd::Frame { cell: None, axes: vec![vec![10.0; 2]; 3] }));
+    assert_eq!(
+        joined,
+        Raw::Dcd(dcd::Frame { version: 0, cell: None, axes: vec![vec![10.0; 2]; 3] })
+    );
 }
 
 #[test]
@@ -204,7 +207,7 @@ fn what_a_part_lacks_is_left_out_or_not_a_number() {
 
 #[test]
 fn a_fourth_dimension_is_left_out_or_not_a_number() {
-    let whole = Raw::Dcd(dcd::Frame { cell: None, axes: vec![vec![1.0, 2.0]; 4] });
+    let whole = Raw::Dcd(dcd::Frame { version: 0, cell: None, axes: vec![vec![1.0, 2.0]; 4] });
     let bare = whole.take(&[1]).without(&[Extra::Fourth]);
     assert!(whole.has(Extra::Fourth) && !bare.has(Extra::Fourth));
     let parts: [(&[Range<u32>], &Raw); 2] = [(&[0..1], &whole.take(&[0])), (&[1..2], &bare)];

@@ -1,6 +1,7 @@
 //! Frames of all formats, as drawn.
 
 use proptest::prelude::*;
+use trajet_io::dcd::CellForm;
 use trajet_io::ncdf::{Scale, Stored, Values};
 use trajet_io::trr::Reals;
 use trajet_io::xtc::Positions;
@@ -127,18 +128,20 @@ pub(crate) fn trr_frames() -> impl Strategy<Value = Vec<Timed>> {
 }
 
 pub(crate) fn dcd_frames() -> impl Strategy<Value = Vec<Timed>> {
+    let just = |numbers, form| Just(Some(dcd::Cell { numbers, form }));
     let cell = prop_oneof![
         Just(None),
-        Just(Some([30.0, 60.0, 31.0, 70.0, 80.0, 32.0])),
-        Just(Some([30.0, 0.0, 31.0, 0.0, 0.0, 32.0])),
-        Just(Some([30.0, -3.0, 31.0, 2.0, -1.0, 32.0])),
-        Just(Some([0.0; 6])),
+        just([30.0, 60.0, 31.0, 70.0, 80.0, 32.0], CellForm::Angles),
+        just([30.0, 0.0, 31.0, 0.0, 0.0, 32.0], CellForm::Angles),
+        just([30.0, -3.0, 31.0, 2.0, -1.0, 32.0], CellForm::Matrix),
+        just([30.0, 0.5, 31.0, 0.25, 0.125, 32.0], CellForm::Matrix),
+        just([0.0; 6], CellForm::Angles),
     ];
     (1usize..30, cell, 3usize..=4, 1usize..5, words()).prop_map(
         |(n_atoms, cell, n_axes, n_frames, mut words)| {
             let mut frame = |k: usize| {
                 let axes = (0..n_axes).map(|_| words.floats(n_atoms)).collect();
-                (Raw::Dcd(dcd::Frame { cell, axes }), 0.5 * k as f64, 250 * k as i64)
+                (Raw::Dcd(dcd::Frame { version: 0, cell, axes }), 0.5 * k as f64, 250 * k as i64)
             };
             (0..n_frames).map(&mut frame).collect()
         },

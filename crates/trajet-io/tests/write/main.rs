@@ -237,7 +237,7 @@ proptest! {
             if late == Some(k) {
                 time += between / 3.0;
             }
-            (Raw::Dcd(dcd::Frame { cell: None, axes: vec![vec![1.0]; 3] }), time, step)
+            (Raw::Dcd(dcd::Frame { version: 0, cell: None, axes: vec![vec![1.0]; 3] }), time, step)
         }).collect();
         match file_of_raws(Format::Dcd, &frames, &WriteOptions::default()) {
             Ok(bytes) => for (here, there) in frames.iter().zip(frames_of(&bytes).0) {

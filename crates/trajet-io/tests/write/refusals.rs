@@ -72,7 +72,8 @@ fn what_a_format_cannot_hold_is_said() {
 
 #[test]
 fn options_of_another_format_are_refused() {
-    let frames = [(Raw::Dcd(dcd::Frame { cell: None, axes: vec![vec![1.0]; 3] }), 0.0, 0)];
+    let frames =
+        [(Raw::Dcd(dcd::Frame { version: 0, cell: None, axes: vec![vec![1.0]; 3] }), 0.0, 0)];
     let precision = |p| WriteOptions { precision: Some(p), ..WriteOptions::default() };
     let double = WriteOptions { double: Some(false), ..WriteOptions::default() };
     for format in [Format::Trr, Format::Dcd, Format::Ncdf] {
@@ -90,7 +91,7 @@ fn options_of_another_format_are_refused() {
 #[test]
 fn coordinates_that_do_not_fit_are_named() {
     let axes = |x: f32| vec![(0..12).map(|k| if k == 7 { x } else { 1.0 }).collect(); 3];
-    let frame = |x| [(Raw::Dcd(dcd::Frame { cell: None, axes: axes(x) }), 0.0, 0)];
+    let frame = |x| [(Raw::Dcd(dcd::Frame { version: 0, cell: None, axes: axes(x) }), 0.0, 0)];
     let fine = WriteOptions { precision: Some(1e6), ..WriteOptions::default() };
     let what = refused(Format::Xtc, &frame(3e4), &fine).1;
     assert_eq!(what, "atom 7 with x = 3000 nm in steps of 1/1000000 nm");
@@ -100,7 +101,7 @@ fn coordinates_that_do_not_fit_are_named() {
     // Each fits, but not their difference.
     let mut far = axes(2e4);
     far[0][3] = -2e4;
-    let far = [(Raw::Dcd(dcd::Frame { cell: None, axes: far }), 0.0, 0)];
+    let far = [(Raw::Dcd(dcd::Frame { version: 0, cell: None, axes: far }), 0.0, 0)];
     let what = refused(Format::Xtc, &far, &fine).1;
     assert_eq!(what, "x from -2000000000 to 2000000000 in steps of 1/1000000 nm");
     // Of few atoms floats are written, which hold all but what is no number.
@@ -113,13 +114,15 @@ fn coordinates_that_do_not_fit_are_named() {
 #[test]
 fn steps_and_cells_that_do_not_fit_are_said() {
     let plain = WriteOptions::default();
-    let frame = |cell| Raw::Dcd(dcd::Frame { cell, axes: vec![vec![1.0]; 3] });
+    let frame = |cell| Raw::Dcd(dcd::Frame { version: 0, cell, axes: vec![vec![1.0]; 3] });
     let far = [(frame(None), 0.0, 1 << 40)];
     for format in [Format::Xtc, Format::Trr] {
         assert_eq!(refused(format, &far, &plain).1, "step 1099511627776");
     }
     // CHARMM's matrix stands askew: formats of vectors keep it, others do not.
-    let askew = [(frame(Some([30.0, -3.0, 31.0, 2.0, -1.0, 32.0])), 0.0, 0)];
+    let numbers = [30.0, -3.0, 31.0, 2.0, -1.0, 32.0];
+    let matrix = dcd::Cell { numbers, form: dcd::CellForm::Matrix };
+    let askew = [(frame(Some(matrix)), 0.0, 0)];
     let bytes = file_of_raws(Format::Trr, &askew, &plain).unwrap();
     let vectors = frames_of(&bytes).0[0].0.snapshot(0.0, 0).vectors.unwrap();
     assert_eq!(
@@ -145,7 +148,8 @@ fn steps_and_cells_that_do_not_fit_are_said() {
         assert!(matches!(written, Err(Error::CannotHold { .. })));
     }
     // A cell that comes late, and one that goes: zeros say so.
-    let cubic = Some([30.0, 0.0, 30.0, 0.0, 0.0, 30.0]);
+    let (numbers, form) = ([30.0, 0.0, 30.0, 0.0, 0.0, 30.0], dcd::CellForm::Angles);
+    let cubic = Some(dcd::Cell { numbers, form });
     for format in [Format::Dcd, Format::Ncdf] {
         let late = [(frame(None), 0.0, 0), (frame(cubic), 1.0, 1)];
         let what = "a cell, where its first frame has none".to_owned();
@@ -188,7 +192,7 @@ fn dcd_and_ncdf_hold_cells_that_only_later_frames_have() {
 
 #[test]
 fn a_fourth_dimension_is_not_made_up() {
-    let fourth = Raw::Dcd(dcd::Frame { cell: None, axes: vec![vec![1.0; 2]; 4] });
+    let fourth = Raw::Dcd(dcd::Frame { axes: vec![vec![1.0; 2]; 4], ..dcd::Frame::default() });
     let (vectors, virial, pressure) = (None, None, None);
     let simple = trr::Frame { lambda: 0.0, vectors, virial, pressure, ..everything() };
     let frames = [(fourth, 0.0, 0), (Raw::Trr(simple), 1.0, 1)];
@@ -213,7 +217,7 @@ fn right_angles_are_cosines_in_dcd_and_others_degrees() {
         let (raws, read) = frames_of(&bytes);
         assert_eq!(read[0].cell, cell);
         let Raw::Dcd(frame) = &raws[0].0 else { panic!() };
-        frame.cell.unwrap()
+        frame.cell.unwrap().numbers
     };
     assert_eq!(cell_of([1.0, 2.0, 3.0, 90.0, 90.0, 90.0]), [1.0, 0.0, 2.0, 0.0, 0.0, 3.0]);
     assert_eq!(cell_of([10.0, 20.0, 30.0, 70.0, 80.0, 90.0]), [10.0, 90.0, 20.0, 80.0, 70.0, 30.0]);
@@ -237,7 +241,8 @@ fn a_frame_that_fails_leaves_no_bytes() {
 fn frames_of_contradicting_parts_are_refused() {
     let mut trr = everything();
     trr.positions = Some(Reals::Single(vec![0.0; 9]));
-    let dcd = dcd::Frame { cell: None, axes: vec![vec![1.0], vec![1.0], vec![1.0, 2.0]] };
+    let dcd =
+        dcd::Frame { version: 0, cell: None, axes: vec![vec![1.0], vec![1.0], vec![1.0, 2.0]] };
     for (format, raw) in [(Format::Trr, Raw::Trr(trr)), (Format::Dcd, Raw::Dcd(dcd))] {
         let (_, what) = refused(format, &[(raw, 0.0, 0)], &WriteOptions::default());
         assert!(what.starts_with("a frame whose parts"), "{what}");

@@ -46,6 +46,7 @@ def store() -> None:
 @options.truncated
 @options.particles
 @options.units
+@options.dcd_cell
 @options.threads
 @options.quiet
 def add(
@@ -58,6 +59,7 @@ def add(
     allow_truncated_tail: bool,
     particles: str | None,
     units: dict[str, str] | None,
+    dcd_cell: str | None,
     threads: int | None,
     quiet: bool,
 ) -> None:
@@ -84,6 +86,7 @@ def add(
         allow_truncated_tail=allow_truncated_tail,
         particles=particles,
         units=units,
+        dcd_cell=dcd_cell,
         threads=threads,
     )
     options.read_topology(opened, quiet=quiet)
@@ -102,6 +105,7 @@ def add(
 @options.truncated
 @options.particles
 @options.units
+@options.dcd_cell
 @options.threads
 @options.quiet
 def append(
@@ -111,6 +115,7 @@ def append(
     allow_truncated_tail: bool,
     particles: str | None,
     units: dict[str, str] | None,
+    dcd_cell: str | None,
     threads: int | None,
     quiet: bool,
 ) -> None:
@@ -132,6 +137,7 @@ def append(
         allow_truncated_tail=allow_truncated_tail,
         particles=particles,
         units=units,
+        dcd_cell=dcd_cell,
         threads=threads,
     )
     with progress("append", " frames", quiet=quiet) as show:

@@ -113,7 +113,8 @@ fn finish(parts: &[Part<'_>], written: Written, n_frames: Option<u64>) -> Result
             head[*offset as usize..][..bytes.len()].copy_from_slice(bytes);
         }
         done.heads_of_files.push((head.len() as u64, xxh3_64(&head)));
-        done.remarks.push(part.remarks());
+        // Losses of stretches are counted together, in the remark of the whole.
+        done.remarks.push(if n_frames.is_some() { part.remarks() } else { encoder.notes() });
         done.losses.push(encoder.losses());
         done.lens.push(output.len());
         done.files.push(output.finish(&patches)?);

@@ -314,5 +314,5 @@ fn stored(part: &Part<'_>, frame: &Raw) -> Result<Option<Raw>, String> {
 fn in_angstroms(frame: &Raw) -> Raw {
     let positions = frame.snapshot(0.0, 0).positions.unwrap_or_default();
     let axis = |k: usize| positions.iter().map(|position| position[k]).collect();
-    Raw::Dcd(dcd::Frame { cell: None, axes: (0..3).map(axis).collect() })
+    Raw::Dcd(dcd::Frame { version: 0, cell: None, axes: (0..3).map(axis).collect() })
 }

@@ -95,26 +95,44 @@ proptest! {
 
 #[test]
 fn a_cell_that_was_never_written_is_none() {
-    for (name, double) in [("zeros", true), ("fill", true), ("fill", false), ("nan", true)] {
+    let fill = f64::from(f32::from_bits(0x7cf0_0000));
+    for (name, value, double) in [("zeros", 0.0, true), ("fill", fill, true), ("fill", fill, false)]
+    {
         let form = Form { double, scale: Some(Scale::Float(2.0)) };
         let drawn = Drawn { cell: Some([form; 2]), ..PLAIN };
-        let (mut bytes, borders) = drawn.write();
-        // time, coordinates, lengths, angles
-        let at = borders[0] + 4 + 60;
-        let value = match name {
-            "zeros" => 0.0,
-            "fill" => f64::from(f32::from_bits(0x7cf0_0000)),
-            _ => f64::NAN,
-        };
-        let value = form.bytes(value);
-        (0..3).for_each(|k| {
-            bytes[at + k * value.len()..at + (k + 1) * value.len()].copy_from_slice(&value);
-        });
+        let file = on_disk(&with_lengths(&drawn, &form.bytes(value)));
         let (frames, atoms) = (Frames::all(2), Atoms::all(5));
-        let file = on_disk(&bytes);
         let reader = open(&file.path, &without_sidecar(), &Serial).unwrap();
         let (_, meta) = read(&*reader, &Wanted::positions(&frames, &atoms)).unwrap();
         assert!(meta.cells[0].iter().all(|v| v.is_nan()), "{name}: {:?}", meta.cells[0]);
         assert_eq!(Some(meta.cells[1]), drawn.cell(1));
+    }
+}
+
+/// A file in whose first frame all lengths of the cell are these bytes.
+fn with_lengths(drawn: &Drawn, value: &[u8]) -> Vec<u8> {
+    let (mut bytes, borders) = drawn.write();
+    // time, coordinates, lengths, angles
+    let at = borders[0] + 4 + 60;
+    (0..3).for_each(|k| {
+        bytes[at + k * value.len()..at + (k + 1) * value.len()].copy_from_slice(value);
+    });
+    bytes
+}
+
+#[test]
+fn a_cell_that_is_not_finite_is_an_error() {
+    for value in [f64::NAN, f64::INFINITY] {
+        let form = Form { double: true, scale: None };
+        let drawn = Drawn { cell: Some([form; 2]), ..PLAIN };
+        let file = on_disk(&with_lengths(&drawn, &form.bytes(value)));
+        let reader = open(&file.path, &without_sidecar(), &Serial).unwrap();
+        let (frames, atoms) = (Frames::all(1), Atoms::all(5));
+        let is_refused = |error: Error| {
+            matches!(error, Error::Corrupt { frame: 0, fault: crate::Fault::Box, .. })
+        };
+        assert!(is_refused(read(&*reader, &Wanted::positions(&frames, &atoms)).unwrap_err()));
+        assert!(is_refused(reader.read_raw(0, &mut Scratch::default()).unwrap_err()));
+        assert!(reader.read_raw(1, &mut Scratch::default()).is_ok());
     }
 }

@@ -51,7 +51,11 @@ fn frame(format: Format, k: usize) -> Raw {
             forces: None,
         }),
         Format::Dcd => Raw::Dcd(dcd::Frame {
-            cell: Some([50.0, 0.0, 50.0, 0.0, 0.0, 50.0 + k as f64]),
+            version: 24,
+            cell: Some(dcd::Cell {
+                numbers: [50.0, 0.0, 50.0, 0.0, 0.0, 50.0 + k as f64],
+                form: dcd::CellForm::Angles,
+            }),
             axes: (0..3).map(|axis| reals(k, axis, ATOMS)).collect(),
         }),
         Format::Ncdf => {
