@@ -7,7 +7,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,11 @@ _PLACES = {
     *("around", "sphlayer", "sphzone", "isolayer", "cylayer", "cyzone", "point"),
     *("prop", "smarts", "x", "y", "z"),
 }
+# Of these the ones that look at distances of nearest images alone: axes do not matter ...
+_IMAGES = {"around", "sphlayer", "sphzone", "isolayer"}
+# ... those to which axes matter alone, and those to which both do.
+_AXES = {"prop"}
+_AXES_AND_IMAGES = {"point", "cylayer", "cyzone"}
 _NUMBERS = {"index", "bynum"}
 # What a residue is called by.
 _OF_RESIDUES = ("resnames", "resids", "icodes")
@@ -56,6 +61,55 @@ def _quiet() -> Iterator[None]:
         yield
 
 
+@dataclass(frozen=True)
+class Box:
+    """The box of a frame.
+
+    MDAnalysis knows boxes by lengths and angles, and takes the first vector to lie along x and the
+    second in the plane of x and y. Where they do not, positions must be rotated with the box before
+    it looks for nearest images; distances stay as they are.
+
+    Attributes
+    ----------
+    cell
+        `(6,)`, Å and degrees; not a number where there is none.
+    rotation
+        `(3, 3)`: multiplied with it, positions and vectors lie as MDAnalysis takes them to lie.
+        None where they do.
+    """
+
+    cell: NDArray[np.float64] = field(default_factory=lambda: np.full(6, np.nan))
+    rotation: NDArray[np.float64] | None = None
+
+    @classmethod
+    def of(cls, block: Any) -> "Box":
+        """Return the box of the first frame of a `Block`."""
+        vectors = None if block.vectors is None else block.vectors[0]
+        if vectors is None or np.isnan(vectors).any():
+            return cls(block.cells[0])
+        usual = np.tril(vectors)
+        if np.array_equal(usual, vectors) and (np.diagonal(vectors) >= 0).all():
+            return cls(block.cells[0])
+        try:
+            usual = np.linalg.cholesky(vectors @ vectors.T)
+            rotation = np.linalg.solve(vectors, usual)
+        except np.linalg.LinAlgError:
+            # A box without volume, which analyses refuse.
+            return cls(block.cells[0])
+        return cls(block.cells[0], rotation)
+
+    @property
+    def is_turned(self) -> bool:
+        """Whether its vectors lie otherwise than lengths and angles tell."""
+        return self.rotation is not None
+
+    def rotated(self, positions: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return positions as they lie in the box of lengths and angles."""
+        if self.rotation is None:
+            return positions
+        return (positions.astype(np.float64) @ self.rotation).astype(np.float32)
+
+
 def load(path: Path) -> Any:
     """Return a Universe of the topology alone.
 
@@ -86,6 +140,39 @@ def place(universe: Any, positions: NDArray[np.float32], cell: NDArray[np.float6
     with _quiet():
         dimensions = None if np.isnan(cell).any() else cell.astype(np.float32)
         universe.load_new(positions[None], order="fac", dimensions=dimensions)
+
+
+@contextmanager
+def placed_for(text: str, universe: Any, box: Box) -> Iterator[None]:
+    """Have a Universe at the positions of a frame with this box while a selection is evaluated.
+
+    In a turned box, positions are rotated with it for selections by distance.
+
+    Raises
+    ------
+    SelectionError
+        If the box is turned, and the selection looks at axes too.
+    """
+    words = set(_words(text))
+    if not box.is_turned or words.isdisjoint(_IMAGES | _AXES_AND_IMAGES):
+        yield
+        return
+    axes = sorted(words & (_AXES | _AXES_AND_IMAGES))
+    if axes:
+        raise SelectionError(
+            f"selection {text!r}: the box of its frame is turned (its first vector is not along x,"
+            " or its second not in the plane of x and y), so that nearest images cannot be looked"
+            f" for together with {', '.join(axes)}: select by 'around', 'sphlayer', 'sphzone' and"
+            " 'isolayer' and by 'prop' each on their own, and join the indices"
+        )
+    kept, dimensions = universe.atoms.positions, universe.dimensions
+    try:
+        universe.atoms.positions = box.rotated(kept)
+        universe.dimensions = box.cell.astype(np.float32)
+        yield
+    finally:
+        universe.atoms.positions = kept
+        universe.dimensions = dimensions
 
 
 def displace(universe: Any) -> None:
@@ -291,10 +378,11 @@ def check_structure(path: Path) -> None:
         ) from error
 
 
-def write_structure(
-    path: Path, atoms: Any, positions: NDArray[np.float32], cell: NDArray[np.float64]
-) -> None:
+def write_structure(path: Path, atoms: Any, positions: NDArray[np.float32], box: Box) -> None:
     """Write atoms as MDAnalysis does for the ending of the path.
+
+    A turned box is left out: formats of structures have no place for it, and one that is not turned
+    would make other images of these positions.
 
     Raises
     ------
@@ -303,10 +391,11 @@ def write_structure(
     """
     with _quiet():
         universe = atoms.universe
-        kept, box = universe.atoms.positions, universe.dimensions
+        kept, dimensions = universe.atoms.positions, universe.dimensions
+        is_held = not (np.isnan(box.cell).any() or box.is_turned)
         try:
             atoms.positions = positions
-            universe.dimensions = None if np.isnan(cell).any() else cell
+            universe.dimensions = box.cell if is_held else None
             atoms.write(str(path))
         except OSError:
             raise
@@ -318,7 +407,7 @@ def write_structure(
             ) from error
         finally:
             universe.atoms.positions = kept
-            universe.dimensions = box
+            universe.dimensions = dimensions
 
 
 def residue_numbers(atoms: Any) -> NDArray[np.int64] | None:
@@ -447,14 +536,12 @@ def _listed(names: list[str]) -> str:
     return f"{len(names)} ({', '.join(names[:_MOST_NAMED] + more)})"
 
 
-def lengths(
-    one: NDArray[np.float32], other: NDArray[np.float32], cell: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def lengths(one: NDArray[np.float32], other: NDArray[np.float32], box: Box) -> NDArray[np.float64]:
     """Return the distances of pairs of positions, Å; nearest images where there is a cell."""
     from MDAnalysis.lib.distances import calc_bonds
 
-    box = None if np.isnan(cell).any() else cell.astype(np.float32)
-    found: NDArray[np.float64] = calc_bonds(one, other, box=box)
+    cell = None if np.isnan(box.cell).any() else box.cell.astype(np.float32)
+    found: NDArray[np.float64] = calc_bonds(box.rotated(one), box.rotated(other), box=cell)
     return found
 
 

@@ -244,8 +244,8 @@ fn index_of(source: &Source, head: &Head, allow_cut: bool) -> Result<FrameIndex,
 
 /// The form of the cells of all frames, by the header and the first frame.
 fn form_of(source: &Source, head: &Head, meter: &mut Meter) -> Result<CellForm, Error> {
-    if !head.has_cell() {
-        return Ok(CellForm::Angles);
+    if !head.has_cell() || head.titles.starts_with(head::TITLE.as_bytes()) {
+        return Ok(CellForm::of_version(head.version()));
     }
     let mut bytes = vec![0; head.marker + CELL_BYTES];
     source.read_at(head.data_at, &mut bytes, meter)?;

@@ -388,6 +388,7 @@ impl Error {
                 | Error::ChainAtoms { .. }
                 | Error::Changed { .. }
                 | Error::Corrupt { .. }
+                | Error::DcdCell { .. }
                 | Error::Empty { .. }
                 | Error::Stale { .. }
                 | Error::Truncated { .. }

@@ -5,6 +5,10 @@ use super::Drawn;
 #[derive(Clone, Copy)]
 struct File {
     is_big: bool,
+    /// Whether records stand between markers of 64 bits.
+    is_long: bool,
+    /// Of CHARMM.
+    version: i32,
     is_charmm: bool,
     cell: Option<[f64; 6]>,
     has_fourth: bool,
@@ -16,6 +20,8 @@ struct File {
 
 const PLAIN: File = File {
     is_big: false,
+    is_long: false,
+    version: 24,
     is_charmm: true,
     cell: Some([30.0, 90.0, 31.0, 80.0, 70.0, 32.0]),
     has_fourth: false,
@@ -35,7 +41,12 @@ impl File {
     }
 
     fn record(&self, body: &[u8]) -> Vec<u8> {
-        let marker = self.int(body.len() as i32);
+        let n = body.len() as i64;
+        let marker = match (self.is_long, self.is_big) {
+            (false, _) => self.int(n as i32).to_vec(),
+            (true, false) => n.to_le_bytes().to_vec(),
+            (true, true) => n.to_be_bytes().to_vec(),
+        };
         [&marker, body, &marker].concat()
     }
 
@@ -48,7 +59,7 @@ impl File {
         if self.is_charmm {
             control[10] = i32::from(self.cell.is_some());
             control[11] = i32::from(self.has_fourth);
-            control[19] = 24;
+            control[19] = self.version;
         }
         let mut head = b"CORD".to_vec();
         head.extend(control.iter().flat_map(|&v| self.int(v)));
@@ -100,11 +111,14 @@ pub(super) fn files() -> Vec<Vec<u8>> {
             File { n_fixed: 5, has_fourth: true, is_charmm: true, ..plain },
             File { n_fixed: 3, is_charmm: false, cell: None, ..plain },
             File { n_atoms: 120, n_frames: 2, ..plain },
+            File { is_long: true, ..plain },
+            File { is_long: true, n_fixed: 2, has_fourth: true, ..plain },
         ]);
     }
     // Cosines, a matrix, and no cell at all in its record.
     files.push(File { cell: Some([30.0, 0.0, 31.0, 0.1, -0.2, 32.0]), ..PLAIN });
     files.push(File { cell: Some([30.0, -2.0, 31.0, 1.0, -3.0, 32.0]), ..PLAIN });
+    files.push(File { cell: Some([30.0, 0.2, 31.0, 0.1, -0.3, 32.0]), version: 46, ..PLAIN });
     files.push(File { cell: Some([0.0; 6]), ..PLAIN });
     files.iter().map(File::write).collect()
 }

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajet import _trajet
+from trajet import _trajet, mdanalysis
 from trajet._trajet import MissingPackageError
 from trajet.analysis.reference import Placed
 from trajet.analysis.subject import main_selection, run
@@ -101,7 +101,7 @@ def apply(
         first = main.look(int(chosen[0]))
         positions, box = first.positions, first.cells
         if not cells:
-            here = Placed(positions[0], box[0], f"frame {chosen[0]}")
+            here = Placed(positions[0], mdanalysis.Box.of(first), f"frame {chosen[0]}")
             remarks.extend(broken(main, here))
         if by == "frame":
             positions, box = positions[0], box[0]

@@ -179,7 +179,7 @@ def _bonded(trajectory: Trajectory, places: NDArray[np.int64]) -> NDArray[np.boo
     first = trajectory.read_places([0], wanted, None, counted=False)
     one, other = np.moveaxis(first.positions[0][where.reshape(ends.shape)], 1, 0)
     # Not a number, where the frame has no positions, is none.
-    near = mdanalysis.lengths(one, other, first.cells[0]) <= _PEPTIDE_BOND
+    near = mdanalysis.lengths(one, other, mdanalysis.Box.of(first)) <= _PEPTIDE_BOND
     return np.asarray(near.reshape(2, -1).all(axis=0))
 
 

@@ -60,14 +60,14 @@ class Placed:
     ----------
     positions
         `(n_atoms, 3)`, Å.
-    cell
-        `(6,)`, Å and degrees; not a number where there is none.
+    box
+        Its box.
     where
         What that is: a frame, a file.
     """
 
     positions: NDArray[np.float32]
-    cell: NDArray[np.float64]
+    box: mdanalysis.Box
     where: str
 
 
@@ -116,7 +116,7 @@ def reference_positions(
         )
     if not np.isfinite(array).all():
         raise ValueError("reference positions must be finite numbers")
-    return [Placed(array, np.full(6, np.nan), "the reference")]
+    return [Placed(array, mdanalysis.Box(), "the reference")]
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,9 @@ class _Structure:
         elif len(atoms) != selection.n_atoms:
             raise SelectionError(f"{what}: {selection.n_atoms} and {len(atoms)} atoms")
         found = mdanalysis.positions(atoms, self.name)
-        return Placed(found, mdanalysis.cell(self.universe), f"reference {self.name}")
+        return Placed(
+            found, mdanalysis.Box(mdanalysis.cell(self.universe)), f"reference {self.name}"
+        )
 
 
 def _one_frame(selection: Selection, frame: int, of: str = "") -> Placed:
@@ -167,7 +169,7 @@ def _one_frame(selection: Selection, frame: int, of: str = "") -> Placed:
             f"{selection.trajectory.path}: frame {block.frames[0]}: a selected atom has no position"
             " there (not a number): choose another frame as reference"
         )
-    return Placed(positions, block.cells[0], f"frame {block.frames[0]}{of}")
+    return Placed(positions, mdanalysis.Box.of(block), f"frame {block.frames[0]}{of}")
 
 
 def _check_same_atoms(mobile: Selection, reference: Selection, remarks: list[str]) -> None:

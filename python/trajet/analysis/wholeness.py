@@ -29,7 +29,7 @@ def broken(selection: Selection, placed: Placed) -> list[str]:
     """Return a remark if neighbours among the selected atoms lie on either side of the box."""
     if not selection.trajectory.has_topology:
         return []
-    half = shortest_height(placed.cell) / 2
+    half = shortest_height(placed.box.cell) / 2
     # Also where there is no cell. A small one may hold several atoms of a molecule in any case.
     if not half > max(_BONDED, *_BACKBONE.values()):
         return []
@@ -41,7 +41,7 @@ def broken(selection: Selection, placed: Placed) -> list[str]:
         return []
     pairs, limits, written = pairs[far], limits[far], written[far]
     one, other = np.moveaxis(placed.positions[pairs], 1, 0)
-    images = mdanalysis.lengths(one, other, placed.cell)
+    images = mdanalysis.lengths(one, other, placed.box)
     torn = np.flatnonzero(images <= limits)
     if not torn.size:
         return []
@@ -66,7 +66,7 @@ def broken_at(selection: Selection, frames: Iterable[int]) -> list[str]:
     for frame in frames:
         with contextlib.suppress(TrajetError, OSError):
             block = selection.look(int(frame))
-            placed = Placed(block.positions[0], block.cells[0], f"frame {frame}")
+            placed = Placed(block.positions[0], mdanalysis.Box.of(block), f"frame {frame}")
             if remarks := broken(selection, placed):
                 return remarks
     return []

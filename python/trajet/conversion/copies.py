@@ -31,7 +31,14 @@ from trajet.pools.mpi import MpiPool
 from trajet.pools.mpi.link import Link
 from trajet.pools.pool import Frames, Pool, Progress, n_frames_of
 from trajet.result import Report, make_report
-from trajet.trajectory import FrameChoice, Selection, Trajectory, frame_numbers, resolve_frames
+from trajet.trajectory import (
+    Block,
+    FrameChoice,
+    Selection,
+    Trajectory,
+    frame_numbers,
+    resolve_frames,
+)
 
 SUFFIXES = (".xtc", ".trr", ".dcd", ".nc", ".ncdf", *HDF5)
 # The endings of files of each format that is read; as mdtraj's HDF5 nothing is written.
@@ -43,6 +50,10 @@ ENDINGS = {
     "H5MD": (".h5md", ".h5"),
     "MDTRAJ": (".h5md",),
 }
+_TURNED = (
+    "a box that is turned: its first vector is not along x, or its second not in the plane of x"
+    " and y"
+)
 # Frames that are looked at together for velocities.
 _FRAMES_LOOKED_AT = 1000
 
@@ -121,7 +132,8 @@ def convert(
         Replace an output that is there.
     topology
         Where to write the atoms themselves, as MDAnalysis does for this ending (.pdb, .gro, …), at
-        the positions of the first frame.
+        the positions of the first frame. A box that is turned, which these formats have no place
+        for, is refused; with `allow_loss` it is left out.
     threads
         None for all cores; those of a `pool` are its own.
     progress
@@ -163,6 +175,15 @@ def convert(
     if topology is not None:
         _check_topology(Path(topology), selection, force=force)
     numbers = resolve_frames(frames, trajectory.n_frames, trajectory.label)
+    first: Block | None = None
+    if topology is not None and len(chosen := frame_numbers(numbers)):
+        first = selection.look(int(chosen[0]))
+        if mdanalysis.Box.of(first).is_turned and not allow_loss:
+            raise OutputError(
+                f"{topology}: frame {chosen[0]}: a structure cannot hold {_TURNED}; without it,"
+                " nearest images of its atoms would be wrong: leave topology out (--topology-out),"
+                " or let the box go with allow_loss=True (--allow-loss)"
+            )
     if pool is None:
         write = _Copies.write
     elif isinstance(pool, MpiPool) and path.suffix.lower() in HDF5:
@@ -170,11 +191,13 @@ def convert(
     else:
         write = _Copies.write_in_stretches
     (done,) = _copy(selection, [(path, numbers)], asked, write)
-    if topology is not None:
-        first = selection.look(int(frame_numbers(numbers)[0]))
-        atoms = selection.named
+    if topology is not None and first is not None:
+        box = mdanalysis.Box.of(first)
         with output.beside(Path(topology)) as own:
-            mdanalysis.write_structure(own, atoms, first.positions[0], first.cells[0])
+            mdanalysis.write_structure(own, selection.named, first.positions[0], box)
+        if box.is_turned:
+            left = f"{topology}: left out, as a structure cannot hold it: {_TURNED}"
+            done = replace(done, remarks=(*done.remarks, left))
     return done
 
 

@@ -561,9 +561,12 @@ def _spec(profile: Profile, parts: Sequence[Part]) -> str:
 
 @contextlib.contextmanager
 def _structures(parts: Sequence[Part], trajectory: Trajectory) -> Iterator[list[list[Path]]]:
-    """Write what lies beside each tag to a folder that lasts as long as it is needed."""
+    """Write what lies beside each tag to a folder that lasts as long as it is needed.
+
+    Structures have no box where that of frame 0 is turned: they cannot hold it.
+    """
     first = trajectory.read_places([0], None, None, counted=False)
-    positions, cell = first.positions[0], first.cells[0]
+    positions, box = first.positions[0], mdanalysis.Box.of(first)
     with tempfile.TemporaryDirectory(prefix="trajet-") as folder:
         made = []
         for part in parts:
@@ -573,7 +576,7 @@ def _structures(parts: Sequence[Part], trajectory: Trajectory) -> Iterator[list[
             if (np.abs(positions[part.atoms]) < _GRO_LIMIT).all():
                 paths.append(Path(folder) / f"{part.tag.name}.gro")
                 atoms = trajectory.named[part.atoms]
-                mdanalysis.write_structure(paths[1], atoms, positions[part.atoms], cell)
+                mdanalysis.write_structure(paths[1], atoms, positions[part.atoms], box)
             made.append(paths)
         yield made
 

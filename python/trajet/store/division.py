@@ -79,12 +79,8 @@ def divide(profile: Profile, trajectory: Trajectory) -> list[Part]:
 
 def _chosen(tag: Tag, profile: Profile, trajectory: Trajectory) -> NDArray[np.int64]:
     """Return the atoms that a tag selects; none is no error here."""
-    if mdanalysis.looks_at_places(tag.select):
-        _ = trajectory.universe
     try:
-        atoms = mdanalysis.select(
-            trajectory.named, tag.select, str(trajectory.topology), empty=True
-        )
+        atoms = trajectory.select_named(tag.select, str(trajectory.topology), empty=True)
     except SelectionError as error:
         raise SelectionError(f"{profile.where}: tag {tag.name!r}: {error}") from error
     return np.asarray(atoms.indices, dtype=np.int64)

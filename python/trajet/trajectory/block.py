@@ -26,6 +26,10 @@ class Block:
         As `positions`, Å/ps; None unless asked for; NaN in frames that have none.
     forces
         As `positions`, kJ/(mol Å); None unless asked for; NaN in frames that have none.
+    vectors
+        `(n_frames, 3, 3)`, float64: box vectors row by row (Å) where the file has them and `cells`
+        do not tell how they lie: the first not along x, or the second not in the plane of x and y.
+        NaN of other frames; None where there are none, and in blocks of `blocks`.
     """
 
     positions: NDArray[np.float32]
@@ -35,6 +39,7 @@ class Block:
     cells: NDArray[np.float64]
     velocities: NDArray[np.float32] | None = None
     forces: NDArray[np.float32] | None = None
+    vectors: NDArray[np.float64] | None = None
 
     def __repr__(self) -> str:
         """Say how much it holds: the numbers would fill pages."""

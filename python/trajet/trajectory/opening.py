@@ -199,5 +199,5 @@ def from_atomgroup(atoms: Any) -> Selection:
             " loaded?)"
         )
     # The Universe that made the group selects further groups, on its own topology.
-    opened.adopt(said.universe)
+    opened.adopt(said.universe, mdanalysis.Box.of(now))
     return Selection(opened, said.indices, None)

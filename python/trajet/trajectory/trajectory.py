@@ -66,8 +66,9 @@ class Trajectory:
         self._topology_at = None if topology is None else topology.absolute()
         self._reader = reader
         self._universe: Any = None
-        # Whether the universe has the positions of frame 0.
+        # Whether the universe has the positions of frame 0, and the box of that frame.
         self._placed = False
+        self._box = mdanalysis.Box()
         self._uses: Uses | None = None
         if dataset is not None:
             self._uses = Uses(dataset)
@@ -187,7 +188,7 @@ class Trajectory:
                 positions = np.full((len(universe.atoms), 3), np.nan, np.float32)
                 positions[origin] = first.positions[0]
             mdanalysis.place(universe, positions, first.cells[0])
-            self._placed = True
+            self._placed, self._box = True, mdanalysis.Box.of(first)
         return universe
 
     @property
@@ -220,9 +221,9 @@ class Trajectory:
             self._universe = universe
         return self._universe.atoms if origin is None else self._universe.atoms[origin]
 
-    def adopt(self, universe: Any) -> None:
-        """Take a Universe that stands at a frame of this trajectory for its topology."""
-        self._universe, self._placed = universe, True
+    def adopt(self, universe: Any, box: mdanalysis.Box) -> None:
+        """Take a Universe that stands at a frame of this trajectory, of that box, as topology."""
+        self._universe, self._placed, self._box = universe, True, box
 
     @property
     def _origin(self) -> NDArray[np.int64] | None:
@@ -263,13 +264,24 @@ class Trajectory:
         <Selection 'name CA': 214 of 3341 atoms>
         """
         if isinstance(selection, str):
-            if mdanalysis.looks_at_places(selection):
-                _ = self.universe
             where = self.label if self._origin is not None else str(self.topology or self.label)
-            atoms = mdanalysis.select(self.named, selection, where)
+            atoms = self.select_named(selection, where)
             places, _ = self.places_of(np.asarray(atoms.indices, dtype=np.int64))
             return Selection(self, places, selection)
         return Selection(self, self.places(selection), None)
+
+    def select_named(self, text: str, where: str, *, empty: bool = False) -> Any:
+        """Return the atoms of `named` that a selection names, at the positions of frame 0.
+
+        Raises
+        ------
+        SelectionError
+            As `mdanalysis.select`.
+        """
+        if not mdanalysis.looks_at_places(text):
+            return mdanalysis.select(self.named, text, where, empty=empty)
+        with mdanalysis.placed_for(text, self.universe, self._box):
+            return mdanalysis.select(self.named, text, where, empty=empty)
 
     def places_of(self, indices: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Return where atoms of the topology are in a frame, and which of them are there at all."""
@@ -435,6 +447,7 @@ class Trajectory:
                 )
             return values
 
+        vectors = got["vectors"]
         return Block(
             positions,
             got["times"],
@@ -443,6 +456,7 @@ class Trajectory:
             got["cells"],
             further("velocities") if velocities else None,
             further("forces") if forces else None,
+            None if vectors is None else vectors.reshape(-1, 3, 3),
         )
 
     def blocks_of_places(

@@ -42,7 +42,7 @@ impl CellForm {
     }
 
     /// The form that a header's version stands for.
-    fn of_version(version: i32) -> CellForm {
+    pub(super) fn of_version(version: i32) -> CellForm {
         if version > LAST_OF_ANGLES { CellForm::Matrix } else { CellForm::Angles }
     }
 

@@ -11,6 +11,10 @@ use crate::{Error, Fault};
 
 /// ps in CHARMM's unit of time.
 pub(super) const PS_PER_AKMA: f64 = 4.888_821e-2;
+/// The one title of files that we write, of at most 80 characters. In these the first frame decides nothing: files
+/// of earlier versions of trajet, whose title ends after its third word, have matrices with version 24 too.
+pub(super) const TITLE: &str =
+    "Created by trajet. Cells have the form that the version stands for.";
 /// Bytes of the record of the unit cell, without its markers.
 pub(super) const CELL_BYTES: usize = 48;
 

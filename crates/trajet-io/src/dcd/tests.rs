@@ -12,6 +12,8 @@ use crate::{
 #[derive(Clone, Debug)]
 struct Drawn {
     big: bool,
+    /// Whether markers have 64 bits.
+    long: bool,
     charmm: bool,
     cell: bool,
     fourth: bool,
@@ -40,9 +42,13 @@ impl Drawn {
         let double = |v: f64| if self.big { v.to_be_bytes() } else { v.to_le_bytes() };
         let mut bytes = Vec::new();
         let record = |bytes: &mut Vec<u8>, body: Vec<u8>| {
-            bytes.extend(int(body.len() as i32));
+            let marker = |bytes: &mut Vec<u8>| match self.long {
+                true => bytes.extend(double(f64::from_bits(body.len() as u64))),
+                false => bytes.extend(int(body.len() as i32)),
+            };
+            marker(bytes);
             bytes.extend(&body);
-            bytes.extend(int(body.len() as i32));
+            marker(bytes);
         };
         let n_fixed = (0..self.n_atoms).filter(|&a| self.is_fixed(a)).count();
         let mut control = [0i32; 20];
@@ -89,7 +95,7 @@ impl Drawn {
 
 fn drawn() -> impl Strategy<Value = Drawn> {
     (
-        any::<[bool; 4]>(),
+        any::<[bool; 5]>(),
         0u32..4,
         1usize..40,
         prop::collection::vec(any::<bool>(), 1..5),
@@ -98,10 +104,19 @@ fn drawn() -> impl Strategy<Value = Drawn> {
         any::<u32>(),
     )
         .prop_map(
-            |([big, charmm, cell, fourth], n_titles, n_atoms, fixed, none, n_frames, seed)| {
+            |(
+                [big, long, charmm, cell, fourth],
+                n_titles,
+                n_atoms,
+                fixed,
+                none,
+                n_frames,
+                seed,
+            )| {
                 let fixed = if none { vec![false] } else { fixed };
                 Drawn {
                     big,
+                    long,
                     charmm,
                     cell,
                     fourth,
@@ -240,6 +255,7 @@ fn a_changed_marker_is_found() {
     let fixed = vec![false];
     let drawn = Drawn {
         big: false,
+        long: false,
         charmm: true,
         cell: true,
         fourth: false,

@@ -7,13 +7,11 @@
 
 use super::cell::{Cell, CellForm};
 use super::frame::Frame;
-use super::head::PS_PER_AKMA;
+use super::head::{PS_PER_AKMA, TITLE};
 use crate::rules::Rules;
 use crate::writer::{self, Format, Input, Patch, Plan, Workspace, put};
 use crate::{Error, Field, Raw};
 
-/// The one title, of 80 characters.
-const TITLE: &str = "Created by trajet";
 /// Where the numbers of frames and of steps stand.
 const COUNTS_AT: [u64; 2] = [8, 20];
 /// More atoms would need records of 2 GiB.
@@ -93,7 +91,13 @@ impl Encoder {
         if [alpha, beta, gamma] == [90.0; 3] {
             return Ok([a, 0.0, b, 0.0, 0.0, c]);
         }
-        Ok([a, gamma, b, beta, alpha, c])
+        let numbers = [a, gamma, b, beta, alpha, c];
+        if (Cell { numbers, form: self.form }).read().is_err() {
+            let cell = [a, b, c, alpha, beta, gamma];
+            self.rules.lose(number, &[format!("the impossible cell {cell:?}")])?;
+            return Ok([0.0; 6]);
+        }
+        Ok(numbers)
     }
 
     /// The record of a frame of another file in a file of matrices: its box vectors, where they make one.

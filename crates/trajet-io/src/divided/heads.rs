@@ -1,7 +1,8 @@
 //! What frames say beside their atoms, in a file of its own.
 //!
 //! Layout, little endian: magic (8 bytes), version (u32), frames (u64), where each one's bytes end (u64 each,
-//! counted from the first), the bytes of all (`postcard` of [`Raw::head`]), and the XXH3 digest of all that.
+//! counted from the first), the bytes of all (`postcard` of [`Raw::head`], and of DCD the version of the file as
+//! i32, which older files lack), and the XXH3 digest of all that.
 
 use std::path::{Path, PathBuf};
 
@@ -32,6 +33,11 @@ impl Heads {
     pub fn push(&mut self, frame: &Raw) {
         let head = postcard::to_stdvec(&frame.head()).expect("memory takes it");
         self.bytes.extend(head);
+        if let Raw::Dcd(frame) = frame
+            && frame.version != 0
+        {
+            self.bytes.extend(frame.version.to_le_bytes());
+        }
         self.ends.push(self.bytes.len() as u64);
     }
 
@@ -57,7 +63,14 @@ impl Heads {
         let begin = if k == 0 { 0 } else { self.ends[k - 1] };
         let bytes = &self.bytes[begin as usize..end as usize];
         match postcard::take_from_bytes::<Raw>(bytes) {
-            Ok((head, [])) if head.n_atoms() == 0 && head.is_sound() => Ok(head),
+            Ok((mut head, rest)) if head.n_atoms() == 0 && head.is_sound() => {
+                match (&mut head, rest.try_into()) {
+                    (Raw::Dcd(frame), Ok(version)) => frame.version = i32::from_le_bytes(version),
+                    _ if rest.is_empty() => {}
+                    _ => return Err(self.fault(format!("the head of its frame {k} is none"))),
+                }
+                Ok(head)
+            }
             _ => Err(self.fault(format!("the head of its frame {k} is none"))),
         }
     }
