@@ -23,7 +23,7 @@ def xtc(path: Path, value: float) -> None:
 
 
 def trr(path: Path, value: float) -> None:
-    """Write a TRR file with a box component of this value."""
+    """Write three frames; the box of the second has this number for z of a."""
     write_trr(path, ["bx", "bx", "bx"], N, "f4")
     data = bytearray(path.read_bytes())
     at = len(data) // 3 + 24 + 60 + 8
@@ -32,7 +32,7 @@ def trr(path: Path, value: float) -> None:
 
 
 def h5md(path: Path, value: float) -> None:
-    """Write an H5MD file with a box edge of this value."""
+    """Write three frames; the box of the second has this number for y of b."""
     edges = np.tile(np.diag([3.0, 4, 5]), (3, 1, 1))
     edges[1, 1, 1] = value
     write_h5md(path, random_vectors(3, N), edges=edges)

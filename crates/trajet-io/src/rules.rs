@@ -280,7 +280,6 @@ impl Rules {
             }
         } else if is_turned(&v) {
             self.lose(number, &[TURNED.into()])?;
-            return Ok([f64::NAN; 6]);
         }
         Ok(cell)
     }

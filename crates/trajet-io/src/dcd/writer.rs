@@ -8,6 +8,7 @@
 use super::cell::{Cell, CellForm};
 use super::frame::Frame;
 use super::head::{PS_PER_AKMA, TITLE};
+use crate::losses::Lost;
 use crate::rules::{self, Rules};
 use crate::time::text;
 use crate::writer::{self, Format, Input, Patch, Plan, Workspace, put};
@@ -91,7 +92,13 @@ impl Encoder {
         if [alpha, beta, gamma] == [90.0; 3] {
             return Ok([a, 0.0, b, 0.0, 0.0, c]);
         }
-        Ok([a, gamma, b, beta, alpha, c])
+        let numbers = [a, gamma, b, beta, alpha, c];
+        if (Cell { numbers, form: self.form }).read().is_err() {
+            let what = format!("the impossible cell {:?}", [a, b, c, alpha, beta, gamma]);
+            self.rules.lose(number, &[Lost::of("impossible cells", what)])?;
+            return Ok([0.0; 6]);
+        }
+        Ok(numbers)
     }
 
     /// The record of a frame of another file in a file of matrices: its box vectors, where they make one.

@@ -1,7 +1,8 @@
 //! What frames say beside their atoms, in a file of its own.
 //!
 //! Little endian: magic (8 bytes), version (u32), frames (u64), where each one's bytes end (u64 each,
-//! counted from the first), the bytes of all (`postcard` of [`Raw::head`]), and the XXH3 digest of all that.
+//! counted from the first), the bytes of all (`postcard` of [`Raw::head`], and of DCD the version of the file as
+//! i32, which older files lack), and the XXH3 digest of all that.
 //! Version 2 keeps the layouts of NetCDF files as well, which many frames share: behind the number of frames
 //! stands that of layouts (u64), behind the ends of frames those of layouts, behind all frames the layouts
 //! (`postcard`), and behind the head of a frame that has one its number and the frame's further values
@@ -44,6 +45,11 @@ impl Heads {
             let further = (self.number_of(layout), values);
             self.bytes.extend(postcard::to_stdvec(&further).expect("memory takes it"));
         }
+        if let Raw::Dcd(frame) = frame
+            && frame.version != 0
+        {
+            self.bytes.extend(frame.version.to_le_bytes());
+        }
         self.ends.push(self.bytes.len() as u64);
     }
 
@@ -78,14 +84,18 @@ impl Heads {
         let begin = if k == 0 { 0 } else { self.ends[k - 1] };
         let bytes = &self.bytes[begin as usize..end as usize];
         let head = postcard::take_from_bytes::<Raw>(bytes).ok();
-        let head = head.and_then(|(head, rest)| self.with_further(head, rest));
+        let head = head.and_then(|(head, rest)| self.with_rest(head, rest));
         let head = head.filter(|head| head.n_atoms() == 0 && head.is_sound());
         head.ok_or_else(|| self.fault(format!("the head of its frame {k} is none")))
     }
 
-    /// A head with what stands behind it.
-    fn with_further(&self, mut head: Raw, rest: &[u8]) -> Option<Raw> {
+    /// Returns a head with what stands behind it; none where this is not of its format.
+    fn with_rest(&self, mut head: Raw, rest: &[u8]) -> Option<Raw> {
         if rest.is_empty() {
+            return Some(head);
+        }
+        if let Raw::Dcd(frame) = &mut head {
+            frame.version = i32::from_le_bytes(rest.try_into().ok()?);
             return Some(head);
         }
         let (number, values) = postcard::from_bytes::<(usize, Vec<u8>)>(rest).ok()?;

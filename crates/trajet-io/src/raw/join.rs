@@ -273,7 +273,7 @@ fn join_dcd(head: &dcd::Frame, parts: &Parts<'_>) -> Result<dcd::Frame, String> 
     };
     let axes = (0..head.axes.len()).map(axis).collect::<Result<_, String>>()?;
     let mut frame = dcd::Frame { axes, ..*head };
-    // Heads that were kept do not know the version, and those of before not the form of the cell.
+    // Heads that older versions kept know neither the version nor the form of the cell.
     if let (0, Some(Raw::Dcd(part))) = (head.version, parts.parts.first().map(|(_, raw)| raw))
         && part.cell.map(|cell| cell.numbers) == head.cell.map(|cell| cell.numbers)
     {
