@@ -24,6 +24,7 @@ def pytest_configure(config: pytest.Config) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("filterwarnings", "ignore:::MDAnalysis")
     config.addinivalue_line("markers", "kills(n): how many kills are enough for the gate")
+    config.addinivalue_line("markers", "long: run by `make test-long` only")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -64,7 +64,7 @@ impl Store {
         self.is_no_tier(name, &self.tiers()?)?;
         self.is_at_home()?;
         let folder = self.folder().join(PENDING);
-        let _locked = self.lock()?;
+        let locked = self.lock()?;
         fs::create_dir_all(&folder).map_err(Error::io(&folder, "make"))?;
         let id = random_id();
         let path = folder.join(format!("{id}.json"));
@@ -74,11 +74,13 @@ impl Store {
             .create_new(true)
             .open(&path)
             .map_err(Error::io(&path, "write"))?;
-        file.lock().map_err(Error::io(&path, "lock"))?;
-        let (doing, name) = (doing.to_owned(), name.to_owned());
-        let pending = Pending { id, name: name.clone(), ..Pending::default() };
+        let pending = Pending { id, name: name.to_owned(), ..Pending::default() };
         let operation = Operation { store: self, pending, file };
-        operation.write([Line::Doing { doing, name }])?;
+        // A dropped operation takes the store's lock: nothing below may return while it is held here.
+        let locked_entry = operation.file.lock();
+        drop(locked);
+        locked_entry.map_err(Error::io(&path, "lock"))?;
+        operation.write([Line::Doing { doing: doing.to_owned(), name: name.to_owned() }])?;
         Ok(operation)
     }
 
