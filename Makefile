@@ -43,7 +43,7 @@ rust-tests: tools
 # seeds and corpus on. For a long run FUZZ_CASES=1000000 FUZZ_SECONDS=600, for a part FUZZ_TARGETS=xtc.
 FUZZ_CASES ?= 2000
 FUZZ_SECONDS ?= 5
-FUZZ_TARGETS ?= xtc trr dcd ncdf h5md sidecar heads chunks frames
+FUZZ_TARGETS ?= xtc trr dcd ncdf h5md sidecar heads chunks frames manifest settings journal uses profile
 fuzz: tools fuzz-tools
 	PROPTEST_CASES=$(FUZZ_CASES) cargo test --locked --release -p trajet-io --lib
 	$(FUZZ_CARGO) build $(FUZZ_PACKAGE)
