@@ -1,4 +1,4 @@
-"""Changes of a store are killed or get errors at any moment: the store is the old or the new one."""
+"""Changes of a store are killed or get errors: the store is the old one or the new one."""
 
 import errno
 import hashlib
@@ -202,9 +202,7 @@ CHANGES = ["add", "append", "move", "retag", "remove", "repair", "verify", "get"
 
 
 @pytest.mark.parametrize("doing", CHANGES)
-def test_a_file_error_leaves_the_old_store_or_the_new(
-    adk: Adk, tmp_path: Path, doing: str
-) -> None:
+def test_a_file_error_leaves_the_old_store_or_the_new(adk: Adk, tmp_path: Path, doing: str) -> None:
     """At some file operations; `make test-long` has all of them."""
     inject(adk, tmp_path, doing, errno.EIO, lasts=False, step=47)
     inject(adk, tmp_path, doing, errno.ENOSPC, lasts=True, step=29)
