@@ -108,3 +108,19 @@ def test_an_access_log_that_is_no_regular_file_is_empty(tmp_path: Path) -> None:
     """A named pipe would be waited for."""
     os.mkfifo(tmp_path / "uses.jsonl")
     assert list(recorded(tmp_path / "uses.jsonl")) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("workers", 7), ("tasks", [1]), ("stages", []), ("threads", "x"), ("stages", {"t_read": ""})],
+)
+def test_a_mistyped_report_is_an_error(adk: Adk, tmp_path: Path, name: str, value: object) -> None:
+    """Not a TypeError."""
+    path = tmp_path / "report.json"
+    report = tj.rmsf(tj.open(adk.psf, adk.xtc).select(range(3)), frames=slice(2)).report
+    path.write_text(json.dumps(dict(report) | {name: value}))
+    with pytest.raises(tj.FormatError, match=f"a report whose {name} cannot be right"):
+        tj.Report.load(path)
+    path.write_text("[" * 100_000)
+    with pytest.raises(tj.FormatError, match="nested too deeply"):
+        tj.Report.load(path)
