@@ -1,5 +1,6 @@
 # make demo   the main job on a real trajectory: a table, a plot, a CSV and a report
 # make test   every gate and test
+# make test-long  the tests that take too long for the gate: errors at every file operation
 # make test-gromacs  what we write, read by GROMACS; needs gmx
 # make test-openmpi  the tests of MPI on Open MPI, which it installs; the gate has MPICH
 # make test-valgrind the plug-in for VMD in a host that valgrind watches; needs valgrind
@@ -15,7 +16,7 @@ BIN := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: demo test wheel bench gates rust-tests fuzz fuzz-again fuzz-corpus fuzz-tools python-tests test-gromacs test-valgrind test-openmpi test-slurm test-mpio tools clean
+.PHONY: demo test wheel bench gates rust-tests fuzz fuzz-again fuzz-corpus fuzz-tools python-tests test-long test-gromacs test-valgrind test-openmpi test-slurm test-mpio tools clean
 .DELETE_ON_ERROR:
 
 demo: .venv/.made-built
@@ -42,7 +43,7 @@ rust-tests: tools
 # seeds and corpus on. For a long run FUZZ_CASES=1000000 FUZZ_SECONDS=600, for a part FUZZ_TARGETS=xtc.
 FUZZ_CASES ?= 2000
 FUZZ_SECONDS ?= 5
-FUZZ_TARGETS ?= xtc trr dcd ncdf h5md sidecar heads chunks frames
+FUZZ_TARGETS ?= xtc trr dcd ncdf h5md sidecar heads chunks frames manifest settings journal uses profile
 fuzz: tools fuzz-tools
 	PROPTEST_CASES=$(FUZZ_CASES) cargo test --locked --release -p trajet-io --lib
 	$(FUZZ_CARGO) build $(FUZZ_PACKAGE)
@@ -89,6 +90,10 @@ fuzz-tools:
 
 python-tests: .venv/.made-built .venv/.made-test-tools
 	$(BIN)/python -m pytest
+
+# What the gate does for some points and these tests for all.
+test-long: .venv/.made-built .venv/.made-test-tools
+	$(BIN)/python -m pytest -m long
 
 # Not in the gate, which needs no GROMACS.
 test-gromacs: .venv/.made-built .venv/.made-test-tools

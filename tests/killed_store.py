@@ -1,8 +1,9 @@
-"""Changes of a store for processes of their own, which are killed while they work."""
+"""Changes of a store for processes of their own, which are killed or get errors while they work."""
 
 import json
 from pathlib import Path
 
+import trajet as tj
 from trajet import _trajet, h5md
 
 N_ATOMS = 3341
@@ -38,7 +39,16 @@ def opened(*paths: Path) -> _trajet.Reader:
 
 
 def change(folder: Path, doing: str, name: str, *sources: Path) -> None:
-    """Do something to the store in a folder: `sources` are the topology and the trajectory."""
+    """Do something to the store in a folder: `sources` are the topology and the trajectory.
+
+    "convert" and "save" write `name` to the folder, and know no store.
+    """
+    if doing == "convert":
+        tj.convert(tj.open(None, sources[1]), folder / name, force=True, threads=2)
+        return
+    if doing == "save":
+        tj.rmsf(tj.open(*sources).select(range(9))).save(folder / name)
+        return
     store = _trajet.Store(folder, create=True, hdf5=h5md.write_described)
     if doing == "add":
         topology, trajectory = sources
@@ -52,3 +62,15 @@ def change(folder: Path, doing: str, name: str, *sources: Path) -> None:
         store.move(name, "back", "fast")
     elif doing == "remove":
         store.remove(name)
+    elif doing == "repair":
+        store.repair()
+    elif doing == "verify":
+        assert store.verify(name, threads=2) == []
+    elif doing == "get":
+        tj.convert(tj.open(folder / name), sources[1], force=True, threads=2)
+
+
+def repair(folder: Path) -> None:
+    """Repair a store, if there is one in the folder."""
+    if (folder / "store.json").exists():
+        _trajet.Store(folder).repair()

@@ -1,5 +1,6 @@
-"""What is done to a store is cut short at any moment: it is as it was, or as it should become."""
+"""Changes of a store are killed or get errors: the store is the old one or the new one."""
 
+import errno
 import hashlib
 import json
 import multiprocessing
@@ -14,7 +15,7 @@ import killed_store
 import numpy as np
 import pytest
 import trajet as tj
-from cut_short import cutting
+from cut_short import Ended, cutting
 from golden_files import Adk
 from trajet import _trajet
 
@@ -197,14 +198,149 @@ def test_killed_in_front_of_any_change_of_a_file(adk: Adk, tmp_path: Path, doing
     assert n > 10
 
 
+CHANGES = ["add", "append", "move", "retag", "remove", "repair", "verify", "get"]
+
+
+@pytest.mark.parametrize("doing", CHANGES)
+def test_a_file_error_leaves_the_old_store_or_the_new(adk: Adk, tmp_path: Path, doing: str) -> None:
+    """At some file operations; `make test-long` has all of them."""
+    inject(adk, tmp_path, doing, errno.EIO, lasts=False, step=47)
+    inject(adk, tmp_path, doing, errno.ENOSPC, lasts=True, step=29)
+
+
+@pytest.mark.parametrize("lasts", [False, True])
+def test_a_journal_that_cannot_be_written_is_an_error_and_frees_the_lock(
+    adk: Adk, tmp_path: Path, lasts: bool
+) -> None:
+    """At every operation on its files, the first entry too, of which nothing was written yet."""
+    inject(adk, tmp_path, "move", errno.ENOSPC, lasts=lasts, step=1, below=".pending")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("doing", CHANGES)
+@pytest.mark.parametrize(
+    ("number", "lasts"),
+    [(errno.EIO, False), (errno.ESTALE, False), (errno.ENOSPC, True), (errno.EROFS, True)],
+    ids=["EIO", "ESTALE", "ENOSPC-from-there-on", "EROFS-from-there-on"],
+)
+def test_any_file_error_leaves_the_old_store_or_the_new(
+    adk: Adk, tmp_path: Path, doing: str, number: int, lasts: bool
+) -> None:
+    """At every file operation of every operation on a store."""
+    assert inject(adk, tmp_path, doing, number, lasts=lasts, step=1) > 3
+
+
+@pytest.mark.parametrize("step", [9, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("name", ["out.xtc", "out.trr", "out.dcd", "out.nc", "out.csv", "out.npz"])
+def test_a_file_error_leaves_the_old_output_or_the_new(
+    adk: Adk, tmp_path: Path, name: str, step: int
+) -> None:
+    """Copies and saved results are whole, and nothing is left beside them."""
+    few, folder, new = tmp_path / "few.xtc", tmp_path / "out", tmp_path / "new"
+    tj.convert(tj.open(None, adk.xtc), few, frames=slice(3))
+    doing, sources = ("convert" if name[4:] in tj_formats() else "save"), (adk.psf, few)
+    new.mkdir()
+    killed_store.change(new, doing, name, *sources)
+    expected = (new / name).read_bytes()
+    with cutting(tmp_path) as process:
+        for number, lasts in [(errno.EIO, False), (errno.ENOSPC, True)]:
+            n = 1
+            while True:
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir()
+                (folder / name).write_bytes(b"old")
+                ended = process.fail(n, folder, number, lasts, doing, name, *sources)
+                whole = (folder / name).read_bytes()
+                if whole[:2] == b"PK" == expected[:2]:
+                    # Zip files know the time at which they were made.
+                    whole = expected
+                assert whole == (b"old" if ended is Ended.FAILED else expected), (n, ended)
+                left = [path.name for path in folder.iterdir() if path.name != name]
+                assert left == [] or not lasts, (n, left)
+                if ended is Ended.UNTOUCHED:
+                    break
+                n += step
+            assert n > 3
+
+
+def tj_formats() -> tuple[str, ...]:
+    """Return the suffixes of trajectories."""
+    return ("xtc", "trr", "dcd", "nc")
+
+
+def inject(
+    adk: Adk,
+    tmp_path: Path,
+    doing: str,
+    number: int,
+    *,
+    lasts: bool,
+    step: int,
+    below: str = "",
+) -> int:
+    """Do something again and again while another file operation fails; return how often."""
+    xtc, more, old = tmp_path / "few.xtc", tmp_path / "more.xtc", tmp_path / "old"
+    for path in (xtc, more):
+        tj.convert(tj.open(None, adk.xtc), path, frames=slice(3), force=True)
+    sources, folder, new = (
+        (adk.psf, more if doing in ("append", "get") else xtc),
+        tmp_path / "store",
+        tmp_path / "new",
+    )
+    shutil.rmtree(old, ignore_errors=True)
+    if doing != "add":
+        killed_store.change(old, "add", "one", adk.psf, xtc)
+    if doing == "repair":
+        leave_behind(old)
+    states = []
+    for state in (fresh(old, folder), new):
+        if state == new:
+            killed_store.change(fresh(old, new), doing, "one", *sources)
+        states.append(looks(state) if (state / "store.json").exists() else {})
+    with cutting(tmp_path) as process:
+        n = 1
+        while True:
+            given = (number, lasts, doing, "one", *sources)
+            ended = process.fail(n, fresh(old, folder), *given, below=below)
+            if ended is Ended.UNTOUCHED:
+                return n
+            store = _trajet.Store(folder, create=True)
+            # An operation that fails has changed nothing.
+            assert looks(folder) == states[ended is Ended.DONE], (n, ended)
+            assert store.repair() == [], n
+            left = {name for name in files(folder) if not is_index(name)}
+            # Readers remove what could not become an index as soon as they can.
+            left = {name for name in left if ".trajet-index." not in name}
+            left.discard("one/uses.jsonl")
+            # Links to what was moved are there where they could be made.
+            missing = named(folder) - left
+            assert left <= named(folder), n
+            assert not missing or doing == "move", n
+            assert all(path.startswith("slow/") for path in missing), n
+            n += step
+
+
+def leave_behind(folder: Path) -> None:
+    """Leave what a process leaves that was killed in front of the end of `add`."""
+    (made := folder / "fast" / "one-012345678901").mkdir()
+    (made / "front.xtc").write_bytes(b"cut short")
+    lines: list[dict[str, object]] = [
+        {"Doing": {"doing": "append", "name": "one"}},
+        {"Made": str(made)},
+    ]
+    entry = folder / ".pending" / "012345678901.json"
+    entry.parent.mkdir(exist_ok=True)
+    entry.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
 def fresh(old: Path, folder: Path) -> Path:
     """Return a copy of a store: its tiers are in its own folder."""
     shutil.rmtree(folder, ignore_errors=True)
     if not old.exists():
         return folder
     shutil.copytree(old, folder, symlinks=True)
-    settings = folder / "store.json"
-    settings.write_text(settings.read_text().replace(str(old), str(folder)))
+    for path in (folder / "store.json", *folder.glob(".pending/*")):
+        path.write_text(path.read_text().replace(str(old), str(folder)))
     return folder
 
 

@@ -2,8 +2,8 @@
 //!
 //! A target writes its input to a file, opens it in several ways and reads all that can be read. No
 //! input may panic, take more memory than its size allows, or last ten seconds; and what is read must
-//! not depend on the way: see [`trajectory`], [`h5md`], [`sidecar`], [`heads`] and [`kept()`]. CONTRIBUTING.md says
-//! how to run them.
+//! not depend on the way: see [`trajectory`], [`h5md`], [`sidecar`], [`heads`], [`kept()`] and [`record()`]. CONTRIBUTING.md
+//! says how to run them.
 
 mod case;
 mod disk;
@@ -11,6 +11,7 @@ mod heads;
 mod laws;
 mod memory;
 mod reading;
+mod records;
 pub mod seeds;
 mod sidecar;
 mod store;
@@ -20,6 +21,7 @@ mod written;
 
 pub use case::{h5md, trajectory};
 pub use heads::heads;
+pub use records::{Record, record};
 pub use sidecar::sidecar;
 pub use store::{Kept, kept};
 pub use trajet_io::Format;

@@ -9,6 +9,7 @@ mod store;
 mod trr;
 mod xtc;
 
+use crate::records::{Record, seeds_of};
 use crate::store::Kept;
 
 /// Numbers that look like any, and are the same each time (xorshift).
@@ -45,6 +46,11 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
         ("heads", with_cut(heads::files())),
         ("chunks", with_cut(store::kept(Kept::Chunks))),
         ("frames", with_cut(store::kept(Kept::Frames))),
+        ("manifest", seeds_of(Record::Manifest)),
+        ("settings", seeds_of(Record::Settings)),
+        ("journal", seeds_of(Record::Journal)),
+        ("uses", seeds_of(Record::Uses)),
+        ("profile", seeds_of(Record::Profile)),
     ]
 }
 

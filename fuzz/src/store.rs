@@ -19,7 +19,7 @@ use crate::seeds;
 use crate::tables::MAGIC;
 
 /// What `verify` reads at a time.
-const PIECE: usize = 1 << 20;
+pub(crate) const PIECE: usize = 1 << 20;
 
 /// A file that a store keeps beside a manifest.
 #[derive(Clone, Copy, Debug)]
@@ -31,15 +31,15 @@ pub enum Kept {
 }
 
 /// A store with a data set, one of whose tags is in HDF5.
-struct Truth {
+pub(crate) struct Truth {
     /// Where it was made.
-    folder: String,
+    pub(crate) folder: String,
     /// Its files, by their paths from there on.
-    files: Vec<(PathBuf, Vec<u8>)>,
-    positions: Vec<Vec<f32>>,
+    pub(crate) files: Vec<(PathBuf, Vec<u8>)>,
+    pub(crate) positions: Vec<Vec<f32>>,
 }
 
-static TRUTH: LazyLock<Truth> = LazyLock::new(|| {
+pub(crate) static TRUTH: LazyLock<Truth> = LazyLock::new(|| {
     let source = OnDisk::new(&seeds::indexed()[0]);
     let folder = source.path().parent().expect("a file has a folder");
     let options = OpenOptions { sidecar: false, ..OpenOptions::default() };
@@ -146,7 +146,7 @@ pub fn kept(which: Kept, input: &[u8]) {
     }
 }
 
-fn one_line(words: &str) {
+pub(crate) fn one_line(words: &str) {
     assert!(!words.contains('\n'), "an error of several lines: {words}");
 }
 
@@ -165,7 +165,7 @@ fn positions(chain: &Chain, frame: u64) -> Result<Vec<f32>, trajet_io::Error> {
     chain.read_into(&wanted, 0..1, &mut scratch, &mut out, &mut meta).map(|()| out)
 }
 
-struct Quiet;
+pub(crate) struct Quiet;
 
 impl Control for Quiet {
     fn progress(&mut self, _: usize, _: usize) {}

@@ -116,8 +116,38 @@ class Dataset:
 
     @property
     def topology(self) -> Path:
-        """The topology of the original."""
-        return self.folder / str(self.manifest["topology"]["file"])
+        """The topology of the original.
+
+        Raises
+        ------
+        StoreError
+            If it is no regular file: a named pipe would be waited for.
+        """
+        path = self.folder / str(self.manifest["topology"]["file"])
+        if os.path.lexists(path) and (path.is_symlink() or not path.is_file()):
+            raise _trajet.StoreError(
+                f"{path}: is a link or no regular file: bring it back from a copy"
+            )
+        return path
+
+    @cached_property
+    def _places(self) -> list[int]:
+        """The tags that are wanted, by their places in the manifest."""
+        names = [(tag["name"], tag["short"]) for tag in self.manifest["tags"]]
+        if self.place.tags is None:
+            return list(range(len(names)))
+        # As the native store finds them.
+        wanted = self.place.tags
+        return sorted(
+            {next(place for place, called in enumerate(names) if name in called) for name in wanted}
+        )
+
+    @cached_property
+    def _ranges(self) -> NDArray[np.int64]:
+        """The first atom, the one behind the last, and the tag of each range that is wanted."""
+        tags = self.manifest["tags"]
+        ranges = [(*atoms, place) for place in self._places for atoms in tags[place]["atoms"]]
+        return np.array(sorted(ranges), np.int64).reshape(-1, 3)
 
     @property
     def rest(self) -> list[tuple[Path, int]] | None:
@@ -129,30 +159,20 @@ class Dataset:
 
     @cached_property
     def _owners(self) -> NDArray[np.int16]:
-        """Which tag, by its place in the manifest, each atom of the original has."""
-        owners = np.empty(self.manifest["n_atoms"], np.int16)
-        for place, tag in enumerate(self.manifest["tags"]):
-            for start, stop in tag["atoms"]:
-                owners[start:stop] = place
-        return owners
+        """Which tag, by its place in the manifest, each atom has that is wanted."""
+        starts, stops, places = self._ranges.T
+        return np.repeat(places.astype(np.int16), stops - starts)
 
     @cached_property
     def origin(self) -> NDArray[np.int64] | None:
         """The number in the original of each atom that is wanted; None where all are."""
-        wanted = self.place.tags
-        if wanted is None:
+        if self.place.tags is None:
             return None
-        names = [(tag["name"], tag["short"]) for tag in self.manifest["tags"]]
-        # As the native store finds them.
-        places = [
-            next(place for place, called in enumerate(names) if name in called) for name in wanted
-        ]
-        return np.flatnonzero(np.isin(self._owners, places)).astype(np.int64)
+        return np.concatenate([np.arange(start, stop) for start, stop, _ in self._ranges])
 
     def tags_of(self, places: NDArray[np.int64] | None) -> list[str]:
         """Return the tags that hold atoms, given by their places among those that are wanted."""
-        owners = self._owners if self.origin is None else self._owners[self.origin]
-        holders = np.unique(owners if places is None else owners[places])
+        holders = self._places if places is None else np.unique(self._owners[places])
         return [str(self.manifest["tags"][holder]["name"]) for holder in holders]
 
     @property

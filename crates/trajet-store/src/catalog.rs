@@ -12,7 +12,8 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use crate::hdf5::Writer;
-use crate::manifest::{self, Manifest, SCHEMA, Settings, Tier};
+use crate::location::Location;
+use crate::manifest::{self, Kept, Manifest, SCHEMA, Settings, Tier};
 use crate::{Error, disk};
 
 /// Most tiers of a store.
@@ -73,7 +74,7 @@ impl Store {
                 };
                 // Somebody else may have made the store just now.
                 if let Some(entry) = entries.flatten().find(other)
-                    && !folder.join(SETTINGS).exists()
+                    && matches!(folder.join(SETTINGS).try_exists(), Ok(false))
                 {
                     return Err(Error::Refused(format!(
                         "{}: is no store and not empty (there is {}): name a new folder",
@@ -89,7 +90,8 @@ impl Store {
         let folder = std::path::absolute(folder).map_err(Error::io(folder, "find"))?;
         let store = Store { folder, hdf5: None, rest: Vec::new() };
         let _locked = store.lock()?;
-        if !store.folder.join(SETTINGS).exists() {
+        let settings = store.settings_path();
+        if !settings.try_exists().map_err(Error::io(&settings, "read"))? {
             let (folder, tiers) = (None, BTreeMap::new());
             store.write_settings(Settings { schema: SCHEMA, folder, tiers })?;
         }
@@ -131,11 +133,17 @@ impl Store {
         let mut names = Vec::new();
         for entry in entries {
             let entry = entry.map_err(Error::io(&self.folder, "read"))?;
-            if let Ok(name) = entry.file_name().into_string()
-                && manifest::is_name(&name)
-                && entry.path().join(MANIFEST).is_file()
-            {
-                names.push(name);
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            if !manifest::is_name(&name) {
+                continue;
+            }
+            let path = entry.path().join(MANIFEST);
+            match path.symlink_metadata() {
+                Ok(found) if !found.is_dir() => names.push(name),
+                Ok(_) => {}
+                Err(error) if disk::is_gone(&error) => {}
+                // A data set that was left out would seem not to be there.
+                Err(error) => return Err(Error::io(&path, "read")(error)),
             }
         }
         names.sort();
@@ -174,7 +182,12 @@ impl Store {
         if !manifest::is_name(name) {
             return Ok(None);
         }
-        let path = self.folder_of(name).join(MANIFEST);
+        let folder = self.folder_of(name);
+        // A file is told by what is read of it.
+        if folder.is_symlink() {
+            disk::is_folder(&folder)?;
+        }
+        let path = folder.join(MANIFEST);
         let remedy = format!(
             "bring it back from a copy, or remove {} and what tiers have as {name}-…, and add it anew",
             self.folder_of(name).display()
@@ -193,8 +206,12 @@ impl Store {
 
     pub(crate) fn settings(&self) -> Result<Settings, Error> {
         let path = self.folder.join(SETTINGS);
-        let settings = read_json(&path, "bring it back from a copy")?;
-        settings.ok_or_else(|| Error::NoStore { folder: self.folder.clone() })
+        let remedy = "bring it back from a copy";
+        let settings: Option<Settings> = read_json(&path, remedy)?;
+        let settings = settings.ok_or_else(|| Error::NoStore { folder: self.folder.clone() })?;
+        let checked = settings.check();
+        checked.map_err(|what| Error::damaged(&path, format!("{what}; or {remedy}")))?;
+        Ok(settings)
     }
 
     pub(crate) fn settings_path(&self) -> PathBuf {
@@ -211,46 +228,49 @@ impl Store {
     /// Keeps others from changing what manifests say; given up when dropped, or when the process ends.
     pub(crate) fn lock(&self) -> Result<File, Error> {
         let path = self.folder.join(LOCK);
-        let file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .map_err(Error::io(&path, "write"))?;
+        let options = &mut OpenOptions::new();
+        let file = disk::open_with(options.write(true).create(true).truncate(false), &path);
+        let file = file.map_err(Error::io(&path, "write"))?;
         file.lock().map_err(Error::io(&path, "lock"))?;
         Ok(file)
     }
+}
 
-    /// All files that a manifest names.
-    pub(crate) fn files_named_by(&self, manifest: &Manifest) -> Result<BTreeSet<PathBuf>, Error> {
-        let folder = self.folder_of(&manifest.name);
-        let mut paths = BTreeSet::new();
-        paths.insert(folder.join(&manifest.topology.file));
-        let rest = manifest.source.iter().filter_map(|source| source.rest.as_ref());
-        paths.extend(rest.map(|kept| folder.join(&kept.file)));
-        for segment in &manifest.segments {
-            paths.insert(folder.join(&segment.frames.file));
-            paths.insert(folder.join(&segment.heads.file));
-            paths.extend(segment.sources.iter().map(|kept| folder.join(&kept.file)));
+impl Manifest {
+    /// All files that it names.
+    pub(crate) fn locations(&self) -> BTreeSet<Location> {
+        let beside = |kept: &Kept| Location::beside(&kept.file);
+        let mut locations = BTreeSet::from([beside(&self.topology)]);
+        let rest = self.source.iter().filter_map(|source| source.rest.as_ref());
+        locations.extend(rest.map(beside));
+        for segment in &self.segments {
+            locations.extend([beside(&segment.frames), beside(&segment.heads)]);
+            locations.extend(segment.sources.iter().map(beside));
         }
-        let left = manifest.left.iter().map(|left| &left.file);
-        for file in manifest.files().chain(left) {
-            let path = self.path_of(file)?;
-            paths.extend(beside(&path, file));
-            paths.extend(file.chunks.iter().map(|kept| folder.join(&kept.file)));
-            paths.insert(path);
+        for file in self.files().chain(self.left.iter().map(|left| &left.file)) {
+            let own = file.location();
+            let index = index_of(&file.path).file_name().unwrap_or_default().display().to_string();
+            locations.insert(own.with_file_name(&index));
+            locations.extend(file.beside.iter().map(|kept| own.with_file_name(&kept.file)));
+            locations.extend(file.chunks.iter().map(beside));
+            locations.insert(own);
         }
-        Ok(paths)
+        locations
     }
 
     /// The same, and the folders on tiers in which they are: all that is to go when they are needed no more.
-    pub(crate) fn all_of(&self, manifest: &Manifest) -> Result<BTreeSet<PathBuf>, Error> {
-        let mut paths = self.files_named_by(manifest)?;
-        let own = self.folder_of(&manifest.name);
-        let folders = paths.iter().filter_map(|path| path.parent()).filter(|&path| path != own);
-        let folders: Vec<PathBuf> = folders.map(Path::to_owned).collect();
-        paths.extend(folders);
-        Ok(paths)
+    pub(crate) fn all_locations(&self) -> BTreeSet<Location> {
+        let mut locations = self.locations();
+        let folders: Vec<Location> = locations.iter().filter_map(Location::folder).collect();
+        locations.extend(folders);
+        locations
+    }
+}
+
+impl manifest::File {
+    /// Where it is.
+    pub(crate) fn location(&self) -> Location {
+        Location::on(&self.tier, &self.path)
     }
 }
 
@@ -271,13 +291,6 @@ pub(crate) fn index_of(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{name}.trajet-index"))
 }
 
-/// The files beside one on a tier: those that were written with it, and the index that readers keep.
-pub(crate) fn beside(path: &Path, file: &manifest::File) -> Vec<PathBuf> {
-    let mut paths = vec![index_of(path)];
-    paths.extend(file.beside.iter().map(|kept| path.with_file_name(&kept.file)));
-    paths
-}
-
 /// Reads a file of JSON; none where there is none. `remedy` says what to do about one that is damaged.
 fn read_json<T: for<'de> Deserialize<'de>>(path: &Path, remedy: &str) -> Result<Option<T>, Error> {
     #[derive(Deserialize)]
@@ -285,11 +298,7 @@ fn read_json<T: for<'de> Deserialize<'de>>(path: &Path, remedy: &str) -> Result<
         schema: u32,
     }
     let bytes = match disk::read(path) {
-        Err(Error::Io { source, .. })
-            if matches!(source.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
-        {
-            return Ok(None);
-        }
+        Err(Error::Io { source, .. }) if disk::is_gone(&source) => return Ok(None),
         other => other?,
     };
     if let Ok(Layout { schema }) = serde_json::from_slice(&bytes)

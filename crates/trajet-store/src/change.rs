@@ -6,11 +6,12 @@ use std::path::Path;
 
 use trajet_engine::Control;
 
-use crate::catalog::index_of;
+use crate::catalog::{index_of, random_id};
+use crate::location::Location;
 use crate::manifest::{File, Left, Manifest};
 use crate::uses::RECORD;
 use crate::verify::{All, Checked, check_file};
-use crate::{Error, Store, disk};
+use crate::{Dataset, Error, Store, disk};
 
 impl Store {
     /// Moves the files of a tag to another tier. Whoever reads them goes on: the old ones stay open, and
@@ -28,9 +29,21 @@ impl Store {
         control: &mut dyn Control,
     ) -> Result<(), Error> {
         let dataset = self.dataset(name)?;
+        let moved = self.move_files(&dataset, tag, tier, control);
+        moved.map_err(|error| self.or_meanwhile(&dataset.manifest, error))
+    }
+
+    fn move_files(
+        &self,
+        dataset: &Dataset,
+        tag: &str,
+        tier: &str,
+        control: &mut dyn Control,
+    ) -> Result<(), Error> {
         let was = &dataset.manifest;
+        let name = &was.name[..];
         let number = dataset.tags(Some(&[tag.to_owned()]))?[0];
-        self.tier_at_hand(tier)?;
+        self.tier_for_changes(tier)?;
         let mut new = was.clone();
         new.tags[number].tier = tier.to_owned();
         let elsewhere: Vec<&File> = was.files_of(number).filter(|file| file.tier != tier).collect();
@@ -46,7 +59,7 @@ impl Store {
             if file.tier == tier {
                 continue;
             }
-            let from = self.path_of(file)?;
+            let from = self.resolve(name, &file.location())?;
             // All segments of a tag come into one folder.
             let number_of = if k > 0 { format!("-{k}") } else { String::new() };
             let ending = from.extension().unwrap_or_default().display();
@@ -76,9 +89,21 @@ impl Store {
             new.left.push(Left { tag: was.tags[number].name.clone(), segment: k, file });
         }
         // What was written down goes unless the new manifest names it.
-        operation.touch(self.all_of(was)?)?;
+        operation.touch(was.all_locations())?;
         // What was moved becomes links when the operation ends.
         operation.commit(Some(was), Some(&new), &needed)
+    }
+
+    /// Returns the error of what was done to a data set, or, where that has changed since, that one: its files are gone
+    /// by right.
+    pub(crate) fn or_meanwhile(&self, was: &Manifest, error: Error) -> Error {
+        match error {
+            Error::Interrupted | Error::TierFull { .. } => error,
+            _ if matches!(self.find(&was.name), Ok(now) if now.as_ref() != Some(was)) => {
+                Error::Meanwhile { dataset: was.name.clone() }
+            }
+            _ => error,
+        }
     }
 
     /// Removes a data set and all its files.
@@ -89,11 +114,11 @@ impl Store {
         let was = self.manifest(name)?;
         // What cannot be removed now would be forgotten.
         for file in was.files().chain(was.left.iter().map(|left| &left.file)) {
-            self.tier_at_hand(&file.tier)?;
+            self.tier_for_changes(&file.tier)?;
         }
         let mut operation = self.begin("remove", name)?;
-        operation.touch(self.all_of(&was)?)?;
-        operation.touch([self.folder_of(name).join(RECORD)])?;
+        operation.touch(was.all_locations())?;
+        operation.touch([Location::beside(RECORD)])?;
         operation.commit(Some(&was), None, &BTreeMap::new())
     }
 }
@@ -104,13 +129,16 @@ fn unmoved(path: &Path, what: &str) -> Error {
 
 /// Puts links where files stood that were moved since, unless they are there.
 pub(crate) fn link_left(store: &Store, manifest: &Manifest) -> Result<(), Error> {
+    let mut resolver = store.resolver(&manifest.name);
     for Left { tag, segment, file } in &manifest.left {
         let number = manifest.tags.iter().position(|other| other.name == *tag);
         let now = manifest.segments.get(*segment).zip(number);
         let Some(now) = now.and_then(|(segment, number)| segment.files.get(number)) else {
             continue;
         };
-        let (from, to) = (store.path_of(file)?, store.path_of(now)?);
+        // Of a tier that is not there, who has the path of before goes without.
+        let Ok(from) = resolver.resolve(&file.location()) else { continue };
+        let Ok(to) = resolver.resolve(&now.location()) else { continue };
         link(&from, &to);
         for kept in &file.beside {
             link(&from.with_file_name(&kept.file), &to.with_file_name(&kept.file));
@@ -121,13 +149,13 @@ pub(crate) fn link_left(store: &Store, manifest: &Manifest) -> Result<(), Error>
 
 /// Puts a link where a file stood; where the file system has no links, there is nothing.
 fn link(from: &Path, to: &Path) {
-    if !to.exists() || fs::read_link(from).is_ok_and(|there| there == to) {
+    if to.symlink_metadata().is_err() || fs::read_link(from).is_ok_and(|there| there == to) {
         return;
     }
     // Hidden: what is cut short here goes with the folder's other hidden files.
-    let name = format!(".{}.link.tmp", from.file_name().unwrap_or_default().display());
+    let name = from.file_name().unwrap_or_default().display();
+    let name = format!(".{name}.{}.link.tmp", random_id());
     let own = from.with_file_name(name);
-    let _ = fs::remove_file(&own);
     #[cfg(unix)]
     if std::os::unix::fs::symlink(to, &own).is_ok() && fs::rename(&own, from).is_ok() {
         return;

@@ -1,10 +1,13 @@
-//! Files that are replaced whole, and the digests of files.
+//! Files of a store: opened without following links, replaced whole, and their digests.
 
 use std::fs::{self, File, OpenOptions};
 use std::hash::Hasher;
 use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use nix::fcntl::OFlag;
+use nix::libc;
 use trajet_io::PIECE;
 use trajet_io::digest::{Xxh3, xxh3_64};
 
@@ -38,14 +41,79 @@ pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     file.write_all(bytes).and_then(|()| file.sync_all()).map_err(Error::io(path, "write"))
 }
 
-/// Copies a file to a name that is not there yet, and says its digest and size; `look` is told of the bytes of each
-/// piece.
+/// Opens a regular file for reading that a store names. A link is an error: a store from elsewhere may have links to
+/// any file of the user. So is a named pipe, which would wait for its writer.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    open_with(OpenOptions::new().read(true), path)
+}
+
+/// The same with other options.
+pub(crate) fn open_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
+    let file = options.custom_flags(flags.bits()).open(path).map_err(|error| {
+        match (error.raw_os_error(), path.symlink_metadata()) {
+            (Some(libc::ELOOP), Ok(there)) if there.is_symlink() => {
+                io::Error::other("it is a link, and links in stores are not followed")
+            }
+            (Some(libc::ENXIO), _) => not_regular(),
+            _ => error,
+        }
+    })?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(not_regular()),
+    }
+}
+
+/// Opens a regular file, also where a link leads to it: one that the user names, or that was moved.
+pub(crate) fn open_given(path: &Path) -> io::Result<File> {
+    let flags = OFlag::O_NONBLOCK.bits();
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(not_regular()),
+    }
+}
+
+fn not_regular() -> io::Error {
+    io::Error::new(ErrorKind::InvalidInput, "it is no regular file")
+}
+
+/// Whether a path is a folder itself, not a link to one; false where nothing is there.
+pub(crate) fn is_folder(path: &Path) -> Result<bool, Error> {
+    match path.symlink_metadata() {
+        Ok(there) if there.is_dir() => Ok(true),
+        Ok(_) => {
+            let what = "is no folder, or a link to one, which a store does not follow: give the store the folder \
+                        itself";
+            Err(Error::damaged(path, what))
+        }
+        Err(error) if is_gone(&error) => Ok(false),
+        Err(error) => Err(Error::io(path, "read")(error)),
+    }
+}
+
+/// Whether an error says that there is no such file.
+pub(crate) fn is_gone(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+/// Copies a file of a store to a name that is not there yet, and returns its digest and size; `look` is called with
+/// the bytes of each piece.
 pub(crate) fn copy(
+    from: &Path,
+    to: &Path,
+    look: impl FnMut(usize) -> Result<(), Error>,
+) -> Result<(String, u64), Error> {
+    copy_from(open(from).map_err(Error::io(from, "read"))?, from, to, look)
+}
+
+fn copy_from(
+    mut source: File,
     from: &Path,
     to: &Path,
     mut look: impl FnMut(usize) -> Result<(), Error>,
 ) -> Result<(String, u64), Error> {
-    let mut source = File::open(from).map_err(Error::io(from, "read"))?;
     let mut target =
         OpenOptions::new().write(true).create_new(true).open(to).map_err(Error::io(to, "write"))?;
     let (mut digest, mut size, mut piece) = (Xxh3::new(), 0, vec![0; PIECE]);
@@ -99,7 +167,7 @@ fn not_as_written(path: &Path) -> Error {
 /// Reads a whole file; one that does not fit in memory is an error like any other.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Error> {
     let failed = |source| Error::io(path, "read")(source);
-    let mut file = File::open(path).map_err(failed)?;
+    let mut file = open(path).map_err(failed)?;
     let mut bytes = memory(file.metadata().map_err(failed)?.len()).map_err(failed)?;
     file.read_to_end(&mut bytes).map_err(failed)?;
     Ok(bytes)
@@ -119,9 +187,10 @@ pub(crate) fn write_kept(folder: &Path, file: String, bytes: &[u8]) -> Result<Ke
     Ok(Kept { file, digest: named(xxh3_64(bytes)), size: bytes.len() as u64 })
 }
 
-/// Copies a file into a folder, under a name that is not there yet.
+/// Copies a file that the user names into a folder, under a name that is not there yet.
 pub(crate) fn copy_kept(from: &Path, folder: &Path, file: String) -> Result<Kept, Error> {
-    let (digest, size) = copy(from, &folder.join(&file), |_| Ok(()))?;
+    let source = open_given(from).map_err(Error::io(from, "read"))?;
+    let (digest, size) = copy_from(source, from, &folder.join(&file), |_| Ok(()))?;
     Ok(Kept { file, digest, size })
 }
 

@@ -24,8 +24,8 @@ use trajet_io::{
     WriteOptions, encoder, xxh3_64,
 };
 
-use crate::Error;
 use crate::verify::{Known, What};
+use crate::{Error, disk};
 
 /// Bytes that a group of frames should have: those of a read request.
 const GROUP_BYTES: u64 = 1 << 18;
@@ -363,6 +363,8 @@ pub struct Plain {
     files: Vec<(PathBuf, u64)>,
     /// Where each file begins, and the last one ends.
     begins: Vec<u64>,
+    /// Whether links are followed, which moves leave.
+    follows: bool,
     /// The one that was read last.
     open: Mutex<Option<(usize, Arc<File>)>>,
 }
@@ -375,7 +377,7 @@ impl Plain {
     pub fn new(files: Vec<(PathBuf, u64)>) -> Result<Plain, Error> {
         let name = files.first().map_or(Path::new(""), |(path, _)| path);
         let begins = begins(name, 0, files.iter().map(|&(_, size)| size))?;
-        Ok(Plain { files, begins, open: Mutex::default() })
+        Ok(Plain { files, begins, follows: false, open: Mutex::default() })
     }
 
     /// Bytes of all files.
@@ -419,7 +421,8 @@ impl Plain {
             return Ok(Arc::clone(file));
         }
         let (path, size) = &self.files[which];
-        let file = File::open(path).map_err(Error::io(path, "open"))?;
+        let opened = if self.follows { disk::open_given(path) } else { disk::open(path) };
+        let file = opened.map_err(Error::io(path, "open"))?;
         let found = file.metadata().map_err(Error::io(path, "read"))?.len();
         if found != *size {
             return Err(self.changed(which, &format!("{found}")));
@@ -478,7 +481,8 @@ impl Compared {
         }
         let name = whole.first().map_or(PathBuf::new(), |(path, _)| path.clone());
         Ok(Compared {
-            plain: Plain::new(whole)?,
+            // Whoever reads goes on while a tag is moved: all bytes are compared with their digests.
+            plain: Plain { follows: true, ..Plain::new(whole)? },
             laid: Laid::new(&name, 0, sizes.into_iter())?,
             pieces,
             remedy,

@@ -5,7 +5,6 @@
 //! version (u32, little endian), and what is known of the file (postcard). The manifest has the digest of all that.
 
 use std::fmt::Debug;
-use std::fs::File;
 use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
@@ -428,7 +427,7 @@ fn pieces_of(
     description: &Description,
     control: &mut dyn Control,
 ) -> Result<Vec<Piece>, Error> {
-    let mut file = File::open(path).map_err(Error::io(path, "read"))?;
+    let mut file = disk::open(path).map_err(Error::io(path, "read"))?;
     let size = file.metadata().map_err(Error::io(path, "read"))?.len();
     let Description { positions, velocities, forces, .. } = description;
     let mut chunks = Vec::new();

@@ -14,11 +14,12 @@ use trajet_io::{Chain, Extra, Field, Format, Meter, OpenOptions, dcd, remarks};
 use crate::catalog::check_text;
 use crate::divide::{Silent, divide};
 use crate::growth::{is_new, sizes_of, to_bytes};
+use crate::location::Location;
 use crate::loss::{Lost, inherited, loses_nothing, stay_lossy};
 use crate::manifest::{self, Kept, Manifest, SCHEMA, Segment, Tag, Tier};
 use crate::operation::Operation;
 use crate::verify::All;
-use crate::{Error, Store, disk};
+use crate::{Dataset, Error, Store, disk};
 
 /// The version of our encoders: another one may need other numbers of bytes for the same frame.
 pub const ENCODER: u32 = 1;
@@ -165,8 +166,7 @@ impl Store {
             _ => {
                 // The files of before go with what was kept of them.
                 let rest = was.source.iter().filter_map(|source| source.rest.as_ref());
-                let folder = self.folder_of(name);
-                operation.touch(rest.map(|kept| folder.join(&kept.file)))?;
+                operation.touch(rest.map(|kept| Location::beside(&kept.file)))?;
                 new.source = further;
             }
         }
@@ -193,19 +193,35 @@ impl Store {
         threads: usize,
         control: &mut dyn Control,
     ) -> Result<Done, Error> {
-        let begin = Instant::now();
-        let was = self.manifest(name)?;
         let dataset = self.dataset(name)?;
+        let done = self.divide_anew(&dataset, spec, structures, threads, control);
+        done.map_err(|error| self.or_meanwhile(&dataset.manifest, error))
+    }
+
+    fn divide_anew(
+        &self,
+        dataset: &Dataset,
+        spec: &Spec,
+        structures: &[Vec<PathBuf>],
+        threads: usize,
+        control: &mut dyn Control,
+    ) -> Result<Done, Error> {
+        let begin = Instant::now();
+        let was = &dataset.manifest;
+        let name = &was.name[..];
         let chain = dataset.filled(&OpenOptions::default())?;
         let format = format_named(&was.format)?;
         let given = Given { topology: Path::new(""), structures };
         check(spec, &chain, &given)?;
-        let before = inherited(&spec.tags, &was, &self.lost(&was)?)?;
+        let before = inherited(&spec.tags, was, &self.lost(was)?)?;
         // Damage would get checksums that fit it. Frames are compared when they are read.
         let damage = self.damage(name, All::ButFrames, threads, &mut Silent(control))?;
         if let Some(problem) = damage.first() {
             let words = format!("{problem}: nothing was divided; bring the file back from a copy");
             return Err(Error::Refused(words));
+        }
+        for file in was.files() {
+            self.tier_for_changes(&file.tier)?;
         }
         let mut operation = self.begin("retag", name)?;
         let remarks = operation.add_tiers(&spec.tiers)?;
@@ -214,12 +230,12 @@ impl Store {
             divide(self, &mut operation, &chain, work, format, &given, threads, control)?;
         loses_nothing(&spec.tags, format, &before, &lost)?;
         if was.tags.iter().any(|tag| tag.lossy) {
-            segment.sources = self.keep_sources(&mut operation, &was)?;
+            segment.sources = self.keep_sources(&mut operation, was)?;
         }
         let mut tags = spec.tags.clone();
-        done.remarks.extend(stay_lossy(&mut tags, &was));
+        done.remarks.extend(stay_lossy(&mut tags, was));
         // They go when the new manifest stands.
-        operation.touch(self.all_of(&was)?)?;
+        operation.touch(was.all_locations())?;
         let new = Manifest {
             encoder: ENCODER,
             lost: by_name(&tags, lost),
@@ -232,7 +248,7 @@ impl Store {
             seconds: was.seconds + begin.elapsed().as_secs_f64(),
             ..was.clone()
         };
-        operation.commit(Some(&was), Some(&new), &bytes_by_tier(&new.segments))?;
+        operation.commit(Some(was), Some(&new), &bytes_by_tier(&new.segments))?;
         done.remarks.extend(remarks);
         Ok(done)
     }
@@ -267,7 +283,13 @@ impl Store {
     }
 
     fn keep_topology(&self, operation: &mut Operation<'_>, given: &Path) -> Result<Kept, Error> {
-        let file = operation.name_beside("topology", &ending_of(given))?;
+        let ending = ending_of(given);
+        if !manifest::is_file_name(&format!("topology{ending}")) {
+            let words =
+                "rename it: its ending may have letters, digits, dots, hyphens and underscores";
+            return Err(Error::Refused(format!("{}: {words}", given.display())));
+        }
+        let file = operation.name_beside("topology", &ending)?;
         disk::copy_kept(given, &operation.folder(), file)
     }
 }

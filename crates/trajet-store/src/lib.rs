@@ -11,6 +11,7 @@ mod growth;
 pub mod hdf5;
 mod ingest;
 mod limits;
+mod location;
 mod loss;
 pub mod manifest;
 pub mod mount;

@@ -41,7 +41,8 @@ impl Store {
         let mut used = BTreeMap::new();
         for name in self.names()? {
             for file in self.find(&name)?.iter().flat_map(Manifest::files) {
-                *used.entry(file.tier.clone()).or_default() += file.bytes();
+                let used: &mut u64 = used.entry(file.tier.clone()).or_default();
+                *used = used.saturating_add(file.bytes());
             }
         }
         Ok(used)

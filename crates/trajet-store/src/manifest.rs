@@ -1,15 +1,21 @@
 //! What a store writes down of itself and of each data set.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use trajet_io::{Extra, xtc};
 
+use crate::catalog::MOST_TIERS;
+use crate::location::is_folder_of;
+use crate::table::are_sizes;
+
 /// The layout of manifests that this version writes, and the latest that it reads.
 pub const SCHEMA: u32 = 1;
+/// Most tags of a data set.
+const MOST_TAGS: usize = i16::MAX as usize;
 
 /// Of a whole store: `store.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -210,14 +216,30 @@ impl Manifest {
     /// # Errors
     /// What is wrong, in words.
     pub(crate) fn check(&self) -> Result<(), String> {
+        self.check_names()?;
         tiles(self.n_atoms, self.tags.iter().flat_map(|tag| tag.atoms.iter().cloned()))?;
-        let plain =
-            |path: &Path| path.components().all(|part| matches!(part, Component::Normal(_)));
-        let kept = |kept: &Kept| {
-            Path::new(&kept.file).components().count() == 1 && plain(Path::new(&kept.file))
-        };
+        if self.segments.is_empty() || self.source.is_empty() {
+            return Err("it has no frames, or no source of them".to_owned());
+        }
+        let frames = self.segments.iter().map(|segment| segment.n_frames);
+        if frames.clone().any(|n| n == 0) || !are_sizes(frames) {
+            return Err("its numbers of frames cannot be right".to_owned());
+        }
+        let left = || self.left.iter().map(|left| &left.file);
+        let beside = self.files().chain(left()).flat_map(|file| &file.beside);
+        let sizes = self.files().chain(left()).map(|file| file.size);
+        if !are_sizes(sizes.chain(beside.map(|kept| kept.size))) {
+            return Err("its sizes of files cannot be right".to_owned());
+        }
+        let kept = |kept: &Kept| is_file_name(&kept.file);
         let sound = |file: &File| {
-            plain(&file.path) && file.beside.iter().all(kept) && file.chunks.iter().all(kept)
+            let parts: Vec<&str> =
+                file.path.iter().map(|part| part.to_str().unwrap_or("")).collect();
+            let is_sound = |parts: &[&str]| match parts {
+                [folder, name] => is_folder_of(folder, &self.name) && is_file_name(name),
+                _ => false,
+            };
+            is_sound(&parts) && file.beside.iter().all(kept) && file.chunks.iter().all(kept)
         };
         let of_segment = |segment: &Segment| {
             segment.files.len() == self.tags.len()
@@ -231,9 +253,68 @@ impl Manifest {
             && self.segments.iter().all(of_segment)
             && self.left.iter().all(|left| sound(&left.file));
         if !all {
-            return Err("its list of files cannot be right".to_owned());
+            return Err(
+                "its list of files cannot be right: names of files have letters, digits, dots, hyphens and underscores"
+                    .to_owned(),
+            );
         }
         Ok(())
+    }
+
+    /// Makes sure that all names can stand in paths and in messages, and that no tag has the name of another one.
+    fn check_names(&self) -> Result<(), String> {
+        let tags = self.tags.iter().flat_map(|tag| [("tag", &tag.name), ("tag", &tag.short)]);
+        let files = self.files().chain(self.left.iter().map(|left| &left.file));
+        let tiers = self.tags.iter().map(|tag| &tag.tier).chain(files.map(|file| &file.tier));
+        let left = self.left.iter().map(|left| ("tag", &left.tag));
+        let mut all = tags.chain(left).chain(tiers.map(|tier| ("tier", tier)));
+        if let Some((what, name)) = all.find(|(_, name)| !is_name(name)) {
+            return Err(bad_name(what, name));
+        }
+        let mut seen = BTreeSet::new();
+        let mut called = self.tags.iter().flat_map(|tag| BTreeSet::from([&tag.name, &tag.short]));
+        match called.find(|name| !seen.insert(*name)) {
+            Some(name) => Err(format!("two tags are called {name:?}")),
+            None if self.tags.len() > MOST_TAGS => {
+                Err(format!("it has more than {MOST_TAGS} tags"))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl Settings {
+    /// Makes sure that what was read is one that can be worked with.
+    ///
+    /// # Errors
+    /// What is wrong, in words.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        if self.tiers.len() > MOST_TIERS {
+            return Err(format!("it has more than {MOST_TIERS} tiers"));
+        }
+        let is_plain = |path: &Path| {
+            let plain = |part| !matches!(part, Component::ParentDir | Component::CurDir);
+            path.is_absolute() && path.components().all(plain)
+        };
+        for (name, Tier { folder, mark, .. }) in &self.tiers {
+            if !is_name(name) {
+                return Err(bad_name("tier", name));
+            }
+            if !is_plain(folder) {
+                return Err(format!(
+                    "the folder of tier {name:?} is {folder:?}: write it from the root on, without .."
+                ));
+            }
+            if let Some(mark) = mark.as_ref().filter(|mark| !is_name(mark)) {
+                return Err(bad_name("mark", mark));
+            }
+        }
+        match self.folder.as_deref() {
+            Some(folder) if !is_plain(folder) => {
+                Err(format!("its folder {folder:?} cannot be right"))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -262,17 +343,23 @@ impl Tag {
     }
 }
 
-/// Whether data sets, tags and tiers may have this name: it becomes a part of paths.
+/// Whether data sets, tags and tiers may have this name: it becomes a part of paths, and of what programs print.
 pub fn is_name(name: &str) -> bool {
+    name.len() <= 100 && is_file_name(name)
+}
+
+/// Whether files and folders that a store makes may have this name, which begins with those of data sets and tags.
+pub(crate) fn is_file_name(name: &str) -> bool {
     let own = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    name.len() <= 100
+    name.len() <= 255
         && name.starts_with(|c: char| c.is_ascii_alphanumeric())
         && name.chars().all(own)
 }
 
 pub(crate) fn bad_name(what: &str, name: &str) -> String {
     format!(
-        "{name:?} is no name for a {what}: use letters, digits, dots, hyphens and underscores, and begin with a letter or a digit"
+        "{name:?} is no name for a {what}: use letters, digits, dots, hyphens and underscores, at most 100, and begin \
+         with a letter or a digit"
     )
 }
 

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalog::{MANIFEST, PENDING, random_id};
 use crate::change::link_left;
+use crate::location::Location;
 use crate::manifest::{self, Manifest, Tier};
 use crate::tiers::TierChange;
 use crate::uses::RECORD;
@@ -30,9 +31,11 @@ pub(crate) struct Pending {
     /// The data set.
     name: String,
     /// Folders that it makes: all that is in them is its own.
-    made: BTreeSet<PathBuf>,
+    made: BTreeSet<Location>,
     /// Files that it makes, or that are needed no more when it is complete, and folders of such files.
-    paths: BTreeSet<PathBuf>,
+    paths: BTreeSet<Location>,
+    /// Absolute paths of the same in a journal of before: made or not.
+    absolute: Vec<(bool, PathBuf)>,
     /// What it changes of tiers, and those that it needs as they are.
     pub(crate) tiers: Vec<TierChange>,
 }
@@ -41,9 +44,18 @@ pub(crate) struct Pending {
 #[derive(Serialize, Deserialize)]
 enum Line {
     Doing { doing: String, name: String },
-    Made(PathBuf),
-    Path(PathBuf),
+    Made(Place),
+    Path(Place),
     Tier(TierChange),
+}
+
+/// Where a file or folder is.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Place {
+    Here(Location),
+    /// In journals of before.
+    Absolute(PathBuf),
 }
 
 /// An operation that is under way. Dropped, it takes back what it made, unless that is in use by then.
@@ -64,8 +76,13 @@ impl Store {
         self.is_no_tier(name, &self.tiers()?)?;
         self.is_at_home()?;
         let folder = self.folder().join(PENDING);
-        let _locked = self.lock()?;
-        fs::create_dir_all(&folder).map_err(Error::io(&folder, "make"))?;
+        let locked = self.lock()?;
+        match fs::create_dir(&folder) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                return Err(Error::io(&folder, "make")(error));
+            }
+            _ => disk::is_folder(&folder)?,
+        };
         let id = random_id();
         let path = folder.join(format!("{id}.json"));
         // Others may add to it, see `hand_over`.
@@ -74,11 +91,13 @@ impl Store {
             .create_new(true)
             .open(&path)
             .map_err(Error::io(&path, "write"))?;
-        file.lock().map_err(Error::io(&path, "lock"))?;
-        let (doing, name) = (doing.to_owned(), name.to_owned());
-        let pending = Pending { id, name: name.clone(), ..Pending::default() };
+        let pending = Pending { id, name: name.to_owned(), ..Pending::default() };
         let operation = Operation { store: self, pending, file };
-        operation.write([Line::Doing { doing, name }])?;
+        // A dropped operation takes the store's lock: nothing below may return while it is held here.
+        let locked_entry = operation.file.lock();
+        drop(locked);
+        locked_entry.map_err(Error::io(&path, "lock"))?;
+        operation.write([Line::Doing { doing: doing.to_owned(), name: name.to_owned() }])?;
         Ok(operation)
     }
 
@@ -96,12 +115,12 @@ impl Store {
         }
         let (mut others, mut dead) = (Vec::new(), Vec::new());
         for path in self.records()? {
-            let file = match OpenOptions::new().read(true).write(true).open(&path) {
+            let file = match disk::open_with(OpenOptions::new().read(true).write(true), &path) {
                 // It has ended just now.
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
                 file => file.map_err(Error::io(&path, "read"))?,
             };
-            others.push(Pending::read(&path)?);
+            others.extend(Pending::read(&path)?);
             match file.try_lock() {
                 Ok(()) => dead.push((path, file)),
                 Err(fs::TryLockError::WouldBlock) => {}
@@ -110,7 +129,7 @@ impl Store {
         }
         for (path, _held) in dead {
             // Another one may just have added to it.
-            let pending = Pending::read(&path)?;
+            let Some(pending) = Pending::read(&path)? else { continue };
             others.retain(|other| other.id != pending.id);
             let done = self.clear(&pending, &mut others);
             let removed = match done.and_then(|n| disk::remove(&path).map(|_| n)) {
@@ -133,27 +152,29 @@ impl Store {
     /// The files in which is written down what is pending.
     fn records(&self) -> Result<Vec<PathBuf>, Error> {
         let folder = self.folder().join(PENDING);
-        let entries = match fs::read_dir(&folder) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries.map_err(Error::io(&folder, "read"))?,
-        };
+        if !disk::is_folder(&folder)? {
+            return Ok(Vec::new());
+        }
+        let entries = fs::read_dir(&folder).map_err(Error::io(&folder, "read"))?;
         let path = |entry: std::io::Result<fs::DirEntry>| Ok(entry?.path());
         let paths = entries.map(path).collect::<std::io::Result<_>>();
         paths.map_err(Error::io(&folder, "read"))
     }
 
-    /// Writes down for what is pending where it is since the store was moved from a folder.
+    /// Writes down for what is pending where its tiers are since the store was moved from a folder.
     pub(crate) fn pending_in(&self, was: &Path) -> Result<(), Error> {
         for path in self.records()? {
-            let pending = Pending::read(&path)?;
+            let Some(pending) = Pending::read(&path)? else { continue };
             let now = |there: &PathBuf| Some(self.folder().join(there.strip_prefix(was).ok()?));
-            let made = pending.made.iter().filter_map(now).map(Line::Made);
-            let paths = pending.paths.iter().filter_map(now).map(Line::Path);
             let tiers = pending.tiers.iter().filter_map(|change| {
                 let now = Tier { folder: now(&change.now.folder)?, ..change.now.clone() };
                 Some(Line::Tier(TierChange { now, ..change.clone() }))
             });
-            add_lines(&path, made.chain(paths).chain(tiers))?;
+            let absolute = pending.absolute.iter().filter_map(|(made, path)| {
+                let place = Place::Absolute(now(path)?);
+                Some(if *made { Line::Made(place) } else { Line::Path(place) })
+            });
+            add_lines(&path, tiers.chain(absolute))?;
         }
         Ok(())
     }
@@ -167,39 +188,53 @@ impl Store {
     /// Removes the files that an operation has listed and no manifest names, and takes back what it has changed of
     /// tiers, unless it was completed or one of the others needs them; counts files.
     fn clear(&self, pending: &Pending, others: &mut [Pending]) -> Result<usize, Error> {
+        let name = &pending.name;
+        if !name.is_empty() && !manifest::is_name(name) {
+            return Err(Error::Refused(manifest::bad_name("data set", name)));
+        }
+        // A path outside of the store is an error before anything is removed.
+        let (mut made, mut paths) = (pending.made.clone(), pending.paths.clone());
+        for (is_made, path) in &pending.absolute {
+            let all = if *is_made { &mut made } else { &mut paths };
+            all.insert(self.location_of(name, path)?);
+        }
         let (mut needed, mut is_done) = (BTreeSet::new(), false);
-        if let Some(manifest) = self.find(&pending.name)? {
+        if let Some(manifest) = self.find(name)? {
             let frames = pending.name_of("frames", ".bin");
             is_done = manifest.segments.iter().any(|segment| segment.frames.file == frames);
-            needed = self.files_named_by(&manifest)?;
-            needed.insert(self.folder_of(&pending.name).join(RECORD));
+            needed = manifest.locations();
+            needed.insert(Location::beside(RECORD));
             link_left(self, &manifest)?;
         }
+        let (tiers, mut resolver) = (self.tiers()?, self.resolver(name));
+        let mut resolved = |all: &BTreeSet<Location>| -> Result<Vec<(Location, PathBuf)>, Error> {
+            // A tier that was forgotten again has nothing of it any more.
+            let is_known = |one: &&Location| one.tier().is_none_or(|tier| tiers.contains_key(tier));
+            let unneeded = all.iter().filter(|one| !needed.contains(*one)).filter(is_known);
+            unneeded.map(|one| Ok((one.clone(), resolver.resolve(one)?))).collect()
+        };
+        // Files of a tier that is not there cannot be removed now, and are not to be forgotten.
+        let (made, paths) = (resolved(&made)?, resolved(&paths)?);
         let mut removed = 0;
-        for folder in &pending.made {
-            removed += empty(folder, &needed, |_| true)?;
+        for (folder, path) in &made {
+            removed += empty(folder, path, &needed, |_| true)?;
         }
         // What is in a folder comes behind it.
-        for path in pending.paths.iter().rev().filter(|path| !needed.contains(*path)) {
+        for (location, path) in paths.iter().rev() {
             removed += match path.symlink_metadata() {
                 // Indexes that readers have left.
-                Ok(there) if there.is_dir() => empty(path, &needed, |name| name.starts_with('.'))?,
-                Err(error) if error.kind() != ErrorKind::NotFound => {
+                Ok(there) if there.is_dir() => {
+                    empty(location, path, &needed, |name| name.starts_with('.'))?
+                }
+                Err(error) if !disk::is_gone(&error) => {
                     return Err(Error::io(path, "remove")(error));
                 }
                 _ => usize::from(disk::remove(path)?),
             };
         }
-        if !pending.name.is_empty() {
+        if !name.is_empty() {
             // Where nothing is left in it, there is no such data set any more.
-            let _ = fs::remove_dir(self.folder_of(&pending.name));
-        }
-        // Files of a tier that is not there cannot be removed now, and are not to be forgotten.
-        for (tier, Tier { folder, .. }) in self.tiers()? {
-            let mut all = pending.made.iter().chain(&pending.paths);
-            if all.any(|path| path.starts_with(&folder)) {
-                self.tier_at_hand(&tier)?;
-            }
+            let _ = fs::remove_dir(self.folder_of(name));
         }
         if !is_done {
             removed += self.take_back(&pending.tiers, others)?;
@@ -210,9 +245,9 @@ impl Store {
 
 impl Operation<'_> {
     /// Writes down that these files or folders will be made, or be needed no more.
-    pub(crate) fn touch(&mut self, paths: impl IntoIterator<Item = PathBuf>) -> Result<(), Error> {
-        let paths: Vec<PathBuf> = paths.into_iter().collect();
-        self.write(paths.iter().cloned().map(Line::Path))?;
+    pub(crate) fn touch(&mut self, paths: impl IntoIterator<Item = Location>) -> Result<(), Error> {
+        let paths: Vec<Location> = paths.into_iter().collect();
+        self.write(paths.iter().cloned().map(Place::Here).map(Line::Path))?;
         self.pending.paths.extend(paths);
         Ok(())
     }
@@ -241,19 +276,21 @@ impl Operation<'_> {
 
     /// A folder for new files on a tier, from that tier's own folder on.
     pub(crate) fn folder_on(&mut self, tier: &str) -> Result<(Tier, PathBuf), Error> {
-        let tier = self.tier_for_files(tier)?;
+        let name = tier;
+        let tier = self.tier_for_files(name)?;
         let folder = PathBuf::from(format!("{}-{}", self.pending.name, self.pending.id));
-        let path = tier.folder.join(&folder);
-        self.write([Line::Made(path.clone())])?;
+        let location = Location::on(name, &folder);
+        let path = self.store.resolve(&self.pending.name, &location)?;
+        self.write([Line::Made(Place::Here(location.clone()))])?;
         fs::create_dir(&path).map_err(Error::io(&path, "make"))?;
-        self.pending.made.insert(path);
+        self.pending.made.insert(location);
         Ok((tier, folder))
     }
 
     /// The name of a new file beside the manifest, which is written down.
     pub(crate) fn name_beside(&mut self, kind: &str, ending: &str) -> Result<String, Error> {
         let name = self.pending.name_of(kind, ending);
-        self.touch([self.folder().join(&name)])?;
+        self.touch([Location::beside(&name)])?;
         Ok(name)
     }
 
@@ -265,17 +302,17 @@ impl Operation<'_> {
     /// The same, made where there is none.
     pub(crate) fn make_folder(&mut self) -> Result<PathBuf, Error> {
         let folder = self.folder();
-        let busy = folder.join(format!(".{}", self.pending.id));
-        self.touch([busy.clone()])?;
+        let busy = format!(".{}", self.pending.id);
+        self.touch([Location::beside(&busy)])?;
         let _locked = self.store.lock()?;
         match fs::create_dir(&folder) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists || !folder.is_dir() => {
+            Err(error) if !folder.symlink_metadata().is_ok_and(|there| there.is_dir()) => {
                 return Err(Error::io(&folder, "make")(error));
             }
             _ => {}
         }
         // Another operation that ends meanwhile would remove an empty folder.
-        disk::write_new(&busy, &[])?;
+        disk::write_new(&folder.join(busy), &[])?;
         Ok(folder)
     }
 
@@ -288,7 +325,7 @@ impl Operation<'_> {
         needed: &BTreeMap<String, u64>,
     ) -> Result<(), Error> {
         // What is in the making while the manifest is replaced.
-        self.touch([self.folder().join(format!("{MANIFEST}-{}.tmp", self.pending.id))])?;
+        self.touch([Location::beside(&format!("{MANIFEST}-{}.tmp", self.pending.id))])?;
         let (store, name) = (self.store, &self.pending.name);
         let _locked = store.lock()?;
         if store.find(name)?.as_ref() != was {
@@ -305,9 +342,12 @@ impl Operation<'_> {
         };
         debug_assert_eq!(new.check(), Ok(()));
         // What it names is on the disk before it is.
-        for folder in self.pending.made.iter().chain([&self.folder()]) {
+        let mut resolver = store.resolver(name);
+        let made = self.pending.made.iter().map(|made| resolver.resolve(made));
+        for folder in made.chain([Ok(self.folder())]) {
+            let folder = folder?;
             disk::sync_folder(&folder.join(MANIFEST))?;
-            disk::sync_folder(folder)?;
+            disk::sync_folder(&folder)?;
         }
         let json = serde_json::to_vec(new).expect("manifests are plain");
         disk::replace(&path, &self.pending.id, &json)
@@ -321,12 +361,13 @@ impl Drop for Operation<'_> {
         let own = self.path();
         let Ok(mut others) = self.store.records() else { return };
         others.retain(|path| *path != own);
-        // One that ends just now needs nothing any more.
-        let mut others: Vec<_> =
-            others.iter().filter_map(|path| Pending::read(path).ok()).collect();
+        // One that ends just now needs nothing any more; what another one needs that cannot be read is not known.
+        let others: Result<Vec<_>, _> =
+            others.iter().filter_map(|path| Pending::read(path).transpose()).collect();
+        let Ok(mut others) = others else { return };
         // With what others have handed over.
-        let pending = Pending::read(&own);
-        if self.store.clear(pending.as_ref().unwrap_or(&self.pending), &mut others).is_ok() {
+        let Ok(Some(pending)) = Pending::read(&own) else { return };
+        if self.store.clear(&pending, &mut others).is_ok() {
             let _ = fs::remove_file(own);
         }
     }
@@ -334,19 +375,26 @@ impl Drop for Operation<'_> {
 
 impl Pending {
     /// What stands in a file. A line that was cut short stands for something that was not made yet.
-    fn read(path: &Path) -> Result<Pending, Error> {
+    /// None where there is no such file.
+    fn read(path: &Path) -> Result<Option<Pending>, Error> {
         let id = path.file_stem().unwrap_or_default().display().to_string();
         let mut pending = Pending { id, ..Pending::default() };
-        for line in disk::read(path)?.split_inclusive(|&byte| byte == b'\n') {
+        let bytes = match disk::read(path) {
+            Err(Error::Io { source, .. }) if disk::is_gone(&source) => return Ok(None),
+            bytes => bytes?,
+        };
+        for line in bytes.split_inclusive(|&byte| byte == b'\n') {
             match serde_json::from_slice(line) {
                 Ok(Line::Doing { doing, name }) => (pending.doing, pending.name) = (doing, name),
-                Ok(Line::Made(path)) => pending.made.extend([path]),
-                Ok(Line::Path(path)) => pending.paths.extend([path]),
+                Ok(Line::Made(Place::Here(location))) => pending.made.extend([location]),
+                Ok(Line::Path(Place::Here(location))) => pending.paths.extend([location]),
+                Ok(Line::Made(Place::Absolute(path))) => pending.absolute.push((true, path)),
+                Ok(Line::Path(Place::Absolute(path))) => pending.absolute.push((false, path)),
                 Ok(Line::Tier(change)) => pending.tiers.push(change),
                 Err(_) => {}
             }
         }
-        Ok(pending)
+        Ok(Some(pending))
     }
 
     /// Whether it found a tier as another one had changed it, or needs one that was new.
@@ -356,7 +404,9 @@ impl Pending {
             own.name == *name && (was.is_none() || own.was.as_ref() == Some(now))
         };
         self.tiers.iter().any(found)
-            || was.is_none() && self.made.iter().any(|path| path.starts_with(&now.folder))
+            || was.is_none()
+                && (self.made.iter().any(|made| made.tier() == Some(name))
+                    || self.absolute.iter().any(|(_, path)| path.starts_with(&now.folder)))
     }
 
     /// The name of a file beside the manifest.
@@ -367,7 +417,7 @@ impl Pending {
 
 /// Writes down more for what is pending.
 fn add_lines(path: &Path, what: impl IntoIterator<Item = Line>) -> Result<(), Error> {
-    let file = OpenOptions::new().append(true).open(path);
+    let file = disk::open_with(OpenOptions::new().append(true), path);
     let mut file = file.map_err(Error::io(path, "write"))?;
     // Behind a line that was cut short.
     let bytes = [b"\n", &lines(what)[..]].concat();
@@ -387,19 +437,20 @@ fn lines(what: impl IntoIterator<Item = Line>) -> Vec<u8> {
 /// Removes files of some names in a folder, but not those that are needed, and the folder where nothing stays
 /// in it; counts them.
 fn empty(
+    location: &Location,
     folder: &Path,
-    needed: &BTreeSet<PathBuf>,
+    needed: &BTreeSet<Location>,
     which: impl Fn(&str) -> bool,
 ) -> Result<usize, Error> {
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(0),
-        entries => entries.map_err(Error::io(folder, "read"))?,
-    };
+    if !disk::is_folder(folder)? {
+        return Ok(0);
+    }
+    let entries = fs::read_dir(folder).map_err(Error::io(folder, "read"))?;
     let mut removed = 0;
     for entry in entries {
         let path = entry.map_err(Error::io(folder, "read"))?.path();
         let name = path.file_name().unwrap_or_default().display().to_string();
-        if which(&name) && !needed.contains(&path) {
+        if which(&name) && !needed.contains(&location.join(&name)) {
             removed += usize::from(disk::remove(&path)?);
         }
     }

@@ -5,11 +5,12 @@
 //! whole (u64), then of each tag bytes and digest of the head of its file (u64 each), sizes (u64) and digests
 //! (u64) of its frames. The manifest has the digest of all that.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use trajet_io::xxh3_64;
+
+use crate::disk;
 
 const MAGIC: &[u8; 8] = b"trajetfr";
 const VERSION: u64 = 1;
@@ -80,7 +81,7 @@ impl Table {
     /// Times and steps alone, which stand in front, of a table of so many frames; none where a file is no such one.
     /// Nothing is compared with its digest.
     pub(crate) fn moments_in(path: &Path, n_frames: u64) -> Option<(Vec<f64>, Vec<i64>)> {
-        let mut file = File::open(path).ok()?;
+        let mut file = disk::open(path).ok()?;
         let mut head = [0; 32];
         file.read_exact(&mut head).ok()?;
         let (words, _) = head.as_chunks::<8>();

@@ -33,8 +33,11 @@ impl Store {
             let gone = Error::TierGone { tier, folder, settings: self.settings_path() };
             return Err(self.or_moved(gone));
         }
-        match tier.marker() {
-            Some(marker) if matches!(marker.try_exists(), Ok(false)) => {
+        let Some(marker) = tier.marker() else { return Ok(tier) };
+        match marker.symlink_metadata() {
+            Err(error) if !disk::is_gone(&error) => Err(Error::io(&marker, "read")(error)),
+            Ok(found) if found.is_file() => Ok(tier),
+            _ => {
                 let what = format!(
                     "it has no {}; where it is the right folder all the same, make that file",
                     marker.file_name().unwrap_or_default().display()
@@ -42,7 +45,6 @@ impl Store {
                 let (tier, folder) = (name.to_owned(), tier.folder);
                 Err(self.or_moved(Error::TierUnmounted { tier, folder, what }))
             }
-            _ => Ok(tier),
         }
     }
 
@@ -66,19 +68,24 @@ impl Store {
     /// Whether the folder is the tier: whether its mark is there, or, without one, any file that should be.
     fn is_there(&self, name: &str, tier: &Tier) -> Result<bool, Error> {
         Ok(match tier.marker() {
-            Some(marker) => marker.exists(),
+            Some(marker) => marker.symlink_metadata().is_ok_and(|found| found.is_file()),
             None => self.expected(name, &tier.folder)?.iter().any(|path| path.exists()),
         })
     }
 
     /// Puts the file into the folder of a tier by which that is known.
     fn mark(&self, name: &str, tier: &Tier) -> Result<(), Error> {
-        let words = format!(
+        let words = self.words_of_mark(name);
+        tier.marker().map_or(Ok(()), |marker| disk::write_new(&marker, words.as_bytes()))
+    }
+
+    /// The text of the file by which the folder of a tier is known.
+    pub(crate) fn words_of_mark(&self, name: &str) -> String {
+        format!(
             "This folder is the tier {name:?} of the store {}.\nLeave this file here: without it the store \
              takes the folder for one on which nothing is mounted.\n",
             self.folder().display()
-        );
-        tier.marker().map_or(Ok(()), |marker| disk::write_new(&marker, words.as_bytes()))
+        )
     }
 
     /// Makes sure that the folder of a data set is none in which a tier is.
@@ -112,8 +119,15 @@ impl Store {
     pub(crate) fn is_original(&self) -> Result<(), Error> {
         let Some(original) = self.settings()?.folder else { return Ok(()) };
         let (own, there) = (self.settings_path(), original.join(SETTINGS));
-        if original == self.folder() || !there.exists() || is_same(&own, &there) {
+        if original == self.folder() || is_same(&own, &there) {
             return Ok(());
+        }
+        match there.try_exists() {
+            Ok(true) => {}
+            Ok(false) => return Ok(()),
+            // The user cannot change what is there.
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => return Ok(()),
+            Err(error) => return Err(Error::io(&there, "read")(error)),
         }
         Err(Error::Copied { folder: self.folder().to_owned(), original, settings: own })
     }
@@ -200,12 +214,7 @@ impl Store {
             let known = settings.tiers.get(name).is_some_and(|there| there.mark == now.mark);
             let marked = was.as_ref().is_none_or(|was| was.mark != now.mark);
             if !known && marked {
-                let gone = now.marker().map_or(Ok(false), |marker| disk::remove(&marker))?;
-                removed += usize::from(gone);
-                if *makes_folder {
-                    // Not where others have put something there.
-                    let _ = fs::remove_dir(&now.folder);
-                }
+                removed += usize::from(self.unmark(name, now, *makes_folder)?);
             }
         }
         Ok(removed)
@@ -321,7 +330,7 @@ impl Operation<'_> {
     /// its mark.
     pub(crate) fn tier_for_files(&mut self, name: &str) -> Result<Tier, Error> {
         let store = self.store;
-        let tier = store.tier_at_hand(name)?;
+        let tier = store.tier_for_changes(name)?;
         if tier.mark.is_some() {
             return Ok(tier);
         }

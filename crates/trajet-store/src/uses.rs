@@ -2,12 +2,15 @@
 //! use, only ever appended to.
 
 use std::collections::BTreeMap;
-use std::fs::OpenOptions;
-use std::io::Write;
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::SystemTime;
 
 use serde::Serialize;
+
+use crate::disk;
 
 /// Beside the manifest.
 pub(crate) const RECORD: &str = "uses.jsonl";
@@ -51,9 +54,22 @@ impl Use {
         let mut line =
             serde_json::to_string(&Line { at, used: self }).expect("words and numbers are plain");
         line.push('\n');
-        let record = OpenOptions::new().append(true).create(true).open(dataset.join(RECORD));
         // One call a line, so that those of several processes do not mix.
-        let _ = record.and_then(|mut record| record.write_all(line.as_bytes()));
+        let _ = open(dataset).and_then(|mut record| record.write_all(line.as_bytes()));
+    }
+}
+
+/// Opens the record of a data set. Nothing is appended through a link, nor to a file that has another name: these may
+/// be any files of whoever reads a store from elsewhere.
+fn open(dataset: &Path) -> io::Result<File> {
+    if !dataset.symlink_metadata()?.is_dir() {
+        return Err(ErrorKind::NotADirectory.into());
+    }
+    let options = &mut OpenOptions::new();
+    let record = disk::open_with(options.append(true).create(true), &dataset.join(RECORD))?;
+    match record.metadata()?.nlink() {
+        1 => Ok(record),
+        _ => Err(ErrorKind::InvalidInput.into()),
     }
 }
 

@@ -1,7 +1,6 @@
 //! Whether all that a store wrote is still what it was.
 
 use std::fmt;
-use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -222,7 +221,7 @@ pub(crate) fn check_file(
     all: All,
     look: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Checked, Error> {
-    let file = match File::open(path) {
+    let file = match disk::open(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             return Ok(Checked::Damaged("is not there any more".to_owned()));
         }

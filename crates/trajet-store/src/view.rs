@@ -18,6 +18,9 @@ use crate::manifest::{Manifest, Segment, Tag};
 use crate::table::{Column, Table};
 use crate::{Error, Store, disk};
 
+/// Most atoms that a byte of a file can stand for: deflate makes at most 1032 bytes of one, and an atom has 12.
+const MOST_ATOMS_A_BYTE: u64 = 128;
+
 /// What is told of files of HDF5, and the boxes of their frames.
 type Told = (Vec<Arc<Description>>, Vec<GivenBox>);
 
@@ -177,11 +180,12 @@ impl Dataset {
     /// As [`Dataset::tags`] and [`Dataset::tables`].
     pub fn division(&self, tags: Option<&[String]>) -> Result<Division, Error> {
         let numbers = self.tags(tags)?;
-        let atoms = self.atoms(&numbers);
+        let first = numbered(numbers.iter().map(|&tag| &self.manifest.tags[tag]));
+        let n_atoms = numbers.iter().map(|&tag| self.manifest.tags[tag].n_atoms()).sum();
         let (tiers, marks): (Vec<String>, Vec<_>) =
             self.store.tiers()?.into_iter().map(|(name, tier)| (name, tier.marker())).unzip();
         let (tables, lost) = (self.tables()?, self.store.lost(&self.manifest)?);
-        let mut index = FrameIndex::new(atoms.len());
+        let mut index = FrameIndex::new(n_atoms);
         let mut end = 0;
         for table in &tables {
             let columns: Vec<&Column> = numbers.iter().map(|&tag| &table.files[tag]).collect();
@@ -192,7 +196,7 @@ impl Dataset {
                 index.push_divided(begin..end, when, digests);
             }
         }
-        let whole = atoms.len() == self.manifest.n_atoms;
+        let whole = n_atoms == self.manifest.n_atoms;
         let mut has_boxes = self.take_boxes_from_heads(&numbers)?;
         if has_boxes {
             index.set_heads(self.heads()?);
@@ -202,7 +206,9 @@ impl Dataset {
             let tag = &self.manifest.tags[number];
             let tier = tiers.iter().position(|name| *name == tag.tier);
             let tier = tier.ok_or_else(|| self.store.no_tier(&tag.tier, tiers.clone()))?;
-            let ranges = if whole { tag.atoms.clone() } else { renumbered(&tag.atoms, &atoms) };
+            let ranges = if whole { tag.atoms.clone() } else { renumbered(&tag.atoms, &first) };
+            let paths = self.paths(number)?;
+            self.check_n_atoms(number, &paths)?;
             let heads = tables.iter().map(|table| table.files[number].head);
             let written = self.manifest.files_of(number).zip(heads);
             let written = written.map(|(file, head)| Written { size: file.size, head });
@@ -215,7 +221,7 @@ impl Dataset {
             parts.push(Part {
                 name: tag.name.clone(),
                 tier: tier as u8,
-                paths: self.paths(number)?,
+                paths,
                 written: written.collect(),
                 described,
                 atoms: ranges,
@@ -226,10 +232,31 @@ impl Dataset {
         }
         let folder = self.store.folder_of(&self.manifest.name);
         let heads = self.manifest.segments.iter().map(|segment| folder.join(&segment.heads.file));
-        let (n_atoms, index, heads) = (atoms.len(), index.into(), heads.collect());
+        let (index, heads) = (index.into(), heads.collect());
         let (format, remedy) = (self.manifest.format.clone(), self.remedy());
         let noted = self.manifest.remarks.clone();
         Ok(Division { n_atoms, format, index, heads, parts, filled: false, remedy, noted })
+    }
+
+    /// Makes sure that the first file of a tag, if it is there, can hold as many atoms as the manifest says: memory is
+    /// asked for these.
+    fn check_n_atoms(&self, tag: usize, paths: &[PathBuf]) -> Result<(), Error> {
+        let (n_atoms, tag) = (self.manifest.tags[tag].n_atoms(), &self.manifest.tags[tag].name);
+        let Some((path, found)) =
+            paths.first().and_then(|path| Some((path, path.metadata().ok()?)))
+        else {
+            return Ok(());
+        };
+        if n_atoms as u64 <= found.len().saturating_mul(MOST_ATOMS_A_BYTE) {
+            return Ok(());
+        }
+        let what = format!(
+            "has {} bytes, which cannot hold the {n_atoms} atoms that the tag {tag:?} has by {}: {}",
+            found.len(),
+            self.path().display(),
+            self.remedy()
+        );
+        Err(Error::damaged(path, what))
     }
 
     /// What to do where a file was changed from outside.
@@ -294,11 +321,24 @@ impl Dataset {
     }
 }
 
-/// Ranges of the original by the numbers that their atoms have among `atoms`.
-fn renumbered(ranges: &[Range<u32>], atoms: &[u32]) -> Vec<Range<u32>> {
+/// The first atom of each range of some tags, ascending, and its number among all atoms of these tags.
+fn numbered<'a>(tags: impl Iterator<Item = &'a Tag>) -> Vec<(u32, u32)> {
+    let mut ranges: Vec<&Range<u32>> = tags.flat_map(|tag| &tag.atoms).collect();
+    ranges.sort_unstable_by_key(|range| range.start);
+    let mut number = 0;
+    let first = ranges.into_iter().map(|range| {
+        let first = (range.start, number);
+        number += range.len() as u32;
+        first
+    });
+    first.collect()
+}
+
+/// Ranges of the original by the numbers that their atoms have among those of some tags, which are [`numbered`].
+fn renumbered(ranges: &[Range<u32>], first: &[(u32, u32)]) -> Vec<Range<u32>> {
     let mut renumbered: Vec<Range<u32>> = Vec::with_capacity(ranges.len());
     for range in ranges {
-        let start = atoms.partition_point(|&atom| atom < range.start) as u32;
+        let start = first[first.partition_point(|&(atom, _)| atom < range.start)].1;
         let end = start + range.len() as u32;
         match renumbered.last_mut() {
             Some(last) if last.end == start => last.end = end,

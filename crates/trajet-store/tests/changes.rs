@@ -3,6 +3,7 @@
 // Links.
 #![cfg(unix)]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -139,6 +140,32 @@ impl Case {
 
     fn problems(&self) -> Vec<String> {
         self.store.verify("one", 1, &mut quiet()).unwrap()
+    }
+
+    /// All files below a folder: their paths, and what they hold or lead to; without what operations leave by right.
+    fn tree(&self, folder: &str) -> BTreeMap<PathBuf, Vec<u8>> {
+        let (mut found, mut folders) = (BTreeMap::new(), vec![self.path(folder)]);
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                let kind = path.symlink_metadata().unwrap().file_type();
+                let bytes = match () {
+                    () if kind.is_dir() => {
+                        folders.push(path.clone());
+                        Vec::new()
+                    }
+                    () if kind.is_symlink() => {
+                        fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes()
+                    }
+                    () if kind.is_file() => fs::read(&path).unwrap(),
+                    () => b"special".to_vec(),
+                };
+                if path != self.path("store/lock") && path != self.path("store/.pending") {
+                    found.insert(path, bytes);
+                }
+            }
+        }
+        found
     }
 
     /// What a process that was killed leaves of an operation that had written down these lines.
@@ -463,7 +490,7 @@ fn a_move_that_was_cut_short_ends_with_repair() {
 #[test]
 fn what_cannot_be_removed_now_is_not_forgotten() {
     let case = Case::new();
-    let file = case.path("slow/x-1/water.xtc");
+    let file = case.path("slow/one-1/water.xtc");
     fs::rename(case.path("slow"), case.path("away")).unwrap();
     assert!(words(case.store.remove("one")).contains("is it mounted?"));
     let lines = format!("{{\"Made\":{:?}}}\n", file.parent().unwrap());
@@ -511,22 +538,53 @@ fn a_tier_that_is_not_mounted_is_left_alone() {
 }
 
 #[test]
-fn tiers_of_a_store_of_before_get_their_marks() {
+fn tiers_of_a_store_of_before_get_their_marks_inside_of_the_store() {
     let case = Case::new();
     for tier in ["fast", "slow"] {
         fs::remove_file(case.marker(tier)).unwrap();
+        fs::rename(case.path(tier), case.path("store").join(tier)).unwrap();
     }
+    case.settings(|tier| {
+        let folder = PathBuf::from(tier["folder"].as_str().unwrap());
+        tier["folder"] =
+            folder.with_file_name("store").join(folder.file_name().unwrap()).to_str().into();
+        tier.as_object_mut().unwrap().remove("mark");
+    });
+    assert_eq!(case.problems(), [""; 0]);
+    let (slow, away) = (case.path("store/slow"), case.path("away"));
+    fs::rename(&slow, &away).unwrap();
+    fs::create_dir(&slow).unwrap();
+    let moved = || case.store.move_tag("one", "protein", "slow", &mut quiet());
+    assert!(words(moved()).contains("none of the files is there"));
+    assert_eq!(fs::read_dir(&slow).unwrap().count(), 0);
+    fs::remove_dir(&slow).unwrap();
+    fs::rename(&away, &slow).unwrap();
+    moved().unwrap();
+    assert!(case.store.tiers().unwrap()["slow"].mark.is_some());
+    assert_eq!(case.problems(), [""; 0]);
+}
+
+#[test]
+fn a_tier_without_a_mark_outside_of_the_store_is_read_and_not_changed() {
+    let case = Case::new();
+    let mark = case.store.tiers().unwrap()["slow"].mark.clone().unwrap();
+    let marker = case.marker("slow");
+    fs::remove_file(&marker).unwrap();
     case.settings(|tier| drop(tier.as_object_mut().unwrap().remove("mark")));
-    assert_eq!(case.problems(), [""; 0]);
-    fs::rename(case.path("slow"), case.path("away")).unwrap();
-    fs::create_dir(case.path("slow")).unwrap();
-    assert!(words(case.add("two", ["p", "w"])).contains("none of the files is there"));
-    assert_eq!(fs::read_dir(case.path("slow")).unwrap().count(), 0);
-    fs::remove_dir(case.path("slow")).unwrap();
-    fs::rename(case.path("away"), case.path("slow")).unwrap();
-    case.add("two", ["p", "w"]).unwrap();
-    assert!(case.marker("slow").is_file());
-    assert_eq!(case.problems(), [""; 0]);
+    let before = case.tree("");
+    let said = "nothing shows that the folder";
+    assert!(words(case.store.remove("one")).contains(said));
+    assert!(words(case.store.move_tag("one", "water", "fast", &mut quiet())).contains(said));
+    assert!(words(case.add("two", ["p", "w"])).contains(said));
+    assert_eq!((case.problems(), case.tree("")), (vec![], before));
+    // As the error says.
+    fs::write(&marker, "").unwrap();
+    let path = case.path("store/store.json");
+    let mut settings: serde_json::Value =
+        serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    settings["tiers"]["slow"]["mark"] = mark.into();
+    fs::write(path, settings.to_string()).unwrap();
+    assert!(words(case.store.remove("one")).contains("\"fast\""), "the other tier has none");
 }
 
 /// Tags are opened when they are first touched.
@@ -738,4 +796,239 @@ fn limits_of_operations_that_were_killed_are_taken_back() {
         assert_eq!(case.store.repair().unwrap().len(), 3);
         assert_eq!(case.store.tiers().unwrap()["fast"], untouched);
     }
+}
+
+/// A store whose records come from a stranger, beside files of the user.
+impl Case {
+    fn hostile() -> Case {
+        let case = Case::new();
+        fs::create_dir_all(case.path("home/one-1/empty")).unwrap();
+        for name in ["file", ".profile", "one-1/file", ".trajet-tier-known"] {
+            fs::write(case.path("home").join(name), "mine").unwrap();
+        }
+        case
+    }
+
+    /// Asserts that nothing outside of the store and its tiers changes.
+    fn assert_harmless(&self, what: &str, work: impl FnOnce(&Store)) {
+        let before = self.tree("home");
+        work(&self.store);
+        assert_eq!(self.tree("home"), before, "{what}");
+    }
+}
+
+#[test]
+fn a_journal_changes_nothing_outside_of_the_store() {
+    let case = Case::hostile();
+    let home = case.path("home").display().to_string();
+    let tier = |folder: &str, mark: &str| {
+        format!(
+            r#"{{"Tier":{{"name":"new","was":null,"now":{{"folder":"{folder}","limit":null,"mark":"{mark}"}},"makes_folder":true}}}}"#
+        )
+    };
+    let lines = [
+        format!(r#"{{"Path":"{home}/file"}}"#),
+        format!(r#"{{"Made":"{home}/one-1"}}"#),
+        format!(r#"{{"Path":"{}/fast/../home/file"}}"#, case.folder.path().display()),
+        format!(r#"{{"Path":"{}/store/one/../../home/file"}}"#, case.folder.path().display()),
+        r#"{"Path":{"tier":"fast","path":"../home/file"}}"#.to_owned(),
+        r#"{"Path":{"tier":"fast","path":"one-1/../../home/file"}}"#.to_owned(),
+        r#"{"Made":{"tier":"fast","path":"one-linked"}}"#.to_owned(),
+        r#"{"Path":{"tier":"fast","path":"one-linked/file"}}"#.to_owned(),
+        r#"{"Path":{"tier":"fast","path":"one-linked"}}"#.to_owned(),
+        r#"{"Path":{"tier":null,"path":"../../home/file"}}"#.to_owned(),
+        format!(r#"{{"Path":{{"tier":null,"path":"{home}/file"}}}}"#),
+        r#"{"Made":{"tier":null,"path":".."}}"#.to_owned(),
+        r#"{"Doing":{"doing":"add","name":"../home/one-1/empty"}}"#.to_owned(),
+        tier(&home, "known"),
+        tier(&format!("{home}/one-1/empty"), "none"),
+        tier(&format!("{}/fast", case.folder.path().display()), "x/../../home/file"),
+    ];
+    symlink(case.path("home"), case.path("fast/one-linked")).unwrap();
+    fs::create_dir(case.path("fast/.trajet-tier-x")).unwrap();
+    for line in lines {
+        case.leave("add", &line);
+        case.assert_harmless(&line, |store| {
+            let _ = store.repair();
+            // An operation whose tiers the others may need.
+            let _ = store.move_tag("one", "protein", "slow", &mut quiet());
+            let _ = store.move_tag("one", "protein", "fast", &mut quiet());
+        });
+        fs::remove_file(case.path("store/.pending/left.json")).ok();
+    }
+    assert_eq!(case.problems(), [""; 0]);
+    // A folder of operations that is a link.
+    fs::remove_dir(case.path("store/.pending")).unwrap();
+    symlink(case.path("home"), case.path("store/.pending")).unwrap();
+    case.assert_harmless("a linked folder of journals", |store| {
+        assert!(words(store.repair()).contains("link"));
+        assert!(words(store.remove("one")).contains("link"));
+    });
+}
+
+#[test]
+fn a_manifest_names_no_files_outside_and_no_name_of_a_command() {
+    let case = Case::hostile();
+    let path = case.path("store/one/manifest.json");
+    let sound: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let folder = case.folder.path().display().to_string();
+    let file = "/segments/0/files/0/path";
+    for (pointer, value) in [
+        (file, "../home/file".to_owned()),
+        (file, "one-1/../../home/file".to_owned()),
+        (file, format!("{folder}/home/file")),
+        (file, "file".to_owned()),
+        (file, "two-1/file".to_owned()),
+        (file, "one-1/x/file".to_owned()),
+        ("/segments/0/files/0/tier", "../fast".to_owned()),
+        ("/segments/0/heads/file", "../../home/file".to_owned()),
+        ("/segments/0/frames/file", ".profile".to_owned()),
+        ("/topology/file", "../../home/file".to_owned()),
+        ("/tags/0/name", "$(touch x)".to_owned()),
+        ("/tags/0/name", "../../home/file".to_owned()),
+        ("/tags/0/name", "-rf".to_owned()),
+        ("/tags/0/name", "\u{1b}[31m".to_owned()),
+        ("/tags/0/name", "a\nb".to_owned()),
+        ("/tags/0/name", "x".repeat(101)),
+        ("/tags/0/name", "water".to_owned()),
+        ("/tags/0/short", "a b".to_owned()),
+        ("/tags/0/tier", ".".to_owned()),
+    ] {
+        let mut manifest = sound.clone();
+        *manifest.pointer_mut(pointer).unwrap() = value.clone().into();
+        fs::write(&path, manifest.to_string()).unwrap();
+        case.assert_harmless(&value, |store| {
+            let said = words(store.manifest("one"));
+            assert!(said.contains("manifest.json") && !said.contains('\u{1b}'), "{said}");
+            assert!(store.remove("one").is_err());
+            assert!(store.move_tag("one", "protein", "slow", &mut quiet()).is_err());
+            assert_eq!(store.names().unwrap(), ["one"]);
+        });
+    }
+    for (pointer, value) in [
+        ("/segments", serde_json::json!([])),
+        ("/source", serde_json::json!([])),
+        ("/segments/0/n_frames", serde_json::json!(0)),
+        ("/segments/0/n_frames", serde_json::json!(u64::MAX)),
+        ("/segments/0/files/0/size", serde_json::json!(u64::MAX)),
+        ("/tags", serde_json::json!([])),
+    ] {
+        let mut manifest = sound.clone();
+        *manifest.pointer_mut(pointer).unwrap() = value;
+        fs::write(&path, manifest.to_string()).unwrap();
+        assert!(matches!(case.store.manifest("one"), Err(Error::Damaged { .. })), "{pointer}");
+    }
+}
+
+#[test]
+fn settings_name_folders_from_the_root_on() {
+    let case = Case::hostile();
+    let sound = fs::read(case.path("store/store.json")).unwrap();
+    let folder = case.folder.path().display().to_string();
+    for (key, value) in [
+        ("folder", "fast".to_owned()),
+        ("folder", format!("{folder}/fast/../home")),
+        ("mark", "../x".to_owned()),
+        ("mark", String::new()),
+    ] {
+        case.settings(|tier| tier[key] = value.clone().into());
+        assert!(matches!(case.store.tiers(), Err(Error::Damaged { .. })), "{key} {value}");
+        fs::write(case.path("store/store.json"), &sound).unwrap();
+    }
+}
+
+#[test]
+fn more_atoms_than_files_can_hold_are_refused_before_memory_is_asked_for() {
+    let case = Case::new();
+    let path = case.path("store/one/manifest.json");
+    let mut manifest: serde_json::Value =
+        serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    manifest["n_atoms"] = u32::MAX.into();
+    manifest["tags"][1]["atoms"] = serde_json::json!([[12, u32::MAX]]);
+    fs::write(&path, manifest.to_string()).unwrap();
+    let dataset = case.store.dataset("one").unwrap();
+    let said = words(dataset.division(None));
+    assert!(said.contains("cannot hold the 4294967283 atoms"), "{said}");
+    // Of the other tag it is not asked.
+    let tags = ["protein".to_owned()];
+    assert_eq!(dataset.division(Some(&tags)).unwrap().n_atoms, 12);
+}
+
+#[test]
+fn uses_are_written_to_a_file_of_the_data_set_only() {
+    let case = Case::hostile();
+    let record = case.path("store/one/uses.jsonl");
+    let used = trajet_store::Use::new("read", 1, [("$(touch x)".to_owned(), 1)]);
+    let write = || used.write_down(&case.path("store/one"));
+    symlink(case.path("home/.profile"), &record).unwrap();
+    case.assert_harmless("a link", |_| write());
+    fs::remove_file(&record).unwrap();
+    symlink(case.path("home/new"), &record).unwrap();
+    case.assert_harmless("a link to nothing", |_| write());
+    fs::remove_file(&record).unwrap();
+    fs::hard_link(case.path("home/.profile"), &record).unwrap();
+    case.assert_harmless("another name of a file", |_| write());
+    fs::remove_file(&record).unwrap();
+    pipe(&record);
+    case.assert_harmless("a named pipe", |_| write());
+    fs::remove_file(&record).unwrap();
+    write();
+    assert!(record.is_file());
+    fs::rename(case.path("store/one"), case.path("store/other")).unwrap();
+    symlink(case.path("home"), case.path("store/one")).unwrap();
+    case.assert_harmless("a linked data set", |_| write());
+}
+
+/// What stands there may not be waited for.
+#[test]
+fn links_and_named_pipes_are_no_files_of_a_store() {
+    let case = Case::hostile();
+    let topology = case.one().topology.file;
+    for name in ["store.json", "one/manifest.json", &format!("one/{topology}"), "lock"] {
+        let (path, away) = (case.path("store").join(name), case.path("away"));
+        fs::rename(&path, &away).unwrap();
+        for what in ["it is a link", "it is no regular file"] {
+            match what {
+                "it is a link" => symlink(&away, &path).unwrap(),
+                _ => pipe(&path),
+            }
+            let said = match name {
+                "store.json" => words(Store::open(case.store.folder())),
+                "one/manifest.json" => words(case.store.manifest("one")),
+                "lock" => words(case.store.remove("one")),
+                _ => case.problems().remove(0),
+            };
+            assert!(said.contains(what) && said.contains(name), "{said}");
+            fs::remove_file(&path).unwrap();
+        }
+        fs::rename(&away, &path).unwrap();
+    }
+    assert_eq!(case.problems(), [""; 0]);
+    // Nothing is made where a link leads.
+    fs::remove_file(case.path("store/lock")).unwrap();
+    symlink(case.path("home/new"), case.path("store/lock")).unwrap();
+    case.assert_harmless("the lock", |store| assert!(store.remove("one").is_err()));
+    fs::remove_file(case.path("store/lock")).unwrap();
+    fs::rename(case.path("store/one"), case.path("away")).unwrap();
+    symlink(case.path("away"), case.path("store/one")).unwrap();
+    assert!(words(case.store.manifest("one")).contains("link"));
+    assert!(words(case.add("one", ["p", "w"])).contains("link"));
+}
+
+fn pipe(path: &Path) {
+    assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
+#[test]
+fn what_was_divided_anew_meanwhile_is_to_be_tried_again() {
+    let case = Case::new();
+    let mut control = Once(Some(|| {
+        case.store
+            .retag("one", &case.spec(["a", "b"]), &[vec![], vec![]], 1, &mut quiet())
+            .unwrap();
+        false
+    }));
+    let moved = case.store.move_tag("one", "protein", "slow", &mut control);
+    assert!(matches!(moved, Err(Error::Meanwhile { .. })), "{moved:?}");
+    assert_eq!(case.problems(), [""; 0]);
 }

@@ -56,6 +56,12 @@ _NAMES = (
     ),
     *("advice", "versions", "cpu", "instruction_set", "host", "platform"),
 )
+_NUMBER = (int, float)
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("requests", "bytes_read", "frames", "threads"), _NUMBER),
+    **dict.fromkeys(("stages", "averages", "versions", "parameters"), dict),
+    **dict.fromkeys(("workers", "tasks", "advice", "inputs"), list),
+}
 _OF_WORKER = (*STAGES, "worker", "thread", "host", "tasks", "frames", "requests", "opens")
 _OF_TASK = ("pass", "task", "worker", "thread", "first", "frames", "t_begin", "t_end")
 
@@ -84,6 +90,9 @@ class Report(Mapping[str, Any]):
             raise FormatError(f"{path}: is no text: give what --report wrote") from error
         except ValueError as error:
             raise FormatError(f"{path}: is no report: {error}; give what --report wrote") from error
+        except RecursionError:
+            what = "is no report: its values are nested too deeply"
+            raise FormatError(f"{path}: {what}; give what --report wrote") from None
         schema = entries.get("schema") if isinstance(entries, dict) else None
         if schema is None:
             raise FormatError(f"{path}: is JSON, but no report: give what --report wrote")
@@ -93,9 +102,27 @@ class Report(Mapping[str, Any]):
                 " run the analysis again"
             )
         report = cls(entries)
+        if mistyped := next(report._mistyped(), None):
+            what = f"is a report whose {mistyped} cannot be right"
+            raise FormatError(f"{path}: {what}: give what --report wrote")
         if missing := sorted(report._missing()):
             raise FormatError(f"{path}: is a report without {missing[0]}: give what --report wrote")
         return report
+
+    def _mistyped(self) -> Iterator[str]:
+        """Yield what there is of a report and has not the type that it should have."""
+        for name, kind in _TYPES.items():
+            if name in self and not isinstance(self[name], kind):
+                yield name
+                return
+        if any(not isinstance(self.get("stages", {}).get(name, 0), _NUMBER) for name in STAGES):
+            yield "stages"
+        for name, numbers in (("workers", (*STAGES, *COUNTS)), ("tasks", ("t_begin", "t_end"))):
+            for entry in self.get(name, ()):
+                if not isinstance(entry, dict) or any(
+                    not isinstance(entry.get(each, 0), _NUMBER) for each in numbers
+                ):
+                    yield name
 
     def _missing(self) -> Iterator[str]:
         """Yield what a report of this schema has and this one has not."""

@@ -24,6 +24,7 @@ MOST_TIERS = 8
 
 _BUILT_IN = "the built-in profile"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_LONGEST_NAME = 100
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kKMGTP]i?)?B")
 _POWERS = {"k": 1, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
 _TIER_KEYS = ("folder", "limit")
@@ -137,6 +138,8 @@ class Profile:
             return _parsed(tomllib.loads(text), where, folder)
         except tomllib.TOMLDecodeError as error:
             raise StoreError(f"{where}: is no TOML: {error}") from error
+        except RecursionError:
+            raise StoreError(f"{where}: is no profile: its values are nested too deeply") from None
 
     @classmethod
     def default(cls, store: Path) -> "Profile":
@@ -266,10 +269,10 @@ def _check_precision(tag: Tag, what: str) -> None:
 
 
 def _check_name(name: str, what: str) -> None:
-    if not _NAME.fullmatch(name):
+    if len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
         raise StoreError(
-            f"{what}: {name!r} is no name: use letters, digits and . _ - and begin with a letter or"
-            " a digit"
+            f"{what}: {name!r} is no name: use letters, digits and . _ -, at most {_LONGEST_NAME},"
+            " and begin with a letter or a digit"
         )
 
 

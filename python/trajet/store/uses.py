@@ -1,6 +1,7 @@
 """What was used of a data set, by the record that readers leave, and what follows from it."""
 
 import json
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -159,6 +160,9 @@ def _advice(tags: Sequence[TagUse], uses: int, tiers: Mapping[str, Tier]) -> Ite
 def recorded(path: Path) -> Iterator[Use]:
     """Yield the uses that were written down; a line that is none is left out."""
     try:
+        # A named pipe would be waited for.
+        if not stat.S_ISREG(path.lstat().st_mode):
+            return
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return
@@ -172,5 +176,5 @@ def recorded(path: Path) -> Iterator[Use]:
                 int(told["frames"]),
                 {str(tag): int(count) for tag, count in told["bytes"].items()},
             )
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             continue

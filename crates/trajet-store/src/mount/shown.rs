@@ -39,7 +39,8 @@ impl Shows for Shown {
 
     fn state(&self, dataset: &str) -> Option<State> {
         crate::manifest::is_name(dataset).then_some(())?;
-        let found = fs::metadata(self.store.folder_of(dataset).join(MANIFEST)).ok()?;
+        let manifest = self.store.folder_of(dataset).join(MANIFEST);
+        let found = fs::symlink_metadata(manifest).ok()?;
         let (changed, inode) = (found.modified().ok()?, found.ino());
         Some(State { changed, inode, user: found.uid(), group: found.gid() })
     }

@@ -240,7 +240,7 @@ impl Tree {
         let make = match &file.node {
             Node::Text(text) => return Ok(Bytes::Text(Arc::clone(text))),
             Node::Found(path) => {
-                let found = fs::metadata(path).map_err(Error::io(path, "open"))?;
+                let found = fs::symlink_metadata(path).map_err(Error::io(path, "open"))?;
                 let plain = Plain::new(vec![(path.clone(), found.len())])?;
                 return Ok(Bytes::Plain(Arc::new(plain)));
             }

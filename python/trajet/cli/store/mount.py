@@ -8,6 +8,7 @@ from types import FrameType
 import click
 
 from trajet.cli import options
+from trajet.cli.tables import escaped
 from trajet.store.catalog import Store
 
 
@@ -45,7 +46,7 @@ def mount(places: tuple[str, ...], folder: str | None, quiet: bool) -> None:
             click.echo(f"{target}: shows {folder}; Ctrl-C ends it")
 
     def say(message: str) -> None:
-        click.echo(f"trajet: {' '.join(message.split())}", err=True)
+        click.echo(f"trajet: {escaped(' '.join(message.split()))}", err=True)
 
     # Ctrl-C is the way in which it is meant to end.
     with _ended_by_signals(), contextlib.suppress(KeyboardInterrupt):

@@ -10,7 +10,7 @@ from trajet.advise import in_bytes
 from trajet.cli import options
 from trajet.cli.options import progress
 from trajet.cli.store import arguments
-from trajet.cli.tables import lines_of
+from trajet.cli.tables import escaped, lines_of
 from trajet.store.catalog import Store
 from trajet.store.profile import default_text
 from trajet.store.uses import Statistics
@@ -56,7 +56,7 @@ def _of_each(asked: Callable[[str], _Said], names: Iterable[str]) -> tuple[list[
 def complain(problems: Sequence[str]) -> None:
     """Say what is wrong, if anything is, and end with 1 then."""
     for problem in problems:
-        click.echo(f"trajet: {' '.join(problem.split())}", err=True)
+        click.echo(f"trajet: {escaped(' '.join(problem.split()))}", err=True)
     if problems:
         raise click.exceptions.Exit(1)
 
@@ -76,7 +76,7 @@ def show(name: str, folder: str, quiet: bool) -> None:
     if quiet:
         return
     for path, size in entry.source_sizes:
-        click.echo(f"divided    {path} ({in_bytes(size)}, {entry.format})")
+        echo([f"divided    {path} ({in_bytes(size)}, {entry.format})"])
     click.echo(f"frames     {entry.n_frames}")
     say_entry(at, name)
     if entry.format == "H5MD":
@@ -84,11 +84,8 @@ def show(name: str, folder: str, quiet: bool) -> None:
         click.echo(f"{name}: a mount shows no whole H5MD: {get}")
     for kept in entry.tags:
         select = kept.tag.select
-        click.echo(
-            f"{kept.tag.name}: {select if len(select) <= _SELECT else select[:_SELECT] + '…'}"
-        )
-        for path in kept.paths:
-            click.echo(f"  {path}")
+        echo([f"{kept.tag.name}: {select if len(select) <= _SELECT else select[:_SELECT] + '…'}"])
+        echo([f"  {path}" for path in kept.paths])
 
 
 def say_entry(at: Store, name: str) -> None:
@@ -195,9 +192,9 @@ def profile() -> None:
 
 
 def echo(lines: list[str]) -> None:
-    """Print lines."""
+    """Print lines, with characters escaped that a terminal would obey."""
     for line in lines:
-        click.echo(line)
+        click.echo(escaped(line))
 
 
 COMMANDS = (list_, show, verify, stats, profile)

@@ -8,7 +8,7 @@ import click
 from trajet.cli import options
 from trajet.cli.options import progress
 from trajet.cli.store import arguments
-from trajet.cli.tables import one_line
+from trajet.cli.tables import escaped, one_line
 from trajet.store.catalog import Store
 from trajet.store.profile import Profile
 from trajet.store.watch import Watch
@@ -79,5 +79,6 @@ def _look(at: Watch, *, quiet: bool) -> bool:
                 failed = True
                 click.echo(f"trajet: {one_line(arrival.error)}", err=True)
             elif not quiet:
-                click.echo(f"{arrival.path}: {arrival.frames} frames added to {arrival.name}")
+                said = f"{arrival.path}: {arrival.frames} frames added to {arrival.name}"
+                click.echo(escaped(said))
     return failed

@@ -1,0 +1,6 @@
+//! The input is what a store says of a data set.
+#![no_main]
+
+use trajet_fuzz::Record;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| trajet_fuzz::record(Record::Manifest, input));

@@ -1,0 +1,6 @@
+//! The input is tiers and tags by which a trajectory is divided.
+#![no_main]
+
+use trajet_fuzz::Record;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| trajet_fuzz::record(Record::Profile, input));
