@@ -46,9 +46,10 @@ class Contents:
         return Contents({**self.dimensions, "atom": n_atoms}, self.attributes, variables)
 
     def without(self, *names: str) -> "Contents":
-        """Return what is left without some variables."""
+        """Return what is left without some variables and global attributes."""
         kept = {name: it for name, it in self.variables.items() if name not in names}
-        return Contents(self.dimensions, self.attributes, kept)
+        attributes = {name: it for name, it in self.attributes.items() if name not in names}
+        return Contents(self.dimensions, attributes, kept)
 
 
 def read_all(path: Path) -> Contents:

@@ -1,6 +1,7 @@
 """Which file of each format is converted to which other, and how much of a position may be lost."""
 
 from pathlib import Path
+from typing import Any
 
 import mdtraj
 import numpy as np
@@ -32,6 +33,11 @@ PRECISION = {
     (".trr", ".trr"): (0.0, 0),
     (".xtc", ".xtc"): (0.0, 0),
 }
+
+
+def own_remarks(done: Any, source: tj.Trajectory) -> tuple[str, ...]:
+    """Return the remarks of a copy without those on its source, which it repeats."""
+    return tuple(remark for remark in done.remarks if remark not in source.remarks)
 
 
 def source_of(ending: str, folder: Path) -> tj.Trajectory:

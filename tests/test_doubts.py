@@ -188,7 +188,11 @@ def test_copies_without_doubts_have_nothing_more_than_before(tmp_path: Path) -> 
     dcd, nc, h5md = (tmp_path / f"copy{ending}" for ending in COPIES)
     for path in (dcd, nc, h5md):
         tj.convert(source, path)
-    titles = struct.pack("<2i", 84, 1) + b"Created by trajet".ljust(80) + struct.pack("<i", 84)
+    titles = (
+        struct.pack("<2i", 84, 1)
+        + b"Created by trajet. Cells have the form that the version stands for.".ljust(80)
+        + struct.pack("<i", 84)
+    )
     assert dcd.read_bytes()[92:].startswith(titles)
     again = tmp_path / "again.dcd"
     tj.convert(tj.open(None, dcd), again)

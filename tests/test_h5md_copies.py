@@ -11,6 +11,7 @@ import pytest
 import trajet as tj
 from commands import run
 from made_hdf5 import content_of, write_as_gromacs, write_h5md, write_rich_h5md
+from round_trips import own_remarks
 from trajet.pools.jobs import Job, JobBrief, JobDone, do_job
 
 SIGNED = "/h5md/creator@"
@@ -37,7 +38,7 @@ def converted(source: Path, **options: Any) -> tuple[Path, tuple[str, ...]]:
     atoms = options.pop("atoms", None)
     path = source.with_name("copy.h5md")
     done = tj.convert(traj if atoms is None else traj.select(atoms), path, force=True, **options)
-    return path, done.remarks
+    return path, own_remarks(done, traj)
 
 
 def values(path: Path, *names: str) -> list[np.ndarray]:
@@ -107,8 +108,9 @@ def test_subset_of_frames_cuts_elements_that_change_in_time(rich: Path, frames: 
 
 def test_segments_of_split_hold_each_row_once(rich: Path, tmp_path: Path) -> None:
     """All segments together have every row of every element, in order."""
-    done = tj.split(tj.open(None, rich, particles="all"), tmp_path / "parts", segments=3)
-    assert [one.remarks for one in done] == [()] * 3
+    traj = tj.open(None, rich, particles="all")
+    done = tj.split(traj, tmp_path / "parts", segments=3)
+    assert [own_remarks(one, traj) for one in done] == [()] * 3
     for name in (
         "particles/all/position",
         "particles/all/velocity",
@@ -124,8 +126,9 @@ def test_segments_of_split_hold_each_row_once(rich: Path, tmp_path: Path) -> Non
             assert np.array_equal(np.concatenate(parts), whole), name
     # Put together again, nothing is missing.
     paths = [one.path for one in done]
-    joined = tj.convert(tj.open(None, *paths, particles="all"), tmp_path / "joined.h5md")
-    assert joined.remarks == ()
+    parts = tj.open(None, *paths, particles="all")
+    joined = tj.convert(parts, tmp_path / "joined.h5md")
+    assert own_remarks(joined, parts) == ()
     now, was = content_of(joined.path), content_of(rich)
     # Steps at equal distances are listed; of a soft link to such, too.
     assert differing(was, now) == {f"{ALL}/image/step", f"{ALL}/charge/step", f"{ALL}/charge/step@"}
@@ -267,14 +270,15 @@ def test_store_gives_back_the_source(rich: Path, tmp_path: Path) -> None:
     """All tags together are the source; some of them their atoms of it; damage is noticed."""
     top = write_top(tmp_path / "top.gro")
     store = tj.Store(tmp_path / "store", create=True)
-    done = store.add("one", tj.open(top, rich, particles="all"), profile=profile(tmp_path))
-    assert done.remarks == ()
+    traj = tj.open(top, rich, particles="all")
+    done = store.add("one", traj, profile=profile(tmp_path))
+    assert own_remarks(done, traj) == ()
     whole = store.get("one", tmp_path / "whole.h5md")
-    assert whole.remarks == ()
+    assert own_remarks(whole, store.open("one")) == ()
     assert expected_of(whole.path) == expected_of(rich)
     part = store.get("one", tmp_path / "part.h5md", tags=["back"], frames=slice(1, 5, 2))
     copy, remarks = converted(rich, atoms=np.arange(2, N_ATOMS), frames=slice(1, 5, 2))
-    assert part.remarks == remarks
+    assert own_remarks(part, store.open("one")) == remarks
     assert expected_of(part.path) == expected_of(copy)
     store.retag("one", profile(tmp_path, "index 0"))
     assert expected_of(store.get("one", whole.path, force=True).path) == expected_of(rich)

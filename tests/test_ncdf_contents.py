@@ -13,6 +13,7 @@ import pytest
 import trajet as tj
 from made_ncdf import N_ATOMS, Run, assert_same, read_all
 from mounted_stores import mounted
+from round_trips import own_remarks
 from trajet.pools.jobs import Job, JobBrief, JobDone, do_job
 from trajet.pools.pool import Progress
 
@@ -24,8 +25,9 @@ OF_ATOMS = ("charge", "atom_name", "state", "planes")
 def test_copy_keeps_every_variable_dimension_and_attribute(version: int, tmp_path: Path) -> None:
     """Nor does a copy of the copy change a byte."""
     source = Run(version=version).write(tmp_path / "run.nc")
-    done = tj.convert(tj.open(None, source), tmp_path / "copy.nc")
-    assert done.remarks == ()
+    traj = tj.open(None, source)
+    done = tj.convert(traj, tmp_path / "copy.nc")
+    assert done.remarks == tuple(traj.remarks)
     assert_same(read_all(done.path), read_all(source))
     again = tj.convert(tj.open(None, done.path), tmp_path / "again.nc")
     assert again.path.read_bytes() == done.path.read_bytes()
@@ -40,7 +42,7 @@ def test_copies_of_some_frames_and_atoms_are_cut(tmp_path: Path) -> None:
     assert_same(read_all(done.path), expected.part(frames=frames))
     for number, atoms in enumerate(([0], [5, 1, 2], list(range(N_ATOMS))[::-1])):
         path = tmp_path / f"{number}.nc"
-        assert tj.convert(traj.select(atoms), path).remarks == ()
+        assert own_remarks(tj.convert(traj.select(atoms), path), traj) == ()
         assert_same(read_all(path), expected.part(atoms=atoms))
 
 
@@ -51,8 +53,9 @@ def test_split_keeps_them_in_every_part(tmp_path: Path) -> None:
     for k, part in enumerate(parts):
         expected = read_all(source).part(frames=slice(2 * k, 2 * k + 2))
         assert_same(read_all(part.path), expected)
-    joined = tj.convert(tj.open(None, *[part.path for part in parts]), tmp_path / "joined.nc")
-    assert joined.remarks == (STEPS,)
+    together = tj.open(None, *[part.path for part in parts])
+    joined = tj.convert(together, tmp_path / "joined.nc")
+    assert own_remarks(joined, together) == (STEPS,)
     assert_same(read_all(joined.path), read_all(source))
 
 
@@ -105,10 +108,11 @@ def test_workers_write_the_bytes_and_say_the_remarks_of_one_process(tmp_path: Pa
     there = tj.convert(traj, tmp_path / "there.nc", pool=InThisProcess())
     assert there.path.read_bytes() == here.path.read_bytes()
     assert there.remarks == here.remarks
-    assert len(here.remarks) == 5
+    assert len(own_remarks(here, traj)) == 5
     parts = tj.split(traj, tmp_path / "parts", segments=3, pool=InThisProcess())
     for part, source in zip(parts, (first, other, third), strict=True):
-        assert_same(read_all(part.path), read_all(source))
+        # That their times overlap is kept in the parts.
+        assert_same(read_all(part.path).without("trajet_remarks"), read_all(source))
 
 
 def test_files_that_differ_are_written_as_the_first_with_remarks(tmp_path: Path) -> None:
@@ -118,7 +122,7 @@ def test_files_that_differ_are_written_as_the_first_with_remarks(tmp_path: Path)
     other = run.write(tmp_path / "other.nc")
     both = tj.open(None, first, other)
     done = tj.convert(both, tmp_path / "both.nc")
-    steps, *words = done.remarks
+    steps, *words = own_remarks(done, both)
     assert "numbers of the steps" in steps
     assert words == [
         "as in the first file, where other files differ: :title, charge, remd_dimtype",
@@ -130,7 +134,8 @@ def test_files_that_differ_are_written_as_the_first_with_remarks(tmp_path: Path)
     temperatures = copy.variables["temp0"][3]
     assert np.array_equal(temperatures[:5], expected.variables["temp0"][3])
     assert temperatures[5:].tolist() == [fill[0]] * 3
-    assert_same(copy.part(frames=slice(5)), expected)
+    assert "times overlap" in bytes(copy.attributes["trajet_remarks"]).decode()
+    assert_same(copy.part(frames=slice(5)).without("trajet_remarks"), expected)
     theirs = read_all(other)
     for name in ("remd_indices", "flags", "state", "planes", "coordinates", "velocities"):
         assert np.array_equal(copy.variables[name][3][5:], theirs.variables[name][3]), name
@@ -184,7 +189,7 @@ def test_all_tags_of_a_data_set_give_the_source_back(tmp_path: Path) -> None:
     expected = read_all(source)
     store = stored(tmp_path, [source])
     whole = tj.open(tmp_path / "store" / "run")
-    assert tj.convert(whole, tmp_path / "back.nc").remarks == ()
+    assert own_remarks(tj.convert(whole, tmp_path / "back.nc"), whole) == ()
     assert_same(read_all(tmp_path / "back.nc"), expected)
     for tag, atoms in PLACES.items():
         (path,) = (tmp_path / "here").rglob(f"{tag}.nc")
@@ -223,8 +228,9 @@ def test_lossy_tags_say_that_variables_of_their_atoms_are_lost(tmp_path: Path) -
     (tmp_path / "lossy").mkdir()
     form = 'format = "xtc"\nlossy = true'
     store = stored(tmp_path / "lossy", [source], middle=form)
-    done = tj.convert(tj.open(store.folder / "run"), tmp_path / "back.nc")
-    (words,) = done.remarks
+    whole = tj.open(store.folder / "run")
+    done = tj.convert(whole, tmp_path / "back.nc")
+    (words,) = own_remarks(done, whole)
     assert words.startswith("left out: atom_name (files of some of the atoms do not have it), ")
     expected = read_all(source).without(*OF_ATOMS)
     found = read_all(done.path)

@@ -328,14 +328,17 @@ impl Chain {
     }
 
     /// Returns the remarks that a copy of the frames keeps, each once ([`crate::remarks`]): the remarks on the
-    /// chain and its files, and those that the files keep of their sources.
-    pub fn doubts(&self) -> Vec<String> {
+    /// chain and its files, and those that the files keep of their sources. Remarks that readers of a copy in the
+    /// format `copied_to` make again by themselves are left out.
+    pub fn doubts(&self, copied_to: Option<&str>) -> Vec<String> {
         // A continuous chain that drops nothing says so, and leaves no doubt.
         let smooth = self.continuous && self.segments.iter().all(|segment| segment.dropped == 0);
         let mut remarks = if smooth { Vec::new() } else { self.remarks.clone() };
+        let made_again = self.remarks_made_again(copied_to);
         for segment in &self.segments {
             let reader = &segment.reader;
-            let own = cut(reader).into_iter().chain(reader.remarks());
+            let own = reader.remarks().into_iter().filter(|remark| !made_again.contains(remark));
+            let own = cut(reader).into_iter().chain(own);
             if self.segments.len() == 1 {
                 remarks.extend(own);
             } else {
@@ -345,6 +348,15 @@ impl Chain {
             remarks.extend_from_slice(reader.noted());
         }
         kept(remarks)
+    }
+
+    /// Returns the remarks on files that readers of a copy in the format `copied_to` make again by themselves: a
+    /// copy is made as the first file is.
+    pub fn remarks_made_again(&self, copied_to: Option<&str>) -> Vec<String> {
+        let Some(first) = self.segments.first() else { return Vec::new() };
+        let lasting = first.reader.lasting_remarks(copied_to);
+        let all = first.reader.remarks().into_iter();
+        all.filter(|remark| !lasting.contains(remark)).collect()
     }
 
     /// Compares the times and places of all frames of a kept index with the headers of the frames, once; an

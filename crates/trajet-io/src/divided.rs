@@ -59,6 +59,8 @@ pub struct Division {
     pub remedy: String,
     /// Remarks that were written down with it ([`crate::remarks`]).
     pub noted: Vec<String>,
+    /// Remarks on the files that were divided, which readers of a whole copy make again by themselves.
+    pub on_files: Vec<String>,
 }
 
 /// Some atoms of a trajectory, in files of their own.
@@ -123,6 +125,7 @@ impl Division {
             filled: self.filled,
             remedy: self.remedy.clone(),
             noted: Vec::new(),
+            on_files: Vec::new(),
             parts: self.parts.iter().map(part).collect::<Result<_, Error>>()?,
         };
         Ok(Told { division, n_frames: self.index.n_frames() as u64 })
@@ -134,6 +137,7 @@ pub struct Reader {
     file: Indexed,
     whole: Arc<Whole>,
     noted: Vec<String>,
+    on_files: Vec<String>,
 }
 
 /// What readers of different parts of the index share.
@@ -177,7 +181,8 @@ impl Reader {
         whole.check_index(&index)?;
         let found = Found { index, stamp, state: IndexState::Loaded, sidecar: None };
         let file = Indexed::new(source, found, options, opening, begin)?;
-        let mut reader = Reader { file, whole: Arc::new(whole), noted: Vec::new() };
+        let (whole, on_files) = (Arc::new(whole), division.on_files.clone());
+        let mut reader = Reader { file, whole, noted: Vec::new(), on_files };
         // A tag that was divided anew may still have the precision that was written down.
         let own = reader::Reader::remarks(&reader);
         reader.noted = kept(division.noted.iter().filter(|remark| !own.contains(remark)));
@@ -197,7 +202,15 @@ impl Reader {
         let options = OpenOptions { sidecar: true, ..options.clone() };
         let whole = Whole::new(division, *n_frames, (file.source.path(), file.stamp), &options)?;
         whole.check_index(&file.index)?;
-        Ok(Reader { file, whole: Arc::new(whole), noted: Vec::new() })
+        Ok(Reader { file, whole: Arc::new(whole), noted: Vec::new(), on_files: Vec::new() })
+    }
+
+    /// Returns the remarks on what parts have rounded.
+    fn on_parts(&self) -> impl Iterator<Item = String> {
+        self.whole.parts.iter().filter_map(|part| {
+            let words = rounded(part.precision?)?;
+            Some(format!("{}: {words}", part.name))
+        })
     }
 
     /// The raw frame of the only part, with what the index of the whole says instead of it.
@@ -521,11 +534,13 @@ impl reader::Reader for Reader {
     }
 
     fn remarks(&self) -> Vec<String> {
-        let of_part = |part: &Part| {
-            let words = rounded(part.precision?)?;
-            Some(format!("{}: {words}", part.name))
-        };
-        self.whole.parts.iter().filter_map(of_part).collect()
+        self.on_parts().chain(self.on_files.iter().cloned()).collect()
+    }
+
+    fn lasting_remarks(&self, copied_to: Option<&str>) -> Vec<String> {
+        let is_like = matches!(self.format(), "NCDF" | "H5MD") && copied_to == Some(self.format());
+        let on_files = self.on_files.iter().filter(|_| !is_like).cloned();
+        self.on_parts().chain(on_files).collect()
     }
 
     fn read_frame(
@@ -679,6 +694,7 @@ impl reader::Reader for Reader {
 
     fn with_index(&self, index: FrameIndex) -> Option<Arc<dyn reader::Reader>> {
         let (file, whole) = (self.file.with_index(index), Arc::clone(&self.whole));
-        Some(Arc::new(Reader { file, whole, noted: self.noted.clone() }))
+        let (noted, on_files) = (self.noted.clone(), self.on_files.clone());
+        Some(Arc::new(Reader { file, whole, noted, on_files }))
     }
 }

@@ -300,6 +300,13 @@ pub trait Reader: Send + Sync {
         Vec::new()
     }
 
+    /// Returns those of [`Reader::remarks`] that readers of a whole copy in the format `copied_to` would not make
+    /// again by themselves: copies of NetCDF and H5MD files to their own formats hold all that these were made of.
+    fn lasting_remarks(&self, copied_to: Option<&str>) -> Vec<String> {
+        let is_like = matches!(self.format(), "NCDF" | "H5MD") && copied_to == Some(self.format());
+        if is_like { Vec::new() } else { self.remarks() }
+    }
+
     /// Returns the remarks that the file keeps of what it was copied from ([`crate::remarks`]).
     fn noted(&self) -> &[String] {
         &[]

@@ -133,10 +133,9 @@ impl Reader {
         self.inner.remarks()
     }
 
-    /// The remarks that copies keep.
-    #[getter]
-    fn doubts(&self) -> Vec<String> {
-        self.inner.doubts()
+    /// Returns the remarks that copies to a format keep.
+    fn doubts(&self, copied_to: &str) -> Vec<String> {
+        self.inner.doubts(Some(copied_to))
     }
 
     /// Compares the times of a kept index with the headers of all frames, once.

@@ -248,6 +248,7 @@ impl Making<'_> {
             filled: false,
             remedy: String::new(),
             noted: Vec::new(),
+            on_files: Vec::new(),
         };
         let divided = Arc::new([(path.clone(), division)].into());
         let options = OpenOptions { divided, ..OpenOptions::default() };

@@ -101,7 +101,7 @@ impl Store {
             lost: by_name(&spec.tags, lost),
             segments: vec![segment],
             left: Vec::new(),
-            remarks: chain.doubts(),
+            remarks: chain.doubts(Some(format.name())),
             is_even: Some(dcd::holds_times(&chain.times(), &chain.steps())),
             seconds: begin.elapsed().as_secs_f64(),
         };
@@ -157,7 +157,8 @@ impl Store {
         self.keep_rest(&mut operation, &mut further)?;
         same_source(&stamps, format)?;
         let overlap = self.overlap(&was, chain.times()[skip as usize])?;
-        let remarks = was.remarks.iter().chain(&overlap).cloned().chain(chain.doubts());
+        let remarks =
+            was.remarks.iter().chain(&overlap).cloned().chain(chain.doubts(Some(format.name())));
         let remarks = remarks::kept(remarks);
         done.remarks.extend(overlap);
         let mut new = Manifest { lost: by_name(&was.tags, lost), remarks, ..was.clone() };
@@ -243,7 +244,9 @@ impl Store {
             segments: vec![segment],
             left: Vec::new(),
             // What tags have rounded stays so, whatever their atoms are divided into.
-            remarks: remarks::kept(was.remarks.iter().cloned().chain(chain.doubts())),
+            remarks: remarks::kept(
+                was.remarks.iter().cloned().chain(chain.doubts(Some(&was.format))),
+            ),
             is_even: Some(dcd::holds_times(&chain.times(), &chain.steps())),
             seconds: was.seconds + begin.elapsed().as_secs_f64(),
             ..was.clone()
@@ -465,7 +468,8 @@ fn same_source(stamps: &[(PathBuf, Stamp)], format: Format) -> Result<(), Error>
 
 /// The files of a chain, as manifests name them.
 fn sources(chain: &Chain) -> Result<Vec<manifest::Source>, Error> {
-    let mut end = 0;
+    let format = chain.segments().first().map(|first| first.reader.format());
+    let (mut end, made_again) = (0, chain.remarks_made_again(format));
     let of = |segment: &trajet_io::chain::Segment| {
         let reader = &segment.reader;
         let path = reader.source().path();
@@ -482,6 +486,11 @@ fn sources(chain: &Chain) -> Result<Vec<manifest::Source>, Error> {
             // A chunk of HDF5 has room for frames to come.
             sizes: (reader.format() != Format::H5md.name()).then(|| sizes_of(chain, begin..end)),
             rest: None,
+            // All other remarks are those of the data set.
+            remarks: {
+                let own = reader.remarks().into_iter();
+                remarks::kept(own.filter(|remark| made_again.contains(remark)))
+            },
         })
     };
     chain.segments().iter().map(of).collect()

@@ -118,6 +118,9 @@ pub struct Source {
     /// What it holds beside its frames (H5MD), in a file beside the manifest; none in stores of before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rest: Option<Kept>,
+    /// Remarks on it that readers of a whole copy make again by themselves.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
 }
 
 /// A group of atoms.

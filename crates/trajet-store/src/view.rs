@@ -95,12 +95,19 @@ impl Dataset {
         }
     }
 
-    /// Returns the remarks that a copy of a tag, or of all, keeps.
-    pub(crate) fn doubts(&self, tag: Option<usize>) -> Vec<String> {
-        let Manifest { tags, remarks, .. } = &self.manifest;
-        let tags = tag.map_or(&tags[..], |tag| from_ref(&tags[tag]));
+    /// Returns the remarks that a copy of a tag, or of all, in the format `copied_to` keeps.
+    pub(crate) fn doubts(&self, tag: Option<usize>, copied_to: Option<&str>) -> Vec<String> {
+        let tags = tag.map_or(&self.manifest.tags[..], |tag| from_ref(&self.manifest.tags[tag]));
         let of_tag = |tag: &Tag| Some(format!("{}: {}", tag.name, rounded(tag.precision()?)?));
-        kept(tags.iter().filter_map(of_tag).chain(remarks.iter().cloned()))
+        let is_whole = tag.is_none() && copied_to == Some(&self.manifest.format);
+        let on_files = if is_whole { Vec::new() } else { self.on_files() };
+        let noted = self.manifest.remarks.iter().cloned();
+        kept(tags.iter().filter_map(of_tag).chain(noted).chain(on_files))
+    }
+
+    /// Returns the remarks on the files that were divided, which readers of a whole copy make again by themselves.
+    fn on_files(&self) -> Vec<String> {
+        kept(self.manifest.source.iter().flat_map(|source| source.remarks.iter().cloned()))
     }
 
     /// The atoms of tags, ascending, by their numbers in the original.
@@ -234,8 +241,18 @@ impl Dataset {
         let heads = self.manifest.segments.iter().map(|segment| folder.join(&segment.heads.file));
         let (index, heads) = (index.into(), heads.collect());
         let (format, remedy) = (self.manifest.format.clone(), self.remedy());
-        let noted = self.manifest.remarks.clone();
-        Ok(Division { n_atoms, format, index, heads, parts, filled: false, remedy, noted })
+        let (noted, on_files) = (self.manifest.remarks.clone(), self.on_files());
+        Ok(Division {
+            n_atoms,
+            format,
+            index,
+            heads,
+            parts,
+            filled: false,
+            remedy,
+            noted,
+            on_files,
+        })
     }
 
     /// Makes sure that the first file of a tag, if it is there, can hold as many atoms as the manifest says: memory is

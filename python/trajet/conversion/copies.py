@@ -176,7 +176,7 @@ def convert(
     path = Path(path)
     selection = main_selection(source)
     trajectory = selection.trajectory
-    kept = tuple(trajectory.reader.doubts)
+    kept = _doubts(trajectory, path.suffix)
     how = How(precision, double, velocities, forces, compression, allow_loss, kept)
     asked = _Asked(how, force, threads, progress, pool)
     _check_pool(pool)
@@ -360,6 +360,13 @@ def _check_pool(pool: Pool | None) -> None:
             "files are written by a DaskPool or an MpiPool, or by threads of this process: give"
             " threads instead of this pool"
         )
+
+
+def _doubts(trajectory: Trajectory, suffix: str) -> tuple[str, ...]:
+    """Return the remarks on a source that copies with this file name ending keep."""
+    formats = [name for name, endings in ENDINGS.items() if suffix.lower() in endings]
+    # Another ending is an error, which is raised later.
+    return tuple(trajectory.reader.doubts(formats[0])) if formats else ()
 
 
 def _join_writing(link: Link) -> None:
@@ -680,7 +687,7 @@ def split(
     stem = trajectory.stem
     paths = [folder / f"{stem}-{k:0{digits}d}{suffix}" for k in range(len(borders) - 1)]
     _check_pool(pool)
-    kept = tuple(trajectory.reader.doubts)
+    kept = _doubts(trajectory, suffix)
     how = How(compression=compression, allow_loss=allow_loss, remarks=kept)
     asked = _Asked(how, force, threads, progress, pool)
     frames = [(begin, 1, end - begin) for begin, end in pairwise(borders)]

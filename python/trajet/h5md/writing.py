@@ -121,7 +121,7 @@ def write(
         compression=compression,
         chunk=chunk,
         author=author,
-        kept_remarks=tuple(trajectory.reader.doubts),
+        kept_remarks=tuple(trajectory.reader.doubts("H5MD")),
     )
     parts = [(path, trajectory.frame_numbers(frames))]
     write_all(parts, content, threads=threads, progress=progress)

@@ -314,6 +314,7 @@ fn divided(made: &Made) -> divided::Division {
         filled: false,
         remedy: String::new(),
         noted: Vec::new(),
+        on_files: Vec::new(),
     }
 }
 

@@ -160,6 +160,11 @@ impl Head {
         let mut first = [0; 8];
         let n = source.size().min(8) as usize;
         source.read_at(0, &mut first[..n], meter)?;
+        if n < first.len() {
+            // Fewer bytes do not tell the width of the markers.
+            let (path, needed) = (source.path().to_owned(), first.len() as u64);
+            return Err(Error::Truncated { path, frame: 0, offset: 0, needed, left: n as u64 });
+        }
         let big = first[..4] == 84i32.to_be_bytes() || first == 84i64.to_be_bytes();
         let order = if big { Order::Big } else { Order::Little };
         let long = first == 84i64.to_be_bytes() || first == 84i64.to_le_bytes();

@@ -128,7 +128,17 @@ impl Made {
         let remedy = "divide it again".to_owned();
         let index = index.into();
         let (filled, noted) = (false, Vec::new());
-        let division = Division { n_atoms, format, index, heads, parts, filled, remedy, noted };
+        let division = Division {
+            n_atoms,
+            format,
+            index,
+            heads,
+            parts,
+            filled,
+            remedy,
+            noted,
+            on_files: Vec::new(),
+        };
         Made { _folder: folder, whole, manifest, division }
     }
 

@@ -156,7 +156,7 @@ impl One {
                 );
             }
         }
-        let remarks = self.dataset.doubts(None);
+        let remarks = self.dataset.doubts(None, None);
         if !remarks.is_empty() {
             words += &format!("Remarks on {name}:\n\n    {}\n", remarks.join("\n    "));
         }
@@ -282,14 +282,14 @@ impl One {
         // What a lossy tag has lost cannot be missed twice.
         let allow_loss = manifest.tags.iter().any(|tag| tag.lossy);
         let form = Form::Stored(WriteOptions { allow_loss, ..WriteOptions::default() });
-        Face::new(self.given(None, sizes)?, format, form, name, &self.kept)
+        Face::new(self.given(None, format, sizes)?, format, form, name, &self.kept)
     }
 
     /// The files of a tag as one.
     fn joined(self: &Arc<Self>, tag: usize, format: Format, name: &Path) -> Result<Face, Error> {
         let allow_loss = self.dataset.manifest.tags[tag].lossy;
         let form = Form::Stored(WriteOptions { allow_loss, ..WriteOptions::default() });
-        Face::new(self.given(Some(tag), None)?, format, form, name, &self.kept)
+        Face::new(self.given(Some(tag), format, None)?, format, form, name, &self.kept)
     }
 
     /// Positions and cells of a tag, or of all atoms, as DCD.
@@ -299,13 +299,14 @@ impl One {
         let cell = Heads::load(&store.folder_of(&manifest.name).join(first))?.get(0)?.cell();
         let n_atoms = tag.map_or(manifest.n_atoms, |tag| manifest.tags[tag].n_atoms());
         let form = Form::Decoded(cell, n_atoms);
-        Face::new(self.given(tag, None)?, Format::Dcd, form, name, &self.kept)
+        Face::new(self.given(tag, Format::Dcd, None)?, Format::Dcd, form, name, &self.kept)
     }
 
     /// The frames of a tag as its files have them, or of all atoms.
     fn given(
         self: &Arc<Self>,
         tag: Option<usize>,
+        format: Format,
         sizes: Option<Vec<u64>>,
     ) -> Result<Given, Error> {
         let one = Arc::clone(self);
@@ -315,7 +316,7 @@ impl One {
                 Some(tag) => one.dataset.stored(tag, &one.options)?,
             }))
         };
-        let remarks = self.dataset.doubts(tag);
+        let remarks = self.dataset.doubts(tag, Some(format.name()));
         Ok(Given { moments: self.moments()?, sizes, remarks, open: Box::new(open) })
     }
 }
