@@ -1,6 +1,7 @@
 # make demo   the main job on a real trajectory: a table, a plot, a CSV and a report
 # make test   every gate and test
-# make test-long  the tests that take too long for the gate: errors at every file operation
+# make test-long  what takes too long for the gate: an error at every file operation, many kills, long fuzzing,
+#                 files that other projects publish; before a release
 # make test-gromacs  what we write, read by GROMACS; needs gmx
 # make test-openmpi  the tests of MPI on Open MPI, which it installs; the gate has MPICH
 # make test-valgrind the plug-in for VMD in a host that valgrind watches; needs valgrind
@@ -39,13 +40,14 @@ gates: .venv/.made-built .venv/.made-test-tools fuzz-tools
 rust-tests: tools
 	cargo test --locked --workspace
 
-# Damaged, cut and random files through the parsers: property tests, then libFuzzer on each target, from
-# seeds and corpus on. For a long run FUZZ_CASES=1000000 FUZZ_SECONDS=600, for a part FUZZ_TARGETS=xtc.
-FUZZ_CASES ?= 2000
-FUZZ_SECONDS ?= 5
+# Damaged, cut and random files through the parsers: property tests, in the build of the Rust tests, then
+# libFuzzer on each target, from seeds and corpus on. For a long run FUZZ_CASES=1000000 FUZZ_SECONDS=600, for
+# a part FUZZ_TARGETS=xtc.
+FUZZ_CASES ?= 1000
+FUZZ_SECONDS ?= 3
 FUZZ_TARGETS ?= xtc trr dcd ncdf h5md sidecar heads chunks frames manifest settings journal uses profile
 fuzz: tools fuzz-tools
-	PROPTEST_CASES=$(FUZZ_CASES) cargo test --locked --release -p trajet-io --lib
+	PROPTEST_CASES=$(FUZZ_CASES) cargo test --locked --quiet -p trajet-io --lib
 	$(FUZZ_CARGO) build $(FUZZ_PACKAGE)
 	@mkdir -p fuzz/artifacts; $(FUZZ_CARGO) run $(FUZZ_PACKAGE) --bin seed -- fuzz/found/seeds
 	@for target in $(FUZZ_TARGETS); do \
@@ -88,12 +90,19 @@ fuzz-corpus: tools fuzz-tools
 fuzz-tools:
 	@command -v $${CXX:-c++} >/dev/null || { echo "a C++ compiler is missing, with which libFuzzer is built: apt-get install g++" >&2; exit 1; }
 
+# Processes that run test files at the same time.
+TEST_PROCESSES ?= 2
+PYTEST := $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile
 python-tests: .venv/.made-built .venv/.made-test-tools
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
-# What the gate does for some points and these tests for all.
+# An error at every file operation, 25 kills where the gate has a few, minutes of fuzzing for each target, and
+# published files: TRAJET_CHEMFILES_DATA and TRAJET_GROMACS_SOURCE name their folders.
 test-long: .venv/.made-built .venv/.made-test-tools
-	$(BIN)/python -m pytest -m long
+	$(MAKE) fuzz FUZZ_CASES=100000 FUZZ_SECONDS=600
+	$(BIN)/python -m pytest tests/with_published_files.py
+	$(PYTEST) -k "kill or killed or kills" --kills 25
+	$(PYTEST) -m long
 
 # Not in the gate, which needs no GROMACS.
 test-gromacs: .venv/.made-built .venv/.made-test-tools

@@ -142,7 +142,8 @@ def test_files_that_differ_are_written_as_the_first_with_remarks(tmp_path: Path)
     # The other way round temp0 is what is lost.
     back = tj.convert(tj.open(None, other, first), tmp_path / "back.nc")
     assert "left out, since the first file has no such variables: temp0" in back.remarks
-    assert_same(read_all(back.path).part(frames=slice(3)), theirs)
+    found = read_all(back.path).part(frames=slice(3)).without("trajet_remarks")
+    assert_same(found, theirs)
 
 
 @pytest.mark.parametrize("ending", [".xtc", ".trr", ".dcd", ".h5md"])
