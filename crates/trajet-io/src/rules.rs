@@ -133,7 +133,7 @@ impl Rules {
         self.losses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a remark that whoever reads the output later should know, too.
+    /// Adds a remark that readers of the output must see, too.
     pub(crate) fn doubt(&mut self, remark: String) {
         self.kept.push(remark.clone());
         self.remarks.push(remark);

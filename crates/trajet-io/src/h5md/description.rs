@@ -45,7 +45,7 @@ pub struct Description {
     pub digests: Option<Digests>,
     /// What a user should know.
     pub remarks: Vec<String>,
-    /// Remarks that the file keeps of what it was copied from; workers are not told.
+    /// Remarks that the file keeps of its source; workers do not get them.
     #[serde(skip)]
     pub noted: Vec<String>,
     /// For whoever writes the file's frames again; nobody else is told.
