@@ -352,7 +352,7 @@ def written(folder: Path) -> int:
     return n
 
 
-@pytest.mark.kills(10)
+@pytest.mark.kills(50)
 @pytest.mark.parametrize("name", ["copy.xtc", "copy.dcd", "copy.h5md", "parts-xtc", "parts-h5md"])
 def test_kills_leave_the_old_or_the_new(
     long_run: Path, tmp_path: Path, name: str, kills: int
