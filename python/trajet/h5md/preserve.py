@@ -710,6 +710,8 @@ class _Copy:
             shape[1] = len(atoms)
         most = [None if m is None else n for n, m in zip(shape, most, strict=True)]
         plist = source.id.get_create_plist().copy()
+        # The second in which a file is made must not change its bytes.
+        plist.set_obj_track_times(False)
         unlimited = self.library.h5s.UNLIMITED
         if source.chunks is not None:
             plist.set_chunk(
