@@ -3,9 +3,10 @@
     .venv/bin/python benches/versions.py ../trajet-before/.venv/bin/python
 
 The other version is named by a Python that has it installed. Run `trajectories.py` first. Each case
-runs in one process per version; the two take turns, and which of them goes first alternates. A row
-shows the geometric mean of new / old and its 95 % interval (Student's t of the logarithms): above 1
-the new version is slower. Commands (`command-*`) are timed as whole processes.
+runs in one process per version; the two take turns, and which of them goes first alternates. A
+sample is the mean of as many runs as take 0.3 s. A row shows the geometric mean of new / old and
+its 95 % interval (Student's t of the logarithms): above 1 the new version is slower. Commands
+(`command-*`) are timed as whole processes.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from math import exp, log, sqrt
+from math import ceil, exp, log, sqrt
 from pathlib import Path
 from statistics import mean, median, stdev
 from time import perf_counter
@@ -30,6 +31,8 @@ STUDENT = (
     *(2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120),
     *(2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045),
 )
+# Seconds that a sample lasts at least: shorter runs are repeated.
+SHORTEST = 0.3
 FEWEST_PAIRS, MOST_PAIRS = 5, len(STUDENT) + 4
 
 
@@ -67,7 +70,7 @@ def find(folder: Path, name: str, *, quick: bool) -> Case:
 
 
 def serve(arguments: argparse.Namespace) -> None:
-    """Run one case once for each line on standard input and answer with the seconds it took."""
+    """For each number on standard input, run one case so often and answer with the mean seconds."""
     kind, _, name = arguments.serve.partition(":")
     case = find(arguments.data, name, quick=arguments.quick)
     # What the package prints must not mix with the answers.
@@ -76,12 +79,13 @@ def serve(arguments: argparse.Namespace) -> None:
         work = command(case) if kind == "command" else job(case, int(kind), Path(folder))
         work()
         print("ready", file=answers, flush=True)
-        for _ in sys.stdin:
+        for line in sys.stdin:
             start = perf_counter()
-            result = work()
-            seconds = perf_counter() - start
-            del result
-            print(seconds, file=answers, flush=True)
+            for _ in range(int(line)):
+                result = work()
+                # Freed before the next run, as in a script that keeps one result.
+                del result
+            print((perf_counter() - start) / int(line), file=answers, flush=True)
 
 
 class Version:
@@ -102,11 +106,11 @@ class Version:
         assert lines is not None
         return lines.readline().strip()
 
-    def once(self) -> float:
-        """Return the seconds that one more run took."""
+    def mean_of(self, runs: int) -> float:
+        """Return the mean seconds of so many more runs."""
         requests: IO[str] | None = self.process.stdin
         assert requests is not None
-        requests.write("once\n")
+        requests.write(f"{runs}\n")
         requests.flush()
         return float(self.answer())
 
@@ -117,11 +121,12 @@ class Version:
 
 def compare(old: Version, new: Version, pairs: int) -> tuple[list[float], list[float]]:
     """Return the seconds of both versions, pair by pair."""
+    runs = ceil(SHORTEST / min(old.mean_of(1), new.mean_of(1)))
     seconds: tuple[list[float], list[float]] = ([], [])
     for pair in range(pairs):
         order = ((0, old), (1, new)) if pair % 2 == 0 else ((1, new), (0, old))
         for which, version in order:
-            seconds[which].append(version.once())
+            seconds[which].append(version.mean_of(runs))
     return seconds
 
 
