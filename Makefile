@@ -23,8 +23,11 @@ RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '
 demo: .venv/.made-built
 	@$(BIN)/python examples/demo.py
 
-# The Python tests come last, so that their closing line ends the output.
-test: gates rust-tests fuzz python-tests
+# Compilers and pip leave a core idle half of the time: two targets at once. The Python tests use both
+# cores themselves, and come last, so that their closing line ends the output.
+test:
+	$(MAKE) --jobs=2 --output-sync=line gates rust-tests fuzz
+	$(MAKE) python-tests
 
 gates: .venv/.made-built .venv/.made-test-tools fuzz-tools
 	cargo fmt --check
@@ -36,9 +39,11 @@ gates: .venv/.made-built .venv/.made-test-tools fuzz-tools
 	$(BIN)/ruff check python tests benches examples packaging
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python packaging/import_cycles.py
 
+# The bindings are tested from Python.
 rust-tests: tools
-	cargo test --locked --workspace
+	cargo test --locked --workspace --exclude trajet-py
 
 # Damaged, cut and random files through the parsers: property tests, in the build of the Rust tests, then
 # libFuzzer on each target, from seeds and corpus on. For a long run FUZZ_CASES=1000000 FUZZ_SECONDS=600, for
@@ -90,8 +95,8 @@ fuzz-corpus: tools fuzz-tools
 fuzz-tools:
 	@command -v $${CXX:-c++} >/dev/null || { echo "a C++ compiler is missing, with which libFuzzer is built: apt-get install g++" >&2; exit 1; }
 
-# Processes that run test files at the same time.
-TEST_PROCESSES ?= 2
+# Processes that run test files at the same time: more than cores, as many tests wait for other processes.
+TEST_PROCESSES ?= 3
 PYTEST := $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile
 python-tests: .venv/.made-built .venv/.made-test-tools
 	$(PYTEST)
