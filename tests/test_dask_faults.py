@@ -129,7 +129,7 @@ def test_a_worker_that_sends_no_rows_is_overtaken(client: Client, long_adk: Adk)
         plain = dask_worker.handlers["get_data"]
 
         async def get_data(comm: Any, **options: Any) -> Any:
-            await asyncio.sleep(20)
+            await asyncio.sleep(8)
             return await plain(comm, **options)
 
         dask_worker.handlers["get_data"] = get_data
@@ -456,7 +456,7 @@ def test_interrupt(client: Client, long_adk: Adk) -> None:
     until(lambda: not any(client.call_stack().values()))
 
 
-@pytest.mark.kills(3)
+@pytest.mark.kills(2)
 def test_a_killed_worker_changes_nothing(client: Client, long_adk: Adk, kills: int) -> None:
     """At random moments, of each run one; Dask starts it again, and it takes part again."""
 
