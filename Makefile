@@ -26,7 +26,7 @@ demo: .venv/.made-built
 # Compilers and pip leave a core idle half of the time: two targets at once. The Python tests use both
 # cores themselves, and come last, so that their closing line ends the output.
 test:
-	$(MAKE) --jobs=2 --output-sync=line gates rust-tests fuzz
+	$(MAKE) --jobs=2 gates rust-tests fuzz
 	$(MAKE) python-tests
 
 gates: .venv/.made-built .venv/.made-test-tools fuzz-tools
