@@ -15,9 +15,11 @@ PYTHON ?= python3
 BIN := .venv/bin
 # Builds call the tools of the virtual environment by name.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
+# Cargo would look for make's job server, which only recipes that call make are given.
+export CARGO_MAKEFLAGS :=
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: demo test wheel bench gates rust-tests fuzz fuzz-again fuzz-corpus fuzz-tools python-tests test-long test-gromacs test-valgrind test-openmpi test-slurm test-mpio tools clean
+.PHONY: demo test wheel bench gates rust-tests rust-tests-and-fuzz fuzz fuzz-again fuzz-corpus fuzz-tools python-tests test-long test-gromacs test-valgrind test-openmpi test-slurm test-mpio tools clean
 .DELETE_ON_ERROR:
 
 demo: .venv/.made-built
@@ -26,8 +28,13 @@ demo: .venv/.made-built
 # Compilers and pip leave a core idle half of the time: two targets at once. The Python tests use both
 # cores themselves, and come last, so that their closing line ends the output.
 test:
-	$(MAKE) --jobs=2 gates rust-tests fuzz
+	$(MAKE) --jobs=2 gates rust-tests-and-fuzz
 	$(MAKE) python-tests
+
+# One after the other: each would wait for the other's builds.
+rust-tests-and-fuzz:
+	$(MAKE) rust-tests
+	$(MAKE) fuzz
 
 gates: .venv/.made-built .venv/.made-test-tools fuzz-tools
 	cargo fmt --check
