@@ -3,6 +3,7 @@
 use trajet_io::{Atoms, Block};
 use trajet_kernels::cell::Cell;
 
+use crate::error::Refusal;
 use crate::transform::Transform;
 
 /// What is folded over frames: flat, of a fixed size, carrying its own weight.
@@ -17,15 +18,6 @@ pub struct Output {
     pub row_width: usize,
     /// The folded state.
     pub state: State,
-}
-
-/// Why an analysis or a transform cannot take a frame: it has no cell, no positions, ….
-#[derive(Clone, Debug, PartialEq)]
-pub struct Refusal {
-    /// Its number in the trajectory.
-    pub frame: u64,
-    /// What is wrong, and what to do.
-    pub why: String,
 }
 
 /// Refuses the first frame with a position that is no number, which would spoil every fold.

@@ -3,7 +3,8 @@
 use trajet_io::Block;
 use trajet_kernels::superpose::{Coordinates, Reference};
 
-use crate::analysis::{Analysis, Refusal, State, check_finite};
+use crate::analysis::{Analysis, State, check_finite};
+use crate::error::Refusal;
 use crate::places::Places;
 
 /// Averages positions over frames, each superposed on a reference first. Moved positions are summed as they

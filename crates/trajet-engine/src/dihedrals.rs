@@ -4,7 +4,8 @@ use trajet_io::{Atoms, Block, Error};
 use trajet_kernels::dihedral;
 use trajet_simd::InstructionSet;
 
-use crate::analysis::{Analysis, Pass, Refusal, State, cell_of};
+use crate::analysis::{Analysis, Pass, State, cell_of};
+use crate::error::Refusal;
 use crate::places::together;
 
 /// What is asked for.

@@ -3,6 +3,15 @@
 use std::fmt;
 use std::path::PathBuf;
 
+/// Why an analysis or a transform cannot take a frame: it has no cell, no positions, ….
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refusal {
+    /// Its number in the trajectory.
+    pub frame: u64,
+    /// What is wrong, and what to do.
+    pub why: String,
+}
+
 /// Why a task failed.
 #[non_exhaustive]
 #[derive(Debug, thiserror::Error)]

@@ -5,8 +5,9 @@ use trajet_kernels::moments;
 use trajet_kernels::superpose::Reference;
 use trajet_simd::InstructionSet;
 
-use crate::analysis::{Analysis, Pass, Refusal, State, check_finite};
+use crate::analysis::{Analysis, Pass, State, check_finite};
 use crate::average::Average;
+use crate::error::Refusal;
 use crate::places::{Places, together};
 use crate::rmsd::Group;
 use crate::transform::{Superpose, Transform};

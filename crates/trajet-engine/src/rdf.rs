@@ -6,7 +6,8 @@ use trajet_io::{Atoms, Block, Error};
 pub use trajet_kernels::pairs::Bins;
 use trajet_kernels::pairs::{Groups, Misplaced, PairCounter, block_labels};
 
-use crate::analysis::{Analysis, Pass, Refusal, State, cell_of};
+use crate::analysis::{Analysis, Pass, State, cell_of};
+use crate::error::Refusal;
 use crate::places::{Places, together};
 
 /// What is asked for.

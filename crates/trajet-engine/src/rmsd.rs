@@ -5,8 +5,9 @@ use std::sync::Arc;
 use trajet_io::{Atoms, Block, Error};
 use trajet_kernels::superpose::{Coordinates, Reference};
 
-use crate::analysis::{Analysis, Pass, Refusal, State};
+use crate::analysis::{Analysis, Pass, State};
 use crate::average::Average;
+use crate::error::Refusal;
 use crate::places::{Places, together};
 
 /// How a frame is laid on the reference before distances are taken.

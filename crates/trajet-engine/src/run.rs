@@ -12,8 +12,8 @@ use std::time::Instant;
 
 use trajet_io::{Block, Chain, Frames, Meter, Scratch, Wanted};
 
-use crate::analysis::{Output, Pass, Refusal, State};
-use crate::error::{RunError, TaskError, TaskFault};
+use crate::analysis::{Output, Pass, State};
+use crate::error::{Refusal, RunError, TaskError, TaskFault};
 use crate::plan::{Leaves, tasks};
 use crate::report::{RunReport, Stages, TaskReport, WorkerReport};
 use crate::schedule::{Event, Instruction, Schedule};

@@ -3,7 +3,7 @@
 use trajet_io::Block;
 use trajet_kernels::superpose::{Coordinates, Reference};
 
-use crate::analysis::Refusal;
+use crate::error::Refusal;
 use crate::places::Places;
 
 /// Changes the positions of a block, frame by frame.

@@ -3,12 +3,6 @@
 //!
 //! Only what the decoders need. All of it wraps around, as the processor does.
 
-#[cfg(target_arch = "x86_64")]
-mod x86;
-
-#[cfg(target_arch = "x86_64")]
-pub use x86::{Avx2, Avx512};
-
 // There are lanes on this processor alone.
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests;

@@ -5,6 +5,8 @@
 //! operations, so that all of them yield the same bits.
 
 pub mod lanes;
+#[cfg(target_arch = "x86_64")]
+pub mod x86;
 
 use std::sync::OnceLock;
 
@@ -176,13 +178,13 @@ macro_rules! on_lanes {
                 #[allow(clippy::too_many_arguments)]
                 fn avx2($($arg: $type),*) $(-> $out)? {
                     // SAFETY: this function is compiled for AVX2 and called where it is.
-                    $body(unsafe { $crate::lanes::Avx2::new() }, $($arg),*)
+                    $body(unsafe { $crate::x86::Avx2::new() }, $($arg),*)
                 }
                 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,movbe,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
                 #[allow(clippy::too_many_arguments)]
                 fn avx512($($arg: $type),*) $(-> $out)? {
                     // SAFETY: this function is compiled for AVX-512 and called where it is.
-                    $body(unsafe { $crate::lanes::Avx512::new() }, $($arg),*)
+                    $body(unsafe { $crate::x86::Avx512::new() }, $($arg),*)
                 }
                 if set.is_avx512() {
                     // SAFETY: a value of a set exists only where the processor has all of it.

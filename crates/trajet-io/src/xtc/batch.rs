@@ -5,9 +5,9 @@
 //! `f64` for absolute coordinates), rounded to nearest, and corrected by the remainder, so that they are
 //! exact.
 
-#[cfg(target_arch = "x86_64")]
-use trajet_simd::lanes::{Avx2, Avx512};
 use trajet_simd::lanes::{LANES, Lanes, WideLanes};
+#[cfg(target_arch = "x86_64")]
+use trajet_simd::x86::{Avx2, Avx512};
 
 use super::decode::{ANGSTROM_PER_NM, Coder, Form, GROUP_ATOMS};
 use super::head::Packed;

@@ -4,6 +4,7 @@ use std::array::from_fn;
 use std::panic::catch_unwind;
 
 use super::*;
+use crate::x86::Avx512;
 use crate::{InstructionSet, on_lanes};
 
 const INTEGERS: [i32; 22] = [

@@ -6,7 +6,7 @@
 
 use core::arch::x86_64::*;
 
-use super::{LANES, Lanes, WideLanes};
+use crate::lanes::{LANES, Lanes, WideLanes};
 
 /// One register of 512 bits.
 #[derive(Clone, Copy, Debug)]
