@@ -21,6 +21,9 @@ _SYNCED = 2**25
 _REMOVALS = 20
 _BETWEEN = 0.05
 
+# Names that this process has given to files and folders until they are whole.
+_unfinished: set[Path] = set()
+
 
 def check(path: Path, suffixes: tuple[str, ...]) -> None:
     """Make sure that `path` can be written later.
@@ -90,7 +93,30 @@ def why(error: Exception) -> str:
 def name_beside(path: Path) -> Path:
     """Return a name that nobody else takes, for what becomes `path` once it is whole."""
     # Some writers go by the ending.
-    return path.with_name(f".trajet-{os.getpid()}-{secrets.token_hex(6)}.tmp{path.suffix}")
+    own = path.with_name(f".trajet-{os.getpid()}-{secrets.token_hex(6)}.tmp{path.suffix}")
+    _unfinished.add(own)
+    return own
+
+
+def make_new(own: Path) -> None:
+    """Make an empty file, as private as the user's mask says; never through a link.
+
+    Raises
+    ------
+    OSError
+        If there is something, or it cannot be made.
+    """
+    os.close(os.open(own, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666))
+
+
+def remove_unfinished() -> None:
+    """Remove all files and folders that this process has begun and not finished."""
+    for own in list(_unfinished):
+        with contextlib.suppress(OSError):
+            if own.is_dir() and not own.is_symlink():
+                shutil.rmtree(own)
+            else:
+                own.unlink()
 
 
 @contextlib.contextmanager
@@ -111,8 +137,7 @@ def beside(path: Path, *, force: bool = True) -> Iterator[Path]:
     """
     own = name_beside(path)
     try:
-        # As private as the user's mask says, like any file that a program makes.
-        os.close(os.open(own, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        make_new(own)
         yield own
         with own.open("rb") as file:
             os.fsync(file.fileno())

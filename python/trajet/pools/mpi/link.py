@@ -16,15 +16,17 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import IntEnum
 from functools import cache
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet import signals
 from trajet._trajet import MissingPackageError, WorkerError
 from trajet.pools.shared import path_of
 
@@ -39,9 +41,10 @@ MOST_BYTES = 2**28
 _WINDOW_BYTES = 64
 # Calls of a look: each moves a few KiB of what other ranks put here.
 _CALLS = 64
-_INTERRUPTED = 130
+# Where MPICH shares memory.
+_MEMORY = "/dev/shm/mpich_"
 # Seconds that rank 0 has, when all are interrupted, to put away what was being written.
-_GRACE = 5.0
+_GRACE = 0.8
 
 
 class Word(IntEnum):
@@ -98,6 +101,7 @@ class Link:
         if self.size > 1:
             atexit.register(self._leave)
             sys.excepthook = self._hook(sys.excepthook)
+            signals.abort_ranks = self._interrupted
 
     def _one_memory(self) -> bool:
         with tempfile.TemporaryFile() as file:
@@ -200,7 +204,7 @@ class Link:
             if self.size > 1 and (interrupts or not isinstance(error, KeyboardInterrupt)):
                 said = f"trajet: rank {self.rank} on {self.host}: {type(error).__name__}: {error}"
                 if isinstance(error, KeyboardInterrupt):
-                    said = "" if self.rank else "trajet: interrupted"
+                    said = "" if self.rank else signals.message()
                 self.end(said, error)
             raise
 
@@ -210,11 +214,17 @@ class Link:
         if why:
             print(why, file=sys.stderr, flush=True)
         interrupted = isinstance(error, KeyboardInterrupt)
+        _remove_memory()
         try:
             if interrupted and self.rank:
                 time.sleep(_GRACE)
         finally:
-            self.comm.Abort(_INTERRUPTED if interrupted else 1)
+            self.comm.Abort(signals.exit_code() if interrupted else 1)
+
+    def _interrupted(self) -> None:
+        """End all ranks, since a signal has interrupted this one."""
+        if not self.mpi.Is_finalized():
+            self.end("" if self.rank else signals.message(), KeyboardInterrupt())
 
     def _hook(self, before: Callable[..., Any]) -> Callable[..., None]:
         def hook(
@@ -244,6 +254,14 @@ class Link:
             if heard[0] in {Word.BEGIN, Word.WORK}:
                 error = WorkerError("the script has ended here, but not on rank 0")
                 self.end(f"trajet: rank {self.rank} on {self.host}: {error}", error)
+
+
+def _remove_memory() -> None:
+    """Remove the names of memory that MPICH shares: it leaves them behind where ranks abort."""
+    with suppress(OSError):
+        lines = Path("/proc/self/maps").read_text().splitlines()
+        for path in {line.split(maxsplit=5)[-1] for line in lines if _MEMORY in line}:
+            Path(path).unlink(missing_ok=True)
 
 
 @cache
