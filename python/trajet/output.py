@@ -4,7 +4,6 @@ import contextlib
 import errno
 import os
 import re
-import secrets
 import shutil
 import tempfile
 import time
@@ -13,6 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import IO
 
+from trajet import _trajet
 from trajet._trajet import OutputError
 
 # Bytes that are sent to the disk at a time, while others are written.
@@ -91,9 +91,16 @@ def why(error: Exception) -> str:
 
 
 def name_beside(path: Path) -> Path:
-    """Return a name that nobody else takes, for what becomes `path` once it is whole."""
+    """Return a name that nobody else takes, for what becomes `path` once it is whole.
+
+    Where the process is killed, the next one that writes into that folder removes the file.
+    """
     # Some writers go by the ending.
-    own = path.with_name(f".trajet-{os.getpid()}-{secrets.token_hex(6)}.tmp{path.suffix}")
+    return unfinished(path.with_name(_trajet.temporary_name(path.parent) + path.suffix))
+
+
+def unfinished(own: Path) -> Path:
+    """Return a path that `remove_unfinished` removes, if there is something then."""
     _unfinished.add(own)
     return own
 
@@ -148,6 +155,7 @@ def beside(path: Path, *, force: bool = True) -> Iterator[Path]:
         if isinstance(error, OSError) and not isinstance(error, OutputError):
             raise refused(path, error) from error
         raise
+    _unfinished.discard(own)
 
 
 @contextlib.contextmanager

@@ -22,6 +22,8 @@ _SAME = 0.5
 _AGAIN = 0.01
 # Set by the launchers of MPI in each rank: MPICH and its kin, PMIx, Open MPI.
 _RANKS = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")
+# Memory that ranks of MPICH share.
+_MEMORY = "/dev/shm/mpich_"
 # Modules whose `_resource_tracker` owns a process that removes what its parent leaves.
 _TRACKERS = ("multiprocessing.resource_tracker", "loky.backend.resource_tracker")
 
@@ -165,19 +167,21 @@ def kept_from_children() -> Iterator[None]:
     """Block Ctrl-C, and SIGHUP where this process handles it, in this thread.
 
     Threads and processes that it starts never receive them. A terminal sends both to all processes
-    of a program; this one ends the others.
+    of a program; this one ends the others. An interrupt is deferred meanwhile: libraries that start
+    processes leave semaphores behind where it comes between two of their steps.
     """
     from multiprocessing import resource_tracker
 
     own = [n for n in (signal.SIGINT, signal.SIGHUP) if callable(signal.getsignal(n))]
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, own)
-    try:
-        # Its start unblocks SIGINT.
-        resource_tracker.ensure_running()
-        signal.pthread_sigmask(signal.SIG_BLOCK, own)
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    with deferred():
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, own)
+        try:
+            # Its start unblocks SIGINT.
+            resource_tracker.ensure_running()
+            signal.pthread_sigmask(signal.SIG_BLOCK, own)
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def end_children() -> None:
@@ -211,6 +215,14 @@ def end_within(seconds: float) -> None:
     timer.start()
 
 
+def remove_memory_of_ranks() -> None:
+    """Remove the names of memory that MPICH shares: it leaves them behind where ranks are ended."""
+    with suppress(OSError), open("/proc/self/maps", encoding="utf-8") as maps:
+        for path in {line.split(maxsplit=5)[-1].strip() for line in maps if _MEMORY in line}:
+            with suppress(OSError):
+                os.unlink(path)
+
+
 def die_as_rank() -> None:
     """End this process by the signal it received if mpiexec has started it.
 
@@ -218,6 +230,7 @@ def die_as_rank() -> None:
     unless a signal has ended it.
     """
     if any(name in os.environ for name in _RANKS):
+        remove_memory_of_ranks()
         number = _received or signal.SIGINT
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)

@@ -1,5 +1,6 @@
 """Clusters of Dask for whoever has no client."""
 
+import atexit
 import os
 import signal
 import threading
@@ -70,7 +71,7 @@ def dask_client(
 def _cluster(module: Any, workers: int, threads: int) -> Iterator[Any]:
     """Make a client of workers of this machine while it is used."""
 
-    def make() -> Any:
+    def make(loop: Any) -> Any:
         return module.LocalCluster(
             n_workers=workers,
             threads_per_worker=threads,
@@ -82,15 +83,19 @@ def _cluster(module: Any, workers: int, threads: int) -> Iterator[Any]:
             dashboard_address=None,
             scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
             worker_dashboard_address="127.0.0.1:0",
-            local_directory=str(folder),
+            loop=loop,
             preload="trajet.pools.dask.undisturbed",
         )
 
     import dask
 
     place = dask.config.get("temporary-directory", None)
-    with folder_in(None if place is None else Path(place)) as folder:
-        cluster, client = _in_a_thread(make), None
+    with (
+        folder_in(None if place is None else Path(place)) as folder,
+        # Of the scheduler and of workers: what killed ones leave goes too.
+        dask.config.set({"temporary-directory": str(folder)}),
+    ):
+        cluster, client = _begun(make), None
         try:
             client = module.Client(cluster)
             yield client
@@ -108,17 +113,34 @@ def _cluster(module: Any, workers: int, threads: int) -> Iterator[Any]:
             cluster.close()
 
 
-def _in_a_thread(make: Callable[[], Any]) -> Any:
-    """Return what `make` returns, called in a thread whose processes do not receive Ctrl-C."""
+def _begun(make: Callable[[Any], Any]) -> Any:
+    """Return the cluster that `make` returns for an event loop.
+
+    It is called in a thread, whose processes do not receive Ctrl-C.
+    """
+    from distributed.deploy.spec import close_clusters
+    from distributed.utils import LoopRunner
+
     made: Future[Any] = Future()
+    loops: list[Any] = []
 
     def work() -> None:
         try:
             with signals.kept_from_children():
-                made.set_result(make())
+                runner = LoopRunner()
+                runner.start()
+                loops.append(runner.loop)
+                made.set_result(make(runner.loop))
         except BaseException as error:
             made.set_exception(error)
 
     # A daemon: an interrupt does not wait for it.
     threading.Thread(target=work, name="trajet-cluster", daemon=True).start()
-    return made.result()
+    try:
+        return made.result()
+    except KeyboardInterrupt:
+        # It starts nothing more, and cannot be closed in order.
+        atexit.unregister(close_clusters)
+        for loop in loops:
+            loop.asyncio_loop.call_soon_threadsafe(loop.asyncio_loop.stop)
+        raise

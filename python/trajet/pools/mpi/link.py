@@ -16,10 +16,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from enum import IntEnum
 from functools import cache
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -41,8 +40,6 @@ MOST_BYTES = 2**28
 _WINDOW_BYTES = 64
 # Calls of a look: each moves a few KiB of what other ranks put here.
 _CALLS = 64
-# Where MPICH shares memory.
-_MEMORY = "/dev/shm/mpich_"
 # Seconds that rank 0 has, when all are interrupted, to put away what was being written.
 _GRACE = 0.8
 
@@ -214,7 +211,7 @@ class Link:
         if why:
             print(why, file=sys.stderr, flush=True)
         interrupted = isinstance(error, KeyboardInterrupt)
-        _remove_memory()
+        signals.remove_memory_of_ranks()
         try:
             if interrupted and self.rank:
                 time.sleep(_GRACE)
@@ -254,14 +251,6 @@ class Link:
             if heard[0] in {Word.BEGIN, Word.WORK}:
                 error = WorkerError("the script has ended here, but not on rank 0")
                 self.end(f"trajet: rank {self.rank} on {self.host}: {error}", error)
-
-
-def _remove_memory() -> None:
-    """Remove the names of memory that MPICH shares: it leaves them behind where ranks abort."""
-    with suppress(OSError):
-        lines = Path("/proc/self/maps").read_text().splitlines()
-        for path in {line.split(maxsplit=5)[-1] for line in lines if _MEMORY in line}:
-            Path(path).unlink(missing_ok=True)
 
 
 @cache
