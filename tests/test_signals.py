@@ -18,7 +18,7 @@ from golden_files import Adk
 from started_ranks import MPIEXEC
 
 # Seconds after which a process hangs.
-HANGS = 60.0
+HANGS = 30.0
 MEMORY = Path("/dev/shm")
 
 
@@ -151,11 +151,14 @@ def end(process: "subprocess.Popen[str]", mark: str) -> str:
 @pytest.mark.kills(10)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_at_any_moment_leaves_nothing(
-    number: signal.Signals, attempt: int, sources: dict[str, object], tmp_path: Path
+    number: signal.Signals,
+    attempt: int,
+    sources: dict[str, object],
+    tmp_path: Path,
+    record_property: Callable[[str, object], None],
 ) -> None:
     """Ctrl-C goes to all processes, as by a terminal, SIGTERM to the first one or to all."""
     case = CASES[attempt % len(CASES)]
-    print(case.arguments)
     draw = random.Random(f"{number} {attempt}")
     out, tmp, mark = tmp_path / "out", tmp_path / "tmp", f"storm-{uuid.uuid4()}"
     out.mkdir()
@@ -177,7 +180,8 @@ def test_a_signal_at_any_moment_leaves_nothing(
     if process.poll() is None:
         (os.killpg if to_all else os.kill)(process.pid, number)
     said = end(process, mark)
-    print(f"{number.name} {case.arguments}: {time.monotonic() - begin:.2f} s")
+    record_property("seconds", round(time.monotonic() - begin, 2))
+    record_property("command", case.arguments)
     code = process.returncode
     assert "Traceback" not in said, said
     if case.ranks:
@@ -198,6 +202,9 @@ def test_a_signal_at_any_moment_leaves_nothing(
         succeed("store", "verify", out / "store" / "one")
     elif code != 0 and not case.ranks:
         assert list(out.iterdir()) == []
+    if case.ranks and "MPI_Abort" not in said:
+        # MPICH's own, of ranks that mpiexec killed in MPI_Init.
+        before |= {name for name in os.listdir(MEMORY) if name.startswith("mpich_")}
     wait_until(lambda: not unmapped(set(os.listdir(MEMORY)) - before))
 
 
@@ -350,7 +357,7 @@ def test_the_next_run_removes_what_killed_processes_left(adk: Adk, tmp_path: Pat
         assert (len(left(lives)), len(left(killed))) == (4, 0)
         living.communicate("")
     assert left(lives) == []
-    assert [path.name for path in out.iterdir()] == ["rmsf.csv"]
+    assert sorted(path.name for path in out.iterdir()) == ["rmsf.csv", "x.npz"]
 
 
 def test_repair_removes_what_killed_processes_left_in_a_store(adk: Adk, tmp_path: Path) -> None:
