@@ -113,15 +113,12 @@ def wait_until(holds: Callable[[], object]) -> None:
         time.sleep(0.01)
 
 
-def unmapped(names: set[str]) -> set[str]:
-    """Return those of some names in memory that no process uses."""
-    used = set()
-    for maps in Path("/proc").glob("[0-9]*/maps"):
-        try:
-            used |= set(re.findall(rf"{MEMORY}/(\S+)", maps.read_text()))
-        except OSError:
-            continue
-    return {name for name in names - used if (MEMORY / name).exists()}
+def memory_of(process: int) -> set[str]:
+    """Return the names of shared memory that a process uses."""
+    try:
+        return set(re.findall(rf"{MEMORY}/(\S+)", Path(f"/proc/{process}/maps").read_text()))
+    except OSError:
+        return set()
 
 
 def started(words: list[str], tmp: Path, mark: str) -> "subprocess.Popen[str]":
@@ -165,7 +162,6 @@ def test_a_signal_at_any_moment_leaves_nothing(
     if "store" in case.arguments:
         files = ("--topology", sources["psf"], "--trajectory", sources["short"])
         succeed("store", "add", out / "store" / "one", *files, "--quiet")
-    before = set(os.listdir(MEMORY))
     process = started(command(case, out, sources), tmp, mark)
     python = (case.ranks or 1) + bool(case.ranks)
 
@@ -176,6 +172,8 @@ def test_a_signal_at_any_moment_leaves_nothing(
     wait_until(ready)
     time.sleep(draw.uniform(0, case.lasts))
     to_all = number == signal.SIGINT or draw.random() < 0.5
+    ours = [*processes(mark)]
+    used = set().union(*map(memory_of, ours))
     begin = time.monotonic()
     if process.poll() is None:
         (os.killpg if to_all else os.kill)(process.pid, number)
@@ -202,10 +200,11 @@ def test_a_signal_at_any_moment_leaves_nothing(
         succeed("store", "verify", out / "store" / "one")
     elif code != 0 and not case.ranks:
         assert list(out.iterdir()) == []
-    if case.ranks and "MPI_Abort" not in said:
-        # MPICH's own, of ranks that mpiexec killed in MPI_Init.
-        before |= {name for name in os.listdir(MEMORY) if name.startswith("mpich_")}
-    wait_until(lambda: not unmapped(set(os.listdir(MEMORY)) - before))
+    if "MPI_Abort" not in said:
+        # MPICH's own, of ranks that mpiexec killed before they could end by themselves.
+        used = {name for name in used if not name.startswith("mpich_")}
+    used |= {n for n in os.listdir(MEMORY) if any(f"-{process}-" in n for process in ours)}
+    assert [name for name in used if (MEMORY / name).exists()] == []
 
 
 def run_python(code: str, *words: object, **environment: str) -> "subprocess.CompletedProcess[str]":
