@@ -108,12 +108,13 @@ PYTEST := $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile
 python-tests: .venv/.made-built .venv/.made-test-tools
 	$(PYTEST)
 
-# An error at every file operation, 25 kills where the gate has a few, minutes of fuzzing for each target, and
+# An error at every file operation, 25 kills where the gate has a few, 100 signals of each kind, minutes of fuzzing for each target, and
 # published files: TRAJET_CHEMFILES_DATA and TRAJET_GROMACS_SOURCE name their folders.
 test-long: .venv/.made-built .venv/.made-test-tools
 	$(MAKE) fuzz FUZZ_CASES=100000 FUZZ_SECONDS=600
 	$(BIN)/python -m pytest tests/with_published_files.py
 	$(PYTEST) -k "kill or killed or kills" --kills 25
+	$(BIN)/python -m pytest tests/test_signals.py --kills 100
 	$(PYTEST) -m long
 
 # Not in the gate, which needs no GROMACS.

@@ -190,7 +190,7 @@ def test_an_error_ends_all(what: str, words: str, folder: Path) -> None:
 def test_a_killed_rank_ends_all(attempt: int, folder: Path) -> None:
     """At any moment. No process is left, and no file in memory."""
     processes = killed(folder, "killed", (1 + attempt) % 3)
-    assert not list(Path("/dev/shm").glob(f"trajet-{processes[0]}-*"))
+    assert not list(Path("/dev/shm").glob(f"trajet-*-{processes[0]}-*"))
 
 
 def killed(

@@ -98,4 +98,4 @@ def test_rows_go_to_the_disk_where_memory_is_full(
     with pytest.raises(MemoryError, match="GiB are needed"):
         tj.rmsd(atoms, pool=pool)
     assert not list(tmp_path.iterdir())
-    assert not list(Path("/dev/shm").glob(f"trajet-{os.getpid()}-*"))
+    assert not list(Path("/dev/shm").glob(f"trajet-*-{os.getpid()}-*"))

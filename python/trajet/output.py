@@ -4,7 +4,6 @@ import contextlib
 import errno
 import os
 import re
-import secrets
 import shutil
 import tempfile
 import time
@@ -13,6 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import IO
 
+from trajet import _trajet
 from trajet._trajet import OutputError
 
 # Bytes that are sent to the disk at a time, while others are written.
@@ -20,6 +20,9 @@ _SYNCED = 2**25
 # How often a hidden folder is removed where it is not gone, and the seconds in between.
 _REMOVALS = 20
 _BETWEEN = 0.05
+
+# Names that this process has given to files and folders until they are whole.
+_unfinished: set[Path] = set()
 
 
 def check(path: Path, suffixes: tuple[str, ...]) -> None:
@@ -88,9 +91,39 @@ def why(error: Exception) -> str:
 
 
 def name_beside(path: Path) -> Path:
-    """Return a name that nobody else takes, for what becomes `path` once it is whole."""
+    """Return a name that nobody else takes, for what becomes `path` once it is whole.
+
+    Where the process is killed, the next one that writes into that folder removes the file.
+    """
     # Some writers go by the ending.
-    return path.with_name(f".trajet-{os.getpid()}-{secrets.token_hex(6)}.tmp{path.suffix}")
+    return unfinished(path.with_name(_trajet.temporary_name(path.parent) + path.suffix))
+
+
+def unfinished(own: Path) -> Path:
+    """Return a path that `remove_unfinished` removes, if there is something then."""
+    _unfinished.add(own)
+    return own
+
+
+def make_new(own: Path) -> None:
+    """Make an empty file, as private as the user's mask says; never through a link.
+
+    Raises
+    ------
+    OSError
+        If there is something, or it cannot be made.
+    """
+    os.close(os.open(own, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666))
+
+
+def remove_unfinished() -> None:
+    """Remove all files and folders that this process has begun and not finished."""
+    for own in list(_unfinished):
+        with contextlib.suppress(OSError):
+            if own.is_dir() and not own.is_symlink():
+                shutil.rmtree(own)
+            else:
+                own.unlink()
 
 
 @contextlib.contextmanager
@@ -111,8 +144,7 @@ def beside(path: Path, *, force: bool = True) -> Iterator[Path]:
     """
     own = name_beside(path)
     try:
-        # As private as the user's mask says, like any file that a program makes.
-        os.close(os.open(own, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        make_new(own)
         yield own
         with own.open("rb") as file:
             os.fsync(file.fileno())
@@ -123,6 +155,7 @@ def beside(path: Path, *, force: bool = True) -> Iterator[Path]:
         if isinstance(error, OSError) and not isinstance(error, OutputError):
             raise refused(path, error) from error
         raise
+    _unfinished.discard(own)
 
 
 @contextlib.contextmanager

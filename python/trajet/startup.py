@@ -1,12 +1,18 @@
 """Time that this process spent importing trajet and MDAnalysis, and a stopwatch without it.
 
-The package imports this module first and calls `package_imported` last.
+The package imports this module first and calls `package_imported` last. In a process of the command
+line, signals are handled from here on.
 """
 
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from trajet import signals
+
+if signals.is_command():
+    signals.end_at_once_during_imports()
 
 _BEGIN = time.perf_counter()
 _seconds = 0.0

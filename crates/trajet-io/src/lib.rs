@@ -15,6 +15,7 @@ mod frames;
 pub mod h5md;
 pub mod index;
 pub mod indexed;
+pub mod leftovers;
 mod losses;
 pub mod ncdf;
 mod open;

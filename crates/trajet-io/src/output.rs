@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use crate::leftovers::temporary_name;
 use crate::{Error, Patch};
 
 /// Bytes that are written at a time. Fewer are gathered: frames are often short. More at once make Linux
@@ -42,10 +42,8 @@ impl Output {
         if path.file_name().is_none() {
             return Err(failed(io::ErrorKind::InvalidInput.into()));
         }
-        // Hash maps are seeded with random numbers: that is a source of them.
-        let random = RandomState::new().build_hasher().finish();
-        let name = format!(".trajet-{}-{:012x}.tmp", std::process::id(), random >> 16);
-        let beside = path.with_file_name(name);
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let beside = path.with_file_name(temporary_name(folder));
         let file = OpenOptions::new().write(true).create_new(true).open(&beside).map_err(failed)?;
         let place = Whole { path: path.to_owned(), beside, force };
         Ok(Output { file, place, gathered: Vec::new(), len: 0 })

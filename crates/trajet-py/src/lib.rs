@@ -6,6 +6,7 @@ mod control;
 mod convert;
 mod error;
 mod h5md;
+mod leftovers;
 mod parts;
 mod reader;
 mod run;
@@ -44,6 +45,9 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(apply::apply_plan, module)?)?;
     module.add_function(wrap_pyfunction!(convert::convert, module)?)?;
     module.add_function(wrap_pyfunction!(convert::join_stretches, module)?)?;
+    module.add_function(wrap_pyfunction!(leftovers::process_mark, module)?)?;
+    module.add_function(wrap_pyfunction!(leftovers::temporary_name, module)?)?;
+    module.add_function(wrap_pyfunction!(leftovers::remove_leftovers, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(h5md::pack_chunks, module)?)?;
     module.add_function(wrap_pyfunction!(h5md::cells_of_vectors, module)?)?;

@@ -12,6 +12,7 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use trajet_io::leftovers::remove_leftovers;
 
 use crate::catalog::{MANIFEST, PENDING, random_id};
 use crate::change::link_left;
@@ -112,6 +113,17 @@ impl Store {
         let (mut cleared, mut failed) = (self.find_moved()?, None);
         if self.clear_settings()? {
             cleared.push("store.json, whose writing was cut short: 1 file removed".to_owned());
+        }
+        let mut n_left = remove_leftovers(self.folder());
+        for name in self.names()? {
+            let folder = self.folder_of(&name);
+            if disk::is_folder(&folder)? {
+                n_left += remove_leftovers(&folder);
+            }
+        }
+        if n_left > 0 {
+            cleared
+                .push(format!("temporary files of processes that were killed: {n_left} removed"));
         }
         let (mut others, mut dead) = (Vec::new(), Vec::new());
         for path in self.records()? {

@@ -6,8 +6,9 @@ from typing import NoReturn
 
 import click
 
+from trajet import output, signals
 from trajet.cli import analyses, bench, bench_store, copies, files, reports, store, viewers
-from trajet.cli.group import commands
+from trajet.cli.group import Interrupted, commands
 from trajet.cli.tables import EXPECTED, one_line
 
 bench.bench.add_command(bench_store.store)
@@ -15,56 +16,82 @@ for _room in (files, analyses, copies, store, reports, viewers, bench):
     for _command in _room.COMMANDS:
         commands.add_command(_command)
 
-# Shown by a shell for a process that Ctrl-C ended.
-INTERRUPTED = 130
 FAILED = 1
+# Seconds that an interrupted process has for its end, once its outputs are removed.
+_END = 1.0
 
 
 def main() -> NoReturn:
     """Run the command line and leave with its exit code."""
+    signals.interrupt()
+    try:
+        code = _run()
+        signals.finish()
+        if code and signals.received() is not None:
+            # Libraries turn a KeyboardInterrupt into errors of their own.
+            code = _interrupted()
+    except (KeyboardInterrupt, Interrupted, click.Abort):
+        code = _interrupted()
+    sys.exit(code)
+
+
+def _run() -> int:
+    """Run a command, print its error as one line, and return the exit code."""
     try:
         # What a command asked to leave with, or nothing.
-        code = commands.main(prog_name="trajet", standalone_mode=False) or 0
+        code: int = commands.main(prog_name="trajet", standalone_mode=False) or 0
         # Where standard output is closed, there is none.
         print(end="", flush=True)
+        return code
     except click.ClickException as error:
-        error.show()
-        code = error.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        print("trajet: interrupted", file=sys.stderr)
-        # Where Ctrl-C came inside of such a text, as imports run them, CPython would end this
-        # process by the signal, whatever its exit code; the next one has it forget that.
-        exec("")
-        code = INTERRUPTED
+        if signals.received() is None:
+            error.show()
+        return error.exit_code
+    except (KeyboardInterrupt, Interrupted, click.Abort):
+        raise
     except BrokenPipeError:
         # Whoever read the output has left; what Python still holds of it has nowhere to go.
         _give_up_output()
-        code = FAILED
     except EXPECTED as error:
         where = "standard output: " if _output_lost(error) else ""
-        print(f"trajet: {where}{one_line(error)}", file=sys.stderr)
-        code = FAILED
+        _say(f"{where}{one_line(error)}")
     except SystemExit:
         # Only the command line's own library leaves so: whoever read the output has left.
         _give_up_output()
-        code = FAILED
     except MemoryError as error:
-        print(
-            f"trajet: not enough memory ({one_line(error)}): choose fewer atoms or frames",
-            file=sys.stderr,
-        )
-        code = FAILED
+        _say(f"not enough memory ({one_line(error)}): choose fewer atoms or frames")
     except BaseException as error:
         # A panic of the native module is no Exception.
         if os.environ.get("TRAJET_DEBUG"):
             raise
-        print(
-            f"trajet: internal error, please report it ({type(error).__name__}:"
-            f" {one_line(error)}); TRAJET_DEBUG=1 shows where",
-            file=sys.stderr,
+        _say(
+            f"internal error, please report it ({type(error).__name__}: {one_line(error)});"
+            " TRAJET_DEBUG=1 shows where"
         )
-        code = FAILED
-    sys.exit(code)
+    return FAILED
+
+
+def _say(line: str) -> None:
+    """Print why a command failed, unless a signal is the reason."""
+    if signals.received() is None:
+        print(f"trajet: {line}", file=sys.stderr)
+
+
+def _interrupted() -> int:
+    """Leave nothing of an interrupted command but the line that says so; return the exit code."""
+    code = signals.exit_code()
+    signals.finish()
+    if signals.abort_ranks is not None:
+        signals.abort_ranks()
+    output.remove_unfinished()
+    signals.write_message()
+    # Where Ctrl-C came inside of such a text, as imports run them, CPython would end this
+    # process by the signal, whatever its exit code; the next one has it forget that.
+    exec("")
+    signals.end_children()
+    signals.die_as_rank()
+    signals.end_within(_END)
+    return code
 
 
 def _output_lost(error: Exception) -> bool:

@@ -1,11 +1,40 @@
 """The command `trajet` itself."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
 import click
 
 import trajet
 
 
+class Interrupted(BaseException):
+    """A KeyboardInterrupt on its way through click, which would print an empty line."""
+
+
+class _Group(click.Group):
+    """A group of commands that raises `Interrupted` instead of KeyboardInterrupt."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        with _passing_interrupts():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _passing_interrupts():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _passing_interrupts() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise Interrupted from error
+
+
 @click.group(
+    cls=_Group,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Each command has its own help with examples: trajet rmsd --help",
 )

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from trajet.pools import shared
 from trajet.pools.dask import DaskPool, dask_client
 from trajet.pools.local import LocalPool
 from trajet.pools.mpi import MpiPool
@@ -166,4 +167,5 @@ def made(name: str, crew: Crew) -> AbstractContextManager[Pool]:
             raise click.UsageError("how many ranks there are is what mpiexec -n says")
         if crew.scheduler is not None:
             raise click.UsageError("the scheduler has workers of its own: leave --workers out")
+    shared.remove_leftovers()
     return _POOLS[name](crew)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import _trajet
+from trajet import _trajet, signals
 from trajet._trajet import MissingPackageError, Reader, WorkerError
 from trajet.pools.pool import Frames, Plan, Progress, check_counts, n_frames_of
 from trajet.pools.shared import folder_in, in_memory, shared_rows
@@ -131,7 +131,10 @@ class ProcessPool:
         def submit(task: Task) -> None:
             attempts[task.number] = attempts.get(task.number, 0) + 1
             shape = part.rows.shape
-            future = executor.submit(_do, brief, rows, shape, task, part.task_bytes(task))
+            what = part.task_bytes(task)
+            # This starts processes, or a thread that does.
+            with signals.kept_from_children():
+                future = executor.submit(_do, brief, rows, shape, task, what)
             running[future] = task
 
         for task in part.tasks:
@@ -179,7 +182,9 @@ def _executor(workers: int) -> Any:
         raise MissingPackageError(
             "a pool of processes needs loky: pip install 'trajet[processes]'"
         ) from error
-    return get_reusable_executor(max_workers=workers)
+    # This starts a process that removes semaphores.
+    with signals.kept_from_children():
+        return get_reusable_executor(max_workers=workers)
 
 
 # The pass that this process works on, by its brief.

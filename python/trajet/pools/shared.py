@@ -1,6 +1,7 @@
 """Memory that other processes of this machine see."""
 
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -11,15 +12,28 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet import _trajet, output
+
 
 @contextmanager
 def folder_in(place: Path | None) -> Iterator[Path]:
-    """Make a folder that other processes of this machine see."""
-    folder = Path(tempfile.mkdtemp(prefix=f"trajet-{os.getpid()}-", dir=place))
+    """Make a folder that other processes of this machine see; None for that of temporary files."""
+    place = Path(tempfile.gettempdir()) if place is None else place
+    _trajet.remove_leftovers(place)
+    folder = place / f"trajet-{_trajet.process_mark()}-{secrets.token_hex(6)}"
+    output.unfinished(folder)
     try:
+        folder.mkdir(0o700)
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_leftovers() -> None:
+    """Remove what dead processes of this user have left in memory and among temporary files."""
+    for place in (in_memory(), Path(tempfile.gettempdir())):
+        if place is not None:
+            _trajet.remove_leftovers(place)
 
 
 def in_memory() -> Path | None:

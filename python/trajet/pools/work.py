@@ -401,6 +401,8 @@ def rows_kept_in(path: Path | None) -> Iterator[MakeRows]:
         if 0 in shape:
             return plain_rows(shape)
         try:
+            own.unlink(missing_ok=True)
+            output.make_new(own)
             rows = np.lib.format.open_memmap(own, "w+", np.float64, shape)
             with own.open("r+b") as file:
                 # A write to mapped memory cannot say that the disk is full.

@@ -4,7 +4,6 @@ import contextlib
 import json
 import logging
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +16,7 @@ from trajet._trajet import StoreError
 from trajet.conversion import Conversion, convert
 from trajet.dataset import SETTINGS, USES, Place
 from trajet.pools.pool import Progress
+from trajet.pools.shared import folder_in
 from trajet.store import links, uses
 from trajet.store.division import Part, divide, omitted
 from trajet.store.entry import Divided, Entry, Original, entry_of, originals_of
@@ -556,11 +556,11 @@ def _rest(source: Trajectory) -> Iterator[tuple[list[Path], list[str]]]:
     if source.reader.format != "H5MD":
         yield [], []
         return
-    with tempfile.TemporaryDirectory(prefix="trajet-") as folder:
+    with folder_in(None) as folder:
         made: list[Path] = []
         remarks: list[str] = []
         for number, path in enumerate(source.paths):
-            made.append(Path(folder) / f"{number}.h5")
+            made.append(folder / f"{number}.h5")
             remarks += [
                 f"{path}: {remark}" for remark in h5md.keep(made[-1], path, source.particles)
             ]
@@ -594,14 +594,14 @@ def _structures(parts: Sequence[Part], trajectory: Trajectory) -> Iterator[list[
     """
     first = trajectory.read_places([0], None, None, counted=False)
     positions, box = first.positions[0], mdanalysis.Box.of(first)
-    with tempfile.TemporaryDirectory(prefix="trajet-") as folder:
+    with folder_in(None) as folder:
         made = []
         for part in parts:
-            paths = [Path(folder) / f"{part.tag.name}.ndx"]
+            paths = [folder / f"{part.tag.name}.ndx"]
             paths[0].write_text(_ndx(part), encoding="ascii")
             # Frames of TRR may have no positions (not a number), and GRO has no room for any.
             if (np.abs(positions[part.atoms]) < _GRO_LIMIT).all():
-                paths.append(Path(folder) / f"{part.tag.name}.gro")
+                paths.append(folder / f"{part.tag.name}.gro")
                 atoms = trajectory.named[part.atoms]
                 mdanalysis.write_structure(paths[1], atoms, positions[part.atoms], box)
             made.append(paths)

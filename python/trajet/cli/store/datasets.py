@@ -13,6 +13,7 @@ from trajet.cli.store import arguments, told
 from trajet.cli.store.mount import mount
 from trajet.cli.store.told import complain, echo, say_entry
 from trajet.cli.store.watch import watch
+from trajet.pools import shared
 from trajet.store.catalog import Store
 from trajet.store.entry import Divided
 from trajet.store.profile import Profile
@@ -321,6 +322,7 @@ def repair(folder: str, quiet: bool) -> None:
     Example:
       trajet store repair --store md
     """
+    shared.remove_leftovers()
     cleared = Store(folder).repair()
     if not quiet:
         echo([*cleared] or ["nothing was left behind"])

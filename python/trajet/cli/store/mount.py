@@ -57,12 +57,12 @@ def mount(places: tuple[str, ...], folder: str | None, quiet: bool) -> None:
 
 @contextlib.contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """Let what ends processes end a mount as Ctrl-C does: else it would stay behind, dead."""
+    """Have signals end a mount, the second one too: a process that ends at once leaves it dead."""
 
     def end(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    numbers = (signal.SIGTERM, signal.SIGHUP)
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     # nohup lets a process go on without its terminal.
     heeded = [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
     before = {number: signal.signal(number, end) for number in heeded}

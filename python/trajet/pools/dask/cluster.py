@@ -1,10 +1,18 @@
 """Clusters of Dask for whoever has no client."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import atexit
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
+from trajet import signals
 from trajet._trajet import MissingPackageError, WorkerError, available_threads
+from trajet.pools.shared import folder_in
 
 # Seconds for a scheduler to answer.
 _PATIENCE = 10.0
@@ -45,22 +53,7 @@ def dask_client(
     """
     module = distributed()
     if scheduler is None:
-        with (
-            module.LocalCluster(
-                n_workers=workers or available_threads(),
-                threads_per_worker=threads,
-                # TLS with a certificate in memory. Without it, whoever reaches a port may run code.
-                host="127.0.0.1",
-                protocol="tls://",
-                security=module.Security.temporary(),
-                # Each has a small HTTP server in any case: any free port of this machine alone.
-                dashboard_address=None,
-                scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
-                worker_dashboard_address="127.0.0.1:0",
-                preload="trajet.pools.dask.undisturbed",
-            ) as cluster,
-            module.Client(cluster) as client,
-        ):
+        with _cluster(module, workers or available_threads(), threads) as client:
             yield client
         return
     try:
@@ -72,3 +65,82 @@ def dask_client(
         ) from error
     with client:
         yield client
+
+
+@contextmanager
+def _cluster(module: Any, workers: int, threads: int) -> Iterator[Any]:
+    """Make a client of workers of this machine while it is used."""
+
+    def make(loop: Any) -> Any:
+        return module.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=threads,
+            # TLS with a certificate in memory. Without it, whoever reaches a port may run code.
+            host="127.0.0.1",
+            protocol="tls://",
+            security=module.Security.temporary(),
+            # Each has a small HTTP server in any case: any free port of this machine alone.
+            dashboard_address=None,
+            scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
+            worker_dashboard_address="127.0.0.1:0",
+            loop=loop,
+            preload="trajet.pools.dask.undisturbed",
+        )
+
+    import dask
+
+    place = dask.config.get("temporary-directory", None)
+    with (
+        folder_in(None if place is None else Path(place)) as folder,
+        # Of the scheduler and of workers: what killed ones leave goes too.
+        dask.config.set({"temporary-directory": str(folder)}),
+    ):
+        cluster, client = _begun(make), None
+        try:
+            client = module.Client(cluster)
+            yield client
+        except KeyboardInterrupt:
+            # A worker would end when its task is done.
+            for nanny in list(cluster.workers.values()):
+                nanny.auto_restart = False
+                if nanny.pid is not None:
+                    with suppress(OSError):
+                        os.kill(nanny.pid, signal.SIGKILL)
+            raise
+        finally:
+            if client is not None:
+                client.close()
+            cluster.close()
+
+
+def _begun(make: Callable[[Any], Any]) -> Any:
+    """Return the cluster that `make` returns for an event loop.
+
+    It is called in a thread, whose processes do not receive Ctrl-C.
+    """
+    from distributed.deploy.spec import close_clusters
+    from distributed.utils import LoopRunner
+
+    made: Future[Any] = Future()
+    loops: list[Any] = []
+
+    def work() -> None:
+        try:
+            with signals.kept_from_children():
+                runner = LoopRunner()
+                runner.start()
+                loops.append(runner.loop)
+                made.set_result(make(runner.loop))
+        except BaseException as error:
+            made.set_exception(error)
+
+    # A daemon: an interrupt does not wait for it.
+    threading.Thread(target=work, name="trajet-cluster", daemon=True).start()
+    try:
+        return made.result()
+    except KeyboardInterrupt:
+        # It starts nothing more, and cannot be closed in order.
+        atexit.unregister(close_clusters)
+        for loop in loops:
+            loop.asyncio_loop.call_soon_threadsafe(loop.asyncio_loop.stop)
+        raise

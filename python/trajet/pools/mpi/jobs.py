@@ -7,17 +7,17 @@ whether one has failed.
 
 import pickle
 import queue
-import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet import signals
 from trajet.pools.jobs import Job, JobBrief, JobDone, do_job
 from trajet.pools.mpi.board import Board
 from trajet.pools.mpi.link import Link, pickled
@@ -26,8 +26,6 @@ from trajet.pools.pool import Progress
 # Seconds between two rounds in which ranks say how far they are, and between two looks at MPI.
 _ROUND = 0.1
 _LOOK = 1e-3
-# Seconds after Ctrl-C in which another one is the same.
-_APART = 1.0
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ def lead_jobs(
         if progress is not None:
             progress(done, total)
 
-    with _noted() as interrupt, link.together(interrupts=False):
+    with signals.deferred() as interrupt, link.together(interrupts=False):
         answers = _Part(told, texts, interrupt).take(link, show)
     for answer in answers:
         if answer.error is not None:
@@ -83,39 +81,8 @@ class FollowJobs:
 
     def __call__(self, link: Link) -> None:
         """Take part."""
-        with _noted() as interrupt:
+        with signals.deferred() as interrupt:
             _Part(self.told, [], interrupt).take(link, lambda _: None)
-
-
-@contextmanager
-def _noted() -> Iterator[threading.Event]:
-    """Note Ctrl-C instead of raising it: ranks have to end together what they began together.
-
-    Later it is raised.
-    """
-    noted, usual, since = threading.Event(), signal.default_int_handler, 0.0
-
-    def note(*_: object) -> None:
-        nonlocal since
-        if not noted.is_set():
-            noted.set()
-            since = time.monotonic()
-        # A terminal and mpiexec may both send it.
-        elif time.monotonic() > since + _APART:
-            raise KeyboardInterrupt
-
-    # Elsewhere nothing is raised, or by the rules of somebody else.
-    in_main = threading.current_thread() is threading.main_thread()
-    raised = in_main and signal.getsignal(signal.SIGINT) is usual
-    if raised:
-        signal.signal(signal.SIGINT, note)
-    try:
-        yield noted
-    finally:
-        if raised:
-            signal.signal(signal.SIGINT, usual)
-    if noted.is_set():
-        raise KeyboardInterrupt
 
 
 @dataclass

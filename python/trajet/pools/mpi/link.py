@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet import signals
 from trajet._trajet import MissingPackageError, WorkerError
 from trajet.pools.shared import path_of
 
@@ -39,9 +40,8 @@ MOST_BYTES = 2**28
 _WINDOW_BYTES = 64
 # Calls of a look: each moves a few KiB of what other ranks put here.
 _CALLS = 64
-_INTERRUPTED = 130
 # Seconds that rank 0 has, when all are interrupted, to put away what was being written.
-_GRACE = 5.0
+_GRACE = 0.8
 
 
 class Word(IntEnum):
@@ -98,6 +98,7 @@ class Link:
         if self.size > 1:
             atexit.register(self._leave)
             sys.excepthook = self._hook(sys.excepthook)
+            signals.abort_ranks = self._interrupted
 
     def _one_memory(self) -> bool:
         with tempfile.TemporaryFile() as file:
@@ -200,7 +201,7 @@ class Link:
             if self.size > 1 and (interrupts or not isinstance(error, KeyboardInterrupt)):
                 said = f"trajet: rank {self.rank} on {self.host}: {type(error).__name__}: {error}"
                 if isinstance(error, KeyboardInterrupt):
-                    said = "" if self.rank else "trajet: interrupted"
+                    said = "" if self.rank else signals.message()
                 self.end(said, error)
             raise
 
@@ -210,11 +211,17 @@ class Link:
         if why:
             print(why, file=sys.stderr, flush=True)
         interrupted = isinstance(error, KeyboardInterrupt)
+        signals.remove_memory_of_ranks()
         try:
             if interrupted and self.rank:
                 time.sleep(_GRACE)
         finally:
-            self.comm.Abort(_INTERRUPTED if interrupted else 1)
+            self.comm.Abort(signals.exit_code() if interrupted else 1)
+
+    def _interrupted(self) -> None:
+        """End all ranks, since a signal has interrupted this one."""
+        if not self.mpi.Is_finalized():
+            self.end("" if self.rank else signals.message(), KeyboardInterrupt())
 
     def _hook(self, before: Callable[..., Any]) -> Callable[..., None]:
         def hook(

@@ -146,8 +146,8 @@ class Member:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """End the thread."""
-        self._computing.shutdown()
+        """End the thread; nobody waits for its task after an interrupt."""
+        self._computing.shutdown(wait=not isinstance(error, KeyboardInterrupt))
 
     @contextmanager
     def clock(self, stage: str) -> Iterator[None]:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, TypeVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet import signals
 from trajet._trajet import Pass, Reader, WorkerError
 from trajet.pools.elsewhere import Elsewhere
 from trajet.pools.jobs import Job, JobBrief, JobDone
@@ -143,7 +144,7 @@ class MpiPool:
         except KeyboardInterrupt as error:
             # What was being written is put away by now. The others may wait for this rank.
             if self._link.size > 1:
-                self._link.end("trajet: interrupted", error)
+                self._link.end(signals.message(), error)
             raise
         if self._link.awaited:
             self._tell(Word.DONE)

@@ -1,0 +1,152 @@
+//! Names of temporary files and folders say which process owns them, so that those of dead processes can be removed.
+//!
+//! `.trajet-HOST-NAMESPACE-PID-START-RANDOM.tmp`: the host, its namespace of process ids, the process and when that
+//! began, in clock ticks since the host did. Process ids mean nothing on other hosts and in other containers, and are
+//! used again.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// Folders that were looked at.
+static SEEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// Returns the part of a name that identifies this process.
+pub fn owner() -> String {
+    let process = std::process::id();
+    // Without a start, nobody takes the file for that of a dead process.
+    let start = start_of(process).ok().flatten().unwrap_or(0);
+    format!("{}-{process}-{start}", here())
+}
+
+/// Returns a name that nobody else takes for a temporary file in `folder`. The first call for a folder removes what
+/// dead processes of this host and user left there.
+pub fn temporary_name(folder: &Path) -> String {
+    let folder = if folder == Path::new("") { Path::new(".") } else { folder };
+    let is_new = std::path::absolute(folder)
+        .is_ok_and(|folder| SEEN.lock().is_ok_and(|mut seen| seen.insert(folder)));
+    if is_new {
+        remove_leftovers(folder);
+    }
+    // Hash maps are seeded with random numbers: that is a source of them.
+    let random = RandomState::new().build_hasher().finish();
+    format!(".trajet-{}-{:012x}.tmp", owner(), random >> 16)
+}
+
+/// Removes temporary files and folders (`.trajet-….tmp`, `trajet-…`) in a folder that belong to this user and to
+/// processes of this host that are dead; returns how many. What cannot be removed stays.
+pub fn remove_leftovers(folder: &Path) -> usize {
+    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    let named =
+        entries.flatten().filter(|entry| is_of_the_dead(&entry.file_name().to_string_lossy()));
+    let paths: Vec<PathBuf> = named.map(|entry| entry.path()).collect();
+    if paths.is_empty() {
+        return 0;
+    }
+    // Folders of processes belong to their users.
+    let Ok(me) = fs::metadata("/proc/self").map(|me| me.uid()) else { return 0 };
+    let mut removed = 0;
+    for path in paths {
+        let done = match path.symlink_metadata() {
+            Ok(there) if there.uid() != me => continue,
+            Ok(there) if there.is_dir() => fs::remove_dir_all(&path),
+            _ => fs::remove_file(&path),
+        };
+        removed += usize::from(done.is_ok());
+    }
+    removed
+}
+
+/// Whether a name is that of a temporary file or folder of a process of this host that is dead.
+fn is_of_the_dead(name: &str) -> bool {
+    let marked = match name.strip_prefix(".trajet-") {
+        Some(rest) => rest.split_once(".tmp").map(|(marked, _)| marked),
+        None => name.strip_prefix("trajet-"),
+    };
+    // Hosts may have dashes in their names.
+    let Some(mut parts) = marked.map(|marked| marked.rsplitn(4, '-')) else { return false };
+    let mut next = || parts.next().unwrap_or_default();
+    let (_random, start, process, place) = (next(), next(), next(), next());
+    let (Ok(start), Ok(process)) = (start.parse::<u64>(), process.parse::<u32>()) else {
+        return false;
+    };
+    // The file system of processes shows this one: then it shows all of this user.
+    let shows_processes = || matches!(start_of(std::process::id()), Ok(Some(_)));
+    start > 0
+        && place == here()
+        && shows_processes()
+        && start_of(process).is_ok_and(|now| now != Some(start))
+}
+
+/// Returns the host and its namespace of process ids.
+fn here() -> String {
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let plain = |c: char| if c.is_ascii_alphanumeric() || ".-_".contains(c) { c } else { '_' };
+    let host: String = host.trim_end().chars().map(plain).take(64).collect();
+    let namespace = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    let digits: String = namespace.to_string_lossy().chars().filter(char::is_ascii_digit).collect();
+    format!("{host}-{digits}")
+}
+
+/// Returns when a process began, in clock ticks since the host did; none where there is no such process.
+fn start_of(process: u32) -> std::io::Result<Option<u64>> {
+    match fs::read_to_string(format!("/proc/{process}/stat")) {
+        // The name of the program, in parentheses, may have any characters.
+        Ok(stat) => Ok(stat
+            .rsplit_once(')')
+            .and_then(|(_, rest)| rest.split_whitespace().nth(19)?.parse().ok())),
+        // ESRCH: it ended just now.
+        Err(error) if error.kind() == ErrorKind::NotFound || error.raw_os_error() == Some(3) => {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The process of tests is alive; no process has the highest number.
+    #[test]
+    fn temporary_files_of_dead_processes_of_this_host_alone_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (process, start) = (std::process::id(), start_of(std::process::id()).unwrap().unwrap());
+        let place = here();
+        let dead = [
+            format!(".trajet-{place}-{}-7-00ff.tmp", u32::MAX),
+            format!(".trajet-{place}-{}-7-00ff.tmp.npz", u32::MAX),
+            format!("trajet-{place}-{}-7-abc_d", u32::MAX),
+            // Another process had this number.
+            format!(".trajet-{place}-{process}-{}-00ff.tmp", start - 1),
+        ];
+        let alive = [
+            format!(".trajet-{place}-{process}-{start}-00ff.tmp"),
+            format!(".trajet-x{place}-{}-7-00ff.tmp", u32::MAX),
+            format!(".trajet-{place}1-{}-7-00ff.tmp", u32::MAX),
+            format!(".trajet-{place}-{}-0-00ff.tmp", u32::MAX),
+            format!("x.trajet-{place}-{}-7-00ff.tmp", u32::MAX),
+            ".trajet-tier-0123456789abcdef".to_owned(),
+            ".run.xtc.trajet-index".to_owned(),
+            format!(".trajet-{}-00ff.tmp", u32::MAX),
+        ];
+        for name in dead.iter().chain(&alive) {
+            fs::write(folder.path().join(name), "x").unwrap();
+        }
+        fs::remove_file(folder.path().join(&dead[2])).unwrap();
+        fs::create_dir(folder.path().join(&dead[2])).unwrap();
+        std::os::unix::fs::symlink("/", folder.path().join(&dead[2]).join("link")).unwrap();
+        // The first name in a folder.
+        let name = temporary_name(folder.path());
+        assert!(!is_of_the_dead(&name) && name.starts_with(&format!(".trajet-{place}-{process}-")));
+        let mut left: Vec<_> = fs::read_dir(folder.path()).unwrap().flatten().collect();
+        left.sort_by_key(fs::DirEntry::file_name);
+        let left: BTreeSet<_> = left.iter().map(|e| e.file_name().into_string().unwrap()).collect();
+        assert_eq!(left, BTreeSet::from(alive));
+        assert_ne!(name, temporary_name(folder.path()));
+    }
+}

@@ -1,0 +1,285 @@
+"""Ctrl-C, SIGTERM and SIGHUP on the command line: each interrupts, the next one ends at once.
+
+Only the command line installs handlers; a script that imports the package keeps its own. Such a
+signal raises KeyboardInterrupt in the main thread, so that all code behaves as it does for Ctrl-C.
+"""
+
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any, NoReturn
+
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# Seconds in which a second signal counts as the first: a terminal and mpiexec may both send one.
+_SAME = 0.5
+# Seconds after which a KeyboardInterrupt that was lost in a destructor is raised again.
+_AGAIN = 0.01
+# Set by the launchers of MPI in each rank: MPICH and its kin, PMIx, Open MPI.
+_RANKS = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")
+# Memory that ranks of MPICH share.
+_MEMORY = "/dev/shm/mpich_"
+# Modules whose `_resource_tracker` owns a process that removes what its parent leaves.
+_TRACKERS = ("multiprocessing.resource_tracker", "loky.backend.resource_tracker")
+
+_received: signal.Signals | None = None
+# The event of `deferred`, if it is active.
+_deferral: threading.Event | None = None
+# Ends all ranks; set once MPI is initialized with several ranks.
+abort_ranks: Callable[[], None] | None = None
+
+
+def received() -> signal.Signals | None:
+    """Return the first signal that a handler of this module has received, if any."""
+    return _received
+
+
+def exit_code() -> int:
+    """Return the exit code of an interrupted process: 130 for Ctrl-C, 143, 129."""
+    return 128 + (_received or signal.SIGINT)
+
+
+def message() -> str:
+    """Return the line that says why the command ends."""
+    by = "" if _received in (None, signal.SIGINT) else f" by {_received.name}"
+    return f"trajet: interrupted{by}"
+
+
+def is_command() -> bool:
+    """Tell whether this process was started as `trajet` or `python -m trajet`.
+
+    Asked while the package is imported: then `sys.argv[0]` is still "-m".
+    """
+    program = sys.argv[0] if sys.argv else ""
+    if program != "-m":
+        return os.path.basename(program) == "trajet"
+    with suppress(ValueError, IndexError):
+        return sys.orig_argv[sys.orig_argv.index("-m") + 1] == "trajet"
+    return False
+
+
+def end_at_once_during_imports() -> None:
+    """Have signals end the process with one line: nothing was begun yet."""
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        global _received  # noqa: PLW0603
+        _received = signal.Signals(number)
+        write_message()
+        _end()
+
+    _install(end)
+
+
+def interrupt() -> None:
+    """Have signals raise KeyboardInterrupt in the main thread, and a second one end at once."""
+    _install(_raise)
+    if threading.current_thread() is not threading.main_thread():
+        return
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    # The main thread may be in a library and run no handler.
+    threading.Thread(target=_watch, args=(reading,), name="trajet-signals", daemon=True).start()
+    sys.unraisablehook = _unraisable
+    threading.excepthook = _of_thread
+
+
+def _install(handler: Callable[[int, FrameType | None], None]) -> None:
+    """Handle the signals that are not ignored, as nohup has SIGHUP ignored."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for number in ENDING:
+        # None: handled by something that is not Python.
+        if signal.getsignal(number) not in (signal.SIG_IGN, None):
+            signal.signal(number, handler)
+
+
+def _raise(number: int, _frame: FrameType | None) -> None:
+    global _received  # noqa: PLW0603
+    if _received is not None:
+        # `_watch` ends the process if this is the second.
+        return
+    _received = signal.Signals(number)
+    # Libraries complain of connections that break now.
+    logging.disable()
+    if _deferral is not None:
+        _deferral.set()
+    else:
+        raise KeyboardInterrupt
+
+
+def finish() -> None:
+    """Have the first signal be without effect from here on: the command is done.
+
+    Ranks end each other, since one that has left would have the others wait.
+    """
+
+    def ignore(number: int, _frame: FrameType | None) -> None:
+        global _received  # noqa: PLW0603
+        if _received is None:
+            _received = signal.Signals(number)
+            if abort_ranks is not None:
+                abort_ranks()
+
+    _install(ignore)
+
+
+@contextmanager
+def deferred() -> Iterator[threading.Event]:
+    """Set an event where a signal would raise KeyboardInterrupt, which is raised at the end.
+
+    Handlers that were installed by others than Python and this module stay.
+    """
+    global _deferral  # noqa: PLW0603
+    noted, since = threading.Event(), 0.0
+
+    def note(*_: object) -> None:
+        nonlocal since
+        if not noted.is_set():
+            noted.set()
+            since = time.monotonic()
+        elif time.monotonic() > since + _SAME:
+            raise KeyboardInterrupt
+
+    in_main = threading.current_thread() is threading.main_thread()
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if in_main and usual:
+        signal.signal(signal.SIGINT, note)
+    elif in_main:
+        _deferral = noted
+    try:
+        yield noted
+    finally:
+        _deferral = None
+        if in_main and usual:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+    if noted.is_set():
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def kept_from_children() -> Iterator[None]:
+    """Block Ctrl-C, and SIGHUP where this process handles it, in this thread.
+
+    Threads and processes that it starts never receive them. A terminal sends both to all processes
+    of a program; this one ends the others. An interrupt is deferred meanwhile: libraries that start
+    processes leave semaphores behind where it comes between two of their steps.
+    """
+    from multiprocessing import resource_tracker
+
+    own = [n for n in (signal.SIGINT, signal.SIGHUP) if callable(signal.getsignal(n))]
+    with deferred():
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, own)
+        try:
+            # Its start unblocks SIGINT.
+            resource_tracker.ensure_running()
+            signal.pthread_sigmask(signal.SIG_BLOCK, own)
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def end_children() -> None:
+    """Kill the processes that this one has started, and wait for their end.
+
+    Not the resource trackers of multiprocessing and loky, which end by themselves.
+    """
+    trackers = {
+        getattr(getattr(sys.modules.get(name), "_resource_tracker", None), "_pid", None)
+        for name in _TRACKERS
+    }
+    children: list[int] = []
+    with suppress(OSError):
+        for thread in os.listdir("/proc/self/task"):
+            with open(f"/proc/self/task/{thread}/children", encoding="ascii") as file:
+                children += map(int, file.read().split())
+    killed = [child for child in children if child not in trackers]
+    for child in killed:
+        with suppress(OSError):
+            os.kill(child, signal.SIGKILL)
+    for child in killed:
+        # Another thread may have waited for it.
+        with suppress(OSError):
+            os.waitpid(child, 0)
+
+
+def end_within(seconds: float) -> None:
+    """End the process if it is still there after some seconds."""
+    timer = threading.Timer(seconds, _end)
+    timer.daemon = True
+    timer.start()
+
+
+def remove_memory_of_ranks() -> None:
+    """Remove the names of memory that MPICH shares: it leaves them behind where ranks are ended."""
+    with suppress(OSError), open("/proc/self/maps", encoding="utf-8") as maps:
+        for path in {line.split(maxsplit=5)[-1].strip() for line in maps if _MEMORY in line}:
+            with suppress(OSError):
+                os.unlink(path)
+
+
+def die_as_rank() -> None:
+    """End this process by the signal it received if mpiexec has started it.
+
+    A rank that leaves before MPI is initialized has its launcher and the other ranks wait for it,
+    unless a signal has ended it.
+    """
+    if any(name in os.environ for name in _RANKS):
+        remove_memory_of_ranks()
+        number = _received or signal.SIGINT
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+
+def _end() -> NoReturn:
+    """End this process and its children at once."""
+    end_children()
+    if threading.current_thread() is threading.main_thread():
+        die_as_rank()
+    os._exit(exit_code())
+
+
+def write_message() -> None:
+    """Write the line that says why the command ends; of ranks of MPI only rank 0 does."""
+    ranks = [os.environ[name] for name in _RANKS if name in os.environ]
+    if all(rank == "0" for rank in ranks):
+        with suppress(OSError):
+            os.write(2, f"{message()}\n".encode())
+
+
+def _watch(reading: int) -> None:
+    """End the process when a signal comes some time after the first."""
+    since: float | None = None
+    while True:
+        for number in os.read(reading, 64):
+            if number not in ENDING:
+                continue
+            if since is None:
+                since = time.monotonic()
+            elif time.monotonic() > since + _SAME:
+                if abort_ranks is not None:
+                    abort_ranks()
+                _end()
+
+
+def _unraisable(args: Any) -> None:
+    """Raise a KeyboardInterrupt again that was lost in a destructor; print no other errors."""
+    if args.exc_type is not None and issubclass(args.exc_type, KeyboardInterrupt):
+        signal.signal(signal.SIGALRM, _raise_again)
+        signal.setitimer(signal.ITIMER_REAL, _AGAIN)
+    elif _received is None:
+        sys.__unraisablehook__(args)
+
+
+def _raise_again(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _of_thread(args: Any) -> None:
+    if _received is None:
+        threading.__excepthook__(args)
