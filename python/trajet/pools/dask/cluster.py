@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from trajet._trajet import MissingPackageError, WorkerError, available_threads
+from trajet.pools.shared import folder_in
 
 # Seconds for a scheduler to answer.
 _PATIENCE = 10.0
@@ -35,8 +36,8 @@ def dask_client(
 
     Each worker has `threads` threads, and does as many tasks at once. Other users of the machine
     cannot use them: scheduler and workers listen on 127.0.0.1 alone, refuse connections without
-    the certificate that is made for this cluster, and serve no dashboard. A cluster at `scheduler`
-    is as safe as it was started.
+    the certificate that is made for this cluster, serve no dashboard, and keep their files in a
+    folder of this user. A cluster at `scheduler` is as safe as it was started.
 
     Raises
     ------
@@ -46,6 +47,9 @@ def dask_client(
     module = distributed()
     if scheduler is None:
         with (
+            # By default workers share a folder that another user may have made; what they spill
+            # there is read back as pickles.
+            folder_in(None) as private,
             module.LocalCluster(
                 n_workers=workers or available_threads(),
                 threads_per_worker=threads,
@@ -53,6 +57,7 @@ def dask_client(
                 host="127.0.0.1",
                 protocol="tls://",
                 security=module.Security.temporary(),
+                local_directory=str(private),
                 # Each has a small HTTP server in any case: any free port of this machine alone.
                 dashboard_address=None,
                 scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
