@@ -125,9 +125,11 @@ pub struct Handles {
 }
 
 impl Handles {
-    /// Room for `most` files, at least one.
+    /// Room for `most` files, at least one, and no more than a quarter of the files that this process may have
+    /// open.
     pub fn new(most: usize) -> Self {
-        Handles { most: most.max(1), open: Mutex::default(), opening: Mutex::default() }
+        let most = most.min(most_open_files() / 4).max(1);
+        Handles { most, open: Mutex::default(), opening: Mutex::default() }
     }
 
     /// How many files are open.
@@ -419,6 +421,19 @@ impl Source {
         meter.open_ns += taken.saturating_sub(meter.read_ns - reading);
         Ok(file)
     }
+}
+
+/// Returns how many files this process may have open (`ulimit -n`).
+#[cfg(unix)]
+fn most_open_files() -> usize {
+    use nix::sys::resource::{Resource, getrlimit};
+    let limit = getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(soft, _)| soft);
+    usize::try_from(limit).unwrap_or(usize::MAX)
+}
+
+#[cfg(not(unix))]
+fn most_open_files() -> usize {
+    usize::MAX
 }
 
 #[cfg(unix)]
