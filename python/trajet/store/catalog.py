@@ -571,17 +571,17 @@ def _rest(source: Trajectory) -> Iterator[tuple[list[Path], list[str]]]:
 
 @contextlib.contextmanager
 def _room_in(folder: str) -> Iterator[None]:
-    """Name the temporary folder where the disk is full.
+    """Name the temporary folder in the error of a full disk.
 
     Raises
     ------
     OutputError
-        If files cannot be written to it because there is no room.
+        If files cannot be written to it because there is no room, or a limit on their size.
     """
-    full = tuple(map(os.strerror, (errno.ENOSPC, errno.EDQUOT)))
+    full = tuple(map(os.strerror, (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)))
     try:
         yield
-    except OSError as error:
+    except (OSError, RuntimeError) as error:  # h5py raises both.
         if (why := output.why(error)).startswith(full):
             raise OutputError(
                 f"{folder}: temporary files cannot be written: {why} (TMPDIR names the folder)"
