@@ -7,7 +7,7 @@
 //! may do so at once without a lock: each reads a whole index, and the last one's stays.
 //!
 //! Stamps and digests find accidents, not forgeries: a sidecar counts only if it is a regular file that belongs
-//! to this user, to root or to the owner of the trajectory ([`place`]). Others are neither read nor replaced.
+//! to this user, to root or to the owner of the trajectory (`index/place`). Others are neither read nor replaced.
 //!
 //! Sidecar layout, little endian: magic (8 bytes), format (4), version (u32), atoms, size of the
 //! trajectory, bytes that whole frames fill, digest of the head, digest of the tail, frames (u64
@@ -552,7 +552,7 @@ impl Sidecar {
     }
 
     /// Reads the sidecars that are whole and of this format, with their stamps. A file is ignored if it is not
-    /// trusted ([`place`]), or longer than `most` bytes.
+    /// trusted (module `place`), or longer than `most` bytes.
     pub fn load(&self, most: u64) -> Vec<(PathBuf, Stamp, FrameIndex)> {
         let read = |path: &PathBuf| {
             let file = place::open(path, self.owner).ok()??;
