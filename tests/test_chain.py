@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import shutil
 import struct
 import threading
@@ -695,3 +696,27 @@ def test_info(adk: Adk, frames: list[bytes], tmp_path: Path) -> None:
     text = "\n".join(succeed("info", adk.xtc, small, cwd=folder))
     assert "together" not in text
     assert "together" not in "\n".join(succeed("info", adk.xtc, cwd=folder))
+
+
+def test_chain_of_more_files_than_may_be_open(tmp_path: Path) -> None:
+    """With `ulimit -n 64`, 100 files are opened on demand, and read as without a limit."""
+    paths = []
+    for k in range(100):
+        positions = np.random.default_rng(k).uniform(0, 3, (2, 9, 3))
+        times = [2.0 * k, 2.0 * k + 1]
+        paths.append(xtc_bytes.write_xtc(tmp_path / f"{k:03}.xtc", positions, times=times))
+    expected = tj.open(None, *paths).read().positions
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # Other tests of this process may hold files.
+    n_open = max(map(int, os.listdir("/proc/self/fd")))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(64, n_open + 32), limits[1]))
+    try:
+        chain = tj.open(None, *paths)
+        # Back and forth, so that files are opened again.
+        for _ in range(2):
+            assert np.array_equal(chain.read().positions, expected)
+        copied = tj.convert(chain, tmp_path / "copy.nc")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert copied.n_frames == 200
+    assert np.array_equal(tj.open(None, tmp_path / "copy.nc").times, np.arange(200.0))

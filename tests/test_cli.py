@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 import pytest
 import trajet as tj
@@ -582,3 +583,15 @@ def test_advise_on_what_is_no_report(adk: Adk, tmp_path: Path) -> None:
     assert ".json or .html" in misuse(
         *("rmsd", adk.psf, adk.xtc, "--select", "all", "--report", tmp_path / "r.pdf")
     )
+
+
+def test_plot_shows_dollar_signs_of_a_selection(adk: Adk, tmp_path: Path) -> None:
+    """They begin no formula: the figure is drawn, and shows the selection as it was typed."""
+    text = "name CA and not segid $\\frac $x"
+    figure = tmp_path / "r.svg"
+    with matplotlib.rc_context({"svg.fonttype": "none"}):
+        selection = tj.open(adk.psf, adk.xtc).select(text)
+        tj.rmsd(selection).plot().savefig(figure)
+    assert text in figure.read_text(encoding="utf-8")
+    succeed("rmsd", adk.psf, adk.xtc, "--select", text, "--plot", tmp_path / "r.png", "--quiet")
+    assert (tmp_path / "r.png").read_bytes().startswith(b"\x89PNG")

@@ -64,7 +64,7 @@ CRATES: dict[str, tuple[list[str], dict[str, str]]] = {
         [],
         {
             "a.rs": "use crate::b;",
-            "b.rs": "#[cfg(test)]\nmod tests { use crate::a; fn f() { a::g() } }",
+            "b.rs": "#[cfg(all(test, unix))]\nmod tests { use crate::a; fn f() { a::g() } }",
         },
     ),
     "only in comments and strings": (

@@ -2,9 +2,11 @@
 
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -745,3 +747,22 @@ def test_a_failed_add_leaves_no_tier(wet: Solvated, tmp_path: Path) -> None:
             assert not (tmp_path / folder).exists()
     store.add("wet", tj.open(wet.gro, wet.xtc), profile=profile)
     assert store.tiers["only"].folder == tmp_path / "other"
+
+
+def test_full_temporary_folder_is_named(
+    wet: Solvated, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What has no room there ends cleanly, and says which folder it is about."""
+    temporary, store = tmp_path / "temporary", tj.Store(tmp_path / "store", create=True)
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    # A full disk would take privileges; the error differs only in its number.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
+    try:
+        with pytest.raises(tj.OutputError, match=f"{temporary}.*File too large.*TMPDIR"):
+            store.add("wet", tj.open(wet.gro, wet.xtc))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert store.list() == ()
+    assert list(temporary.iterdir()) == []

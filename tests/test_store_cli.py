@@ -526,3 +526,31 @@ def test_interrupted_watch(sources: Solvated) -> None:
     assert said.strip() == "trajet: interrupted"
     assert tj.Store(store).list() == ("one", "two")
     assert run("store", "verify", "--store", store).returncode == 0
+
+
+def test_watch_ignores_named_pipes(sources: Solvated) -> None:
+    """A pipe is neither a trajectory nor a topology: nothing waits for its writer."""
+    folder = arrivals(sources)
+    (folder / "run.xtc").write_bytes(sources.xtc.read_bytes())
+    for name in ("pipe.xtc", "pipe.psf"):
+        os.mkfifo(folder / name)
+    watch = Watch(tj.Store(sources.folder / "store", create=True), folder, 0)
+    (arrival,) = watch.look()
+    assert (arrival.name, arrival.frames, arrival.error) == ("run", 10, None)
+    (folder / "system.gro").unlink()
+    (folder / "next.xtc").write_bytes(sources.xtc.read_bytes())
+    (arrival,) = watch.look()
+    assert "there is no topology beside it" in str(arrival.error)
+
+
+@pytest.mark.parametrize("ending", [b".xtc", b".gro"])
+def test_watch_names_files_whose_names_are_not_text(sources: Solvated, ending: bytes) -> None:
+    """Such a trajectory, or topology, is an error that says so; it is printed escaped."""
+    folder = arrivals(sources)
+    (folder / "run.xtc").write_bytes(sources.xtc.read_bytes())
+    odd = os.fsencode(folder) + b"/caf\xe9" + ending
+    os.rename(folder / ("run.xtc" if ending == b".xtc" else "system.gro"), odd)
+    store = sources.folder / "store"
+    said = fail("store", "watch", folder, "--store", store, "--once", "--settle", 0)
+    assert "caf\\udce9" in said
+    assert "its name is not text in UTF-8: rename the file" in said

@@ -1,6 +1,7 @@
 """H5MD divided: the numbers of every tag stand in its file as they do in the original."""
 
 import json
+import resource
 import shutil
 import subprocess
 import sys
@@ -415,3 +416,28 @@ def test_refusals(mda_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(tj.MissingPackageError, match="tag 'front' is kept as h5md: h5py is needed"):
         store.add("one", traj, profile=profile(tmp_path))
     assert store.list() == ()
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_h5md_tag_without_room_ends_cleanly(tmp_path: Path, exact: bool) -> None:
+    """A write that fails names the tag's file and the reason; the store is as before."""
+    positions = np.random.default_rng(1).random((1000, N_ATOMS, 3), "f4")
+    source = write_h5md(tmp_path / "run.h5md", positions)
+    if not exact:
+        tj.convert(tj.open(None, source), tmp_path / "run.dcd")
+        source = tmp_path / "run.dcd"
+    top, store = topology(tmp_path), tj.Store(tmp_path / "store", create=True)
+    formats = {} if exact else dict.fromkeys(TAGS, 'format = "h5md"')
+    trajectory, chosen = tj.open(top, source), profile(tmp_path, formats)
+    store.add("one", trajectory, profile=chosen)
+    before = sorted(tmp_path.rglob("*"))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    # A full disk would take privileges; the error differs only in its number.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
+    try:
+        with pytest.raises(tj.OutputError, match=r"\.h5md.*cannot be written: File too large"):
+            store.add("two", trajectory, profile=chosen)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert sorted(tmp_path.rglob("*")) == before
+    assert store.verify() == ()

@@ -81,7 +81,7 @@ def series(
         )
     bold = f"; bold: mean of {_smoothing(len(x))} neighbouring frames" if smoothed else ""
     left.set_xlabel(x_label + bold)
-    left.set_ylabel(quantity)
+    left.set_ylabel(_shortened(quantity))
     left.set_title(_shortened(title), loc="left", fontsize="medium")
     left.margins(x=0)
     left.set_ylim(bottom=0)
@@ -465,8 +465,12 @@ def _abscissa(
 
 
 def _shortened(label: str) -> str:
-    """Return a label that fits the width of a figure."""
-    return label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"
+    """Return a label that fits the width of a figure, for text of matplotlib.
+
+    Selections and names of files may have dollar signs, between which matplotlib expects formulas.
+    """
+    short = label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"
+    return short.replace("$", r"\$")
 
 
 def _line(

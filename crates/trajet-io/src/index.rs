@@ -6,12 +6,17 @@
 //! does not matter. It is written to a name of its own and renamed, so that any number of processes
 //! may do so at once without a lock: each reads a whole index, and the last one's stays.
 //!
+//! Stamps and digests find accidents, not forgeries: a sidecar counts only if it is a regular file that belongs
+//! to this user, to root or to the owner of the trajectory (`index/place`). Others are neither read nor replaced.
+//!
 //! Sidecar layout, little endian: magic (8 bytes), format (4), version (u32), atoms, size of the
 //! trajectory, bytes that whole frames fill, digest of the head, digest of the tail, frames (u64
 //! each), then offsets (u64), times (f64), steps (i64) of all frames, and the XXH3 digest of all that.
 
+use std::collections::hash_map::RandomState;
 use std::fs;
-use std::io::Write;
+use std::hash::{BuildHasher, Hasher};
+use std::io::{Read, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,6 +31,7 @@ use crate::source::{Meter, Source};
 use crate::{Error, Frames, GivenBox, xxh3_64};
 
 mod boxes;
+mod place;
 
 const MAGIC: &[u8; 8] = b"trajetix";
 const VERSION: u32 = 1;
@@ -429,6 +435,8 @@ pub(crate) struct Found {
     pub(crate) stamp: Stamp,
     pub(crate) state: IndexState,
     pub(crate) sidecar: Option<PathBuf>,
+    /// A remark on a sidecar that was not used although it is there.
+    pub(crate) remark: Option<String>,
 }
 
 /// How a format finds its frames.
@@ -466,7 +474,7 @@ pub(crate) fn find<F: Finder>(
     meter: &mut Meter,
 ) -> Result<Found, Error> {
     let stamp = Stamp::of(source, source.size(), meter)?;
-    let places = Sidecar::of(source.path(), F::FORMAT, options.cache.as_deref());
+    let places = Sidecar::of(source.path(), source.owner(), F::FORMAT, options.cache.as_deref());
     let loaded = match options.sidecar {
         true => places.load(most_sidecar_bytes(source.size(), F::SHORTEST_FRAME)),
         false => Vec::new(),
@@ -479,13 +487,15 @@ pub(crate) fn find<F: Finder>(
             _ if options.sidecar => places.save(&stamp, &index),
             _ => None,
         };
-        return Ok(Found { index: index.into(), stamp, state: IndexState::Built, sidecar });
+        let state = IndexState::Built;
+        return Ok(Found { index: index.into(), stamp, state, sidecar, remark: None });
     }
     let mut base = None;
     for (path, kept, index) in loaded {
         if kept == stamp && finder.agrees(&index, meter)? {
             let state = IndexState::Loaded;
-            return Ok(Found { index: index.into(), stamp, state, sidecar: Some(path) });
+            let sidecar = Some(path);
+            return Ok(Found { index: index.into(), stamp, state, sidecar, remark: None });
         }
         let rewind = |at, bytes: &mut [u8]| finder.rewind(&index, at, bytes);
         let grew = kept.size < stamp.size;
@@ -499,8 +509,12 @@ pub(crate) fn find<F: Finder>(
     }
     let state = if base.is_some() { IndexState::Extended } else { IndexState::Built };
     let index = finder.build(base, meter)?;
-    let sidecar = if options.sidecar { places.save(&stamp, &index) } else { None };
-    Ok(Found { index: index.into(), stamp, state, sidecar })
+    let (mut sidecar, mut remark) = (None, None);
+    if options.sidecar {
+        remark = places.remark();
+        sidecar = places.save(&stamp, &index);
+    }
+    Ok(Found { index: index.into(), stamp, state, sidecar, remark })
 }
 
 /// Most bytes that the sidecar of a file of `size` bytes can have, with frames of `shortest` bytes.
@@ -508,16 +522,24 @@ fn most_sidecar_bytes(size: u64, shortest: u64) -> u64 {
     (size / shortest) * FRAME_BYTES as u64 + HEADER_BYTES as u64 + 8
 }
 
-/// The folders in which a trajectory's sidecar may lie, best first.
+/// The paths at which a trajectory's sidecar may lie, best first.
 #[derive(Clone, Debug)]
 pub struct Sidecar {
     candidates: Vec<PathBuf>,
+    /// User id of the trajectory's owner.
+    owner: Option<u32>,
     format: [u8; 4],
 }
 
 impl Sidecar {
-    /// The places for the sidecar of `trajectory`: beside it, then in `cache`.
-    pub fn of(trajectory: &Path, format: [u8; 4], cache: Option<&Path>) -> Self {
+    /// Returns the places for the sidecar of `trajectory`, which belongs to the user `owner`: beside it, then in
+    /// `cache`.
+    pub fn of(
+        trajectory: &Path,
+        owner: Option<u32>,
+        format: [u8; 4],
+        cache: Option<&Path>,
+    ) -> Self {
         let absolute = fs::canonicalize(trajectory).unwrap_or_else(|_| trajectory.to_owned());
         let name = absolute.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let mut candidates = vec![absolute.with_file_name(format!(".{name}.trajet-index"))];
@@ -526,52 +548,60 @@ impl Sidecar {
             let place = xxh3_64(absolute.as_os_str().as_encoded_bytes());
             candidates.push(cache.join("index").join(format!("{place:016x}-{name}.trajet-index")));
         }
-        Sidecar { candidates, format }
+        Sidecar { candidates, owner, format }
     }
 
-    /// Reads the first sidecar that is whole and of this format, with its stamp.
-    /// One that is no regular file, or longer than `most` bytes, is none.
+    /// Reads the sidecars that are whole and of this format, with their stamps. A file is ignored if it is not
+    /// trusted (module `place`), or longer than `most` bytes.
     pub fn load(&self, most: u64) -> Vec<(PathBuf, Stamp, FrameIndex)> {
         let read = |path: &PathBuf| {
-            let found = fs::metadata(path).ok()?;
-            if !found.is_file() || found.len() > most {
+            let file = place::open(path, self.owner).ok()??;
+            let len = file.metadata().ok()?.len();
+            if len > most {
                 return None;
             }
-            let (stamp, index) = decode(&fs::read(path).ok()?, self.format)?;
+            // One byte more shows a file that grew meanwhile.
+            let mut bytes = Vec::with_capacity(len as usize + 1);
+            file.take(len + 1).read_to_end(&mut bytes).ok()?;
+            let (stamp, index) = decode(&bytes, self.format)?;
             Some((path.clone(), stamp, index))
         };
         self.candidates.iter().filter_map(read).collect()
     }
 
-    /// Writes the index to the first place that takes it; `None` where none does.
+    /// Writes the index to the first place that takes it; `None` where none does. What is not trusted is never
+    /// replaced: two users of one folder would replace each other's sidecars for ever.
     pub fn save(&self, stamp: &Stamp, index: &FrameIndex) -> Option<PathBuf> {
         let bytes = encode(stamp, index, self.format);
-        let place = |(k, path): (usize, &PathBuf)| {
+        let write = |(k, path): (usize, &PathBuf)| {
+            place::open(path, self.owner).ok()?;
             if k > 0 {
                 fs::create_dir_all(path.parent()?).ok()?;
             }
             write_beside_and_rename(path, &bytes).ok()?;
             Some(path.clone())
         };
-        self.candidates.iter().enumerate().find_map(place)
+        self.candidates.iter().enumerate().find_map(write)
+    }
+
+    /// Returns a remark on the first sidecar that is there and is not trusted.
+    fn remark(&self) -> Option<String> {
+        self.candidates.iter().find_map(|path| {
+            let why = place::open(path, self.owner).err()?;
+            Some(format!(
+                "the kept index {} is ignored, because {why}; frames were found from their own headers",
+                path.display()
+            ))
+        })
     }
 }
 
 /// Readers see the old file or the new one, whole. What a failed attempt leaves is removed.
 fn write_beside_and_rename(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    use std::sync::atomic::{AtomicU64, Ordering};
-    static COUNTER: AtomicU64 = AtomicU64::new(0);
-    // Unique among the threads, processes and nodes that share the folder: what it is checked for
-    // when the file is created.
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let unique = format!(
-        ".{}-{}-{}.tmp",
-        std::process::id(),
-        COUNTER.fetch_add(1, Ordering::Relaxed),
-        since.map_or(0, |d| d.as_nanos()),
-    );
+    // Hash maps are seeded with random numbers: nobody can predict the name, nor have it made before.
+    let random = RandomState::new().build_hasher().finish();
     let mut name = path.as_os_str().to_owned();
-    name.push(unique);
+    name.push(format!(".{}-{random:016x}.tmp", std::process::id()));
     let temporary = PathBuf::from(name);
     let written = fs::OpenOptions::new()
         .write(true)
@@ -675,12 +705,12 @@ mod tests {
         fs::create_dir(folder.path().join(".a.xtc.trajet-index")).unwrap();
         let cache = folder.path().join("cache");
         let (stamp, index) = three_frames();
-        let sidecar = Sidecar::of(&trajectory, *b"XTC ", Some(&cache));
+        let sidecar = Sidecar::of(&trajectory, None, *b"XTC ", Some(&cache));
         let path = sidecar.save(&stamp, &index).unwrap();
         assert!(path.starts_with(&cache));
         assert_eq!(sidecar.load(10), []);
         assert_eq!(sidecar.load(1000), [(path, stamp, index.clone())]);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "no temporary file is left");
-        assert_eq!(Sidecar::of(&trajectory, *b"XTC ", None).save(&stamp, &index), None);
+        assert_eq!(Sidecar::of(&trajectory, None, *b"XTC ", None).save(&stamp, &index), None);
     }
 }

@@ -31,12 +31,13 @@ impl Indexed {
         mut opening: Opening,
         begin: Instant,
     ) -> Result<Self, Error> {
-        let Found { index, stamp, state, sidecar } = found;
+        let Found { index, stamp, state, sidecar, remark } = found;
         if let Some(handles) = &options.handles {
             source.share(handles, stamp)?;
         }
         opening.state = state;
         opening.sidecar = sidecar;
+        opening.remark = remark;
         opening.index_ns = begin.elapsed().as_nanos() as u64;
         let request_size = options.request_size.max(1);
         Ok(Indexed { source: Arc::new(source), index, stamp, opening, request_size })

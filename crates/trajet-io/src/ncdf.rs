@@ -91,7 +91,13 @@ impl Reader {
                 let times = (0..n_frames).map(|frame| frame as f64);
                 let index = records.index(FrameIndex::new(head.n_atoms), times);
                 let stamp = Stamp::of(&source, source.size(), meter)?;
-                Found { index: index.into(), stamp, state: IndexState::Computed, sidecar: None }
+                Found {
+                    index: index.into(),
+                    stamp,
+                    state: IndexState::Computed,
+                    sidecar: None,
+                    remark: None,
+                }
             }
         };
         let file = Indexed::new(source, found, options, opening, begin)?;

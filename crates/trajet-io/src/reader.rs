@@ -126,6 +126,8 @@ pub struct Opening {
     pub state: IndexState,
     /// The sidecar that holds it; none where it lives in memory only.
     pub sidecar: Option<PathBuf>,
+    /// A remark on a sidecar that is there and was ignored.
+    pub remark: Option<String>,
     /// Opens, requests and bytes.
     pub meter: Meter,
     /// Nanoseconds for opening and looking at the head.
@@ -312,10 +314,12 @@ pub trait Reader: Send + Sync {
         &[]
     }
 
-    /// Returns the file's own remarks, then those of its source, which say so.
+    /// Returns the file's own remarks, then those of its source, which say so, and the one on its index, which
+    /// no copy keeps.
     fn all_remarks(&self) -> Vec<String> {
         let noted = self.noted().iter().map(|remark| format!("{OF_SOURCE}{remark}"));
-        self.remarks().into_iter().chain(noted).collect()
+        let on_index = self.file().opening.remark.clone();
+        self.remarks().into_iter().chain(noted).chain(on_index).collect()
     }
 
     /// Finds the frames again from the headers of all of them; none where nothing but the file as it was

@@ -125,9 +125,11 @@ pub struct Handles {
 }
 
 impl Handles {
-    /// Room for `most` files, at least one.
+    /// Room for `most` files, at least one, and no more than a quarter of the files that this process may have
+    /// open.
     pub fn new(most: usize) -> Self {
-        Handles { most: most.max(1), open: Mutex::default(), opening: Mutex::default() }
+        let most = most.min(most_open_files() / 4).max(1);
+        Handles { most, open: Mutex::default(), opening: Mutex::default() }
     }
 
     /// How many files are open.
@@ -198,6 +200,8 @@ pub struct Source {
     /// Tells it from every other source of this process.
     number: u64,
     size: u64,
+    /// User id of the file's owner, where the file was opened and the system knows users.
+    owner: Option<u32>,
     hold: Hold,
 }
 
@@ -269,7 +273,8 @@ impl Source {
             return Err(Error::Empty { path: path.to_owned() });
         }
         let (path, size, number) = (path.to_owned(), metadata.len(), next_number());
-        Ok(Source { path, written: None, number, size, hold: Hold::Always(file) })
+        let owner = owner_of(&metadata);
+        Ok(Source { path, written: None, number, size, owner, hold: Hold::Always(file) })
     }
 
     /// From now on this is an error where the file is another one: at once by its size, by its head when
@@ -316,7 +321,7 @@ impl Source {
         handles: &Arc<Handles>,
     ) -> Self {
         let hold = Hold::shared(handles, stamp, absolute);
-        Source { path, written: None, number: next_number(), size: stamp.size, hold }
+        Source { path, written: None, number: next_number(), size: stamp.size, owner: None, hold }
     }
 
     /// From now on the file is open only while there is room for it among `handles`. When it is
@@ -346,6 +351,11 @@ impl Source {
     /// Bytes in the file when it was opened.
     pub fn size(&self) -> u64 {
         self.size
+    }
+
+    /// User id of the file's owner, where the file was opened and the system knows users.
+    pub(crate) fn owner(&self) -> Option<u32> {
+        self.owner
     }
 
     /// Fills `buffer` from byte `offset` on, in one request.
@@ -411,6 +421,29 @@ impl Source {
         meter.open_ns += taken.saturating_sub(meter.read_ns - reading);
         Ok(file)
     }
+}
+
+/// Returns how many files this process may have open (`ulimit -n`).
+#[cfg(unix)]
+fn most_open_files() -> usize {
+    use nix::sys::resource::{Resource, getrlimit};
+    let limit = getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(soft, _)| soft);
+    usize::try_from(limit).unwrap_or(usize::MAX)
+}
+
+#[cfg(not(unix))]
+fn most_open_files() -> usize {
+    usize::MAX
+}
+
+#[cfg(unix)]
+fn owner_of(metadata: &std::fs::Metadata) -> Option<u32> {
+    Some(std::os::unix::fs::MetadataExt::uid(metadata))
+}
+
+#[cfg(not(unix))]
+fn owner_of(_: &std::fs::Metadata) -> Option<u32> {
+    None
 }
 
 #[cfg(unix)]

@@ -146,7 +146,7 @@ pub(crate) fn read_kept(folder: &Path, kept: &Kept) -> Result<Vec<u8>, Error> {
 /// Makes sure that a file kept beside a manifest is what it was, without holding all of it in memory.
 pub(crate) fn check_kept(folder: &Path, kept: &Kept) -> Result<(), Error> {
     let path = folder.join(&kept.file);
-    let mut file = File::open(&path).map_err(Error::io(&path, "read"))?;
+    let mut file = open(&path).map_err(Error::io(&path, "read"))?;
     let (mut digest, mut piece) = (Xxh3::new(), vec![0; PIECE]);
     loop {
         match file.read(&mut piece) {
@@ -221,6 +221,23 @@ pub(crate) fn sync_folder(path: &Path) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn kept_files_are_not_read_through_links_or_from_pipes() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("file"), b"x").unwrap();
+        std::os::unix::fs::symlink(at("file"), at("link")).unwrap();
+        nix::unistd::mkfifo(&at("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let checked = |file: &str| {
+            let kept = Kept { file: file.to_owned(), digest: named(xxh3_64(b"x")), size: 1 };
+            check_kept(folder.path(), &kept).and(read_kept(folder.path(), &kept).map(drop))
+        };
+        checked("file").unwrap();
+        for (name, why) in [("link", "it is a link"), ("pipe", "it is no regular file")] {
+            assert!(checked(name).unwrap_err().to_string().contains(why), "{name}");
+        }
+    }
 
     #[test]
     fn what_is_too_large_is_an_error() {

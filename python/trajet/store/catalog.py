@@ -1,6 +1,7 @@
 """The store: data sets that are divided by tags, and what can be done with them."""
 
 import contextlib
+import errno
 import json
 import logging
 import os
@@ -11,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from trajet import _trajet, h5md, mdanalysis
-from trajet._trajet import StoreError
+from trajet import _trajet, h5md, mdanalysis, output
+from trajet._trajet import OutputError, StoreError
 from trajet.conversion import Conversion, convert
 from trajet.dataset import SETTINGS, USES, Place
 from trajet.pools.pool import Progress
@@ -559,12 +560,33 @@ def _rest(source: Trajectory) -> Iterator[tuple[list[Path], list[str]]]:
     with folder_in(None) as folder:
         made: list[Path] = []
         remarks: list[str] = []
-        for number, path in enumerate(source.paths):
-            made.append(folder / f"{number}.h5")
-            remarks += [
-                f"{path}: {remark}" for remark in h5md.keep(made[-1], path, source.particles)
-            ]
+        with _room_in(folder):
+            for number, path in enumerate(source.paths):
+                made.append(folder / f"{number}.h5")
+                remarks += [
+                    f"{path}: {remark}" for remark in h5md.keep(made[-1], path, source.particles)
+                ]
         yield made, remarks
+
+
+@contextlib.contextmanager
+def _room_in(folder: Path) -> Iterator[None]:
+    """Name the temporary folder in the error of a full disk.
+
+    Raises
+    ------
+    OutputError
+        If files cannot be written to it because there is no room, or a limit on their size.
+    """
+    full = tuple(map(os.strerror, (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)))
+    try:
+        yield
+    except (OSError, RuntimeError) as error:  # h5py raises both.
+        if (why := output.why(error)).startswith(full):
+            raise OutputError(
+                f"{folder}: temporary files cannot be written: {why} (TMPDIR names the folder)"
+            ) from error
+        raise
 
 
 def _spec(profile: Profile, parts: Sequence[Part]) -> str:
@@ -596,15 +618,16 @@ def _structures(parts: Sequence[Part], trajectory: Trajectory) -> Iterator[list[
     positions, box = first.positions[0], mdanalysis.Box.of(first)
     with folder_in(None) as folder:
         made = []
-        for part in parts:
-            paths = [folder / f"{part.tag.name}.ndx"]
-            paths[0].write_text(_ndx(part), encoding="ascii")
-            # Frames of TRR may have no positions (not a number), and GRO has no room for any.
-            if (np.abs(positions[part.atoms]) < _GRO_LIMIT).all():
-                paths.append(folder / f"{part.tag.name}.gro")
-                atoms = trajectory.named[part.atoms]
-                mdanalysis.write_structure(paths[1], atoms, positions[part.atoms], box)
-            made.append(paths)
+        with _room_in(folder):
+            for part in parts:
+                paths = [folder / f"{part.tag.name}.ndx"]
+                paths[0].write_text(_ndx(part), encoding="ascii")
+                # Frames of TRR may have no positions (not a number), and GRO has no room for any.
+                if (np.abs(positions[part.atoms]) < _GRO_LIMIT).all():
+                    paths.append(folder / f"{part.tag.name}.gro")
+                    atoms = trajectory.named[part.atoms]
+                    mdanalysis.write_structure(paths[1], atoms, positions[part.atoms], box)
+                made.append(paths)
         yield made
 
 

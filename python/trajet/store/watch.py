@@ -127,6 +127,7 @@ class Watch:
             if self._failed.get(path) == tried:
                 continue
             try:
+                _check_is_text(path)
                 if trouble is not None:
                     raise trouble
                 frames = self._take_in(path, topology, dataset, progress)
@@ -161,12 +162,17 @@ class Watch:
         for suffix in TOPOLOGIES:
             if (own := path.with_suffix(suffix)).is_file():
                 return own, None
-        found = sorted(each for each in self.folder.iterdir() if each.suffix.lower() in TOPOLOGIES)
+        # Reading a named pipe would wait for its writer.
+        found = sorted(
+            each
+            for each in self.folder.iterdir()
+            if each.suffix.lower() in TOPOLOGIES and each.is_file()
+        )
         if len(found) == 1:
             return found[0], None
-        what = f"several topologies ({found[0].name}, …)" if found else "no topology"
+        what = f"are several topologies ({found[0].name}, …)" if found else "is no topology"
         return None, StoreError(
-            f"{path}: there is {what} beside it: name its topology {path.stem}.psf, .gro, .tpr, …"
+            f"{path}: there {what} beside it: name its topology {path.stem}.psf, .gro, .tpr, …"
         )
 
     def _take_in(
@@ -174,6 +180,8 @@ class Watch:
     ) -> int:
         """Add a trajectory, or append what it has more to `dataset`; return how many frames."""
         if dataset is None:
+            if topology is not None:
+                _check_is_text(topology)
             opened = self._opened(topology, path)
             done = self.store.add(
                 path.stem, opened, profile=self.profile, threads=self.threads, progress=progress
@@ -190,6 +198,20 @@ class Watch:
             allow_truncated_tail=self.allow_truncated_tail,
             threads=self.threads,
         )
+
+
+def _check_is_text(path: Path) -> None:
+    """Make sure that a path can be written down.
+
+    Raises
+    ------
+    StoreError
+        If its bytes are no text.
+    """
+    try:
+        str(path).encode()
+    except UnicodeEncodeError as error:
+        raise StoreError(f"{path}: its name is not text in UTF-8: rename the file") from error
 
 
 def _stamp(path: Path) -> _Stamp | None:

@@ -61,7 +61,8 @@ def open(
         Bytes of a read request. Larger ones (8 MiB) suit parallel and network file systems.
     sidecar
         Whether to keep the index of frames in a hidden file beside the trajectory (or in the cache
-        folder) and to use the one that is there.
+        folder) and to use the one that is there. One that belongs to another user, who is neither
+        root nor the owner of the trajectory, is ignored; `remarks` say so.
     rebuild_index
         Build the index although there is one that fits.
     threads

@@ -458,7 +458,7 @@ fn a_kept_index_that_lacks_frames_at_either_end_is_built_anew() {
                     reader.index().steps()[frame],
                 );
             }
-            let sidecar = Sidecar::of(&file.path, *b"XTC ", None);
+            let sidecar = Sidecar::of(&file.path, None, *b"XTC ", None);
             sidecar.save(reader.stamp(), &index).unwrap();
             let again = open(&file.path, &lax, &Serial).unwrap();
             assert_eq!((again.index(), again.opening().state), (reader.index(), IndexState::Built));

@@ -43,8 +43,8 @@ def dask_client(
 
     Each worker has `threads` threads, and does as many tasks at once. Other users of the machine
     cannot use them: scheduler and workers listen on 127.0.0.1 alone, refuse connections without
-    the certificate that is made for this cluster, and serve no dashboard. A cluster at `scheduler`
-    is as safe as it was started.
+    the certificate that is made for this cluster, serve no dashboard, and keep their files in a
+    folder of this user. A cluster at `scheduler` is as safe as it was started.
 
     Raises
     ------
@@ -92,7 +92,8 @@ def _cluster(module: Any, workers: int, threads: int) -> Iterator[Any]:
     place = dask.config.get("temporary-directory", None)
     with (
         folder_in(None if place is None else Path(place)) as folder,
-        # Of the scheduler and of workers: what killed ones leave goes too.
+        # By default workers share a folder that another user may have made; what they spill there
+        # is read back as pickles. What killed ones leave goes with it.
         dask.config.set({"temporary-directory": str(folder)}),
     ):
         cluster, client = _begun(make), None

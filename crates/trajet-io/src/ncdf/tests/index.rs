@@ -59,7 +59,7 @@ fn a_sidecar_without_some_of_the_frames_is_replaced() {
         let (at, end) = (whole.index().offset(frame), whole.index().offset(frame + 1));
         some.push(at, end, whole.index().times()[frame as usize], frame as i64);
     }
-    let sidecar = crate::index::Sidecar::of(&file.path, *b"NCDF", None);
+    let sidecar = crate::index::Sidecar::of(&file.path, None, *b"NCDF", None);
     sidecar.save(whole.stamp(), &some).unwrap();
     assert_eq!(open(&file.path, &options, &Serial).unwrap().index(), whole.index());
 }
