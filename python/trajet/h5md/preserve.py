@@ -24,6 +24,7 @@ from trajet import _trajet
 from trajet._trajet import FormatError
 from trajet.h5md import units
 from trajet.h5md.library import h5py
+from trajet.h5md.links import find, link
 from trajet.h5md.tables import MOST_OF_A_BYTE, creator_of
 
 VECTORS = ("position", "velocity", "force")
@@ -32,8 +33,6 @@ _CREATOR = "h5md/creator"
 _GROUP_KEPT = "trajet_particles"
 # Groups deeper than this are left out.
 _DEPTH = 64
-# Soft links that are followed, one to the next.
-_HOPS = 16
 # Bytes of a dataset that are cut at a time.
 _SLAB = 2**24
 # HDF5 keeps smaller datasets in their headers.
@@ -208,39 +207,6 @@ def keep(path: Path, source: Path, particles: str | None) -> list[str]:
         copy.run()
         out.attrs[_GROUP_KEPT] = group
     return copy.said()
-
-
-def find(file: Any, path: str) -> Any:
-    """Return an object of a file, None where there is none in this very file."""
-    here, todo, hops = file["/"], path.split("/")[::-1], _HOPS
-    library = h5py("it cannot be read")
-    while todo:
-        name = todo.pop()
-        if name in ("", "."):
-            continue
-        if not isinstance(here, library.Group):
-            return None
-        link = _link(here, name)
-        if isinstance(link, library.SoftLink):
-            hops -= 1
-            if hops < 0:
-                return None
-            if link.path.startswith("/"):
-                here = file["/"]
-            todo.extend(link.path.split("/")[::-1])
-        elif isinstance(link, library.HardLink):
-            here = here[name]
-        else:
-            return None
-    return here
-
-
-def _link(group: Any, name: str) -> Any:
-    """Return a link of a group, None where there is none of a known kind."""
-    try:
-        return group.get(name, getlink=True)
-    except TypeError:
-        return None
 
 
 @contextlib.contextmanager
@@ -466,14 +432,14 @@ class _Copy:
         for name in source:
             where = f"{path}/{name}".lstrip("/")
             self.seen.add(where)
-            link = _link(source, name)
-            if isinstance(link, self.library.SoftLink):
+            found = link(source, name)
+            if isinstance(found, self.library.SoftLink):
                 if name not in made:
-                    made[name] = self.library.SoftLink(link.path)
-            elif not isinstance(link, self.library.HardLink):
+                    made[name] = self.library.SoftLink(found.path)
+            elif (thing := find(source, name)) is None:
                 self._leave_out(where, _LEAVES_FILE)
             else:
-                self._object(source[name], where, depth)
+                self._object(thing, where, depth)
 
     def _object(self, source: Any, path: str, depth: int) -> None:
         """Copy what a hard link leads to."""
@@ -524,11 +490,12 @@ class _Copy:
         for name in source:
             where = f"{path}/{name}"
             self.seen.add(where)
-            link = _link(source, name)
-            if not isinstance(link, self.library.HardLink | self.library.SoftLink):
+            how = link(source, name)
+            found = find(self.files[0], where)
+            is_soft = isinstance(how, self.library.SoftLink)
+            if not is_soft and found is None:
                 self._leave_out(where, _LEAVES_FILE)
                 continue
-            found = find(self.files[0], where)
             if name == "value" and native:
                 n = value.shape[0] if parts is None else sum(len(rows) for _, rows in parts)
                 if made["value"].shape[0] != n:
@@ -542,11 +509,11 @@ class _Copy:
                 self.objects[_address(value)] = where
             elif name in ("value", "step", "time") and found is not None and parts is not None:
                 self._rows(found, where, name, parts)
-            elif isinstance(link, self.library.SoftLink):
+            elif is_soft:
                 if name == "value" and found is not None:
                     self._dataset(found, where)
                 else:
-                    made[name] = self.library.SoftLink(link.path)
+                    made[name] = self.library.SoftLink(how.path)
             elif name == "value":
                 self._dataset(found, where)
             else:
@@ -670,9 +637,6 @@ class _Copy:
 
     def _reason(self, source: Any) -> str | None:
         """Say why a dataset is not copied."""
-        plist = source.id.get_create_plist()
-        if plist.get_layout() == self.library.h5d.VIRTUAL or plist.get_external_count():
-            return _LEAVES_FILE
         if source.id.get_storage_size() > Path(source.file.filename).stat().st_size:
             return "its numbers are not in the file"
         return None
@@ -807,11 +771,10 @@ class _Copy:
         group = find(self.files[number], path)
         for name in group:
             where = f"{path}/{name}".lstrip("/")
-            link = _link(group, name)
             if where not in self.seen:
                 self._leave_out(where, f"only {self.files[number].filename} holds it")
             elif (
-                isinstance(link, self.library.HardLink)
+                isinstance(link(group, name), self.library.HardLink)
                 and depth < _DEPTH
                 and where in self.objects.values()
                 and isinstance(find(self.files[0], where), self.library.Group)

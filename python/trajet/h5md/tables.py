@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from trajet._trajet import REMARKS_ATTRIBUTE, FormatError, TrajetError, TruncatedError
 from trajet.h5md import units as known
 from trajet.h5md.library import h5py
+from trajet.h5md.links import find, link, member
 
 _MAGIC = b"\x89HDF\r\n\x1a\n"
 # Deflate makes at most so many bytes of one.
@@ -77,7 +78,7 @@ def describe(
     with _opened(path) as file:
         if REMARKS_ATTRIBUTE in file.attrs:
             look.noted = _text(file.attrs[REMARKS_ATTRIBUTE])
-        if file.get("particles", getclass=True) is not None:
+        if link(file, "particles") is not None:
             found = look.h5md(file)
         elif "AMBER" in _text(file.attrs.get("Conventions", "")) or "_NCProperties" in file.attrs:
             raise FormatError(
@@ -152,13 +153,11 @@ class _Look:
         group = self._particles(file)
         where = group.name.strip("/")
         names = {"position": "positions", "velocity": "velocities", "force": "forces"}
-        elements = {
-            name: element for name in names if (element := self._member(group, name)) is not None
-        }
+        elements = {name: element for name in names if (element := member(group, name)) is not None}
         for name, element in elements.items():
-            if not hasattr(element, "keys") or self._member(element, "value") is None:
+            if not hasattr(element, "keys") or member(element, "value") is None:
                 raise self._error(f"{where}/{name} does not change in time: it is no trajectory")
-        values = {name: self._member(element, "value") for name, element in elements.items()}
+        values = {name: member(element, "value") for name, element in elements.items()}
         # GROMACS makes a series for what it never writes.
         there = {name: value for name, value in values.items() if not _has_no_rows(value)}
         values = there or values
@@ -206,19 +205,19 @@ class _Look:
         """Describe a file of mdtraj."""
         if self.particles is not None:
             raise _OptionError(f"{self.path}: a file of mdtraj has no groups of particles")
-        coordinates = self._member(file, "coordinates")
+        coordinates = member(file, "coordinates")
         if coordinates is None:
             raise self._error("a file of mdtraj without coordinates")
         storage = self._storage(coordinates)
         n = coordinates.shape[0]
-        time = self._member(file, "time")
+        time = member(file, "time")
         times = None
         if time is not None:
             n = self._shorter("time", time.shape[0], n)
             times = self._numbers(time)[:n] * self._factor("time", time, "units", "picoseconds")
         frames = _Rows(n, None, times)
         cells = np.empty((0, 6))
-        lengths, angles = (self._member(file, f"cell_{what}") for what in ("lengths", "angles"))
+        lengths, angles = (member(file, f"cell_{what}") for what in ("lengths", "angles"))
         if lengths is not None and angles is not None:
             if lengths.shape[0] < n or angles.shape[0] < n:
                 raise self._error(f"it has {lengths.shape[0]} cells and {n} frames")
@@ -231,7 +230,7 @@ class _Look:
         series = {}
         for name, quantity, unit, value in (
             ("positions", "position", "nanometers", coordinates),
-            ("velocities", "velocity", "nanometers/picosecond", self._member(file, "velocities")),
+            ("velocities", "velocity", "nanometers/picosecond", member(file, "velocities")),
         ):
             if value is None:
                 continue
@@ -271,29 +270,16 @@ class _Look:
     def _error(self, words: str) -> FormatError:
         return FormatError(f"{self.path}: {words}")
 
-    def _member(self, group: Any, name: str) -> Any:
-        """Return an object of this file, None where there is none."""
-        if group.get(name, getclass=True) is None:
-            return None
-        found = group[name]
-        info = h5py(self.path).h5o.get_info
-        if info(found.id).fileno != info(group.id).fileno:
-            raise self._error(
-                f"{group.name}/{name} stands in another file: join them with h5repack"
-            )
-        return found
-
     def _particles(self, file: Any) -> Any:
         """Return the group of particles that is wanted."""
-        groups = self._member(file, "particles")
+        groups = member(file, "particles")
         if not hasattr(groups, "keys"):
             raise self._error("'particles' is no group: it is no H5MD")
-        elements = ("position", "velocity", "force")
-        there = {}
-        for name in groups:
-            group = self._member(groups, name)
-            if hasattr(group, "keys") and any(self._member(group, e) is not None for e in elements):
-                there[name] = group
+        names = list(groups)
+        if self.particles in names:
+            # Other groups may stand in other files.
+            names = [self.particles]
+        there = {name: group for name in names if _has_vectors(group := member(groups, name))}
         if self.particles is not None:
             if self.particles not in there:
                 raise _OptionError(
@@ -326,12 +312,8 @@ class _Look:
         unwritten = {"shape": (1, *value.shape[1:]), "shuffle": False, "deflate": False}
         unwritten["table"] = np.empty((0, 6), np.uint64)
         if layout == module.h5d.CONTIGUOUS:
-            if value.external:
-                raise self._error(f"{where} stands in another file: join them with h5repack")
             offset = value.id.get_offset()
             return unwritten if offset is None else offset
-        if layout != module.h5d.CHUNKED:
-            raise self._error(f"{where} is put together from other files: join them with h5repack")
         filters = [plist.get_filter(k) for k in range(plist.get_nfilters())]
         codes = [code for code, *_ in filters]
         if codes not in ([], [_DEFLATE], [_SHUFFLE], [_SHUFFLE, _DEFLATE]):
@@ -400,9 +382,9 @@ class _Look:
     def _rows(self, element: Any, value: Any, *, timed: bool) -> _Rows:
         """Say when the rows of an element were written."""
         n = value.shape[0]
-        datasets = {"step": self._member(element, "step")}
+        datasets = {"step": member(element, "step")}
         if timed:
-            datasets["time"] = self._member(element, "time")
+            datasets["time"] = member(element, "time")
         for dataset in datasets.values():
             if dataset is not None and len(dataset.shape) == 1:
                 n = self._shorter(dataset.name.strip("/"), dataset.shape[0], n)
@@ -500,13 +482,13 @@ class _Look:
         own: dict[str, Any] = {"periodic": [False] * 3, "edges": None}
         own |= {"edges_factor": 1.0, "lengths": False}
         none = np.empty((0, 9)), own
-        box = self._member(group, "box")
+        box = member(group, "box")
         if box is None:
             return none
         dimension = int(np.asarray(box.attrs.get("dimension", 3)).item())
         if dimension != 3:
             raise self._error(f"its space has {dimension} dimensions: three are read")
-        edges, named = self._member(box, "edges"), box.attrs.get("boundary")
+        edges, named = member(box, "edges"), box.attrs.get("boundary")
         boundary = ["periodic"] * 3 if named is None else [_text(b) for b in np.ravel(named)]
         if named is not None and len(boundary) == 3:
             own["periodic"] = [b == "periodic" for b in boundary]
@@ -521,7 +503,7 @@ class _Look:
                 )
             return none
         fixed = not hasattr(edges, "keys")
-        value = edges if fixed else self._member(edges, "value")
+        value = edges if fixed else member(edges, "value")
         shape = getattr(value, "shape", ())
         if shape[-1:] != (3,) or len(shape) not in ((1, 2) if fixed else (2, 3)):
             raise self._error(f"{edges.name.strip('/')} is of shape {shape}, no cell")
@@ -534,7 +516,7 @@ class _Look:
         # Readers refuse these frames; a row that is not a number is one without a box.
         vectors[~np.isfinite(vectors).all(axis=1)] = np.inf
         if not fixed:
-            step = self._member(edges, "step")
+            step = member(edges, "step")
             steps = None if step is None else self._steps(step, len(vectors))
             rows = _Rows(len(vectors), steps, None)
             chosen = self._match("boxes", rows, frames)
@@ -575,8 +557,8 @@ class _Look:
 
     def _check_identities(self, group: Any, n: int) -> None:
         """Refuse files whose atoms change places; say where they are not in the order of `id`."""
-        element = self._member(group, "id")
-        value = self._member(element, "value") if hasattr(element, "keys") else element
+        element = member(group, "id")
+        value = member(element, "value") if hasattr(element, "keys") else element
         if value is None or value.dtype.kind not in "iu" or len(value.shape) not in (1, 2):
             return
         n = min(n, value.shape[0]) if len(value.shape) == 2 else 0
@@ -623,11 +605,17 @@ def _dataset(value: Any) -> dict[str, Any]:
 
 def creator_of(file: Any) -> str:
     """Return the program that wrote an H5MD file; of our copies the one that wrote their source."""
-    creator = file.get("h5md/creator")
+    creator = find(file, "h5md/creator")
     if creator is None:
         return ""
     name = _text(creator.attrs.get("name", ""))
     return (_text(creator.attrs.get("source_name", "")) if name == "trajet" else "") or name
+
+
+def _has_vectors(group: Any) -> bool:
+    """Tell whether a group of particles has positions, velocities or forces."""
+    names = ("position", "velocity", "force")
+    return hasattr(group, "keys") and any(member(group, name) is not None for name in names)
 
 
 def _has_no_rows(value: Any) -> bool:
