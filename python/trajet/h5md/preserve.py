@@ -23,9 +23,10 @@ from numpy.typing import NDArray
 from trajet import _trajet
 from trajet._trajet import FormatError
 from trajet.h5md import units
+from trajet.h5md.bounded import SLAB, attribute_bytes, file_size, is_small, is_stored, most_rows
 from trajet.h5md.library import h5py
 from trajet.h5md.links import find, link
-from trajet.h5md.tables import MOST_OF_A_BYTE, creator_of
+from trajet.h5md.tables import creator_of
 
 VECTORS = ("position", "velocity", "force")
 _CREATOR = "h5md/creator"
@@ -33,8 +34,6 @@ _CREATOR = "h5md/creator"
 _GROUP_KEPT = "trajet_particles"
 # Groups deeper than this are left out.
 _DEPTH = 64
-# Bytes of a dataset that are cut at a time.
-_SLAB = 2**24
 # HDF5 keeps smaller datasets in their headers.
 _COMPACT = 60_000
 _LEAVES_FILE = "its data stand outside of this file, which copies never follow"
@@ -202,6 +201,8 @@ def keep(path: Path, source: Path, particles: str | None) -> list[str]:
                 f"{group}/{name}/value", value.shape, value.dtype, chunks=(1, *value.shape[1:])
             )
         n_frames = _n_rows(file, group)
+        if n_frames > (most := most_rows(file)):
+            raise FormatError(f"{source}: {n_frames} frames; files of its size have up to {most}")
         rest = Rest((Source(source, n_frames),), group, native)
         copy = _Copy(out, [file], rest, [(0, np.arange(n_frames))])
         copy.run()
@@ -329,7 +330,9 @@ class _When:
 
 def _listed(file: Any, dataset: Any, n: int) -> NDArray[Any] | None:
     """Return the steps or times of `n` rows, which are listed or at equal distances."""
-    if dataset.dtype.kind not in "iuf" or len(dataset.shape) > 1 or not _is_bounded(file, dataset):
+    if dataset.dtype.kind not in "iuf" or len(dataset.shape) > 1 or not is_stored(dataset):
+        return None
+    if (dataset.shape[0] if dataset.shape else n) > most_rows(file) or not is_small(dataset):
         return None
     numbers = np.asarray(dataset[()])
     if numbers.shape == ():
@@ -337,13 +340,6 @@ def _listed(file: Any, dataset: Any, n: int) -> NDArray[Any] | None:
         wide = np.float64 if numbers.dtype.kind == "f" or isinstance(offset, float) else np.int64
         return np.asarray(offset + np.arange(n) * numbers.astype(wide))
     return numbers[:n] if len(numbers) >= n else None
-
-
-def _is_bounded(file: Any, dataset: Any) -> bool:
-    """Tell whether the numbers of a dataset are in the file: others could fill memory."""
-    there = min(dataset.id.get_storage_size(), Path(file.filename).stat().st_size)
-    packed = dataset.chunks is not None and dataset.id.get_create_plist().get_nfilters()
-    return bool(dataset.nbytes <= there * (MOST_OF_A_BYTE if packed else 1))
 
 
 @dataclass
@@ -389,7 +385,8 @@ class _Copy:
         self.is_whole = (
             len(self.runs) == 1
             and len(self.files) == 1
-            and np.array_equal(self.runs[0][1], np.arange(_n_rows(self.files[0], group)))
+            and len(self.runs[0][1]) == _n_rows(self.files[0], group)
+            and np.array_equal(self.runs[0][1], np.arange(len(self.runs[0][1])))
         )
 
     def run(self) -> None:
@@ -600,7 +597,9 @@ class _Copy:
         )
         by_atom = source.shape[1:2] == (self.n_atoms,) and path.endswith("/value")
         if self.atoms is not None and self._is_of_atoms(path) and (by_row or by_atom):
-            if by_row:
+            if (reason := self._reason(source) or _why_unread(source)) is not None:
+                self._leave_out(path, reason)
+            elif by_row:
                 self._cut(source, path, [(0, self.atoms)], None)
             else:
                 self._cut(source, path, [(0, np.arange(source.shape[0]))], self.atoms)
@@ -637,7 +636,7 @@ class _Copy:
 
     def _reason(self, source: Any) -> str | None:
         """Say why a dataset is not copied."""
-        if source.id.get_storage_size() > Path(source.file.filename).stat().st_size:
+        if source.id.get_storage_size() > file_size(source):
             return "its numbers are not in the file"
         return None
 
@@ -705,7 +704,7 @@ class _Copy:
             kind, shape = attribute.dtype, attribute.shape
             # Without numbers the shape is None.
             size = 0 if shape is None else kind.itemsize * math.prod(shape)
-            if size > Path(source.file.filename).stat().st_size and not kind.hasobject:
+            if attribute_bytes(attribute) > file_size(source):
                 self._leave_out(f"{path}@{name}", "its numbers are not in the file")
                 continue
             if name in made.attrs:
@@ -826,17 +825,17 @@ def _why_unread(dataset: Any) -> str | None:
         code, _, _, name = plist.get_filter(k)
         if not library.h5z.filter_avail(code):
             return f"it is packed with the filter {name.decode(errors='replace') or code}"
-    return (
-        None
-        if _is_bounded(dataset.file, dataset) or dataset.dtype.hasobject
-        else ("its numbers are not in the file")
-    )
+    if not is_stored(dataset) and not dataset.dtype.hasobject:
+        return "its numbers are not in the file"
+    if (dataset.shape and dataset.shape[0] > most_rows(dataset)) or not is_small(dataset, 1):
+        return "its numbers take too much memory for a file of its size"
+    return None
 
 
 def _slabs(dataset: Any, rows: _Int) -> Iterator[tuple[int, NDArray[Any]]]:
     """Yield rows of a dataset, some at a time, in their order, and how many these are."""
     row = max(1, dataset.dtype.itemsize * math.prod(dataset.shape[1:]))
-    most, begin = max(1, _SLAB // row), 0
+    most, begin = max(1, SLAB // row), 0
     while begin < len(rows):
         low = high = int(rows[begin])
         end = begin + 1
