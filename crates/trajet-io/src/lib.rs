@@ -16,6 +16,7 @@ pub mod h5md;
 pub mod index;
 pub mod indexed;
 mod losses;
+pub mod memory;
 pub mod ncdf;
 mod open;
 mod output;
