@@ -66,8 +66,18 @@ pub trait Analysis: Send + Sync {
     /// Numbers that each frame yields; 0 where frames are only folded.
     fn row_width(&self) -> usize;
 
-    /// The state before any frame.
-    fn empty(&self) -> State;
+    /// Returns how many numbers a state has; 0 where frames are only written to rows.
+    fn state_len(&self) -> usize {
+        0
+    }
+
+    /// Returns the state before any frame: zeros.
+    ///
+    /// # Errors
+    /// [`trajet_io::Error::Memory`] if the system refuses the memory.
+    fn empty(&self) -> Result<State, trajet_io::Error> {
+        Ok(trajet_io::memory::filled(self.state_len(), 0.0, "the state of an analysis")?)
+    }
 
     /// Writes the block's rows (`[n_frames, row_width]`) and folds its frames into `state`.
     ///

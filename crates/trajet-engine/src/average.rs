@@ -33,8 +33,8 @@ impl Analysis for Average {
         0
     }
 
-    fn empty(&self) -> State {
-        vec![0.0; 1 + 3 * self.n_atoms]
+    fn state_len(&self) -> usize {
+        1 + 3 * self.n_atoms
     }
 
     fn absorb(&self, block: &Block, _: &mut [f64], state: &mut State) -> Result<(), Refusal> {

@@ -51,10 +51,6 @@ impl Analysis for Dihedrals {
         if self.features { 2 * self.quadruples.len() } else { self.quadruples.len() }
     }
 
-    fn empty(&self) -> State {
-        State::new()
-    }
-
     fn absorb(&self, block: &Block, rows: &mut [f64], _: &mut State) -> Result<(), Refusal> {
         let set = InstructionSet::chosen();
         for (i, row) in rows.chunks_exact_mut(self.row_width()).enumerate() {

@@ -82,10 +82,6 @@ impl Analysis for Distances {
         }
     }
 
-    fn empty(&self) -> State {
-        State::new()
-    }
-
     fn absorb(&self, block: &Block, rows: &mut [f64], _: &mut State) -> Result<(), Refusal> {
         let set = InstructionSet::chosen();
         let width = self.row_width();

@@ -81,8 +81,8 @@ impl Analysis for Moments {
         0
     }
 
-    fn empty(&self) -> State {
-        vec![0.0; 1 + 6 * self.n_atoms]
+    fn state_len(&self) -> usize {
+        1 + 6 * self.n_atoms
     }
 
     fn absorb(&self, block: &Block, _: &mut [f64], state: &mut State) -> Result<(), Refusal> {
@@ -97,7 +97,7 @@ impl Analysis for Moments {
                 &gathered
             }
         };
-        let mut of_block = self.empty();
+        let mut of_block = vec![0.0; state.len()];
         moments::of_frames(InstructionSet::chosen(), positions, &mut of_block);
         if !of_block.iter().all(|value| value.is_finite()) {
             check_finite(block)?;

@@ -95,8 +95,8 @@ impl Analysis for Rdf {
         0
     }
 
-    fn empty(&self) -> State {
-        vec![0.0; 3 + self.bins.count()]
+    fn state_len(&self) -> usize {
+        3 + self.bins.count()
     }
 
     fn absorb(&self, block: &Block, _: &mut [f64], state: &mut State) -> Result<(), Refusal> {

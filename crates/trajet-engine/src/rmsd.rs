@@ -118,10 +118,6 @@ impl Analysis for Rmsd {
         self.references.len()
     }
 
-    fn empty(&self) -> State {
-        State::new()
-    }
-
     fn absorb(&self, block: &Block, rows: &mut [f64], _: &mut State) -> Result<(), Refusal> {
         let mut gathered = Vec::new();
         let mut mobile = Coordinates::default();

@@ -93,7 +93,13 @@ pub fn run(
         states.into_iter().for_each(|(node, state)| {
             whole.add(node, state, |left, right| pass.analysis.merge(left, right));
         });
-        let state = whole.into_whole().unwrap_or_else(|| pass.analysis.empty());
+        let state = match whole.into_whole() {
+            Some(state) => state,
+            None => pass.analysis.empty().map_err(|error| {
+                let (frames, fault) = (frames.len(), error.into());
+                RunError::Tasks(vec![TaskError { task: 0, first: 0, frames, fault }])
+            })?,
+        };
         report.passes += 1;
         match then {
             Some(then) => pass = then(state),
@@ -396,13 +402,13 @@ impl Shared<'_> {
         for leaf in leaves {
             let all = all_leaves.frames(leaf);
             let here = all.start - task_frames.start..all.end - task_frames.start;
-            block.reset(here.len(), atoms.len());
+            block.reset(here.len(), atoms.len())?;
             let Block { positions, meta, .. } = &mut *block;
             let wanted = Wanted::positions(&frames, atoms);
             let before = scratch.meter.clone();
             self.chain.read_into(&wanted, here.clone(), scratch, positions, meta)?;
             let computing = Instant::now();
-            let mut state = analysis.empty();
+            let mut state = analysis.empty()?;
             let rows = &mut rows[here.start * width..here.end * width];
             let absorbed = transforms
                 .iter()

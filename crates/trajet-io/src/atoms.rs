@@ -1,6 +1,6 @@
 //! Which atoms are wanted, prepared once so that decoders can ask cheaply.
 
-use crate::Error;
+use crate::{Error, memory};
 
 /// Marks in [`Atoms::next_wanted`] that no wanted atom follows.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -28,26 +28,31 @@ impl Atoms {
     /// # Errors
     /// [`Error::AtomOutOfRange`] for an index that is not in `0..n_total`.
     pub fn listed(list: &[i64], n_total: usize) -> Result<Self, Error> {
-        let mut wanted = Vec::with_capacity(list.len());
+        const WHAT: &str = "a list of atoms";
+        let mut wanted = Vec::new();
+        memory::reserve(&mut wanted, list.len(), WHAT)?;
         for &atom in list {
             match u32::try_from(atom) {
                 Ok(a) if (a as usize) < n_total && a != NONE => wanted.push(a),
                 _ => return Err(Error::AtomOutOfRange { atom, n_atoms: n_total }),
             }
         }
-        let mut sorted = wanted.clone();
+        let mut sorted = memory::copied(&wanted, WHAT)?;
         sorted.sort_unstable();
         sorted.dedup();
-        let order = (sorted != wanted).then(|| {
+        let mut order = None;
+        if sorted != wanted {
             let place = |a: &u32| sorted.binary_search(a).expect("taken from this list") as u32;
-            wanted.iter().map(place).collect()
-        });
+            let places: &mut Vec<u32> = order.insert(Vec::new());
+            memory::reserve(places, wanted.len(), WHAT)?;
+            places.extend(wanted.iter().map(place));
+        }
         if sorted.len() == n_total {
             return Ok(Atoms { n_total, sorted: None, next_wanted: Vec::new(), order });
         }
         // Only as long as the last wanted atom needs: a protein in front of much water stays small.
         let reach = sorted.last().map_or(0, |&last| last as usize + 1);
-        let mut next_wanted = vec![NONE; reach + 1];
+        let mut next_wanted = memory::filled(reach + 1, NONE, WHAT)?;
         for pair in (0..sorted.len()).rev() {
             let from = if pair == 0 { 0 } else { sorted[pair - 1] as usize + 1 };
             next_wanted[from..=sorted[pair] as usize].fill(sorted[pair]);

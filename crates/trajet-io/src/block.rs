@@ -1,5 +1,7 @@
 //! The first exit: coordinates of the wanted atoms of several frames, in Å.
 
+use crate::Error;
+use crate::memory::{self, Refused, reserve};
 use crate::reader::Said;
 
 /// What a frame says of itself beside its positions.
@@ -27,6 +29,19 @@ impl FrameMeta {
         self.steps.clear();
         self.cells.clear();
         self.turned.clear();
+    }
+
+    /// Makes room for `more` frames.
+    ///
+    /// # Errors
+    /// [`Refused`] if the system has not got the memory.
+    pub fn reserve(&mut self, more: usize) -> Result<(), Refused> {
+        const WHAT: &str = "the times, steps and cells of frames";
+        reserve(&mut self.frames, more, WHAT)?;
+        reserve(&mut self.times, more, WHAT)?;
+        reserve(&mut self.steps, more, WHAT)?;
+        reserve(&mut self.cells, more, WHAT)?;
+        reserve(&mut self.turned, more, WHAT)
     }
 
     /// Adds one frame.
@@ -61,10 +76,15 @@ pub struct Block {
 
 impl Block {
     /// Makes room for `n_frames` frames of `n_atoms` atoms and forgets what was there.
-    pub fn reset(&mut self, n_frames: usize, n_atoms: usize) {
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if the system refuses the memory.
+    pub fn reset(&mut self, n_frames: usize, n_atoms: usize) -> Result<(), Error> {
+        let len = n_frames.saturating_mul(n_atoms).saturating_mul(3);
+        memory::resize(&mut self.positions, len, 0.0, "the positions of a block of frames")?;
         self.n_atoms = n_atoms;
-        self.positions.resize(n_frames * n_atoms * 3, 0.0);
         self.meta.clear();
+        Ok(())
     }
 
     /// Atoms a frame.

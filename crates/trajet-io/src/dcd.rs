@@ -19,7 +19,7 @@ use crate::index::{Found, Stamp};
 use crate::indexed::Indexed;
 use crate::reader::{self, Field, OpenOptions, Opening, Said, Scratch, Wanted};
 use crate::source::{Meter, Source, may_begin};
-use crate::{Atoms, Error, Fault, FrameIndex, Frames, IndexState, Raw, remarks};
+use crate::{Atoms, Error, Fault, FrameIndex, Frames, IndexState, Raw, memory, remarks};
 pub use cell::{Cell, CellForm};
 pub use frame::Frame;
 use head::{CELL_BYTES, Head, Layout, Order};
@@ -94,12 +94,13 @@ impl Reader {
             fixed: None,
         };
         if let Some(free) = &reader.head.free {
-            let mut place = vec![u32::MAX; reader.head.n_atoms];
+            let n_atoms = reader.head.n_atoms;
+            let mut place = memory::filled(n_atoms, u32::MAX, "the places of the free atoms")?;
             for (k, &atom) in free.iter().enumerate() {
                 place[atom as usize] = k as u32;
             }
             let mut scratch = Scratch::default();
-            let mut first = vec![0.0; 3 * reader.head.n_atoms];
+            let mut first = memory::filled(3 * n_atoms, 0.0, "the first frame")?;
             let (frames, atoms) = (Frames::all(1), Atoms::all(reader.head.n_atoms));
             let wanted = Wanted::positions(&frames, &atoms);
             reader::Reader::read_frame(&reader, &wanted, 0, &mut scratch, &mut first)?;
@@ -186,14 +187,14 @@ impl Reader {
         meter: &mut Meter,
     ) -> Result<(), Error> {
         let offset = self.file.index.offset(frame);
-        own.front.resize(layout.axes[0], 0);
+        memory::resize(&mut own.front, layout.axes[0], 0, "the bytes of a frame")?;
         let front = 0..layout.axes[0];
         let n = 4 * span.len();
-        own.bytes.resize(3 * n, 0);
+        memory::resize(&mut own.bytes, 3 * n, 0, "the bytes of a frame")?;
         let x = layout.axes[0] + 4 * span.start;
         // Where the first wanted atom stands near the frame's begin one request serves both.
         if 4 * span.start <= self.file.request_size / 4 {
-            own.joined.resize(x + n, 0);
+            memory::resize(&mut own.joined, x + n, 0, "the bytes of a frame")?;
             self.file.source.read_at(offset, &mut own.joined, meter)?;
             own.front.copy_from_slice(&own.joined[front]);
             own.bytes[..n].copy_from_slice(&own.joined[x..]);
@@ -244,6 +245,7 @@ fn index_of(source: &Source, head: &Head, allow_cut: bool) -> Result<FrameIndex,
     let mut index = FrameIndex::new(head.n_atoms);
     let mut offset = head.data_at;
     let (start, time_step) = (head.first_step() as f64 / head.steps() as f64, head.time_step());
+    index.reserve(n_frames as usize)?;
     for frame in 0..n_frames {
         let end = offset + if frame == 0 { first } else { others };
         let step = head.first_step() + frame as i64 * head.steps();

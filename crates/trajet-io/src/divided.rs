@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::h5md::Description;
 use crate::index::{Found, Stamp};
 use crate::indexed::Indexed;
+use crate::memory;
 use crate::reader::{self, OpenOptions, Opening, Said, Scratch, Serial, Wanted};
 use crate::remarks::{kept, rounded};
 use crate::source::{Handles, MOST_TIERS, Meter, Source, Written, absolute};
@@ -570,7 +571,8 @@ impl reader::Reader for Reader {
             let target = match &direct {
                 Some(places) => &mut out[places.clone()],
                 None => {
-                    vectors.resize(3 * share.atoms.len(), 0.0);
+                    let len = 3 * share.atoms.len();
+                    memory::resize(vectors, len, 0.0, "the atoms of a frame")?;
                     &mut vectors[..]
                 }
             };

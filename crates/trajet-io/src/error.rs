@@ -87,6 +87,14 @@ pub enum Fault {
     /// A number of the box is NaN or infinite.
     #[error("its box has a number that is not finite")]
     Box,
+    /// The system refuses the memory that the frame needs; readers return [`Error::Memory`] for it.
+    #[error("{needed} bytes of memory are needed for {what}")]
+    Memory {
+        /// Bytes.
+        needed: u64,
+        /// What they are for.
+        what: &'static str,
+    },
     /// Anything else, in words.
     #[error("{0}")]
     Malformed(String),
@@ -372,6 +380,14 @@ pub enum Error {
         path: PathBuf,
         /// The reason given.
         source: io::Error,
+    },
+    /// The system has not got the memory that a file or a request needs.
+    #[error("{needed} bytes of memory are needed for {what}, and the system refuses them")]
+    Memory {
+        /// Bytes.
+        needed: u64,
+        /// What they are for.
+        what: &'static str,
     },
     /// The caller asked to stop.
     #[error("interrupted")]

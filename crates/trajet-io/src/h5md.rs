@@ -28,7 +28,7 @@ use crate::indexed::Indexed;
 use crate::ncdf::Values;
 use crate::reader::{self, Field, OpenOptions, Opening, Said, Scratch, Wanted};
 use crate::source::{Meter, Source, Window, may_begin};
-use crate::{Error, Fault, FrameIndex, Frames, IndexState, Raw, xxh3_64};
+use crate::{Error, Fault, FrameIndex, Frames, IndexState, Raw, memory, xxh3_64};
 use between::Between;
 pub use description::{
     Boxes, Chunk, Description, Digests, Filters, Form, Layout, NO_ROW, Run, Series, Storage,
@@ -109,6 +109,7 @@ impl Reader {
             corrupt(&source, "neither positions, velocities nor forces are told of".to_owned())
         })?;
         let mut index = FrameIndex::new(n_atoms);
+        index.reserve(n_frames as usize)?;
         for frame in 0..n_frames {
             let (offset, end) = first.extent(frame);
             let time = times.get(frame as usize).copied().unwrap_or(f64::NAN);
@@ -228,17 +229,15 @@ impl Reader {
             if !piece.is_chunk() || piece.filters.are_none() && field.shape[0] == 1 {
                 take(part, Numbers { bytes, plane, first });
             } else {
-                let unpacked = own.kept.put(part.chunk, raw_len).and_then(|chunk| {
-                    match piece.filters.deflate {
-                        true => own.unpacker.inflate(bytes, chunk)?,
-                        false => chunk.copy_from_slice(bytes),
-                    }
-                    Ok(chunk)
-                });
-                let unpacked = unpacked.map_err(|why| {
-                    let words = format!("a chunk at byte {}: {why}", piece.from);
-                    self.file.corrupt(frame, Fault::Malformed(words))
-                })?;
+                let unpacked = own.kept.put(part.chunk, raw_len)?;
+                if piece.filters.deflate {
+                    own.unpacker.inflate(bytes, unpacked).map_err(|why| {
+                        let words = format!("a chunk at byte {}: {why}", piece.from);
+                        self.file.corrupt(frame, Fault::Malformed(words))
+                    })?;
+                } else {
+                    unpacked.copy_from_slice(bytes);
+                }
                 take(part, Numbers { bytes: unpacked, plane, first });
             }
             meter.decode_ns += begin.elapsed().as_nanos() as u64;
@@ -283,8 +282,9 @@ impl Reader {
         let wanted = Wanted { frames, atoms: &atoms, field: which };
         let mut own: Box<Own> = scratch.take_own();
         let form = field.form;
-        let mut floats = vec![[0.0f32; 3]; if form.double { 0 } else { n_atoms }];
-        let mut doubles = vec![[0.0f64; 3]; if form.double { n_atoms } else { 0 }];
+        let [n_floats, n_doubles] = if form.double { [0, n_atoms] } else { [n_atoms, 0] };
+        let mut floats = memory::filled(n_floats, [0.0f32; 3], "the vectors of a frame")?;
+        let mut doubles = memory::filled(n_doubles, [0.0f64; 3], "the vectors of a frame")?;
         self.parts(field, &wanted, at, scratch, &mut own, &mut |part, numbers| {
             let want = Want::of(part, None, field.shape[2]);
             let places = part.places.clone();
@@ -340,16 +340,13 @@ impl Kept {
     }
 
     /// Room for a chunk of `len` bytes, which is kept where there is not too much already.
-    fn put(&mut self, chunk: usize, len: usize) -> Result<&mut [u8], String> {
+    fn put(&mut self, chunk: usize, len: usize) -> Result<&mut [u8], Error> {
         let keep = self.filled.is_empty() || self.bytes + len <= MOST_KEPT;
         let mut room = match keep {
             true => self.spare.pop().unwrap_or_default(),
             false => std::mem::take(&mut self.passing),
         };
-        if room.capacity() < len && room.try_reserve_exact(len - room.len()).is_err() {
-            return Err(format!("there is no memory for its {len} bytes"));
-        }
-        room.resize(len, 0);
+        memory::resize(&mut room, len, 0, "an unpacked chunk")?;
         if !keep {
             self.passing = room;
             return Ok(&mut self.passing);

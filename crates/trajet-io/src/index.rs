@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use boxes::BoxColumn;
 
 use crate::divided::Heads;
+use crate::memory::{Refused, reserve};
 use crate::reader::OpenOptions;
 use crate::source::{Meter, Source};
 use crate::{Error, Frames, GivenBox, xxh3_64};
@@ -77,6 +78,18 @@ impl FrameIndex {
     /// An index without frames.
     pub fn new(n_atoms: usize) -> Self {
         FrameIndex { n_atoms, ..FrameIndex::default() }
+    }
+
+    /// Makes room for `more` frames.
+    ///
+    /// # Errors
+    /// [`Refused`] if the system has not got the memory.
+    #[inline]
+    pub fn reserve(&mut self, more: usize) -> Result<(), Refused> {
+        const WHAT: &str = "the index of all frames";
+        reserve(&mut self.offsets, more, WHAT)?;
+        reserve(&mut self.times, more, WHAT)?;
+        reserve(&mut self.steps, more, WHAT)
     }
 
     /// Adds the frame that follows the last one and ends at byte `end`.
@@ -402,7 +415,7 @@ impl Stamp {
                 source.check_head(bytes, meter)?;
             }
             change(offset, bytes);
-            Ok(xxh3_64(bytes))
+            Ok::<_, Error>(xxh3_64(bytes))
         };
         Ok(Stamp { size, head: digest(0)?, tail: digest(size - n)? })
     }

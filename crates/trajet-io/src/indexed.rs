@@ -116,7 +116,8 @@ impl Indexed {
         let begin = self.index.offset(frames.start);
         let end = self.index.extent(frames.end - 1).end;
         let old = out.len();
-        out.resize(old + (end - begin) as usize, 0);
+        let len = old + (end - begin) as usize;
+        crate::memory::resize(out, len, 0, "the bytes of frames")?;
         let mut from = begin;
         for piece in out[old..].chunks_mut(self.request_size) {
             self.source.read_at(from, piece, meter)?;
@@ -189,6 +190,9 @@ impl Indexed {
     /// The error for a frame whose bytes contradict the format.
     pub(crate) fn corrupt(&self, frame: u64, fault: Fault) -> Error {
         let path = self.source.path().to_owned();
-        Error::Corrupt { path, frame, offset: self.index.offset(frame), fault }
+        match fault {
+            Fault::Memory { needed, what } => Error::Memory { needed, what },
+            fault => Error::Corrupt { path, frame, offset: self.index.offset(frame), fault },
+        }
     }
 }

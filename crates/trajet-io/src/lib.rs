@@ -17,6 +17,7 @@ pub mod index;
 pub mod indexed;
 pub mod leftovers;
 mod losses;
+pub mod memory;
 pub mod ncdf;
 mod open;
 mod output;

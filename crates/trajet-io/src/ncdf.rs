@@ -28,7 +28,7 @@ use crate::reader::{
     self, Field, LEAST_PIECE, OpenOptions, Opening, ParallelFor, Said, Scratch, Wanted, Watch,
 };
 use crate::source::{Meter, Source, Window, may_begin};
-use crate::{Error, Fault, FrameIndex, Frames, IndexState, Raw};
+use crate::{Error, Fault, FrameIndex, Frames, IndexState, Raw, memory};
 use classic::{MAGIC, RECORDS_AT};
 pub use frame::{Frame, Scale, Stored, Values};
 use head::{Head, Slab};
@@ -89,7 +89,7 @@ impl Reader {
             Some(_) => records.found(meter)?,
             None => {
                 let times = (0..n_frames).map(|frame| frame as f64);
-                let index = records.index(FrameIndex::new(head.n_atoms), times);
+                let index = records.index(FrameIndex::new(head.n_atoms), times)?;
                 let stamp = Stamp::of(&source, source.size(), meter)?;
                 Found {
                     index: index.into(),
@@ -295,7 +295,7 @@ impl reader::Reader for Reader {
         let begin;
         let said;
         if record_len - len > self.file.request_size && scratch.expected.is_none() {
-            own.bytes.resize(len, 0);
+            memory::resize(&mut own.bytes, len, 0, "the bytes of a frame")?;
             let mut rest = &mut own.bytes[..];
             for part in &own.parts {
                 let (bytes, others) = rest.split_at_mut(part.len());
@@ -402,13 +402,14 @@ impl Finder for Records<'_> {
             let times = self.times(border(k)..border(k + 1), &mut counted);
             *read[k].lock().expect("no other thread holds this piece") = (times, counted);
         });
-        let mut times = Vec::with_capacity((n - first) as usize);
+        let mut times = Vec::new();
+        memory::reserve(&mut times, (n - first) as usize, "the times of all frames")?;
         for piece in read {
             let (found, counted) = piece.into_inner().expect("a panic would have ended the build");
             meter.add(&counted);
             times.extend(found?);
         }
-        Ok(self.index(index, times))
+        self.index(index, times)
     }
 }
 
@@ -425,12 +426,17 @@ impl Records<'_> {
     }
 
     /// Adds the frames that follow.
-    fn index(&self, mut index: FrameIndex, times: impl IntoIterator<Item = f64>) -> FrameIndex {
+    fn index(
+        &self,
+        mut index: FrameIndex,
+        times: impl IntoIterator<Item = f64>,
+    ) -> Result<FrameIndex, Error> {
+        index.reserve(self.n_frames.saturating_sub(index.n_frames() as u64) as usize)?;
         for time in times {
             let frame = index.n_frames() as u64;
             index.push(self.head.offset(frame), self.head.offset(frame + 1), time, frame as i64);
         }
-        index
+        Ok(index)
     }
 
     /// The times of some frames.
@@ -442,7 +448,9 @@ impl Records<'_> {
         let request = if record_len * 16 <= request as u64 { request } else { 1 };
         let until = self.head.offset(frames.end);
         let mut window = Window::default();
-        let mut times = Vec::with_capacity((frames.end - frames.start) as usize);
+        let mut times = Vec::new();
+        let n_frames = (frames.end - frames.start) as usize;
+        memory::reserve(&mut times, n_frames, "the times of all frames")?;
         for frame in frames {
             if watch.stop.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);

@@ -16,7 +16,7 @@ use crate::index::Stamp;
 use crate::indexed::Indexed;
 use crate::remarks::OF_SOURCE;
 use crate::source::{Handles, Source, Window, Written};
-use crate::{Atoms, Error, Extra, FrameIndex, FrameMeta, Frames, IndexState, Meter, Raw};
+use crate::{Atoms, Error, Extra, FrameIndex, FrameMeta, Frames, IndexState, Meter, Raw, memory};
 
 /// Bytes of a request where nothing else is asked for. On local disks larger ones fall out of the
 /// processor's cache before they are decoded; on parallel file systems several MiB are better.
@@ -506,9 +506,10 @@ pub trait Reader: Send + Sync {
         let asked = scratch.meter.asked();
         let mut unordered = std::mem::take(&mut scratch.unordered);
         if atoms.order().is_some() {
-            unordered.resize(atoms.n_sorted() * 3, 0.0);
+            memory::resize(&mut unordered, atoms.n_sorted() * 3, 0.0, "the atoms of a frame")?;
         }
         let frame_len = atoms.len() * 3;
+        meta.reserve(positions.len())?;
         for (k, at) in positions.enumerate() {
             scratch.check_stop()?;
             let out = &mut out[k * frame_len..(k + 1) * frame_len];

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::index::Stamp;
-use crate::{Error, xxh3_64};
+use crate::{Error, memory, xxh3_64};
 
 /// Readable bytes that every slice given to a decoder has behind its end (their value is not used).
 pub const SLACK: usize = 16;
@@ -301,7 +301,7 @@ impl Source {
         let head = match front.get(..len as usize) {
             Some(head) => head,
             None => {
-                longer.resize(len.min(size) as usize, 0);
+                memory::resize(&mut longer, len.min(size) as usize, 0, "the head of a file")?;
                 self.read_at(0, &mut longer, meter)?;
                 &longer
             }
@@ -528,7 +528,7 @@ impl Window {
             let fresh = (target - begin) as usize;
             let needed = PAGE + keep + fresh + SLACK;
             if self.buffer.len() < needed {
-                self.buffer.resize(needed, 0);
+                memory::resize(&mut self.buffer, needed, 0, "the bytes of a request")?;
             }
             let page = self.buffer.as_ptr().addr() % PAGE;
             let to = ((from % PAGE as u64) as usize + APART + PAGE - page) % PAGE;

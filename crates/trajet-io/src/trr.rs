@@ -18,7 +18,7 @@ use crate::indexed::Indexed;
 use crate::reader::{self, Field, OpenOptions, Opening, ParallelFor, Said, Scratch, Wanted, Watch};
 use crate::source::{Meter, Source, may_begin};
 use crate::xdr::{f32_at, f64_at};
-use crate::{Atoms, Error, Fault, FrameIndex, Frames, Raw, walk};
+use crate::{Atoms, Error, Fault, FrameIndex, Frames, Raw, memory, walk};
 use frame::left_out;
 pub use frame::{Frame, Reals};
 use head::{Head, MAGIC, MOST_FRONT_BYTES, MOST_HEAD_BYTES, Trr, real_at};
@@ -102,7 +102,7 @@ impl Reader {
         let guess = own.last.as_ref().and_then(place);
         let near = guess.filter(|guess| guess.start <= self.file.request_size / 4);
         let front = near.as_ref().map_or(MOST_FRONT_BYTES, |near| near.end).min(len);
-        own.front.resize(front, 0);
+        memory::resize(&mut own.front, front, 0, "the bytes of a frame")?;
         self.file.source.read_at(offset, &mut own.front, meter)?;
         let head = self.head(frame, &own.front)?;
         own.last = Some(head);
@@ -113,7 +113,7 @@ impl Reader {
             if place.end <= front {
                 own.vectors.extend_from_slice(&own.front[place]);
             } else {
-                own.vectors.resize(place.len(), 0);
+                memory::resize(&mut own.vectors, place.len(), 0, "the bytes of a frame")?;
                 self.file.source.read_at(offset + place.start as u64, &mut own.vectors, meter)?;
             }
         }

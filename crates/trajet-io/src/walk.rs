@@ -179,7 +179,10 @@ impl<H: Headed> Finder for Walk<'_, H> {
             // The first of the piece's frames at which the walk so far arrives.
             while index.end() < found.end() {
                 match found.offsets().binary_search(&index.end()) {
-                    Ok(k) => index.append(&found, k),
+                    Ok(k) => {
+                        index.reserve(found.n_frames() - k)?;
+                        index.append(&found, k);
+                    }
                     Err(_) => {
                         let from = index.end();
                         if !self.walk(&mut index, from, from + 1, meter)? {
@@ -275,6 +278,7 @@ impl<H: Headed> Walk<'_, H> {
                 Next::Cut { .. } => return Ok(false),
                 Next::Frame(Mark { len, time, step, .. }) => {
                     let end = offset + len;
+                    index.reserve(1)?;
                     index.push(offset, end, time, step);
                     offset = end;
                     watch.bytes.fetch_add(len, Ordering::Relaxed);

@@ -25,7 +25,7 @@ use crate::indexed::Indexed;
 use crate::reader::{self, Field, OpenOptions, Opening, ParallelFor, Said, Scratch, Wanted, Watch};
 use crate::remarks::rounded;
 use crate::source::{Source, may_begin};
-use crate::{Atoms, Error, Fault, FrameIndex, Frames, Raw, walk};
+use crate::{Atoms, Error, Fault, FrameIndex, Frames, Raw, memory, walk};
 use decode::{ANGSTROM_PER_NM, Decoded, Memory, Used};
 pub use frame::{Frame, Positions};
 use head::{Head, Xtc};
@@ -203,7 +203,8 @@ impl reader::Reader for Reader {
         let (head, positions) =
             self.with_frame(frames, at, scratch, |head, bytes, at_hand, memory| {
                 let Some(packed) = &head.packed else {
-                    let mut floats = vec![[0.0; 3]; atoms.n_sorted()];
+                    let n = atoms.n_sorted();
+                    let mut floats = memory::filled(n, [0.0; 3], "the atoms of a frame")?;
                     let decoded = decode::plain(head, bytes, at_hand, atoms, &mut floats, |nm| nm);
                     return Ok((decoded, Positions::Floats(floats)));
                 };

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::arrays::array;
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -64,9 +65,9 @@ impl Apply {
     ) -> PyResult<State> {
         let n_atoms = block.n_atoms();
         let numbers = &block.positions[frames.start * n_atoms * 3..frames.end * n_atoms * 3];
-        let positions = PyArray1::from_slice(py, numbers);
+        let positions = array(py, numbers)?;
         let cells = &block.meta.cells[frames.clone()];
-        let cells = PyArray1::from_slice(py, cells.as_flattened());
+        let cells = array(py, cells.as_flattened())?;
         let arguments = match self.by_frame {
             true => [positions.reshape([n_atoms, 3])?.into_any(), cells.into_any()],
             false => [
@@ -133,10 +134,6 @@ impl Analysis for Apply {
         self.row_len()
     }
 
-    fn empty(&self) -> State {
-        State::new()
-    }
-
     fn absorb(&self, block: &Block, rows: &mut [f64], state: &mut State) -> Result<(), Refusal> {
         let n = block.n_frames();
         let stretches: Vec<_> = match self.by_frame {
@@ -165,7 +162,7 @@ impl Analysis for Apply {
             return if left.is_empty() { right } else { left };
         }
         Python::attach(|py| {
-            let arrays = (PyArray1::from_slice(py, &left), PyArray1::from_vec(py, right));
+            let arrays = (array(py, &left)?, PyArray1::from_vec(py, right));
             let merged = reducer.bind(py).call1(arrays);
             merged.and_then(|merged| flat(py, &merged, &self.shape))
         })

@@ -1,8 +1,10 @@
 //! NumPy arrays and Python numbers in, Rust values out, and back.
 
-use numpy::{PyArray2, PyArrayMethods, PyReadonlyArray1};
+use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
-use trajet_io::{Atoms, Error, Frames};
+use trajet_io::{Atoms, Error, Frames, memory};
+
+use crate::error::from_io;
 
 /// Frames as Python gives them: `(first, step, count)` or an array of numbers.
 #[derive(FromPyObject)]
@@ -33,8 +35,23 @@ pub(crate) fn atoms(
 ) -> Result<Atoms, Error> {
     match list {
         None => Ok(Atoms::all(n_atoms)),
-        Some(list) => Atoms::listed(&list.as_array().to_vec(), n_atoms),
+        Some(list) => match list.as_slice() {
+            Ok(list) => Atoms::listed(list, n_atoms),
+            Err(_) => Atoms::listed(&list.as_array().to_vec(), n_atoms),
+        },
     }
+}
+
+/// Numbers as an array.
+///
+/// # Errors
+/// `MemoryError`: NumPy's own allocation would panic.
+pub(crate) fn array<'py, T: Element + Copy>(
+    py: Python<'py>,
+    numbers: &[T],
+) -> PyResult<Bound<'py, PyArray1<T>>> {
+    let copied = memory::copied(numbers, "an array of numbers");
+    Ok(PyArray1::from_vec(py, copied.map_err(|refused| from_io(py, &refused.into()))?))
 }
 
 /// Unit cells as an array of shape `(n_frames, 6)`.
@@ -42,7 +59,7 @@ pub(crate) fn cells<'py>(
     py: Python<'py>,
     cells: &[[f64; 6]],
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    numpy::PyArray1::from_slice(py, cells.as_flattened()).reshape([cells.len(), 6])
+    array(py, cells.as_flattened())?.reshape([cells.len(), 6])
 }
 
 /// Box vectors as an array of shape `(n_frames, 9)`, NaN where there are none; none where no frame has
@@ -54,6 +71,10 @@ pub(crate) fn boxes<'py>(
     if vectors.iter().all(Option::is_none) {
         return Ok(None);
     }
-    let rows: Vec<f64> = vectors.iter().flat_map(|v| v.unwrap_or([f64::NAN; 9])).collect();
-    numpy::PyArray1::from_vec(py, rows).reshape([vectors.len(), 9]).map(Some)
+    let mut rows = Vec::new();
+    let len = 9 * vectors.len();
+    let room = memory::reserve(&mut rows, len, "box vectors");
+    room.map_err(|refused| from_io(py, &refused.into()))?;
+    rows.extend(vectors.iter().flat_map(|v| v.unwrap_or([f64::NAN; 9])));
+    PyArray1::from_vec(py, rows).reshape([vectors.len(), 9]).map(Some)
 }

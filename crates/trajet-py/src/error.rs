@@ -96,6 +96,7 @@ pub(crate) fn from_os(source: &std::io::Error, message: String) -> PyErr {
     match source.kind() {
         ErrorKind::NotFound => PyFileNotFoundError::new_err(message),
         ErrorKind::PermissionDenied => PyPermissionError::new_err(message),
+        ErrorKind::OutOfMemory => PyMemoryError::new_err(message),
         // The number goes with it wherever it is sent.
         _ => match source.raw_os_error() {
             Some(code) => PyOSError::new_err((code, message)),
@@ -109,6 +110,7 @@ pub(crate) fn from_io(py: Python<'_>, error: &Error) -> PyErr {
     let message = error.to_string();
     let name = match error.root() {
         Error::Interrupted => return PyKeyboardInterrupt::new_err(()),
+        Error::Memory { .. } => return PyMemoryError::new_err(message),
         Error::Io { source, .. } => {
             return from_os(source, message);
         }

@@ -358,7 +358,7 @@ impl PyStates {
     fn whole<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let PyPass { inner, leaves, .. } = self.pass.get();
         let whole = match leaves.is_empty() {
-            true => inner.analysis.empty(),
+            true => inner.analysis.empty().map_err(|error| from_io(py, &error))?,
             false => self
                 .take()?
                 .into_whole()

@@ -17,7 +17,7 @@ use trajet_io::{
     Scratch, Wanted,
 };
 
-use crate::arrays::{PyFrames, atoms, boxes, cells};
+use crate::arrays::{PyFrames, array, atoms, boxes, cells};
 use crate::control::FromPython;
 use crate::convert::{PyLoss, of_loss};
 use crate::error::from_io;
@@ -199,19 +199,19 @@ impl Reader {
     /// Times of all frames, ps.
     fn times<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         self.whole()?;
-        Ok(PyArray1::from_slice(py, &self.inner.times()))
+        array(py, &self.inner.times())
     }
 
     /// Integration steps of all frames.
     fn steps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
         self.whole()?;
-        Ok(PyArray1::from_slice(py, &self.inner.steps()))
+        array(py, &self.inner.steps())
     }
 
     /// Where each frame begins in its file, bytes.
     fn offsets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
         self.whole()?;
-        Ok(PyArray1::from_slice(py, &self.inner.offsets()))
+        array(py, &self.inner.offsets())
     }
 
     /// What lossy tags that hold some of the atoms lack of the original's frames, and the tag.

@@ -1,10 +1,12 @@
 //! Frames of H5MD as their file has them, for whoever writes H5MD of them.
 
+use crate::arrays::array;
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use trajet_io::h5md::{self, OwnFrame};
+use trajet_io::memory;
 use trajet_io::ncdf::Values;
 use trajet_io::{Atoms, Chain, Field, Frames, Raw, Scratch};
 
@@ -44,12 +46,33 @@ impl Stored {
         let mut are_own = true;
         chain.read_raws(frames, atoms, scratch, |_, raw| {
             match raw {
-                Raw::H5md(frame) => are_own &= stored.push(frame, tables),
+                Raw::H5md(frame) => {
+                    stored.reserve(frame)?;
+                    are_own &= stored.push(frame, tables);
+                }
                 _ => are_own = false,
             }
             Ok(())
         })?;
         Ok(are_own.then_some(stored))
+    }
+
+    /// Makes room for the vectors of a frame.
+    fn reserve(&mut self, frame: &h5md::Frame) -> Result<(), memory::Refused> {
+        const WHAT: &str = "the vectors of frames as they are stored";
+        for field in Field::ALL {
+            let series = &mut self.series[field as usize];
+            match frame.field(field).map(|stored| &stored.values) {
+                Some(Values::Float(values)) => {
+                    memory::reserve(&mut series.floats, values.len(), WHAT)?;
+                }
+                Some(Values::Double(values)) => {
+                    memory::reserve(&mut series.doubles, values.len(), WHAT)?;
+                }
+                None => {}
+            }
+        }
+        Ok(())
     }
 
     /// Adds a frame; false where its file did not say what its `tables` hold in its own units.
@@ -87,10 +110,10 @@ impl Stored {
             let n = series.there.iter().filter(|there| **there).count();
             let shape = [n, self.n_atoms, 3];
             let floats = (n > 0 && !series.floats.is_empty())
-                .then(|| PyArray1::from_slice(py, &series.floats).reshape(shape))
+                .then(|| array(py, &series.floats)?.reshape(shape))
                 .transpose()?;
             let doubles = (n > 0 && !series.doubles.is_empty())
-                .then(|| PyArray1::from_slice(py, &series.doubles).reshape(shape))
+                .then(|| array(py, &series.doubles)?.reshape(shape))
                 .transpose()?;
             let values = match (floats, doubles) {
                 (Some(_), Some(_)) => return Err(differ()),

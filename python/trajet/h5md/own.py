@@ -15,7 +15,8 @@ from trajet._trajet import FormatError
 from trajet.h5md import units
 from trajet.h5md.lanes import Show, in_order
 from trajet.h5md.library import h5py
-from trajet.h5md.preserve import Rest, Source, find, rest_of
+from trajet.h5md.links import find
+from trajet.h5md.preserve import Rest, Source, rest_of
 from trajet.h5md.tables import describe
 from trajet.h5md.writing import (
     ELEMENTS,

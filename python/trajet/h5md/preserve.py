@@ -23,8 +23,10 @@ from numpy.typing import NDArray
 from trajet import _trajet
 from trajet._trajet import FormatError
 from trajet.h5md import units
+from trajet.h5md.bounded import SLAB, attribute_bytes, file_size, is_small, is_stored, most_rows
 from trajet.h5md.library import h5py
-from trajet.h5md.tables import MOST_OF_A_BYTE, creator_of
+from trajet.h5md.links import find, link
+from trajet.h5md.tables import creator_of
 
 VECTORS = ("position", "velocity", "force")
 _CREATOR = "h5md/creator"
@@ -32,10 +34,6 @@ _CREATOR = "h5md/creator"
 _GROUP_KEPT = "trajet_particles"
 # Groups deeper than this are left out.
 _DEPTH = 64
-# Soft links that are followed, one to the next.
-_HOPS = 16
-# Bytes of a dataset that are cut at a time.
-_SLAB = 2**24
 # HDF5 keeps smaller datasets in their headers.
 _COMPACT = 60_000
 _LEAVES_FILE = "its data stand outside of this file, which copies never follow"
@@ -203,44 +201,13 @@ def keep(path: Path, source: Path, particles: str | None) -> list[str]:
                 f"{group}/{name}/value", value.shape, value.dtype, chunks=(1, *value.shape[1:])
             )
         n_frames = _n_rows(file, group)
+        if n_frames > (most := most_rows(file)):
+            raise FormatError(f"{source}: {n_frames} frames; files of its size have up to {most}")
         rest = Rest((Source(source, n_frames),), group, native)
         copy = _Copy(out, [file], rest, [(0, np.arange(n_frames))])
         copy.run()
         out.attrs[_GROUP_KEPT] = group
     return copy.said()
-
-
-def find(file: Any, path: str) -> Any:
-    """Return an object of a file, None where there is none in this very file."""
-    here, todo, hops = file["/"], path.split("/")[::-1], _HOPS
-    library = h5py("it cannot be read")
-    while todo:
-        name = todo.pop()
-        if name in ("", "."):
-            continue
-        if not isinstance(here, library.Group):
-            return None
-        link = _link(here, name)
-        if isinstance(link, library.SoftLink):
-            hops -= 1
-            if hops < 0:
-                return None
-            if link.path.startswith("/"):
-                here = file["/"]
-            todo.extend(link.path.split("/")[::-1])
-        elif isinstance(link, library.HardLink):
-            here = here[name]
-        else:
-            return None
-    return here
-
-
-def _link(group: Any, name: str) -> Any:
-    """Return a link of a group, None where there is none of a known kind."""
-    try:
-        return group.get(name, getlink=True)
-    except TypeError:
-        return None
 
 
 @contextlib.contextmanager
@@ -363,7 +330,9 @@ class _When:
 
 def _listed(file: Any, dataset: Any, n: int) -> NDArray[Any] | None:
     """Return the steps or times of `n` rows, which are listed or at equal distances."""
-    if dataset.dtype.kind not in "iuf" or len(dataset.shape) > 1 or not _is_bounded(file, dataset):
+    if dataset.dtype.kind not in "iuf" or len(dataset.shape) > 1 or not is_stored(dataset):
+        return None
+    if (dataset.shape[0] if dataset.shape else n) > most_rows(file) or not is_small(dataset):
         return None
     numbers = np.asarray(dataset[()])
     if numbers.shape == ():
@@ -371,13 +340,6 @@ def _listed(file: Any, dataset: Any, n: int) -> NDArray[Any] | None:
         wide = np.float64 if numbers.dtype.kind == "f" or isinstance(offset, float) else np.int64
         return np.asarray(offset + np.arange(n) * numbers.astype(wide))
     return numbers[:n] if len(numbers) >= n else None
-
-
-def _is_bounded(file: Any, dataset: Any) -> bool:
-    """Tell whether the numbers of a dataset are in the file: others could fill memory."""
-    there = min(dataset.id.get_storage_size(), Path(file.filename).stat().st_size)
-    packed = dataset.chunks is not None and dataset.id.get_create_plist().get_nfilters()
-    return bool(dataset.nbytes <= there * (MOST_OF_A_BYTE if packed else 1))
 
 
 @dataclass
@@ -423,7 +385,8 @@ class _Copy:
         self.is_whole = (
             len(self.runs) == 1
             and len(self.files) == 1
-            and np.array_equal(self.runs[0][1], np.arange(_n_rows(self.files[0], group)))
+            and len(self.runs[0][1]) == _n_rows(self.files[0], group)
+            and np.array_equal(self.runs[0][1], np.arange(len(self.runs[0][1])))
         )
 
     def run(self) -> None:
@@ -466,14 +429,14 @@ class _Copy:
         for name in source:
             where = f"{path}/{name}".lstrip("/")
             self.seen.add(where)
-            link = _link(source, name)
-            if isinstance(link, self.library.SoftLink):
+            found = link(source, name)
+            if isinstance(found, self.library.SoftLink):
                 if name not in made:
-                    made[name] = self.library.SoftLink(link.path)
-            elif not isinstance(link, self.library.HardLink):
+                    made[name] = self.library.SoftLink(found.path)
+            elif (thing := find(source, name)) is None:
                 self._leave_out(where, _LEAVES_FILE)
             else:
-                self._object(source[name], where, depth)
+                self._object(thing, where, depth)
 
     def _object(self, source: Any, path: str, depth: int) -> None:
         """Copy what a hard link leads to."""
@@ -524,11 +487,12 @@ class _Copy:
         for name in source:
             where = f"{path}/{name}"
             self.seen.add(where)
-            link = _link(source, name)
-            if not isinstance(link, self.library.HardLink | self.library.SoftLink):
+            how = link(source, name)
+            found = find(self.files[0], where)
+            is_soft = isinstance(how, self.library.SoftLink)
+            if not is_soft and found is None:
                 self._leave_out(where, _LEAVES_FILE)
                 continue
-            found = find(self.files[0], where)
             if name == "value" and native:
                 n = value.shape[0] if parts is None else sum(len(rows) for _, rows in parts)
                 if made["value"].shape[0] != n:
@@ -542,11 +506,11 @@ class _Copy:
                 self.objects[_address(value)] = where
             elif name in ("value", "step", "time") and found is not None and parts is not None:
                 self._rows(found, where, name, parts)
-            elif isinstance(link, self.library.SoftLink):
+            elif is_soft:
                 if name == "value" and found is not None:
                     self._dataset(found, where)
                 else:
-                    made[name] = self.library.SoftLink(link.path)
+                    made[name] = self.library.SoftLink(how.path)
             elif name == "value":
                 self._dataset(found, where)
             else:
@@ -633,7 +597,9 @@ class _Copy:
         )
         by_atom = source.shape[1:2] == (self.n_atoms,) and path.endswith("/value")
         if self.atoms is not None and self._is_of_atoms(path) and (by_row or by_atom):
-            if by_row:
+            if (reason := self._reason(source) or _why_unread(source)) is not None:
+                self._leave_out(path, reason)
+            elif by_row:
                 self._cut(source, path, [(0, self.atoms)], None)
             else:
                 self._cut(source, path, [(0, np.arange(source.shape[0]))], self.atoms)
@@ -670,10 +636,7 @@ class _Copy:
 
     def _reason(self, source: Any) -> str | None:
         """Say why a dataset is not copied."""
-        plist = source.id.get_create_plist()
-        if plist.get_layout() == self.library.h5d.VIRTUAL or plist.get_external_count():
-            return _LEAVES_FILE
-        if source.id.get_storage_size() > Path(source.file.filename).stat().st_size:
+        if source.id.get_storage_size() > file_size(source):
             return "its numbers are not in the file"
         return None
 
@@ -741,7 +704,7 @@ class _Copy:
             kind, shape = attribute.dtype, attribute.shape
             # Without numbers the shape is None.
             size = 0 if shape is None else kind.itemsize * math.prod(shape)
-            if size > Path(source.file.filename).stat().st_size and not kind.hasobject:
+            if attribute_bytes(attribute) > file_size(source):
                 self._leave_out(f"{path}@{name}", "its numbers are not in the file")
                 continue
             if name in made.attrs:
@@ -807,11 +770,10 @@ class _Copy:
         group = find(self.files[number], path)
         for name in group:
             where = f"{path}/{name}".lstrip("/")
-            link = _link(group, name)
             if where not in self.seen:
                 self._leave_out(where, f"only {self.files[number].filename} holds it")
             elif (
-                isinstance(link, self.library.HardLink)
+                isinstance(link(group, name), self.library.HardLink)
                 and depth < _DEPTH
                 and where in self.objects.values()
                 and isinstance(find(self.files[0], where), self.library.Group)
@@ -863,17 +825,17 @@ def _why_unread(dataset: Any) -> str | None:
         code, _, _, name = plist.get_filter(k)
         if not library.h5z.filter_avail(code):
             return f"it is packed with the filter {name.decode(errors='replace') or code}"
-    return (
-        None
-        if _is_bounded(dataset.file, dataset) or dataset.dtype.hasobject
-        else ("its numbers are not in the file")
-    )
+    if not is_stored(dataset) and not dataset.dtype.hasobject:
+        return "its numbers are not in the file"
+    if (dataset.shape and dataset.shape[0] > most_rows(dataset)) or not is_small(dataset, 1):
+        return "its numbers take too much memory for a file of its size"
+    return None
 
 
 def _slabs(dataset: Any, rows: _Int) -> Iterator[tuple[int, NDArray[Any]]]:
     """Yield rows of a dataset, some at a time, in their order, and how many these are."""
     row = max(1, dataset.dtype.itemsize * math.prod(dataset.shape[1:]))
-    most, begin = max(1, _SLAB // row), 0
+    most, begin = max(1, SLAB // row), 0
     while begin < len(rows):
         low = high = int(rows[begin])
         end = begin + 1

@@ -2,6 +2,7 @@
 
 import array
 import contextlib
+import math
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import REMARKS_ATTRIBUTE, FormatError, TrajetError, TruncatedError
+from trajet.h5md import bounded
 from trajet.h5md import units as known
+from trajet.h5md.bounded import attribute
 from trajet.h5md.library import h5py
+from trajet.h5md.links import find, link, member
 
 _MAGIC = b"\x89HDF\r\n\x1a\n"
-# Deflate makes at most so many bytes of one.
-MOST_OF_A_BYTE = 1032
 _DEFLATE, _SHUFFLE = 1, 2
 _FILTERS = {3: "Fletcher32", 4: "SZIP", 5: "N-bit", 6: "scale-offset", 32000: "LZF"}
 # From this number on filters are registered by others, and come with their programs.
@@ -76,14 +78,14 @@ def describe(
     look = _Look(str(path), particles, dict(units or {}), allow_truncated_tail)
     with _opened(path) as file:
         if REMARKS_ATTRIBUTE in file.attrs:
-            look.noted = _text(file.attrs[REMARKS_ATTRIBUTE])
-        if file.get("particles", getclass=True) is not None:
+            look.noted = _text(attribute(file, REMARKS_ATTRIBUTE))
+        if link(file, "particles") is not None:
             found = look.h5md(file)
-        elif "AMBER" in _text(file.attrs.get("Conventions", "")) or "_NCProperties" in file.attrs:
+        elif "AMBER" in _text(attribute(file, "Conventions", "")) or "_NCProperties" in file.attrs:
             raise FormatError(
                 f"{path}: it is NetCDF-4, which is HDF5: convert it with nccopy -k nc6 or cpptraj"
             )
-        elif "Pande" in _text(file.attrs.get("conventions", "")):
+        elif "Pande" in _text(attribute(file, "conventions", "")):
             found = look.mdtraj(file)
         else:
             raise FormatError(
@@ -152,13 +154,11 @@ class _Look:
         group = self._particles(file)
         where = group.name.strip("/")
         names = {"position": "positions", "velocity": "velocities", "force": "forces"}
-        elements = {
-            name: element for name in names if (element := self._member(group, name)) is not None
-        }
+        elements = {name: element for name in names if (element := member(group, name)) is not None}
         for name, element in elements.items():
-            if not hasattr(element, "keys") or self._member(element, "value") is None:
+            if not hasattr(element, "keys") or member(element, "value") is None:
                 raise self._error(f"{where}/{name} does not change in time: it is no trajectory")
-        values = {name: self._member(element, "value") for name, element in elements.items()}
+        values = {name: member(element, "value") for name, element in elements.items()}
         # GROMACS makes a series for what it never writes.
         there = {name: value for name, value in values.items() if not _has_no_rows(value)}
         values = there or values
@@ -206,24 +206,29 @@ class _Look:
         """Describe a file of mdtraj."""
         if self.particles is not None:
             raise _OptionError(f"{self.path}: a file of mdtraj has no groups of particles")
-        coordinates = self._member(file, "coordinates")
+        coordinates = member(file, "coordinates")
         if coordinates is None:
             raise self._error("a file of mdtraj without coordinates")
         storage = self._storage(coordinates)
         n = coordinates.shape[0]
-        time = self._member(file, "time")
+        time = member(file, "time")
         times = None
         if time is not None:
-            n = self._shorter("time", time.shape[0], n)
-            times = self._numbers(time)[:n] * self._factor("time", time, "units", "picoseconds")
+            n = self._shorter("time", self._count(time), n)
+        n = self._written(coordinates, n)
+        if time is not None:
+            times = self._numbers(time, n) * self._factor("time", time, "units", "picoseconds")
         frames = _Rows(n, None, times)
         cells = np.empty((0, 6))
-        lengths, angles = (self._member(file, f"cell_{what}") for what in ("lengths", "angles"))
+        lengths, angles = (member(file, f"cell_{what}") for what in ("lengths", "angles"))
         if lengths is not None and angles is not None:
+            for cell in (lengths, angles):
+                if cell.shape[1:] != (3,):
+                    raise self._error(f"{cell.name.strip('/')} is of shape {cell.shape}, no cells")
             if lengths.shape[0] < n or angles.shape[0] < n:
                 raise self._error(f"it has {lengths.shape[0]} cells and {n} frames")
             by = self._factor("edges", lengths, "units", "nanometers")
-            cells = np.hstack((self._numbers(lengths)[:n] * by, self._numbers(angles)[:n]))
+            cells = np.hstack((self._numbers(lengths, n) * by, self._numbers(angles, n)))
             damaged = ~np.isfinite(cells).all(axis=1)
             cells[(cells[:, :3] <= 0).any(axis=1)] = np.nan
             # Readers refuse these frames; a row that is not a number is one without a cell.
@@ -231,7 +236,7 @@ class _Look:
         series = {}
         for name, quantity, unit, value in (
             ("positions", "position", "nanometers", coordinates),
-            ("velocities", "velocity", "nanometers/picosecond", self._member(file, "velocities")),
+            ("velocities", "velocity", "nanometers/picosecond", member(file, "velocities")),
         ):
             if value is None:
                 continue
@@ -271,29 +276,16 @@ class _Look:
     def _error(self, words: str) -> FormatError:
         return FormatError(f"{self.path}: {words}")
 
-    def _member(self, group: Any, name: str) -> Any:
-        """Return an object of this file, None where there is none."""
-        if group.get(name, getclass=True) is None:
-            return None
-        found = group[name]
-        info = h5py(self.path).h5o.get_info
-        if info(found.id).fileno != info(group.id).fileno:
-            raise self._error(
-                f"{group.name}/{name} stands in another file: join them with h5repack"
-            )
-        return found
-
     def _particles(self, file: Any) -> Any:
         """Return the group of particles that is wanted."""
-        groups = self._member(file, "particles")
+        groups = member(file, "particles")
         if not hasattr(groups, "keys"):
             raise self._error("'particles' is no group: it is no H5MD")
-        elements = ("position", "velocity", "force")
-        there = {}
-        for name in groups:
-            group = self._member(groups, name)
-            if hasattr(group, "keys") and any(self._member(group, e) is not None for e in elements):
-                there[name] = group
+        names = list(groups)
+        if self.particles in names:
+            # Other groups may stand in other files.
+            names = [self.particles]
+        there = {name: group for name in names if _has_vectors(group := member(groups, name))}
         if self.particles is not None:
             if self.particles not in there:
                 raise _OptionError(
@@ -322,16 +314,17 @@ class _Look:
         plist = value.id.get_create_plist()
         layout = plist.get_layout()
         if layout == module.h5d.COMPACT:
-            return value[()].tobytes()
+            return bounded.read(value).tobytes()
+        if value.id.get_storage_size() > bounded.file_size(value):
+            raise TruncatedError(
+                f"{self.path}: {where} takes {value.id.get_storage_size()} bytes, more than the"
+                " file has: copy the file again"
+            )
         unwritten = {"shape": (1, *value.shape[1:]), "shuffle": False, "deflate": False}
         unwritten["table"] = np.empty((0, 6), np.uint64)
         if layout == module.h5d.CONTIGUOUS:
-            if value.external:
-                raise self._error(f"{where} stands in another file: join them with h5repack")
             offset = value.id.get_offset()
             return unwritten if offset is None else offset
-        if layout != module.h5d.CHUNKED:
-            raise self._error(f"{where} is put together from other files: join them with h5repack")
         filters = [plist.get_filter(k) for k in range(plist.get_nfilters())]
         codes = [code for code, *_ in filters]
         if codes not in ([], [_DEFLATE], [_SHUFFLE], [_SHUFFLE, _DEFLATE]):
@@ -371,38 +364,34 @@ class _Look:
             f"{value.name.strip('/')} is of type {value.dtype}: float32 and float64 are read"
         )
 
-    def _numbers(self, dataset: Any) -> _Float:
-        """Read a small dataset."""
-        numbers = self._array(dataset)
-        if numbers.dtype.kind not in "fiu":
-            raise self._error(f"{dataset.name.strip('/')} is of type {numbers.dtype}, no numbers")
-        return numbers.astype(np.float64)
+    def _count(self, table: Any) -> int:
+        """Return the rows of a table of one number each."""
+        if len(table.shape) != 1:
+            raise self._error(f"{table.name.strip('/')} is of shape {table.shape}")
+        return int(table.shape[0])
 
-    def _integers(self, dataset: Any) -> _Int:
-        """Read a small dataset of whole numbers."""
-        numbers = self._array(dataset)
-        if numbers.dtype.kind not in "iu" or (numbers > np.iinfo(np.int64).max).any():
+    def _numbers(self, dataset: Any, n: int | None = None) -> _Float:
+        """Read the first `n` rows of a table, None for all; a single number as it is."""
+        if dataset.dtype.kind not in "fiu":
+            raise self._error(f"{dataset.name.strip('/')} is of type {dataset.dtype}, no numbers")
+        return bounded.read(dataset, n, np.float64)
+
+    def _integers(self, dataset: Any, n: int) -> _Int:
+        """Read the first `n` rows of a table of whole numbers."""
+        kind = dataset.dtype
+        numbers = bounded.read(dataset, n) if kind.kind in "iu" else None
+        if numbers is None or (kind == np.uint64 and (numbers > np.iinfo(np.int64).max).any()):
             raise self._error(
-                f"{dataset.name.strip('/')} is of type {numbers.dtype}: whole numbers are read"
+                f"{dataset.name.strip('/')} is of type {kind}: whole numbers are read"
             )
-        return numbers.astype(np.int64)
-
-    def _array(self, dataset: Any) -> NDArray[Any]:
-        """Read a dataset, if its numbers are in the file: one that is not could fill memory."""
-        there = min(dataset.id.get_storage_size(), Path(self.path).stat().st_size)
-        if dataset.nbytes > there * (MOST_OF_A_BYTE if dataset.compression else 1):
-            raise TruncatedError(
-                f"{self.path}: {dataset.name.strip('/')} was not written to its end: let the"
-                " program that writes it go on"
-            )
-        return np.asarray(dataset[()])
+        return numbers.astype(np.int64, copy=False)
 
     def _rows(self, element: Any, value: Any, *, timed: bool) -> _Rows:
         """Say when the rows of an element were written."""
         n = value.shape[0]
-        datasets = {"step": self._member(element, "step")}
+        datasets = {"step": member(element, "step")}
         if timed:
-            datasets["time"] = self._member(element, "time")
+            datasets["time"] = member(element, "time")
         for dataset in datasets.values():
             if dataset is not None and len(dataset.shape) == 1:
                 n = self._shorter(dataset.name.strip("/"), dataset.shape[0], n)
@@ -412,35 +401,45 @@ class _Look:
             steps = self._steps(datasets["step"], n)
         if datasets.get("time") is not None:
             dataset = datasets["time"]
-            times = self._numbers(dataset)
+            times = self._numbers(dataset, n)
+            if len(times.shape) > 1:
+                raise self._error(f"{dataset.name.strip('/')} is of shape {dataset.shape}")
             if times.shape == ():
-                offset = float(np.asarray(dataset.attrs.get("offset", 0)).item())
+                offset = float(np.asarray(attribute(dataset, "offset", 0)).item())
                 times = offset + np.arange(n) * times
-            own, factor = times[:n], self._factor("time", dataset, "unit")
+            own, factor = times, self._factor("time", dataset, "unit")
             times = own * factor
         return _Rows(n, steps, times, own, factor)
 
     def _steps(self, dataset: Any, n: int) -> _Int:
         """Return the steps of `n` rows, which are listed or at equal distances."""
-        steps = self._integers(dataset)
+        steps = self._integers(dataset, n)
         if steps.shape == ():
-            offset = int(np.asarray(dataset.attrs.get("offset", 0)).item())
+            offset = int(np.asarray(attribute(dataset, "offset", 0)).item())
             return offset + np.arange(n) * steps
         if len(steps.shape) != 1:
-            raise self._error(f"{dataset.name.strip('/')} is of shape {steps.shape}")
-        return steps[:n]
+            raise self._error(f"{dataset.name.strip('/')} is of shape {dataset.shape}")
+        return steps
 
     def _written(self, value: Any, n: int) -> int:
-        """Return how many of `n` frames may have been written, by the number of chunks."""
-        if not value.chunks:
-            return n
-        frames, *others = value.chunks
-        across = 1
-        for extent, chunk in zip(value.shape[1:], others, strict=True):
-            across *= -(-extent // chunk)
+        """Return how many of `n` frames may have been written, by what is stored."""
+        if value.chunks:
+            frames, *others = value.chunks
+            across = 1
+            for extent, chunk in zip(value.shape[1:], others, strict=True):
+                across *= -(-extent // chunk)
+            there = value.id.get_num_chunks() // across * frames
+        else:
+            row = value.dtype.itemsize * math.prod(value.shape[1:])
+            there = value.id.get_storage_size() // row
         # The native reader says which frame is missing, and whether that is allowed.
-        there = value.id.get_num_chunks() // across * frames
-        return n if there >= n else max(1, min(n, there + 1))
+        n = n if there >= n else max(1, min(n, there + 1))
+        if n > (most := bounded.most_rows(value)):
+            raise self._error(
+                f"{value.name.strip('/')} has {n} frames, and files of its size up to {most} are"
+                " read: store it without compression (h5repack -f NONE)"
+            )
+        return n
 
     def _shorter(self, name: str, n: int, rows: int) -> int:
         """Return the number of frames where two counts of them should be equal."""
@@ -465,11 +464,11 @@ class _Look:
         return least
 
     def _factor(
-        self, quantity: str, dataset: Any, attribute: str, usual: str | None = None
+        self, quantity: str, dataset: Any, unit_attribute: str, usual: str | None = None
     ) -> float:
         """Return what makes Å, ps, … of the numbers of a dataset."""
         where = f"{self.path}: {dataset.name.strip('/')}"
-        named = _text(dataset.attrs.get(attribute, "")) or None
+        named = _text(attribute(dataset, unit_attribute, "")) or None
         given = self.units.get(quantity)
         if named is not None:
             by = known.factor(quantity, named, where)
@@ -500,13 +499,13 @@ class _Look:
         own: dict[str, Any] = {"periodic": [False] * 3, "edges": None}
         own |= {"edges_factor": 1.0, "lengths": False}
         none = np.empty((0, 9)), own
-        box = self._member(group, "box")
+        box = member(group, "box")
         if box is None:
             return none
-        dimension = int(np.asarray(box.attrs.get("dimension", 3)).item())
+        dimension = int(np.asarray(attribute(box, "dimension", 3)).item())
         if dimension != 3:
             raise self._error(f"its space has {dimension} dimensions: three are read")
-        edges, named = self._member(box, "edges"), box.attrs.get("boundary")
+        edges, named = member(box, "edges"), attribute(box, "boundary")
         boundary = ["periodic"] * 3 if named is None else [_text(b) for b in np.ravel(named)]
         if named is not None and len(boundary) == 3:
             own["periodic"] = [b == "periodic" for b in boundary]
@@ -521,9 +520,9 @@ class _Look:
                 )
             return none
         fixed = not hasattr(edges, "keys")
-        value = edges if fixed else self._member(edges, "value")
+        value = edges if fixed else member(edges, "value")
         shape = getattr(value, "shape", ())
-        if shape[-1:] != (3,) or len(shape) not in ((1, 2) if fixed else (2, 3)):
+        if shape[0 if fixed else 1 :] not in ((3,), (3, 3)):
             raise self._error(f"{edges.name.strip('/')} is of shape {shape}, no cell")
         if position is None or "unit" in value.attrs:
             position = self._factor("position", value, "unit")
@@ -534,7 +533,7 @@ class _Look:
         # Readers refuse these frames; a row that is not a number is one without a box.
         vectors[~np.isfinite(vectors).all(axis=1)] = np.inf
         if not fixed:
-            step = self._member(edges, "step")
+            step = member(edges, "step")
             steps = None if step is None else self._steps(step, len(vectors))
             rows = _Rows(len(vectors), steps, None)
             chosen = self._match("boxes", rows, frames)
@@ -575,12 +574,14 @@ class _Look:
 
     def _check_identities(self, group: Any, n: int) -> None:
         """Refuse files whose atoms change places; say where they are not in the order of `id`."""
-        element = self._member(group, "id")
-        value = self._member(element, "value") if hasattr(element, "keys") else element
+        element = member(group, "id")
+        value = member(element, "value") if hasattr(element, "keys") else element
         if value is None or value.dtype.kind not in "iu" or len(value.shape) not in (1, 2):
             return
         n = min(n, value.shape[0]) if len(value.shape) == 2 else 0
-        first = value[0] if n else value[()].reshape(-1)
+        if n:
+            bounded.check(value, 1)
+        first = value[0] if n else bounded.read(value).reshape(-1)
         for frame in np.unique(np.linspace(0, n - 1, _SAMPLES + 1).astype(int)) if n else ():
             if not np.array_equal(value[int(frame)], first):
                 raise self._error(
@@ -623,11 +624,17 @@ def _dataset(value: Any) -> dict[str, Any]:
 
 def creator_of(file: Any) -> str:
     """Return the program that wrote an H5MD file; of our copies the one that wrote their source."""
-    creator = file.get("h5md/creator")
+    creator = find(file, "h5md/creator")
     if creator is None:
         return ""
-    name = _text(creator.attrs.get("name", ""))
-    return (_text(creator.attrs.get("source_name", "")) if name == "trajet" else "") or name
+    name = _text(attribute(creator, "name", ""))
+    return (_text(attribute(creator, "source_name", "")) if name == "trajet" else "") or name
+
+
+def _has_vectors(group: Any) -> bool:
+    """Tell whether a group of particles has positions, velocities or forces."""
+    names = ("position", "velocity", "force")
+    return hasattr(group, "keys") and any(member(group, name) is not None for name in names)
 
 
 def _has_no_rows(value: Any) -> bool:

@@ -118,9 +118,6 @@ impl Analysis for Order {
     fn row_width(&self) -> usize {
         0
     }
-    fn empty(&self) -> State {
-        State::new()
-    }
     fn absorb(&self, block: &Block, _: &mut [f64], state: &mut State) -> Result<(), Refusal> {
         state.extend(block.meta.frames.iter().map(|&f| f as f64));
         Ok(())
@@ -198,9 +195,6 @@ struct Stopping {
 impl Analysis for Stopping {
     fn row_width(&self) -> usize {
         0
-    }
-    fn empty(&self) -> State {
-        State::new()
     }
     fn absorb(&self, _: &Block, _: &mut [f64], _: &mut State) -> Result<(), Refusal> {
         lock(&self.threads).push(std::thread::current().id());
@@ -382,9 +376,6 @@ impl Analysis for Broken {
     fn row_width(&self) -> usize {
         0
     }
-    fn empty(&self) -> State {
-        State::new()
-    }
     fn absorb(&self, block: &Block, _: &mut [f64], _: &mut State) -> Result<(), Refusal> {
         assert!(!block.meta.frames.contains(&700), "frame 700 is not liked");
         Ok(())
@@ -411,9 +402,6 @@ struct Choosy;
 impl Analysis for Choosy {
     fn row_width(&self) -> usize {
         1
-    }
-    fn empty(&self) -> State {
-        State::new()
     }
     fn absorb(&self, block: &Block, _: &mut [f64], _: &mut State) -> Result<(), Refusal> {
         match block.meta.frames.contains(&700) {
@@ -446,9 +434,6 @@ impl Analysis for Wide {
     fn row_width(&self) -> usize {
         1 << 56
     }
-    fn empty(&self) -> State {
-        State::new()
-    }
     fn absorb(&self, _: &Block, _: &mut [f64], _: &mut State) -> Result<(), Refusal> {
         Ok(())
     }
@@ -473,9 +458,6 @@ struct Slow;
 impl Analysis for Slow {
     fn row_width(&self) -> usize {
         0
-    }
-    fn empty(&self) -> State {
-        State::new()
     }
     fn absorb(&self, _: &Block, _: &mut [f64], _: &mut State) -> Result<(), Refusal> {
         std::thread::sleep(Duration::from_millis(150));

@@ -7,7 +7,7 @@
 //! bits, or of 64 where CHARMM was compiled so.
 
 use crate::source::{Meter, Source};
-use crate::{Error, Fault};
+use crate::{Error, Fault, memory};
 
 /// ps in CHARMM's unit of time.
 pub(super) const PS_PER_AKMA: f64 = 4.888_821e-2;
@@ -135,7 +135,7 @@ impl Records<'_> {
                 left: self.at + left,
             });
         }
-        let mut bytes = vec![0; n as usize];
+        let mut bytes = memory::filled(n as usize, 0, "the head of a file")?;
         self.source.read_at(self.at, &mut bytes, self.meter)?;
         self.at += n;
         Ok(bytes)

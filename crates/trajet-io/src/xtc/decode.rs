@@ -11,7 +11,7 @@ use super::head::{Head, PLAIN_ATOMS, Packed};
 use super::radix::{Radix, SMALL, Wide};
 use super::scan::{Group, Groups, Scanned, Walk, scan};
 use crate::xdr::f32_at;
-use crate::{Atoms, Fault};
+use crate::{Atoms, Fault, memory};
 
 /// Å in a nanometre: the one place where XTC's unit becomes ours.
 pub(crate) const ANGSTROM_PER_NM: f32 = 10.0;
@@ -101,7 +101,7 @@ pub(super) fn integers(
 ) -> Result<Decoded, Fault> {
     let here = (bytes, at_hand);
     let Memory { groups, batch, stored } = memory;
-    stored.resize(3 * atoms.n_sorted(), 0.0);
+    memory::resize(stored, 3 * atoms.n_sorted(), 0.0, "the atoms of a frame")?;
     let memory = (groups, batch);
     let decoded = packed_atoms(set, Form::Integers, head, packed, here, atoms, memory, stored)?;
     if matches!(decoded, Decoded::Done(_)) {

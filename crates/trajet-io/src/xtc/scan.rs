@@ -8,7 +8,7 @@
 use super::head::Packed;
 use super::radix::{FIRST_SMALL, LAST_SMALL, Radix};
 use crate::source::SLACK;
-use crate::{Atoms, Fault};
+use crate::{Atoms, Fault, memory};
 
 /// One group: an absolute atom and its run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -49,9 +49,10 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
-    fn clear(&mut self, most: usize) {
+    fn clear(&mut self, most: usize) -> Result<(), Fault> {
         self.len = 0;
-        self.places.resize((most + 1).max(self.places.len()), Group::default());
+        let len = (most + 1).max(self.places.len());
+        Ok(memory::resize(&mut self.places, len, Group::default(), "the groups of a frame")?)
     }
 
     #[inline(always)]
@@ -111,7 +112,7 @@ pub(super) fn scan(
     atoms: &Atoms,
     groups: &mut Groups,
 ) -> Result<Scanned, Fault> {
-    groups.clear(atoms.n_sorted());
+    groups.clear(atoms.n_sorted())?;
     let next_wanted = atoms.next_wanted();
     let Some(reach) = next_wanted.len().checked_sub(1).filter(|&reach| reach > 0) else {
         return Ok(Scanned::Done(0));

@@ -1,0 +1,100 @@
+//! Memory whose size a file or a request determines: a refused allocation is an error, not the end of the process.
+
+use crate::{Error, Fault};
+
+/// Memory that the system refuses.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Refused {
+    needed: u64,
+    what: &'static str,
+}
+
+impl From<Refused> for Error {
+    fn from(Refused { needed, what }: Refused) -> Self {
+        Error::Memory { needed, what }
+    }
+}
+
+impl From<Refused> for Fault {
+    fn from(Refused { needed, what }: Refused) -> Self {
+        Fault::Memory { needed, what }
+    }
+}
+
+/// Resizes a buffer that is used again; new elements are `value`.
+///
+/// # Errors
+/// [`Refused`] if the system has not got the memory.
+#[inline]
+pub fn resize<T: Copy>(
+    buffer: &mut Vec<T>,
+    len: usize,
+    value: T,
+    what: &'static str,
+) -> Result<(), Refused> {
+    reserve(buffer, len.saturating_sub(buffer.len()), what)?;
+    buffer.resize(len, value);
+    Ok(())
+}
+
+/// Makes room for `more` elements behind those of a vector.
+///
+/// # Errors
+/// [`Refused`] if the system has not got the memory.
+#[inline]
+pub fn reserve<T>(buffer: &mut Vec<T>, more: usize, what: &'static str) -> Result<(), Refused> {
+    buffer.try_reserve(more).map_err(|_| refused::<T>(buffer.len().saturating_add(more), what))
+}
+
+/// Returns a vector of `len` elements, all of them `value`.
+///
+/// # Errors
+/// [`Refused`] if the system has not got the memory.
+pub fn filled<T: Copy>(len: usize, value: T, what: &'static str) -> Result<Vec<T>, Refused> {
+    let mut made = Vec::new();
+    made.try_reserve_exact(len).map_err(|_| refused::<T>(len, what))?;
+    made.resize(len, value);
+    Ok(made)
+}
+
+/// Returns a vector with the elements of a slice.
+///
+/// # Errors
+/// [`Refused`] if the system has not got the memory.
+pub fn copied<T: Copy>(from: &[T], what: &'static str) -> Result<Vec<T>, Refused> {
+    let mut made = Vec::new();
+    made.try_reserve_exact(from.len()).map_err(|_| refused::<T>(from.len(), what))?;
+    made.extend_from_slice(from);
+    Ok(made)
+}
+
+#[cold]
+fn refused<T>(len: usize, what: &'static str) -> Refused {
+    Refused { needed: (len as u64).saturating_mul(size_of::<T>() as u64), what }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// More than any process can address.
+    const TOO_MANY: usize = usize::MAX / 16;
+
+    #[test]
+    fn refused_memory_is_an_error_that_names_the_bytes() {
+        let needed = |refused| match Error::from(refused) {
+            Error::Memory { needed, what: "numbers" } => needed,
+            other => panic!("{other}"),
+        };
+        let mut held = vec![1.0_f64, 2.0];
+        let bytes = 8 * TOO_MANY as u64;
+        assert_eq!(needed(resize(&mut held, TOO_MANY, 0.0, "numbers").unwrap_err()), bytes);
+        assert_eq!(needed(reserve(&mut held, TOO_MANY - 2, "numbers").unwrap_err()), bytes);
+        assert_eq!(needed(filled(TOO_MANY, 0.0_f64, "numbers").unwrap_err()), bytes);
+        assert_eq!(held, [1.0, 2.0]);
+        resize(&mut held, 3, 0.5, "numbers").unwrap();
+        assert_eq!(held, [1.0, 2.0, 0.5]);
+        assert_eq!(copied(&held, "numbers").unwrap(), held);
+        assert_eq!(filled(2, 7, "numbers").unwrap(), [7, 7]);
+    }
+}
