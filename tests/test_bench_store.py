@@ -115,7 +115,7 @@ def test_bytes_of_mapped_files_count_as_read(
 
 def test_sizes(tmp_path: Path) -> None:
     """Every storage, tool and size has its line, which says what was held and read."""
-    storages, tools = ("xtc", "store-exact"), ("trajet", "mdtraj")
+    storages, tools = ("xtc", "store-exact"), ("trajet", "MDAnalysis")
     given = ("--frames", "3,12", "--repeats", "1", "--draw", "2")
     given += ("--storages", ",".join(storages), "--tools", ",".join(tools))
     done = subprocess.run(

@@ -30,10 +30,10 @@ import trajet as tj
 def mapped():
     return int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 
-def sweep(do):
+def sweep(do, step=5 << 17):
     expected = do(tj.open(None, path))
     refused = done = 0
-    for extra in range(0, 400 << 17, 5 << 17):
+    for extra in range(0, 3200 << 17, step):
         # Another reader has no memory that can be used again.
         trajectory = tj.open(None, path)
         try:
@@ -67,6 +67,15 @@ if what == "read":
         return odd
 
     sweep(read_all)
+elif what == "rmsf":
+    sweep(lambda trajectory: tj.rmsf(
+        trajectory, reference="average", align=trajectory.select(np.arange(100_000)),
+        pool=tj.LocalPool(threads=1),
+    ).values, 1 << 20)
+elif what == "rmsd":
+    sweep(lambda trajectory: tj.rmsd(
+        trajectory, groups=[trajectory.select(np.arange(100_000))], pool=tj.LocalPool(threads=1)
+    ).values, 1 << 20)
 """
 
 
@@ -102,6 +111,12 @@ def _sweep(what: str, path: Path) -> None:
 def test_readers_raise_memory_error(files: Path, name: str) -> None:
     """Buffers of requests, of frames and of unpacked chunks."""
     _sweep("read", files / f"made.{name}")
+
+
+@pytest.mark.parametrize("analysis", ["rmsd", "rmsf"])
+def test_analyses_raise_memory_error(files: Path, analysis: str) -> None:
+    """Lists of atoms, references, states and what threads compute with."""
+    _sweep(analysis, files / "made.xtc")
 
 
 def test_requests_of_too_much_memory_raise_memory_error(files: Path) -> None:

@@ -220,6 +220,7 @@ fn run_pass(
 ) -> Result<Subtrees, RunError> {
     let threads = report.workers.len();
     let Part { frames, leaves, run } = part;
+    ask_for_memory(pass, leaves, threads)?;
     let tasks = tasks(leaves, run.clone(), threads, budget.task_frames);
     let shared = Shared {
         chain,
@@ -290,14 +291,35 @@ fn run_pass(
     Ok(states.into_subtrees())
 }
 
+/// Asks for what the threads of a pass compute with, and what a pass that follows is made of: analyses take it in
+/// many pieces, of which none can be refused.
+///
+/// # Errors
+/// [`RunError::Tasks`] where the system has not got it.
+fn ask_for_memory(pass: &Pass, leaves: &Leaves, threads: usize) -> Result<(), RunError> {
+    let n_atoms = pass.atoms.len();
+    // Of each thread: positions of a leaf, gathered; a state more; a frame along three axes in double precision.
+    let frame = n_atoms.saturating_mul(size_of::<[f32; 3]>());
+    let gathered = frame.saturating_mul(leaves.frames_per_leaf());
+    let state = pass.analysis.state_len().saturating_mul(size_of::<f64>());
+    let of_thread = gathered.saturating_add(state).saturating_add(frame.saturating_mul(4));
+    // Once: an average structure as reference of the next pass, along axes and weighted.
+    let once = frame.saturating_mul(if pass.then.is_some() { 16 } else { 0 });
+    let bytes = of_thread.saturating_mul(threads).saturating_add(once);
+    trajet_io::memory::ask(bytes, "the numbers that an analysis computes with").map_err(|refused| {
+        let fault = trajet_io::Error::from(refused).into();
+        RunError::Tasks(vec![TaskError { task: 0, first: 0, frames: 0, fault }])
+    })
+}
+
 /// Room for the rows of a run.
 ///
 /// # Errors
 /// [`TaskFault::Memory`] where the system has not got it.
 fn row_memory(n_frames: usize, width: usize) -> Result<Vec<f64>, RunError> {
-    // Asked for first: a refusal must not end the process.
-    let mut asked: Vec<f64> = Vec::new();
-    if n_frames.checked_mul(width).is_none_or(|n| asked.try_reserve_exact(n).is_err()) {
+    // Asked for first: a refusal must not end the process, and zeros of the system cost nothing until they are used.
+    let bytes = n_frames.saturating_mul(width).saturating_mul(size_of::<f64>());
+    if trajet_io::memory::ask(bytes, "the numbers of all frames").is_err() {
         let needed = (n_frames as u64).saturating_mul(width as u64).div_ceil(1 << 27);
         let fault = TaskFault::Memory { needed, what: "the numbers of all frames" };
         return Err(RunError::Tasks(vec![TaskError {
@@ -307,7 +329,6 @@ fn row_memory(n_frames: usize, width: usize) -> Result<Vec<f64>, RunError> {
             fault,
         }]));
     }
-    drop(asked);
     Ok(vec![0.0; n_frames * width])
 }
 

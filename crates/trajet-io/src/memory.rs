@@ -51,8 +51,7 @@ pub fn reserve<T>(buffer: &mut Vec<T>, more: usize, what: &'static str) -> Resul
 /// # Errors
 /// [`Refused`] if the system has not got the memory.
 pub fn filled<T: Copy>(len: usize, value: T, what: &'static str) -> Result<Vec<T>, Refused> {
-    let mut made = Vec::new();
-    made.try_reserve_exact(len).map_err(|_| refused::<T>(len, what))?;
+    let mut made = room_for(len, what)?;
     made.resize(len, value);
     Ok(made)
 }
@@ -62,10 +61,26 @@ pub fn filled<T: Copy>(len: usize, value: T, what: &'static str) -> Result<Vec<T
 /// # Errors
 /// [`Refused`] if the system has not got the memory.
 pub fn copied<T: Copy>(from: &[T], what: &'static str) -> Result<Vec<T>, Refused> {
-    let mut made = Vec::new();
-    made.try_reserve_exact(from.len()).map_err(|_| refused::<T>(from.len(), what))?;
+    let mut made = room_for(from.len(), what)?;
     made.extend_from_slice(from);
     Ok(made)
+}
+
+/// Returns an empty vector with room for `len` elements.
+fn room_for<T>(len: usize, what: &'static str) -> Result<Vec<T>, Refused> {
+    let mut made = Vec::new();
+    made.try_reserve_exact(len).map_err(|_| refused::<T>(len, what))?;
+    Ok(made)
+}
+
+/// Asks the system for memory and gives it back, before code that cannot report a refusal takes as much.
+///
+/// # Errors
+/// [`Refused`] if the system has not got the memory.
+pub fn ask(bytes: usize, what: &'static str) -> Result<(), Refused> {
+    // Or the compiler leaves out an allocation that nobody uses.
+    std::hint::black_box(room_for::<u8>(bytes, what)?);
+    Ok(())
 }
 
 #[cold]
@@ -96,5 +111,7 @@ mod tests {
         assert_eq!(held, [1.0, 2.0, 0.5]);
         assert_eq!(copied(&held, "numbers").unwrap(), held);
         assert_eq!(filled(2, 7, "numbers").unwrap(), [7, 7]);
+        assert_eq!(needed(ask(8 * TOO_MANY, "numbers").unwrap_err()), bytes);
+        ask(1, "numbers").unwrap();
     }
 }

@@ -8,10 +8,10 @@ use trajet_engine::rdf::Bins;
 use trajet_engine::report::{RunReport, Stages};
 use trajet_engine::rmsd::{Fit, Group};
 use trajet_engine::{Budget, Pass, dihedrals, distances, moments, rdf, rmsd};
-use trajet_io::Error;
+use trajet_io::{Error, memory};
 
 use crate::apply::{Apply, Raised};
-use crate::arrays::PyFrames;
+use crate::arrays::{PyFrames, vector};
 use crate::control::FromPython;
 use crate::error::{from_io, from_run};
 use crate::reader::{Reader, counts};
@@ -33,8 +33,36 @@ pub(crate) enum Request {
     Apply(Apply),
 }
 
+impl Request {
+    /// Bytes of its lists.
+    fn bytes(&self) -> usize {
+        let of_group = |group: &Group| 5 * group.atoms.len();
+        size_of::<i64>()
+            * match self {
+                Request::Rmsd(one) => {
+                    of_group(&one.main) + one.groups.iter().map(of_group).sum::<usize>()
+                }
+                Request::Moments(one) => one.atoms.len() + one.align.as_ref().map_or(0, of_group),
+                Request::Dihedrals(one) => 4 * one.quadruples.len(),
+                Request::Distances(one) => {
+                    one.atoms.len()
+                        + match &one.partner {
+                            distances::Partner::Themselves => 0,
+                            distances::Partner::Atoms(atoms) => atoms.len(),
+                            distances::Partner::Positions(positions) => positions.len(),
+                        }
+                }
+                Request::Rdf(one) => one.atoms.len() + one.others.as_ref().map_or(0, Vec::len),
+                // Its function takes what it takes.
+                Request::Apply(_) => 0,
+            }
+    }
+}
+
 impl Plan {
     pub(crate) fn first_pass(&self, n_atoms: usize) -> Result<Pass, Error> {
+        // Copies of the request, where its atoms lie among those that are read, and references along axes.
+        memory::ask(self.request.bytes().saturating_mul(8), "the atoms of an analysis")?;
         match self.request.clone() {
             Request::Rmsd(request) => rmsd::plan(request, n_atoms),
             Request::Moments(request) => moments::plan(request, n_atoms),
@@ -57,9 +85,9 @@ impl Plan {
 type PyGroup<'py> =
     (PyReadonlyArray1<'py, i64>, PyReadonlyArray2<'py, f32>, Option<PyReadonlyArray1<'py, f64>>);
 
-fn group((atoms, reference, weights): PyGroup<'_>) -> PyResult<Group> {
+fn group(py: Python<'_>, (atoms, reference, weights): PyGroup<'_>) -> PyResult<Group> {
     let (atoms, reference) = (atoms.as_array(), reference.as_array());
-    let weights = weights.map(|w| w.as_array().to_vec());
+    let weights = weights.map(|w| vector(py, w.as_array().iter().copied())).transpose()?;
     let fits = reference.shape() == [atoms.len(), 3]
         && weights.as_ref().is_none_or(|w| w.len() == atoms.len())
         && !atoms.is_empty();
@@ -76,8 +104,8 @@ fn group((atoms, reference, weights): PyGroup<'_>) -> PyResult<Group> {
         ));
     }
     Ok(Group {
-        atoms: atoms.to_vec(),
-        reference: reference.iter().copied().map(f64::from).collect(),
+        atoms: vector(py, atoms.iter().copied())?,
+        reference: vector(py, reference.iter().copied().map(f64::from))?,
         weights,
     })
 }
@@ -86,6 +114,7 @@ fn group((atoms, reference, weights): PyGroup<'_>) -> PyResult<Group> {
 #[pyfunction]
 #[pyo3(signature = (main, groups, *, fit, average))]
 pub(crate) fn rmsd_plan(
+    py: Python<'_>,
     main: PyGroup<'_>,
     groups: Vec<PyGroup<'_>>,
     fit: &str,
@@ -97,8 +126,8 @@ pub(crate) fn rmsd_plan(
         "none" => Fit::None,
         other => return Err(PyValueError::new_err(format!("no such fit: {other}"))),
     };
-    let groups = groups.into_iter().map(group).collect::<PyResult<_>>()?;
-    let request = rmsd::Request { main: group(main)?, groups, fit, average };
+    let groups = groups.into_iter().map(|one| group(py, one)).collect::<PyResult<_>>()?;
+    let request = rmsd::Request { main: group(py, main)?, groups, fit, average };
     Ok(Plan { request: Request::Rmsd(request) })
 }
 
@@ -106,12 +135,13 @@ pub(crate) fn rmsd_plan(
 #[pyfunction]
 #[pyo3(signature = (atoms, *, align, average))]
 pub(crate) fn moments_plan(
+    py: Python<'_>,
     atoms: PyReadonlyArray1<'_, i64>,
     align: Option<PyGroup<'_>>,
     average: bool,
 ) -> PyResult<Plan> {
-    let atoms = atoms.as_array().to_vec();
-    let align = align.map(group).transpose()?;
+    let atoms = vector(py, atoms.as_array().iter().copied())?;
+    let align = align.map(|align| group(py, align)).transpose()?;
     Ok(Plan { request: Request::Moments(moments::Request { atoms, align, average }) })
 }
 
@@ -119,6 +149,7 @@ pub(crate) fn moments_plan(
 #[pyfunction]
 #[pyo3(signature = (quadruples, *, features, periodic))]
 pub(crate) fn dihedrals_plan(
+    py: Python<'_>,
     quadruples: PyReadonlyArray2<'_, i64>,
     features: bool,
     periodic: bool,
@@ -127,7 +158,7 @@ pub(crate) fn dihedrals_plan(
     if array.ncols() != 4 || array.nrows() == 0 {
         return Err(PyValueError::new_err("quadruples are an array of shape (n, 4)"));
     }
-    let quadruples = array.rows().into_iter().map(|q| [q[0], q[1], q[2], q[3]]).collect();
+    let quadruples = vector(py, array.rows().into_iter().map(|q| [q[0], q[1], q[2], q[3]]))?;
     let request = dihedrals::Request { quadruples, features, periodic };
     Ok(Plan { request: Request::Dihedrals(request) })
 }
@@ -143,21 +174,24 @@ pub(crate) enum PyPartner<'py> {
 #[pyfunction]
 #[pyo3(signature = (atoms, partner, *, periodic))]
 pub(crate) fn distances_plan(
+    py: Python<'_>,
     atoms: PyReadonlyArray1<'_, i64>,
     partner: Option<PyPartner<'_>>,
     periodic: bool,
 ) -> PyResult<Plan> {
     let partner = match partner {
         None => distances::Partner::Themselves,
-        Some(PyPartner::Atoms(atoms)) => distances::Partner::Atoms(atoms.as_array().to_vec()),
+        Some(PyPartner::Atoms(atoms)) => {
+            distances::Partner::Atoms(vector(py, atoms.as_array().iter().copied())?)
+        }
         Some(PyPartner::Positions(array)) if array.as_array().ncols() == 3 => {
-            distances::Partner::Positions(array.as_array().iter().copied().collect())
+            distances::Partner::Positions(vector(py, array.as_array().iter().copied())?)
         }
         Some(PyPartner::Positions(_)) => {
             return Err(PyValueError::new_err("positions are an array of shape (n, 3)"));
         }
     };
-    let atoms = atoms.as_array().to_vec();
+    let atoms = vector(py, atoms.as_array().iter().copied())?;
     Ok(Plan { request: Request::Distances(distances::Request { atoms, partner, periodic }) })
 }
 
@@ -165,6 +199,7 @@ pub(crate) fn distances_plan(
 #[pyfunction]
 #[pyo3(signature = (atoms, others, *, bins, range, exclusion_block))]
 pub(crate) fn rdf_plan(
+    py: Python<'_>,
     atoms: PyReadonlyArray1<'_, i64>,
     others: Option<PyReadonlyArray1<'_, i64>>,
     bins: usize,
@@ -178,8 +213,8 @@ pub(crate) fn rdf_plan(
     if exclusion_block.is_some_and(|(n, m)| n == 0 || m == 0) {
         return Err(PyValueError::new_err("a block has at least one atom"));
     }
-    let atoms = atoms.as_array().to_vec();
-    let others = others.map(|others| others.as_array().to_vec());
+    let atoms = vector(py, atoms.as_array().iter().copied())?;
+    let others = others.map(|others| vector(py, others.as_array().iter().copied())).transpose()?;
     let request = rdf::Request { atoms, others, bins, exclusion_block };
     Ok(Plan { request: Request::Rdf(request) })
 }
