@@ -245,29 +245,38 @@ def test_scaling(adk: Adk, tmp_path: Path) -> None:
     }
 
 
-def test_load(adk: Adk, tmp_path: Path) -> None:
-    """Each load from a file and from memory, by processes and Dask."""
+@pytest.mark.parametrize(
+    ("loads", "pools"),
+    [
+        (("1", "5"), ("processes",)),
+        pytest.param(("1", "5"), ("processes", "dask"), marks=pytest.mark.long),
+    ],
+)
+def test_load(adk: Adk, tmp_path: Path, loads: tuple[str, ...], pools: tuple[str, ...]) -> None:
+    """Each load from a file and from memory, by each pool."""
     bench(
-        *("load", adk.psf, adk.xtc, "--frames", 40, "--loads", "1,5", "--pools", "processes,dask"),
-        *("--workers", 1, "--repeats", 1, "-o", tmp_path),
+        *("load", adk.psf, adk.xtc, "--frames", 40, "--loads", ",".join(loads)),
+        *("--pools", ",".join(pools), "--workers", 1, "--repeats", 1, "-o", tmp_path),
     )
     found = [(row["pool"], row["load"], row["access"]) for row in rows_in(tmp_path / "runs.csv")]
     assert sorted(found) == sorted(
-        (pool, load, access)
-        for pool in ("processes", "dask")
-        for load in ("1", "5")
-        for access in ("shared", MEMORY)
+        (pool, load, access) for pool in pools for load in loads for access in ("shared", MEMORY)
     )
 
 
-def test_scheduler(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "pools",
+    [("processes",), pytest.param(("processes", "dask", "mpi"), marks=pytest.mark.long)],
+)
+def test_scheduler(tmp_path: Path, pools: tuple[str, ...]) -> None:
     """Each pool does as many tasks as are asked for, by threads of one worker and by workers."""
-    bench("scheduler", "--tasks", 300, "--workers", 2, "--repeats", 1, "-o", tmp_path)
+    asked = ("--pools", ",".join(("local", *pools)), "--workers", 2)
+    bench("scheduler", "--tasks", 300, *asked, "--repeats", 1, "-o", tmp_path)
     runs = rows_in(tmp_path / "runs.csv")
     crews = [(row["pool"], row["workers"], row["threads"]) for row in runs]
     assert crews == [
         ("local", "1", "2"),
-        *((pool, *crew) for pool in ("processes", "dask", "mpi") for crew in ("12", "21")),
+        *((pool, *crew) for pool in pools for crew in ("12", "21")),
     ]
     rates = rows_in(tmp_path / "rates.csv")
     for crew in crews:

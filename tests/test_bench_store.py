@@ -113,9 +113,15 @@ def test_bytes_of_mapped_files_count_as_read(
     assert row["bytes_read"] >= 5 * 12 * (N_ATOMS if atoms == cases.ALL else 19_530)
 
 
-def test_sizes(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("storages", "tools"),
+    [
+        (("xtc",), ("trajet",)),
+        pytest.param(("xtc", "store-exact"), cases.TOOLS, marks=pytest.mark.long),
+    ],
+)
+def test_sizes(tmp_path: Path, storages: tuple[str, ...], tools: tuple[str, ...]) -> None:
     """Every storage, tool and size has its line, which says what was held and read."""
-    storages, tools = ("xtc", "store-exact"), ("trajet", "MDAnalysis")
     given = ("--frames", "3,12", "--repeats", "1", "--draw", "2")
     given += ("--storages", ",".join(storages), "--tools", ",".join(tools))
     done = subprocess.run(
@@ -137,10 +143,11 @@ def test_sizes(tmp_path: Path) -> None:
         assert 0 < float(row["t_turnaround"]) < float(row["t_turnaround_drawn"])
         held = int(row["peak_memory"]) - int(row["idle_memory"])
         assert held >= int(size) * a_frame[row["atoms"]]
-    read = {table.case_of(row): int(row["bytes_read"]) for row in rows}
-    protein = cases.Case(storage="store-exact", tool="trajet", atoms=cases.PROTEIN)
-    # At so few frames the structures weigh as much as the trajectories.
-    assert read[protein] < 0.5 * read[cases.USUAL]
-    assert int(rows[-1]["source"]) < read[cases.USUAL]
+    if "store-exact" in storages:
+        read = {table.case_of(row): int(row["bytes_read"]) for row in rows}
+        protein = cases.Case(storage="store-exact", tool="trajet", atoms=cases.PROTEIN)
+        # At so few frames the structures weigh as much as the trajectories.
+        assert read[protein] < 0.5 * read[cases.USUAL]
+        assert int(rows[-1]["source"]) < read[cases.USUAL]
     for name in ("retrieval", "turnaround", "turnaround-drawn", "memory"):
         assert (tmp_path / f"{name}.png").stat().st_size > 0
