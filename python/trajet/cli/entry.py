@@ -23,8 +23,8 @@ _END = 1.0
 
 def main() -> NoReturn:
     """Run the command line and leave with its exit code."""
-    signals.interrupt()
     try:
+        signals.interrupt()
         code = _run()
         signals.finish()
         if code and signals.received() is not None:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,7 @@ def dask_client(
 def _cluster(module: Any, workers: int, threads: int) -> Iterator[Any]:
     """Make a client of workers of this machine while it is used."""
 
-    def make(loop: Any) -> Any:
+    def make(folder: Path, loop: Any) -> Any:
         return module.LocalCluster(
             n_workers=workers,
             threads_per_worker=threads,
@@ -85,6 +86,8 @@ def _cluster(module: Any, workers: int, threads: int) -> Iterator[Any]:
             worker_dashboard_address="127.0.0.1:0",
             loop=loop,
             preload="trajet.pools.dask.undisturbed",
+            # OpenSSL reads certificates from files: none may stay of a worker that is killed.
+            env={"TMPDIR": str(folder)},
         )
 
     import dask
@@ -96,7 +99,7 @@ def _cluster(module: Any, workers: int, threads: int) -> Iterator[Any]:
         # is read back as pickles. What killed ones leave goes with it.
         dask.config.set({"temporary-directory": str(folder)}),
     ):
-        cluster, client = _begun(make), None
+        cluster, client = _begun(partial(make, folder)), None
         try:
             client = module.Client(cluster)
             yield client
