@@ -62,18 +62,19 @@ fuzz: tools fuzz-tools
 	PROPTEST_CASES=$(FUZZ_CASES) cargo test --locked --quiet -p trajet-io --lib
 	$(FUZZ_CARGO) build $(FUZZ_PACKAGE)
 	@mkdir -p fuzz/artifacts; $(FUZZ_CARGO) run $(FUZZ_PACKAGE) --bin seed -- fuzz/found/seeds
-	@for target in $(FUZZ_TARGETS); do \
-		mkdir -p fuzz/found/$$target fuzz/corpus/$$target; log=fuzz/found/$$target.log; \
-		echo "fuzz: $$target for $(FUZZ_SECONDS) s, $$log"; \
-		$(FUZZ_CARGO) run $(FUZZ_PACKAGE) --bin $$target -- -max_total_time=$(FUZZ_SECONDS) $(FUZZ_OPTIONS) \
-			-artifact_prefix=fuzz/artifacts/$$target- \
-			fuzz/found/$$target fuzz/found/seeds/$$target fuzz/corpus/$$target >$$log 2>&1 || { \
-			tail -n 60 $$log; \
-			sed -n 's/.*Test unit written to /once more: make fuzz-again CASE=/p' $$log; \
-			echo "fuzz: $$target failed, see $$log" >&2; \
-			exit 1; }; \
-		sed -n 's/^.*DONE */  /p; s/^Done /  /p' $$log; \
-	done
+	@$(MAKE) --no-print-directory $(addprefix fuzz-target-,$(FUZZ_TARGETS))
+
+fuzz-target-%:
+	@mkdir -p fuzz/found/$* fuzz/corpus/$*; log=fuzz/found/$*.log; \
+	echo "fuzz: $* for $(FUZZ_SECONDS) s, $$log"; \
+	$(FUZZ_CARGO) run $(FUZZ_PACKAGE) --bin $* -- -max_total_time=$(FUZZ_SECONDS) $(FUZZ_OPTIONS) \
+		-artifact_prefix=fuzz/artifacts/$*- \
+		fuzz/found/$* fuzz/found/seeds/$* fuzz/corpus/$* >$$log 2>&1 || { \
+		tail -n 60 $$log; \
+		sed -n 's/.*Test unit written to /once more: make fuzz-again CASE=/p' $$log; \
+		echo "fuzz: $* failed, see $$log" >&2; \
+		exit 1; }; \
+	sed -n 's/^.*DONE */  $*: /p; s/^Done /  $*: /p' $$log
 
 # Coverage as cargo fuzz asks for it where there is no sanitizer: that much is in stable Rust.
 FUZZ_FLAGS := -Cpasses=sancov-module --cfg fuzzing $(addprefix -Cllvm-args=-sanitizer-coverage-,\
@@ -110,10 +111,11 @@ PYTEST := $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile
 python-tests: .venv/.made-built .venv/.made-test-tools
 	$(PYTEST)
 
-# An error at every file operation, 25 kills where the gate has a few, 100 signals of each kind, minutes of fuzzing for each target, and
+# An error at every file operation, 25 kills where the gate has a few, 100 signals of each kind, minutes of
+# fuzzing for each target, wide matrices of the benches, and
 # published files: TRAJET_CHEMFILES_DATA and TRAJET_GROMACS_SOURCE name their folders.
 test-long: .venv/.made-built .venv/.made-test-tools
-	$(MAKE) fuzz FUZZ_CASES=100000 FUZZ_SECONDS=600 FUZZ_LEVEL=3
+	$(MAKE) --jobs=2 fuzz FUZZ_CASES=100000 FUZZ_SECONDS=600 FUZZ_LEVEL=3
 	$(BIN)/python -m pytest tests/with_published_files.py
 	$(PYTEST) -k "kill or killed or kills" --kills 25
 	$(BIN)/python -m pytest tests/test_signals.py --kills 100

@@ -226,8 +226,12 @@ def test_a_journal_that_cannot_be_written_is_an_error_and_frees_the_lock(
 def test_any_file_error_leaves_the_old_store_or_the_new(
     adk: Adk, tmp_path: Path, doing: str, number: int, lasts: bool
 ) -> None:
-    """At every file operation of every operation on a store."""
-    assert inject(adk, tmp_path, doing, number, lasts=lasts, step=1) > 3
+    """At every file operation of every operation on a store.
+
+    Full and read-only disks fail writing alone, of which three of them do little or nothing.
+    """
+    points = inject(adk, tmp_path, doing, number, lasts=lasts, step=1)
+    assert points > 3 or (lasts and doing in ("repair", "verify", "get"))
 
 
 @pytest.mark.parametrize("step", [9, pytest.param(1, marks=pytest.mark.long)])
@@ -307,6 +311,8 @@ def inject(
             store = _trajet.Store(folder, create=True)
             # An operation that fails has changed nothing.
             assert looks(folder) == states[ended is Ended.DONE], (n, ended)
+            # Nothing can be removed from a read-only file system; `repair` does it later.
+            assert store.repair() == [] or (lasts and number == errno.EROFS), n
             assert store.repair() == [], n
             left = {name for name in files(folder) if not is_index(name)}
             # Readers remove what could not become an index as soon as they can.

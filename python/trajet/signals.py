@@ -4,6 +4,7 @@ Only the command line installs handlers; a script that imports the package keeps
 signal raises KeyboardInterrupt in the main thread, so that all code behaves as it does for Ctrl-C.
 """
 
+import atexit
 import logging
 import os
 import signal
@@ -73,6 +74,15 @@ def end_at_once_during_imports() -> None:
         _end()
 
     _install(end)
+    # Registered before the packages that are imported, and so called after theirs.
+    atexit.register(_ignore)
+
+
+def _ignore() -> None:
+    """Ignore the signals that are handled here: they would kill the interpreter while it ends."""
+    for number in ENDING:
+        if callable(signal.getsignal(number)):
+            signal.signal(number, signal.SIG_IGN)
 
 
 def interrupt() -> None:

@@ -86,6 +86,7 @@ def _cluster(module: Any, workers: int, threads: int) -> Iterator[Any]:
             worker_dashboard_address="127.0.0.1:0",
             loop=loop,
             preload="trajet.pools.dask.undisturbed",
+            local_directory=str(folder),
             # OpenSSL reads certificates from files: none may stay of a worker that is killed.
             env={"TMPDIR": str(folder)},
         )
