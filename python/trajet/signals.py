@@ -186,8 +186,12 @@ def kept_from_children() -> Iterator[None]:
     with deferred():
         before = signal.pthread_sigmask(signal.SIG_BLOCK, own)
         try:
-            # Its start unblocks SIGINT.
-            resource_tracker.ensure_running()
+            # Its start unblocks SIGINT. It removes semaphores that an interrupt leaves, in silence.
+            sys.warnoptions.append("ignore:resource_tracker")
+            try:
+                resource_tracker.ensure_running()
+            finally:
+                sys.warnoptions.pop()
             signal.pthread_sigmask(signal.SIG_BLOCK, own)
             yield
         finally:

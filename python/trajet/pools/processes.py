@@ -133,9 +133,18 @@ class ProcessPool:
             shape = part.rows.shape
             what = part.task_bytes(task)
             # This starts processes, or a thread that does.
-            with signals.kept_from_children():
-                future = executor.submit(_do, brief, rows, shape, task, what)
+            try:
+                with signals.kept_from_children():
+                    future = executor.submit(_do, brief, rows, shape, task, what)
+            except BrokenExecutor as error:
+                raise died(task) from error
             running[future] = task
+
+        def died(task: Task) -> WorkerError:
+            return WorkerError(
+                f"a process of the pool died during the task of frames {task.frames[0]} to"
+                f" {task.frames[1] - 1}: was it killed, or is memory short?"
+            )
 
         for task in part.tasks:
             submit(task)
@@ -154,11 +163,7 @@ class ProcessPool:
                     ledger.retry(task, error)
                     submit(task)
                 elif isinstance(error, BrokenExecutor):
-                    raise WorkerError(
-                        f"a process of the pool died during the task of frames"
-                        f" {task.frames[0]} to {task.frames[1] - 1}: was it killed, or is memory"
-                        " short?"
-                    ) from error
+                    raise died(task) from error
                 else:
                     raise error
             if progress is not None:
