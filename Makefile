@@ -112,8 +112,8 @@ python-tests: .venv/.made-built .venv/.made-test-tools
 	$(PYTEST)
 
 # An error at every file operation, 25 kills where the gate has a few, 100 signals of each kind, minutes of
-# fuzzing for each target, wide matrices of the benches, and
-# published files: TRAJET_CHEMFILES_DATA and TRAJET_GROMACS_SOURCE name their folders.
+# fuzzing for each target, wide matrices of the benches, and published files: TRAJET_CHEMFILES_DATA and
+# TRAJET_GROMACS_SOURCE name their folders.
 test-long: .venv/.made-built .venv/.made-test-tools
 	$(MAKE) --jobs=2 fuzz FUZZ_CASES=100000 FUZZ_SECONDS=600 FUZZ_LEVEL=3
 	$(BIN)/python -m pytest tests/with_published_files.py

@@ -1,4 +1,4 @@
-"""Another user of the machine plants indexes and links, and knocks at a scheduler: all in vain.
+"""Another user of the machine can neither plant indexes and links nor reach a Dask cluster of ours.
 
 These tests act as the user 65534 (nobody) through setpriv, which only root can do.
 """
@@ -110,7 +110,7 @@ def test_command_chooses_all_frames_beside_a_forged_index(shared: Path) -> None:
 
 
 def test_forged_index_that_passes_as_ours_hides_no_frame(shared: Path) -> None:
-    """Times by which frames are chosen are compared with the headers, whoever owns the index."""
+    """Times that choose frames are compared with the frame headers, also if the index is ours."""
     path = WRITERS[".xtc"](shared / "run.xtc")
     sidecar_of(path).write_bytes(forged_index(path))
     opened = tj.open(None, path)
@@ -190,7 +190,7 @@ def test_modes_of_new_files_follow_the_mask(shared: Path) -> None:
     assert {each: each.stat().st_mode & 0o777 for each in made} == dict.fromkeys(made, 0o600)
 
 
-# Tells by exit code whether the scheduler answers to whoever has these certificates, or none.
+# Its exit code is 0 if the scheduler answers a client with these certificates, or with none.
 KNOCK = f"""
 import json, os, socket, sys
 from distributed import Client

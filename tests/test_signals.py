@@ -4,6 +4,7 @@ import os
 import random
 import re
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import trajet as tj
 from commands import succeed
 from golden_files import Adk
 from started_ranks import MPIEXEC
@@ -38,10 +40,9 @@ CASES = [
     Case("convert {xtc} {out}/c.trr --threads 2", 1),
     Case("convert {xtc} {out}/c.trr --pool mpi", 2, ranks=3),
     Case("store add {out}/store/new --topology {psf} --trajectory {xtc}", 3),
-    # From here on they run in `make test-long` only: clusters take seconds to start, and
-    # the first two are refused (a tier of that name; times step back), perhaps before the signal.
     Case("store retag {out}/store/one --profile {profile}", 2),
     Case("store append {out}/store/one --trajectory {xtc}", 1.5),
+    # From here on they run in `make test-long` only: clusters take seconds to start.
     Case("rdf {psf} {xtc} --select name_CA -o {out}/r.csv --pool dask --workers 2", 3),
     Case("split {xtc} -o {out}/parts --segments 7 --format trr --pool dask --workers 2", 3),
 ]
@@ -52,28 +53,43 @@ def sources(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> dict[str, obj
     """Return a topology, a trajectory that takes some time, a profile and a store."""
     folder = tmp_path_factory.mktemp("signals")
     xtc, profile = folder / "long.xtc", folder / "profile.toml"
-    xtc.write_bytes(adk.xtc.read_bytes() * 30)
+    xtc.write_bytes(repeated(adk.xtc, 30))
     profile.write_text(PROFILE, encoding="utf-8")
     # This leaves an index of its frames.
     succeed("info", xtc)
     return {"short": adk.xtc, "psf": adk.psf, "xtc": xtc, "profile": profile}
 
 
+def repeated(xtc: Path, times: int) -> bytes:
+    """Return the frames of a file several times over, with times that increase."""
+    traj = tj.open(None, xtc)
+    offsets, begin = traj.reader.offsets().tolist(), traj.times
+    span = begin[-1] - begin[0] + 1
+    copies = []
+    for k in range(times):
+        data = bytearray(xtc.read_bytes())
+        for offset, time_ in zip(offsets, begin, strict=True):
+            # Behind the magic number, the number of atoms and the step.
+            struct.pack_into(">f", data, offset + 12, time_ + k * span)
+        copies.append(bytes(data))
+    return b"".join(copies)
+
+
 PROFILE = """\
 [tiers]
-fast = "fast"
+quick = "quick"
 
 [[tags]]
 name = "alpha"
 short = "a"
 select = "name CA"
-tier = "fast"
+tier = "quick"
 
 [[tags]]
 name = "others"
 short = "o"
 select = "rest"
-tier = "fast"
+tier = "quick"
 """
 
 
@@ -147,7 +163,7 @@ def end(process: "subprocess.Popen[str]", mark: str) -> str:
             os.kill(left, signal.SIGKILL)
 
 
-@pytest.mark.kills(6)
+@pytest.mark.kills(8)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_at_any_moment_leaves_nothing(
     number: signal.Signals,

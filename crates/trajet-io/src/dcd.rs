@@ -78,13 +78,7 @@ impl Reader {
             None => form_of(&source, &head, meter)?,
         };
         let stamp = Stamp::of(&source, source.size(), meter)?;
-        let found = Found {
-            index: index.into(),
-            stamp,
-            state: IndexState::Computed,
-            sidecar: None,
-            remark: None,
-        };
+        let found = Found::without_sidecar(index.into(), stamp, IndexState::Computed);
         let mut reader = Reader {
             noted: remarks::of_titles(&head.titles),
             file: Indexed::new(source, found, options, opening, begin)?,

@@ -180,7 +180,7 @@ impl Reader {
         let n_frames = index.n_frames() as u64;
         let whole = Whole::new(division, n_frames, (source.path(), stamp), options)?;
         whole.check_index(&index)?;
-        let found = Found { index, stamp, state: IndexState::Loaded, sidecar: None, remark: None };
+        let found = Found::without_sidecar(index, stamp, IndexState::Loaded);
         let file = Indexed::new(source, found, options, opening, begin)?;
         let (whole, on_files) = (Arc::new(whole), division.on_files.clone());
         let mut reader = Reader { file, whole, noted: Vec::new(), on_files };

@@ -119,13 +119,7 @@ impl Reader {
         let between = digests.map_or(&[][..], |digests| &digests.between);
         let between = Between::new(between, n_frames, &source)?;
         let stamp = Stamp::of(&source, source.size(), &mut opening.meter)?;
-        let found = Found {
-            index: index.into(),
-            stamp,
-            state: IndexState::Computed,
-            sidecar: None,
-            remark: None,
-        };
+        let found = Found::without_sidecar(index.into(), stamp, IndexState::Computed);
         let mut file = Indexed::new(source, found, options, opening, begin)?;
         file.opening.index_ns += told.ns;
         Ok(Reader { file, told: Arc::clone(told), fields, between, remarks })

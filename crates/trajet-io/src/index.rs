@@ -452,6 +452,13 @@ pub(crate) struct Found {
     pub(crate) remark: Option<String>,
 }
 
+impl Found {
+    /// An index that no sidecar keeps: it takes no pass over the file.
+    pub(crate) fn without_sidecar(index: Arc<FrameIndex>, stamp: Stamp, state: IndexState) -> Self {
+        Found { index, stamp, state, sidecar: None, remark: None }
+    }
+}
+
 /// How a format finds its frames.
 pub(crate) trait Finder {
     /// Stands in the sidecar.

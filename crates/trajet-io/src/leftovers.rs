@@ -1,8 +1,9 @@
 //! Names of temporary files and folders say which process owns them, so that those of dead processes can be removed.
 //!
-//! `.trajet-HOST-NAMESPACE-PID-START-RANDOM.tmp`: the host, its namespace of process ids, the process and when that
-//! began, in clock ticks since the host did. Process ids mean nothing on other hosts and in other containers, and are
-//! used again.
+//! `.trajet-HOST-BOOT-NAMESPACE-PID-START-RANDOM.tmp`: the host, the random number of its boot, its namespace of process
+//! ids, the process and when that began, in clock ticks since the boot. Process ids mean nothing on other hosts and in
+//! other containers, and are used again. Names alone do not tell hosts apart: machines made from one image may share
+//! their name, and a disk. What an earlier boot left therefore stays.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -82,14 +83,15 @@ fn is_of_the_dead(name: &str) -> bool {
         && start_of(process).is_ok_and(|now| now != Some(start))
 }
 
-/// Returns the host and its namespace of process ids.
+/// Returns the host, its boot and its namespace of process ids.
 fn here() -> String {
     let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let plain = |c: char| if c.is_ascii_alphanumeric() || ".-_".contains(c) { c } else { '_' };
     let host: String = host.trim_end().chars().map(plain).take(64).collect();
     let namespace = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     let digits: String = namespace.to_string_lossy().chars().filter(char::is_ascii_digit).collect();
-    format!("{host}-{digits}")
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    format!("{host}-{}-{digits}", boot.split('-').next().unwrap_or_default().trim_end())
 }
 
 /// Returns when a process began, in clock ticks since the host did; none where there is no such process.

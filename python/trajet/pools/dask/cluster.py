@@ -76,7 +76,7 @@ def _cluster(module: Any, workers: int, threads: int) -> Iterator[Any]:
         return module.LocalCluster(
             n_workers=workers,
             threads_per_worker=threads,
-            # TLS with a certificate in memory. Without it, whoever reaches a port may run code.
+            # TLS with a certificate in memory. Without it, other users could send code to run.
             host="127.0.0.1",
             protocol="tls://",
             security=module.Security.temporary(),
