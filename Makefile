@@ -40,7 +40,7 @@ gates: .venv/.made-built .venv/.made-test-tools fuzz-tools
 	cargo fmt --check
 	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
-	$(FUZZ_CARGO) clippy $(FUZZ_PACKAGE) --all-targets -- -D warnings
+	cargo clippy --locked --manifest-path fuzz/Cargo.toml --target-dir target --all-targets --quiet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
 	$(BIN)/ruff format --check python tests benches examples packaging
 	$(BIN)/ruff check python tests benches examples packaging
@@ -52,14 +52,12 @@ gates: .venv/.made-built .venv/.made-test-tools fuzz-tools
 rust-tests: tools
 	cargo test --locked --workspace --exclude trajet-py
 
-# Damaged, cut and random files through the parsers: property tests, in the build of the Rust tests, then
-# libFuzzer on each target, from seeds and corpus on. For a long run FUZZ_CASES=1000000 FUZZ_SECONDS=600, for
-# a part FUZZ_TARGETS=xtc.
-FUZZ_CASES ?= 1000
+# Damaged, cut and random files through the parsers: libFuzzer on each target, starting from the seeds and the
+# corpus. FUZZ_SECONDS=600 is a long run, FUZZ_TARGETS=xtc a part. The property tests of the parsers are part of
+# rust-tests.
 FUZZ_SECONDS ?= 3
 FUZZ_TARGETS ?= xtc trr dcd ncdf h5md sidecar heads chunks frames manifest settings journal uses profile
 fuzz: tools fuzz-tools
-	PROPTEST_CASES=$(FUZZ_CASES) cargo test --locked --quiet -p trajet-io --lib
 	$(FUZZ_CARGO) build $(FUZZ_PACKAGE)
 	@mkdir -p fuzz/artifacts; $(FUZZ_CARGO) run $(FUZZ_PACKAGE) --bin seed -- fuzz/found/seeds
 	@$(MAKE) --no-print-directory $(addprefix fuzz-target-,$(FUZZ_TARGETS))
@@ -115,7 +113,8 @@ python-tests: .venv/.made-built .venv/.made-test-tools
 # fuzzing for each target, wide matrices of the benches, and published files: TRAJET_CHEMFILES_DATA and
 # TRAJET_GROMACS_SOURCE name their folders.
 test-long: .venv/.made-built .venv/.made-test-tools
-	$(MAKE) --jobs=2 fuzz FUZZ_CASES=100000 FUZZ_SECONDS=600 FUZZ_LEVEL=3
+	PROPTEST_CASES=100000 cargo test --locked -p trajet-io --lib
+	$(MAKE) --jobs=2 fuzz FUZZ_SECONDS=600 FUZZ_LEVEL=3
 	$(BIN)/python -m pytest tests/with_published_files.py
 	$(PYTEST) -k "kill or killed or kills" --kills 25
 	$(BIN)/python -m pytest tests/test_signals.py --kills 100
