@@ -98,7 +98,7 @@ def in_hdf5(ascending: Adk, tmp_path_factory: pytest.TempPathFactory) -> Adk:
     return Adk(ascending.psf, path)
 
 
-@pytest.mark.kills(4)
+@pytest.mark.kills(2)
 @pytest.mark.parametrize("source", ["ascending", "in_hdf5"])
 @pytest.mark.parametrize("doing", ["add", "append", "move", "retag", "remove"])
 def test_a_killed_change_leaves_the_old_or_the_new(
@@ -159,9 +159,12 @@ def test_a_killed_change_leaves_the_old_or_the_new(
     assert trajectory.read_bytes() == before
 
 
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize("doing", ["add", "append", "move", "retag", "remove"])
-def test_killed_in_front_of_any_change_of_a_file(adk: Adk, tmp_path: Path, doing: str) -> None:
-    """What is left is sound, and `repair` leaves the old or the new, and nothing else."""
+def test_a_kill_before_a_file_operation_leaves_the_old_store_or_the_new(
+    adk: Adk, tmp_path: Path, doing: str, step: int
+) -> None:
+    """Before every third file operation, and before every one in `make test-long`."""
     xtc, more, old = tmp_path / "few.xtc", tmp_path / "more.xtc", tmp_path / "old"
     for path in (xtc, more):
         tj.convert(tj.open(None, adk.xtc), path, frames=slice(3))
@@ -194,7 +197,7 @@ def test_killed_in_front_of_any_change_of_a_file(adk: Adk, tmp_path: Path, doing
                 if path.is_dir() and not list(path.iterdir())
             }
             assert empty <= {".pending"}, n
-            n += 1
+            n += step
     assert n > 10
 
 
