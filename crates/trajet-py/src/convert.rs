@@ -14,15 +14,7 @@ use crate::arrays::{PyFrames, atoms};
 use crate::control::FromPython;
 use crate::error::{from_io, from_run};
 use crate::reader::Reader;
-use crate::run::report_dict;
-
-/// A kind of loss, the words that all its frames share, their number and the first of them.
-pub(crate) type PyLoss = (String, Option<String>, u64, u64);
-
-/// A loss as Python has it.
-pub(crate) fn of_loss(loss: Loss) -> PyLoss {
-    (loss.kind, loss.what, loss.frames, loss.first)
-}
+use crate::report::{PyLoss, of_loss, report_dict};
 
 /// Bytes, remarks, losses and report of an output.
 type Done<'py> = (u64, Vec<String>, Vec<PyLoss>, Bound<'py, PyDict>);
