@@ -1,14 +1,15 @@
 //! Jobs are made by lanes, each one after the other, on threads that the lanes share.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use trajet_io::{Chain, Error};
 
-use super::line::copy;
-use super::{Control, Divided, Job, Leaving, MOST_THREADS, failed_copy, lock, message, watch};
+use super::line::{Shared, copy};
+use super::request::{Divided, Job};
 use crate::error::{RunError, TaskError, TaskFault};
+use crate::run::threads::{Control, MOST_THREADS, each, lock};
 
 /// Makes all jobs, whose files have no names yet.
 pub(super) fn run(
@@ -26,27 +27,11 @@ pub(super) fn run(
         next: AtomicUsize::new(0),
         done: jobs.iter().map(|_| Mutex::default()).collect(),
         errors: Mutex::default(),
-        lanes_left: Mutex::new(n_lanes),
-        all_left: Condvar::new(),
     };
-    let interrupted = std::thread::scope(|scope| {
-        for lane in 0..n_lanes {
-            let lanes = &lanes;
-            let own = threads / n_lanes + usize::from(lane < threads % n_lanes);
-            let work = move || lanes.work(own);
-            if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, work) {
-                drop(Leaving { left: &lanes.lanes_left, all_left: &lanes.all_left });
-                if lane == 0 {
-                    let fault = TaskFault::NoThread(error.to_string());
-                    lanes.fail(0, vec![failed_copy(jobs[0].frames.len(), fault)]);
-                }
-            }
-        }
-        let done = || shared.frames_done.load(Ordering::Relaxed);
-        let stop = || shared.stop.store(true, Ordering::Relaxed);
-        let total = jobs.iter().map(|job| job.frames.len()).sum();
-        watch(&lanes.lanes_left, &lanes.all_left, &done, total, control, &stop)
-    });
+    let work = |lane| lanes.work(threads / n_lanes + usize::from(lane < threads % n_lanes));
+    let total = jobs.iter().map(|job| job.frames.len()).sum();
+    let progress = (&shared.frames_done, total);
+    let interrupted = each(n_lanes, n_lanes, &work, progress, &shared.stop, control);
     if interrupted {
         return Err(RunError::Interrupted);
     }
@@ -58,13 +43,6 @@ pub(super) fn run(
     Ok(lanes.done.into_iter().filter_map(|one| one.into_inner().ok().flatten()).collect())
 }
 
-/// What all threads share.
-pub(super) struct Shared<'a> {
-    pub(super) chain: &'a Chain,
-    pub(super) stop: Arc<AtomicBool>,
-    pub(super) frames_done: AtomicUsize,
-}
-
 /// What the lanes share.
 struct Lanes<'a> {
     shared: &'a Shared<'a>,
@@ -73,14 +51,11 @@ struct Lanes<'a> {
     done: Vec<Mutex<Option<Divided>>>,
     /// With the numbers of their jobs.
     errors: Mutex<Vec<(usize, TaskError)>>,
-    lanes_left: Mutex<usize>,
-    all_left: Condvar,
 }
 
 impl Lanes<'_> {
     /// A lane's life, on so many threads.
     fn work(&self, threads: usize) {
-        let _leaving = Leaving { left: &self.lanes_left, all_left: &self.all_left };
         while !self.shared.stop.load(Ordering::Relaxed) {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(job) = self.jobs.get(number) else { break };
@@ -89,8 +64,8 @@ impl Lanes<'_> {
                 Ok(Ok(copied)) => *lock(&self.done[number]) = copied,
                 Ok(Err(errors)) => self.fail(number, errors),
                 Err(panic) => {
-                    let fault = TaskFault::Panicked(message(&*panic));
-                    self.fail(number, vec![failed_copy(job.frames.len(), fault)]);
+                    let fault = TaskFault::panicked(&*panic);
+                    self.fail(number, vec![TaskError::of_run(job.frames.len(), fault)]);
                 }
             }
         }

@@ -4,21 +4,20 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Instant;
 
 use trajet_io::{
-    Atoms, Error, Input, Meter, Output, Patch, Raw, Scratch, Workspace, WriteOptions, xxh3_64,
+    Atoms, Chain, Error, Input, Meter, Output, ParallelFor, Patch, Raw, Scratch, Workspace,
+    WriteOptions, xxh3_64,
 };
 
-use super::lanes::Shared;
 use super::parts::{First, Measure, Part};
-use super::{
-    Divided, FrameRow, FrameRows, Job, LOOK, Stretch, failed_copy, lock, message, when_of,
-};
+use super::request::{Divided, FrameRow, FrameRows, Job, Stretch, when_of};
 use crate::error::{TaskError, TaskFault};
 use crate::report::{RunReport, WorkerReport};
+use crate::run::threads::{LOOK, Threads, lock};
 
 /// Bytes of coordinates that a task should have.
 const TASK_BYTES: usize = 1 << 20;
@@ -26,6 +25,13 @@ const TASK_BYTES: usize = 1 << 20;
 pub(super) const TASK_FRAMES: usize = 64;
 /// Tasks of a thread that may be encoded and wait.
 const AHEAD: usize = 4;
+
+/// What all threads share.
+pub(super) struct Shared<'a> {
+    pub(super) chain: &'a Chain,
+    pub(super) stop: Arc<AtomicBool>,
+    pub(super) frames_done: AtomicUsize,
+}
 
 /// Makes the outputs of a job; none where all is to end.
 pub(super) fn copy(
@@ -36,7 +42,7 @@ pub(super) fn copy(
     let begin = Instant::now();
     let Job { frames, ref targets, force, whole, stretch, .. } = *job;
     let chain = shared.chain;
-    let failed = |error: Error| vec![failed_copy(frames.len(), error.into())];
+    let failed = |error: Error| vec![TaskError::of_run(frames.len(), error.into())];
     chain.check(frames).map_err(failed)?;
     if frames.is_empty() {
         return Err(failed(Error::Empty { path: targets[0].path.to_owned() }));
@@ -193,17 +199,10 @@ struct Tools {
 impl Line<'_> {
     /// Does all tasks on so many threads, one of which is the caller's.
     fn run(&self, threads: usize) -> Vec<WorkerReport> {
-        let mut workers = vec![WorkerReport::default(); threads];
-        std::thread::scope(|scope| {
-            let [own, others @ ..] = &mut workers[..] else { return };
-            for worker in others {
-                // Where the system lets no more be started, there are fewer.
-                let work = move || self.work(worker);
-                let _ = std::thread::Builder::new().spawn_scoped(scope, work);
-            }
-            self.work(own);
-        });
-        workers
+        let workers: Vec<Mutex<WorkerReport>> = (0..threads).map(|_| Mutex::default()).collect();
+        Threads(threads).each(threads, &|k| self.work(&mut lock(&workers[k])));
+        let done = |worker: Mutex<_>| worker.into_inner().unwrap_or_else(PoisonError::into_inner);
+        workers.into_iter().map(done).collect()
     }
 
     /// A worker's life.
@@ -219,8 +218,7 @@ impl Line<'_> {
             let Some(mut out) = self.wait_for_room(task, report) else { break };
             let encoded =
                 catch_unwind(AssertUnwindSafe(|| self.encode(task, &mut tools, &mut out, report)));
-            let encoded =
-                encoded.unwrap_or_else(|panic| Err(TaskFault::Panicked(message(&*panic))));
+            let encoded = encoded.unwrap_or_else(|panic| Err(TaskFault::panicked(&*panic)));
             report.tasks += 1;
             if let Err(fault) = encoded {
                 self.fail(task, fault);

@@ -12,7 +12,7 @@ use trajet_io::{
     encoder,
 };
 
-use super::Target;
+use super::request::Target;
 
 /// The remedy where a frame would not come back as it was.
 const EXACT: &str = "choose format = \"exact\", or let it go with lossy = true";

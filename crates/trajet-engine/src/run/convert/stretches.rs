@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use trajet_io::{Chain, Error, Losses, Output, Scratch, publish};
 
 use super::parts::{First, Part};
-use super::{Control, Request, Target, failed_copy, when_of};
-use crate::error::RunError;
+use super::request::{Request, Target, when_of};
+use crate::error::{RunError, TaskError};
+use crate::run::threads::Control;
 
 /// Bytes between two looks at the control.
 const LOOK_BYTES: u64 = 1 << 26;
@@ -19,7 +20,7 @@ pub type Stretched = (PathBuf, u64);
 /// what a user should know, with the losses that the stretches had together. The control is told of bytes.
 ///
 /// # Errors
-/// As [`super::convert`], and [`Error::Altered`] where a file has not the bytes that were written.
+/// As [`crate::convert`], and [`Error::Altered`] where a file has not the bytes that were written.
 pub fn join(
     chain: &Chain,
     request: &Request<'_>,
@@ -28,7 +29,8 @@ pub fn join(
     control: &mut dyn Control,
 ) -> Result<(u64, Vec<String>), RunError> {
     let &Request { frames, atoms, path, format, options, force } = request;
-    let failed = |error: Error| RunError::Tasks(vec![failed_copy(frames.len(), error.into())]);
+    let failed =
+        |error: Error| RunError::Tasks(vec![TaskError::of_run(frames.len(), error.into())]);
     chain.check(frames).map_err(failed)?;
     if frames.is_empty() {
         return Err(failed(Error::Empty { path: path.to_owned() }));

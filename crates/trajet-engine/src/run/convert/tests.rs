@@ -3,7 +3,9 @@
 use super::super::tests::{Quiet, made, opened};
 use super::line::TASK_FRAMES;
 use super::*;
-use trajet_io::{Error, Field, Scratch};
+use crate::error::TaskFault;
+use std::path::Path;
+use trajet_io::{Atoms, Error, Field, Format, Frames, Raw, Scratch, WriteOptions};
 
 mod divided;
 mod stretches;

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use trajet_io::Losses;
 
+use super::request::when_of;
 use super::*;
 
 const FORMATS: [Format; 4] = [Format::Xtc, Format::Trr, Format::Dcd, Format::Ncdf];
