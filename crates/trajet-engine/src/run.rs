@@ -22,7 +22,6 @@ use crate::tree::{Merger, Node};
 pub use threads::{Control, MOST_THREADS, Threads, check_times, each, open};
 use threads::{Leaving, lock, watch};
 
-pub mod convert;
 mod threads;
 
 /// What a run may use.

@@ -6,8 +6,7 @@ use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use trajet_engine::run::convert::{Request, Stretch};
-use trajet_engine::{convert_stretch, join};
+use trajet_convert::{Request, Stretch, convert_stretch, join};
 use trajet_io::{Format, Loss, Losses, WriteOptions};
 
 use crate::arrays::{PyFrames, atoms};
@@ -37,7 +36,7 @@ impl How {
     }
 }
 
-/// What a stretch is a part of; see `trajet_engine::run::convert::Stretch`.
+/// What a stretch is a part of; see `trajet_convert::Stretch`.
 #[derive(FromPyObject)]
 pub(crate) struct Within<'py> {
     head: u64,
@@ -81,7 +80,9 @@ pub(crate) fn convert<'py>(
     }
     let mut control = FromPython::new(progress);
     let done = match &within {
-        None => py.detach(|| trajet_engine::split(&reader.inner, &requests, threads, &mut control)),
+        None => {
+            py.detach(|| trajet_convert::split(&reader.inner, &requests, threads, &mut control))
+        }
         Some(within) => {
             let (times, steps) = (within.times.as_slice()?, within.steps.as_slice()?);
             let &Within { head, begin, .. } = within;

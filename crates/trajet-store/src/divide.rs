@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::slice::from_ref;
 
+use trajet_convert::{FrameRows, Partition, Target};
 use trajet_engine::Control;
-use trajet_engine::run::convert::{self, FrameRows, Partition, Target};
 use trajet_io::{Atoms, Chain, Extra, Format, Frames, OpenOptions, WriteOptions, publish};
 
 use crate::growth::to_bytes;
@@ -155,7 +155,7 @@ pub(crate) fn divide(
     let filled = Filled::new(store, filled)?;
     let mut staged = Staged { control, stage };
     let mut within = Within::new(&filled, &mut staged);
-    let divided = convert::divide(chain, &division, threads, &mut within);
+    let divided = trajet_convert::divide(chain, &division, threads, &mut within);
     within.result()?;
     let divided = divided?;
     publish(divided.files)?;

@@ -9,20 +9,12 @@
 
 use std::time::Instant;
 
+use trajet_engine::Control;
+use trajet_engine::{RunError, TaskError};
 use trajet_io::{Chain, publish};
 
-pub use request::{Converted, Divided, FrameRows, Partition, Request, Stretch, Target};
-pub use stretches::{Stretched, join};
-
-use crate::error::{RunError, TaskError};
-use crate::run::threads::Control;
-use request::Job;
-
-mod lanes;
-mod line;
-mod parts;
-mod request;
-mod stretches;
+use crate::lanes;
+use crate::request::{Converted, Divided, Job, Partition, Request, Stretch, Target};
 
 /// Copies frames to an output, which has its name only when it is whole.
 ///
@@ -115,6 +107,3 @@ pub fn divide(
     let job = Job { frames, targets, force: false, whole, digests, stretch: None };
     lanes::run(chain, &[job], threads, control).map(|mut one| one.remove(0))
 }
-
-#[cfg(test)]
-mod tests;

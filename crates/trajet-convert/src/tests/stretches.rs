@@ -1,11 +1,10 @@
 //! The law of stretches: joined, they are the output that is written at once.
 
 use proptest::prelude::*;
-
 use trajet_io::Losses;
 
-use super::request::when_of;
 use super::*;
+use crate::request::when_of;
 
 const FORMATS: [Format; 4] = [Format::Xtc, Format::Trr, Format::Dcd, Format::Ncdf];
 

@@ -3,12 +3,12 @@
 use std::fs::File;
 use std::path::PathBuf;
 
+use trajet_engine::Control;
+use trajet_engine::{RunError, TaskError};
 use trajet_io::{Chain, Error, Losses, Output, Scratch, publish};
 
-use super::parts::{First, Part};
-use super::request::{Request, Target, when_of};
-use crate::error::{RunError, TaskError};
-use crate::run::threads::Control;
+use crate::parts::{First, Part};
+use crate::request::{Request, Target, when_of};
 
 /// Bytes between two looks at the control.
 const LOOK_BYTES: u64 = 1 << 26;

@@ -5,36 +5,38 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::Instant;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
+use trajet_engine::report::{RunReport, WorkerReport};
+use trajet_engine::run::Threads;
+use trajet_engine::{TaskError, TaskFault};
 use trajet_io::{
     Atoms, Chain, Error, Input, Meter, Output, ParallelFor, Patch, Raw, Scratch, Workspace,
     WriteOptions, xxh3_64,
 };
 
-use super::parts::{First, Measure, Part};
-use super::request::{Divided, FrameRow, FrameRows, Job, Stretch, when_of};
-use crate::error::{TaskError, TaskFault};
-use crate::report::{RunReport, WorkerReport};
-use crate::run::threads::{LOOK, Threads, lock};
+use crate::parts::{First, Measure, Part};
+use crate::request::{Divided, FrameRow, FrameRows, Job, Stretch, when_of};
 
 /// Bytes of coordinates that a task should have.
 const TASK_BYTES: usize = 1 << 20;
 /// Most frames of a task.
-pub(super) const TASK_FRAMES: usize = 64;
+pub(crate) const TASK_FRAMES: usize = 64;
 /// Tasks of a thread that may be encoded and wait.
 const AHEAD: usize = 4;
+/// How often a thread that waits looks for a stop.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// What all threads share.
-pub(super) struct Shared<'a> {
-    pub(super) chain: &'a Chain,
-    pub(super) stop: Arc<AtomicBool>,
-    pub(super) frames_done: AtomicUsize,
+pub(crate) struct Shared<'a> {
+    pub(crate) chain: &'a Chain,
+    pub(crate) stop: Arc<AtomicBool>,
+    pub(crate) frames_done: AtomicUsize,
 }
 
 /// Makes the outputs of a job; none where all is to end.
-pub(super) fn copy(
+pub(crate) fn copy(
     shared: &Shared<'_>,
     job: &Job<'_>,
     threads: usize,
@@ -353,4 +355,9 @@ impl Line<'_> {
         self.shared.stop.store(true, Ordering::Relaxed);
         self.moved.notify_all();
     }
+}
+
+/// Locks a mutex. A panic of a worker is caught and reported: a lock is never poisoned by one that matters.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -4,15 +4,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use trajet_engine::Control;
+use trajet_engine::run::{MOST_THREADS, each};
+use trajet_engine::{RunError, TaskError, TaskFault};
 use trajet_io::{Chain, Error};
 
-use super::line::{Shared, copy};
-use super::request::{Divided, Job};
-use crate::error::{RunError, TaskError, TaskFault};
-use crate::run::threads::{Control, MOST_THREADS, each, lock};
+use crate::line::{Shared, copy, lock};
+use crate::request::{Divided, Job};
 
 /// Makes all jobs, whose files have no names yet.
-pub(super) fn run(
+pub(crate) fn run(
     chain: &Chain,
     jobs: &[Job<'_>],
     threads: usize,

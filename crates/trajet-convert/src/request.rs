@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
+use trajet_engine::report::RunReport;
 use trajet_io::divided::Heads;
 use trajet_io::{Atoms, Chain, Extra, Format, Frames, Losses, Raw, Whole, WriteOptions};
-
-use crate::report::RunReport;
 
 /// What is copied, and where to.
 #[derive(Clone, Copy, Debug)]
@@ -119,16 +118,16 @@ pub struct FrameRows {
 
 /// What is known of a frame of a division.
 #[derive(Debug)]
-pub(super) struct FrameRow {
-    pub(super) whole: u64,
+pub(crate) struct FrameRow {
+    pub(crate) whole: u64,
     /// Of each target the bytes and their digest.
-    pub(super) parts: Vec<(u64, u64)>,
-    pub(super) head: Raw,
-    pub(super) source: Option<u64>,
+    pub(crate) parts: Vec<(u64, u64)>,
+    pub(crate) head: Raw,
+    pub(crate) source: Option<u64>,
 }
 
 impl FrameRows {
-    pub(super) fn push(&mut self, row: &FrameRow) {
+    pub(crate) fn push(&mut self, row: &FrameRow) {
         self.whole.push(row.whole);
         self.sizes.resize_with(row.parts.len(), Vec::new);
         self.digests.resize_with(row.parts.len(), Vec::new);
@@ -143,17 +142,17 @@ impl FrameRows {
 }
 
 /// Outputs that are made in one pass over their frames.
-pub(super) struct Job<'a> {
-    pub(super) frames: &'a Frames,
-    pub(super) targets: Vec<Target<'a>>,
+pub(crate) struct Job<'a> {
+    pub(crate) frames: &'a Frames,
+    pub(crate) targets: Vec<Target<'a>>,
     /// Whether to replace what stands there.
-    pub(super) force: bool,
+    pub(crate) force: bool,
     /// Of a division the format of the whole; without it there is one target.
-    pub(super) whole: Option<Format>,
+    pub(crate) whole: Option<Format>,
     /// Of a division whether frames get digests.
-    pub(super) digests: bool,
+    pub(crate) digests: bool,
     /// Where the one target is a part of an output.
-    pub(super) stretch: Option<Stretch<'a>>,
+    pub(crate) stretch: Option<Stretch<'a>>,
 }
 
 impl<'a> From<Request<'a>> for Job<'a> {
@@ -165,6 +164,6 @@ impl<'a> From<Request<'a>> for Job<'a> {
 }
 
 /// Times (ps) and steps of frames.
-pub(super) fn when_of(chain: &Chain, frames: &Frames) -> (Vec<f64>, Vec<i64>) {
+pub(crate) fn when_of(chain: &Chain, frames: &Frames) -> (Vec<f64>, Vec<i64>) {
     (0..frames.len()).map(|k| chain.when(frames.get(k))).unzip()
 }
