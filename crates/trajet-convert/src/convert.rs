@@ -1,11 +1,12 @@
-//! Copies frames to outputs of any format: read, decoded and encoded by many threads at once, and
-//! written in their order by whichever thread has the next ones. Of several outputs of different frames as
-//! many are made at a time as there are threads, which they share: threads of one output wait for each
-//! other. Outputs of the same frames, of other atoms each, are made in one pass: a division.
+//! Copies frames to outputs of any format, and divides them by their atoms.
 //!
-//! Memory: each thread owns one window and one frame, and of a division the parts of that frame; encoded
-//! frames wait for those before them, at most four tasks a thread, in memory that is used again. Of a
-//! division some numbers of every frame are kept.
+//! Many threads read, decode and encode frames at once; the thread that holds the next frames writes them, so that
+//! frames stand in their order. Several outputs of different frames are made at the same time, and share the
+//! threads. Outputs of the same frames but different atoms (a partition) are made in one pass.
+//!
+//! Memory: each thread owns one window of file bytes and one frame, and the parts of that frame in a partition. At
+//! most four encoded tasks a thread wait for those before them, in reused memory. A partition keeps a few numbers
+//! of every frame.
 
 use std::time::Instant;
 
@@ -13,8 +14,8 @@ use trajet_engine::Control;
 use trajet_engine::{RunError, TaskError};
 use trajet_io::{Chain, publish};
 
-use crate::lanes;
-use crate::request::{Converted, Divided, Job, Partition, Request, Stretch, Target};
+use crate::multi_output;
+use crate::request::{Converted, Divided, Job, OutputPiece, Partition, Request, Target};
 
 /// Copies frames to an output, which has its name only when it is whole.
 ///
@@ -45,18 +46,18 @@ pub fn split(
     write(chain, &jobs, threads, control)
 }
 
-/// Writes a stretch of an output's frames, which are those of the request.
+/// Writes a piece of an output: the frames of the request. [`crate::join`] joins pieces.
 ///
 /// # Errors
 /// As [`convert`].
-pub fn convert_stretch(
+pub fn convert_piece(
     chain: &Chain,
     request: &Request<'_>,
-    stretch: Stretch<'_>,
+    piece: OutputPiece<'_>,
     threads: usize,
     control: &mut dyn Control,
 ) -> Result<Converted, RunError> {
-    let job = Job { stretch: Some(stretch), ..Job::from(*request) };
+    let job = Job { piece: Some(piece), ..Job::from(*request) };
     write(chain, &[job], threads, control).map(|mut one| one.remove(0))
 }
 
@@ -68,7 +69,7 @@ fn write(
 ) -> Result<Vec<Converted>, RunError> {
     let begin = Instant::now();
     let (mut files, mut converted) = (Vec::new(), Vec::new());
-    for mut done in lanes::run(chain, jobs, threads, control)? {
+    for mut done in multi_output::run(chain, jobs, threads, control)? {
         files.append(&mut done.files);
         let (remarks, losses) = (done.remarks.remove(0), done.losses.remove(0));
         converted.push(Converted { bytes: done.lens[0], remarks, losses, report: done.report });
@@ -104,6 +105,6 @@ pub fn divide(
     atoms.sort_unstable();
     assert!(atoms.into_iter().eq(0..chain.n_atoms()), "each atom is in one target");
     let (targets, whole) = (targets.to_vec(), Some(whole));
-    let job = Job { frames, targets, force: false, whole, digests, stretch: None };
-    lanes::run(chain, &[job], threads, control).map(|mut one| one.remove(0))
+    let job = Job { frames, targets, force: false, whole, digests, piece: None };
+    multi_output::run(chain, &[job], threads, control).map(|mut one| one.remove(0))
 }

@@ -6,7 +6,7 @@ use trajet_engine::report::RunReport;
 use trajet_io::divided::Heads;
 use trajet_io::{Atoms, Chain, Extra, Format, Frames, Losses, Raw, Whole, WriteOptions};
 
-/// What is copied, and where to.
+/// Frames to copy, and the output.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// The frames, in the order in which they are written.
@@ -17,19 +17,19 @@ pub struct Request<'a> {
     pub path: &'a Path,
     /// Its format.
     pub format: Format,
-    /// What is asked of it.
+    /// How it is written.
     pub options: &'a WriteOptions,
-    /// Whether to replace what stands there.
+    /// Whether an existing file is replaced.
     pub force: bool,
 }
 
-/// Which of an output's frames are written, where others write the rest: a stretch of them, without what
-/// stands in front of the first frame. [`crate::join`] makes the output of all its stretches.
+/// A part of one output: some of its frames, without the head of the file. Workers write the pieces of an output at
+/// the same time, and [`crate::join`] joins them.
 #[derive(Clone, Copy, Debug)]
-pub struct Stretch<'a> {
+pub struct OutputPiece<'a> {
     /// The number of the output's first frame in the trajectory: heads of files describe all frames by it.
     pub head: u64,
-    /// How many frames of the output come before the stretch.
+    /// How many frames of the output come before the piece.
     pub begin: usize,
     /// Times of all frames of the output, ps.
     pub times: &'a [f64],
@@ -37,20 +37,20 @@ pub struct Stretch<'a> {
     pub steps: &'a [i64],
 }
 
-/// What was written.
+/// A written output.
 #[derive(Clone, Debug)]
 pub struct Converted {
     /// Bytes.
     pub bytes: u64,
-    /// What a user should know: what was left out because that was allowed.
+    /// Remarks for the user: what was left out because that was allowed.
     pub remarks: Vec<String>,
-    /// What the frames have lost because that was allowed: of a stretch, for [`crate::join`].
+    /// What the frames have lost because that was allowed; [`crate::join`] takes those of pieces.
     pub losses: Losses,
     /// Where the time went; encoding counts as computing, writing as merging.
     pub report: RunReport,
 }
 
-/// Some atoms of each frame, and where they go.
+/// Some atoms of each frame, and their output.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'a> {
     /// The atoms.
@@ -59,16 +59,16 @@ pub struct Target<'a> {
     pub path: &'a Path,
     /// Its format.
     pub format: Format,
-    /// What is asked of it. Unless loss is allowed, every frame must come back as it was.
+    /// How it is written. Unless loss is allowed, every frame must come back as it was.
     pub options: &'a WriteOptions,
     /// Whether a file of HDF5 is to be made of it, which has positions in Å in single precision: these must
     /// give the frame back.
     pub to_hdf5: bool,
-    /// What it leaves out of all frames, since what is read of its atoms lacks it.
+    /// Fields that it leaves out of all frames, since the source lacks them for its atoms.
     pub without: &'a [Extra],
 }
 
-/// Frames that are to be divided by their atoms.
+/// Frames to divide by their atoms.
 #[derive(Clone, Copy, Debug)]
 pub struct Partition<'a> {
     /// The frames, in the order in which they are written.
@@ -81,12 +81,12 @@ pub struct Partition<'a> {
     pub digests: bool,
 }
 
-/// What a division has written.
+/// The result of a partition.
 #[derive(Debug, Default)]
 pub struct Divided {
     /// A file for each target, whole, but without its name yet. Dropped, they leave nothing behind.
     pub files: Vec<Whole>,
-    /// What a user should know of each.
+    /// Remarks for the user on each.
     pub remarks: Vec<Vec<String>>,
     /// What the frames of each have lost because that was allowed.
     pub losses: Vec<Losses>,
@@ -100,7 +100,7 @@ pub struct Divided {
     pub report: RunReport,
 }
 
-/// What is known of the frames of a division.
+/// What is known of the frames of a partition.
 #[derive(Debug, Default)]
 pub struct FrameRows {
     /// Bytes of each frame that is put together again, as the encoder of the whole's format writes it; of
@@ -110,13 +110,13 @@ pub struct FrameRows {
     pub sizes: Vec<Vec<u64>>,
     /// Of each target the XXH3 digest of each frame's bytes.
     pub digests: Vec<Vec<u64>>,
-    /// What each frame says beside its atoms.
+    /// Per-frame data beside the atoms.
     pub heads: Heads,
     /// The digest of each frame as it was read, where that is wanted.
     pub sources: Vec<u64>,
 }
 
-/// What is known of a frame of a division.
+/// What is known of one frame of a partition.
 #[derive(Debug)]
 pub(crate) struct FrameRow {
     pub(crate) whole: u64,
@@ -145,25 +145,25 @@ impl FrameRows {
 pub(crate) struct Job<'a> {
     pub(crate) frames: &'a Frames,
     pub(crate) targets: Vec<Target<'a>>,
-    /// Whether to replace what stands there.
+    /// Whether an existing file is replaced.
     pub(crate) force: bool,
-    /// Of a division the format of the whole; without it there is one target.
+    /// The format of the whole in a partition; none if there is one target.
     pub(crate) whole: Option<Format>,
-    /// Of a division whether frames get digests.
+    /// Whether frames of a partition get digests.
     pub(crate) digests: bool,
-    /// Where the one target is a part of an output.
-    pub(crate) stretch: Option<Stretch<'a>>,
+    /// Set if the one target is a piece of an output.
+    pub(crate) piece: Option<OutputPiece<'a>>,
 }
 
 impl<'a> From<Request<'a>> for Job<'a> {
     fn from(request: Request<'a>) -> Self {
         let Request { frames, atoms, path, format, options, force } = request;
         let targets = vec![Target { atoms, path, format, options, to_hdf5: false, without: &[] }];
-        Job { frames, targets, force, whole: None, digests: false, stretch: None }
+        Job { frames, targets, force, whole: None, digests: false, piece: None }
     }
 }
 
-/// Times (ps) and steps of frames.
-pub(crate) fn when_of(chain: &Chain, frames: &Frames) -> (Vec<f64>, Vec<i64>) {
+/// Returns times (ps) and steps of frames.
+pub(crate) fn times_and_steps(chain: &Chain, frames: &Frames) -> (Vec<f64>, Vec<i64>) {
     (0..frames.len()).map(|k| chain.when(frames.get(k))).unzip()
 }

@@ -7,11 +7,11 @@ use trajet_io::{
     Atoms, Chain, Error, Field, Format, Frames, OpenOptions, Raw, Scratch, WriteOptions,
 };
 
-use crate::line::TASK_FRAMES;
+use crate::encode_pipeline::TASK_FRAMES;
 use crate::*;
 
 mod divided;
-mod stretches;
+mod output_pieces;
 
 const N_ATOMS: usize = 7;
 

@@ -6,7 +6,7 @@ use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use trajet_convert::{Request, Stretch, convert_stretch, join};
+use trajet_convert::{OutputPiece, Request, convert_piece, join};
 use trajet_io::{Format, Loss, Losses, WriteOptions};
 
 use crate::arrays::{PyFrames, atoms};
@@ -36,7 +36,7 @@ impl How {
     }
 }
 
-/// What a stretch is a part of; see `trajet_convert::Stretch`.
+/// The output that a piece belongs to; see `trajet_convert::OutputPiece`.
 #[derive(FromPyObject)]
 pub(crate) struct Within<'py> {
     head: u64,
@@ -86,11 +86,11 @@ pub(crate) fn convert<'py>(
         Some(within) => {
             let (times, steps) = (within.times.as_slice()?, within.steps.as_slice()?);
             let &Within { head, begin, .. } = within;
-            let stretch = Stretch { head, begin, times, steps };
+            let piece = OutputPiece { head, begin, times, steps };
             let [request] = &requests[..] else {
                 return Err(PyValueError::new_err("a stretch is one file"));
             };
-            let write = || convert_stretch(&reader.inner, request, stretch, threads, &mut control);
+            let write = || convert_piece(&reader.inner, request, piece, threads, &mut control);
             py.detach(write).map(|one| vec![one])
         }
     };
@@ -104,7 +104,7 @@ pub(crate) fn convert<'py>(
         .collect()
 }
 
-/// Makes an output of stretches that others have written, which go, and of the losses of each; returns its
+/// Joins pieces of an output, which are removed, and the losses of each; returns the output's
 /// bytes, and remarks.
 #[pyfunction]
 #[pyo3(signature = (reader, part, atoms_wanted, how, stretches, losses, *, force, progress))]

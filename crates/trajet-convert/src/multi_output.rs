@@ -1,4 +1,4 @@
-//! Jobs are made by lanes, each one after the other, on threads that the lanes share.
+//! Several jobs at a time: each pipeline does one job after another, on its share of the threads.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,10 +9,10 @@ use trajet_engine::run::{MOST_THREADS, each};
 use trajet_engine::{RunError, TaskError, TaskFault};
 use trajet_io::{Chain, Error};
 
-use crate::line::{Shared, copy, lock};
+use crate::encode_pipeline::{Shared, copy, lock};
 use crate::request::{Divided, Job};
 
-/// Makes all jobs, whose files have no names yet.
+/// Makes the outputs of all jobs; their files do not have their final names yet.
 pub(crate) fn run(
     chain: &Chain,
     jobs: &[Job<'_>],
@@ -20,42 +20,43 @@ pub(crate) fn run(
     control: &mut dyn Control,
 ) -> Result<Vec<Divided>, RunError> {
     let threads = threads.clamp(1, MOST_THREADS);
-    let n_lanes = threads.min(jobs.len());
+    let n_pipelines = threads.min(jobs.len());
     let shared = Shared { chain, stop: Arc::default(), frames_done: AtomicUsize::new(0) };
-    let lanes = Lanes {
+    let outputs = MultiOutput {
         shared: &shared,
         jobs,
         next: AtomicUsize::new(0),
         done: jobs.iter().map(|_| Mutex::default()).collect(),
         errors: Mutex::default(),
     };
-    let work = |lane| lanes.work(threads / n_lanes + usize::from(lane < threads % n_lanes));
+    let work =
+        |number| outputs.work(threads / n_pipelines + usize::from(number < threads % n_pipelines));
     let total = jobs.iter().map(|job| job.frames.len()).sum();
     let progress = (&shared.frames_done, total);
-    let interrupted = each(n_lanes, n_lanes, &work, progress, &shared.stop, control);
+    let interrupted = each(n_pipelines, n_pipelines, &work, progress, &shared.stop, control);
     if interrupted {
         return Err(RunError::Interrupted);
     }
-    let mut errors = lanes.errors.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut errors = outputs.errors.into_inner().unwrap_or_else(PoisonError::into_inner);
     if !errors.is_empty() {
         errors.sort_by_key(|&(job, ref error)| (job, error.task));
         return Err(RunError::Tasks(errors.into_iter().map(|(_, error)| error).collect()));
     }
-    Ok(lanes.done.into_iter().filter_map(|one| one.into_inner().ok().flatten()).collect())
+    Ok(outputs.done.into_iter().filter_map(|one| one.into_inner().ok().flatten()).collect())
 }
 
-/// What the lanes share.
-struct Lanes<'a> {
+/// What the pipelines share.
+struct MultiOutput<'a> {
     shared: &'a Shared<'a>,
     jobs: &'a [Job<'a>],
     next: AtomicUsize,
     done: Vec<Mutex<Option<Divided>>>,
-    /// With the numbers of their jobs.
+    /// With the numbers of the jobs.
     errors: Mutex<Vec<(usize, TaskError)>>,
 }
 
-impl Lanes<'_> {
-    /// A lane's life, on so many threads.
+impl MultiOutput<'_> {
+    /// Takes jobs until there are no more, each on `threads` threads.
     fn work(&self, threads: usize) {
         while !self.shared.stop.load(Ordering::Relaxed) {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
@@ -72,7 +73,7 @@ impl Lanes<'_> {
         }
     }
 
-    /// Keeps the errors of a job and ends all.
+    /// Keeps the errors of a job and stops all jobs.
     fn fail(&self, job: usize, mut errors: Vec<TaskError>) {
         errors.retain(|e| !matches!(e.fault, TaskFault::Input(Error::Interrupted)));
         lock(&self.errors).extend(errors.into_iter().map(|error| (job, error)));
