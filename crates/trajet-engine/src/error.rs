@@ -1,5 +1,6 @@
 //! What went wrong in a run: every task that failed, with its frames.
 
+use std::any::Any;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -51,6 +52,15 @@ pub enum TaskFault {
     Panicked(String),
 }
 
+impl TaskFault {
+    /// Returns the fault of a task that panicked with this payload.
+    pub fn panicked(payload: &(dyn Any + Send)) -> TaskFault {
+        let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
+        TaskFault::Panicked(text.unwrap_or_else(|| "a panic".to_owned()))
+    }
+}
+
 /// A task that failed.
 #[derive(Debug)]
 pub struct TaskError {
@@ -62,6 +72,13 @@ pub struct TaskError {
     pub frames: usize,
     /// Why.
     pub fault: TaskFault,
+}
+
+impl TaskError {
+    /// Returns the error of a run of `frames` frames as a whole.
+    pub fn of_run(frames: usize, fault: TaskFault) -> TaskError {
+        TaskError { task: 0, first: 0, frames, fault }
+    }
 }
 
 impl fmt::Display for TaskError {

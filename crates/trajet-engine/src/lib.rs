@@ -23,5 +23,4 @@ pub mod tree;
 
 pub use analysis::{Analysis, Output, Pass, State};
 pub use error::{Refusal, RunError, TaskError, TaskFault};
-pub use run::convert::{Converted, Divided, convert, convert_stretch, divide, join, split};
 pub use run::{Budget, Control, Going, Part, Subtrees, check_times, open, run, run_part};

@@ -19,10 +19,9 @@ use crate::report::{RunReport, Stages, TaskReport, WorkerReport};
 use crate::schedule::{Event, Instruction, Schedule};
 use crate::tree::{Merger, Node};
 
-pub use threads::{Control, Threads, check_times, each, open};
-use threads::{LOOK, Leaving, MOST_THREADS, lock, message, watch};
+pub use threads::{Control, MOST_THREADS, Threads, check_times, each, open};
+use threads::{Leaving, lock, watch};
 
-pub mod convert;
 mod threads;
 
 /// What a run may use.
@@ -97,7 +96,7 @@ pub fn run(
             Some(state) => state,
             None => pass.analysis.empty().map_err(|error| {
                 let (frames, fault) = (frames.len(), error.into());
-                RunError::Tasks(vec![TaskError { task: 0, first: 0, frames, fault }])
+                RunError::Tasks(vec![TaskError::of_run(frames, fault)])
             })?,
         };
         report.passes += 1;
@@ -308,7 +307,7 @@ fn ask_for_memory(pass: &Pass, leaves: &Leaves, threads: usize) -> Result<(), Ru
     let bytes = of_thread.saturating_mul(threads).saturating_add(once);
     trajet_io::memory::ask(bytes, "the numbers that an analysis computes with").map_err(|refused| {
         let fault = trajet_io::Error::from(refused).into();
-        RunError::Tasks(vec![TaskError { task: 0, first: 0, frames: 0, fault }])
+        RunError::Tasks(vec![TaskError::of_run(0, fault)])
     })
 }
 
@@ -322,12 +321,7 @@ fn row_memory(n_frames: usize, width: usize) -> Result<Vec<f64>, RunError> {
     if trajet_io::memory::ask(bytes, "the numbers of all frames").is_err() {
         let needed = (n_frames as u64).saturating_mul(width as u64).div_ceil(1 << 27);
         let fault = TaskFault::Memory { needed, what: "the numbers of all frames" };
-        return Err(RunError::Tasks(vec![TaskError {
-            task: 0,
-            first: 0,
-            frames: n_frames,
-            fault,
-        }]));
+        return Err(RunError::Tasks(vec![TaskError::of_run(n_frames, fault)]));
     }
     Ok(vec![0.0; n_frames * width])
 }
@@ -355,7 +349,7 @@ impl Shared<'_> {
         if number == 0 {
             let fault = TaskFault::NoThread(error.to_string());
             lock(&self.schedule).handle(Event::Stop);
-            lock(&self.collected).errors.push(TaskError { task: 0, first: 0, frames: 0, fault });
+            lock(&self.collected).errors.push(TaskError::of_run(0, fault));
         }
     }
 
@@ -377,14 +371,14 @@ impl Shared<'_> {
                 self.task(task, &mut scratch, &mut block, &mut t_comp)
             }));
             stages.t_comp += t_comp;
-            let result = done.unwrap_or_else(|panic| Err(TaskFault::Panicked(message(&*panic))));
+            let result = done.unwrap_or_else(|panic| Err(TaskFault::panicked(&*panic)));
             let merging = Instant::now();
             let mut ok = result.is_ok();
             let spent = Stages { t_comp, ..Stages::between(&before, &scratch.meter) };
             let attempt = Attempt { worker: number, task, begin: started, spent, merging };
             let collecting = catch_unwind(AssertUnwindSafe(|| self.collect(attempt, result)));
             if let Err(panic) = collecting {
-                let fault = TaskFault::Panicked(message(&*panic));
+                let fault = TaskFault::panicked(&*panic);
                 lock(&self.collected).errors.push(TaskError { task, first: 0, frames: 0, fault });
                 ok = false;
             }

@@ -10,21 +10,19 @@ use pyo3::types::PyTuple;
 use trajet_engine::{Analysis, Pass, Refusal, State};
 use trajet_io::{Atoms, Block, Error};
 
-use crate::run::{Plan, Request};
-
 /// What is asked for.
 pub(crate) struct Apply {
-    atoms: Vec<i64>,
-    function: Py<PyAny>,
+    pub(crate) atoms: Vec<i64>,
+    pub(crate) function: Py<PyAny>,
     /// Joins what the function returns; none where that are rows.
-    reducer: Option<Py<PyAny>>,
+    pub(crate) reducer: Option<Py<PyAny>>,
     /// Whether the function takes one frame, not a block of them.
-    by_frame: bool,
+    pub(crate) by_frame: bool,
     /// Whether it takes the unit cells too.
-    cells: bool,
+    pub(crate) cells: bool,
     /// Of what it returns of a frame, or where there is a reducer, of anything.
-    shape: Vec<usize>,
-    raised: Raised,
+    pub(crate) shape: Vec<usize>,
+    pub(crate) raised: Raised,
 }
 
 /// What a function of Python raised first.
@@ -171,21 +169,4 @@ impl Analysis for Apply {
             left
         })
     }
-}
-
-/// A plan that calls a function of Python with positions of `atoms`.
-#[pyfunction]
-#[pyo3(signature = (atoms, function, reducer, *, by_frame, cells, shape))]
-pub(crate) fn apply_plan(
-    atoms: PyReadonlyArray1<'_, i64>,
-    function: Py<PyAny>,
-    reducer: Option<Py<PyAny>>,
-    by_frame: bool,
-    cells: bool,
-    shape: Vec<usize>,
-) -> Plan {
-    let atoms = atoms.as_array().to_vec();
-    let raised = Raised::default();
-    let apply = Apply { atoms, function, reducer, by_frame, cells, shape, raised };
-    Plan { request: Request::Apply(apply) }
 }

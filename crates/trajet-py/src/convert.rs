@@ -6,23 +6,14 @@ use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use trajet_engine::run::convert::{Request, Stretch};
-use trajet_engine::{convert_stretch, join};
+use trajet_convert::{OutputPiece, Request, convert_piece, join};
 use trajet_io::{Format, Loss, Losses, WriteOptions};
 
 use crate::arrays::{PyFrames, atoms};
 use crate::control::FromPython;
 use crate::error::{from_io, from_run};
 use crate::reader::Reader;
-use crate::run::report_dict;
-
-/// A kind of loss, the words that all its frames share, their number and the first of them.
-pub(crate) type PyLoss = (String, Option<String>, u64, u64);
-
-/// A loss as Python has it.
-pub(crate) fn of_loss(loss: Loss) -> PyLoss {
-    (loss.kind, loss.what, loss.frames, loss.first)
-}
+use crate::report::{PyLoss, of_loss, report_dict};
 
 /// Bytes, remarks, losses and report of an output.
 type Done<'py> = (u64, Vec<String>, Vec<PyLoss>, Bound<'py, PyDict>);
@@ -45,7 +36,7 @@ impl How {
     }
 }
 
-/// What a stretch is a part of; see `trajet_engine::run::convert::Stretch`.
+/// The output that a piece belongs to; see `trajet_convert::OutputPiece`.
 #[derive(FromPyObject)]
 pub(crate) struct Within<'py> {
     head: u64,
@@ -89,15 +80,17 @@ pub(crate) fn convert<'py>(
     }
     let mut control = FromPython::new(progress);
     let done = match &within {
-        None => py.detach(|| trajet_engine::split(&reader.inner, &requests, threads, &mut control)),
+        None => {
+            py.detach(|| trajet_convert::split(&reader.inner, &requests, threads, &mut control))
+        }
         Some(within) => {
             let (times, steps) = (within.times.as_slice()?, within.steps.as_slice()?);
             let &Within { head, begin, .. } = within;
-            let stretch = Stretch { head, begin, times, steps };
+            let piece = OutputPiece { head, begin, times, steps };
             let [request] = &requests[..] else {
                 return Err(PyValueError::new_err("a stretch is one file"));
             };
-            let write = || convert_stretch(&reader.inner, request, stretch, threads, &mut control);
+            let write = || convert_piece(&reader.inner, request, piece, threads, &mut control);
             py.detach(write).map(|one| vec![one])
         }
     };
@@ -111,7 +104,7 @@ pub(crate) fn convert<'py>(
         .collect()
 }
 
-/// Makes an output of stretches that others have written, which go, and of the losses of each; returns its
+/// Joins pieces of an output, which are removed, and the losses of each; returns the output's
 /// bytes, and remarks.
 #[pyfunction]
 #[pyo3(signature = (reader, part, atoms_wanted, how, stretches, losses, *, force, progress))]

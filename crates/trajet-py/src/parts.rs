@@ -19,8 +19,10 @@ use trajet_io::{Frames, Meter};
 use crate::apply::Raised;
 use crate::arrays::PyFrames;
 use crate::error::{from_io, from_run};
-use crate::reader::{Reader, counts};
-use crate::run::{Plan, report_dict};
+use crate::plan::Plan;
+use crate::reader::Reader;
+use crate::report::{counts, report_dict};
+use crate::serialize::{from_bytes, to_bytes};
 
 /// A pass of a plan over so many frames. See `_trajet.pyi`.
 #[pyclass(frozen, module = "trajet._trajet", name = "Pass")]
@@ -115,15 +117,6 @@ pub(crate) fn task<'py>(
     let frames = frames.slice(positions);
     let slice = reader.inner.slice(&frames);
     Ok(PyBytes::new(py, &to_bytes(&Task { run, frames, slice })?))
-}
-
-pub(crate) fn to_bytes<T: Serialize>(value: &T) -> PyResult<Vec<u8>> {
-    postcard::to_stdvec(value).map_err(|error| PyValueError::new_err(error.to_string()))
-}
-
-fn from_bytes<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> PyResult<T> {
-    postcard::from_bytes(bytes)
-        .map_err(|error| PyValueError::new_err(format!("these bytes are of another kind: {error}")))
 }
 
 /// A flag that ends what looks at it. See `_trajet.pyi`.

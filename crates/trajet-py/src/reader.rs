@@ -19,10 +19,10 @@ use trajet_io::{
 
 use crate::arrays::{PyFrames, array, atoms, boxes, cells};
 use crate::control::FromPython;
-use crate::convert::{PyLoss, of_loss};
 use crate::error::from_io;
 use crate::h5md::PyDescription;
-use crate::parts::to_bytes;
+use crate::report::{PyLoss, counts, of_loss};
+use crate::serialize::to_bytes;
 use crate::stored::Stored;
 
 /// Atoms read between two looks for Ctrl-C: some tens of milliseconds.
@@ -501,21 +501,4 @@ impl Reader {
 /// What a mutex guards: nobody panics while it is held.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A meter's counts as a dictionary; bytes a tier and a tag where any are of a store.
-pub(crate) fn counts<'py>(py: Python<'py>, meter: &Meter) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    dict.set_item("requests", meter.requests)?;
-    dict.set_item("opens", meter.opens)?;
-    dict.set_item("bytes_read", meter.bytes_read)?;
-    dict.set_item("bytes_used", meter.bytes_used)?;
-    dict.set_item("frames", meter.frames)?;
-    dict.set_item("empty_frames", meter.empty_frames)?;
-    dict.set_item("atoms_decoded", meter.atoms_decoded)?;
-    if meter.by_tier.iter().any(|&bytes| bytes > 0) {
-        dict.set_item("bytes_by_tier", meter.by_tier.to_vec())?;
-        dict.set_item("bytes_by_tag", meter.by_part.clone())?;
-    }
-    Ok(dict)
 }

@@ -21,7 +21,7 @@ use crate::control::FromPython;
 use crate::error::{from_io, from_os, from_run, raised};
 use crate::h5md::PyDescription;
 use crate::reader::Reader;
-use crate::run::report_dict;
+use crate::report::report_dict;
 
 /// Between two looks for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(100);

@@ -2,22 +2,18 @@
 //!
 //! A data set is what its manifest says, which is replaced by renaming.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
-use std::hash::{BuildHasher, RandomState};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Deserialize;
 
-use crate::hdf5::Writer;
-use crate::location::Location;
-use crate::manifest::{self, Kept, Manifest, SCHEMA, Settings, Tier};
+use crate::hdf5::writer::Writer;
+use crate::manifest::{self, Manifest, SCHEMA, Settings, Tier};
 use crate::{Error, disk};
 
-/// Most tiers of a store.
-pub const MOST_TIERS: usize = 8;
 pub(crate) const SETTINGS: &str = "store.json";
 pub(crate) const MANIFEST: &str = "manifest.json";
 const LOCK: &str = "lock";
@@ -222,7 +218,7 @@ impl Store {
     pub(crate) fn write_settings(&self, settings: Settings) -> Result<(), Error> {
         let settings = Settings { folder: Some(self.folder.clone()), ..settings };
         let json = serde_json::to_vec_pretty(&settings).expect("settings are plain");
-        disk::replace(&self.folder.join(SETTINGS), &random_id(), &json)
+        disk::replace(&self.folder.join(SETTINGS), &disk::random_id(), &json)
     }
 
     /// Keeps others from changing what manifests say; given up when dropped, or when the process ends.
@@ -236,44 +232,6 @@ impl Store {
     }
 }
 
-impl Manifest {
-    /// All files that it names.
-    pub(crate) fn locations(&self) -> BTreeSet<Location> {
-        let beside = |kept: &Kept| Location::beside(&kept.file);
-        let mut locations = BTreeSet::from([beside(&self.topology)]);
-        let rest = self.source.iter().filter_map(|source| source.rest.as_ref());
-        locations.extend(rest.map(beside));
-        for segment in &self.segments {
-            locations.extend([beside(&segment.frames), beside(&segment.heads)]);
-            locations.extend(segment.sources.iter().map(beside));
-        }
-        for file in self.files().chain(self.left.iter().map(|left| &left.file)) {
-            let own = file.location();
-            let index = index_of(&file.path).file_name().unwrap_or_default().display().to_string();
-            locations.insert(own.with_file_name(&index));
-            locations.extend(file.beside.iter().map(|kept| own.with_file_name(&kept.file)));
-            locations.extend(file.chunks.iter().map(beside));
-            locations.insert(own);
-        }
-        locations
-    }
-
-    /// The same, and the folders on tiers in which they are: all that is to go when they are needed no more.
-    pub(crate) fn all_locations(&self) -> BTreeSet<Location> {
-        let mut locations = self.locations();
-        let folders: Vec<Location> = locations.iter().filter_map(Location::folder).collect();
-        locations.extend(folders);
-        locations
-    }
-}
-
-impl manifest::File {
-    /// Where it is.
-    pub(crate) fn location(&self) -> Location {
-        Location::on(&self.tier, &self.path)
-    }
-}
-
 /// Makes sure that a path can stand in a manifest.
 pub(crate) fn check_text(path: &Path) -> Result<(), Error> {
     match path.to_str() {
@@ -283,12 +241,6 @@ pub(crate) fn check_text(path: &Path) -> Result<(), Error> {
             path.display()
         ))),
     }
-}
-
-/// The index that readers keep of a file.
-pub(crate) fn index_of(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().display();
-    path.with_file_name(format!(".{name}.trajet-index"))
 }
 
 /// Reads a file of JSON; none where there is none. `remedy` says what to do about one that is damaged.
@@ -309,11 +261,4 @@ fn read_json<T: for<'de> Deserialize<'de>>(path: &Path, remedy: &str) -> Result<
     serde_json::from_slice(&bytes).map(Some).map_err(|error| {
         Error::damaged(path, format!("is not what a store writes ({error}): {remedy}"))
     })
-}
-
-/// Twelve digits that no other operation has.
-pub(crate) fn random_id() -> String {
-    // Hash maps are seeded with random numbers: that is a source of them; processes that were forked share it.
-    let own = (std::process::id(), std::time::SystemTime::now());
-    format!("{:012x}", RandomState::new().hash_one(own) >> 16)
 }

@@ -1,16 +1,14 @@
 //! Tags from tier to tier, and data sets out of the store.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use trajet_engine::Control;
 
-use crate::catalog::{index_of, random_id};
-use crate::location::Location;
+use crate::file_check::{All, Checked, check_file};
+use crate::location::{Location, index_of};
 use crate::manifest::{File, Left, Manifest};
 use crate::uses::RECORD;
-use crate::verify::{All, Checked, check_file};
 use crate::{Dataset, Error, Store, disk};
 
 impl Store {
@@ -125,41 +123,4 @@ impl Store {
 
 fn unmoved(path: &Path, what: &str) -> Error {
     Error::damaged(path, format!("{what}: nothing was moved; see trajet store verify"))
-}
-
-/// Puts links where files stood that were moved since, unless they are there.
-pub(crate) fn link_left(store: &Store, manifest: &Manifest) -> Result<(), Error> {
-    let mut resolver = store.resolver(&manifest.name);
-    for Left { tag, segment, file } in &manifest.left {
-        let number = manifest.tags.iter().position(|other| other.name == *tag);
-        let now = manifest.segments.get(*segment).zip(number);
-        let Some(now) = now.and_then(|(segment, number)| segment.files.get(number)) else {
-            continue;
-        };
-        // Of a tier that is not there, who has the path of before goes without.
-        let Ok(from) = resolver.resolve(&file.location()) else { continue };
-        let Ok(to) = resolver.resolve(&now.location()) else { continue };
-        link(&from, &to);
-        for kept in &file.beside {
-            link(&from.with_file_name(&kept.file), &to.with_file_name(&kept.file));
-        }
-    }
-    Ok(())
-}
-
-/// Puts a link where a file stood; where the file system has no links, there is nothing.
-fn link(from: &Path, to: &Path) {
-    if to.symlink_metadata().is_err() || fs::read_link(from).is_ok_and(|there| there == to) {
-        return;
-    }
-    // Hidden: what is cut short here goes with the folder's other hidden files.
-    let name = from.file_name().unwrap_or_default().display();
-    let name = format!(".{name}.{}.link.tmp", random_id());
-    let own = from.with_file_name(name);
-    #[cfg(unix)]
-    if std::os::unix::fs::symlink(to, &own).is_ok() && fs::rename(&own, from).is_ok() {
-        return;
-    }
-    let _ = fs::remove_file(&own);
-    let _ = fs::remove_file(from);
 }

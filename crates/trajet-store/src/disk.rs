@@ -1,7 +1,7 @@
 //! Files of a store: opened without following links, replaced whole, and their digests.
 
 use std::fs::{self, File, OpenOptions};
-use std::hash::Hasher;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -216,6 +216,13 @@ pub(crate) fn sync_folder(path: &Path) -> Result<(), Error> {
         let _ = folder.sync_all();
     }
     Ok(())
+}
+
+/// Twelve digits that no other operation has.
+pub(crate) fn random_id() -> String {
+    // Hash maps are seeded with random numbers: that is a source of them; processes that were forked share it.
+    let own = (std::process::id(), std::time::SystemTime::now());
+    format!("{:012x}", RandomState::new().hash_one(own) >> 16)
 }
 
 #[cfg(test)]

@@ -2,22 +2,42 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::slice::from_ref;
 
-use trajet_engine::Control;
-use trajet_engine::run::convert::{self, FrameRows, Partition, Target};
+use trajet_convert::{FrameRows, Partition, Target};
+use trajet_engine::{Control, report::RunReport};
 use trajet_io::{Atoms, Chain, Extra, Format, Frames, OpenOptions, WriteOptions, publish};
 
-use crate::growth::to_bytes;
-use crate::hdf5::{Making, STAGES, Stage, Staged};
-use crate::ingest::{Done, Given, Kind, ending, kind_of};
-use crate::limits::{Filled, Within};
+use crate::control::{Silent, Staged};
+use crate::hdf5::{Making, STAGES, Stage};
+use crate::limits::Within;
 use crate::loss::{Held, Lost};
 use crate::manifest::{File, Kept, Segment, Tag, Tier};
 use crate::operation::Operation;
-use crate::table::{Column, Table};
+use crate::table::{Column, Table, digests_to_bytes};
+use crate::tag_format::{Kind, ending, kind_of};
 use crate::{Error, Store, disk};
+
+/// What a user gives beside the trajectory. All of it is copied.
+#[derive(Clone, Debug)]
+pub struct Given<'a> {
+    /// The topology of the original.
+    pub topology: &'a Path,
+    /// For each tag the files that are to lie beside it: its structure, the numbers of its atoms.
+    pub structures: &'a [Vec<PathBuf>],
+}
+
+/// What came of dividing.
+#[derive(Debug)]
+pub struct Done {
+    /// Frames.
+    pub n_frames: u64,
+    /// What a user should know: what tags let go.
+    pub remarks: Vec<String>,
+    /// Where the time went.
+    pub report: RunReport,
+}
 
 /// Where the frames of a tag go.
 struct Place<'a> {
@@ -152,10 +172,10 @@ pub(crate) fn divide(
     let digests = tags.iter().any(|tag| tag.lossy);
     let division = Partition { frames: &frames, targets: &targets, whole: format, digests };
     let filled = folders.iter().map(|(&name, (tier, folder))| (name, tier.folder.join(folder)));
-    let filled = Filled::new(store, filled)?;
+    let filled = store.filled(filled)?;
     let mut staged = Staged { control, stage };
     let mut within = Within::new(&filled, &mut staged);
-    let divided = convert::divide(chain, &division, threads, &mut within);
+    let divided = trajet_convert::divide(chain, &division, threads, &mut within);
     within.result()?;
     let divided = divided?;
     publish(divided.files)?;
@@ -207,7 +227,7 @@ pub(crate) fn divide(
         true => None,
         false => {
             let file = operation.name_beside("sources", ".bin")?;
-            Some(disk::write_kept(&folder, file, &to_bytes(&sources))?)
+            Some(disk::write_kept(&folder, file, &digests_to_bytes(&sources))?)
         }
     };
     let mut remarks = Vec::new();
@@ -263,17 +283,6 @@ fn check_estimate(
         }
     }
     store.check_rooms(&needed)
-}
-
-/// Only looks whether to stop.
-pub(crate) struct Silent<'a>(pub(crate) &'a mut dyn Control);
-
-impl Control for Silent<'_> {
-    fn progress(&mut self, _: usize, _: usize) {}
-
-    fn interrupted(&mut self) -> bool {
-        self.0.interrupted()
-    }
 }
 
 /// Atoms of ranges.

@@ -24,7 +24,7 @@ use trajet_io::{
     WriteOptions, encoder, xxh3_64,
 };
 
-use crate::verify::{Known, What};
+use crate::file_check::{Known, What};
 use crate::{Error, disk};
 
 /// Bytes that a group of frames should have: those of a read request.

@@ -12,15 +12,14 @@ use trajet_io::index::Stamp;
 use trajet_io::time::text;
 use trajet_io::{Atoms, Chain, Meter, OpenOptions, Scratch, xxh3_64};
 
-use crate::divide::Silent;
+use crate::control::Silent;
 use crate::manifest::{self, Manifest};
+use crate::table::digests_of;
 use crate::view::Dataset;
 use crate::{Error, Store, disk};
 
 /// Bytes of frames whose contents are compared at least.
 const LEAST_COMPARED: u64 = 1 << 26;
-/// The version of [`trajet_io::Raw::digest`]: another one has other digests of the same frames.
-const DIGESTS: u64 = 1;
 /// Frames that a thread compares before it asks for more.
 const PIECE: usize = 16;
 
@@ -53,11 +52,8 @@ impl Store {
         for segment in &was.segments {
             let Some(kept) = &segment.sources else { return Ok(None) };
             let bytes = disk::read_kept(&folder, kept)?;
-            let mut words = bytes.as_chunks::<8>().0.iter().map(|&word| u64::from_le_bytes(word));
-            if words.next() != Some(DIGESTS) || words.len() as u64 != segment.n_frames {
-                return Ok(None);
-            }
-            digests.extend(words);
+            let Some(known) = digests_of(&bytes, segment.n_frames) else { return Ok(None) };
+            digests.extend(known);
         }
         Ok(Some(digests))
     }
@@ -234,11 +230,6 @@ fn drawn(n: u64, count: u64, seed: u64) -> Vec<u64> {
     frames.push(n - 1);
     frames.dedup();
     frames
-}
-
-/// Digests of the source's frames as they are kept: behind their version, little endian.
-pub(crate) fn to_bytes(digests: &[u64]) -> Vec<u8> {
-    [&[DIGESTS], digests].concat().into_iter().flat_map(u64::to_le_bytes).collect()
 }
 
 /// Whether a frame is the same as then.

@@ -1,10 +1,8 @@
 //! Tags in HDF5. Its library is not ours: who opens a store gives it a [`Writer`]. Frames are divided into an
 //! ordinary file first, of which the writer makes one of HDF5; that is compared with it, number by number.
 //!
-//! What was told of its tables stands beside the manifest, so that reading needs no library: magic (8 bytes),
-//! version (u32, little endian), and what is known of the file (postcard). The manifest has the digest of all that.
+//! What was told of its tables stands beside the manifest (`hdf5::tables`).
 
-use std::fmt::Debug;
 use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
@@ -12,27 +10,28 @@ use std::slice::from_ref;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde::{Deserialize, Serialize};
 use trajet_engine::{Control, run};
 use trajet_io::divided::{Division, Heads, Part};
-use trajet_io::h5md::{Boxes, Description, Digests, NO_ROW, Series, Storage, Stretch};
+use trajet_io::h5md::{Boxes, Description, NO_ROW, Series, Storage};
 use trajet_io::{
     Atoms, Chain, Extra, Field, Format, FrameIndex, FrameMeta, Frames, GivenBox, OpenOptions,
     Scratch, Serial, Wanted, chain, vectors_from_cell, xxh3_64,
 };
 
-use crate::catalog::index_of;
-use crate::face::lock;
+use crate::control::Staged;
+use crate::hdf5::tables::{Piece, Tables};
 use crate::limits::Filled;
+use crate::location::index_of;
 use crate::manifest::{self, Kept, Tag};
 use crate::operation::Operation;
-use crate::table::are_sizes;
 use crate::{Error, Store, disk};
 
 mod own;
+pub(crate) mod tables;
+pub(crate) mod writer;
 
-const MAGIC: &[u8; 8] = b"trajeth5";
-const VERSION: u32 = 1;
+pub use writer::{Job, Stage, Writer};
+
 /// Most bytes of a piece that holds no vectors: who reads a single frame compares one, too.
 const PIECE: u64 = 256 << 10;
 /// Stages in which a file is made: it is written, and compared.
@@ -42,89 +41,6 @@ const COMPARED: usize = 64;
 /// How far numbers of a box may be from those of the original, as a part of its longest edge: of a flat cell the
 /// height is the root of what is left of a difference.
 const BOX_TOLERANCE: f64 = 1e-6;
-
-/// Writes files of HDF5.
-pub trait Writer: Debug + Send + Sync {
-    /// Writes one, to the disk itself, and says what is to be told of its tables.
-    ///
-    /// # Errors
-    /// In words.
-    fn write(&self, job: Job<'_>) -> Result<Description, String>;
-}
-
-/// A file to be written.
-pub struct Job<'a> {
-    /// What it is to hold: all positions, cells, times and steps.
-    pub chain: Chain,
-    /// How that was opened.
-    pub options: OpenOptions,
-    /// Where it is to be.
-    pub path: &'a Path,
-    /// Whether it is to hold all that frames say in units of their own, as the original does: that is H5MD.
-    pub own: bool,
-    /// Whether it is to hold velocities, where frames have some.
-    pub velocities: bool,
-    /// Whether it is to hold forces, where frames have some.
-    pub forces: bool,
-    /// What is not to become too full: to be looked at now and then.
-    pub filled: Filled,
-    /// On how many threads.
-    pub threads: usize,
-    /// What part of the work this is.
-    pub stage: Stage,
-}
-
-/// A part of work of which all parts count alike.
-#[derive(Clone, Copy, Debug)]
-pub struct Stage {
-    /// Which one, from 0.
-    pub number: usize,
-    /// How many there are.
-    pub of: usize,
-}
-
-impl Stage {
-    /// How much of all work is done where `done` of `total` is of this part, as a part of `total`.
-    pub fn done(self, done: usize, total: usize) -> usize {
-        (self.number * total + done) / self.of
-    }
-}
-
-/// Shows the progress of a part.
-pub(crate) struct Staged<'a> {
-    pub(crate) control: &'a mut dyn Control,
-    pub(crate) stage: Stage,
-}
-
-impl Control for Staged<'_> {
-    fn progress(&mut self, done: usize, total: usize) {
-        self.control.progress(self.stage.done(done, total), total);
-    }
-
-    fn interrupted(&mut self) -> bool {
-        self.control.interrupted()
-    }
-}
-
-/// What is known of a file.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Tables {
-    /// Without times and steps, which stand in the table of the segment's frames, and without digests.
-    description: Description,
-    /// All of the file, in order.
-    pub(crate) pieces: Vec<Piece>,
-}
-
-/// A stretch of a file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Piece {
-    /// Of which frames it holds vectors.
-    pub(crate) frames: Option<Range<u64>>,
-    /// Bytes.
-    pub(crate) size: u64,
-    /// Their XXH3.
-    pub(crate) digest: u64,
-}
 
 /// What a tag is made of, and what becomes of that.
 pub(crate) struct Making<'a> {
@@ -283,7 +199,8 @@ impl Pair<'_> {
         let (done, stop) = (AtomicUsize::new(0), Arc::new(AtomicBool::new(false)));
         let work = |k: usize| {
             let frames = k * COMPARED..(*n_frames).min((k + 1) * COMPARED);
-            *lock(&found[k]) = self.compare_some(frames, &done, &stop);
+            *found[k].lock().unwrap_or_else(PoisonError::into_inner) =
+                self.compare_some(frames, &done, &stop);
         };
         run::each(n_pieces, threads, &work, (&done, *n_frames), &stop, control);
         if stop.load(Ordering::Relaxed) {
@@ -352,42 +269,6 @@ fn is_box(was: &FrameMeta, vectors: Option<[f64; 9]>) -> bool {
             vectors.iter().zip(&usual).all(|(x, y)| (x - y).abs() <= most)
         }),
         (None, None) => !was.cells[0][0].is_nan() || vectors.is_none(),
-    }
-}
-
-impl Tables {
-    fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = MAGIC.to_vec();
-        bytes.extend(VERSION.to_le_bytes());
-        postcard::to_extend(self, bytes).expect("memory takes it")
-    }
-
-    fn of(bytes: &[u8]) -> Option<Tables> {
-        let rest = bytes.strip_prefix(MAGIC)?.strip_prefix(&VERSION.to_le_bytes())?;
-        match postcard::take_from_bytes(rest) {
-            Ok((Tables { description, pieces }, [])) => {
-                let tables = Tables { description: description.condensed(), pieces };
-                are_sizes(tables.pieces.iter().map(|piece| piece.size)).then_some(tables)
-            }
-            _ => None,
-        }
-    }
-
-    /// What is told of the file, and what its bytes must be, without what the frames of the whole say; the boxes of
-    /// these. None where there are not as many.
-    pub(crate) fn described(self, n_frames: usize) -> Option<(Description, Vec<GivenBox>)> {
-        let Boxes::Given(given) = self.description.boxes else { return None };
-        let (mut digests, mut offset) = (Digests::default(), 0u64);
-        for Piece { frames, size, digest } in self.pieces {
-            match frames {
-                Some(_) => digests.chunks.push((offset, digest)),
-                None => digests.between.push(Stretch { offset, size, digest }),
-            }
-            offset += size;
-        }
-        let (boxes, digests) = (Boxes::Elsewhere(n_frames as u64), Some(digests));
-        let described = Description { boxes, digests, ..self.description };
-        (given.len() == n_frames).then_some((described, given))
     }
 }
 

@@ -12,13 +12,16 @@ use trajet_io::source::Source;
 use trajet_io::{Chain, Extra, Field, Format, Meter, OpenOptions, dcd, remarks};
 
 use crate::catalog::check_text;
-use crate::divide::{Silent, divide};
-use crate::growth::{is_new, sizes_of, to_bytes};
+use crate::control::Silent;
+use crate::divide::{Done, Given, divide};
+use crate::file_check::All;
+use crate::growth::{is_new, sizes_of};
 use crate::location::Location;
 use crate::loss::{Lost, inherited, loses_nothing, stay_lossy};
 use crate::manifest::{self, Kept, Manifest, SCHEMA, Segment, Tag, Tier};
 use crate::operation::Operation;
-use crate::verify::All;
+use crate::table::digests_to_bytes;
+use crate::tag_format::{Kind, format_named, kind_of};
 use crate::{Dataset, Error, Store, disk};
 
 /// The version of our encoders: another one may need other numbers of bytes for the same frame.
@@ -34,26 +37,6 @@ pub struct Spec {
     pub tiers: BTreeMap<String, Tier>,
     /// The tags. Each atom must be in exactly one.
     pub tags: Vec<Tag>,
-}
-
-/// What a user gives beside the trajectory. All of it is copied.
-#[derive(Clone, Debug)]
-pub struct Given<'a> {
-    /// The topology of the original.
-    pub topology: &'a Path,
-    /// For each tag the files that are to lie beside it: its structure, the numbers of its atoms.
-    pub structures: &'a [Vec<PathBuf>],
-}
-
-/// What came of dividing.
-#[derive(Debug)]
-pub struct Done {
-    /// Frames.
-    pub n_frames: u64,
-    /// What a user should know: what tags let go.
-    pub remarks: Vec<String>,
-    /// Where the time went.
-    pub report: RunReport,
 }
 
 impl Store {
@@ -264,7 +247,7 @@ impl Store {
     ) -> Result<Option<Kept>, Error> {
         let Some(digests) = self.sources_of(was)? else { return Ok(None) };
         let file = operation.name_beside("sources-before", ".bin")?;
-        disk::write_kept(&operation.folder(), file, &to_bytes(&digests)).map(Some)
+        disk::write_kept(&operation.folder(), file, &digests_to_bytes(&digests)).map(Some)
     }
 
     /// Keeps what the files that are divided hold beside their frames.
@@ -337,65 +320,6 @@ fn are_alike(chain: &Chain) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-/// The format of that name.
-pub(crate) fn format_named(name: &str) -> Result<Format, Error> {
-    Format::named(name).ok_or_else(|| Error::Refused(format!("{name}: is no format of a store")))
-}
-
-/// What the files of a tag are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Frames, one after the other.
-    Frames(Format),
-    /// Chunks of numbers, of which tables tell.
-    Hdf5,
-}
-
-impl Kind {
-    /// That of what loses nothing of a format.
-    pub(crate) fn of(format: Format) -> Kind {
-        if format == Format::H5md { Kind::Hdf5 } else { Kind::Frames(format) }
-    }
-
-    /// What its files hold of frames is what this has room for.
-    pub(crate) fn format(self) -> Format {
-        match self {
-            Kind::Frames(format) => format,
-            Kind::Hdf5 => Format::H5md,
-        }
-    }
-
-    /// The ending of the files.
-    pub(crate) fn ending(self) -> &'static str {
-        ending(self.format())
-    }
-}
-
-/// As what a tag of such a source is kept.
-pub(crate) fn kind_of(tag: &Tag, source: Format) -> Result<Kind, Error> {
-    match &tag.format[..] {
-        "exact" => Ok(Kind::of(source)),
-        "h5md" => Ok(Kind::Hdf5),
-        named => format_named(&named.to_ascii_uppercase()).map(Kind::Frames).map_err(|_| {
-            Error::Refused(format!(
-                "tag {:?}: {named:?} is no format of a tag: choose from exact, xtc, dcd, ncdf, h5md",
-                tag.name
-            ))
-        }),
-    }
-}
-
-/// The ending of files of a format.
-pub(crate) fn ending(format: Format) -> &'static str {
-    match format {
-        Format::Xtc => "xtc",
-        Format::Trr => "trr",
-        Format::Dcd => "dcd",
-        Format::Ncdf => "nc",
-        Format::H5md => "h5md",
-    }
 }
 
 /// Makes sure that a spec fits a trajectory.

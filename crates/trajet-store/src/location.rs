@@ -1,27 +1,19 @@
-//! Where the files of a store may be: the one place that turns a path that a store has written down into one of the
-//! file system, before anything is changed there.
-//!
-//! A store may come from anybody. Its records name files beside a manifest, or on a tier of the store, and nothing
-//! else: not by `..`, not through a link to a folder, and only on tiers that carry their mark, or lie in the store's
-//! own folder.
+//! Locations of files of a data set, as manifests and journals name them: beside the manifest, or on a tier.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::random_id;
-use crate::manifest::{self, Tier};
-use crate::{Error, Store, disk};
+use crate::manifest::{self, Kept, Manifest, is_folder_of};
 
 /// A file or folder that belongs to a data set.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Location {
     /// The tier; none beside the manifest.
-    tier: Option<String>,
+    pub(crate) tier: Option<String>,
     /// From there on.
-    path: PathBuf,
+    pub(crate) path: PathBuf,
 }
 
 impl Location {
@@ -58,7 +50,7 @@ impl Location {
 
     /// Whether it can be a file of this data set: beside the manifest, or in one of the folders on a tier that begin
     /// with the data set's name.
-    fn is_of(&self, dataset: &str) -> bool {
+    pub(crate) fn is_of(&self, dataset: &str) -> bool {
         let mut parts = Vec::new();
         for part in self.path.components() {
             match part {
@@ -77,152 +69,46 @@ impl Location {
     }
 }
 
-/// Whether a folder on a tier can have files of a data set.
-pub(crate) fn is_folder_of(folder: &str, dataset: &str) -> bool {
-    let rest = folder.strip_prefix(dataset).and_then(|rest| rest.strip_prefix('-'));
-    rest.is_some_and(|rest| !rest.is_empty()) && manifest::is_file_name(folder)
-}
-
-/// Finds files of a data set that the store may change, and remembers which folders it has looked at.
-pub(crate) struct Resolver<'a> {
-    store: &'a Store,
-    dataset: &'a str,
-    /// Of tiers, and none for the data set's own.
-    roots: BTreeMap<Option<String>, PathBuf>,
-    folders: BTreeSet<PathBuf>,
-}
-
-impl Resolver<'_> {
-    /// Returns where a file is.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] where that is outside of the store and its tiers, [`Error::Damaged`] where a folder is a
-    /// link; [`Error::NoTier`], [`Error::TierGone`], [`Error::TierUnmounted`].
-    pub(crate) fn resolve(&mut self, location: &Location) -> Result<PathBuf, Error> {
-        let Location { tier, path } = location;
-        if !manifest::is_name(self.dataset) || !location.is_of(self.dataset) {
-            return Err(Error::Refused(format!(
-                "{}: {path:?} cannot be a file of the data set {:?}: nothing was changed",
-                self.store.folder().display(),
-                self.dataset
-            )));
+impl Manifest {
+    /// All files that it names.
+    pub(crate) fn locations(&self) -> BTreeSet<Location> {
+        let beside = |kept: &Kept| Location::beside(&kept.file);
+        let mut locations = BTreeSet::from([beside(&self.topology)]);
+        let rest = self.source.iter().filter_map(|source| source.rest.as_ref());
+        locations.extend(rest.map(beside));
+        for segment in &self.segments {
+            locations.extend([beside(&segment.frames), beside(&segment.heads)]);
+            locations.extend(segment.sources.iter().map(beside));
         }
-        let root = match (self.roots.get(tier), tier) {
-            (Some(root), _) => root.clone(),
-            (None, Some(name)) => self.store.tier_for_changes(name)?.folder,
-            (None, None) => {
-                let folder = self.store.folder_of(self.dataset);
-                disk::is_folder(&folder)?;
-                folder
-            }
-        };
-        if let Some(folder) = location.folder() {
-            let folder = root.join(folder.path);
-            if !self.folders.contains(&folder) {
-                disk::is_folder(&folder)?;
-                self.folders.insert(folder);
-            }
+        for file in self.files().chain(self.left.iter().map(|left| &left.file)) {
+            let own = file.location();
+            let index = index_of(&file.path).file_name().unwrap_or_default().display().to_string();
+            locations.insert(own.with_file_name(&index));
+            locations.extend(file.beside.iter().map(|kept| own.with_file_name(&kept.file)));
+            locations.extend(file.chunks.iter().map(beside));
+            locations.insert(own);
         }
-        let path = root.join(path);
-        self.roots.insert(tier.clone(), root);
-        Ok(path)
+        locations
+    }
+
+    /// The same, and the folders on tiers in which they are: all that is to go when they are needed no more.
+    pub(crate) fn all_locations(&self) -> BTreeSet<Location> {
+        let mut locations = self.locations();
+        let folders: Vec<Location> = locations.iter().filter_map(Location::folder).collect();
+        locations.extend(folders);
+        locations
     }
 }
 
-impl Store {
-    /// Returns where a file of a data set is that the store may change.
-    ///
-    /// # Errors
-    /// As [`Resolver::resolve`].
-    pub(crate) fn resolve(&self, dataset: &str, location: &Location) -> Result<PathBuf, Error> {
-        self.resolver(dataset).resolve(location)
+impl manifest::File {
+    /// Where it is.
+    pub(crate) fn location(&self) -> Location {
+        Location::on(&self.tier, &self.path)
     }
+}
 
-    /// Finds files of a data set.
-    pub(crate) fn resolver<'a>(&'a self, dataset: &'a str) -> Resolver<'a> {
-        Resolver { store: self, dataset, roots: BTreeMap::new(), folders: BTreeSet::new() }
-    }
-
-    /// Returns a tier in whose folder files may be changed: one that carries its mark, or, in stores of before, one
-    /// inside of the store's folder.
-    ///
-    /// # Errors
-    /// As [`Store::tier_at_hand`]; [`Error::Refused`] where nothing shows that the folder is the store's.
-    pub(crate) fn tier_for_changes(&self, name: &str) -> Result<Tier, Error> {
-        let tier = self.tier_at_hand(name)?;
-        if tier.mark.is_some() || self.is_inside(&tier.folder) {
-            return Ok(tier);
-        }
-        let mark = random_id();
-        Err(Error::Refused(format!(
-            "tier {name:?}: nothing shows that the folder {} belongs to this store: if it does, make an empty file \
-             .trajet-tier-{mark} in it, and write \"mark\": \"{mark}\" for the tier in {}",
-            tier.folder.display(),
-            self.settings_path().display()
-        )))
-    }
-
-    /// Whether a folder is inside of the store's, and no link is on the way to it.
-    pub(crate) fn is_inside(&self, folder: &Path) -> bool {
-        let Ok(within) = folder.strip_prefix(self.folder()) else { return false };
-        let mut path = self.folder().to_owned();
-        let mut parts = within.components().peekable();
-        parts.peek().is_some()
-            && parts.all(|part| {
-                path.push(part);
-                matches!(part, Component::Normal(_)) && matches!(disk::is_folder(&path), Ok(true))
-            })
-    }
-
-    /// Returns the location that an absolute path stands for, as journals of before have them.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] where it is outside of the store and its tiers.
-    pub(crate) fn location_of(&self, dataset: &str, path: &Path) -> Result<Location, Error> {
-        let settings = self.settings()?;
-        for store in [Some(self.folder()), settings.folder.as_deref()].into_iter().flatten() {
-            if let Ok(within) = path.strip_prefix(store.join(dataset)) {
-                return Ok(Location { tier: None, path: within.to_owned() });
-            }
-        }
-        for (name, tier) in &settings.tiers {
-            if let Ok(within) = path.strip_prefix(&tier.folder) {
-                return Ok(Location::on(name, within));
-            }
-        }
-        Err(Error::Refused(format!(
-            "{}: {path:?} is outside of the store and its tiers: nothing was changed",
-            self.folder().display()
-        )))
-    }
-
-    /// Removes the mark of a tier that is not known, and its folder where that was made for it; returns whether there
-    /// was a mark. Outside of the store's folder that is done only where the mark says that it is one of this store.
-    pub(crate) fn unmark(
-        &self,
-        name: &str,
-        tier: &Tier,
-        makes_folder: bool,
-    ) -> Result<bool, Error> {
-        if tier.mark.as_ref().is_none_or(|mark| !manifest::is_name(mark)) {
-            return Ok(false);
-        }
-        let is_inside = self.is_inside(&tier.folder);
-        let mut removed = false;
-        if let Some(marker) = tier.marker() {
-            // Cut short outside of the store, a mark stays: whose it is cannot be told.
-            let own = is_inside
-                || match disk::read(&marker) {
-                    Ok(bytes) => bytes == self.words_of_mark(name).as_bytes(),
-                    Err(Error::Io { source, .. }) if disk::is_gone(&source) => false,
-                    Err(error) => return Err(error),
-                };
-            removed = own && disk::remove(&marker)?;
-        }
-        if makes_folder && (is_inside || removed) {
-            // Not where others have put something there.
-            let _ = fs::remove_dir(&tier.folder);
-        }
-        Ok(removed)
-    }
+/// The index that readers keep of a file.
+pub(crate) fn index_of(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().display();
+    path.with_file_name(format!(".{name}.trajet-index"))
 }

@@ -3,8 +3,8 @@
 use trajet_io::divided::Heads;
 use trajet_io::{Extra, Format, Raw};
 
-use crate::ingest::{Kind, format_named, kind_of};
 use crate::manifest::{Manifest, Tag};
+use crate::tag_format::{Kind, format_named, kind_of};
 use crate::{Error, Store};
 
 /// What each tag lacks.

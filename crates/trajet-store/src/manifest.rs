@@ -8,12 +8,12 @@ use std::path::{Component, Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use trajet_io::{Extra, xtc};
 
-use crate::catalog::MOST_TIERS;
-use crate::location::is_folder_of;
-use crate::table::are_sizes;
-
 /// The layout of manifests that this version writes, and the latest that it reads.
 pub const SCHEMA: u32 = 1;
+/// More bytes than any file has: what is below can be added up.
+const MOST_BYTES: u64 = 1 << 56;
+/// Most tiers of a store.
+pub const MOST_TIERS: usize = 8;
 /// Most tags of a data set.
 const MOST_TAGS: usize = i16::MAX as usize;
 
@@ -359,11 +359,23 @@ pub(crate) fn is_file_name(name: &str) -> bool {
         && name.chars().all(own)
 }
 
+/// Whether a folder on a tier can have files of a data set.
+pub(crate) fn is_folder_of(folder: &str, dataset: &str) -> bool {
+    let rest = folder.strip_prefix(dataset).and_then(|rest| rest.strip_prefix('-'));
+    rest.is_some_and(|rest| !rest.is_empty()) && is_file_name(folder)
+}
+
 pub(crate) fn bad_name(what: &str, name: &str) -> String {
     format!(
         "{name:?} is no name for a {what}: use letters, digits, dots, hyphens and underscores, at most 100, and begin \
          with a letter or a digit"
     )
+}
+
+/// Whether these can be the sizes of all parts of a file.
+pub(crate) fn are_sizes(mut sizes: impl Iterator<Item = u64>) -> bool {
+    let sum = sizes.try_fold(0u64, u64::checked_add);
+    sum.is_some_and(|sum| sum <= MOST_BYTES)
 }
 
 /// Makes sure that every atom is in exactly one of the ranges.

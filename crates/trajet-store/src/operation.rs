@@ -11,53 +11,16 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
 use trajet_io::leftovers::remove_leftovers;
 
-use crate::catalog::{MANIFEST, PENDING, random_id};
-use crate::change::link_left;
+use crate::catalog::{MANIFEST, PENDING, check_text};
+use crate::disk::random_id;
+use crate::journal::{Line, Pending, Place, TierChange, lines};
+use crate::links::link_left;
 use crate::location::Location;
-use crate::manifest::{self, Manifest, Tier};
-use crate::tiers::TierChange;
+use crate::manifest::{self, MOST_TIERS, Manifest, Tier};
 use crate::uses::RECORD;
 use crate::{Error, Store, disk};
-
-/// What an operation has written down before it does anything.
-#[derive(Debug, Default)]
-pub(crate) struct Pending {
-    /// Part of all names that it makes.
-    id: String,
-    /// The word that names the operation.
-    doing: String,
-    /// The data set.
-    name: String,
-    /// Folders that it makes: all that is in them is its own.
-    made: BTreeSet<Location>,
-    /// Files that it makes, or that are needed no more when it is complete, and folders of such files.
-    paths: BTreeSet<Location>,
-    /// Absolute paths of the same in a journal of before: made or not.
-    absolute: Vec<(bool, PathBuf)>,
-    /// What it changes of tiers, and those that it needs as they are.
-    pub(crate) tiers: Vec<TierChange>,
-}
-
-/// A line of that.
-#[derive(Serialize, Deserialize)]
-enum Line {
-    Doing { doing: String, name: String },
-    Made(Place),
-    Path(Place),
-    Tier(TierChange),
-}
-
-/// Where a file or folder is.
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum Place {
-    Here(Location),
-    /// In journals of before.
-    Absolute(PathBuf),
-}
 
 /// An operation that is under way. Dropped, it takes back what it made, unless that is in use by then.
 #[derive(Debug)]
@@ -159,42 +122,6 @@ impl Store {
             }
         }
         failed.map_or(Ok(cleared), Err)
-    }
-
-    /// The files in which is written down what is pending.
-    fn records(&self) -> Result<Vec<PathBuf>, Error> {
-        let folder = self.folder().join(PENDING);
-        if !disk::is_folder(&folder)? {
-            return Ok(Vec::new());
-        }
-        let entries = fs::read_dir(&folder).map_err(Error::io(&folder, "read"))?;
-        let path = |entry: std::io::Result<fs::DirEntry>| Ok(entry?.path());
-        let paths = entries.map(path).collect::<std::io::Result<_>>();
-        paths.map_err(Error::io(&folder, "read"))
-    }
-
-    /// Writes down for what is pending where its tiers are since the store was moved from a folder.
-    pub(crate) fn pending_in(&self, was: &Path) -> Result<(), Error> {
-        for path in self.records()? {
-            let Some(pending) = Pending::read(&path)? else { continue };
-            let now = |there: &PathBuf| Some(self.folder().join(there.strip_prefix(was).ok()?));
-            let tiers = pending.tiers.iter().filter_map(|change| {
-                let now = Tier { folder: now(&change.now.folder)?, ..change.now.clone() };
-                Some(Line::Tier(TierChange { now, ..change.clone() }))
-            });
-            let absolute = pending.absolute.iter().filter_map(|(made, path)| {
-                let place = Place::Absolute(now(path)?);
-                Some(if *made { Line::Made(place) } else { Line::Path(place) })
-            });
-            add_lines(&path, tiers.chain(absolute))?;
-        }
-        Ok(())
-    }
-
-    /// Leaves it to another operation to take back what was changed of a tier.
-    pub(crate) fn hand_over(&self, heir: &Pending, change: &TierChange) -> Result<(), Error> {
-        let path = self.folder().join(PENDING).join(format!("{}.json", heir.id));
-        add_lines(&path, [Line::Tier(change.clone())])
     }
 
     /// Removes the files that an operation has listed and no manifest names, and takes back what it has changed of
@@ -366,6 +293,118 @@ impl Operation<'_> {
     }
 }
 
+impl Operation<'_> {
+    /// Makes tiers known, and their folders where there are none; returns what a user should know of them. They
+    /// are forgotten again where the operation is not completed.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] where a tier of that name is elsewhere, or there are too many.
+    pub(crate) fn add_tiers(
+        &mut self,
+        wanted: &BTreeMap<String, Tier>,
+    ) -> Result<Vec<String>, Error> {
+        let store = self.store;
+        store.is_no_tier(self.name(), wanted)?;
+        let _locked = store.lock()?;
+        store.is_at_home()?;
+        let before = store.settings()?;
+        let mut settings = before.clone();
+        let (mut changes, mut remarks) = (Vec::new(), Vec::new());
+        for (name, tier) in wanted {
+            if !manifest::is_name(name) {
+                return Err(Error::Refused(manifest::bad_name("tier", name)));
+            }
+            check_text(&tier.folder)?;
+            let was = settings.tiers.get(name).cloned();
+            let now = match &was {
+                Some(there) if there.folder != tier.folder => {
+                    return Err(Error::Refused(format!(
+                        "{}: has a tier {name:?} in {}, and the profile says {}: give one of the \
+                         two another name",
+                        store.folder().display(),
+                        there.folder.display(),
+                        tier.folder.display()
+                    )));
+                }
+                // A profile that says nothing of a limit takes none away.
+                Some(there) => {
+                    let limit = tier.limit.or(there.limit);
+                    Tier { limit, rank: tier.rank, ..there.clone() }
+                }
+                None => Tier { mark: Some(random_id()), ..tier.clone() },
+            };
+            if let Some(was) = &was
+                && let Some(limit) = now.limit.filter(|_| was.limit != now.limit)
+            {
+                let was = was.limit.map_or("none".to_owned(), |was| format!("{was} bytes"));
+                remarks
+                    .push(format!("tier {name:?}: its limit is {limit} bytes now, and was {was}"));
+            }
+            settings.tiers.insert(name.clone(), now.clone());
+            let makes_folder = was.is_none() && !now.folder.exists();
+            changes.push(TierChange { name: name.clone(), was, now, makes_folder });
+        }
+        if settings.tiers.len() > MOST_TIERS {
+            let words = format!("{}: has at most {MOST_TIERS} tiers", store.folder().display());
+            return Err(Error::Refused(words));
+        }
+        let new: Vec<_> = changes.iter().filter(|change| change.was.is_none()).cloned().collect();
+        self.need(changes)?;
+        for TierChange { name, now, .. } in &new {
+            // Of a file system that is not mounted not even the folder above is there.
+            match fs::create_dir(&now.folder) {
+                Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                    return Err(Error::io(&now.folder, "make")(error));
+                }
+                _ => {}
+            }
+            store.mark(name, now)?;
+        }
+        if settings != before || before.folder.as_deref() != Some(store.folder()) {
+            store.write_settings(settings)?;
+        }
+        Ok(remarks)
+    }
+
+    /// A tier at hand, for new files. One of a store of before is known by any file that should be there, and gets
+    /// its mark.
+    pub(crate) fn tier_for_files(&mut self, name: &str) -> Result<Tier, Error> {
+        let store = self.store;
+        let tier = store.tier_for_changes(name)?;
+        if tier.mark.is_some() {
+            return Ok(tier);
+        }
+        let _locked = store.lock()?;
+        let expected = store.expected(name, &tier.folder)?;
+        if !expected.is_empty() && !expected.iter().any(|path| path.exists()) {
+            let first = expected[0].display();
+            let what = format!("none of the files is there that it should have, as {first}");
+            return Err(Error::TierUnmounted { tier: name.to_owned(), folder: tier.folder, what });
+        }
+        let mut settings = store.settings()?;
+        let Some(known) = settings.tiers.get_mut(name) else {
+            return Err(store.no_tier(name, settings.tiers.into_keys().collect()));
+        };
+        // Somebody else may have given it one meanwhile.
+        if known.mark.is_some() {
+            return Ok(known.clone());
+        }
+        let (name, was) = (name.to_owned(), known.clone());
+        known.mark = Some(random_id());
+        let now = known.clone();
+        let change = TierChange {
+            name: name.clone(),
+            was: Some(was),
+            now: now.clone(),
+            makes_folder: false,
+        };
+        self.need(vec![change])?;
+        store.mark(&name, &now)?;
+        store.write_settings(settings)?;
+        Ok(now)
+    }
+}
+
 impl Drop for Operation<'_> {
     /// Removes what no manifest names, of what was written down; where that fails, `repair` does it later.
     fn drop(&mut self) {
@@ -383,67 +422,6 @@ impl Drop for Operation<'_> {
             let _ = fs::remove_file(own);
         }
     }
-}
-
-impl Pending {
-    /// What stands in a file. A line that was cut short stands for something that was not made yet.
-    /// None where there is no such file.
-    fn read(path: &Path) -> Result<Option<Pending>, Error> {
-        let id = path.file_stem().unwrap_or_default().display().to_string();
-        let mut pending = Pending { id, ..Pending::default() };
-        let bytes = match disk::read(path) {
-            Err(Error::Io { source, .. }) if disk::is_gone(&source) => return Ok(None),
-            bytes => bytes?,
-        };
-        for line in bytes.split_inclusive(|&byte| byte == b'\n') {
-            match serde_json::from_slice(line) {
-                Ok(Line::Doing { doing, name }) => (pending.doing, pending.name) = (doing, name),
-                Ok(Line::Made(Place::Here(location))) => pending.made.extend([location]),
-                Ok(Line::Path(Place::Here(location))) => pending.paths.extend([location]),
-                Ok(Line::Made(Place::Absolute(path))) => pending.absolute.push((true, path)),
-                Ok(Line::Path(Place::Absolute(path))) => pending.absolute.push((false, path)),
-                Ok(Line::Tier(change)) => pending.tiers.push(change),
-                Err(_) => {}
-            }
-        }
-        Ok(Some(pending))
-    }
-
-    /// Whether it found a tier as another one had changed it, or needs one that was new.
-    pub(crate) fn counts_on(&self, change: &TierChange) -> bool {
-        let TierChange { name, was, now, .. } = change;
-        let found = |own: &TierChange| {
-            own.name == *name && (was.is_none() || own.was.as_ref() == Some(now))
-        };
-        self.tiers.iter().any(found)
-            || was.is_none()
-                && (self.made.iter().any(|made| made.tier() == Some(name))
-                    || self.absolute.iter().any(|(_, path)| path.starts_with(&now.folder)))
-    }
-
-    /// The name of a file beside the manifest.
-    fn name_of(&self, kind: &str, ending: &str) -> String {
-        format!("{kind}-{}{ending}", self.id)
-    }
-}
-
-/// Writes down more for what is pending.
-fn add_lines(path: &Path, what: impl IntoIterator<Item = Line>) -> Result<(), Error> {
-    let file = disk::open_with(OpenOptions::new().append(true), path);
-    let mut file = file.map_err(Error::io(path, "write"))?;
-    // Behind a line that was cut short.
-    let bytes = [b"\n", &lines(what)[..]].concat();
-    file.write_all(&bytes).and_then(|()| file.sync_all()).map_err(Error::io(path, "write"))
-}
-
-/// Lines as they are written down.
-fn lines(what: impl IntoIterator<Item = Line>) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for line in what {
-        serde_json::to_writer(&mut bytes, &line).expect("paths of a store are text");
-        bytes.push(b'\n');
-    }
-    bytes
 }
 
 /// Removes files of some names in a folder, but not those that are needed, and the folder where nothing stays

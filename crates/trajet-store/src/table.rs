@@ -11,11 +11,12 @@ use std::path::Path;
 use trajet_io::xxh3_64;
 
 use crate::disk;
+use crate::manifest::are_sizes;
 
+/// The version of [`trajet_io::Raw::digest`]: another one has other digests of the same frames.
+const DIGESTS: u64 = 1;
 const MAGIC: &[u8; 8] = b"trajetfr";
 const VERSION: u64 = 1;
-/// More bytes than any file has: what is below can be added up.
-const MOST_BYTES: u64 = 1 << 56;
 
 /// The frames of a segment.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -47,12 +48,6 @@ impl Column {
         let head = (0, xxh3_64(&[]));
         Column { head, sizes: vec![0; n_frames], digests: vec![0; n_frames] }
     }
-}
-
-/// Whether these can be the sizes of all parts of a file.
-pub(crate) fn are_sizes(mut sizes: impl Iterator<Item = u64>) -> bool {
-    let sum = sizes.try_fold(0u64, u64::checked_add);
-    sum.is_some_and(|sum| sum <= MOST_BYTES)
 }
 
 impl Table {
@@ -133,6 +128,17 @@ impl Table {
             files,
         })
     }
+}
+
+/// Digests of the source's frames as they are kept: behind their version, little endian.
+pub(crate) fn digests_to_bytes(digests: &[u64]) -> Vec<u8> {
+    [&[DIGESTS], digests].concat().into_iter().flat_map(u64::to_le_bytes).collect()
+}
+
+/// Returns the digests of `n` frames; none where they are of another number, or of another version.
+pub(crate) fn digests_of(bytes: &[u8], n: u64) -> Option<Vec<u64>> {
+    let mut words = bytes.as_chunks::<8>().0.iter().map(|&word| u64::from_le_bytes(word));
+    (words.next() == Some(DIGESTS) && words.len() as u64 == n).then(|| words.collect())
 }
 
 #[cfg(test)]

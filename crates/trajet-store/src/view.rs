@@ -13,9 +13,9 @@ use trajet_io::source::Written;
 use trajet_io::{Chain, FrameIndex, GivenBox, OpenOptions, Serial, chain};
 
 use crate::catalog::MANIFEST;
-use crate::ingest::{Kind, format_named, kind_of};
 use crate::manifest::{Manifest, Segment, Tag};
 use crate::table::{Column, Table};
+use crate::tag_format::{Kind, format_named, kind_of};
 use crate::{Error, Store, disk};
 
 /// Most atoms that a byte of a file can stand for: deflate makes at most 1032 bytes of one, and an atom has 12.

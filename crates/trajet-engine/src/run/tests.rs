@@ -1,6 +1,6 @@
 //! The laws of a run, on a real file: the same bits for any threads and tasks, every error, an end.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::*;
@@ -10,43 +10,51 @@ use trajet_io::{Atoms, OpenOptions, divided};
 
 const ATOMS: usize = 7;
 
-pub(super) struct Made {
+struct Made {
     folder: tempfile::TempDir,
-    pub(super) path: PathBuf,
+    path: PathBuf,
     positions: Vec<f32>,
 }
 
-/// An XTC file of seven atoms (stored as plain floats) that move about.
-pub(super) fn made(n_frames: usize) -> Made {
+/// Writes an XTC file of seven atoms (stored as plain floats) that move about.
+fn made(n_frames: usize) -> Made {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("made.xtc");
-    let (mut bytes, mut positions, mut state) = (Vec::new(), Vec::new(), 7u64);
-    for frame in 0..n_frames as i32 {
-        bytes.extend([1995, ATOMS as i32, frame].iter().flat_map(|v| v.to_be_bytes()));
-        bytes.extend((frame as f32 * 2.0).to_be_bytes());
-        bytes.extend([0u8; 36]);
-        bytes.extend((ATOMS as i32).to_be_bytes());
-        for _ in 0..3 * ATOMS {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            let nm = (state >> 40) as f32 / (1 << 22) as f32;
-            bytes.extend(nm.to_be_bytes());
-            positions.push(nm * 10.0);
-        }
-    }
-    std::fs::write(&path, bytes).unwrap();
+    let positions = write_xtc(&path, n_frames, 0..ATOMS);
     Made { folder, path, positions }
 }
 
-pub(super) fn opened(made: &Made) -> Chain {
+/// Writes some of these atoms; returns their positions in Å.
+fn write_xtc(path: &Path, n_frames: usize, atoms: std::ops::Range<usize>) -> Vec<f32> {
+    let (mut bytes, mut positions, mut state) = (Vec::new(), Vec::new(), 7u64);
+    for frame in 0..n_frames as i32 {
+        bytes.extend([1995, atoms.len() as i32, frame].iter().flat_map(|v| v.to_be_bytes()));
+        bytes.extend((frame as f32 * 2.0).to_be_bytes());
+        bytes.extend([0u8; 36]);
+        bytes.extend((atoms.len() as i32).to_be_bytes());
+        for axis in 0..3 * ATOMS {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let nm = (state >> 40) as f32 / (1 << 22) as f32;
+            if atoms.contains(&(axis / 3)) {
+                bytes.extend(nm.to_be_bytes());
+                positions.push(nm * 10.0);
+            }
+        }
+    }
+    std::fs::write(path, bytes).unwrap();
+    positions
+}
+
+fn opened(made: &Made) -> Chain {
     let options = OpenOptions { sidecar: false, request_size: 4096, ..OpenOptions::default() };
     open(std::slice::from_ref(&made.path), &options, 2, &mut Quiet::default()).unwrap()
 }
 
 /// Never stops; counts what it is told.
 #[derive(Default)]
-pub(super) struct Quiet {
-    pub(super) last: usize,
-    pub(super) stop_at_once: bool,
+struct Quiet {
+    last: usize,
+    stop_at_once: bool,
 }
 
 impl Control for Quiet {
@@ -277,16 +285,7 @@ fn divided(made: &Made) -> divided::Division {
     let part = |atoms: std::ops::Range<u32>| {
         let name = format!("from{}", atoms.start);
         let path = path(&name);
-        let list: Vec<i64> = atoms.clone().map(i64::from).collect();
-        let request = convert::Request {
-            frames: &all,
-            atoms: &Atoms::listed(&list, ATOMS).unwrap(),
-            format: trajet_io::Format::Xtc,
-            options: &trajet_io::WriteOptions::default(),
-            path: &path,
-            force: false,
-        };
-        crate::convert(&whole, &request, 1, &mut Quiet::default()).unwrap();
+        write_xtc(&path, 2000, atoms.start as usize..atoms.end as usize);
         divided::Part {
             name,
             tier: atoms.start as u8,

@@ -12,8 +12,8 @@ use trajet_io::{Chain, OpenOptions, ParallelFor, Serial, Watch};
 /// How often the calling thread looks for a stop and shows progress.
 pub(super) const LOOK: Duration = Duration::from_millis(100);
 
-/// More threads than any machine has cores are a mistake, and could not all be started.
-pub(super) const MOST_THREADS: usize = 1024;
+/// The most threads that a run starts: more than any machine has cores are a mistake.
+pub const MOST_THREADS: usize = 1024;
 
 /// The caller's side of a run, called every 100 ms on the caller's own thread.
 pub trait Control {
@@ -199,9 +199,4 @@ pub fn each(
 /// A panic of a worker is caught and reported: a lock is never poisoned by one that matters.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-pub(super) fn message(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic".to_owned())
 }

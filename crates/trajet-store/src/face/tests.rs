@@ -6,8 +6,8 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use proptest::prelude::*;
+use trajet_convert::Request;
 use trajet_engine::Control;
-use trajet_engine::run::convert::Request;
 use trajet_io::OpenOptions;
 
 use super::*;
@@ -99,7 +99,7 @@ impl Case {
             options: &options,
             force: false,
         };
-        trajet_engine::convert(chain, &request, 2, &mut Quiet).unwrap();
+        trajet_convert::convert(chain, &request, 2, &mut Quiet).unwrap();
         let copy = opened(std::slice::from_ref(&path));
         let index = copy.segments()[0].reader.index();
         let sizes = (0..index.n_frames() as u64).map(|frame| index.extent(frame));

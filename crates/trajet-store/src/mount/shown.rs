@@ -14,8 +14,9 @@ use trajet_io::{Chain, Extra, Format, Meter, OpenOptions, WriteOptions, chain, d
 use super::tree::{Make, Node, Shared, Shows, State, Told};
 use crate::catalog::MANIFEST;
 use crate::face::{Compared, Face, Form, Given, Kept, Moments, lock};
-use crate::ingest::{ENCODER, Kind, ending, format_named, kind_of};
+use crate::ingest::ENCODER;
 use crate::table::Table;
+use crate::tag_format::{Kind, ending, format_named, kind_of};
 use crate::{Dataset, Error, Store, Use};
 
 /// A store that is shown.

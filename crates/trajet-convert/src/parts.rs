@@ -12,17 +12,17 @@ use trajet_io::{
     encoder,
 };
 
-use super::Target;
+use crate::request::Target;
 
 /// The remedy where a frame would not come back as it was.
 const EXACT: &str = "choose format = \"exact\", or let it go with lossy = true";
 
 /// The first frame of a pass, and what is known of all.
 #[derive(Clone, Copy)]
-pub(super) struct First<'a> {
-    pub(super) raw: &'a Raw,
-    pub(super) times: &'a [f64],
-    pub(super) steps: &'a [i64],
+pub(crate) struct First<'a> {
+    pub(crate) raw: &'a Raw,
+    pub(crate) times: &'a [f64],
+    pub(crate) steps: &'a [i64],
 }
 
 impl<'a> First<'a> {
@@ -34,9 +34,9 @@ impl<'a> First<'a> {
 }
 
 /// An output and its share of each frame.
-pub(super) struct Part<'a> {
-    pub(super) target: Target<'a>,
-    pub(super) encoder: Arc<dyn Encoder>,
+pub(crate) struct Part<'a> {
+    pub(crate) target: Target<'a>,
+    pub(crate) encoder: Arc<dyn Encoder>,
     /// The atoms to take of a frame; none where they are all that is read.
     list: Option<Vec<usize>>,
     /// Whether this is one of a division.
@@ -49,7 +49,7 @@ pub(super) struct Part<'a> {
 
 impl<'a> Part<'a> {
     /// The part of a frame of which, where this is a division, all atoms are read.
-    pub(super) fn new(target: Target<'a>, divides: bool, first: &First<'_>) -> Result<Self, Error> {
+    pub(crate) fn new(target: Target<'a>, divides: bool, first: &First<'_>) -> Result<Self, Error> {
         let list = if divides { target.atoms.listed_indices() } else { None };
         let mut frame = take(first.raw, list.as_deref(), target.without);
         let is_other = target.to_hdf5 || frame.format() != target.format;
@@ -69,12 +69,12 @@ impl<'a> Part<'a> {
     }
 
     /// What a user should know.
-    pub(super) fn remarks(&self) -> Vec<String> {
+    pub(crate) fn remarks(&self) -> Vec<String> {
         self.encoder.remarks().into_iter().chain(self.remark.clone()).collect()
     }
 
     /// The part of a frame.
-    pub(super) fn of<'r>(&self, raw: &'r Raw) -> Cow<'r, Raw> {
+    pub(crate) fn of<'r>(&self, raw: &'r Raw) -> Cow<'r, Raw> {
         take(raw, self.list.as_deref(), self.target.without)
     }
 
@@ -86,7 +86,7 @@ impl<'a> Part<'a> {
     }
 
     /// Appends the part of frame `k`.
-    pub(super) fn encode(
+    pub(crate) fn encode(
         &self,
         k: usize,
         input: Input<'_>,
@@ -132,7 +132,7 @@ fn remedied(divides: bool, mut error: Error) -> Error {
 }
 
 /// Of a division: what is known of each frame, and whether its parts give it back.
-pub(super) struct Measure<'a> {
+pub(crate) struct Measure<'a> {
     path: &'a Path,
     encoder: Arc<dyn Encoder>,
     /// Bytes of every frame of the whole, where all have as many.
@@ -144,7 +144,7 @@ pub(super) struct Measure<'a> {
 }
 
 impl<'a> Measure<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         format: Format,
         path: &'a Path,
         parts: &[Part<'_>],
@@ -176,7 +176,7 @@ impl<'a> Measure<'a> {
 
     /// Makes sure that the part of frame `k` comes back, where it must. Returns what does, where the whole
     /// is to be made of that.
-    pub(super) fn given_back<'r>(
+    pub(crate) fn given_back<'r>(
         &self,
         k: usize,
         part: &Part<'_>,
@@ -221,7 +221,7 @@ impl<'a> Measure<'a> {
     }
 
     /// Frame `k` as its parts give it back.
-    pub(super) fn joined<'r>(
+    pub(crate) fn joined<'r>(
         &self,
         k: usize,
         raw: &'r Raw,
@@ -242,7 +242,7 @@ impl<'a> Measure<'a> {
     }
 
     /// Bytes of frame `k` as the whole's encoder writes it, made in `memory` where they differ.
-    pub(super) fn size_of(
+    pub(crate) fn size_of(
         &self,
         k: usize,
         input: Input<'_>,

@@ -1,13 +1,12 @@
 //! The laws of a division: each part is what a copy of its atoms is, all parts together are the source,
 //! and one pass makes them.
 
-use std::path::PathBuf;
-
-use super::*;
 use trajet_io::ncdf::{self, Stored, Values};
 use trajet_io::trr::{self, Reals};
 use trajet_io::xtc::{self, Positions};
-use trajet_io::{Input, OpenOptions, Plan, Workspace, dcd, encoder, xxh3_64};
+use trajet_io::{Input, Plan, Workspace, dcd, encoder, publish, xxh3_64};
+
+use super::*;
 
 const ATOMS: usize = 40;
 const FRAMES: usize = 150;
@@ -94,7 +93,7 @@ fn source(format: Format, frames: &[Raw]) -> (tempfile::TempDir, PathBuf) {
 
 fn open_file(path: &Path) -> Chain {
     let options = OpenOptions { sidecar: false, ..OpenOptions::default() };
-    crate::open(&[path.to_owned()], &options, 1, &mut Quiet::default()).unwrap()
+    open(&[path.to_owned()], &options, 1, &mut Quiet::default()).unwrap()
 }
 
 /// Every third atom but the last one, a few, and the rest.
@@ -434,7 +433,7 @@ fn files_of_a_chain_that_store_otherwise_than_its_first_are_refused() {
         let (_first, one) = source(first, &frames(first));
         let (_second, other) = source(of, second);
         let options = OpenOptions { sidecar: false, ..OpenOptions::default() };
-        let chain = crate::open(&[one, other], &options, 1, &mut Quiet::default()).unwrap();
+        let chain = open(&[one, other], &options, 1, &mut Quiet::default()).unwrap();
         let (file, frame, words) = refused(&chain, [first; 3], &WriteOptions::default(), 2);
         assert_eq!((&file[..], frame), ("0", 5), "{words}");
         assert!(words.contains(what) && words.contains("lossy = true"), "{words}");

@@ -1,51 +1,59 @@
-//! A line makes the outputs of one pass: a thread reads a task's frames, decodes each once and encodes it for
-//! every output; the bytes of tasks are written in order.
+//! One pass over frames: threads read the frames of a task, decode each once and encode it for every output; the
+//! bytes of tasks are written in order.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
+use trajet_engine::report::{RunReport, WorkerReport};
+use trajet_engine::run::Threads;
+use trajet_engine::{TaskError, TaskFault};
 use trajet_io::{
-    Atoms, Error, Input, Meter, Output, Patch, Raw, Scratch, Workspace, WriteOptions, xxh3_64,
+    Atoms, Chain, Error, Input, Meter, Output, ParallelFor, Patch, Raw, Scratch, Workspace,
+    WriteOptions, xxh3_64,
 };
 
-use super::lanes::Shared;
-use super::parts::{First, Measure, Part};
-use super::{
-    Divided, FrameRow, FrameRows, Job, LOOK, Stretch, failed_copy, lock, message, when_of,
-};
-use crate::error::{TaskError, TaskFault};
-use crate::report::{RunReport, WorkerReport};
+use crate::parts::{First, Measure, Part};
+use crate::request::{Divided, FrameRow, FrameRows, Job, OutputPiece, times_and_steps};
 
 /// Bytes of coordinates that a task should have.
 const TASK_BYTES: usize = 1 << 20;
 /// Most frames of a task.
-pub(super) const TASK_FRAMES: usize = 64;
+pub(crate) const TASK_FRAMES: usize = 64;
 /// Tasks of a thread that may be encoded and wait.
 const AHEAD: usize = 4;
+/// How often a thread that waits looks for a stop.
+const LOOK: Duration = Duration::from_millis(100);
 
-/// Makes the outputs of a job; none where all is to end.
-pub(super) fn copy(
+/// What the threads of all jobs share.
+pub(crate) struct Shared<'a> {
+    pub(crate) chain: &'a Chain,
+    pub(crate) stop: Arc<AtomicBool>,
+    pub(crate) frames_done: AtomicUsize,
+}
+
+/// Makes the outputs of a job on `threads` threads. Returns none after a stop.
+pub(crate) fn copy(
     shared: &Shared<'_>,
     job: &Job<'_>,
     threads: usize,
 ) -> Result<Option<Divided>, Vec<TaskError>> {
     let begin = Instant::now();
-    let Job { frames, ref targets, force, whole, stretch, .. } = *job;
+    let Job { frames, ref targets, force, whole, piece, .. } = *job;
     let chain = shared.chain;
-    let failed = |error: Error| vec![failed_copy(frames.len(), error.into())];
+    let failed = |error: Error| vec![TaskError::of_run(frames.len(), error.into())];
     chain.check(frames).map_err(failed)?;
     if frames.is_empty() {
         return Err(failed(Error::Empty { path: targets[0].path.to_owned() }));
     }
     let outputs = targets.iter().map(|target| Output::begin(target.path, force));
     let mut outputs = outputs.collect::<Result<Vec<_>, _>>().map_err(failed)?;
-    let own = if stretch.is_none() { when_of(chain, frames) } else { Default::default() };
-    let of_all = Stretch { head: frames.get(0), begin: 0, times: &own.0, steps: &own.1 };
-    let Stretch { head, begin: before, times, steps } = stretch.unwrap_or(of_all);
+    let own = if piece.is_none() { times_and_steps(chain, frames) } else { Default::default() };
+    let of_all = OutputPiece { head: frames.get(0), begin: 0, times: &own.0, steps: &own.1 };
+    let OutputPiece { head, begin: before, times, steps } = piece.unwrap_or(of_all);
     let all = whole.map(|_| Atoms::all(chain.n_atoms()));
     let atoms = all.as_ref().unwrap_or(targets[0].atoms);
     let mut scratch = Scratch::stopped_by(shared.stop.clone());
@@ -55,7 +63,7 @@ pub(super) fn copy(
     let parts = parts.collect::<Result<Vec<_>, _>>().map_err(failed)?;
     let measure = whole.map(|format| Measure::new(format, chain.path(), &parts, &first));
     let measure = measure.transpose().map_err(failed)?;
-    if stretch.is_none() {
+    if piece.is_none() {
         for (part, output) in parts.iter().zip(&mut outputs) {
             output.append(&part.encoder.head()).map_err(failed)?;
         }
@@ -65,7 +73,7 @@ pub(super) fn copy(
     let tasks: Vec<_> = (0..frames.len()).step_by(per_task).map(task).collect();
     let threads = threads.min(tasks.len());
     let written = Written { outputs, frames: FrameRows::default() };
-    let line = Line {
+    let pipeline = Pipeline {
         shared,
         job,
         atoms,
@@ -80,8 +88,8 @@ pub(super) fn copy(
         order: Mutex::new(Order { written: Some(written), ..Order::default() }),
         moved: Condvar::new(),
     };
-    let mut workers = line.run(threads);
-    let Line { order, tasks, .. } = line;
+    let mut workers = pipeline.run(threads);
+    let Pipeline { order, tasks, .. } = pipeline;
     let Order { written, errors, next, .. } =
         order.into_inner().unwrap_or_else(PoisonError::into_inner);
     if !errors.is_empty() {
@@ -91,7 +99,7 @@ pub(super) fn copy(
         return Ok(None);
     }
     let written = written.expect("whoever wrote without an error has put it back");
-    let n_frames = stretch.is_none().then_some(frames.len() as u64);
+    let n_frames = piece.is_none().then_some(frames.len() as u64);
     let mut done = finish(&parts, written, n_frames).map_err(failed)?;
     // The first frame was looked at before all others, which count it.
     let Meter { opens, requests, bytes_read, .. } = scratch.meter;
@@ -101,7 +109,7 @@ pub(super) fn copy(
     Ok(Some(done))
 }
 
-/// Makes the files whole, of so many frames; stretches have no head that counts them.
+/// Completes the files of `n_frames` frames; none for a piece, which has no head that counts frames.
 fn finish(parts: &[Part<'_>], written: Written, n_frames: Option<u64>) -> Result<Divided, Error> {
     let Written { outputs, frames } = written;
     let mut done = Divided { frames, ..Divided::default() };
@@ -113,7 +121,7 @@ fn finish(parts: &[Part<'_>], written: Written, n_frames: Option<u64>) -> Result
             head[*offset as usize..][..bytes.len()].copy_from_slice(bytes);
         }
         done.heads_of_files.push((head.len() as u64, xxh3_64(&head)));
-        // Losses of stretches are counted together, in the remark of the whole.
+        // The remark of the joined output counts the losses of all pieces.
         done.remarks.push(if n_frames.is_some() { part.remarks() } else { encoder.notes() });
         done.losses.push(encoder.losses());
         done.lens.push(output.len());
@@ -122,18 +130,18 @@ fn finish(parts: &[Part<'_>], written: Written, n_frames: Option<u64>) -> Result
     Ok(done)
 }
 
-/// What the workers of a line share.
-struct Line<'a> {
+/// What the workers of a pass share.
+struct Pipeline<'a> {
     shared: &'a Shared<'a>,
     job: &'a Job<'a>,
-    /// Those that are read.
+    /// The atoms that are read.
     atoms: &'a Atoms,
     parts: &'a [Part<'a>],
-    /// Of a division.
+    /// Measures the frames of a partition.
     measure: Option<Measure<'a>>,
     times: &'a [f64],
     steps: &'a [i64],
-    /// Frames of the output that others write, before these.
+    /// Frames of the output before these, which other pieces hold.
     before: usize,
     tasks: Vec<Range<usize>>,
     /// How many tasks may be begun before the oldest one is written.
@@ -147,17 +155,17 @@ struct Line<'a> {
 /// The outputs, and what waits for its turn.
 #[derive(Default)]
 struct Order {
-    /// None while a worker writes: the others go on meanwhile.
+    /// None while a worker writes; the others continue.
     written: Option<Written>,
     /// The task whose bytes come next.
     next: usize,
     waiting: BTreeMap<usize, Encoded>,
-    /// Memory of tasks that were written: memory that is new to a process costs more than encoding.
+    /// Buffers of written tasks, for reuse: fresh memory costs more than encoding.
     spare: Vec<Encoded>,
     errors: Vec<TaskError>,
 }
 
-/// What is on its way to the disk, and what is known of it.
+/// The outputs so far, and what is known of the written frames.
 struct Written {
     outputs: Vec<Output>,
     frames: FrameRows,
@@ -182,7 +190,7 @@ struct Encoded {
     rows: Vec<FrameRow>,
 }
 
-/// What a worker uses again for every frame.
+/// Buffers of a worker, reused for every frame.
 struct Tools {
     scratch: Scratch,
     workspace: Workspace,
@@ -190,23 +198,16 @@ struct Tools {
     whole: Vec<u8>,
 }
 
-impl Line<'_> {
-    /// Does all tasks on so many threads, one of which is the caller's.
+impl Pipeline<'_> {
+    /// Does all tasks on `threads` threads, of which the calling thread is one.
     fn run(&self, threads: usize) -> Vec<WorkerReport> {
-        let mut workers = vec![WorkerReport::default(); threads];
-        std::thread::scope(|scope| {
-            let [own, others @ ..] = &mut workers[..] else { return };
-            for worker in others {
-                // Where the system lets no more be started, there are fewer.
-                let work = move || self.work(worker);
-                let _ = std::thread::Builder::new().spawn_scoped(scope, work);
-            }
-            self.work(own);
-        });
-        workers
+        let workers: Vec<Mutex<WorkerReport>> = (0..threads).map(|_| Mutex::default()).collect();
+        Threads(threads).each(threads, &|k| self.work(&mut lock(&workers[k])));
+        let done = |worker: Mutex<_>| worker.into_inner().unwrap_or_else(PoisonError::into_inner);
+        workers.into_iter().map(done).collect()
     }
 
-    /// A worker's life.
+    /// Takes tasks until there are no more, or until a stop.
     fn work(&self, report: &mut WorkerReport) {
         let begin = Instant::now();
         let scratch = Scratch::stopped_by(self.shared.stop.clone());
@@ -219,8 +220,7 @@ impl Line<'_> {
             let Some(mut out) = self.wait_for_room(task, report) else { break };
             let encoded =
                 catch_unwind(AssertUnwindSafe(|| self.encode(task, &mut tools, &mut out, report)));
-            let encoded =
-                encoded.unwrap_or_else(|panic| Err(TaskFault::Panicked(message(&*panic))));
+            let encoded = encoded.unwrap_or_else(|panic| Err(TaskFault::panicked(&*panic)));
             report.tasks += 1;
             if let Err(fault) = encoded {
                 self.fail(task, fault);
@@ -245,8 +245,8 @@ impl Line<'_> {
         self.shared.stop.load(Ordering::Relaxed)
     }
 
-    /// Waits until the task is not too far ahead of what is written; returns memory for its bytes, none
-    /// where all is to end.
+    /// Waits until the task is at most `ahead` tasks before the next to be written. Returns a buffer for its bytes,
+    /// none after a stop.
     fn wait_for_room(&self, task: usize, report: &mut WorkerReport) -> Option<Encoded> {
         let waiting = Instant::now();
         let mut order = lock(&self.order);
@@ -313,7 +313,7 @@ impl Line<'_> {
         Input::Raw { raw, time: self.times[k], step: self.steps[k] }
     }
 
-    /// The numbers of a task's frames, where they are neighbours of which nothing is to change.
+    /// Returns the numbers of a task's frames if they are neighbours that can be copied unchanged.
     fn neighbours(&self, task: usize) -> Option<Range<u64>> {
         let Job { frames, ref targets, whole, .. } = *self.job;
         let WriteOptions { precision, double, velocities, forces, .. } = *targets[0].options;
@@ -327,8 +327,10 @@ impl Line<'_> {
         ascending.then(|| first..first + (end - start) as u64)
     }
 
-    /// Writes a task's bytes, and those that waited for it, or lets them wait for whoever writes now.
-    /// An error comes with the task whose bytes could not be written.
+    /// Writes the bytes of a task and of the tasks that waited for it, or leaves them to the thread that is writing.
+    ///
+    /// # Errors
+    /// The task whose bytes could not be written, and why.
     fn write(&self, task: usize, encoded: Encoded) -> Result<(), (usize, Error)> {
         let mut order = lock(&self.order);
         order.waiting.insert(task, encoded);
@@ -347,7 +349,7 @@ impl Line<'_> {
         Ok(())
     }
 
-    /// Keeps an error and ends all.
+    /// Keeps an error and stops all threads.
     fn fail(&self, task: usize, fault: TaskFault) {
         let range = self.tasks[task].clone();
         let (first, frames) = (self.before + range.start, range.len());
@@ -355,4 +357,9 @@ impl Line<'_> {
         self.shared.stop.store(true, Ordering::Relaxed);
         self.moved.notify_all();
     }
+}
+
+/// Locks a mutex. A panic of a worker is caught and reported: a lock is never poisoned by one that matters.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

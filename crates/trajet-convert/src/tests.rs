@@ -1,12 +1,66 @@
 //! The laws of a copy: whole or not there, the same bytes for any threads.
 
-use super::super::tests::{Quiet, made, opened};
-use super::line::TASK_FRAMES;
-use super::*;
-use trajet_io::{Error, Field, Scratch};
+use std::path::{Path, PathBuf};
+
+use trajet_engine::{Control, RunError, TaskFault, open};
+use trajet_io::{
+    Atoms, Chain, Error, Field, Format, Frames, OpenOptions, Raw, Scratch, WriteOptions,
+};
+
+use crate::encode_pipeline::TASK_FRAMES;
+use crate::*;
 
 mod divided;
-mod stretches;
+mod output_pieces;
+
+const N_ATOMS: usize = 7;
+
+struct Made {
+    _folder: tempfile::TempDir,
+    path: PathBuf,
+}
+
+/// Writes an XTC file of seven atoms (stored as plain floats) that move about.
+fn made(n_frames: usize) -> Made {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made.xtc");
+    let (mut bytes, mut state) = (Vec::new(), 7u64);
+    for frame in 0..n_frames as i32 {
+        bytes.extend([1995, N_ATOMS as i32, frame].iter().flat_map(|v| v.to_be_bytes()));
+        bytes.extend((frame as f32 * 2.0).to_be_bytes());
+        bytes.extend([0u8; 36]);
+        bytes.extend((N_ATOMS as i32).to_be_bytes());
+        for _ in 0..3 * N_ATOMS {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            bytes.extend(((state >> 40) as f32 / (1 << 22) as f32).to_be_bytes());
+        }
+    }
+    std::fs::write(&path, bytes).unwrap();
+    Made { _folder: folder, path }
+}
+
+fn opened(made: &Made) -> Chain {
+    let options = OpenOptions { sidecar: false, request_size: 4096, ..OpenOptions::default() };
+    open(std::slice::from_ref(&made.path), &options, 2, &mut Quiet::default()).unwrap()
+}
+
+/// Never stops, unless asked to; progress must not go back.
+#[derive(Default)]
+struct Quiet {
+    last: usize,
+    stop_at_once: bool,
+}
+
+impl Control for Quiet {
+    fn progress(&mut self, done: usize, _: usize) {
+        assert!(done >= self.last);
+        self.last = done;
+    }
+
+    fn interrupted(&mut self) -> bool {
+        self.stop_at_once
+    }
+}
 
 fn request<'a>(
     frames: &'a Frames,
@@ -49,8 +103,8 @@ fn any_number_of_threads_writes_the_same_bytes() {
         for threads in [2, 7] {
             assert!(copied(threads, format, name).1 == serial, "{name} {threads}");
         }
-        let options = trajet_io::OpenOptions { sidecar: false, ..Default::default() };
-        let copy = crate::open(&[folder.path().join(name)], &options, 1, &mut Quiet::default());
+        let options = OpenOptions { sidecar: false, ..Default::default() };
+        let copy = open(&[folder.path().join(name)], &options, 1, &mut Quiet::default());
         let copy = copy.unwrap();
         assert_eq!((copy.n_frames(), copy.n_atoms()), (200, 3));
         let raw = copy.read_raw(1, &mut Scratch::default()).unwrap();

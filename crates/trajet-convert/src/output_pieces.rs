@@ -1,47 +1,49 @@
-//! Outputs of which others have written the frames, stretch by stretch.
+//! Joins the pieces of one output, which several workers have written.
 
 use std::fs::File;
 use std::path::PathBuf;
 
+use trajet_engine::Control;
+use trajet_engine::{RunError, TaskError};
 use trajet_io::{Chain, Error, Losses, Output, Scratch, publish};
 
-use super::parts::{First, Part};
-use super::{Control, Request, Target, failed_copy, when_of};
-use crate::error::RunError;
+use crate::parts::{First, Part};
+use crate::request::{Request, Target, times_and_steps};
 
-/// Bytes between two looks at the control.
+/// Bytes between two calls of the control.
 const LOOK_BYTES: u64 = 1 << 26;
 
-/// A file of a stretch, and its bytes.
-pub type Stretched = (PathBuf, u64);
+/// The file of a piece, and its size in bytes.
+pub type WrittenPiece = (PathBuf, u64);
 
-/// Makes an output of its stretches, in their order, and removes each of them. Returns the output's bytes and
-/// what a user should know, with the losses that the stretches had together. The control is told of bytes.
+/// Joins pieces, in their order, to an output, and removes them. Returns the size of the output in bytes, and
+/// remarks for the user, with the losses of all pieces. `control` counts bytes.
 ///
 /// # Errors
-/// As [`super::convert`], and [`Error::Altered`] where a file has not the bytes that were written.
+/// As [`crate::convert`], and [`Error::Altered`] where a file has not the bytes that were written.
 pub fn join(
     chain: &Chain,
     request: &Request<'_>,
-    stretches: &[Stretched],
+    pieces: &[WrittenPiece],
     losses: &Losses,
     control: &mut dyn Control,
 ) -> Result<(u64, Vec<String>), RunError> {
     let &Request { frames, atoms, path, format, options, force } = request;
-    let failed = |error: Error| RunError::Tasks(vec![failed_copy(frames.len(), error.into())]);
+    let failed =
+        |error: Error| RunError::Tasks(vec![TaskError::of_run(frames.len(), error.into())]);
     chain.check(frames).map_err(failed)?;
     if frames.is_empty() {
         return Err(failed(Error::Empty { path: path.to_owned() }));
     }
     let mut output = Output::begin(path, force).map_err(failed)?;
-    let (times, steps) = when_of(chain, frames);
+    let (times, steps) = times_and_steps(chain, frames);
     let raw = chain.read_raw_of(frames.get(0), atoms, &mut Scratch::default()).map_err(failed)?;
     let first = First { raw: &raw, times: &times, steps: &steps };
     let target = Target { atoms, path, format, options, to_hdf5: false, without: &[] };
     let encoder = Part::new(target, false, &first).map_err(failed)?.encoder;
     output.append(&encoder.head()).map_err(failed)?;
-    let (total, begin) = (stretches.iter().map(|(_, bytes)| bytes).sum::<u64>(), output.len());
-    for (path, bytes) in stretches {
+    let (total, begin) = (pieces.iter().map(|(_, bytes)| bytes).sum::<u64>(), output.len());
+    for (path, bytes) in pieces {
         let file = File::open(path)
             .map_err(|source| failed(Error::Io { path: path.clone(), doing: "open it", source }))?;
         let end = output.len() + bytes;
@@ -59,7 +61,7 @@ pub fn join(
             );
             return Err(failed(Error::Altered { path: path.clone(), what }));
         }
-        // It takes room, and whoever had it made clears what is left.
+        // It takes room; the caller clears what is left.
         let _ = std::fs::remove_file(path);
     }
     encoder.add_losses(losses);

@@ -1,14 +1,14 @@
-//! The law of stretches: joined, they are the output that is written at once.
+//! The law of output pieces: joined, they are the output that is written at once.
 
 use proptest::prelude::*;
-
 use trajet_io::Losses;
 
 use super::*;
+use crate::request::times_and_steps;
 
 const FORMATS: [Format; 4] = [Format::Xtc, Format::Trr, Format::Dcd, Format::Ncdf];
 
-/// Writes some frames at once and in stretches with these borders; returns both, and the folder's files.
+/// Writes some frames at once and in pieces with these borders; returns both, and the folder's files.
 fn both(
     frames: &Frames,
     atoms: &Atoms,
@@ -23,20 +23,20 @@ fn both(
     let whole = place("whole");
     let request = Request { frames, atoms, path: &whole, format, options: &options, force: false };
     let done = convert(&chain, &request, 1, &mut Quiet::default()).unwrap();
-    let (times, steps) = when_of(&chain, frames);
-    let (mut stretches, mut losses) = (Vec::new(), Losses::default());
+    let (times, steps) = times_and_steps(&chain, frames);
+    let (mut pieces, mut losses) = (Vec::new(), Losses::default());
     for ends in borders.windows(2) {
         let own = place(&ends[0].to_string());
         let (here, begin) = (frames.slice(ends[0]..ends[1]), ends[0]);
-        let stretch = Stretch { head: frames.get(0), begin, times: &times, steps: &steps };
+        let piece = OutputPiece { head: frames.get(0), begin, times: &times, steps: &steps };
         let request = Request { frames: &here, path: &own, ..request };
-        let one = convert_stretch(&chain, &request, stretch, 2, &mut Quiet::default()).unwrap();
-        stretches.push((own, one.bytes));
+        let one = convert_piece(&chain, &request, piece, 2, &mut Quiet::default()).unwrap();
+        pieces.push((own, one.bytes));
         losses.merge(&one.losses);
     }
     let again = place("again");
     let request = Request { path: &again, ..request };
-    let joined = join(&chain, &request, &stretches, &losses, &mut Quiet::default());
+    let joined = join(&chain, &request, &pieces, &losses, &mut Quiet::default());
     let (bytes, remarks) = joined.unwrap();
     assert_eq!(remarks, done.remarks);
     let [one, other] = [&whole, &again].map(|path| std::fs::read(path).unwrap());
@@ -48,7 +48,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn stretches_are_the_whole(
+    fn joined_pieces_are_the_whole_output(
         numbers in proptest::collection::vec(0u64..300, 1..120),
         strided in any::<bool>(),
         all in any::<bool>(),
@@ -66,12 +66,12 @@ proptest! {
         borders.dedup();
         let (one, other, left) = both(&frames, &atoms, FORMATS[format], &borders);
         prop_assert!(one == other);
-        prop_assert_eq!(left, 2, "stretches go");
+        prop_assert_eq!(left, 2, "pieces go");
     }
 }
 
 #[test]
-fn a_stretch_that_is_not_what_was_written_is_refused() {
+fn a_damaged_piece_is_refused() {
     let (made, losses) = (made(30), Losses::default());
     let chain = opened(&made);
     let folder = tempfile::tempdir().unwrap();
@@ -82,21 +82,21 @@ fn a_stretch_that_is_not_what_was_written_is_refused() {
         Request { frames: &frames, atoms: &atoms, path: &path, format, options: &options, force };
     for (held, said) in [(1000, 1001), (1001, 1000)] {
         std::fs::write(&own, vec![7; held]).unwrap();
-        let stretches = [(own.clone(), said)];
-        let joined = join(&chain, &request, &stretches, &losses, &mut Quiet::default());
-        let Err(RunError::Tasks(errors)) = joined else { panic!("a short stretch is joined") };
+        let pieces = [(own.clone(), said)];
+        let joined = join(&chain, &request, &pieces, &losses, &mut Quiet::default());
+        let Err(RunError::Tasks(errors)) = joined else { panic!("a short piece is joined") };
         let words = errors[0].to_string();
         assert!(words.contains(&format!("{held} bytes, of {said}")), "{words}");
         assert!(!path.exists());
     }
     std::fs::remove_file(&own).unwrap();
     let gone = join(&chain, &request, &[(own.clone(), 1)], &losses, &mut Quiet::default());
-    let Err(RunError::Tasks(errors)) = gone else { panic!("a stretch that is gone") };
+    let Err(RunError::Tasks(errors)) = gone else { panic!("a piece that is gone") };
     assert!(errors[0].to_string().contains("cannot open it"));
-    // A folder can be opened, but not read: the stretch is named, not the output.
+    // A folder can be opened, but not read: the piece is named, not the output.
     std::fs::create_dir(&own).unwrap();
     let unreadable = join(&chain, &request, &[(own.clone(), 1)], &losses, &mut Quiet::default());
-    let Err(RunError::Tasks(errors)) = unreadable else { panic!("a stretch that is a folder") };
+    let Err(RunError::Tasks(errors)) = unreadable else { panic!("a piece that is a folder") };
     let words = errors[0].to_string();
     assert!(words.contains(&format!("{}: cannot read it: ", own.display())), "{words}");
     std::fs::remove_dir(&own).unwrap();

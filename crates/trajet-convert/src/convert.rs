@@ -1,0 +1,110 @@
+//! Copies frames to outputs of any format, and divides them by their atoms.
+//!
+//! Many threads read, decode and encode frames at once; the thread that holds the next frames writes them, so that
+//! frames stand in their order. Several outputs of different frames are made at the same time, and share the
+//! threads. Outputs of the same frames but different atoms (a partition) are made in one pass.
+//!
+//! Memory: each thread owns one window of file bytes and one frame, and the parts of that frame in a partition. At
+//! most four encoded tasks a thread wait for those before them, in reused memory. A partition keeps a few numbers
+//! of every frame.
+
+use std::time::Instant;
+
+use trajet_engine::Control;
+use trajet_engine::{RunError, TaskError};
+use trajet_io::{Chain, publish};
+
+use crate::multi_output;
+use crate::request::{Converted, Divided, Job, OutputPiece, Partition, Request, Target};
+
+/// Copies frames to an output, which has its name only when it is whole.
+///
+/// # Errors
+/// [`RunError::Tasks`] with the first frames that failed, or [`RunError::Interrupted`]; then there is
+/// no output, and what stood there before still does.
+pub fn convert(
+    chain: &Chain,
+    request: &Request<'_>,
+    threads: usize,
+    control: &mut dyn Control,
+) -> Result<Converted, RunError> {
+    split(chain, std::slice::from_ref(request), threads, control).map(|mut one| one.remove(0))
+}
+
+/// Copies frames to several outputs, several at the same time where there are threads for that. They
+/// have their names only when all are whole.
+///
+/// # Errors
+/// As [`convert`]; then there is none of the outputs.
+pub fn split(
+    chain: &Chain,
+    requests: &[Request<'_>],
+    threads: usize,
+    control: &mut dyn Control,
+) -> Result<Vec<Converted>, RunError> {
+    let jobs: Vec<_> = requests.iter().map(|&request| Job::from(request)).collect();
+    write(chain, &jobs, threads, control)
+}
+
+/// Writes a piece of an output: the frames of the request. [`crate::join`] joins pieces.
+///
+/// # Errors
+/// As [`convert`].
+pub fn convert_piece(
+    chain: &Chain,
+    request: &Request<'_>,
+    piece: OutputPiece<'_>,
+    threads: usize,
+    control: &mut dyn Control,
+) -> Result<Converted, RunError> {
+    let job = Job { piece: Some(piece), ..Job::from(*request) };
+    write(chain, &[job], threads, control).map(|mut one| one.remove(0))
+}
+
+fn write(
+    chain: &Chain,
+    jobs: &[Job<'_>],
+    threads: usize,
+    control: &mut dyn Control,
+) -> Result<Vec<Converted>, RunError> {
+    let begin = Instant::now();
+    let (mut files, mut converted) = (Vec::new(), Vec::new());
+    for mut done in multi_output::run(chain, jobs, threads, control)? {
+        files.append(&mut done.files);
+        let (remarks, losses) = (done.remarks.remove(0), done.losses.remove(0));
+        converted.push(Converted { bytes: done.lens[0], remarks, losses, report: done.report });
+    }
+    publish(files).map_err(|error| RunError::Tasks(vec![TaskError::of_run(0, error.into())]))?;
+    if let [one] = &mut converted[..] {
+        one.report.wall = begin.elapsed().as_secs_f64();
+    }
+    Ok(converted)
+}
+
+/// Divides frames by their atoms: each is read and decoded once, and written to every target. Targets
+/// that allow no loss hold exactly what [`trajet_io::Raw::join`] makes the frame of again.
+///
+/// # Errors
+/// [`RunError::Tasks`] with the first frames that failed, or [`RunError::Interrupted`]; then there is
+/// nothing left of the outputs.
+///
+/// # Panics
+/// If an atom is in no target, or in several.
+pub fn divide(
+    chain: &Chain,
+    partition: &Partition<'_>,
+    threads: usize,
+    control: &mut dyn Control,
+) -> Result<Divided, RunError> {
+    let &Partition { frames, targets, whole, digests } = partition;
+    let listed = |target: &Target<'_>| {
+        let Target { atoms, .. } = *target;
+        atoms.listed_indices().unwrap_or_else(|| (0..atoms.n_total()).collect())
+    };
+    let mut atoms: Vec<usize> = targets.iter().flat_map(listed).collect();
+    atoms.sort_unstable();
+    assert!(atoms.into_iter().eq(0..chain.n_atoms()), "each atom is in one target");
+    let (targets, whole) = (targets.to_vec(), Some(whole));
+    let job = Job { frames, targets, force: false, whole, digests, piece: None };
+    multi_output::run(chain, &[job], threads, control).map(|mut one| one.remove(0))
+}

@@ -1,0 +1,75 @@
+//! Counts, losses and reports, as Python has them.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use trajet_engine::report::{RunReport, Stages};
+use trajet_io::{Loss, Meter};
+
+/// The kind of a loss, the words that all its frames share, the number of frames and the first of them.
+pub(crate) type PyLoss = (String, Option<String>, u64, u64);
+
+/// Returns a loss as Python has it.
+pub(crate) fn of_loss(loss: Loss) -> PyLoss {
+    (loss.kind, loss.what, loss.frames, loss.first)
+}
+
+/// A meter's counts as a dictionary; bytes a tier and a tag where any are of a store.
+pub(crate) fn counts<'py>(py: Python<'py>, meter: &Meter) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("requests", meter.requests)?;
+    dict.set_item("opens", meter.opens)?;
+    dict.set_item("bytes_read", meter.bytes_read)?;
+    dict.set_item("bytes_used", meter.bytes_used)?;
+    dict.set_item("frames", meter.frames)?;
+    dict.set_item("empty_frames", meter.empty_frames)?;
+    dict.set_item("atoms_decoded", meter.atoms_decoded)?;
+    if meter.by_tier.iter().any(|&bytes| bytes > 0) {
+        dict.set_item("bytes_by_tier", meter.by_tier.to_vec())?;
+        dict.set_item("bytes_by_tag", meter.by_part.clone())?;
+    }
+    Ok(dict)
+}
+
+fn stages_dict<'py>(py: Python<'py>, stages: &Stages) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (name, seconds) in stages.named() {
+        dict.set_item(name, seconds)?;
+    }
+    Ok(dict)
+}
+
+pub(crate) fn report_dict<'py>(
+    py: Python<'py>,
+    report: &RunReport,
+) -> PyResult<Bound<'py, PyDict>> {
+    let workers = PyList::empty(py);
+    for (number, worker) in report.workers.iter().enumerate() {
+        let dict = PyDict::new(py);
+        dict.set_item("worker", number)?;
+        dict.set_item("tasks", worker.tasks)?;
+        dict.update(counts(py, &worker.meter)?.as_mapping())?;
+        dict.update(stages_dict(py, &worker.stages)?.as_mapping())?;
+        workers.append(dict)?;
+    }
+    let tasks = PyList::empty(py);
+    for task in &report.tasks {
+        let dict = PyDict::new(py);
+        dict.set_item("pass", task.pass)?;
+        dict.set_item("task", task.task)?;
+        dict.set_item("worker", task.worker)?;
+        dict.set_item("first", task.first)?;
+        dict.set_item("frames", task.frames)?;
+        dict.set_item("t_begin", task.begin)?;
+        dict.set_item("t_end", task.end)?;
+        for (name, seconds) in task.stages.named_of_task() {
+            dict.set_item(name, seconds)?;
+        }
+        tasks.append(dict)?;
+    }
+    let dict = PyDict::new(py);
+    dict.set_item("workers", workers)?;
+    dict.set_item("tasks", tasks)?;
+    dict.set_item("passes", report.passes)?;
+    dict.set_item("t_total", report.wall)?;
+    Ok(dict)
+}

@@ -1,0 +1,32 @@
+//! Controls that show the progress of a part of the work, or none.
+
+use trajet_engine::Control;
+
+use crate::hdf5::writer::Stage;
+
+/// Only looks whether to stop.
+pub(crate) struct Silent<'a>(pub(crate) &'a mut dyn Control);
+
+impl Control for Silent<'_> {
+    fn progress(&mut self, _: usize, _: usize) {}
+
+    fn interrupted(&mut self) -> bool {
+        self.0.interrupted()
+    }
+}
+
+/// Shows the progress of a part.
+pub(crate) struct Staged<'a> {
+    pub(crate) control: &'a mut dyn Control,
+    pub(crate) stage: Stage,
+}
+
+impl Control for Staged<'_> {
+    fn progress(&mut self, done: usize, total: usize) {
+        self.control.progress(self.stage.done(done, total), total);
+    }
+
+    fn interrupted(&mut self) -> bool {
+        self.control.interrupted()
+    }
+}

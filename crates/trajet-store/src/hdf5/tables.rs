@@ -1,0 +1,70 @@
+//! What is known of a file of HDF5, as it stands beside the manifest, so that reading needs no library: magic
+//! (8 bytes), version (u32, little endian), and what is known of the file (postcard). The manifest has the digest of
+//! all that.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+use trajet_io::GivenBox;
+use trajet_io::h5md::{Boxes, Description, Digests, Stretch};
+
+use crate::manifest::are_sizes;
+
+const MAGIC: &[u8; 8] = b"trajeth5";
+const VERSION: u32 = 1;
+
+/// What is known of a file.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Tables {
+    /// Without times and steps, which stand in the table of the segment's frames, and without digests.
+    pub(crate) description: Description,
+    /// All of the file, in order.
+    pub(crate) pieces: Vec<Piece>,
+}
+
+/// A stretch of a file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Piece {
+    /// Of which frames it holds vectors.
+    pub(crate) frames: Option<Range<u64>>,
+    /// Bytes.
+    pub(crate) size: u64,
+    /// Their XXH3.
+    pub(crate) digest: u64,
+}
+
+impl Tables {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(VERSION.to_le_bytes());
+        postcard::to_extend(self, bytes).expect("memory takes it")
+    }
+
+    pub(crate) fn of(bytes: &[u8]) -> Option<Tables> {
+        let rest = bytes.strip_prefix(MAGIC)?.strip_prefix(&VERSION.to_le_bytes())?;
+        match postcard::take_from_bytes(rest) {
+            Ok((Tables { description, pieces }, [])) => {
+                let tables = Tables { description: description.condensed(), pieces };
+                are_sizes(tables.pieces.iter().map(|piece| piece.size)).then_some(tables)
+            }
+            _ => None,
+        }
+    }
+
+    /// What is told of the file, and what its bytes must be, without what the frames of the whole say; the boxes of
+    /// these. None where there are not as many.
+    pub(crate) fn described(self, n_frames: usize) -> Option<(Description, Vec<GivenBox>)> {
+        let Boxes::Given(given) = self.description.boxes else { return None };
+        let (mut digests, mut offset) = (Digests::default(), 0u64);
+        for Piece { frames, size, digest } in self.pieces {
+            match frames {
+                Some(_) => digests.chunks.push((offset, digest)),
+                None => digests.between.push(Stretch { offset, size, digest }),
+            }
+            offset += size;
+        }
+        let (boxes, digests) = (Boxes::Elsewhere(n_frames as u64), Some(digests));
+        let described = Description { boxes, digests, ..self.description };
+        (given.len() == n_frames).then_some((described, given))
+    }
+}

@@ -1,0 +1,45 @@
+//! Links that stand where files of a data set stood before they were moved.
+
+use std::fs;
+use std::path::Path;
+
+use crate::disk::random_id;
+use crate::manifest::{Left, Manifest};
+use crate::{Error, Store};
+
+/// Puts links where files stood that were moved since, unless they are there.
+pub(crate) fn link_left(store: &Store, manifest: &Manifest) -> Result<(), Error> {
+    let mut resolver = store.resolver(&manifest.name);
+    for Left { tag, segment, file } in &manifest.left {
+        let number = manifest.tags.iter().position(|other| other.name == *tag);
+        let now = manifest.segments.get(*segment).zip(number);
+        let Some(now) = now.and_then(|(segment, number)| segment.files.get(number)) else {
+            continue;
+        };
+        // Of a tier that is not there, who has the path of before goes without.
+        let Ok(from) = resolver.resolve(&file.location()) else { continue };
+        let Ok(to) = resolver.resolve(&now.location()) else { continue };
+        link(&from, &to);
+        for kept in &file.beside {
+            link(&from.with_file_name(&kept.file), &to.with_file_name(&kept.file));
+        }
+    }
+    Ok(())
+}
+
+/// Puts a link where a file stood; where the file system has no links, there is nothing.
+fn link(from: &Path, to: &Path) {
+    if to.symlink_metadata().is_err() || fs::read_link(from).is_ok_and(|there| there == to) {
+        return;
+    }
+    // Hidden: what is cut short here goes with the folder's other hidden files.
+    let name = from.file_name().unwrap_or_default().display();
+    let name = format!(".{name}.{}.link.tmp", random_id());
+    let own = from.with_file_name(name);
+    #[cfg(unix)]
+    if std::os::unix::fs::symlink(to, &own).is_ok() && fs::rename(&own, from).is_ok() {
+        return;
+    }
+    let _ = fs::remove_file(&own);
+    let _ = fs::remove_file(from);
+}

@@ -1,0 +1,126 @@
+//! Locations to paths of the file system, before anything is changed there.
+//!
+//! A store may come from anybody. Its records name files beside a manifest, or on a tier of the store, and nothing
+//! else: not by `..`, not through a link to a folder, and only on tiers that carry their mark, or lie in the store's
+//! own folder.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path, PathBuf};
+
+use crate::location::Location;
+use crate::manifest::{self, Tier};
+use crate::{Error, Store, disk};
+
+/// Finds files of a data set that the store may change, and remembers which folders it has looked at.
+pub(crate) struct Resolver<'a> {
+    store: &'a Store,
+    dataset: &'a str,
+    /// Of tiers, and none for the data set's own.
+    roots: BTreeMap<Option<String>, PathBuf>,
+    folders: BTreeSet<PathBuf>,
+}
+
+impl Resolver<'_> {
+    /// Returns where a file is.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] where that is outside of the store and its tiers, [`Error::Damaged`] where a folder is a
+    /// link; [`Error::NoTier`], [`Error::TierGone`], [`Error::TierUnmounted`].
+    pub(crate) fn resolve(&mut self, location: &Location) -> Result<PathBuf, Error> {
+        let Location { tier, path } = location;
+        if !manifest::is_name(self.dataset) || !location.is_of(self.dataset) {
+            return Err(Error::Refused(format!(
+                "{}: {path:?} cannot be a file of the data set {:?}: nothing was changed",
+                self.store.folder().display(),
+                self.dataset
+            )));
+        }
+        let root = match (self.roots.get(tier), tier) {
+            (Some(root), _) => root.clone(),
+            (None, Some(name)) => self.store.tier_for_changes(name)?.folder,
+            (None, None) => {
+                let folder = self.store.folder_of(self.dataset);
+                disk::is_folder(&folder)?;
+                folder
+            }
+        };
+        if let Some(folder) = location.folder() {
+            let folder = root.join(folder.path);
+            if !self.folders.contains(&folder) {
+                disk::is_folder(&folder)?;
+                self.folders.insert(folder);
+            }
+        }
+        let path = root.join(path);
+        self.roots.insert(tier.clone(), root);
+        Ok(path)
+    }
+}
+
+impl Store {
+    /// Returns where a file of a data set is that the store may change.
+    ///
+    /// # Errors
+    /// As [`Resolver::resolve`].
+    pub(crate) fn resolve(&self, dataset: &str, location: &Location) -> Result<PathBuf, Error> {
+        self.resolver(dataset).resolve(location)
+    }
+
+    /// Finds files of a data set.
+    pub(crate) fn resolver<'a>(&'a self, dataset: &'a str) -> Resolver<'a> {
+        Resolver { store: self, dataset, roots: BTreeMap::new(), folders: BTreeSet::new() }
+    }
+
+    /// Returns a tier in whose folder files may be changed: one that carries its mark, or, in stores of before, one
+    /// inside of the store's folder.
+    ///
+    /// # Errors
+    /// As [`Store::tier_at_hand`]; [`Error::Refused`] where nothing shows that the folder is the store's.
+    pub(crate) fn tier_for_changes(&self, name: &str) -> Result<Tier, Error> {
+        let tier = self.tier_at_hand(name)?;
+        if tier.mark.is_some() || self.is_inside(&tier.folder) {
+            return Ok(tier);
+        }
+        let mark = disk::random_id();
+        Err(Error::Refused(format!(
+            "tier {name:?}: nothing shows that the folder {} belongs to this store: if it does, make an empty file \
+             .trajet-tier-{mark} in it, and write \"mark\": \"{mark}\" for the tier in {}",
+            tier.folder.display(),
+            self.settings_path().display()
+        )))
+    }
+
+    /// Whether a folder is inside of the store's, and no link is on the way to it.
+    pub(crate) fn is_inside(&self, folder: &Path) -> bool {
+        let Ok(within) = folder.strip_prefix(self.folder()) else { return false };
+        let mut path = self.folder().to_owned();
+        let mut parts = within.components().peekable();
+        parts.peek().is_some()
+            && parts.all(|part| {
+                path.push(part);
+                matches!(part, Component::Normal(_)) && matches!(disk::is_folder(&path), Ok(true))
+            })
+    }
+
+    /// Returns the location that an absolute path stands for, as journals of before have them.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] where it is outside of the store and its tiers.
+    pub(crate) fn location_of(&self, dataset: &str, path: &Path) -> Result<Location, Error> {
+        let settings = self.settings()?;
+        for store in [Some(self.folder()), settings.folder.as_deref()].into_iter().flatten() {
+            if let Ok(within) = path.strip_prefix(store.join(dataset)) {
+                return Ok(Location { tier: None, path: within.to_owned() });
+            }
+        }
+        for (name, tier) in &settings.tiers {
+            if let Ok(within) = path.strip_prefix(&tier.folder) {
+                return Ok(Location::on(name, within));
+            }
+        }
+        Err(Error::Refused(format!(
+            "{}: {path:?} is outside of the store and its tiers: nothing was changed",
+            self.folder().display()
+        )))
+    }
+}
