@@ -224,7 +224,6 @@ class Dispatching(RuleBasedStateMachine):
             self.backend.follow(self.dispatch.finished(copy, "last", 1.0))
         assert sorted(self.backend.taken) == list(range(len(self.backend.n_frames)))
         assert self.dispatch.is_done
-        assert self.dispatch.cancel_all() == []
         for straggler in self.dispatch.stragglers:
             assert straggler.answered_by is not None
 

@@ -183,7 +183,8 @@ class Dispatch:
         self._open = {task: _Open() for task in range(len(n_frames))}
         self._workers: dict[str, int] = {}
         self._running: dict[Copy, str] = {}
-        self._slow: set[str | None] = set()
+        # workers that straggled: they get no more copies of stragglers
+        self.slow: set[str | None] = set()
         # seconds a frame: of tasks, and of gathering their rows
         self._rates: list[float] = []
         self._gather_rates: list[float] = []
@@ -306,17 +307,13 @@ class Dispatch:
             others = [worker for worker in idle if worker != attempt.worker]
             if rules and others:
                 idle.remove(others[0])
-                self._slow.add(attempt.worker)
+                self.slow.add(attempt.worker)
                 task.is_computed = False
                 late = Straggler(number, attempt.worker, state, rules, now - since, others[0])
                 task.stragglers.append(late)
                 self.stragglers.append(late)
                 submitted.append(self._submit(number, prefer=(others[0],)))
         return submitted
-
-    def cancel_all(self) -> list[Instruction]:
-        """Return the cancellation of everything that was submitted."""
-        return self._cancel([copy for task in self._open.values() for copy in task.copies])
 
     def _attempt(self, copy: Copy) -> _Attempt | None:
         task = self._open.get(copy.task)
@@ -345,7 +342,7 @@ class Dispatch:
         """Return the workers that could run more tasks, without those that straggled."""
         busy = Counter(self._running.values())
         workers = self._workers.items()
-        return [name for name, n in workers if busy[name] < n and name not in self._slow]
+        return [name for name, n in workers if busy[name] < n and name not in self.slow]
 
     def _drop(self, copy: Copy) -> None:
         del self._open[copy.task].copies[copy]
