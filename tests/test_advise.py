@@ -255,7 +255,7 @@ def test_heuristics(ratio: float, says: str, not_this: str) -> None:
     assert parallel["r_comp_io"] is None
     text = " ".join(parallel["heuristics"])
     assert f"Computing to input is {ratio:g}:" in text
-    assert "R_comp/IO of the paper is that of a serial run, of which there was no sample" in text
+    assert "R_comp/IO of the paper is that of a serial run, which was not measured: ask" in text
     assert says in text
     # A conversion has no such ratio.
     copied = made_reports.report([worker(0, **stages)], analysis="convert")

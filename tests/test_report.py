@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 import trajet as tj
 from golden_files import Adk, Golden
+from trajet import _trajet, startup
 from trajet import mdanalysis as mda
-from trajet import startup
 from trajet.analysis import sample
 from trajet.pools import work
 
@@ -32,7 +32,6 @@ NAMES = {
     "empty_frames",
     "atoms_decoded",
     "r_comp_io",
-    "sample",
     "inputs",
     "remarks",
     "versions",
@@ -363,7 +362,31 @@ def test_ratio_of_computing_to_reading(many: Path) -> None:
     expected = stages["t_comp"] / (stages["t_read"] + stages["t_decode"])
     assert report["r_comp_io"] == pytest.approx(expected, rel=1e-9)
     assert report["r_comp_io"] > 0
-    assert report["sample"] is None
+    assert "sample" not in report
+    asked = tj.rmsd(atoms, pool=pool, sample=True).report
+    assert asked["sample"] is None
+    assert asked["r_comp_io"] > 0
+
+
+def test_no_sample_unless_asked(many: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run on several threads reads no frame twice, and its R_comp/IO is null."""
+    monkeypatch.setattr(sample, "_alone", None)
+    atoms = tj.open(None, many).select(np.arange(9))
+    report = tj.rmsd(atoms, pool=tj.LocalPool(threads=2)).report
+    assert report["r_comp_io"] is None
+    assert "sample" not in report
+
+
+def test_a_run_on_threads_serialises_nothing(many: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the run nor its sample makes a worker spec or opens the files a second time."""
+    monkeypatch.setattr(_trajet, "Elsewhere", None)
+    traj = tj.open(None, many)
+    frames = np.tile(np.arange(traj.n_frames), 2)
+    report = tj.rmsd(
+        traj.select(np.arange(9)), frames=frames, pool=tj.LocalPool(threads=2), sample=True
+    ).report
+    assert report["sample"]["frames"] >= 1
+    assert report["opens"] + report["sample"]["opens"] <= 1 + report["opening"]["opens"]
 
 
 @pytest.mark.parametrize("pool", [tj.LocalPool(threads=2), tj.ProcessPool(workers=2)])
@@ -373,7 +396,7 @@ def test_a_serial_sample(pool: tj.LocalPool | tj.ProcessPool, many: Path) -> Non
     atoms = traj.select(np.arange(ADK_ATOMS))
     # Ten times over: by numbers of frames that stand in no order.
     frames = np.tile(np.arange(traj.n_frames), 2)[::-1]
-    report = tj.rmsd(atoms, frames=frames, pool=pool).report
+    report = tj.rmsd(atoms, frames=frames, pool=pool, sample=True).report
     said = report["sample"]
     n = len(frames)
     assert n == report["frames"]
@@ -384,7 +407,8 @@ def test_a_serial_sample(pool: tj.LocalPool | tj.ProcessPool, many: Path) -> Non
     assert said["bytes_read"] <= report["bytes_read"] / 50
     assert said["t_read"] + said["t_decode"] + said["t_comp"] <= said["t_total"]
     # Too few for a hundredth of them, and a user's function, which would see the calls.
-    assert tj.rmsd(atoms, frames=slice(0, 900), pool=pool).report["sample"] is None
+    few = tj.rmsd(atoms, frames=slice(0, 900), pool=pool, sample=True)
+    assert few.report["sample"] is None
     calls = []
 
     def note(positions: np.ndarray) -> np.ndarray:
@@ -393,7 +417,7 @@ def test_a_serial_sample(pool: tj.LocalPool | tj.ProcessPool, many: Path) -> Non
 
     if isinstance(pool, tj.LocalPool):
         applied = tj.apply(note, atoms, frames=frames, pool=pool)
-        assert applied.report["sample"] is None
+        assert "sample" not in applied.report
         # Once more, to see what it returns.
         assert len(calls) == n + 1
 
@@ -424,7 +448,7 @@ def test_the_run_says_what_the_sample_meets(
     path.write_bytes(data)
     twice = np.tile(np.arange(traj.n_frames), 2)
     with pytest.raises(tj.TrajetError) as caught:
-        tj.rmsd(traj.select(np.arange(9)), frames=twice, pool=tj.LocalPool(threads=2))
+        tj.rmsd(traj.select(np.arange(9)), frames=twice, pool=tj.LocalPool(threads=2), sample=True)
     assert met
     assert str(path) in str(caught.value)
 
@@ -448,6 +472,9 @@ def test_load(adk: Adk, tmp_path: Path) -> None:
     path = tmp_path / "report.json"
     report.save(path)
     assert dict(tj.Report.load(path)) == dict(report)
+    older = {**report, "schema": 2, "sample": None}
+    path.write_text(json.dumps(older))
+    assert dict(tj.Report.load(path)) == older
     assert tj.Report.load(path).to_html() == report.to_html()
     for entries, words in (
         ([1, 2], "no report"),

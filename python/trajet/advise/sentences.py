@@ -170,7 +170,9 @@ def _of_ratio(report: Entry, bounded: Bound) -> list[str]:
             f" {in_two_digits(own)}."
         ]
     else:
-        why = "of which there was no sample"
+        why = "which was not measured: ask for a sample (sample=True, --sample)"
+        if "sample" in report:
+            why = "and too few frames fit in a sample"
         if sample is not None:
             why = f"and {sample['frames']} frames that one thread read alone took no time to get"
         lines = [

@@ -29,6 +29,7 @@ def dihedrals(
     frames: FrameChoice = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
+    sample: bool = False,
 ) -> Dihedrals:
     """Compute dihedral angles frame by frame.
 
@@ -53,6 +54,9 @@ def dihedrals(
         Where to compute; None for `LocalPool()`: all cores of this process.
     progress
         Called with frames done and in total.
+    sample
+        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
+        (`r_comp_io` and `sample`); a run on one thread needs no sample.
 
     Returns
     -------
@@ -103,6 +107,7 @@ def dihedrals(
         progress,
         lambda _: Plan.of(_trajet.dihedrals_plan, places, features=features, periodic=pbc),
         t_select=selecting(main) + watch.seconds(),
+        sample=sample,
     )
     columns = names
     if features:

@@ -29,6 +29,7 @@ def distances(
     frames: FrameChoice = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
+    sample: bool = False,
 ) -> Distances:
     """Compute the distances of all pairs of atoms, frame by frame.
 
@@ -50,6 +51,9 @@ def distances(
         Where to compute; None for `LocalPool()`: all cores of this process.
     progress
         Called with frames done and in total.
+    sample
+        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
+        (`r_comp_io` and `sample`); a run on one thread needs no sample.
 
     Returns
     -------
@@ -102,7 +106,15 @@ def distances(
             partner = reference_positions(reference, main, [], remarks)[0].positions
         return Plan.of(_trajet.distances_plan, main.places, partner, periodic=pbc)
 
-    outcome = run(main.trajectory, frames, pool, progress, plan, t_select=selecting(main, other))
+    outcome = run(
+        main.trajectory,
+        frames,
+        pool,
+        progress,
+        plan,
+        t_select=selecting(main, other),
+        sample=sample,
+    )
     partners = None if other is None and reference is None else (other or main)
     values = outcome.rows
     if partners is not None:

@@ -27,6 +27,7 @@ def rdf(
     frames: FrameChoice = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
+    sample: bool = False,
 ) -> RadialDistribution:
     """Compute the radial distribution function g(r) of two groups of atoms.
 
@@ -49,6 +50,9 @@ def rdf(
         Where to compute; None for `LocalPool()`: all cores of this process.
     progress
         Called with frames done and in total.
+    sample
+        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
+        (`r_comp_io` and `sample`); a run on one thread needs no sample.
 
     Returns
     -------
@@ -107,7 +111,9 @@ def rdf(
         exclusion_block=exclusion_block,
     )
     t_select = selecting(main, other)
-    outcome = run(main.trajectory, frames, pool, progress, lambda _: plan, t_select=t_select)
+    outcome = run(
+        main.trajectory, frames, pool, progress, lambda _: plan, t_select=t_select, sample=sample
+    )
     remarks = _too_far(main, outcome.frames, last)
     if exclusion_block is not None:
         remarks.extend(_across(main, other or main, exclusion_block))

@@ -37,6 +37,7 @@ def rmsd(
     frames: FrameChoice = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
+    sample: bool = False,
 ) -> Series:
     """Compute the RMSD of atoms to a reference, frame by frame.
 
@@ -70,6 +71,9 @@ def rmsd(
         Where to compute; None for `LocalPool()`: all cores of this process.
     progress
         Called with frames done and in total.
+    sample
+        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
+        (`r_comp_io` and `sample`); a run on one thread needs no sample.
 
     Returns
     -------
@@ -131,7 +135,9 @@ def rmsd(
             average=average,
         )
 
-    outcome = run(trajectory, frames, pool, progress, plan, t_select=selecting(*items))
+    outcome = run(
+        trajectory, frames, pool, progress, plan, t_select=selecting(*items), sample=sample
+    )
     if not torn:
         # Where a molecule is broken and the reference whole, RMSD is larger than elsewhere.
         for item, values in zip(items, outcome.rows.T, strict=True):

@@ -33,6 +33,7 @@ def rmsf(
     frames: FrameChoice = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
+    sample: bool = False,
 ) -> AtomValues:
     """Compute the root mean square fluctuation of each atom about its mean position.
 
@@ -55,6 +56,9 @@ def rmsf(
         Where to compute; None for `LocalPool()`: all cores of this process.
     progress
         Called with frames done and in total.
+    sample
+        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
+        (`r_comp_io` and `sample`); a run on one thread needs no sample.
 
     Returns
     -------
@@ -105,7 +109,9 @@ def rmsf(
         remarks.extend(broken_at(main, [*chosen[:1], *chosen[1:][-1:]]))
         return Plan.of(_trajet.moments_plan, main.places, align=group, average=average)
 
-    outcome = run(main.trajectory, frames, pool, progress, plan, t_select=selecting(main, onto))
+    outcome = run(
+        main.trajectory, frames, pool, progress, plan, t_select=selecting(main, onto), sample=sample
+    )
     count = outcome.state[0]
     squares = outcome.state[1 + 3 * main.n_atoms :].reshape(-1, 3)
     if not count:

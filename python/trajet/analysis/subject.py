@@ -145,10 +145,12 @@ def run(
     make_plan: Callable[[NDArray[np.int64]], Plan],
     *,
     t_select: float,
+    sample: bool = False,
 ) -> Outcome:
     """Run the plan that `make_plan` makes for the numbers of the chosen frames.
 
-    `t_select` is the time that choosing the atoms took, for the report: see `selecting`.
+    `t_select` is the time that choosing the atoms took, for the report: see `selecting`. With
+    `sample` a serial sample is measured before the run.
 
     Raises
     ------
@@ -165,13 +167,14 @@ def run(
         plan = make_plan(chosen)
         if (approve := _approve_rows.get()) is not None:
             approve(n_frames_of(numbers), _row_width(trajectory, plan, numbers))
-        where = pool or LocalPool()
-        # Somebody else's pool may not say.
-        n_threads = getattr(where, "n_threads", 1)
-        sample = serial_sample(trajectory.reader, plan, numbers, n_threads)
+        where, measured = pool or LocalPool(), {}
+        if sample:
+            # A pool of the user's own may not have the attribute.
+            n_threads = getattr(where, "n_threads", 1)
+            measured = {"sample": serial_sample(trajectory.reader, plan, numbers, n_threads)}
         before = time.perf_counter() - begin
         rows, state, told = where.run(trajectory.reader, plan, numbers, progress=progress)
-        return plan, rows, state, {**_later(told, before), "sample": sample}
+        return plan, rows, state, {**_later(told, before), **measured}
 
     begin = time.perf_counter()
     numbers = resolve_frames(frames, trajectory.n_frames, trajectory.label)

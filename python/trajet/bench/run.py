@@ -155,12 +155,12 @@ def _rmsd(job: Job, opened: Trajectory, pool: Pool) -> Computed:
     """Load 100 is the RMSD of the atoms and, after that superposition, of 99 such groups."""
     atoms, frames = opened.select(job.atoms), slice(0, job.setup.frames)
     groups = [atoms] * (job.setup.load - 1)
-    return rmsd(atoms, groups=groups, frames=frames, pool=pool)
+    return rmsd(atoms, groups=groups, frames=frames, pool=pool, sample=True)
 
 
 def _dihedrals(job: Job, opened: Trajectory, pool: Pool) -> Computed:
     frames = slice(0, job.setup.frames)
-    return dihedrals(opened, job.atoms, features=True, frames=frames, pool=pool)
+    return dihedrals(opened, job.atoms, features=True, frames=frames, pool=pool, sample=True)
 
 
 def _empty(job: Job, opened: Trajectory, pool: Pool) -> Computed:

@@ -118,6 +118,7 @@ def rmsd(
             frames=job.frames,
             pool=job.pool,
             progress=show,
+            sample=job.sample,
         )
     job.finish(result, lambda: _series_table(result))
 
@@ -171,6 +172,7 @@ def rmsf(
             frames=job.frames,
             pool=job.pool,
             progress=show,
+            sample=job.sample,
         )
 
     def table() -> str:
@@ -242,6 +244,7 @@ def dihedrals(
             frames=job.frames,
             pool=job.pool,
             progress=show,
+            sample=job.sample,
         )
     job.finish(result, lambda: _dihedral_table(result))
 
@@ -282,6 +285,7 @@ def distances(
             frames=job.frames,
             pool=job.pool,
             progress=show,
+            sample=job.sample,
         )
     job.finish(result, lambda: _distance_table(result))
 
@@ -351,6 +355,7 @@ def rdf(
             frames=job.frames,
             pool=job.pool,
             progress=show,
+            sample=job.sample,
         )
 
     def table() -> str:

@@ -257,6 +257,8 @@ class Job:
         Where to run.
     any_size
         Whether a result may be larger than `_LARGE_RESULT`.
+    sample
+        Whether to measure a serial sample for R_comp/IO before the run.
     """
 
     trajectory: Trajectory
@@ -265,6 +267,7 @@ class Job:
     outputs: dict[str, Path | None]
     quiet: bool
     any_size: bool
+    sample: bool
 
     def select(self, selection: str) -> Selection:
         """Return the atoms that a selection names."""
@@ -361,6 +364,11 @@ _SHARED = (
         metavar="FILE",
         help="Keep the numbers of all frames in a .npy file, not in memory. With --pool dask, mpi.",
     ),
+    click.option(
+        "--sample",
+        is_flag=True,
+        help="Also measure R_comp/IO for the report, on a few frames that one thread reads first.",
+    ),
     click.option("--force", is_flag=True, help="Compute a result of more than 1 GB in memory."),
     quiet,
 )
@@ -400,6 +408,7 @@ def analysis(
             plot: Path | None,
             report: Path | None,
             rows_in: Path | None,
+            sample: bool,
             force: bool,
             quiet: bool,
             **values: Any,
@@ -443,6 +452,7 @@ def analysis(
                     outputs={"output": output, "plot": plot, "report": report},
                     quiet=quiet,
                     any_size=force or rows_in is not None,
+                    sample=sample,
                 )
                 function(job, **values)
 

@@ -66,8 +66,9 @@ def _facts(report: Entry) -> str:
         (f"{processes} × {threads // max(1, processes)}", "processes × threads"),
         (advise.in_bytes(report["bytes_read"]), "read"),
         (f"{report['requests']:,}", "read requests"),
-        ("–" if ratio is None else advise.in_two_digits(ratio), "R_comp/IO"),
     ]
+    if ratio is not None:
+        facts.append((advise.in_two_digits(ratio), "R_comp/IO"))
     if "t_command" in report:
         facts.insert(1, (advise.in_seconds(report["t_command"]), "with imports and topology"))
     return '<div class="facts">{}</div>'.format(

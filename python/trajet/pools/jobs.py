@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
+from trajet.pools.dispatch import is_retried
 from trajet.pools.pool import Progress
-from trajet.pools.work import MOST_ATTEMPTS, is_passing
 
 # Called with how many frames of a job are done; what it raises ends the job.
 ShowFrames: TypeAlias = Callable[[int], None]
@@ -117,6 +117,6 @@ def do_job(worker: JobWorker, job: Job, threads: int, show: ShowFrames) -> JobDo
             where = {"host": socket.gethostname(), "process": os.getpid()}
             return JobDone(result, retried, where, begin, time.time())
         except OSError as error:
-            if not is_passing(error) or len(retried) + 1 == MOST_ATTEMPTS:
+            if not is_retried(error, len(retried) + 1):
                 raise
             retried.append(str(error))

@@ -12,20 +12,10 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, signals
 from trajet._trajet import MissingPackageError, Reader, WorkerError
+from trajet.pools.dispatch import Copy, Dispatch, GiveUp, Submit, Take
 from trajet.pools.pool import Frames, Plan, Progress, check_counts, n_frames_of
 from trajet.pools.shared import folder_in, in_memory, shared_rows
-from trajet.pools.work import (
-    MOST_ATTEMPTS,
-    Brief,
-    Done,
-    Ledger,
-    PassRun,
-    Task,
-    Worker,
-    is_passing,
-    passes,
-    tasks_of,
-)
+from trajet.pools.work import Brief, Done, Ledger, PassRun, Task, Worker, passes, tasks_of
 
 # Seconds between two looks for Ctrl-C.
 _LOOK = 0.1
@@ -123,51 +113,56 @@ class ProcessPool:
         progress: Progress | None,
     ) -> None:
         """Have a pass done."""
-        brief = folder / f"brief{ledger.passes}"
-        brief.write_bytes(pickle.dumps(part.brief))
-        attempts: dict[int, int] = {}
-        running: dict[Future[Done], Task] = {}
+        spec = folder / f"spec{ledger.passes}"
+        spec.write_bytes(pickle.dumps(part.brief))
+        dispatch = Dispatch([task.n_frames for task in part.tasks])
+        running: dict[Future[Done], Copy] = {}
 
-        def submit(task: Task) -> None:
-            attempts[task.number] = attempts.get(task.number, 0) + 1
-            shape = part.rows.shape
-            what = part.task_bytes(task)
+        def died(copy: Copy) -> WorkerError:
+            first, end = part.tasks[copy.task].frames
+            return WorkerError(
+                f"a process of the pool died during the task of frames {first} to"
+                f" {end - 1}: was it killed, or is memory short?"
+            )
+
+        def submit(copy: Copy) -> None:
+            task = part.tasks[copy.task]
+            payload = part.task_bytes(task)
             # This starts processes, or a thread that does.
             try:
                 with signals.kept_from_children():
-                    future = executor.submit(_do, brief, rows, shape, task, what)
+                    future = executor.submit(_do, spec, rows, part.rows.shape, task, payload)
             except BrokenExecutor as error:
-                raise died(task) from error
-            running[future] = task
+                raise died(copy) from error
+            running[future] = copy
 
-        def died(task: Task) -> WorkerError:
-            return WorkerError(
-                f"a process of the pool died during the task of frames {task.frames[0]} to"
-                f" {task.frames[1] - 1}: was it killed, or is memory short?"
-            )
-
-        for task in part.tasks:
-            submit(task)
-        done_frames, total = before, before + len(part.rows)
-        while running:
+        for first in dispatch.start({}):
+            submit(first.copy)
+        while not dispatch.is_done:
             ended, _ = wait(running, timeout=_LOOK, return_when=FIRST_COMPLETED)
-            for future in sorted(ended, key=lambda future: running[future].number):
-                task = running.pop(future)
-                error = future.exception()
+            for future in sorted(ended, key=lambda future: running[future].task):
+                copy = running.pop(future)
+                task, error = part.tasks[copy.task], future.exception()
                 if error is None:
                     done = future.result()
-                    part.states.add(done.states)
-                    ledger.add(crew.number(done.process), task, done)
-                    done_frames += task.n_frames
-                elif is_passing(error) and attempts[task.number] < MOST_ATTEMPTS:
-                    ledger.retry(task, error)
-                    submit(task)
-                elif isinstance(error, BrokenExecutor):
-                    raise died(task) from error
+                    name, seconds = str(done.process), done.end - done.begin
+                    instructions = dispatch.finished(copy, name, seconds)
                 else:
-                    raise error
+                    instructions = dispatch.failed(copy, error)
+                for instruction in instructions:
+                    match instruction:
+                        case Take():
+                            part.states.add(done.states)
+                            ledger.add(crew.number(done.process), task, done)
+                        case Submit(again):
+                            ledger.retry(task, str(error))
+                            submit(again)
+                        case GiveUp() if isinstance(error, BrokenExecutor):
+                            raise died(copy) from error
+                        case GiveUp():
+                            future.result()
             if progress is not None:
-                progress(done_frames, total)
+                progress(before + dispatch.frames_done, before + len(part.rows))
 
 
 class _Crew:

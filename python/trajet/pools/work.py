@@ -6,7 +6,6 @@ MDAnalysis. What they return is merged along the tree of the leaves, so that bit
 process.
 """
 
-import errno
 import math
 import os
 import socket
@@ -28,20 +27,6 @@ from trajet.result import COUNTS, STAGES, bytes_by_place
 
 # What a worker's time is made of.
 PARTS = tuple(name for name in STAGES if name != "t_total")
-# A storage that fails with one of these may answer the next time.
-_PASSING = {
-    errno.EIO,
-    errno.EAGAIN,
-    errno.EINTR,
-    errno.ESTALE,
-    errno.ETIMEDOUT,
-    errno.ENETDOWN,
-    errno.ENETUNREACH,
-    errno.ECONNRESET,
-    errno.EHOSTDOWN,
-}
-# How often a task is tried where its storage fails.
-MOST_ATTEMPTS = 3
 # Of a task's rows, which are in memory once, and twice while they move, whatever becomes of them.
 _ROW_BYTES = 2**26
 
@@ -477,8 +462,3 @@ def passes(
         if pass_.is_last:
             return
         states.append(merged.whole())
-
-
-def is_passing(error: BaseException) -> bool:
-    """Return whether the storage failed in a way that may be over when it is asked again."""
-    return isinstance(error, OSError) and error.errno in _PASSING

@@ -15,7 +15,9 @@ import numpy as np
 from trajet import advise, html, mdanalysis, output
 from trajet._trajet import INSTRUCTION_SET, FormatError, Reader, __version__, available_threads
 
-SCHEMA = 2
+SCHEMA = 3
+# Schema 2 differs by a `sample` in every report, null where there was none.
+_READABLE = (2, SCHEMA)
 REPORT_SUFFIXES = (".json", ".html")
 STAGES = (
     "t_open",
@@ -96,7 +98,7 @@ class Report(Mapping[str, Any]):
         schema = entries.get("schema") if isinstance(entries, dict) else None
         if schema is None:
             raise FormatError(f"{path}: is JSON, but no report: give what --report wrote")
-        if schema != SCHEMA:
+        if schema not in _READABLE:
             raise FormatError(
                 f"{path}: is a report of schema {schema}, this version of trajet knows {SCHEMA}:"
                 " run the analysis again"
@@ -220,7 +222,7 @@ def make_report(
     input_time = stages["t_read"] + stages["t_decode"]
     together = {**stages, "t_io": input_time}
     averages = {name: seconds / max(1, len(workers)) for name, seconds in together.items()}
-    sample = run.get("sample")
+    serial = together if len(workers) == 1 else run.get("sample")
     stages["t_open"] += opening["t_open"]
     stages["t_index"] += opening["t_index"]
     stages["t_merge"] += run.get("t_joining", 0.0)
@@ -244,8 +246,7 @@ def make_report(
         # Room for more tiers is counted than there are.
         "tiers": dict(zip(tiers, of_places.get("bytes_by_tier", [0] * len(tiers)), strict=False)),
         "tags": dict(zip(tags, of_places.get("bytes_by_tag", [0] * len(tags)), strict=True)),
-        "sample": sample,
-        "r_comp_io": advise.computing_to_input(together if len(workers) == 1 else sample),
+        "r_comp_io": advise.computing_to_input(serial),
         "r_comp_comm": _ratio(stages["t_comp"], stages["t_comm"]),
         "passes": run["passes"],
         "threads": len(workers),

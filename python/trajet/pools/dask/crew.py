@@ -11,8 +11,9 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from trajet._trajet import WorkerError
 from trajet.pools.dask.plugins import Member, Record, Recorder, Said, end_run
+from trajet.pools.dispatch import MAX_ATTEMPTS
 from trajet.pools.jobs import JobBrief
-from trajet.pools.work import MOST_ATTEMPTS, Brief
+from trajet.pools.work import Brief
 
 # Seconds that a worker may take to answer the first time.
 _PROBE = 2.0
@@ -180,7 +181,7 @@ def begun(client: Any) -> Iterator[Run]:
 
 def _register(client: Any, plugin: Any, name: str) -> None:
     """Register a plugin of Dask, also while a worker dies."""
-    for attempt in range(1, MOST_ATTEMPTS + 1):
+    for attempt in range(1, MAX_ATTEMPTS + 1):
         try:
             client.register_plugin(plugin, name=name)
             return
@@ -190,6 +191,6 @@ def _register(client: Any, plugin: Any, name: str) -> None:
                 " install trajet on all machines of the cluster"
             ) from error
         except OSError:
-            if attempt == MOST_ATTEMPTS:
+            if attempt == MAX_ATTEMPTS:
                 raise
             time.sleep(0.5)

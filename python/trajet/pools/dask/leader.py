@@ -1,12 +1,11 @@
-"""The side that asks: hands out the tasks of a pass and takes what comes back."""
+"""Dask adapter of the dispatch core: submits the tasks of a pass and gathers their results."""
 
 import asyncio
 import queue
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
@@ -15,11 +14,20 @@ from distributed import KilledWorker
 from numpy.typing import NDArray
 
 from trajet._trajet import WorkerError
-from trajet.pools import stragglers
 from trajet.pools.dask.crew import Crew
-from trajet.pools.dask.plugins import Answer, Key, Said, do
+from trajet.pools.dask.plugins import Answer, Said, do
+from trajet.pools.dispatch import (
+    Cancel,
+    Copy,
+    Dispatch,
+    GiveUp,
+    Instruction,
+    StragglerRule,
+    Submit,
+    Take,
+)
 from trajet.pools.pool import Progress
-from trajet.pools.work import MOST_ATTEMPTS, Ledger, PassRun, Task, is_passing, putting, unfinished
+from trajet.pools.work import Ledger, PassRun, Task, putting, unfinished
 
 # Seconds between two looks at the tasks, and between two counts of the workers.
 _LOOK = 0.1
@@ -29,64 +37,39 @@ _MOST_SENT = 4 << 20
 # Bytes of rows that are fetched from a worker at once, and from how many workers at a time.
 _MOST_FETCHED = 32 << 20
 _FETCHES = 4
-# Turns of Dask's loop between two fetches.
+# Turns of Dask's event loop between two fetches.
 _APART = 20
-# A task is no straggler before so many others are done, and by less than so many seconds.
-_LEAST_DONE = 3
-_LEAST_LATE = 0.25
+_RULE = StragglerRule(min_done=3, grace=0.25)
 
 
 @dataclass
-class _Copy:
-    """A task as it was submitted; there are more of those that failed or straggle."""
+class _Sent:
+    """A copy of a task that was submitted, with what is needed beside the core's state.
 
+    Attributes
+    ----------
+    address
+        Worker that runs it.
+    said, heard
+        Last progress message of the worker, and when it came.
+    fetching
+        Since when its rows are on their way.
+    moved
+        When its rows were on their way, if that is over.
+    """
+
+    copy: Copy
     task: Task
-    key: Key
     future: Any
-    # where and when it began; since when its rows are on their way, and of how many frames at once
     address: str | None = None
-    begun: float | None = None
-    fetched: tuple[float, int] | None = None
-    # what the worker said last, and when
     said: Said | None = None
     heard: float = 0.0
-    # from when to when its rows were on their way, where that is over
-    held: tuple[float, float] | None = None
-
-
-@dataclass
-class _Open:
-    """A task whose rows are not here yet."""
-
-    task: Task
-    submitted: int = 0
-    failed: int = 0
-    copies: list[_Copy] = field(default_factory=list)
-    # the one that is done
-    answered: _Copy | None = None
-    # what the report says of it, each time that it was late
-    late: list[dict[str, Any]] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class _Late:
-    """A copy that may straggle, in what it does now."""
-
-    copy: _Copy
-    state: str
-    seconds: float
-    n_frames: int
-    # seconds a frame, by rule
-    limits: dict[str, float]
-
-    def rules(self) -> list[str]:
-        """Return by which rules it straggles."""
-        late = self.seconds - _LEAST_LATE
-        return [rule for rule, rate in self.limits.items() if late > rate * self.n_frames]
+    fetching: float | None = None
+    moved: tuple[float, float] | None = None
 
 
 class Leader:
-    """Has a pass done."""
+    """Runs the tasks of a pass on the workers of a client."""
 
     def __init__(
         self,
@@ -97,42 +80,35 @@ class Leader:
         ledger: Ledger,
         pins: dict[int, str],
     ) -> None:
-        """Hand out nothing yet; the tasks of `pins` are for these workers alone."""
+        """Submit nothing yet; the tasks of `pins` are for these workers alone."""
         self._client, self._crew, self._name = client, crew, name
-        self._part, self._ledger, self._pins = part, ledger, pins
-        self.repeated: list[dict[str, Any]] = []
-        self._dynamic = not pins
+        self._part, self._ledger = part, ledger
+        n_frames = [task.n_frames for task in part.tasks]
+        self._dispatch = Dispatch(n_frames, pins=pins, rule=None if pins else _RULE)
         # No SimpleQueue: one that waits some time, and meets a signal then, may wait for ever.
         self._events: queue.Queue[Callable[[], None]] = queue.Queue()
-        self._open = {task.number: _Open(task) for task in part.tasks}
-        self._copies: dict[Key, _Copy] = {}
-        # wanted no more before they were done, or before their rows were here
-        self._given_up: dict[Key, _Copy] = {}
-        self._running: dict[Key, _Copy] = {}
-        # done and to be fetched, by worker; done, and lost before that
-        self._ready: dict[str | None, list[_Copy]] = {}
-        self._lost: list[_Copy] = []
+        # copies that are open in the core, and those that were cancelled
+        self._sent: dict[Copy, _Sent] = {}
+        self._cancelled: dict[Copy, _Sent] = {}
+        # done and to be fetched, by worker; to be looked at again
+        self._ready: dict[str | None, list[_Sent]] = {}
+        self._lost: list[_Sent] = []
         # workers whose rows are on their way
         self._fetching: set[str | None] = set()
         self._asking = asyncio.Lock()
-        self._done_frames = 0
         self._put: Callable[[int, NDArray[np.float64]], None]
-        # seconds a frame, of tasks and of fetching their rows; workers that straggled
-        self._rates: list[float] = []
-        self._fetch_rates: list[float] = []
-        self._slow: set[str | None] = set()
-        self._idle_since: float | None = None
 
     def do(self, before: int, progress: Progress | None) -> None:
-        """Have it done; `before` are the frames of the passes before."""
+        """Run all tasks; `before` are the frames of the passes before."""
         with putting(self._part.rows) as self._put:
             self._do(before, progress)
 
     def _do(self, before: int, progress: Progress | None) -> None:
+        dispatch = self._dispatch
         try:
-            self._submit_all()
+            self._follow(dispatch.start(self._crew.threads))
             looked = counted = time.monotonic()
-            while self._open:
+            while not dispatch.is_done:
                 with suppress(queue.Empty):
                     self._events.get(timeout=_LOOK)()
                 now = time.monotonic()
@@ -142,172 +118,152 @@ class Leader:
                 if now - counted > _COUNT:
                     counted = now
                     self._crew.count()
-                    self._unpin()
-                self._look(now)
+                    self._follow(dispatch.workers_changed(self._crew.threads))
+                lost, self._lost = self._lost, []
+                for sent in lost:
+                    self._ended(sent)
+                self._follow(dispatch.tick(now))
                 if progress is not None:
-                    progress(before + self._done_frames, before + len(self._part.rows))
-            self._write_down_in_vain()
+                    done = before + dispatch.frames_done
+                    progress(done, before + len(self._part.rows))
+            self._account_for_cancelled()
         finally:
             with suppress(Exception):
-                self._cancel(list(self._copies.values()))
+                self._client.cancel([sent.future for sent in self._sent.values()])
 
     def hear(self, said: Said) -> None:
-        """Take what a worker says, on Dask's thread."""
-        self._events.put(partial(self._told, said))
+        """Take a progress message of a worker, on Dask's thread."""
+        self._events.put(partial(self._progressed, said))
 
-    # Handing out.
+    @property
+    def repeated(self) -> list[dict[str, Any]]:
+        """Stragglers, as the report shows them."""
+        entries = []
+        for straggler in self._dispatch.stragglers:
+            entry = asdict(straggler)
+            address = entry.pop("worker")
+            entries.append({"pass": self._ledger.passes, "address": address, **entry})
+        return entries
 
-    def _submit_all(self) -> None:
-        tasks = self._part.tasks
-        if self._dynamic:
-            self._submit(tasks)
-        for address in dict.fromkeys(self._pins.values()):
-            self._submit([t for t in tasks if self._pins[t.number] == address], only=[address])
+    # Instructions of the core.
 
-    def _submit(
-        self,
-        tasks: Iterable[Task],
-        only: list[str] | None = None,
-        rather: list[str] | None = None,
-    ) -> None:
-        """Submit tasks for the workers of `only`, or `rather` for these than for others."""
-        for batch in self._batches(tasks):
-            keys: list[Key] = []
-            for task, _ in batch:
-                state = self._open[task.number]
-                keys.append((self._name, task.number, state.submitted))
-                state.submitted += 1
+    def _follow(self, instructions: Sequence[Instruction]) -> None:
+        """Cancel and submit what the core says."""
+        batches: dict[tuple[str | None, tuple[str, ...]], list[Copy]] = {}
+        for instruction in instructions:
+            match instruction:
+                case Cancel(copies):
+                    self._client.cancel([self._sent[copy].future for copy in copies])
+                    for copy in copies:
+                        self._cancelled[copy] = self._sent.pop(copy)
+                case Submit(copy, only, prefer):
+                    batches.setdefault((only, prefer), []).append(copy)
+        for (only, prefer), submitted in batches.items():
+            self._submit(submitted, [only] if only else list(prefer), anywhere=only is None)
+
+    def _submit(self, copies: Iterable[Copy], workers: list[str], *, anywhere: bool) -> None:
+        """Submit copies for some workers, or with `anywhere` rather for these than for others."""
+        for batch in self._batches(copies):
             futures = self._client.map(
                 partial(do, self._name, self._part.rows.shape[1]),
-                [what for _, what in batch],
-                [task.n_frames for task, _ in batch],
-                key=keys,
-                workers=only or rather or None,
-                allow_other_workers=bool(rather),
+                [payload for _, payload in batch],
+                [self._part.tasks[copy.task].n_frames for copy, _ in batch],
+                key=[(self._name, *copy) for copy, _ in batch],
+                workers=workers or None,
+                allow_other_workers=bool(workers) and anywhere,
                 pure=False,
             )
-            for (task, _), key, future in zip(batch, keys, futures, strict=True):
-                copy = self._copies[key] = _Copy(task, key, future)
-                self._open[task.number].copies.append(copy)
+            for (copy, _), future in zip(batch, futures, strict=True):
+                sent = self._sent[copy] = _Sent(copy, self._part.tasks[copy.task], future)
                 future.add_done_callback(
-                    lambda _, copy=copy: self._events.put(partial(self._ended, copy))
+                    lambda _, sent=sent: self._events.put(partial(self._ended, sent))
                 )
 
-    def _batches(self, tasks: Iterable[Task]) -> Iterator[list[tuple[Task, bytes]]]:
+    def _batches(self, copies: Iterable[Copy]) -> Iterator[list[tuple[Copy, bytes]]]:
         """Divide what is sent to the scheduler."""
-        batch: list[tuple[Task, bytes]] = []
+        batch: list[tuple[Copy, bytes]] = []
         size = 0
-        for task in tasks:
-            what = self._part.task_bytes(task)
-            if batch and size + len(what) > _MOST_SENT:
+        for copy in copies:
+            payload = self._part.task_bytes(self._part.tasks[copy.task])
+            if batch and size + len(payload) > _MOST_SENT:
                 yield batch
                 batch, size = [], 0
-            batch.append((task, what))
-            size += len(what)
+            batch.append((copy, payload))
+            size += len(payload)
         if batch:
             yield batch
 
-    def _unpin(self) -> None:
-        """Give the tasks of workers that are gone to whom the scheduler likes."""
-        gone = set(self._pins.values()) - set(self._crew.threads)
-        numbers = [n for n, address in self._pins.items() if address in gone and n in self._open]
-        for number in numbers:
-            del self._pins[number]
-            self._cancel(self._open[number].copies)
-            self._open[number].answered = None
-        self._submit([self._open[number].task for number in numbers])
+    # Events.
 
-    def _cancel(self, copies: list[_Copy]) -> None:
-        """Want these no more; their workers stop reading as soon as Dask tells them."""
-        if not copies:
-            return
-        self._client.cancel([copy.future for copy in copies])
-        for copy in list(copies):
-            self._given_up[copy.key] = copy
-            self._drop(copy)
-
-    def _drop(self, copy: _Copy) -> None:
-        self._running.pop(copy.key, None)
-        del self._copies[copy.key]
-        state = self._open.get(copy.task.number)
-        if state is not None:
-            state.copies.remove(copy)
-
-    # What comes back.
-
-    def _told(self, said: Said) -> None:
+    def _progressed(self, said: Said) -> None:
         """Note that a task has begun, or how far it is."""
-        key: Key = tuple(said.key)
-        copy = self._copies.get(key) or self._given_up.get(key)
-        if copy is None:
+        copy = Copy(*said.key[1:])
+        sent = self._sent.get(copy) or self._cancelled.get(copy)
+        if sent is None:
             return
-        before, copy.said, copy.heard = copy.said, said, time.monotonic()
-        again = before is not None and before[:-2] == said[:-2]
-        if not again and key in self._copies:
-            copy.address, copy.begun = said.worker, time.monotonic()
-            self._running[key] = copy
+        before, sent.said, sent.heard = sent.said, said, time.monotonic()
+        is_known = before is not None and before[:-2] == said[:-2]
+        if not is_known and copy in self._sent:
+            sent.address = said.worker
+            self._dispatch.started(copy, said.worker, sent.heard)
 
-    def _ended(self, copy: _Copy) -> None:
-        """See what became of a task."""
-        if copy.key not in self._copies:
+    def _ended(self, sent: _Sent) -> None:
+        """Look at the future of a task that has ended."""
+        if sent.copy not in self._sent:
             return
-        self._running.pop(copy.key, None)
-        status = copy.future.status
+        status = sent.future.status
         if status == "finished":
-            state = self._open[copy.task.number]
-            state.answered = copy
-            self._cancel([other for other in state.copies if other is not copy])
-            self._ready.setdefault(copy.address, []).append(copy)
+            self._follow(self._dispatch.computed(sent.copy))
+            self._ready.setdefault(sent.address, []).append(sent)
             self._fetch()
         elif status == "error":
-            self._failed(copy, copy.future.exception())
+            self._failed(sent, sent.future.exception())
         elif status == "cancelled":
-            raise dropped(self._client, f"the task of {_frames(copy.task)}")
+            raise dropped(self._client, f"the task of {_frames(sent.task)}")
         else:
-            self._lost.append(copy)
+            self._dispatch.stopped(sent.copy)
+            self._lost.append(sent)
 
-    def _failed(self, copy: _Copy, error: BaseException) -> None:
-        """Try again where the storage may answer the next time, or else raise."""
-        state = self._open[copy.task.number]
-        state.failed += 1
-        if is_passing(error) and state.failed < MOST_ATTEMPTS:
-            self._ledger.retry(copy.task, error)
-            self._drop(copy)
-            if not state.copies:
-                others = [address for address in self._crew.threads if address != copy.address]
-                self._submit([copy.task], rather=others)
+    def _failed(self, sent: _Sent, error: BaseException) -> None:
+        """Run a task again if the core says so, or raise its error."""
+        instructions = self._dispatch.failed(sent.copy, error)
+        if GiveUp(sent.copy) not in instructions:
+            self._ledger.retry(sent.task, error)
+            del self._sent[sent.copy]
+            self._follow(instructions)
             return
         if isinstance(error, KilledWorker):
-            raise killed(error, f"the task of {_frames(copy.task)}") from error
-        error.add_note(f"during the task of {_frames(copy.task)}, on the worker {copy.address}")
+            raise killed(error, f"the task of {_frames(sent.task)}") from error
+        error.add_note(f"during the task of {_frames(sent.task)}, on the worker {sent.address}")
         raise error
 
     def _fetch(self) -> None:
         """Fetch rows that are ready; one worker that is slow at it holds up no other's."""
         for address in [address for address in self._ready if address not in self._fetching]:
-            if len(self._fetching - self._slow) >= _FETCHES:
+            if len(self._fetching - self._dispatch.slow) >= _FETCHES:
                 return
             ready, batch, size = self._ready[address], [], 0
             while ready and size < _MOST_FETCHED:
-                copy = ready.pop()
-                if copy.key in self._copies:
-                    batch.append(copy)
-                    size += 8 * copy.task.n_frames * self._part.rows.shape[1]
+                sent = ready.pop()
+                if sent.copy in self._sent:
+                    batch.append(sent)
+                    size += 8 * sent.task.n_frames * self._part.rows.shape[1]
             if not ready:
                 del self._ready[address]
             if batch:
                 self._fetching.add(address)
-                n_frames = sum(copy.task.n_frames for copy in batch)
-                for copy in batch:
-                    copy.fetched, copy.held = (time.monotonic(), n_frames), None
+                now = time.monotonic()
+                self._dispatch.gathering([sent.copy for sent in batch], now)
+                for sent in batch:
+                    sent.fetching, sent.moved = now, None
                 fetching = self._fetch_batch(address, batch, time.time())
                 asyncio.run_coroutine_threadsafe(fetching, self._client.loop.asyncio_loop)
 
-    async def _fetch_batch(self, address: str | None, batch: list[_Copy], begin: float) -> None:
+    async def _fetch_batch(self, address: str | None, batch: list[_Sent], begin: float) -> None:
         """Fetch results, or find why there are none: also that a future was cancelled meanwhile."""
         fetched: list[Answer | None] | BaseException
         try:
-            futures = [copy.future for copy in batch]
+            futures = [sent.future for sent in batch]
             direct = self._crew.direct
             async with self._asking:
                 answers = asyncio.ensure_future(
@@ -325,145 +281,77 @@ class Leader:
     def _arrived(
         self,
         address: str | None,
-        batch: list[_Copy],
+        batch: list[_Sent],
         moved: tuple[float, float],
         fetched: "list[Answer | None] | BaseException",
     ) -> None:
-        """Take a batch, or look again at what became of it."""
+        """Take the results of a batch, or look again at its futures."""
         self._fetching.discard(address)
-        for copy in batch:
-            copy.held = moved
-        wanted = [copy for copy in batch if copy.key in self._copies]
+        for sent in batch:
+            sent.moved = moved
+        still_open = [sent for sent in batch if sent.copy in self._sent]
         if not isinstance(fetched, BaseException):
-            n_frames = sum(copy.task.n_frames for copy in batch)
-            self._fetch_rates.append((moved[1] - moved[0]) / n_frames)
-            for copy, answer in zip(batch, fetched, strict=True):
-                if copy.key in self._copies:
-                    self._take(copy, answer, moved)
-        elif wanted == batch and all(copy.future.status == "finished" for copy in batch):
+            self._dispatch.gathered([sent.copy for sent in batch], moved[1] - moved[0])
+            for sent, answer in zip(batch, fetched, strict=True):
+                self._take(sent, answer, moved)
+        elif still_open == batch and all(sent.future.status == "finished" for sent in batch):
             raise fetched
         else:
-            for copy in wanted:
-                copy.fetched = self._open[copy.task.number].answered = None
-            self._lost += wanted
+            for sent in still_open:
+                sent.fetching = None
+                self._dispatch.stopped(sent.copy)
+            self._lost += still_open
         self._fetch()
 
-    def _take(self, copy: _Copy, answer: Answer | None, moved: tuple[float, float]) -> None:
-        """Put rows and states in their places."""
-        task, state = copy.task, self._open[copy.task.number]
-        self._drop(copy)
+    def _take(self, sent: _Sent, answer: Answer | None, moved: tuple[float, float]) -> None:
+        """Merge the result of a copy, if the core says so."""
+        if sent.copy not in self._sent:
+            return
         if answer is None:
             # Dask took the worker for lost, and then found it again.
-            state.answered = None
-            if not state.copies:
-                self._submit([task])
+            instructions = self._dispatch.lost(sent.copy)
+        else:
+            seconds = answer.done.end - answer.done.begin
+            instructions = self._dispatch.finished(sent.copy, answer.address, seconds)
+        del self._sent[sent.copy]
+        self._follow(instructions)
+        if answer is None or Take(sent.copy) not in instructions:
             return
-        self._cancel(state.copies)
-        self._put(task.frames[0], answer.rows)
+        self._put(sent.task.frames[0], answer.rows)
         self._part.states.add(answer.done.states)
-        del self._open[task.number]
         self._ledger.add(
             self._crew.number(answer.address, answer.thread),
-            task,
+            sent.task,
             answer.done,
             where={"address": answer.address},
-            further={"copy": copy.key[2]},
+            further={"copy": sent.copy.number},
             moved=moved,
         )
-        for entry in state.late:
-            entry["answered_by"] = answer.address
-        self._rates.append((answer.done.end - answer.done.begin) / task.n_frames)
-        self._done_frames += task.n_frames
 
-    # Stragglers.
-
-    def _look(self, now: float) -> None:
-        """Look after what is late."""
-        lost, self._lost = self._lost, []
-        for copy in lost:
-            self._ended(copy)
-        idle = self._idle() if self._dynamic else []
-        if not idle:
-            self._idle_since = None
-            return
-        if self._idle_since is None:
-            self._idle_since = now
-        limits, fetch_limits = _limits(self._rates), _limits(self._fetch_rates)
-        for state in list(self._open.values()):
-            if not idle:
-                return
-            if len(state.copies) != 1:
-                continue
-            (copy,) = state.copies
-            if state.answered is not None and copy.fetched is None:
-                continue
-            if copy.fetched is not None:
-                since, n_frames = copy.fetched
-                late = _Late(copy, "gathering", now - since, n_frames, fetch_limits)
-            elif copy.begun is not None:
-                late = _Late(copy, "running", now - copy.begun, copy.task.n_frames, limits)
-            else:
-                # Others are idle: it waits behind one that straggles.
-                seconds = now - self._idle_since
-                late = _Late(copy, "waiting", seconds, copy.task.n_frames, limits)
-            elsewhere = [address for address in idle if address != copy.address]
-            if late.rules() and elsewhere:
-                idle.remove(elsewhere[0])
-                self._do_also(state, late, elsewhere[0])
-
-    def _write_down_in_vain(self) -> None:
-        """Tell the ledger what is known of what was given up."""
+    def _account_for_cancelled(self) -> None:
+        """Write down the time that is known of copies that were cancelled."""
         threads = self._part.brief.threads
-        # Last words.
+        # Last messages.
         while not self._events.empty():
             self._events.get()()
-        for copy in self._given_up.values():
-            said = copy.said
+        for sent in self._cancelled.values():
+            said = sent.said
             if said is None:
                 continue
             number = self._crew.number(said.worker, said.thread)
             where = {"host": said.host, "process": said.process, "address": said.worker}
-            if copy.fetched is not None:
+            if sent.fetching is not None:
                 now = time.time()
-                since = now - (time.monotonic() - copy.fetched[0])
-                self._ledger.hold(number, threads, where, copy.held or (since, now))
+                since = now - (time.monotonic() - sent.fetching)
+                self._ledger.hold(number, threads, where, sent.moved or (since, now))
                 continue
             spent = dict(said.spent)
             if said.opening and said.worker in self._crew.threads:
-                # It says so when that is over.
-                spent["t_open"] += said.opening + time.monotonic() - copy.heard
+                # The worker says so itself when the file is open.
+                spent["t_open"] += said.opening + time.monotonic() - sent.heard
             if any(spent.values()):
                 done = unfinished(said.begin, spent, threads)
                 self._ledger.spend(number, done, where=where)
-
-    def _idle(self) -> list[str]:
-        """Return who could do more, but for those that straggled."""
-        busy = Counter(copy.address for copy in self._running.values())
-        crew = self._crew.threads.items()
-        return [who for who, n in crew if busy[who] < n and who not in self._slow]
-
-    def _do_also(self, state: _Open, late: _Late, elsewhere: str) -> None:
-        """Have a task that straggles done by another worker as well."""
-        self._slow.add(late.copy.address)
-        state.answered = None
-        entry = {
-            "pass": self._ledger.passes,
-            "task": state.task.number,
-            "address": late.copy.address,
-            "state": late.state,
-            "rules": late.rules(),
-            "seconds": late.seconds,
-            "also_on": elsewhere,
-            "answered_by": None,
-        }
-        state.late.append(entry)
-        self.repeated.append(entry)
-        self._submit([state.task], rather=[elsewhere])
-
-
-def _limits(rates: list[float]) -> dict[str, float]:
-    """Return the seconds a frame from when on something straggles, where that can be said."""
-    return stragglers.limits(rates) if len(rates) >= _LEAST_DONE else {}
 
 
 def killed(error: KilledWorker, what: str) -> WorkerError:

@@ -156,9 +156,9 @@ class _Part:
 
     def _next(self, board: Board) -> tuple[int, Job] | None:
         """Return the next job of this rank, none where there is none."""
-        if self._stop.is_set() or (number := board.next()) is None:
+        if self._stop.is_set() or (number := board.table.next()) is None:
             return None
-        return number, pickle.loads(board.text(number))
+        return number, pickle.loads(board.payload(number))
 
     def _work(self) -> None:
         try:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -15,19 +16,11 @@ from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import WorkerError
+from trajet.pools.dispatch import is_retried
 from trajet.pools.mpi import gathering
 from trajet.pools.mpi.board import Board
 from trajet.pools.mpi.link import Link
-from trajet.pools.work import (
-    MOST_ATTEMPTS,
-    Brief,
-    Done,
-    PassRun,
-    Task,
-    Worker,
-    is_passing,
-    tasks_of,
-)
+from trajet.pools.work import Brief, Done, PassRun, Task, Worker, tasks_of
 
 # Seconds between two looks at MPI while this rank computes: others wait so long for rank 0.
 _LOOK_LEADER = 1e-3
@@ -197,7 +190,7 @@ class Member:
             found = link.agree(place, error)
         with self.clock("t_comm"):
             if found is None:
-                winners = board.claims() if link.rank == 0 else None
+                winners = board.table.claims() if link.rank == 0 else None
                 if winners is not None and (winners < 0).any():
                     raise WorkerError("a task was done by no rank: please report this")
                 if way is not None:
@@ -287,7 +280,7 @@ class _Turn:
                 return own, error
         while dynamic:
             with self.member.clock("t_wait"):
-                late = self.board.late()
+                late = self.board.wait_for_straggler()
             if late is None:
                 break
             error = self._do(*late)
@@ -297,16 +290,16 @@ class _Turn:
 
     def _own(self, *, dynamic: bool) -> Iterator[int]:
         if not dynamic:
-            for number in self.board.mine():
-                if self.board.failed:
+            for number in self.board.table.own_run():
+                if self.board.table.has_failed:
                     return
                 yield number
             return
         while True:
             with self.member.clock("t_comm"):
-                taken = self.board.next()
+                taken = self.board.table.next()
                 if taken is not None:
-                    self.board.begin(taken)
+                    self.board.table.begin(taken, self.board.now())
             if taken is None:
                 return
             yield taken
@@ -315,14 +308,14 @@ class _Turn:
         """Do a task, several times where its storage fails; also one with which `late` is."""
         task, member, width = self.tasks[number], self.member, self.worker.pass_.row_width
         with member.clock("t_comm"):
-            text = self.board.text(number)
+            text = self.board.payload(number)
         begin = time.perf_counter()
         rows = self._rows((task.n_frames, width))
-        for attempt in range(1, MOST_ATTEMPTS + 1):
+        for attempt in count(1):
             done, error, given_up = member.compute(
                 self.worker, text, rows, lambda: self._look(number)
             )
-            if error is None or not is_passing(error) or attempt == MOST_ATTEMPTS:
+            if not is_retried(error, attempt):
                 break
             self.record.retried.append((number, str(error)))
         spent = time.perf_counter() - begin
@@ -330,7 +323,7 @@ class _Turn:
         if error is not None and late is None:
             return self._failed(task, error)
         with member.clock("t_comm"):
-            won = done is not None and not given_up and self.board.claim(number, spent)
+            won = done is not None and not given_up and self.board.table.claim(number, spent)
         if late is not None:
             self.record.again.append((number, late, won))
         # What passes between the two threads, and of what failed all.
@@ -362,7 +355,7 @@ class _Turn:
 
     def _failed(self, task: Task, error: BaseException) -> BaseException:
         """Have all ranks end, and say where this one was."""
-        self.board.fail()
+        self.board.table.fail()
         first, end = task.frames
         where = f"on rank {self.member.rank} ({self.record.host})"
         error.add_note(f"{where}, in the task of frames {first} to {end - 1}")
@@ -372,8 +365,8 @@ class _Turn:
         now = time.perf_counter()
         if self.lead is not None and now - self.shown > _SHOW:
             self.shown = now
-            self.lead.show(self.board.frames_done())
-        return self.board.to_be_given_up(number)
+            self.lead.show(self.board.table.frames_done())
+        return self.board.table.is_cancelled(number)
 
 
 def _seconds_of(report: dict[str, Any]) -> float:

@@ -1,0 +1,495 @@
+"""The dispatch core, without processes or clocks: time is a number that the tests move on."""
+
+import errno
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
+from trajet.pools.dispatch import (
+    MAX_ATTEMPTS,
+    OWN_CELLS,
+    Cancel,
+    Copy,
+    Dispatch,
+    GiveUp,
+    Instruction,
+    StragglerRule,
+    Submit,
+    Take,
+    TaskTable,
+    is_retried,
+)
+
+RULE = StragglerRule(min_done=3, grace=0.25)
+TRANSIENT = OSError(errno.EIO, "the storage is not well")
+
+
+class Backend:
+    """Carries out instructions as an adapter does, and asserts what must hold of each."""
+
+    def __init__(self, n_frames: Sequence[int], dispatch: Dispatch) -> None:
+        self.n_frames, self.dispatch = n_frames, dispatch
+        self.queued: list[Copy] = []
+        self.on: dict[Copy, str] = {}
+        self.computed: list[Copy] = []
+        self.submitted: set[Copy] = set()
+        self.cancelled: set[Copy] = set()
+        self.taken: list[int] = []
+        self.failures: dict[int, int] = {}
+        self.given_up: Copy | None = None
+
+    def follow(self, instructions: Sequence[Instruction]) -> None:
+        """Carry out instructions."""
+        for instruction in instructions:
+            match instruction:
+                case Submit(copy):
+                    assert copy not in self.submitted
+                    assert copy.task not in self.taken
+                    self.submitted.add(copy)
+                    self.queued.append(copy)
+                case Cancel(copies):
+                    assert copies
+                    for copy in copies:
+                        assert copy in self.submitted - self.cancelled
+                        self.cancelled.add(copy)
+                case Take(copy):
+                    assert copy not in self.cancelled
+                    assert copy.task not in self.taken
+                    self.taken.append(copy.task)
+                case GiveUp(copy):
+                    self.given_up = copy
+
+    def forget(self, copy: Copy) -> None:
+        """Remove a copy from wherever it is."""
+        self.on.pop(copy, None)
+        for place in (self.queued, self.computed):
+            if copy in place:
+                place.remove(copy)
+
+    def live(self) -> set[Copy]:
+        """Return the copies from which a result may come."""
+        return {*self.queued, *self.on, *self.computed} - self.cancelled
+
+
+class Dispatching(RuleBasedStateMachine):
+    """Workers that join, leave, fail, straggle, answer late and twice, in any order."""
+
+    @initialize(
+        n_frames=st.lists(st.integers(1, 9), min_size=1, max_size=7),
+        speculates=st.booleans(),
+        pinned=st.booleans(),
+    )
+    def begin(self, n_frames: list[int], speculates: bool, pinned: bool) -> None:
+        """Submit the tasks of a pass to two workers."""
+        self.now, self.workers, self.joined = 0.0, {"w0": 1, "w1": 2}, 2
+        self.pins = {k: f"w{k % 2}" for k in range(len(n_frames))} if pinned else {}
+        rule_ = StragglerRule(min_done=1, grace=0.0) if speculates else None
+        self.dispatch = Dispatch(n_frames, pins=self.pins, rule=rule_)
+        self.backend = Backend(n_frames, self.dispatch)
+        first = self.dispatch.start(self.workers)
+        assert [submit.copy for submit in first] == [Copy(k, 0) for k in range(len(n_frames))]
+        assert {s.copy.task: s.only for s in first if s.only} == self.pins
+        self.backend.follow(first)
+
+    def one_of(self, data: st.DataObject, copies: Sequence[Copy]) -> Copy:
+        """Draw a copy."""
+        return data.draw(st.sampled_from(sorted(copies)))
+
+    @rule(seconds=st.floats(0.0, 5.0))
+    def tick(self, seconds: float) -> None:
+        """Let time pass: each copy that this submits is for another worker than the straggler's."""
+        self.now += seconds
+        before = len(self.dispatch.stragglers)
+        submitted = self.dispatch.tick(self.now)
+        late = self.dispatch.stragglers[before:]
+        assert len(late) == len(submitted)
+        for straggler, submit in zip(late, submitted, strict=True):
+            assert isinstance(submit, Submit)
+            assert submit.prefer == (straggler.also_on,)
+            assert straggler.also_on in self.workers
+            assert straggler.also_on != straggler.worker
+            assert straggler.rules
+        self.backend.follow(submitted)
+
+    @precondition(lambda self: self.backend.queued and self.workers)
+    @rule(data=st.data())
+    def start(self, data: st.DataObject) -> None:
+        """Have a worker begin a copy, cancelled or not."""
+        copy = self.one_of(data, self.backend.queued)
+        worker = data.draw(st.sampled_from(sorted(self.workers)))
+        self.backend.queued.remove(copy)
+        self.backend.on[copy] = worker
+        self.dispatch.started(copy, worker, self.now)
+
+    @precondition(lambda self: self.backend.on)
+    @rule(data=st.data())
+    def compute(self, data: st.DataObject) -> None:
+        """End a copy with a result that is still at the worker."""
+        copy = self.one_of(data, list(self.backend.on))
+        del self.backend.on[copy]
+        self.backend.computed.append(copy)
+        self.backend.follow(self.dispatch.computed(copy))
+
+    @precondition(lambda self: self.backend.computed)
+    @rule(data=st.data())
+    def gather(self, data: st.DataObject) -> None:
+        """Begin to move rows."""
+        self.dispatch.gathering([self.one_of(data, self.backend.computed)], self.now)
+
+    @precondition(lambda self: self.backend.computed)
+    @rule(data=st.data(), seconds=st.floats(1e-3, 1.0))
+    def deliver(self, data: st.DataObject, seconds: float) -> None:
+        """Bring a result; the same one a second time is not taken."""
+        copy = self.one_of(data, self.backend.computed)
+        self.backend.forget(copy)
+        self.dispatch.gathered([copy], seconds)
+        wanted = copy not in self.backend.cancelled and self.dispatch.is_open(copy)
+        instructions = self.dispatch.finished(copy, "w", seconds)
+        assert (Take(copy) in instructions) == wanted
+        self.backend.follow(instructions)
+        assert self.dispatch.finished(copy, "w", seconds) == []
+
+    @precondition(lambda self: self.backend.on and self.backend.given_up is None)
+    @rule(data=st.data(), transient=st.booleans())
+    def fail(self, data: st.DataObject, transient: bool) -> None:
+        """Fail in a copy: again at most twice, and only where the storage may answer."""
+        copy = self.one_of(data, list(self.backend.on))
+        wanted = self.dispatch.is_open(copy)
+        self.backend.forget(copy)
+        instructions = self.dispatch.failed(copy, TRANSIENT if transient else ValueError("no"))
+        if wanted:
+            count = self.backend.failures[copy.task] = self.backend.failures.get(copy.task, 0) + 1
+            assert (GiveUp(copy) in instructions) == (not transient or count == MAX_ATTEMPTS)
+        else:
+            assert instructions == []
+        self.backend.follow(instructions)
+
+    @precondition(lambda self: self.backend.live())
+    @rule(data=st.data())
+    def lose(self, data: st.DataObject) -> None:
+        """Lose a copy for good."""
+        copy = self.one_of(data, list(self.backend.live()))
+        self.backend.forget(copy)
+        self.backend.follow(self.dispatch.lost(copy))
+
+    @rule()
+    def join(self) -> None:
+        """Let a worker come."""
+        self.workers[f"w{self.joined}"] = 1
+        self.joined += 1
+        self.backend.follow(self.dispatch.workers_changed(self.workers))
+
+    @precondition(lambda self: self.workers)
+    @rule(data=st.data())
+    def die(self, data: st.DataObject) -> None:
+        """Kill a worker: its backend queues again what it did."""
+        worker = data.draw(st.sampled_from(sorted(self.workers)))
+        del self.workers[worker]
+        for copy in [copy for copy, where in self.backend.on.items() if where == worker]:
+            self.backend.forget(copy)
+            self.backend.queued.append(copy)
+            self.dispatch.stopped(copy)
+        instructions = self.dispatch.workers_changed(self.workers)
+        assert all(s.only is None for s in instructions if isinstance(s, Submit))
+        self.backend.follow(instructions)
+
+    @invariant()
+    def no_task_is_lost(self) -> None:
+        """Keep a copy that may yet answer for every task that is not done."""
+        if not hasattr(self, "dispatch") or self.backend.given_up is not None:
+            return
+        waiting = set(range(len(self.backend.n_frames))) - set(self.backend.taken)
+        assert {copy.task for copy in self.backend.live()} == waiting
+        assert self.dispatch.is_done == (not waiting)
+        done = sum(self.backend.n_frames[task] for task in self.backend.taken)
+        assert self.dispatch.frames_done == done
+
+    def teardown(self) -> None:
+        """Let all copies answer: every task is taken once, whatever has happened before."""
+        if not hasattr(self, "dispatch") or self.backend.given_up is not None:
+            return
+        while live := self.backend.live():
+            copy = min(live)
+            self.backend.forget(copy)
+            self.backend.follow(self.dispatch.computed(copy))
+            self.backend.follow(self.dispatch.finished(copy, "last", 1.0))
+        assert sorted(self.backend.taken) == list(range(len(self.backend.n_frames)))
+        assert self.dispatch.is_done
+        for straggler in self.dispatch.stragglers:
+            assert straggler.answered_by is not None
+
+
+class ArrayCells:
+    """Cells of all workers in memory of this process."""
+
+    def __init__(self, all_cells: list[np.ndarray], worker: int) -> None:
+        self.all, self.worker = all_cells, worker
+
+    def add(self, cell: int, value: int) -> int:
+        """Add and return what was there."""
+        before = int(self.all[0][cell])
+        self.all[0][cell] += value
+        return before
+
+    def swap_if_zero(self, cell: int, value: int) -> bool:
+        """Replace zero."""
+        was_zero = bool(self.all[0][cell] == 0)
+        if was_zero:
+            self.all[0][cell] = value
+        return was_zero
+
+    def read(self, cell: int, count: int) -> np.ndarray:
+        """Return some."""
+        return self.all[0][cell : cell + count].copy()
+
+    def write(self, worker: int, cell: int, values: Sequence[int]) -> None:
+        """Replace some."""
+        self.all[worker][cell : cell + len(values)] = values
+
+    def own(self) -> np.ndarray:
+        """Return those of this worker."""
+        return self.all[self.worker]
+
+
+def tables(n_workers: int, n_frames: Sequence[int]) -> list[TaskTable]:
+    """Return the table as each of some workers sees it."""
+    cells = [TaskTable.first_cells(n_workers, len(n_frames))]
+    cells += [np.zeros(OWN_CELLS, np.int64) for _ in range(1, n_workers)]
+    rule_ = StragglerRule(min_done=1, grace=0.05)
+    return [
+        TaskTable(ArrayCells(cells, k), k, n_workers, n_frames, rule_) for k in range(n_workers)
+    ]
+
+
+class Pulling(RuleBasedStateMachine):
+    """Workers that pull tasks from one table, one step of any of them at a time."""
+
+    @initialize(n_frames=st.lists(st.integers(1, 9), max_size=12), n_workers=st.integers(1, 5))
+    def begin(self, n_frames: list[int], n_workers: int) -> None:
+        """Make the table."""
+        self.now, self.n_frames = 1, n_frames
+        self.tables = tables(n_workers, n_frames)
+        self.busy: dict[int, int] = {}
+        self.handed_out: list[int] = []
+        self.merged: list[int] = []
+        self.again: list[int] = []
+
+    @rule(data=st.data())
+    def take(self, data: st.DataObject) -> None:
+        """Have an idle worker take a task, or a straggler where there is none."""
+        worker = data.draw(st.integers(0, len(self.tables) - 1))
+        if worker in self.busy:
+            return
+        table = self.tables[worker]
+        if (number := table.next()) is not None:
+            table.begin(number, self.now)
+            self.handed_out.append(number)
+            self.busy[worker] = number
+        elif (late := table.straggler(self.now)) is not None:
+            number, owner = late
+            assert owner != worker
+            assert self.busy[owner] == number
+            assert number not in self.merged
+            self.again.append(number)
+            self.busy[worker] = number
+
+    @rule(data=st.data(), seconds=st.floats(0.0, 5.0))
+    def finish(self, data: st.DataObject, seconds: float) -> None:
+        """Have a worker end its task; the first of two counts, and the other is cancelled."""
+        if not self.busy:
+            return
+        worker = data.draw(st.sampled_from(sorted(self.busy)))
+        number = self.busy.pop(worker)
+        won = self.tables[worker].claim(number, seconds)
+        assert won == (number not in self.merged)
+        if won:
+            self.merged.append(number)
+        for other, its in self.busy.items():
+            assert self.tables[other].is_cancelled(its) == (its in self.merged)
+
+    @rule(nanoseconds=st.integers(1, 10**10))
+    def pass_time(self, nanoseconds: int) -> None:
+        """Let time pass."""
+        self.now += nanoseconds
+
+    @invariant()
+    def tasks_are_taken_once(self) -> None:
+        """No task is handed out or merged twice, and each is run again once at most."""
+        if not hasattr(self, "tables"):
+            return
+        for numbers in (self.handed_out, self.merged, self.again):
+            assert len(numbers) == len(set(numbers))
+        assert self.tables[0].frames_done() == sum(self.n_frames[k] for k in self.merged)
+        assert self.tables[-1].is_done == (len(self.merged) == len(self.n_frames))
+
+    def teardown(self) -> None:
+        """Let every worker go on until nothing is left: all tasks are merged."""
+        if not hasattr(self, "tables"):
+            return
+        for worker, table in enumerate(self.tables):
+            number = self.busy.pop(worker, None)
+            while number is not None:
+                if table.claim(number, 1.0):
+                    self.merged.append(number)
+                if (number := table.next()) is not None:
+                    self.handed_out.append(number)
+                    table.begin(number, self.now)
+        # Workers that were idle take what is left.
+        for table in self.tables:
+            while (number := table.next()) is not None:
+                table.begin(number, self.now)
+                assert table.claim(number, 1.0)
+                self.merged.append(number)
+        assert sorted(self.merged) == list(range(len(self.n_frames)))
+        assert all(table.is_done for table in self.tables)
+
+
+TestDispatching = Dispatching.TestCase
+TestDispatching.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+TestPulling = Pulling.TestCase
+TestPulling.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+
+
+def run_all(dispatch: Dispatch, n_tasks: int, slow: int | None) -> dict[int, float]:
+    """Run tasks of a second each, but one for a minute; return what is merged of each task."""
+    copies = {submit.copy: (0.0, "w0") for submit in dispatch.start({"w0": 1, "w1": 1})}
+    merged: dict[int, float] = {}
+    for copy in copies:
+        dispatch.started(copy, "w0", 0.0)
+    for step in range(1, 700):
+        now = step / 10
+        due = [
+            copy
+            for copy, (since, _) in copies.items()
+            if now - since >= (60.0 if copy == (slow, 0) else 1.0) and dispatch.is_open(copy)
+        ]
+        for copy in due:
+            if not dispatch.is_open(copy):
+                continue
+            dispatch.computed(copy)
+            for instruction in dispatch.finished(copy, copies[copy][1], now - copies[copy][0]):
+                if isinstance(instruction, Take):
+                    # The numbers of a task are those of any copy.
+                    assert instruction.copy.task not in merged
+                    merged[instruction.copy.task] = float(instruction.copy.task)
+        for submit in dispatch.tick(now):
+            assert isinstance(submit, Submit)
+            copies[submit.copy] = (now, submit.prefer[0])
+            dispatch.started(submit.copy, submit.prefer[0], now)
+    assert len(merged) == n_tasks
+    return merged
+
+
+@given(n_tasks=st.integers(4, 20), slow=st.none() | st.integers(0, 3))
+@settings(deadline=None, max_examples=30)
+def test_speculation_changes_no_result(n_tasks: int, slow: int | None) -> None:
+    """What is merged is the same with and without speculation, with and without a straggler."""
+    alone = run_all(Dispatch([1] * n_tasks), n_tasks, slow)
+    twice = run_all(Dispatch([1] * n_tasks, rule=RULE), n_tasks, slow)
+    assert alone == twice
+
+
+@pytest.mark.parametrize("n_tasks", [5, 9])
+def test_a_straggler_is_named(n_tasks: int) -> None:
+    """Its worker, what it does, the rules that it breaks, and who did its task instead."""
+    dispatch = Dispatch([1] * n_tasks, rule=RULE)
+    run_all(dispatch, n_tasks, slow=2)
+    (late,) = dispatch.stragglers
+    assert (late.task, late.worker, late.state, late.also_on) == (2, "w0", "running", "w1")
+    assert late.answered_by == "w1"
+    assert set(late.rules) <= {"median", "fastest"}
+    assert late.seconds < 10
+
+
+def test_a_worker_that_straggled_gets_no_copy() -> None:
+    """An idle worker that was slow once is not asked to be fast."""
+    dispatch = Dispatch([1] * 8, rule=StragglerRule(min_done=1, grace=0.0))
+    copies = [submit.copy for submit in dispatch.start({"w0": 1, "w1": 1, "w2": 1})]
+    dispatch.started(copies[0], "w0", 0.0)
+    dispatch.started(copies[1], "w1", 0.0)
+    dispatch.started(copies[2], "w2", 0.0)
+    assert Take(copies[2]) in dispatch.finished(copies[2], "w2", 0.1)
+    (first, *_) = dispatch.tick(10.0)
+    assert isinstance(first, Submit)
+    assert first.copy == Copy(0, 1)
+    dispatch.started(first.copy, "w2", 10.0)
+    assert Take(first.copy) in dispatch.finished(first.copy, "w2", 0.1)
+    later = dispatch.tick(20.0)
+    assert all(isinstance(s, Submit) and s.prefer == ("w2",) for s in later)
+
+
+def test_rows_that_do_not_come_are_computed_again() -> None:
+    """A copy whose rows are on their way too long is a straggler in gathering."""
+    dispatch = Dispatch([1] * 5, rule=RULE)
+    copies = [submit.copy for submit in dispatch.start({"w0": 1, "w1": 1})]
+    for copy in copies[:4]:
+        dispatch.started(copy, "w0", 0.0)
+        dispatch.computed(copy)
+        dispatch.gathering([copy], 1.0)
+        dispatch.gathered([copy], 0.1)
+        dispatch.finished(copy, "w0", 1.0)
+    dispatch.started(copies[4], "w0", 0.0)
+    assert dispatch.computed(copies[4]) == []
+    assert dispatch.tick(50.0) == []
+    dispatch.gathering([copies[4]], 50.0)
+    assert dispatch.tick(50.1) == []
+    assert dispatch.tick(52.0) == [Submit(Copy(4, 1), None, ("w1",))]
+    assert dispatch.stragglers[0].state == "gathering"
+    # The rows come after all: the copy is cancelled.
+    assert dispatch.finished(copies[4], "w0", 1.0) == [Cancel((Copy(4, 1),)), Take(copies[4])]
+    assert dispatch.is_done
+
+
+def test_the_result_of_a_cancelled_copy_is_not_taken() -> None:
+    """Not even while its task is open: the copy that was computed first counts."""
+    dispatch = Dispatch([1, 1], rule=StragglerRule(min_done=1, grace=0.0))
+    first, second = (submit.copy for submit in dispatch.start({"w0": 1, "w1": 1}))
+    dispatch.started(first, "w0", 0.0)
+    dispatch.started(second, "w1", 0.0)
+    assert Take(second) in dispatch.finished(second, "w1", 0.1)
+    (again,) = dispatch.tick(9.0)
+    assert isinstance(again, Submit)
+    assert dispatch.computed(first) == [Cancel((again.copy,))]
+    assert dispatch.computed(again.copy) == []
+    assert dispatch.finished(again.copy, "w1", 0.1) == []
+    assert dispatch.failed(again.copy, TRANSIENT) == dispatch.lost(again.copy) == []
+    assert dispatch.finished(first, "w0", 9.5) == [Take(first)]
+
+
+def test_retries_are_bounded() -> None:
+    """A storage that may answer is asked three times; other errors end the run at once."""
+    assert is_retried(TRANSIENT, 1)
+    assert is_retried(TRANSIENT, MAX_ATTEMPTS - 1)
+    assert not is_retried(TRANSIENT, MAX_ATTEMPTS)
+    assert not is_retried(OSError(errno.ENOENT, "none"), 1)
+    assert not is_retried(ValueError("no"), 1)
+
+
+def test_a_retry_prefers_other_workers() -> None:
+    """Other workers than the one where the task failed."""
+    dispatch = Dispatch([1])
+    (first,) = dispatch.start({"w0": 1, "w1": 1})
+    dispatch.started(first.copy, "w0", 0.0)
+    assert dispatch.failed(first.copy, TRANSIENT) == [Submit(Copy(0, 1), None, ("w1",))]
+
+
+def test_a_failure_ends_all_workers() -> None:
+    """No task is begun after a worker has failed, and all that run are cancelled."""
+    all_tables = tables(3, [1] * 9)
+    running = [table.next() for table in all_tables]
+    all_tables[1].fail()
+    assert [table.next() for table in all_tables] == [None] * 3
+    for table, number in zip(all_tables, running, strict=True):
+        assert number is not None
+        assert table.is_cancelled(number)
+        assert table.has_failed
+        assert table.is_done
