@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajet import _trajet, mdanalysis
 from trajet._trajet import MissingPackageError
+from trajet.analysis.pbc_checks import broken
 from trajet.analysis.reference import Placed
-from trajet.analysis.subject import main_selection, run, selecting
-from trajet.analysis.wholeness import broken
+from trajet.analysis.runner import main_selection, run, selecting
 from trajet.pools.elsewhere import led
 from trajet.pools.pool import Plan, Pool, Progress
 from trajet.result import Applied

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, mdanalysis
 from trajet._trajet import SelectionError
-from trajet.analysis.subject import main_selection, run, selecting
+from trajet.analysis.runner import main_selection, run, selecting
 from trajet.pools.elsewhere import led
 from trajet.pools.pool import Plan, Pool, Progress
 from trajet.result import Dihedrals

@@ -12,7 +12,7 @@ from trajet.analysis.reference import (
     is_average,
     reference_positions,
 )
-from trajet.analysis.subject import describe, further_selection, main_selection, run, selecting
+from trajet.analysis.runner import describe, further_selection, main_selection, run, selecting
 from trajet.pools.elsewhere import led
 from trajet.pools.pool import Plan, Pool, Progress
 from trajet.result import Distances

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, mdanalysis
 from trajet._trajet import SelectionError, TrajetError
-from trajet.analysis.subject import further_selection, main_selection, run, selecting
-from trajet.analysis.wholeness import shortest_vector
+from trajet.analysis.pbc_checks import shortest_vector
+from trajet.analysis.runner import further_selection, main_selection, run, selecting
 from trajet.pools.elsewhere import led
 from trajet.pools.pool import Plan, Pool, Progress
 from trajet.result import RadialDistribution

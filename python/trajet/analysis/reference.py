@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from trajet import mdanalysis
 from trajet._trajet import AnalysisError, SelectionError
-from trajet.analysis import pairing
+from trajet.analysis.atom_matching import check_pairs
 from trajet.trajectory import Selection, describe_file
 
 # The frames whose average the reference is: they are superposed on the first of them.
@@ -152,7 +152,7 @@ class _Structure:
         """
         what = f"selection {selection.label!r} and reference {self.name}"
         if selection.trajectory.has_topology:
-            self.remarks.extend(pairing.check_pairs(selection.named, atoms, what, given=given))
+            self.remarks.extend(check_pairs(selection.named, atoms, what, given=given))
         elif len(atoms) != selection.n_atoms:
             raise SelectionError(f"{what}: {selection.n_atoms} and {len(atoms)} atoms")
         found = mdanalysis.positions(atoms, self.name)
@@ -177,7 +177,7 @@ def _check_same_atoms(mobile: Selection, reference: Selection, remarks: list[str
     what = f"selection {mobile.label!r} and reference {reference.label!r}"
     if mobile.trajectory.has_topology and reference.trajectory.has_topology:
         given = mobile.text is None or reference.text is None
-        remarks.extend(pairing.check_pairs(mobile.named, reference.named, what, given=given))
+        remarks.extend(check_pairs(mobile.named, reference.named, what, given=given))
     elif mobile.n_atoms != reference.n_atoms:
         raise SelectionError(f"{what}: {mobile.n_atoms} and {reference.n_atoms} atoms")
 

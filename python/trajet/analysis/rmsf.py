@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, mdanalysis
+from trajet.analysis.pbc_checks import broken, broken_at
 from trajet.analysis.reference import (
     Reference,
     Weights,
@@ -15,8 +16,7 @@ from trajet.analysis.reference import (
     reference_positions,
     weights_of,
 )
-from trajet.analysis.subject import describe, further_selection, main_selection, run, selecting
-from trajet.analysis.wholeness import broken, broken_at
+from trajet.analysis.runner import describe, further_selection, main_selection, run, selecting
 from trajet.pools.elsewhere import led
 from trajet.pools.pool import Plan, Pool, Progress
 from trajet.result import AtomValues

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, output
 from trajet._trajet import OutputError
+from trajet.h5md.direct_chunks import write_at
 from trajet.h5md.library import h5py
-from trajet.h5md.plain import write_at
 from trajet.h5md.ranks import Communicator, shares, together
 from trajet.h5md.writing import (
     Content,

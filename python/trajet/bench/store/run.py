@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from trajet import plots
-from trajet.bench import elsewhere
+from trajet.bench import child_process
 from trajet.bench.files import drop
 from trajet.bench.store import ways
 from trajet.bench.store.cases import Job
@@ -47,7 +47,7 @@ def measured(job: Job) -> Row:
     WorkerError
         If it fails there; with what it said.
     """
-    row: Row = elsewhere.answer(__name__, job.to_json())
+    row: Row = child_process.run(__name__, job.to_json())
     return row
 
 
@@ -198,4 +198,4 @@ def _respond(told: str) -> Row:
 
 
 if __name__ == "__main__":
-    elsewhere.serve(_respond)
+    child_process.serve(_respond)
