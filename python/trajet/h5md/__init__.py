@@ -10,7 +10,7 @@ from trajet.h5md.mpio import MpioFrames
 from trajet.h5md.native_units import NativeContent, left_out, native_content, write_described
 from trajet.h5md.parallel_writing import join_writing, write_together
 from trajet.h5md.preserve import Rest, Source, keep
-from trajet.h5md.ranks import Communicator, shares, together
+from trajet.h5md.ranks import Communicator, raise_on_all, shares
 from trajet.h5md.tables import describe, is_hdf5
 from trajet.h5md.writing import (
     Content,
@@ -37,8 +37,8 @@ __all__ = [
     "left_out",
     "native_content",
     "parallel_h5py",
+    "raise_on_all",
     "shares",
-    "together",
     "write",
     "write_all",
     "write_checked",
