@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajet import _trajet, mdanalysis
 from trajet._trajet import MissingPackageError
-from trajet.analysis.pbc_checks import broken
-from trajet.analysis.reference import Placed
+from trajet.analysis.pbc_checks import find_broken_molecules
+from trajet.analysis.reference import Coordinates
 from trajet.analysis.runner import main_selection, run, selecting
 from trajet.pools.elsewhere import led
 from trajet.pools.pool import Plan, Pool, Progress
@@ -113,15 +113,15 @@ def apply(
         first = main.look(int(chosen[0]))
         positions, box = first.positions, first.cells
         if not cells:
-            here = Placed(positions[0], mdanalysis.Box.of(first), f"frame {chosen[0]}")
-            remarks.extend(broken(main, here))
+            here = Coordinates(positions[0], mdanalysis.Box.of(first), f"frame {chosen[0]}")
+            remarks.extend(find_broken_molecules(main, here))
         if by == "frame":
             positions, box = positions[0], box[0]
         sample = np.asarray(function(positions, box) if cells else function(positions))
         if sample.dtype.kind not in "biuf":
             raise TypeError(f"the function returned {sample.dtype}: numbers are wanted")
         shape = sample.shape
-        turn = None if threads_safe else _Turn(secrets.token_hex(16))
+        lock = None if threads_safe else _ProcessLock(secrets.token_hex(16))
         if by == "block" and reducer is None:
             if not shape or shape[0] != 1:
                 raise ValueError(
@@ -132,8 +132,10 @@ def apply(
         return Plan.of(
             _trajet.apply_plan,
             main.places,
-            _Carried(function, turn),
-            None if reducer is None else _Carried(_Joined(reducer, shape), turn),
+            _PicklableFunction(function, lock),
+            None
+            if reducer is None
+            else _PicklableFunction(_ReshapingReducer(reducer, shape), lock),
             by_frame=by == "frame",
             cells=cells,
             shape=shape,
@@ -163,7 +165,7 @@ def apply(
     )
 
 
-class _Joined:
+class _ReshapingReducer:
     """Calls a reducer with arrays of the shape that the function returns."""
 
     def __init__(self, reducer: Callable[..., Any], shape: tuple[int, ...]) -> None:
@@ -174,7 +176,7 @@ class _Joined:
         return self._reducer(left.reshape(self._shape), right.reshape(self._shape))
 
 
-class _Turn:
+class _ProcessLock:
     """A lock of one run of `apply`: all copies of it that reach a process share one lock there.
 
     Workers of Dask may share a process, and functions that they were sent may share a module.
@@ -191,40 +193,43 @@ class _Turn:
                 lock = self._locks[name] = Lock()
         self.lock = lock
 
-    def __reduce__(self) -> tuple[type["_Turn"], tuple[str]]:
-        return _Turn, (self._name,)
+    def __reduce__(self) -> tuple[type["_ProcessLock"], tuple[str]]:
+        return _ProcessLock, (self._name,)
 
 
-class _Carried:
+class _PicklableFunction:
     """A function that can be sent to other processes, also where only this script knows it.
 
-    With a turn it is called by one thread at a time.
+    With a lock it is called by one thread at a time.
     """
 
-    def __init__(self, function: Callable[..., Any], turn: _Turn | None) -> None:
+    def __init__(self, function: Callable[..., Any], lock: _ProcessLock | None) -> None:
         self._function = function
-        self._turn = turn
+        self._lock = lock
 
     def __call__(self, *arguments: Any) -> Any:
-        if self._turn is None:
+        if self._lock is None:
             return self._function(*arguments)
-        with self._turn.lock:
+        with self._lock.lock:
             # The next call may write to the array that this one returned.
             return np.array(self._function(*arguments))
 
     def __reduce__(
         self,
-    ) -> tuple[Callable[[bytes, _Turn | None], "_Carried"], tuple[bytes, _Turn | None]]:
+    ) -> tuple[
+        Callable[[bytes, _ProcessLock | None], "_PicklableFunction"],
+        tuple[bytes, _ProcessLock | None],
+    ]:
         try:
             import cloudpickle
         except ImportError as error:
             raise MissingPackageError(
                 "to send a function to other processes needs cloudpickle: pip install cloudpickle"
             ) from error
-        return _carried, (cloudpickle.dumps(self._function), self._turn)
+        return _unpickled, (cloudpickle.dumps(self._function), self._lock)
 
 
-def _carried(function: bytes, turn: _Turn | None) -> _Carried:
+def _unpickled(function: bytes, lock: _ProcessLock | None) -> _PicklableFunction:
     import cloudpickle
 
-    return _Carried(cloudpickle.loads(function), turn)
+    return _PicklableFunction(cloudpickle.loads(function), lock)

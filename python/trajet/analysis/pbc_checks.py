@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from trajet import mdanalysis
 from trajet._trajet import TrajetError
-from trajet.analysis.reference import Placed
+from trajet.analysis.reference import Coordinates
 from trajet.h5md.writing import box_vectors
 from trajet.trajectory import Selection
 
@@ -25,49 +25,51 @@ _BACKBONE = {"CA": 5.0, "BB": 5.0}
 _BONDED = 3.0
 
 
-def broken(selection: Selection, placed: Placed) -> list[str]:
+def find_broken_molecules(selection: Selection, coordinates: Coordinates) -> list[str]:
     """Return a remark if neighbours among the selected atoms lie on either side of the box."""
     if not selection.trajectory.has_topology:
         return []
-    half = shortest_height(placed.box.cell) / 2
+    half = shortest_height(coordinates.box.cell) / 2
     # Also where there is no cell. A small one may hold several atoms of a molecule in any case.
     if not half > max(_BONDED, *_BACKBONE.values()):
         return []
     atoms = selection.named
     pairs, limits = _neighbours(atoms)
-    written = np.linalg.norm(np.diff(placed.positions[pairs], axis=1)[:, 0], axis=1)
+    written = np.linalg.norm(np.diff(coordinates.positions[pairs], axis=1)[:, 0], axis=1)
     far = written > half
     if not far.any():
         return []
     pairs, limits, written = pairs[far], limits[far], written[far]
-    one, other = np.moveaxis(placed.positions[pairs], 1, 0)
-    images = mdanalysis.lengths(one, other, placed.box)
+    one, other = np.moveaxis(coordinates.positions[pairs], 1, 0)
+    images = mdanalysis.lengths(one, other, coordinates.box)
     torn = np.flatnonzero(images <= limits)
     if not torn.size:
         return []
     k = int(torn[0])
     words = " and ".join(mdanalysis.describe_atom(atoms[int(i)]) for i in pairs[k])
     return [
-        f"selection {selection.label!r}, {placed.where}: molecules are broken over the box, and"
-        f" positions are taken as they are written: {torn.size} pairs of neighbours lie on either"
-        f" side, the first is {words}, {written[k]:.1f} Å apart, {images[k]:.1f} Å as nearest"
-        " images: make molecules whole first (gmx trjconv -pbc whole, or MDAnalysis' unwrap),"
-        " unless they are endless"
+        f"selection {selection.label!r}, {coordinates.where}: molecules are broken over the box,"
+        f" and positions are taken as they are written: {torn.size} pairs of neighbours lie on"
+        f" either side, the first is {words}, {written[k]:.1f} Å apart, {images[k]:.1f} Å as"
+        " nearest images: make molecules whole first (gmx trjconv -pbc whole, or MDAnalysis'"
+        " unwrap), unless they are endless"
     ]
 
 
-def broken_at(selection: Selection, frames: Iterable[int]) -> list[str]:
-    """Return the first remark of `broken` on frames that are not read for anything else.
+def find_broken_molecules_at(selection: Selection, frames: Iterable[int]) -> list[str]:
+    """Return the remark of `find_broken_molecules` on the first of some frames that has one.
 
-    None is made of a frame that cannot be read: whoever asked for it is told by the analysis.
+    Frames that cannot be read are skipped: the analysis raises their errors.
     """
     if not selection.trajectory.has_topology or not len(_neighbours(selection.named)[0]):
         return []
     for frame in frames:
         with contextlib.suppress(TrajetError, OSError):
             block = selection.look(int(frame))
-            placed = Placed(block.positions[0], mdanalysis.Box.of(block), f"frame {frame}")
-            if remarks := broken(selection, placed):
+            coordinates = Coordinates(
+                block.positions[0], mdanalysis.Box.of(block), f"frame {frame}"
+            )
+            if remarks := find_broken_molecules(selection, coordinates):
                 return remarks
     return []
 

@@ -53,7 +53,7 @@ def weights_of(
 
 
 @dataclass(frozen=True)
-class Placed:
+class Coordinates:
     """Where the atoms of a selection are in the reference.
 
     Attributes
@@ -73,7 +73,7 @@ class Placed:
 
 def reference_positions(
     reference: Reference, main: Selection, groups: list[Selection], remarks: list[str]
-) -> list[Placed]:
+) -> list[Coordinates]:
     """Return where the atoms of the main selection and of each group are in the reference.
 
     What makes one doubt that they are those of the same atoms is added to the remarks.
@@ -83,7 +83,7 @@ def reference_positions(
         return [_one_frame(item, int(reference)) for item in selections]
     if isinstance(reference, (str, os.PathLike)):
         structure = _Structure(mdanalysis.load(Path(reference)), str(reference), remarks)
-        return [structure.placed(item) for item in selections]
+        return [structure.coordinates(item) for item in selections]
     if isinstance(reference, Selection):
         others = [reference]
         for item in groups:
@@ -104,8 +104,8 @@ def reference_positions(
     if mdanalysis.is_atomgroup(reference):
         atoms: Any = reference
         structure = _Structure(atoms.universe, "the reference's Universe", remarks)
-        first = structure.of(main, atoms, given=True)
-        return [first, *(structure.placed(item) for item in groups)]
+        first = structure.coordinates_of(main, atoms, given=True)
+        return [first, *(structure.coordinates(item) for item in groups)]
     array = np.ascontiguousarray(reference, dtype=np.float32)
     if groups:
         raise ValueError("with groups, the reference must say where their atoms are too")
@@ -116,7 +116,7 @@ def reference_positions(
         )
     if not np.isfinite(array).all():
         raise ValueError("reference positions must be finite numbers")
-    return [Placed(array, mdanalysis.Box(), "the reference")]
+    return [Coordinates(array, mdanalysis.Box(), "the reference")]
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class _Structure:
     name: str
     remarks: list[str]
 
-    def placed(self, selection: Selection) -> Placed:
+    def coordinates(self, selection: Selection) -> Coordinates:
         """Return where the same atoms are there."""
         n, trajectory = len(self.universe.atoms), selection.trajectory
         if n == trajectory.n_atoms != trajectory.n_named:
@@ -143,9 +143,9 @@ class _Structure:
                 f" {selection.trajectory.n_atoms}: atoms chosen by index cannot be found in it;"
                 " use a selection string"
             )
-        return self.of(selection, atoms, given=False)
+        return self.coordinates_of(selection, atoms, given=False)
 
-    def of(self, selection: Selection, atoms: Any, *, given: bool) -> Placed:
+    def coordinates_of(self, selection: Selection, atoms: Any, *, given: bool) -> Coordinates:
         """Return where `atoms` are, which must be of the same kind.
 
         What makes one doubt that they are the same atoms is added to the remarks.
@@ -156,12 +156,12 @@ class _Structure:
         elif len(atoms) != selection.n_atoms:
             raise SelectionError(f"{what}: {selection.n_atoms} and {len(atoms)} atoms")
         found = mdanalysis.positions(atoms, self.name)
-        return Placed(
+        return Coordinates(
             found, mdanalysis.Box(mdanalysis.cell(self.universe)), f"reference {self.name}"
         )
 
 
-def _one_frame(selection: Selection, frame: int, of: str = "") -> Placed:
+def _one_frame(selection: Selection, frame: int, of: str = "") -> Coordinates:
     block = selection.look(frame)
     positions: NDArray[np.float32] = block.positions[0]
     if not np.isfinite(positions).all():
@@ -169,7 +169,7 @@ def _one_frame(selection: Selection, frame: int, of: str = "") -> Placed:
             f"{selection.trajectory.path}: frame {block.frames[0]}: a selected atom has no position"
             " there (not a number): choose another frame as reference"
         )
-    return Placed(positions, mdanalysis.Box.of(block), f"frame {block.frames[0]}{of}")
+    return Coordinates(positions, mdanalysis.Box.of(block), f"frame {block.frames[0]}{of}")
 
 
 def _check_same_atoms(mobile: Selection, reference: Selection, remarks: list[str]) -> None:

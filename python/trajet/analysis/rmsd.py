@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
-from trajet.analysis.pbc_checks import broken, broken_at
+from trajet.analysis.pbc_checks import find_broken_molecules, find_broken_molecules_at
 from trajet.analysis.reference import (
     Reference,
     Weights,
@@ -119,7 +119,7 @@ def rmsd(
         here = first_of(chosen) if average else reference
         targets = reference_positions(here, main, others, remarks)
         for item, target in zip(items, targets, strict=True):
-            torn.extend(broken(item, target))
+            torn.extend(find_broken_molecules(item, target))
         return Plan.of(
             _trajet.rmsd_plan,
             (main.places, targets[0].positions, weights_of(weights, main, remarks)),
@@ -136,7 +136,7 @@ def rmsd(
         # Where a molecule is broken and the reference whole, RMSD is larger than elsewhere.
         for item, values in zip(items, outcome.rows.T, strict=True):
             if np.isfinite(values).any():
-                torn.extend(broken_at(item, [outcome.frames[np.nanargmax(values)]]))
+                torn.extend(find_broken_molecules_at(item, [outcome.frames[np.nanargmax(values)]]))
     columns = tuple(item.label for item in items)
     parameters = {
         "selections": list(columns),

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, mdanalysis
-from trajet.analysis.pbc_checks import broken, broken_at
+from trajet.analysis.pbc_checks import find_broken_molecules, find_broken_molecules_at
 from trajet.analysis.reference import (
     Reference,
     Weights,
@@ -99,10 +99,10 @@ def rmsf(
         if onto is not None:
             here = first_of(chosen) if average else reference
             target = reference_positions(here, onto, [], remarks)[0]
-            remarks.extend(broken(onto, target))
+            remarks.extend(find_broken_molecules(onto, target))
             group = (onto.places, target.positions, weights_of(weights, onto, remarks))
         # Simulations often begin whole.
-        remarks.extend(broken_at(main, [*chosen[:1], *chosen[1:][-1:]]))
+        remarks.extend(find_broken_molecules_at(main, [*chosen[:1], *chosen[1:][-1:]]))
         return Plan.of(_trajet.moments_plan, main.places, align=group, average=average)
 
     outcome = run(main.trajectory, frames, pool, progress, plan, t_select=selecting(main, onto))
