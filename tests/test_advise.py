@@ -164,7 +164,7 @@ def test_each_bound(word: str, stages: dict[str, Any], pool: str) -> None:
     bound = advise.bound(report)
     assert bound.what == word
     assert sum(bound.shares.values()) == pytest.approx(1)
-    shown = "what no stage explains" if word == "overhead" else word
+    shown = "overhead outside of all stages" if word == "overhead" else word
     plain, then = report["advice"][:2]
     assert then.startswith(
         f"{shown.capitalize()} bounded this run: {100 * bound.shares[word]:.0f} %"
@@ -185,7 +185,7 @@ def test_starting_and_ending_count_as_what_they_are() -> None:
     assert bound.shares["waiting"] == pytest.approx(0.75)
 
 
-def test_joining_stretches_is_no_waiting() -> None:
+def test_joining_pieces_is_not_waiting() -> None:
     """Of a conversion by a pool; what its workers wrote is named too, and no task size."""
     workers = [worker(k, t_comp=2.0) for k in range(2)]
     tasks = [task(k, k, 1.0, 3.0) for k in range(2)]
@@ -197,7 +197,7 @@ def test_joining_stretches_is_no_waiting() -> None:
     assert {word: part for word, part in bound.shares.items() if part} == pytest.approx(shares)
     assert report["stages"]["t_merge"] == 6.0
     then, first, more = report["advice"][:3]
-    assert first.startswith("Joining the stretches bounded this run: 60 % of the time of its 2")
+    assert first.startswith("Joining the pieces bounded this run: 60 % of the time of its 2")
     assert "(encoding 20 %, " in first
     assert "leave the pool out" in then
     assert "segments (trajet split)" in more
@@ -215,7 +215,7 @@ def test_what_precedes_the_run_is_not_starting() -> None:
     assert bound.what == "preparing"
     assert bound.shares["preparing"] == pytest.approx(5 / 8)
     assert bound.shares["starting"] == pytest.approx(1 / 8)
-    assert report["advice"][1].startswith("What precedes the run bounded this run: 62 % of the")
+    assert report["advice"][1].startswith("Preparing the run bounded this run: 62 % of the")
     report = made_reports.report(ranks, tasks, total=8.0, t_preparing=1.0, pool="mpi")
     assert report["advice"][0] == "The first task began after 5 s: fewer workers start sooner."
 
@@ -226,7 +226,7 @@ def test_short_and_empty_runs_say_so() -> None:
     assert report["advice"] == ["The run took 50 ms: there is nothing to gain."]
     assert advise.lead(report) == []
     report = made_reports.report([worker(0, frames=0, t_wait=2.0)])
-    assert report["advice"] == ["No frame was read: there is nothing to say of this run."]
+    assert report["advice"] == ["No frame was read: there is no advice."]
 
 
 @pytest.mark.parametrize(

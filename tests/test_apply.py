@@ -115,8 +115,8 @@ def test_errors_of_the_function_are_raised_here(calpha: tj.Selection, pool: tj.P
         tj.apply(end_to_end, calpha, reducer=bad, pool=pool)
 
 
-def test_what_a_function_may_not_return(calpha: tj.Selection) -> None:
-    """Numbers of another count, of another kind, or not by frames."""
+def test_values_of_wrong_shape_or_type_are_errors(calpha: tj.Selection) -> None:
+    """A function must return numbers of constant shape, and frames first for a block."""
     x = calpha.read(frames=[97]).positions[0, 0, 0]
 
     def by_i(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -130,7 +130,7 @@ def test_what_a_function_may_not_return(calpha: tj.Selection) -> None:
         tj.apply(end_to_end, calpha, reducer=by_i)
     with pytest.raises(TypeError, match="complex"):
         tj.apply(lambda p: np.array([1j]) if p[0, 0] == x else np.array([1.0]), calpha)
-    with pytest.raises(ValueError, match="first axis must be frames"):
+    with pytest.raises(ValueError, match="first axis must be the frames"):
         tj.apply(lambda p: p.mean(axis=0), calpha, by="block")
     with pytest.raises(ValueError, match=r"shape \[1, 2\] where \[4, 2\] was expected"):
         tj.apply(lambda p: np.zeros((1, 2)), calpha, by="block")

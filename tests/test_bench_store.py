@@ -10,9 +10,9 @@ import MDAnalysis as mda
 import numpy as np
 import pytest
 import trajet as tj
-from trajet.bench.store import cases, system, table
-from trajet.bench.store.limit import fits, most
-from trajet.bench.store.run import measured
+from trajet.bench import store_cases, store_system, store_table
+from trajet.bench.store_memory_limit import fits, most
+from trajet.bench.store_run import measured
 
 # Seconds after which a run hangs: far more than any needs.
 HANGS = 600
@@ -23,7 +23,7 @@ N_ATOMS = 43_400
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Topology and five frames."""
     folder = tmp_path_factory.mktemp("membrane")
-    return system.topology_in(folder), system.trajectory_in(folder, 5)
+    return store_system.topology_in(folder), store_system.trajectory_in(folder, 5)
 
 
 def test_it_is_as_the_papers_system(made: tuple[Path, Path]) -> None:
@@ -58,7 +58,7 @@ def test_bonds_are_bonds(made: tuple[Path, Path]) -> None:
 
 def test_it_moves_and_is_the_same_again(made: tuple[Path, Path]) -> None:
     """Fewer frames are the first of many; the topology stands at the first."""
-    again = [np.array(positions) for positions in system.frames(3)]
+    again = [np.array(positions) for positions in store_system.frames(3)]
     read = tj.open(None, made[1]).read()
     # XTC rounds to 0.01 Å, and GRO as well.
     assert np.abs(read.positions[:3] - again).max() < 0.006
@@ -85,17 +85,17 @@ def test_most_frames_that_fit_are_found(edge: int, guess: int) -> None:
     assert len(asked) == len(set(asked)) <= 16
 
 
-@pytest.mark.parametrize("case", [cases.USUAL, replace(cases.USUAL, tool="trajet")])
-def test_a_limit_of_memory_is_one(made: tuple[Path, Path], case: cases.Case) -> None:
+@pytest.mark.parametrize("case", [store_cases.USUAL, replace(store_cases.USUAL, tool="trajet")])
+def test_a_limit_of_memory_is_one(made: tuple[Path, Path], case: store_cases.Case) -> None:
     """A run that wants more than it may have is none; it is not a failure either."""
     topology, trajectory = map(str, made)
-    job = cases.Job(case=case, topology=topology, source=trajectory, files=(), frames=5)
+    job = store_cases.Job(case=case, topology=topology, source=trajectory, files=(), frames=5)
     plenty, wanted = 2**26, 19_530 * 12 * 5
     assert measured(replace(job, limit=plenty, patience=HANGS))["frames"] == 5
     assert not fits(replace(job, limit=wanted // 2, patience=HANGS))
 
 
-@pytest.mark.parametrize("atoms", [cases.PROTEIN, cases.ALL])
+@pytest.mark.parametrize("atoms", [store_cases.PROTEIN, store_cases.ALL])
 @pytest.mark.parametrize("tool", ["trajet", "MDAnalysis"])
 def test_bytes_of_mapped_files_count_as_read(
     made: tuple[Path, Path], tmp_path: Path, tool: str, atoms: str
@@ -104,20 +104,20 @@ def test_bytes_of_mapped_files_count_as_read(
     topology, trajectory = made
     whole = tmp_path / "whole.nc"
     tj.convert(tj.open(None, trajectory), whole, allow_loss=True)
-    case = cases.Case(storage="nc", tool=tool, atoms=atoms)
+    case = store_cases.Case(storage="nc", tool=tool, atoms=atoms)
     places = [str(path) for path in (topology, whole)]
     row = measured(
-        cases.Job(case=case, topology=places[0], source=places[1], files=places, frames=5)
+        store_cases.Job(case=case, topology=places[0], source=places[1], files=places, frames=5)
     )
     assert row["frames"] == 5
-    assert row["bytes_read"] >= 5 * 12 * (N_ATOMS if atoms == cases.ALL else 19_530)
+    assert row["bytes_read"] >= 5 * 12 * (N_ATOMS if atoms == store_cases.ALL else 19_530)
 
 
 @pytest.mark.parametrize(
     ("storages", "tools"),
     [
         (("xtc",), ("trajet",)),
-        pytest.param(("xtc", "store-exact"), cases.TOOLS, marks=pytest.mark.long),
+        pytest.param(("xtc", "store-exact"), store_cases.TOOLS, marks=pytest.mark.long),
     ],
 )
 def test_sizes(tmp_path: Path, storages: tuple[str, ...], tools: tuple[str, ...]) -> None:
@@ -133,10 +133,10 @@ def test_sizes(tmp_path: Path, storages: tuple[str, ...], tools: tuple[str, ...]
     )
     assert done.returncode == 0, done.stderr
     rows = list(csv.DictReader((tmp_path / "table.csv").open()))
-    expected = list(cases.cases(storages, tools))
-    assert [table.case_of(row) for row in rows] == 2 * expected
+    expected = list(store_cases.cases(storages, tools))
+    assert [store_table.case_of(row) for row in rows] == 2 * expected
     assert len(list(csv.DictReader((tmp_path / "runs.csv").open()))) == 2 * len(expected)
-    a_frame = {cases.PROTEIN: 19_530 * 12, cases.ALL: N_ATOMS * 12}
+    a_frame = {store_cases.PROTEIN: 19_530 * 12, store_cases.ALL: N_ATOMS * 12}
     for k, row in enumerate(rows):
         size, reached = ("3", "") if k < len(expected) else ("12", "12")
         assert (row["frames"], row["drawn"], row["frames_reached"]) == (size, "2", reached)
@@ -144,10 +144,10 @@ def test_sizes(tmp_path: Path, storages: tuple[str, ...], tools: tuple[str, ...]
         held = int(row["peak_memory"]) - int(row["idle_memory"])
         assert held >= int(size) * a_frame[row["atoms"]]
     if "store-exact" in storages:
-        read = {table.case_of(row): int(row["bytes_read"]) for row in rows}
-        protein = cases.Case(storage="store-exact", tool="trajet", atoms=cases.PROTEIN)
+        read = {store_table.case_of(row): int(row["bytes_read"]) for row in rows}
+        protein = store_cases.Case(storage="store-exact", tool="trajet", atoms=store_cases.PROTEIN)
         # At so few frames the structures weigh as much as the trajectories.
-        assert read[protein] < 0.5 * read[cases.USUAL]
-        assert int(rows[-1]["source"]) < read[cases.USUAL]
+        assert read[protein] < 0.5 * read[store_cases.USUAL]
+        assert int(rows[-1]["source"]) < read[store_cases.USUAL]
     for name in ("retrieval", "turnaround", "turnaround-drawn", "memory"):
         assert (tmp_path / f"{name}.png").stat().st_size > 0

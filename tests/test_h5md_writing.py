@@ -17,7 +17,7 @@ from made_files import MADE, random_vectors
 from made_hdf5 import truth_of, write_h5md
 from MDAnalysisTests import datafiles
 from trajet import h5md
-from trajet.h5md import plain, writing
+from trajet.h5md import direct_chunks, writing
 from trajet.h5md.writing import default_chunk
 
 BOTH: dict[str, Any] = {"velocities": True, "forces": True}
@@ -148,7 +148,7 @@ def test_threads_take_small_steps_and_write_long_pieces(
 ) -> None:
     """However many they are; where chunks cut frames into pieces, HDF5 writes whole chunks."""
     traj = tj.open(adk.psf, *[adk.xtc] * 8)
-    read, write = writing.Content.read, plain.write_at
+    read, write = writing.Content.read, direct_chunks.write_at
     frames: list[int] = []
     pieces: list[int] = []
 
@@ -161,7 +161,7 @@ def test_threads_take_small_steps_and_write_long_pieces(
         write(file, at, held)
 
     monkeypatch.setattr(writing.Content, "read", noted)
-    monkeypatch.setattr(plain, "write_at", counted)
+    monkeypatch.setattr(direct_chunks, "write_at", counted)
     for chunk, most in (((1, 3341), 70), ((4, 3341), 70), ((1, 1000), 4 * 784), ((50, 100), 0)):
         frames.clear()
         pieces.clear()

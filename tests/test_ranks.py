@@ -71,7 +71,7 @@ def test_an_error_of_one_is_met_by_all() -> None:
     went_on = []
 
     def work(comm: ThreadRank) -> None:
-        with h5md.together(comm):
+        with h5md.raise_on_all(comm):
             if comm.rank in (1, 3):
                 raise tj.FormatError(f"of rank {comm.rank}")
         went_on.append(comm.rank)
@@ -89,7 +89,7 @@ def test_errors_that_cannot_be_sent() -> None:
         pass
 
     def work(comm: ThreadRank) -> None:
-        with h5md.together(comm):
+        with h5md.raise_on_all(comm):
             raise Local("odd")
 
     for error in on_ranks(2, work):

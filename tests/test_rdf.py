@@ -250,12 +250,12 @@ def test_blocks_that_are_not_molecules_are_told_of(tmp_path: Path) -> None:
     ):
         result = tj.rdf(traj.select(text), other, exclusion_block=block, **half)
         (remark,) = result.report["remarks"]
-        assert f"exclusion_block {block}: blocks are not those of residues" in remark
+        assert f"exclusion_block {block}: blocks do not coincide with residues" in remark
         assert words in remark
 
 
 def test_ranges_beyond_half_of_the_cell_are_told_of(tmp_path: Path) -> None:
-    """Where farther images are missing, g falls: not in silence. Cells may shrink."""
+    """A range beyond half of the shortest lattice vector gives a remark; cells may shrink."""
     for box, half in (("cube", 10.0), ("prism", 5.5), ("dodecahedron", 12.0), ("skewed", 6.02)):
         chosen = tj.open(None, made(tmp_path, box)).select(np.arange(N_ATOMS))
         assert tj.rdf(chosen, range=(0.0, half)).report["remarks"] == []

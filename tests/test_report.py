@@ -292,7 +292,7 @@ def test_every_pool_has_the_same_names(many: Path, pool: tj.Pool) -> None:
     assert 0 < report["t_preparing"] <= min(task["t_begin"] for task in tasks)
     for worker in workers:
         assert set(worker) >= STAGES | WORKER
-        # Exactly: what no stage explains is a stage.
+        # Exactly: overhead outside of all stages is a stage, too.
         parts = math.fsum(worker[name] for name in STAGES - {"t_total"})
         assert parts == pytest.approx(worker["t_total"], rel=1e-6, abs=1e-9)
         assert worker["t_io"] == worker["t_read"] + worker["t_decode"]
@@ -466,8 +466,8 @@ def test_json_round_trip(adk: Adk, tmp_path: Path) -> None:
         report.save(tmp_path / "no" / "report.json")
 
 
-def test_load(adk: Adk, tmp_path: Path) -> None:
-    """A kept report is the report again; what is none is an error that says so."""
+def test_saved_report_loads_and_other_files_are_errors(adk: Adk, tmp_path: Path) -> None:
+    """A saved report loads with equal entries; any other file is a FormatError that says why."""
     report = tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA")).report
     path = tmp_path / "report.json"
     report.save(path)
@@ -477,17 +477,17 @@ def test_load(adk: Adk, tmp_path: Path) -> None:
     assert dict(tj.Report.load(path)) == older
     assert tj.Report.load(path).to_html() == report.to_html()
     for entries, words in (
-        ([1, 2], "no report"),
-        ({}, "no report"),
+        ([1, 2], "not a report"),
+        ({}, "not a report"),
         ({**report, "schema": 1}, "schema 1"),
-        ({name: report[name] for name in report if name != "stages"}, "without stages"),
-        ({**report, "workers": [{}]}, "without .* in workers"),
+        ({name: report[name] for name in report if name != "stages"}, "without the entry stages"),
+        ({**report, "workers": [{}]}, "without the entry .* in workers"),
     ):
         path.write_text(json.dumps(entries))
         with pytest.raises(tj.FormatError, match=words):
             tj.Report.load(path)
     path.write_bytes(b"\xff{")
-    with pytest.raises(tj.FormatError, match="no text"):
+    with pytest.raises(tj.FormatError, match="not a text file"):
         tj.Report.load(path)
     with pytest.raises(FileNotFoundError):
         tj.Report.load(tmp_path / "none.json")

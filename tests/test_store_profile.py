@@ -13,8 +13,8 @@ from made_stores import PROFILE, Solvated, make_sources
 from MDAnalysis.core.selection import NucleicSelection, ProteinSelection
 from MDAnalysisTests import datafiles
 from trajet.store import Profile
-from trajet.store.division import divide
 from trajet.store.profile import default_text
+from trajet.store.tag_atoms import assign_atoms
 
 ONE = '[tiers]\nfast = "f"\n[[tags]]\nname = "a"\nselect = "protein"\ntier = "fast"\n'
 REST = '[[tags]]\nname = "rest"\nselect = "rest"\ntier = "fast"\n'
@@ -151,7 +151,7 @@ def test_selections_by_place(wet: Solvated) -> None:
     text = ONE + tag("near", "same residue as (not protein and around 4 protein)") + REST
     profile = Profile.parse(text, "p.toml", Path("/"))
     traj = tj.open(wet.gro, wet.xtc)
-    _, near, _ = divide(profile, traj)
+    _, near, _ = assign_atoms(profile, traj)
     universe = mda.Universe(str(wet.gro), str(wet.xtc))
     same = universe.select_atoms("same residue as (not protein and around 4 protein)")
     assert np.array_equal(near.atoms, same.indices)
@@ -188,7 +188,7 @@ def test_the_default_knows(name: str, tmp_path: Path) -> None:
     with mda.Writer(str(xtc), n_atoms) as writer:
         universe.load_new(np.zeros((1, n_atoms, 3), np.float32), order="fac")
         writer.write(universe.atoms)
-    parts = divide(Profile.default(tmp_path), tj.open(path, xtc))
+    parts = assign_atoms(Profile.default(tmp_path), tj.open(path, xtc))
     assert {part.tag.name: len(part.atoms) for part in parts} == SYSTEMS[name]
 
 

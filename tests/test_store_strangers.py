@@ -13,7 +13,7 @@ from trajet._trajet import StoreError
 from trajet.cli.tables import escaped, lines_of, one_line
 from trajet.dataset import Dataset, Place
 from trajet.store import Profile
-from trajet.store.uses import recorded
+from trajet.store.access_log import recorded
 
 
 @pytest.fixture

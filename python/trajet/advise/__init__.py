@@ -1,6 +1,6 @@
-"""What a report says of its run: which workers were slow, what bounded it, what to try.
+"""Advice on a run: stragglers, the stage that bounded the run, and what to try.
 
-Pure functions over a report's entries, of any pool, also where they were loaded from JSON.
+Pure functions of the entries of a report, from any pool or loaded from JSON.
 """
 
 from trajet.advise.bounds import Bound, bound

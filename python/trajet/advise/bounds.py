@@ -1,4 +1,4 @@
-"""What bounded a run: a stage, its begin, or those that were slow."""
+"""The bound of a run: a stage, the start of the run, or stragglers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,22 +7,22 @@ from typing import Any
 
 from trajet.advise.entries import SHORT, STAGES_OF, Entry, busy, lane_of, seconds_in
 
-# Stragglers bound a run without which this part of the run would not have been.
+# Stragglers bound a run if they delayed its end by at least this part of its time.
 _LATE = 0.25
 
 
 @dataclass(frozen=True)
 class Bound:
-    """What bounded a run.
+    """The bound of a run.
 
     Attributes
     ----------
     what
-        A stage's word, "preparing", "starting", "joining", "straggler" or "short".
+        The word for a stage, "preparing", "starting", "joining", "straggler" or "short".
     shares
-        Parts of the workers' time by word, from the call's begin to its end; they make up 1.
+        Parts of the workers' time by word, from the begin of the call to its end; their sum is 1.
     late
-        Seconds by which stragglers were behind the others.
+        Seconds by which stragglers finished after the others.
     """
 
     what: str
@@ -31,14 +31,14 @@ class Bound:
 
 
 def bound(report: Entry) -> Bound:
-    """Return what bounded a run, by the numbers of its report."""
+    """Return the bound of a run."""
     workers, total = report["workers"], report["stages"]["t_total"]
     spent = {word: 0.0 for word in (*STAGES_OF, "preparing", "starting", "joining")}
     for worker in workers:
         for word, names in STAGES_OF.items():
             spent[word] += seconds_in(worker, names)
-    # What is left lies before a worker's first task or behind its last. While what they wrote is
-    # joined, all workers wait.
+    # The rest is time before a worker's first task or after its last. All workers wait while the
+    # pieces that they wrote are joined.
     left = max(0.0, len(workers) * total - sum(spent.values()))
     before = report.get("t_preparing", 0.0)
     first = min((task["t_begin"] for task in report["tasks"]), default=before)
@@ -64,7 +64,7 @@ def bound(report: Entry) -> Bound:
 
 
 def _late(report: Entry) -> float:
-    """Return how many seconds later stragglers were done than the others."""
+    """Return by how many seconds stragglers finished after the others."""
     workers, tasks = report["workers"], report["tasks"]
     slow = {lane_of(entry) for entry in report["stragglers"] if "task" not in entry}
     late = 0.0

@@ -4,23 +4,23 @@ from trajet.advise.entries import Entry
 from trajet.advise.words import in_seconds
 
 _WORDS = {"t_import": "imports", "t_topology": "opening and topology", "t_select": "selections"}
-# Of the command; less is not named.
+# The least part of the command's time that is named.
 _NAMED = 0.01
-# Seconds before the run that are worth a word.
+# The least seconds before the run that are mentioned.
 _MUCH = 1.0
 
 
 def before_run(report: Entry) -> str:
-    """Return how long the command took, and what of it came before the run.
+    """Return the time of the command and of its steps before the run, as text.
 
-    Empty for reports of older versions, which have no such entries.
+    The text is empty for reports of older versions, which lack these entries.
     """
     words = words_before_run(report)
     return f"{in_seconds(report['t_command'])} with {words}" if words else ""
 
 
 def words_before_run(report: Entry) -> str:
-    """Return what came before the run and how long it took; empty where that is not known."""
+    """Return the steps before the run with their times, as text; empty if they are unknown."""
     command = report.get("t_command")
     if command is None:
         return ""
@@ -32,6 +32,6 @@ def words_before_run(report: Entry) -> str:
 
 
 def is_most_before_run(report: Entry) -> bool:
-    """Return whether more than a second, and more than the run, went before it."""
+    """Return whether the steps before the run took more than a second and longer than the run."""
     command, total = report.get("t_command"), report["stages"]["t_total"]
     return command is not None and command - total > max(_MUCH, total)

@@ -1,4 +1,4 @@
-"""Advice on a run: one plain sentence on what to do, and what belongs to it."""
+"""Remedies: one plain sentence on what to do about a run, and details."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,30 +7,30 @@ from trajet.advise.bounds import Bound
 from trajet.advise.entries import Entry, n_processes, name_of
 from trajet.advise.words import in_bytes, in_percent, in_seconds, in_two_digits
 
-# Smaller requests may be too small for a storage that takes so many seconds to answer one.
+# Requests smaller than this may be too small for a storage with this latency in seconds.
 _SMALL_REQUEST = 2**20
 _SLOW_ANSWER = 1e-3
-# Bytes a second and thread, or seconds a request: the page cache and fast disks are faster.
+# Bytes per second and thread, seconds per request: the page cache and fast disks are faster.
 _FAST_RATE = 2**28
 _FAST_ANSWER = 2e-4
-# With fewer atoms than this part of each frame, a copy of these atoms is much smaller.
+# If fewer than this part of the atoms are decoded, a copy of these atoms is much smaller.
 _FEW_ATOMS = 0.5
-# What a pool costs beside the work, and the part of the time from which threads are better.
+# Overheads of a pool, and the part of the time from which threads are better.
 _POOL_COSTS = ("starting", "opening", "gathering", "waiting", "joining", "closing")
 _MOSTLY = 0.5
 
 _WORDS = {
-    "overhead": "what no stage explains",
-    "preparing": "what precedes the run",
+    "overhead": "overhead outside of all stages",
+    "preparing": "preparing the run",
     "starting": "starting the workers",
-    "joining": "joining the stretches",
+    "joining": "joining the pieces",
 }
 _WORDS_OF_COPIES = {**_WORDS, "computing": "encoding", "merging": "writing"}
 
 
 @dataclass(frozen=True)
 class Remedy:
-    """What to do about a run.
+    """A remedy for a run.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Remedy:
 
 
 def remedy(report: Entry, bounded: Bound) -> Remedy:
-    """Return what to do about a run that is not short."""
+    """Return the remedy for a run that is not short."""
     if bounded.what == "straggler":
         return _for_straggler(report)
     cost = sum(bounded.shares[word] for word in _POOL_COSTS)
@@ -55,14 +55,14 @@ def remedy(report: Entry, bounded: Bound) -> Remedy:
 
 
 def word_of(report: Entry, word: str) -> str:
-    """Return the word for a stage; a conversion computes and merges nothing."""
+    """Return the word for a stage; a conversion encodes and writes instead."""
     if report["analysis"] == "convert":
         return _WORDS_OF_COPIES.get(word, word)
     return _WORDS.get(word, word)
 
 
 def crew(report: Entry) -> str:
-    """Return how many did the work, and what they are."""
+    """Return number and kind of the workers: "4 threads", "2 ranks"."""
     processes = n_processes(report)
     if processes == 1:
         n = len(report["workers"])
@@ -72,17 +72,17 @@ def crew(report: Entry) -> str:
 
 
 def place_of(report: Entry, entry: Entry) -> str:
-    """Return the name and host of a worker."""
+    """Return name and host of a worker as text."""
     return f"{name_of(report, entry)} on {entry['host']}"
 
 
 def _is_pool_of_this_machine(report: Entry) -> bool:
-    """Return whether a pool's processes all ran where threads could have."""
+    """Return whether all processes of a pool ran on the host of the caller."""
     return report["pool"] != "local" and set(report["ranks_per_node"]) == {report["host"]}
 
 
 def _without_pool(report: Entry, bounded: Bound, cost: float) -> Remedy:
-    """Advise threads of one process."""
+    """Advise to use threads of one process instead."""
     words = sorted(_POOL_COSTS, key=lambda word: -bounded.shares[word])
     most = [
         f"{word_of(report, word)} {in_percent(bounded.shares[word])}"
@@ -96,7 +96,7 @@ def _without_pool(report: Entry, bounded: Bound, cost: float) -> Remedy:
 
 
 def _for_straggler(report: Entry) -> Remedy:
-    """Advise on workers that held up the others."""
+    """Advise on stragglers."""
     found = report["stragglers"]
     workers = [entry for entry in found if "task" not in entry]
     worst = (workers or found)[0]
@@ -119,7 +119,7 @@ def _for_straggler(report: Entry) -> Remedy:
 
 
 def _reading(report: Entry, _: Bound) -> Remedy:
-    """Advise on reading: a storage that is slow, or too much that is read."""
+    """Advise on reading: the storage is slow, or the run reads too much."""
     t_read, requests = report["stages"]["t_read"], max(1, report["requests"])
     rate, answer = report["bytes_read"] / t_read, t_read / requests
     mean = report["bytes_read"] / requests
@@ -148,7 +148,7 @@ def _reading(report: Entry, _: Bound) -> Remedy:
 
 
 def _working(report: Entry, bounded: Bound) -> Remedy:
-    """Advise on decoding and computing, which all cores can share."""
+    """Advise on decoding and computing, which run on all cores."""
     threads, cores = report["threads"], report["cores"]
     word, share = word_of(report, bounded.what), in_percent(bounded.shares[bounded.what])
     is_local = report["pool"] == "local"
@@ -208,7 +208,7 @@ def _starting(report: Entry, _: Bound) -> Remedy:
 
 
 def _move_less(report: Entry) -> str:
-    """Return what to do where moving results takes long."""
+    """Return advice for a run in which moving results took long."""
     if report["pool"] == "mpi":
         return "try the other way of gathering, one-sided or collective"
     return "fewer workers, or threads of one process, move less"
@@ -251,7 +251,10 @@ def _overhead(_report: Entry, _: Bound) -> Remedy:
 
 
 def _can_read_fewer_atoms(report: Entry) -> bool:
-    """Return whether the run decoded few of the trajectory's atoms, or their number is unknown."""
+    """Return whether the run decoded few of the trajectory's atoms, or their number is unknown.
+
+    False for conversions.
+    """
     files = _trajectories(report)
     n_atoms = files[0].get("n_atoms") if files else None
     if report["analysis"] == "convert":

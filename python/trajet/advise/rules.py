@@ -1,16 +1,17 @@
-"""Stragglers, recognised by both rules of Khoshlessan et al. 2020 (doi:10.1002/cpe.5789).
+"""Stragglers, found by both rules of Khoshlessan et al. 2020 (doi:10.1002/cpe.5789).
 
-Sections 2.1 and 6.1: over 1.5 times the median; over twice the group that finished first.
-Departures:
+Sections 2.1 and 6.1: a straggler takes more than 1.5 times the median, or more than twice the time
+of the group that finished first. Differences to the paper:
 
-1. A worker here is a thread of a rank or process. Its waiting is left out: it waits for others.
-2. Workers that are handed tasks get different numbers of frames. Stages that grow with the frames
-   are compared as for the mean number of frames; where all have as many, that is the time itself.
-3. The fastest group is the fastest quarter, at least two of four or more; its time is its median.
-4. A worker that came to no frame is taken to need for them what the median of the others does.
-5. Ranks that wait inside of a collective call are as late as the one that they wait for, so that
-   the rules are put to the time without gathering as well.
-6. What is less than a twentieth of the run, or 0.1 s, behind is not named.
+1. A worker is a thread of a rank or process. Its waiting time is left out: it waits for others.
+2. Workers do different numbers of frames. Stages that grow with the frames are scaled to the mean
+   number of frames.
+3. The fastest group is the fastest quarter of the workers, and at least two of four or more. The
+   time of the group is its median.
+4. For the stages per frame, a worker without frames counts with at least the median of the others.
+5. Ranks that wait inside of a collective call are as late as the rank that they wait for. So the
+   rules are applied to the time without gathering, too.
+6. A delay of less than a twentieth of the run, or of less than 0.1 s, is not reported.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,7 +35,7 @@ _GROUP = 4
 
 
 def stragglers(workers: Sequence[Entry], tasks: Sequence[Entry], total: float) -> list[Entry]:
-    """Return workers that took much longer than others, and tasks of others that did.
+    """Return slow workers, and slow tasks of workers that are not slow otherwise.
 
     Parameters
     ----------
@@ -46,7 +47,7 @@ def stragglers(workers: Sequence[Entry], tasks: Sequence[Entry], total: float) -
     Returns
     -------
     list of dict
-        The worst first; docs/report.md describes the entries.
+        The worst straggler first; docs/report.md describes the entries.
     """
     worth = worth_naming(total)
     slow = {
@@ -60,7 +61,7 @@ def stragglers(workers: Sequence[Entry], tasks: Sequence[Entry], total: float) -
 def _slow_workers(
     workers: Sequence[Entry], worth: float, once: Mapping[str, tuple[str, ...]]
 ) -> dict[int, dict[str, Any]]:
-    """Return slow workers by their place, judged by the stages of each frame and these `once`."""
+    """Return slow workers by index, judged by the stages per frame and the stages in `once`."""
     frames = [worker["frames"] for worker in workers]
     at_work = [k for k, count in enumerate(frames) if count > 0]
     if not at_work:
@@ -91,7 +92,7 @@ def _slow_workers(
                 "median": verdict.median,
                 "fastest": verdict.fastest,
             }
-    # Few frames tell little of what it would have spent on many: what it lost is what it did spend.
+    # Losses that were scaled up from few frames are uncertain: unscaled ones choose the stage.
     parts = [count / mean if count else 1.0 for count in frames]
     _name_stages(found, spent, parts)
     return found
@@ -100,7 +101,7 @@ def _slow_workers(
 def _slow_tasks(
     workers: Sequence[Entry], tasks: Sequence[Entry], worth: float
 ) -> list[dict[str, Any]]:
-    """Return the tasks that were slow where others of the same worker were not."""
+    """Return tasks that were slow compared with all tasks and with those of the same worker."""
     hosts = {worker["worker"]: worker["host"] for worker in workers}
     found: dict[int, dict[str, Any]] = {}
     first: dict[Any, int] = {}
@@ -110,7 +111,7 @@ def _slow_tasks(
     for k, task in enumerate(tasks):
         known = {word: seconds_in(task, names) for word, names in STAGES_OF.items()}
         rest = task["t_end"] - task["t_begin"] - sum(known.values())
-        # What a worker opens first is its own: workers are compared in that.
+        # Opening files in the first task belongs to the worker, not to the task.
         own = known["opening"] if first[lane_of(task)] == k else 0.0
         spans.append(task["t_end"] - task["t_begin"] - own)
         spent.append({**known, "opening": known["opening"] - own, "overhead": max(0.0, rest)})
@@ -147,23 +148,25 @@ def _slow_tasks(
 
 
 class Verdict:
-    """The two rules, for a group of times.
+    """The two rules, applied to a group of times.
 
     Attributes
     ----------
-    median, fastest
-        The times of which a straggler takes over `OVER_MEDIAN` and over `OVER_FASTEST`.
+    median
+        The median of all times; a straggler takes over `OVER_MEDIAN` times as long.
+    fastest
+        The median of the fastest group; a straggler takes over `OVER_FASTEST` times as long.
     """
 
     def __init__(self, seconds: Sequence[float]) -> None:
         ordered = sorted(seconds) or [0.0]
         self.median = median(ordered)
         n = len(ordered)
-        # One alone is no group, where there could be two.
+        # From four times on, the group has at least two.
         self.fastest = median(ordered[: max(-(-n // _GROUP), min(2, n // 2))])
 
     def rules(self, seconds: float, worth: float) -> list[str]:
-        """Return the rules by which somebody who took so long is a straggler."""
+        """Return the rules by which a time of `seconds` is that of a straggler."""
         over_median = seconds > max(OVER_MEDIAN * self.median, self.median + worth)
         over_fastest = seconds > max(OVER_FASTEST * self.fastest, self.fastest + worth)
         return ["median"] * over_median + ["fastest"] * over_fastest
@@ -174,9 +177,9 @@ def _name_stages(
     spent: Sequence[Mapping[str, float]],
     parts: Sequence[float],
 ) -> None:
-    """Add the stage in which each that was found lost most, and how much it lost there.
+    """Add to each straggler found the stage in which it lost most time, and the time lost.
 
-    `parts`: which part of the seconds of stages that grow with the frames each did spend.
+    `parts` are the factors that undo the scaling of the stages per frame.
     """
     usual: dict[str, float] = {}
     if found:

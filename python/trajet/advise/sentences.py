@@ -1,4 +1,4 @@
-"""Advice on a run, in sentences: what to do, what bounded the run, what the papers say."""
+"""Advice in sentences: what to do, what bounded the run, and the heuristics of the papers."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ from trajet.advise.preparation import is_most_before_run, words_before_run
 from trajet.advise.remedies import crew, place_of, remedy, word_of
 from trajet.advise.words import in_percent, in_seconds, in_two_digits
 
-# A stage that takes this part of the workers' time bounds the run; below, it only takes the most.
+# A stage that takes at least this part of the workers' time bounds the run.
 _BOUNDS = 0.5
 # The paper says "well above 1"; its draft, 100.
 _WELL_ABOVE_ONE = 100.0
@@ -35,11 +35,11 @@ def advice(report: Entry) -> list[str]:
     Returns
     -------
     list of str
-        First one plain sentence on what to do, or that there is nothing to gain. No sentence
-        contradicts it, or says more than the report's numbers do.
+        The first is one plain sentence on what to do, or says that there is nothing to gain. The
+        others explain it.
     """
     if not report["frames"]:
-        return ["No frame was read: there is nothing to say of this run."]
+        return ["No frame was read: there is no advice."]
     bounded = bound(report)
     if is_most_before_run(report):
         lines = [
@@ -56,7 +56,7 @@ def advice(report: Entry) -> list[str]:
 
 
 def heuristics(report: Entry) -> list[str]:
-    """Return what the papers say of a run by its R_comp/IO; empty where they say nothing."""
+    """Return what the papers advise for the R_comp/IO of a run; empty if they do not apply."""
     if not report["frames"] or report["analysis"] == "convert":
         return []
     bounded = bound(report)
@@ -64,27 +64,27 @@ def heuristics(report: Entry) -> list[str]:
 
 
 def lead(report: Entry) -> list[str]:
-    """Return the sentences to print after a run: the plain one, of a run that is not short."""
+    """Return the sentences to print after a run: the first advice, unless the run was short."""
     short = report["stages"]["t_total"] < SHORT or not report["frames"]
     return [] if short else list(report["advice"][:1])
 
 
 def _of_run(report: Entry, bounded: Bound) -> list[str]:
-    """Return what to do about a run, what bounded it, and what else is remarkable."""
+    """Return the remedy for a run, its bound, and further observations."""
     found = remedy(report, bounded)
     bound_by = _of_bound(report, bounded)
     return [found.plain, bound_by, *found.details, *_descriptions(report, bounded)]
 
 
 def _of_bound(report: Entry, bounded: Bound) -> str:
-    """Say what bounded the run."""
+    """Return a sentence on the bound of a run."""
     if bounded.what == "straggler":
         return _of_stragglers(report, bounded)[0]
     return _of_stage(report, bounded)
 
 
 def _descriptions(report: Entry, bounded: Bound) -> list[str]:
-    """Return what else is remarkable of a run; none of it is advice."""
+    """Return further observations on a run; none of them is advice."""
     lines = [] if bounded.what == "straggler" else _of_stragglers(report, bounded)
     lines += [*_of_clocks(report), *_of_opening(report)]
     if repeated := report["repeated"]:
@@ -96,7 +96,7 @@ def _descriptions(report: Entry, bounded: Bound) -> list[str]:
 
 
 def _of_stage(report: Entry, bounded: Bound) -> str:
-    """Say which stage took most, and what came next."""
+    """Return a sentence on the stage that took most time, and the next two."""
     words = sorted(bounded.shares, key=lambda word: -bounded.shares[word])
     parts = [
         f"{word_of(report, word)} {in_percent(bounded.shares[word])}"
@@ -115,7 +115,7 @@ def _of_stage(report: Entry, bounded: Bound) -> str:
 
 
 def _of_stragglers(report: Entry, bounded: Bound) -> list[str]:
-    """Say who was slow and in what, if anybody was."""
+    """Return a sentence on the worst straggler and its stage; empty without stragglers."""
     found = report["stragglers"]
     if not found:
         return []
@@ -145,7 +145,7 @@ def _of_stragglers(report: Entry, bounded: Bound) -> list[str]:
 
 
 def _took(report: Entry, worst: Entry) -> str:
-    """Say how long a straggler took; where it had fewer frames than others, for as many."""
+    """Return the time of a straggler as text, scaled to the mean number of frames if needed."""
     took = in_seconds(worst["seconds"])
     itself = [busy(worker) for worker in report["workers"] if lane_of(worker) == lane_of(worst)]
     if "task" in worst or in_seconds(itself[0]) == took:
@@ -219,7 +219,7 @@ def _to_input(ratio: float, spent: Entry) -> str:
 
 
 def _of_repeated(repeated: Sequence[Entry]) -> str:
-    """Say which tasks were done twice, and where the first of them hung, if the pool knows."""
+    """Return a sentence on tasks that were repeated, and where the first of them hung, if known."""
     n, first = len(repeated), repeated[0]
     tasks = "1 task was" if n == 1 else f"{n} tasks were"
     line = f"{tasks} late and given to an idle worker as well"
@@ -232,7 +232,7 @@ def _of_repeated(repeated: Sequence[Entry]) -> str:
 
 
 def _of_clocks(report: Entry) -> list[str]:
-    """Say by how much the scheduler's clock and that of the tasks differ."""
+    """Return a sentence on the task that took longest by the clock of the scheduler."""
     timed = [task for task in report["tasks"] if "t_scheduler" in task]
     if not timed:
         return []
@@ -247,7 +247,7 @@ def _of_clocks(report: Entry) -> list[str]:
 
 
 def _of_opening(report: Entry) -> list[str]:
-    """Say what the opening cost, where that is much beside the run."""
+    """Return a sentence on the time that opening took, if that is much compared with the run."""
     opening = report["opening"]
     seconds = opening["t_open"] + opening["t_index"]
     if seconds < max(SHORT, report["stages"]["t_total"] / 4):

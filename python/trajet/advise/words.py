@@ -1,8 +1,8 @@
-"""Times, sizes and ratios with as many digits as a reader wants."""
+"""Times, sizes and ratios as text with few digits."""
 
 
 def in_seconds(seconds: float) -> str:
-    """Return a time with three digits."""
+    """Return a time with three digits and its unit."""
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
         if seconds >= size:
             return f"{_digits(seconds / size)} {unit}"
@@ -14,7 +14,7 @@ def _digits(number: float) -> str:
 
 
 def in_bytes(number: float) -> str:
-    """Return a number of bytes with three digits."""
+    """Return a number of bytes with three digits and its unit."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if number < 1024:
             return f"{_digits(number)} {unit}"
@@ -23,10 +23,10 @@ def in_bytes(number: float) -> str:
 
 
 def in_two_digits(ratio: float) -> str:
-    """Return a ratio with two digits, or all of them before the point."""
+    """Return a ratio with two digits, or as an integer from 100 on."""
     return f"{ratio:.2g}" if ratio < 99.5 else f"{ratio:.0f}"
 
 
 def in_percent(part: float) -> str:
-    """Return a part with two digits, or one where it is small."""
+    """Return a fraction in percent, with one digit below 10 %."""
     return f"{100 * part:.0f} %" if part >= 0.095 else f"{100 * part:.1g} %"

@@ -1,4 +1,4 @@
-"""Analyses as functions: a selection in, a result out."""
+"""Analyses: functions of a selection that return a result."""
 
 from trajet.analysis.apply import apply
 from trajet.analysis.dihedrals import dihedrals

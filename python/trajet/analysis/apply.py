@@ -1,4 +1,4 @@
-"""Functions of one's own, on any pool."""
+"""`apply`: run a user's function on every frame, on any pool."""
 
 import secrets
 from collections.abc import Callable
@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajet import _trajet, mdanalysis
 from trajet._trajet import MissingPackageError
-from trajet.analysis.reference import Placed
-from trajet.analysis.subject import main_selection, run, selecting
-from trajet.analysis.wholeness import broken
+from trajet.analysis.pbc_checks import find_broken_molecules
+from trajet.analysis.reference import Coordinates
+from trajet.analysis.runner import main_selection, run, selecting
 from trajet.pools.elsewhere import led
 from trajet.pools.pool import Plan, Pool, Progress
 from trajet.result import Applied
@@ -36,41 +36,42 @@ def apply(
     pool: Pool | None = None,
     progress: Progress | None = None,
 ) -> Applied:
-    """Call a function of one's own with the positions of every frame.
+    """Call a function with the positions of every frame.
 
-    It runs wherever the pool runs, with the same readers as the analyses of this package below it.
+    The function runs in the processes of the pool. Frames are read as in the other analyses.
 
-    In each process, function and reducer are called by one thread at a time, while the other
-    threads read and decode: a function may set the positions of an AtomGroup, or return the same
-    array from every call. Each worker process calls a copy of the function, beside the other
-    processes: `ProcessPool`, `DaskPool` and `MpiPool` compute in parallel, threads only with
-    `threads_safe=True`, and only inside of NumPy and the like, which release Python's lock.
+    In each process, one thread at a time calls the function or the reducer, while the other threads
+    read and decode. So a function may set the positions of an AtomGroup, or return the same array
+    from every call. Each worker process calls its own copy of the function: `ProcessPool`,
+    `DaskPool` and `MpiPool` compute in parallel. Threads do so only with `threads_safe=True`, and
+    only in code that releases Python's lock, such as NumPy.
 
     Parameters
     ----------
     function
-        Called with positions, float32, Å: `(n_atoms, 3)` of a frame, or `(n_frames, n_atoms, 3)` of
-        a block. Returns numbers: of a frame, always as many; of a block, an array whose first axis
-        are its frames; with a `reducer` of either, always as many. It must not rely on being called
-        in order, and is called once more, for the first frame, to see what it returns.
+        Called with positions, float32, Å: `(n_atoms, 3)` for a frame, or `(n_frames, n_atoms, 3)`
+        for a block. Returns an array of numbers. For a frame, its shape must be constant; for a
+        block without a `reducer`, its first axis must be the frames; with a `reducer`, its shape
+        must be constant. The function must not rely on the order of the calls. One extra call, with
+        the first frame, determines the shape.
     selection
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
     by
-        "frame" or "block": what the function is called with. How many frames a block has depends on
-        the number of atoms and frames alone (256 KiB of positions at most, or one frame).
+        "frame" or "block": the argument of the function. The number of frames of a block depends
+        only on the numbers of atoms and frames (at most 256 KiB of positions, or one frame).
     reducer
-        Joins what the function returned of two neighbouring stretches of frames, the earlier one
-        first, into the same of both; float64 arrays. Stretches are joined along a tree that depends
-        on the number of frames and atoms alone, so that a result has the same bits on every pool.
-        None: what is returned of each frame is kept.
+        Called with the values of two neighbouring ranges of frames, the earlier one first, as
+        float64 arrays; returns the value of both. Ranges are merged along a tree that depends only
+        on the numbers of frames and atoms, so that the result has the same bits on every pool. None
+        keeps the values of each frame.
     cells
-        Whether the function gets unit cells as its second argument: `(6,)` of a frame,
-        `(n_frames, 6)` of a block; Å and degrees, NaN where there is none. Where it does not,
+        Whether the function gets unit cells as its second argument: `(6,)` for a frame,
+        `(n_frames, 6)` for a block; Å and degrees, NaN in frames without a cell. If False,
         `report["remarks"]` say whether molecules are broken over the box in the first frame.
     threads_safe
         Whether several threads of a process may call the function and the reducer at the same time.
-        Give True only where they change nothing that two calls share: no AtomGroup or Universe, no
-        array or attribute that a call writes to.
+        Give True only if two calls share nothing that a call changes, such as an AtomGroup, a
+        Universe, an array or an attribute.
     frames
         A slice, frame numbers, or a mask; None for all.
     pool
@@ -81,15 +82,14 @@ def apply(
     Returns
     -------
     Applied
-        `values`, float64: `(n_frames, …)`, or what the reducer made of all frames.
+        `values`, float64: `(n_frames, …)`, or the reduced value of all frames.
 
     Raises
     ------
     ValueError
-        If the function returns an array of another shape than of the first frame, or there is no
-        frame.
+        If the function returns arrays of different shapes, or no frame is chosen.
     Exception
-        Whatever the function raises.
+        Any exception of the function or the reducer.
 
     Examples
     --------
@@ -109,31 +109,35 @@ def apply(
     def plan(chosen: NDArray[np.int64]) -> Plan:
         nonlocal shape
         if not len(chosen):
-            raise ValueError("no frame is chosen: what the function returns is not known")
+            raise ValueError(
+                "no frame is chosen: the shape of the function's values is unknown: choose frames"
+            )
         first = main.look(int(chosen[0]))
         positions, box = first.positions, first.cells
         if not cells:
-            here = Placed(positions[0], mdanalysis.Box.of(first), f"frame {chosen[0]}")
-            remarks.extend(broken(main, here))
+            here = Coordinates(positions[0], mdanalysis.Box.of(first), f"frame {chosen[0]}")
+            remarks.extend(find_broken_molecules(main, here))
         if by == "frame":
             positions, box = positions[0], box[0]
         sample = np.asarray(function(positions, box) if cells else function(positions))
         if sample.dtype.kind not in "biuf":
-            raise TypeError(f"the function returned {sample.dtype}: numbers are wanted")
+            raise TypeError(f"the function returned {sample.dtype}: it must return numbers")
         shape = sample.shape
-        turn = None if threads_safe else _Turn(secrets.token_hex(16))
+        lock = None if threads_safe else _ProcessLock(secrets.token_hex(16))
         if by == "block" and reducer is None:
             if not shape or shape[0] != 1:
                 raise ValueError(
-                    f"the function returned an array of shape {shape} of a block of one frame: the"
-                    " first axis must be frames"
+                    f"the function returned an array of shape {shape} for a block of one frame: the"
+                    " first axis must be the frames"
                 )
             shape = shape[1:]
         return Plan.of(
             _trajet.apply_plan,
             main.places,
-            _Carried(function, turn),
-            None if reducer is None else _Carried(_Joined(reducer, shape), turn),
+            _PicklableFunction(function, lock),
+            None
+            if reducer is None
+            else _PicklableFunction(_ReshapingReducer(reducer, shape), lock),
             by_frame=by == "frame",
             cells=cells,
             shape=shape,
@@ -163,8 +167,8 @@ def apply(
     )
 
 
-class _Joined:
-    """Calls a reducer with arrays of the shape that the function returns."""
+class _ReshapingReducer:
+    """Reshapes the arguments of a reducer to the shape that the function returns."""
 
     def __init__(self, reducer: Callable[..., Any], shape: tuple[int, ...]) -> None:
         self._reducer = reducer
@@ -174,10 +178,10 @@ class _Joined:
         return self._reducer(left.reshape(self._shape), right.reshape(self._shape))
 
 
-class _Turn:
-    """A lock of one run of `apply`: all copies of it that reach a process share one lock there.
+class _ProcessLock:
+    """Lock of one run of `apply`; all unpickled copies in a process share it.
 
-    Workers of Dask may share a process, and functions that they were sent may share a module.
+    Workers of Dask may share a process, and the functions sent to them may share a module.
     """
 
     _locks: ClassVar[WeakValueDictionary[str, Any]] = WeakValueDictionary()
@@ -191,40 +195,43 @@ class _Turn:
                 lock = self._locks[name] = Lock()
         self.lock = lock
 
-    def __reduce__(self) -> tuple[type["_Turn"], tuple[str]]:
-        return _Turn, (self._name,)
+    def __reduce__(self) -> tuple[type["_ProcessLock"], tuple[str]]:
+        return _ProcessLock, (self._name,)
 
 
-class _Carried:
-    """A function that can be sent to other processes, also where only this script knows it.
+class _PicklableFunction:
+    """A function that can be sent to other processes, even if it is defined in a script.
 
-    With a turn it is called by one thread at a time.
+    With a lock, one thread at a time calls it.
     """
 
-    def __init__(self, function: Callable[..., Any], turn: _Turn | None) -> None:
+    def __init__(self, function: Callable[..., Any], lock: _ProcessLock | None) -> None:
         self._function = function
-        self._turn = turn
+        self._lock = lock
 
     def __call__(self, *arguments: Any) -> Any:
-        if self._turn is None:
+        if self._lock is None:
             return self._function(*arguments)
-        with self._turn.lock:
-            # The next call may write to the array that this one returned.
+        with self._lock.lock:
+            # The next call may overwrite the array that this one returned.
             return np.array(self._function(*arguments))
 
     def __reduce__(
         self,
-    ) -> tuple[Callable[[bytes, _Turn | None], "_Carried"], tuple[bytes, _Turn | None]]:
+    ) -> tuple[
+        Callable[[bytes, _ProcessLock | None], "_PicklableFunction"],
+        tuple[bytes, _ProcessLock | None],
+    ]:
         try:
             import cloudpickle
         except ImportError as error:
             raise MissingPackageError(
-                "to send a function to other processes needs cloudpickle: pip install cloudpickle"
+                "sending a function to other processes needs cloudpickle: pip install cloudpickle"
             ) from error
-        return _carried, (cloudpickle.dumps(self._function), self._turn)
+        return _unpickled, (cloudpickle.dumps(self._function), self._lock)
 
 
-def _carried(function: bytes, turn: _Turn | None) -> _Carried:
+def _unpickled(function: bytes, lock: _ProcessLock | None) -> _PicklableFunction:
     import cloudpickle
 
-    return _Carried(cloudpickle.loads(function), turn)
+    return _PicklableFunction(cloudpickle.loads(function), lock)

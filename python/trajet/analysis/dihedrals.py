@@ -1,4 +1,4 @@
-"""Dihedral angles, and their cosines and sines as features."""
+"""`dihedrals`: dihedral angles, or their cosines and sines."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, mdanalysis
 from trajet._trajet import SelectionError
-from trajet.analysis.subject import main_selection, run, selecting
+from trajet.analysis.runner import main_selection, run, selecting
 from trajet.pools.elsewhere import led
 from trajet.pools.pool import Plan, Pool, Progress
 from trajet.result import Dihedrals
 from trajet.startup import Stopwatch
 from trajet.trajectory import FrameChoice, Selection, Trajectory
 
-# Å, at most; a peptide bond has 1.33, and what is not bonded is 3 away.
+# Longest peptide bond, Å: bonds have 1.33 Å, atoms that are not bonded are 3 Å apart.
 _PEPTIDE_BOND = 2.0
 
 
@@ -36,18 +36,17 @@ def dihedrals(
     Parameters
     ----------
     selection
-        Without `quadruples`: the residues of these atoms; of each that has both φ (C'-N-CA-C) and ψ
-        (N-CA-C-N'), both are computed. Neighbours are next to each other in the topology and bonded
-        in frame 0, whatever their numbers. Where a residue has several N, CA or C, the one among
-        these atoms counts ("protein and not altloc B"); `report["remarks"]` name residues that are
-        left out for want of one. With `quadruples`: the trajectory, or any selection of
-        it.
+        Without `quadruples`: φ (C'-N-CA-C) and ψ (N-CA-C-N') are computed for each residue of these
+        atoms that has both. Neighbouring residues follow one another in the topology and are bonded
+        in frame 0; their numbers do not matter. If a residue has several N, CA or C, the selection
+        must contain one of them ("protein and not altloc B"); `report["remarks"]` name residues
+        that are left out. With `quadruples`: the trajectory, or any selection of it.
     quadruples
         `(n, 4)` atom indices, as for `Trajectory.select`.
     features
-        Return cosine and sine of each angle instead of the angle: no jump at 180 degrees.
+        Return cosine and sine of each angle instead of the angle; they do not jump at 180 degrees.
     pbc
-        Whether the bonds are those between the nearest images, where a frame has a cell.
+        Whether bond vectors connect nearest images, in frames with a cell.
     frames
         A slice, frame numbers, or a mask; None for all.
     pool
@@ -61,9 +60,9 @@ def dihedrals(
     Returns
     -------
     Dihedrals
-        `values` `(n_frames, n)`, float64, degrees from -180 to 180, with the sign of IUPAC: for
-        residues φ, ψ of the first, then of the next. With `features` `(n_frames, 2 n)`: cosine and
-        sine of the first angle, then of the next. Not-a-number where three atoms lie on a line.
+        `values` `(n_frames, n)`, float64, degrees from -180 to 180, with the sign of IUPAC; for
+        residues, φ and ψ of one residue after the other. With `features`, `(n_frames, 2 n)`: cosine
+        and sine of one angle after the other. NaN where three atoms lie on a line.
 
     Raises
     ------
@@ -74,10 +73,10 @@ def dihedrals(
 
     Notes
     -----
-    Angle and sign are those of IUPAC-IUB, Biochemistry 9, 3471 (1970), from sine and cosine: two
-    products of the bond vectors.
+    Angle and sign are those of IUPAC-IUB, Biochemistry 9, 3471 (1970), computed from sine and
+    cosine: two products of the bond vectors.
 
-    Nearest images, in cells of every shape, of vectors that were reduced: I. Semaev, LNCS 2146, 181
+    Nearest images in cells of any shape use a reduced lattice basis: I. Semaev, LNCS 2146, 181
     (2001), doi:10.1007/3-540-44670-2_13; P. Q. Nguyen and D. Stehlé, ACM Trans. Algorithms 5, 46
     (2009), doi:10.1145/1597036.1597050.
 
@@ -136,19 +135,28 @@ def dihedrals(
 def _backbone(
     main: Selection, remarks: list[str]
 ) -> tuple[tuple[str, ...], NDArray[np.int64], NDArray[np.int64]]:
-    """Return names, atoms and their places of φ and ψ, in turns, of residues that have both.
+    """Return the backbone angles, φ and ψ of one residue after the other.
 
-    What is left out is added to the remarks.
+    Residues that are left out are added to the remarks.
+
+    Returns
+    -------
+    names
+        Names of the angles.
+    fours
+        `(n, 4)`, atom indices of each angle.
+    places
+        `(n, 4)`, positions of these atoms in a frame.
 
     Raises
     ------
     SelectionError
-        If nothing is left.
+        If no residue is left.
     """
     trajectory = main.trajectory
     names, fours = mdanalysis.backbone_dihedrals(main.named, main.label, remarks)
     places, there = trajectory.places_of(fours)
-    # φ and ψ of a residue go together.
+    # A residue needs all eight atoms of φ and ψ.
     kept: NDArray[np.bool_] = np.asarray(there.reshape(-1, 8).all(axis=1))
     if not kept.any():
         raise SelectionError(
@@ -178,33 +186,38 @@ def _backbone(
 
 
 def _bonded(trajectory: Trajectory, places: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Tell which residues are bonded to both neighbours, by the places of φ and ψ, in turns.
+    """Return which residues are bonded to both neighbours in frame 0.
 
-    The topology does not say it: one segment may have several chains, and residues may be missing.
+    The topology does not show it: a segment may have several chains, and residues may be missing.
+
+    Parameters
+    ----------
+    places
+        `(2 n, 4)`, φ and ψ of one residue after the other, as positions in a frame.
     """
     ends = np.concatenate([places[::2, :2], places[1::2, 2:]])
     wanted, where = np.unique(ends, return_inverse=True)
     first = trajectory.read_places([0], wanted, None, counted=False)
     one, other = np.moveaxis(first.positions[0][where.reshape(ends.shape)], 1, 0)
-    # Not a number, where the frame has no positions, is none.
+    # Lengths are NaN in a frame without positions, and then no residue is bonded.
     near = mdanalysis.lengths(one, other, mdanalysis.Box.of(first)) <= _PEPTIDE_BOND
     return np.asarray(near.reshape(2, -1).all(axis=0))
 
 
 def _checked(quadruples: Sequence[Sequence[int]] | NDArray[Any]) -> NDArray[np.int64]:
-    """Return quadruples as an array.
+    """Return quadruples as an array `(n, 4)`, int64.
 
     Raises
     ------
     SelectionError
-        If there is none.
+        If there are none.
     TypeError
-        If they are no whole numbers in rows of four.
+        If they are not rows of four integers.
     """
     try:
         fours = np.asarray(quadruples)
     except ValueError:
-        # Rows of different lengths make no array.
+        # Rows of different lengths.
         fours = np.empty(1)
     if fours.size == 0:
         raise SelectionError("no quadruple of atoms was given")

@@ -1,4 +1,4 @@
-"""Distances of all pairs."""
+"""`distances`: distances of all pairs of atoms."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from trajet.analysis.reference import (
     is_average,
     reference_positions,
 )
-from trajet.analysis.subject import describe, further_selection, main_selection, run, selecting
+from trajet.analysis.runner import describe, further_selection, main_selection, run, selecting
 from trajet.pools.elsewhere import led
 from trajet.pools.pool import Plan, Pool, Progress
 from trajet.result import Distances
@@ -38,13 +38,13 @@ def distances(
     a
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
     b
-        The other atoms of each pair: selection text, a Selection or an AtomGroup. None (and no
-        reference) for the pairs among `a`, each once.
+        The second group: selection text, a Selection or an AtomGroup. None, without a reference,
+        for each pair within `a` once.
     reference
-        Instead of `b`: the positions that the atoms of `a` have there, as for `rmsd`. All pairs of
-        a position now and one there are taken.
+        Instead of `b`: a reference structure, as for `rmsd`. Distances are computed from each atom
+        of `a` in the frame to each atom of `a` in the reference.
     pbc
-        Whether the distance is that between the nearest images, where a frame has a cell.
+        Whether distances are those of nearest images, in frames with a cell.
     frames
         A slice, frame numbers, or a mask; None for all.
     pool
@@ -58,9 +58,9 @@ def distances(
     Returns
     -------
     Distances
-        `values` in Å, float64: `(n_frames, n_a, n_b)`; with a reference `(n_frames, n_a, n_a)`, now
-        by then; among `a` alone `(n_frames, n_a (n_a - 1) / 2)`: the pairs 0-1, 0-2, …, 1-2, …, as
-        SciPy's `pdist` and MDAnalysis' `self_distance_array` order them.
+        `values` in Å, float64: `(n_frames, n_a, n_b)`; with a reference `(n_frames, n_a, n_a)`, the
+        frame first; within `a` `(n_frames, n_a (n_a - 1) / 2)`: the pairs 0-1, 0-2, …, 1-2, …, in
+        the order of SciPy's `pdist` and MDAnalysis' `self_distance_array`.
 
     Raises
     ------
@@ -73,13 +73,13 @@ def distances(
 
     Notes
     -----
-    Computed in double precision from the positions as they are stored.
+    Distances are computed in double precision from the stored positions.
 
-    A distance takes 8 bytes: all pairs of ADK's 3341 atoms in 98 frames are 4.4 GB. What memory has
-    no room for goes to a file with `rows_in` of `DaskPool` and `MpiPool`, or is computed for some
-    `frames` after the other. The command line wants `--force` above 1 GB; this function does not.
+    A distance takes 8 bytes: all pairs of ADK's 3341 atoms in 98 frames are 4.4 GB. If memory has
+    no room for them, write them to a file with `rows_in` of `DaskPool` or `MpiPool`, or compute
+    some `frames` at a time. Only the command line asks for `--force` above 1 GB.
 
-    Nearest images, in cells of every shape, of vectors that were reduced: I. Semaev, LNCS 2146, 181
+    Nearest images in cells of any shape use a reduced lattice basis: I. Semaev, LNCS 2146, 181
     (2001), doi:10.1007/3-540-44670-2_13; P. Q. Nguyen and D. Stehlé, ACM Trans. Algorithms 5, 46
     (2009), doi:10.1145/1597036.1597050.
 

@@ -1,4 +1,4 @@
-"""RDF: how much more often than in a gas atoms are found at a distance."""
+"""`rdf`: radial distribution functions."""
 
 import contextlib
 from typing import Any
@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, mdanalysis
 from trajet._trajet import SelectionError, TrajetError
-from trajet.analysis.subject import further_selection, main_selection, run, selecting
-from trajet.analysis.wholeness import shortest_vector
+from trajet.analysis.pbc_checks import shortest_vector
+from trajet.analysis.runner import further_selection, main_selection, run, selecting
 from trajet.pools.elsewhere import led
 from trajet.pools.pool import Plan, Pool, Progress
 from trajet.result import RadialDistribution
@@ -36,14 +36,15 @@ def rdf(
     a
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
     b
-        The other atoms of each pair: selection text, a Selection or an AtomGroup. None for `a`.
+        The second group: selection text, a Selection or an AtomGroup. None for `a`.
     bins
-        Bins of equal width.
+        Number of bins of equal width.
     range
-        Distances that are counted, Å.
+        The least and the largest distance that are counted, Å.
     exclusion_block
-        `(n, m)`: the pairs of the first `n` atoms of `a` with the first `m` of `b` are left out,
-        and so on: those within a molecule. Pairs of an atom with itself are left out without it.
+        `(n, m)`: exclude pairs within molecules that have `n` atoms in `a` and `m` in `b`: the
+        first `n` atoms of `a` with the first `m` of `b`, and so on. Pairs of an atom with itself
+        are always excluded.
     frames
         A slice, frame numbers, or a mask; None for all.
     pool
@@ -64,27 +65,27 @@ def rdf(
     SelectionError
         If a selection matches no atom, or no pair of different atoms is left.
     AnalysisError
-        If a frame has no unit cell, or an atom no position.
+        If a frame has no unit cell, or an atom has no position.
     ValueError
-        If the bins have no width, or the blocks do not divide the selections.
+        If the bins have no width, or the blocks do not divide the groups.
     FrameError, FormatError
         If a frame is out of range, or corrupt.
 
     Notes
     -----
-    A pair counts once a frame, at the distance of its nearest images: beyond half of the distance
-    to an atom's own nearest image the farther images are missing, and g falls. `a` with itself
-    counts every pair in both orders.
+    A pair counts once per frame, at the distance of its nearest images. So g is too small beyond
+    half of the distance between an atom and its own nearest image. For `a` with itself, every pair
+    counts in both orders.
 
-    An atom's pair with itself is never counted, nor is it in the number of pairs that g is
-    normalised by: N (N - 1) ordered pairs of a group of N atoms with itself; N_a N_b - N_common of
-    two groups that have N_common atoms in common; less what `exclusion_block` leaves out. g is the
-    counts over what that number of pairs, spread evenly over the mean volume, puts into each shell.
-    MDAnalysis' `InterRDF` does the same with `exclusion_block=(1, 1)`; without it, it counts each
-    atom with itself in the first bin and normalises by N².
+    An atom is never paired with itself, neither in the counts nor in the number of pairs by which g
+    is normalised. This number is N (N - 1) for a group of N atoms with itself, N_a N_b - N_common
+    for two groups that share N_common atoms, less the pairs that `exclusion_block` excludes. g is
+    the counts divided by those of as many pairs that are spread evenly over the mean volume.
+    MDAnalysis' `InterRDF` does the same with `exclusion_block=(1, 1)`; without it, MDAnalysis
+    counts each atom with itself in the first bin and normalises by N².
 
-    Pairs by a list of cells: M. P. Allen and D. J. Tildesley, Computer Simulation of Liquids, 2nd
-    edition (2017), 5.3.2.
+    Pairs are found by a cell list: M. P. Allen and D. J. Tildesley, Computer Simulation of Liquids,
+    2nd edition (2017), 5.3.2.
 
     Examples
     --------
@@ -117,7 +118,7 @@ def rdf(
     remarks = _too_far(main, outcome.frames, last)
     if exclusion_block is not None:
         remarks.extend(_across(main, other or main, exclusion_block))
-    # The number of pairs is that of all frames.
+    # `pairs` is summed over all frames.
     (n_frames, volume, pairs), counts = outcome.state[:3], outcome.state[3:]
     edges = np.linspace(first, last, bins + 1)
     if n_frames and not pairs:
@@ -128,7 +129,7 @@ def rdf(
         )
     shells = 4 / 3 * np.pi * np.diff(edges**3)
     with np.errstate(invalid="ignore", divide="ignore"):
-        # Without a frame there is no density: not a number.
+        # Without frames there is no density, and g is NaN.
         g = counts / (pairs / (volume / n_frames) * shells)
     labels = (main.label, main.label if other is None else other.label)
     parameters = {
@@ -151,7 +152,7 @@ def rdf(
 
 
 def _across(first: Selection, second: Selection, sizes: tuple[int, int]) -> list[str]:
-    """Return a remark if blocks of atoms are not those of molecules, as far as residues tell."""
+    """Return a remark if the residues show that blocks do not coincide with molecules."""
     if not first.trajectory.has_topology:
         return []
     residues = [
@@ -162,7 +163,7 @@ def _across(first: Selection, second: Selection, sizes: tuple[int, int]) -> list
     if all(single):
         wrong = residues[0][:, 0] != residues[1][:, 0]
     else:
-        # A molecule may have several residues, but then all of each.
+        # A molecule may have several residues, but no residue may belong to two molecules.
         wrong = np.zeros(len(residues[0]), np.bool_)
         for of in residues:
             wrong[1:] |= of[1:, 0] == of[:-1, -1]
@@ -174,25 +175,25 @@ def _across(first: Selection, second: Selection, sizes: tuple[int, int]) -> list
         for selection, size in zip((first, second), sizes, strict=True)
     ]
     return [
-        f"exclusion_block {sizes}: blocks are not those of residues, the first is that of"
-        f" {words[0]} and {words[1]}: unless these are one molecule's, pairs of other molecules are"
-        " left out: choose atoms and sizes so that each block is a molecule's"
+        f"exclusion_block {sizes}: blocks do not coincide with residues; the first such block"
+        f" begins with {words[0]} and {words[1]}: pairs of different molecules may be excluded:"
+        " choose atoms and sizes so that each block is one molecule"
     ]
 
 
 def _too_far(main: Selection, frames: NDArray[np.int64], last: float) -> list[str]:
-    """Return a remark if distances are counted at which images are missing."""
+    """Return a remark if the range exceeds half of the shortest lattice vector."""
     halves = {}
     with contextlib.suppress(TrajetError, OSError):
         for frame in [*frames[:1], *frames[1:][-1:]]:
             one = main.trajectory.read_places([frame], main.places[:1], None, counted=False)
             halves[frame] = shortest_vector(one.cells[0]) / 2
     frame = min(halves, key=halves.__getitem__, default=0)
-    # Cells are kept in single precision.
+    # Cells are stored in single precision.
     if not halves or last <= halves[frame] * (1 + 1e-6):
         return []
     return [
-        f"distances up to {last:g} Å are counted, half of that to an atom's own nearest image is"
-        f" {halves[frame]:.1f} Å (frame {frame}): beyond it g falls, as only the nearest image of a"
-        " pair counts: choose a smaller range"
+        f"distances up to {last:g} Å are counted, but half of the distance between an atom and its"
+        f" own nearest image is {halves[frame]:.1f} Å (frame {frame}): beyond it g is too small, as"
+        " only the nearest image of a pair counts: choose a smaller range"
     ]

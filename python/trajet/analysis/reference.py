@@ -1,4 +1,4 @@
-"""What frames are compared with or laid on: reference positions and weights."""
+"""Reference positions and weights for comparisons and superpositions."""
 
 import os
 from collections.abc import Sequence
@@ -11,26 +11,26 @@ from numpy.typing import NDArray
 
 from trajet import mdanalysis
 from trajet._trajet import AnalysisError, SelectionError
-from trajet.analysis import pairing
+from trajet.analysis.atom_matching import check_pairs
 from trajet.trajectory import Selection, describe_file
 
-# The frames whose average the reference is: they are superposed on the first of them.
+# Reference of the average structure: frames are superposed on the first one, then averaged.
 AVERAGE = "average"
 
 Weights: TypeAlias = str | Sequence[float] | NDArray[Any] | None
-# An MDAnalysis AtomGroup has no type that could stand here.
+# Any stands for an MDAnalysis AtomGroup: MDAnalysis is imported only if needed.
 Reference: TypeAlias = int | str | os.PathLike[str] | Selection | NDArray[Any] | Any
 
 
 def is_average(reference: Reference) -> bool:
-    """Tell whether the reference is the average structure."""
+    """Return whether the reference is the average structure."""
     return isinstance(reference, str) and reference == AVERAGE
 
 
 def first_of(chosen: NDArray[np.int64]) -> int:
-    """Return the frame on which others are superposed before they are averaged.
+    """Return the frame on which frames are superposed before they are averaged.
 
-    Without a frame there is nothing to average, and any will do.
+    It is 0 if no frame is chosen.
     """
     return int(next(iter(chosen), 0))
 
@@ -38,12 +38,12 @@ def first_of(chosen: NDArray[np.int64]) -> int:
 def weights_of(
     weights: Weights, selection: Selection, remarks: list[str]
 ) -> NDArray[np.float64] | None:
-    """Return one weight an atom, or None for equal ones; doubts are added to the remarks."""
+    """Return `(n_atoms,)` weights, or None for equal ones; append remarks on guessed masses."""
     if weights is None:
         return None
     if isinstance(weights, str):
         if weights != "mass":
-            raise ValueError(f"weights are None, 'mass' or numbers, not {weights!r}")
+            raise ValueError(f"weights must be None, 'mass' or numbers, not {weights!r}")
         where = selection.trajectory.topology or "the Universe"
         return mdanalysis.masses(selection.named, str(where), remarks)
     numbers = np.ascontiguousarray(weights, dtype=np.float64)
@@ -53,17 +53,17 @@ def weights_of(
 
 
 @dataclass(frozen=True)
-class Placed:
-    """Where the atoms of a selection are in the reference.
+class Coordinates:
+    """Positions of the atoms of a selection in a structure.
 
     Attributes
     ----------
     positions
-        `(n_atoms, 3)`, Å.
+        `(n_atoms, 3)`, float32, Å.
     box
-        Its box.
+        Box of the structure.
     where
-        What that is: a frame, a file.
+        The structure, for messages: a frame or a file.
     """
 
     positions: NDArray[np.float32]
@@ -73,17 +73,17 @@ class Placed:
 
 def reference_positions(
     reference: Reference, main: Selection, groups: list[Selection], remarks: list[str]
-) -> list[Placed]:
-    """Return where the atoms of the main selection and of each group are in the reference.
+) -> list[Coordinates]:
+    """Return the reference positions of the main selection and of each group.
 
-    What makes one doubt that they are those of the same atoms is added to the remarks.
+    Doubts whether they belong to the same atoms are appended to `remarks`.
     """
     selections = [main, *groups]
     if isinstance(reference, (int, np.integer)) and not isinstance(reference, bool):
         return [_one_frame(item, int(reference)) for item in selections]
     if isinstance(reference, (str, os.PathLike)):
         structure = _Structure(mdanalysis.load(Path(reference)), str(reference), remarks)
-        return [structure.placed(item) for item in selections]
+        return [structure.coordinates(item) for item in selections]
     if isinstance(reference, Selection):
         others = [reference]
         for item in groups:
@@ -94,8 +94,8 @@ def reference_positions(
                 and mdanalysis.looks_at_numbers(item.text)
             ):
                 raise SelectionError(
-                    f"group {item.text!r}: {reference.trajectory.label} numbers atoms otherwise:"
-                    " choose the group by names"
+                    f"group {item.text!r}: {reference.trajectory.label} numbers atoms differently:"
+                    " select the group by names"
                 )
             others.append(reference.trajectory.select(item.text))
         for item, other in zip(selections, others, strict=True):
@@ -104,11 +104,14 @@ def reference_positions(
     if mdanalysis.is_atomgroup(reference):
         atoms: Any = reference
         structure = _Structure(atoms.universe, "the reference's Universe", remarks)
-        first = structure.of(main, atoms, given=True)
-        return [first, *(structure.placed(item) for item in groups)]
+        first = structure.coordinates_of(main, atoms, given=True)
+        return [first, *(structure.coordinates(item) for item in groups)]
     array = np.ascontiguousarray(reference, dtype=np.float32)
     if groups:
-        raise ValueError("with groups, the reference must say where their atoms are too")
+        raise ValueError(
+            "with groups, the reference must have positions of their atoms too: give a frame, a"
+            " file, a Selection or an AtomGroup"
+        )
     if array.shape != (main.n_atoms, 3):
         raise SelectionError(
             f"reference positions of shape {array.shape} do not fit {main.n_atoms} atoms:"
@@ -116,22 +119,22 @@ def reference_positions(
         )
     if not np.isfinite(array).all():
         raise ValueError("reference positions must be finite numbers")
-    return [Placed(array, mdanalysis.Box(), "the reference")]
+    return [Coordinates(array, mdanalysis.Box(), "the reference")]
 
 
 @dataclass(frozen=True)
 class _Structure:
-    """Another structure, in which selections are looked up."""
+    """A reference structure in which selections are evaluated."""
 
     universe: Any
     name: str
     remarks: list[str]
 
-    def placed(self, selection: Selection) -> Placed:
-        """Return where the same atoms are there."""
+    def coordinates(self, selection: Selection) -> Coordinates:
+        """Return the positions of the atoms of a selection in this structure."""
         n, trajectory = len(self.universe.atoms), selection.trajectory
         if n == trajectory.n_atoms != trajectory.n_named:
-            # The structure of the same tags of a data set, which numbers its atoms by itself.
+            # The structure holds the same tags of a data set, and numbers its own atoms.
             atoms = self.universe.atoms[selection.places]
         elif selection.text is not None:
             atoms = mdanalysis.select(self.universe.atoms, selection.text, self.name)
@@ -143,47 +146,47 @@ class _Structure:
                 f" {selection.trajectory.n_atoms}: atoms chosen by index cannot be found in it;"
                 " use a selection string"
             )
-        return self.of(selection, atoms, given=False)
+        return self.coordinates_of(selection, atoms, given=False)
 
-    def of(self, selection: Selection, atoms: Any, *, given: bool) -> Placed:
-        """Return where `atoms` are, which must be of the same kind.
+    def coordinates_of(self, selection: Selection, atoms: Any, *, given: bool) -> Coordinates:
+        """Return the positions of `atoms`, which must match the selection one by one.
 
-        What makes one doubt that they are the same atoms is added to the remarks.
+        Doubts whether they are the same atoms are appended to the remarks.
         """
         what = f"selection {selection.label!r} and reference {self.name}"
         if selection.trajectory.has_topology:
-            self.remarks.extend(pairing.check_pairs(selection.named, atoms, what, given=given))
+            self.remarks.extend(check_pairs(selection.named, atoms, what, given=given))
         elif len(atoms) != selection.n_atoms:
             raise SelectionError(f"{what}: {selection.n_atoms} and {len(atoms)} atoms")
         found = mdanalysis.positions(atoms, self.name)
-        return Placed(
+        return Coordinates(
             found, mdanalysis.Box(mdanalysis.cell(self.universe)), f"reference {self.name}"
         )
 
 
-def _one_frame(selection: Selection, frame: int, of: str = "") -> Placed:
+def _one_frame(selection: Selection, frame: int, of: str = "") -> Coordinates:
     block = selection.look(frame)
     positions: NDArray[np.float32] = block.positions[0]
     if not np.isfinite(positions).all():
         raise AnalysisError(
             f"{selection.trajectory.path}: frame {block.frames[0]}: a selected atom has no position"
-            " there (not a number): choose another frame as reference"
+            " (NaN): choose another frame as reference"
         )
-    return Placed(positions, mdanalysis.Box.of(block), f"frame {block.frames[0]}{of}")
+    return Coordinates(positions, mdanalysis.Box.of(block), f"frame {block.frames[0]}{of}")
 
 
 def _check_same_atoms(mobile: Selection, reference: Selection, remarks: list[str]) -> None:
-    """Make sure that two selections can be compared atom by atom."""
+    """Raise an error if two selections cannot be compared atom by atom; doubts go to `remarks`."""
     what = f"selection {mobile.label!r} and reference {reference.label!r}"
     if mobile.trajectory.has_topology and reference.trajectory.has_topology:
         given = mobile.text is None or reference.text is None
-        remarks.extend(pairing.check_pairs(mobile.named, reference.named, what, given=given))
+        remarks.extend(check_pairs(mobile.named, reference.named, what, given=given))
     elif mobile.n_atoms != reference.n_atoms:
         raise SelectionError(f"{what}: {mobile.n_atoms} and {reference.n_atoms} atoms")
 
 
 def describe_reference(reference: Reference) -> list[dict[str, Any]]:
-    """Return what a report says of a structure file that is the reference."""
+    """Return the report's entries on a structure file that is the reference."""
     if isinstance(reference, (str, os.PathLike)) and reference != AVERAGE:
         return [describe_file(Path(reference))]
     return []

@@ -1,4 +1,4 @@
-"""RMSD against time."""
+"""`rmsd`: root mean square deviation from a reference."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
+from trajet.analysis.pbc_checks import find_broken_molecules, find_broken_molecules_at
 from trajet.analysis.reference import (
     Reference,
     Weights,
@@ -16,8 +17,7 @@ from trajet.analysis.reference import (
     reference_positions,
     weights_of,
 )
-from trajet.analysis.subject import describe, further_selection, main_selection, run, selecting
-from trajet.analysis.wholeness import broken, broken_at
+from trajet.analysis.runner import describe, further_selection, main_selection, run, selecting
 from trajet.pools.elsewhere import led
 from trajet.pools.pool import Plan, Pool, Progress
 from trajet.result import Series
@@ -39,32 +39,31 @@ def rmsd(
     progress: Progress | None = None,
     sample: bool = False,
 ) -> Series:
-    """Compute the RMSD of atoms to a reference, frame by frame.
+    """Compute the RMSD of atoms from a reference, frame by frame.
 
     Parameters
     ----------
     selection
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
     reference
-        What the frames are compared with: a frame number of the same trajectory; the path of a
-        structure file, in which the selections name the same atoms; an AtomGroup, as it is now; a
-        Selection (of its trajectory's frame 0); positions `(n_atoms, 3)` in Å; or `"average"`: the
+        The reference structure: a frame number of the same trajectory; the path of a structure
+        file, in which the selections are evaluated again; an AtomGroup at its current positions; a
+        Selection, at frame 0 of its trajectory; positions `(n_atoms, 3)` in Å; or `"average"`, the
         average of the analysed frames after superposition on the first of them (two passes).
     groups
-        Further selections of the same system, as text, Selections or AtomGroups. Each gives a
-        column: its RMSD after the superposition of `selection` (MDAnalysis' `groupselections`).
-        Beside an AtomGroup, text is evaluated as its Universe would now.
+        Further selections of the same system, as text, Selections or AtomGroups. Each adds a
+        column: its RMSD after the superposition of `selection` (MDAnalysis' `groupselections`). If
+        `selection` is an AtomGroup, text is evaluated in the current state of its Universe.
     weights
-        None for equal weights, "mass", or one number an atom: for superposition and RMSD of
-        `selection`.
+        Weights for the superposition and the RMSD of `selection`: None for equal weights, "mass",
+        or one number per atom.
     group_weights
-        None or "mass": for the RMSD of `groups`. None means equal weights, also where `weights` are
-        masses.
+        Weights for the RMSD of `groups`: None for equal weights, even if `weights` are masses, or
+        "mass".
     superposition
-        Whether each frame is rotated and shifted on the reference first.
+        Whether each frame is superposed on the reference (translated and rotated) first.
     center
-        Whether the centres are laid on each other where nothing is rotated. None: as
-        `superposition`.
+        Without superposition: whether the centres are superposed. None for `superposition`.
     frames
         A slice, frame numbers, or a mask; None for all.
     pool
@@ -83,7 +82,7 @@ def rmsd(
     Raises
     ------
     SelectionError
-        If atoms and reference do not fit each other, or masses are asked for and missing.
+        If atoms and reference do not match, or masses are requested and missing.
     FrameError
         If a frame is out of range.
     FormatError
@@ -91,11 +90,12 @@ def rmsd(
 
     Notes
     -----
-    Positions are taken as the file holds them: molecules that are broken over the box must be made
-    whole before (`gmx trjconv -pbc whole`). `report["remarks"]` say where neighbours in a molecule
-    lie on either side of the box, in the reference or in the frame of the largest RMSD.
+    Positions are used as stored: molecules that are broken over the box must be made whole before
+    (`gmx trjconv -pbc whole`). `report["remarks"]` name neighbouring atoms of a molecule that lie
+    on either side of the box, in the reference or in the frame of the largest RMSD.
 
-    Quaternion characteristic polynomial: D. L. Theobald, Acta Cryst. A 61, 478 (2005).
+    The superposition uses the quaternion characteristic polynomial: D. L. Theobald, Acta Cryst. A
+    61, 478 (2005).
 
     Examples
     --------
@@ -115,7 +115,7 @@ def rmsd(
     fit = _fit(superposition=superposition, center=center)
     average = is_average(reference)
     if average and fit != "superposition":
-        raise ValueError("reference='average' needs the superposition that it averages after")
+        raise ValueError("reference='average' needs a superposition: leave superposition=False out")
     remarks: list[str] = []
     torn: list[str] = []
 
@@ -123,7 +123,7 @@ def rmsd(
         here = first_of(chosen) if average else reference
         targets = reference_positions(here, main, others, remarks)
         for item, target in zip(items, targets, strict=True):
-            torn.extend(broken(item, target))
+            torn.extend(find_broken_molecules(item, target))
         return Plan.of(
             _trajet.rmsd_plan,
             (main.places, targets[0].positions, weights_of(weights, main, remarks)),
@@ -139,10 +139,10 @@ def rmsd(
         trajectory, frames, pool, progress, plan, t_select=selecting(*items), sample=sample
     )
     if not torn:
-        # Where a molecule is broken and the reference whole, RMSD is larger than elsewhere.
+        # If a molecule is broken in some frames, the RMSD is largest in one of them.
         for item, values in zip(items, outcome.rows.T, strict=True):
             if np.isfinite(values).any():
-                torn.extend(broken_at(item, [outcome.frames[np.nanargmax(values)]]))
+                torn.extend(find_broken_molecules_at(item, [outcome.frames[np.nanargmax(values)]]))
     columns = tuple(item.label for item in items)
     parameters = {
         "selections": list(columns),
@@ -164,9 +164,9 @@ def rmsd(
 
 
 def _fit(*, superposition: bool, center: bool | None) -> str:
-    """Return how frames are laid on the reference."""
+    """Return how frames are fitted to the reference: "superposition", "centre" or "none"."""
     if superposition:
         if center is False:
-            raise ValueError("a superposition shifts the centres too: center=False contradicts it")
+            raise ValueError("a superposition moves the centres too: leave center=False out")
         return "superposition"
     return "centre" if center else "none"

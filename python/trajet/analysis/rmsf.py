@@ -1,4 +1,4 @@
-"""RMSF: how much each atom fluctuates about its mean position."""
+"""`rmsf`: root mean square fluctuations."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, mdanalysis
+from trajet.analysis.pbc_checks import find_broken_molecules, find_broken_molecules_at
 from trajet.analysis.reference import (
     Reference,
     Weights,
@@ -15,8 +16,7 @@ from trajet.analysis.reference import (
     reference_positions,
     weights_of,
 )
-from trajet.analysis.subject import describe, further_selection, main_selection, run, selecting
-from trajet.analysis.wholeness import broken, broken_at
+from trajet.analysis.runner import describe, further_selection, main_selection, run, selecting
 from trajet.pools.elsewhere import led
 from trajet.pools.pool import Plan, Pool, Progress
 from trajet.result import AtomValues
@@ -40,16 +40,17 @@ def rmsf(
     Parameters
     ----------
     selection
-        The atoms that fluctuate: a Selection, or an MDAnalysis AtomGroup of a file's coordinates.
+        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
     align
-        The atoms whose superposition on the reference moves each frame first: selection text, a
-        Selection or an AtomGroup. None takes positions as they are written, as MDAnalysis' RMSF
-        does: then the file must be aligned already.
+        Atoms by which each frame is superposed on the reference first: selection text, a Selection
+        or an AtomGroup. None uses positions as stored, as MDAnalysis' RMSF does: the file must be
+        aligned already.
     reference
-        With `align`: what frames are superposed on, as for `rmsd`; `"average"` is the average
-        structure after superposition on the first of the frames (two passes).
+        With `align`: the reference structure, as for `rmsd`; `"average"` is the average structure
+        after superposition on the first of the frames (two passes).
     weights
-        With `align`: None for equal weights in the superposition, "mass", or one number an atom.
+        With `align`: weights of the superposition: None for equal ones, "mass", or one number per
+        atom.
     frames
         A slice, frame numbers, or a mask; None for all.
     pool
@@ -63,22 +64,22 @@ def rmsf(
     Returns
     -------
     AtomValues
-        `values` `(n_atoms,)`, float64, Å: the square root of the mean over frames (not frames less
-        one) of the squared distance to the mean position.
+        `values` `(n_atoms,)`, float64, Å: the square root of the squared distance from the mean
+        position, averaged over n frames (divided by n, not by n - 1).
 
     Raises
     ------
     SelectionError
-        If atoms and reference do not fit each other, or masses are asked for and missing.
+        If atoms and reference do not match, or masses are requested and missing.
     AnalysisError
-        If a frame has no positions: one such frame would spoil every mean.
+        If a frame has no positions: it would make every mean NaN.
     FrameError, FormatError
         If a frame is out of range, or corrupt.
 
     Notes
     -----
-    Positions are taken as the file holds them; `report["remarks"]` say where molecules are broken
-    over the box in the reference, in the first or in the last frame.
+    Positions are used as stored; `report["remarks"]` name molecules that are broken over the box in
+    the reference, in the first or in the last frame.
 
     Moments are merged pairwise: T. F. Chan, G. H. Golub and R. J. LeVeque, Am. Stat. 37, 242
     (1983).
@@ -94,7 +95,7 @@ def rmsf(
     average = is_average(reference)
     unasked = isinstance(reference, (int, np.integer)) and reference == 0 and weights is None
     if align is None and not unasked:
-        raise ValueError("reference and weights go with align: nothing is superposed without it")
+        raise ValueError("reference and weights need align: without it nothing is superposed")
     onto = None if align is None else further_selection(align, main.trajectory)
     remarks: list[str] = []
 
@@ -103,10 +104,10 @@ def rmsf(
         if onto is not None:
             here = first_of(chosen) if average else reference
             target = reference_positions(here, onto, [], remarks)[0]
-            remarks.extend(broken(onto, target))
+            remarks.extend(find_broken_molecules(onto, target))
             group = (onto.places, target.positions, weights_of(weights, onto, remarks))
-        # Simulations often begin whole.
-        remarks.extend(broken_at(main, [*chosen[:1], *chosen[1:][-1:]]))
+        # Molecules are often whole in the first frame and broken in the last.
+        remarks.extend(find_broken_molecules_at(main, [*chosen[:1], *chosen[1:][-1:]]))
         return Plan.of(_trajet.moments_plan, main.places, align=group, average=average)
 
     outcome = run(

@@ -16,7 +16,7 @@ import numpy as np
 from trajet import trajectory
 from trajet._trajet import WorkerError
 from trajet.analysis import apply, dihedrals, rmsd
-from trajet.bench import elsewhere, empty
+from trajet.bench import child_process, empty
 from trajet.bench.files import drop
 from trajet.bench.mpio import MpioPool
 from trajet.bench.setups import EMPTY, MPIO, Setup
@@ -77,7 +77,7 @@ def measured(job: Job, mpiexec: str | None) -> list[Row]:
         If it fails there; with what it said.
     """
     start = _mpiexec(mpiexec, job.setup.workers) if job.setup.pool == "mpi" else []
-    found: list[Row] = elsewhere.answer(__name__, job.to_json(), start=start)
+    found: list[Row] = child_process.run(__name__, job.to_json(), start=start)
     return found
 
 
@@ -217,4 +217,4 @@ def _respond(told: str) -> list[Row] | None:
 
 
 if __name__ == "__main__":
-    elsewhere.serve(_respond)
+    child_process.serve(_respond)

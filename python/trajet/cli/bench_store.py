@@ -5,10 +5,9 @@ from pathlib import Path
 import click
 
 from trajet import plots
-from trajet.bench import setups
-from trajet.bench.store import cases, table, ways
-from trajet.bench.store.bench import Bench
-from trajet.bench.store.run import Row
+from trajet.bench import setups, store_cases, store_loaders, store_table
+from trajet.bench.store_bench import Bench
+from trajet.bench.store_run import Row
 from trajet.cli.bench import into_folder, numbers, repeated, save, save_figure, several
 from trajet.cli.options import amount
 
@@ -30,8 +29,13 @@ _FIGURES = (
     metavar="N,N",
     help="Sizes, in frames; these are of the paper's table 1.",
 )
-@several("--storages", cases.STORAGES, ",".join(cases.STORAGES), "Files and stores.")
-@several("--tools", cases.TOOLS, ",".join(cases.TOOLS), "Who reads; from stores trajet alone.")
+@several("--storages", store_cases.STORAGES, ",".join(store_cases.STORAGES), "Files and stores.")
+@several(
+    "--tools",
+    store_cases.TOOLS,
+    ",".join(store_cases.TOOLS),
+    "Who reads; from stores trajet alone.",
+)
 @click.option(
     "--cache",
     type=click.Choice(setups.CACHES),
@@ -78,13 +82,15 @@ def store(
       trajet bench store -o store
       trajet bench store --frames 626 --tools trajet,MDAnalysis --repeats 1 -o store
     """
-    for tool in [tool for tool in tools if ways.missing(tool)]:
+    for tool in [tool for tool in tools if store_loaders.missing(tool)]:
         click.echo(f"{tool} is not installed and left out: pip install 'trajet[bench]'", err=True)
-    present = [tool for tool in tools if not ways.missing(tool)]
-    if cases.HDF5 in storages and ways.missing("h5py"):
-        click.echo(f"{cases.HDF5} is left out, without h5py: pip install 'trajet[bench]'", err=True)
-        storages = tuple(storage for storage in storages if storage != cases.HDF5)
-    if not list(cases.cases(storages, present)):
+    present = [tool for tool in tools if not store_loaders.missing(tool)]
+    if store_cases.HDF5 in storages and store_loaders.missing("h5py"):
+        click.echo(
+            f"{store_cases.HDF5} is left out, without h5py: pip install 'trajet[bench]'", err=True
+        )
+        storages = tuple(storage for storage in storages if storage != store_cases.HDF5)
+    if not list(store_cases.cases(storages, present)):
         raise click.UsageError("none of the tools reads any of the storages: stores are trajet's")
     data = data or folder / "data"
     for place in (folder, data):
@@ -95,19 +101,19 @@ def store(
         limit = memory_limit * 2**20 if size == max(frames) else None
         bench = Bench(data, size, repeats, cache == "cold", draw, limit)
         own: list[Row] = []
-        click.echo(table.head(size))
+        click.echo(store_table.head(size))
         for found in bench.rows(storages, present):
             runs += found
-            own.append(table.best(found))
-            table.check(found, own[0])
-            click.echo(table.line(own[-1]))
-        for said in table.verdict(own):
+            own.append(store_table.best(found))
+            store_table.check(found, own[0])
+            click.echo(store_table.line(own[-1]))
+        for said in store_table.verdict(own):
             click.echo(said)
         lines += own
-    save(folder / "runs.csv", table.written(runs))
-    save(folder / "table.csv", table.written(lines))
+    save(folder / "runs.csv", store_table.written(runs))
+    save(folder / "table.csv", store_table.written(lines))
     for name, quantity, label, factor in _FIGURES:
-        curves = table.curves(lines, quantity, factor)
+        curves = store_table.curves(lines, quantity, factor)
         if curves:
             title = f"membrane system, {cache} cache, best of {repeats}"
             figure = plots.against_frames(curves, quantity=label, title=title)

@@ -7,12 +7,12 @@ from typing import NoReturn
 import click
 
 from trajet import output, signals
-from trajet.cli import analyses, bench, bench_store, copies, files, reports, store, viewers
+from trajet.cli import analyses, bench, bench_store, convert, files, reports, store, viewers
 from trajet.cli.group import Interrupted, commands
 from trajet.cli.tables import EXPECTED, one_line
 
 bench.bench.add_command(bench_store.store)
-for _room in (files, analyses, copies, store, reports, viewers, bench):
+for _room in (files, analyses, convert, store, reports, viewers, bench):
     for _command in _room.COMMANDS:
         commands.add_command(_command)
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 import trajet
 from trajet import advise, mdanalysis, output
 from trajet._trajet import time_text
-from trajet.analysis.subject import rows_approved_by
+from trajet.analysis.runner import rows_approved_by
 from trajet.cli import pools
 from trajet.dataset import datasets_in, find_dataset
 from trajet.pools.pool import Pool

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, h5md, mdanalysis, output
 from trajet._trajet import OutputError
-from trajet.analysis.subject import main_selection
+from trajet.analysis.runner import main_selection
 from trajet.conversion.files import (
     HDF5,
     CopyBrief,
@@ -25,7 +25,7 @@ from trajet.conversion.files import (
     hdf5_content,
     write_files,
 )
-from trajet.conversion.stretches import write_in_stretches
+from trajet.conversion.output_pieces import write_pieces
 from trajet.pools.elsewhere import led
 from trajet.pools.jobs import Job, JobDone, TakesJobs
 from trajet.pools.mpi import MpiPool
@@ -198,7 +198,7 @@ def convert(
     elif isinstance(pool, MpiPool) and path.suffix.lower() in HDF5:
         write = _Copies.write_together
     else:
-        write = _Copies.write_in_stretches
+        write = _Copies.write_pieces
     (done,) = _copy(selection, [(path, numbers)], asked, write)
     if topology is not None and first is not None:
         box = mdanalysis.Box.of(first)
@@ -292,8 +292,8 @@ class _Copies:
         pool, content, asked = self.asked.pool, self.content, self.asked
         assert isinstance(pool, MpiPool)
         assert content is not None
-        if isinstance(content, h5md.OwnContent):
-            return self.write_in_stretches()
+        if isinstance(content, h5md.NativeContent):
+            return self.write_pieces()
         ((path, numbers),) = self.numbered
 
         def lead(link: Link) -> None:
@@ -310,14 +310,14 @@ class _Copies:
         pool.together(lead, _join_writing)
         return [self._hdf5(path)]
 
-    def write_in_stretches(self) -> list[Outcome]:
+    def write_pieces(self) -> list[Outcome]:
         """Have workers of a pool write stretches of one file."""
         asked = self.asked
         assert isinstance(asked.pool, TakesJobs)
         (part,) = self.parts
         reader = self.trajectory.reader
         brief = CopyBrief(reader.outline(self.places), self.places, asked.how)
-        done = write_in_stretches(
+        done = write_pieces(
             reader,
             part,
             brief,
@@ -447,13 +447,13 @@ def _own_content(
     asked: _Asked,
     *,
     joined: bool,
-) -> h5md.OwnContent | None:
+) -> h5md.NativeContent | None:
     """Return what a copy of H5MD holds: everything; None where one file cannot hold it."""
     reader, dataset, how = trajectory.reader, trajectory.dataset, asked.how
 
-    def frames_alone() -> h5md.OwnContent:
+    def frames_alone() -> h5md.NativeContent:
         remarks = _content_left_out(trajectory, path)
-        return h5md.OwnContent(
+        return h5md.NativeContent(
             reader,
             places,
             compression=how.compression,
@@ -483,7 +483,7 @@ def _own_content(
         if kept is None:
             return frames_alone()
         sources = [h5md.Source(*one) for one in kept]
-    content = h5md.own_content(
+    content = h5md.native_content(
         reader,
         places,
         sources,

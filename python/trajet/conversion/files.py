@@ -107,7 +107,7 @@ def hdf5_content(
 ) -> h5md.Content:
     """Return what H5MD files hold, where it is known which vectors there are."""
     if how.rest is not None:
-        return h5md.OwnContent(
+        return h5md.NativeContent(
             reader,
             indices,
             compression=how.compression,
@@ -133,7 +133,7 @@ def hdf5_content(
 def for_workers(how: How, content: h5md.Content) -> How:
     """Return how workers write what H5MD files hold."""
     how = replace(how, velocities=content.velocities, forces=content.forces)
-    if isinstance(content, h5md.OwnContent):
+    if isinstance(content, h5md.NativeContent):
         own = {name: getattr(content, name) for name in ("rest", "is_deflated", "is_single")}
         how = replace(how, **own)
     return how

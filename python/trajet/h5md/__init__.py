@@ -7,10 +7,10 @@ packed by the native module, on as many threads as there are.
 from trajet.h5md.joining import join
 from trajet.h5md.library import h5py, parallel_h5py
 from trajet.h5md.mpio import MpioFrames
-from trajet.h5md.own import OwnContent, left_out, own_content, write_described
+from trajet.h5md.native_units import NativeContent, left_out, native_content, write_described
 from trajet.h5md.parallel_writing import join_writing, write_together
 from trajet.h5md.preserve import Rest, Source, keep
-from trajet.h5md.ranks import Communicator, shares, together
+from trajet.h5md.ranks import Communicator, raise_on_all, shares
 from trajet.h5md.tables import describe, is_hdf5
 from trajet.h5md.writing import (
     Content,
@@ -24,7 +24,7 @@ __all__ = [
     "Communicator",
     "Content",
     "MpioFrames",
-    "OwnContent",
+    "NativeContent",
     "Rest",
     "Source",
     "check",
@@ -35,10 +35,10 @@ __all__ = [
     "join_writing",
     "keep",
     "left_out",
-    "own_content",
+    "native_content",
     "parallel_h5py",
+    "raise_on_all",
     "shares",
-    "together",
     "write",
     "write_all",
     "write_checked",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from trajet import output
 from trajet._trajet import OutputError
 from trajet.h5md.library import h5py
-from trajet.h5md.own import OwnContent
+from trajet.h5md.native_units import NativeContent
 from trajet.h5md.writing import (
     ELEMENTS,
     Content,
@@ -65,7 +65,7 @@ def join(
         library.File(own, "w") as file,
         output.synced_on_the_way(own) as wrote,
     ):
-        keeps_rest = isinstance(content, OwnContent) and content.rest is not None
+        keeps_rest = isinstance(content, NativeContent) and content.rest is not None
         group = content.begin(file)
         there = {
             name: create(group, name, len(numbers), packing, dtype=content.dtype_of(name))
@@ -85,7 +85,7 @@ def join(
             done += n_frames
             if progress is not None:
                 progress(done, len(numbers))
-        if isinstance(content, OwnContent) and keeps_rest:
+        if isinstance(content, NativeContent) and keeps_rest:
             content.finish(file, numbers)
             return
         elements = [values.parent for values in there.values()]

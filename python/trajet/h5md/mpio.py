@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from trajet import _trajet
 from trajet._trajet import FormatError, FrameError, SelectionError, StaleIndexError
 from trajet.h5md.library import parallel_h5py
-from trajet.h5md.ranks import Communicator, together
+from trajet.h5md.ranks import Communicator, raise_on_all
 from trajet.h5md.tables import describe, is_hdf5
 
 # What lies between wanted atoms and is read over: a quarter of a request, as in other files.
@@ -90,7 +90,7 @@ class MpioFrames:
         allow_truncated_tail: bool = False,
     ) -> None:
         self.path = Path(path)
-        with together(comm):
+        with raise_on_all(comm):
             module = parallel_h5py(str(path))
             said = None
             if comm.rank == 0:
@@ -112,9 +112,9 @@ class MpioFrames:
         self._factor = np.float32(said["factor"])
         # None of its own: an error before all have opened must not close it on this rank alone.
         self._file: Any = None
-        with together(comm):
+        with raise_on_all(comm):
             self._file = module.File(self.path, "r", driver="mpio", comm=comm)
-        with together(comm):
+        with raise_on_all(comm):
             self._dataset = self._file[said["dataset"]]
             if (self._dataset.shape, self._dataset.dtype) != (said["shape"], said["dtype"]):
                 raise StaleIndexError(f"{path}: it changed while it was opened: open it again")

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, output
 from trajet._trajet import OutputError
+from trajet.h5md.direct_chunks import write_at
 from trajet.h5md.library import h5py
-from trajet.h5md.plain import write_at
-from trajet.h5md.ranks import Communicator, shares, together
+from trajet.h5md.ranks import Communicator, raise_on_all, shares
 from trajet.h5md.writing import (
     Content,
     Packed,
@@ -89,19 +89,19 @@ def join_writing(comm: Communicator) -> None:
 
 
 def _write(comm: Communicator, lead: "_Lead | None") -> None:
-    with together(comm), contextlib.ExitStack() as stack:
+    with raise_on_all(comm), contextlib.ExitStack() as stack:
         told, tables = None, None
-        with together(comm):
+        with raise_on_all(comm):
             if lead is not None:
                 told, tables = lead.begin(comm.size, stack)
         own: _Told = comm.scatter(told)
-        with together(comm):
+        with raise_on_all(comm):
             data = stack.enter_context(own.path.open("r+b", buffering=0))
             content = lead.content if lead is not None else own.content()
         share = _Share(own, content, comm, data.fileno(), tables)
         boxes = comm.gather(share.write(lead.progress if lead is not None else None))
         # Before rank 0 gives the file its name.
-        with together(comm):
+        with raise_on_all(comm):
             os.fsync(data.fileno())
         if lead is not None and tables is not None:
             steps, times = content.reader.steps(), content.reader.times()
@@ -202,7 +202,7 @@ class _Share:
             done += sum(len(calls[k]) for calls in plan)
             for name in fields:
                 packed: Sequence[Packed] = []
-                with together(comm):
+                with raise_on_all(comm):
                     if here:
                         values, got = self._read(name, here)
                         if name == "positions":
@@ -210,11 +210,11 @@ class _Share:
                         packed = packing.pack(values)
                 told = [(here.start + row, *others, len(held)) for row, *others, held in packed]
                 chunks, places = comm.gather(told), None
-                with together(comm):
+                with raise_on_all(comm):
                     if tables is not None:
                         places = [tables.places(name, one) for one in chunks]
                 places = comm.scatter(places)
-                with together(comm):
+                with raise_on_all(comm):
                     for at, (*_, held) in zip(places, packed, strict=True):
                         write_at(self.file, at, held)
                     if tables is not None and progress is not None and name == fields[-1]:

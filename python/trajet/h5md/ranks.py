@@ -44,7 +44,7 @@ class Communicator(Protocol):
 
 
 @contextlib.contextmanager
-def together(comm: Communicator | None) -> Iterator[None]:
+def raise_on_all(comm: Communicator | None) -> Iterator[None]:
     """Leave the block with the same error on every rank, where one of them met one.
 
     Every rank must get here. Ranks wait for each other at the end of the block, so that none goes

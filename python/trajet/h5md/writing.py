@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, output
 from trajet._trajet import REMARKS_ATTRIBUTE, FormatError, OutputError, TrajetError
-from trajet.h5md.lanes import Show, ahead, in_order, run_lanes
+from trajet.h5md.direct_chunks import DirectChunkWriter, can_list_chunks, early_allocation
 from trajet.h5md.library import h5py
-from trajet.h5md.plain import Plain, placed_early, places_are_listed
+from trajet.h5md.threads import Show, map_ordered, prefetch, run_parallel
 
 if TYPE_CHECKING:
     from trajet.trajectory import AtomChoice, FrameChoice, Trajectory
@@ -219,7 +219,7 @@ class Content:
             group = self.begin(file)
             wrote = stack.enter_context(output.synced_on_the_way(own))
             # What is neither packed nor left out has its place before it is read.
-            known = packing.is_plain and self.fields == ["positions"] and places_are_listed()
+            known = packing.is_plain and self.fields == ["positions"] and can_list_chunks()
             if known:
                 boxes = self._fill_plain(own, group, numbers, packing, wrote, show)
             else:
@@ -251,7 +251,7 @@ class Content:
         for _ in range(packing.threads):
             rooms.put(self.room(min(step, len(numbers))))
         steps, times, boxes = [], [], []
-        with contextlib.closing(Plain(own, values)) as plain:
+        with contextlib.closing(DirectChunkWriter(own, values)) as plain:
 
             def copy(first: int) -> tuple[int, dict[str, Any]]:
                 here = numbers[first : first + step]
@@ -266,7 +266,7 @@ class Content:
                     rooms.put(room)
                 return len(here), got
 
-            copied = in_order(copy, range(0, len(numbers), step), packing.threads)
+            copied = map_ordered(copy, range(0, len(numbers), step), packing.threads)
             # No thread works on when the file is closed.
             with contextlib.closing(copied):
                 for n, got in copied:
@@ -293,7 +293,7 @@ class Content:
             steps = self._steps(numbers, packing, max(1, packing.threads - 1))
             # One thread writes: h5py lets in no other. It need not wait for what comes next.
             if packing.threads > 1:
-                steps = stack.enter_context(ahead(steps))
+                steps = stack.enter_context(prefetch(steps))
             for name, here, values, got, there in steps:
                 if name == "positions":
                     boxes.append(box_vectors(got["cells"], got["vectors"]))
@@ -375,7 +375,7 @@ def write_all(
             partial(_fill, content, own, *part, threads // lanes)
             for own, part in zip(owns, parts, strict=True)
         ]
-        run_lanes(work, lanes, sum(len(numbers) for _, numbers in parts), progress)
+        run_parallel(work, lanes, sum(len(numbers) for _, numbers in parts), progress)
 
 
 def write_checked(
@@ -489,7 +489,7 @@ def create(
     """
     element, usual = ELEMENTS[name]
     packed = {"compression": "gzip", "compression_opts": packing.level, "shuffle": True}
-    plain = {"dcpl": placed_early()} if early else {}
+    plain = {"dcpl": early_allocation()} if early else {}
     values = group.create_dataset(
         f"{element}/value",
         shape=(n_frames, packing.n_atoms, 3),

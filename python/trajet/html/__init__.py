@@ -1,4 +1,4 @@
-"""Reports as pages that need nothing else: no network, no script, no library."""
+"""Reports as self-contained HTML pages, without network, scripts or libraries."""
 
 from trajet.html.page import page
 

@@ -1,7 +1,7 @@
-"""The figures of a report, as SVG that stretches with the window; words are HTML and do not.
+"""Figures of a report as SVG that scales with the window; their labels are HTML and do not scale.
 
-The stacked bars are those of figure 2d of Khoshlessan et al. 2020, the task stream that of figure 7
-of Khoshlessan et al. 2017, lying down.
+The stacked bars follow figure 2d of Khoshlessan et al. 2020. The task stream follows figure 7 of
+Khoshlessan et al. 2017, with time along x.
 """
 
 import math
@@ -20,9 +20,9 @@ Lane: TypeAlias = tuple[Any, Any]
 # The width of a figure in its own units.
 WIDTH = 1000.0
 _NAME_HEIGHT = 16
-# Neighbouring tasks of a lane that are narrower are drawn as one.
+# Neighbouring tasks of a lane that are narrower than this are drawn as one.
 _NARROWEST = 0.7
-# More tasks than these carry no words of their own.
+# With more tasks than this, tasks have no tooltips.
 _MOST_WORDS = 1000
 _MOST_COLUMNS = 16
 _MOST_RANGES = 9
@@ -31,7 +31,7 @@ _TASK_STAGES = ("t_open", "t_read", "t_decode", "t_comp", "t_merge")
 
 
 def bars(report: Entry) -> str:
-    """Return the stages of each worker, as bars."""
+    """Return the stages of each worker as stacked bars."""
     workers = report["workers"]
     slow = {(entry["worker"], entry["thread"]) for entry in report["stragglers"]}
     end = max([report["stages"]["t_total"], *(worker["t_total"] for worker in workers)])
@@ -62,7 +62,7 @@ def bars(report: Entry) -> str:
 
 
 def stream(report: Entry) -> str:
-    """Return what each worker did when, as bars from the run's begin to its end."""
+    """Return the tasks of each worker as bars over the time of the run."""
     tasks = report["tasks"]
     lanes = lanes_of(report)
     end = max([report["stages"]["t_total"], *(task["t_end"] for task in tasks)])
@@ -76,7 +76,7 @@ def stream(report: Entry) -> str:
         lying.add(0, top, WIDTH, thick)
     drawn = list(_drawn(tasks, lanes, _NARROWEST / scale if scale > 0 else math.inf))
     for lane, begin, until, stages in drawn:
-        # Threads of one task may have worked for longer, together, than it lasted.
+        # The threads of a task may sum up to more seconds than the task lasted.
         longest = max(until - begin, sum(stages.values()))
         part = (until - begin) / longest * scale if longest > 0 else 0.0
         x = begin * scale
@@ -107,7 +107,7 @@ def stream(report: Entry) -> str:
 
 
 def histogram(report: Entry) -> str:
-    """Return how many workers did how many tasks, as in table 1 of the paper of 2017."""
+    """Return a histogram of tasks per worker, as in table 1 of the paper of 2017."""
     tasks = Counter(_lane(task) for task in report["tasks"])
     counts = [tasks[lane] for lane in lanes_of(report)]
     low, high = min(counts), max(counts)
@@ -139,7 +139,10 @@ def legend(report: Entry) -> str:
 
 
 def lanes_of(report: Entry) -> dict[Lane, str]:
-    """Return what did tasks, with names: workers, or threads where each does tasks of its own."""
+    """Return the lanes of the task stream with their names.
+
+    A lane is a worker, or a thread if threads do tasks of their own.
+    """
     apart = any(task["thread"] is not None for task in report["tasks"])
     lanes: dict[Lane, str] = {}
     for worker in report["workers"]:
@@ -155,7 +158,7 @@ def lanes_of(report: Entry) -> dict[Lane, str]:
 def _drawn(
     tasks: Sequence[Entry], lanes: Iterable[Lane], narrowest: float
 ) -> Iterator[tuple[Lane, float, float, dict[str, float]]]:
-    """Yield lane, begin, end and stages of what is drawn as one."""
+    """Yield lane, begin, end and stages of each bar; narrow neighbouring tasks share one."""
     of_lane: dict[Lane, list[Entry]] = {lane: [] for lane in lanes}
     for task in tasks:
         of_lane[_lane(task)].append(task)
@@ -189,12 +192,12 @@ def _row_height(rows: int) -> int:
 
 
 def _thick(height: int) -> float:
-    """Return how much of a row a bar fills: where rows are low, all of it."""
+    """Return the height of a bar in a row; in low rows a bar fills the row."""
     return 0.85 * height if height > 8 else height
 
 
 class _Boxes:
-    """Boxes of one colour, as one path: thousands of elements would make a browser slow."""
+    """Boxes of one colour as one SVG path: thousands of elements would slow down a browser."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
@@ -219,7 +222,7 @@ def _stages(paths: Mapping[str, _Boxes]) -> Iterator[str]:
 
 
 def _hover(x: float, y: float, wide: float, tall: float, words: str) -> str:
-    """Return a box that says something when the pointer rests on it."""
+    """Return an invisible box with a tooltip."""
     place = f'x="{x:.6g}" y="{y:.5g}" width="{max(0.0, wide):.4g}" height="{tall:.4g}"'
     return f'<rect class="hover" {place}><title>{escape(words)}</title></rect>'
 
@@ -231,7 +234,7 @@ def _line(name: str, x: float, height: float) -> str:
 def _chart(
     names: Sequence[tuple[str, bool]], row: int, seconds: float, shapes: Iterable[str]
 ) -> str:
-    """Return rows with their names and an axis of time below."""
+    """Return rows with their names, and a time axis below."""
     height = row * len(names)
     step = max(1, math.ceil(_NAME_HEIGHT / row))
     shown = [(k, name, slow) for k, (name, slow) in enumerate(names) if k % step == 0 or slow]
@@ -257,7 +260,7 @@ def _chart(
 
 
 def _apart(shown: Sequence[tuple[int, str, bool]], step: int) -> Iterator[tuple[int, str, bool]]:
-    """Leave out names that would lie on others; slow workers come first."""
+    """Yield the names that do not overlap; names of slow workers take precedence."""
     taken: list[int] = []
     for k, name, slow in sorted(shown, key=lambda each: (not each[2], each[0])):
         if all(abs(k - other) >= step for other in taken):
@@ -266,7 +269,7 @@ def _apart(shown: Sequence[tuple[int, str, bool]], step: int) -> Iterator[tuple[
 
 
 def _ticks(seconds: float) -> Iterator[float]:
-    """Yield round times up to `seconds`."""
+    """Yield round numbers from 0 to `seconds`, at most `_MOST_TICKS` + 1."""
     if seconds <= 0:
         return
     rough = seconds / _MOST_TICKS

@@ -1,4 +1,4 @@
-"""One page for one report."""
+"""The HTML page of a report."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ from trajet.html.style import CSS, STAGE_COLOURS
 
 Entry: TypeAlias = Mapping[str, Any]
 
-# Rows of the table of tasks: the slowest. All of them are in the JSON.
+# The table of tasks shows this many of the slowest. The JSON report has all of them.
 _MOST_TASKS = 100
 # Times outside of t_total.
 _BEFORE = {
@@ -24,7 +24,7 @@ _ABOUT_WORKER = ("host", "tasks", "frames", "requests", "opens", "bytes_read")
 
 
 def page(report: Entry) -> str:
-    """Return a report as a page of HTML that needs nothing else.
+    """Return a report as a self-contained HTML page.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def _subject(report: Entry) -> str:
 
 
 def _facts(report: Entry) -> str:
-    """Return the numbers that matter most."""
+    """Return the most important numbers."""
     total, ratio = report["stages"]["t_total"], report["r_comp_io"]
     processes, threads = advise.n_processes(report), report["threads"]
     facts = [
@@ -111,17 +111,17 @@ def _tasks(report: Entry) -> str:
     if not tasks:
         return ""
     text = (
-        "<h2>Who did what when</h2>"
+        "<h2>Tasks over time</h2>"
         f"<figure>{figures.stream(report)}"
-        f"<figcaption>{_count(len(tasks), 'task')}, from the run's begin to its end. Inside of a"
-        " task the stages are drawn one after the other, though they take turns.</figcaption>"
+        f"<figcaption>{_count(len(tasks), 'task')}, from the run's begin to its end. The stages of"
+        " a task alternate; they are drawn one after the other.</figcaption>"
         "</figure>"
     )
     if len(figures.lanes_of(report)) > 1:
         text += (
             "<h2>Tasks of each worker</h2>"
             f"<figure>{figures.histogram(report)}"
-            "<figcaption>How many workers (above) did how many tasks (below).</figcaption></figure>"
+            "<figcaption>Workers (above) by their number of tasks (below).</figcaption></figure>"
         )
     return text
 
@@ -146,7 +146,7 @@ def _numbers(report: Entry) -> str:
         _table(("stage", "all workers (s)", "average (s)", "share"), rows),
         '<p class="soft">The papers\' t_IO is t_read + t_decode. t_total of all is the clock around'
         " the run; its average is that of the workers. t_open and t_index of all hold the"
-        f" opening's{', t_merge the joining of stretches' if 't_joining' in report else ''}.</p>",
+        f" opening's{', t_merge the joining of pieces' if 't_joining' in report else ''}.</p>",
     ]
     if "t_command" in report:
         before = [(name, number(report[name]), what) for name, what in _BEFORE.items()]
@@ -199,7 +199,7 @@ def _numbers(report: Entry) -> str:
 
 
 def _origin(report: Entry) -> str:
-    """Return what was asked for, of which files, where."""
+    """Return parameters, inputs, machine and versions of the run."""
     files = [
         (
             entry["path"],
@@ -254,7 +254,7 @@ def _list(lines: Sequence[str]) -> str:
 
 
 def _writer(longest: float) -> Callable[[float], str]:
-    """Return what writes seconds with as many places as the `longest` needs for four digits."""
+    """Return a function that formats seconds so that the `longest` has four digits."""
     places = 4 if longest <= 0 else min(9, max(4, 3 - math.floor(math.log10(longest))))
     return lambda seconds: f"{seconds:.{places}f}" if seconds < 1000 else f"{seconds:,.1f}"
 

@@ -1,6 +1,7 @@
 """Colours and layout of the page, in light and dark."""
 
-# Nearly those of figure 2 in Khoshlessan et al. 2020; Okabe and Ito's, told apart with any eyes.
+# Close to figure 2 of Khoshlessan et al. 2020; the palette of Okabe and Ito is safe for colour
+# blindness.
 STAGE_COLOURS = {
     "t_open": "#8c8c8c",
     "t_index": "#5f6b73",

@@ -1,4 +1,4 @@
-"""Results: values with their units, frames, times and a report of where the time went."""
+"""Results of analyses: values with units, frame numbers, times and a report of the run."""
 
 from trajet.result.applied import Applied
 from trajet.result.atom_values import AtomValues

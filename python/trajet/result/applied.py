@@ -1,4 +1,4 @@
-"""What functions of one's own return."""
+"""Results of `apply`: values that a user's function returned."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Applied(Result):
-    """What a function of one's own returned.
+    """Values that a user's function returned for the frames of a trajectory.
 
-    NPZ files hold `values`, `times` and `frames`; CSV files have the columns frame, time_ps and one
-    a number of a frame, or where all frames were reduced to a few numbers, index and value.
+    NPZ files hold `values`, `times` and `frames`. CSV files have the columns frame, time_ps and one
+    column per number of a frame. With a reducer, the columns are index and value.
 
     Attributes
     ----------
     values
-        `(n_frames, …)`, or what a reducer made of all frames; float64.
+        `(n_frames, …)`, float64; with a reducer, the array that it made of all frames.
     times
         `(n_frames,)`, float64, ps.
     frames
         `(n_frames,)`, int64, frame numbers.
     name
-        The function's.
+        Name of the function.
     reduced
-        Whether there was a reducer.
+        Whether a reducer was given.
     report
-        Where the time went.
+        Timings and counters of the run.
     """
 
     values: NDArray[np.float64]
@@ -46,17 +46,17 @@ class Applied(Result):
     report: Report
 
     def plot(self) -> "Figure":
-        """Draw the numbers of a frame against time.
+        """Draw each number of a frame against time.
 
         Raises
         ------
         ValueError
-            If they are too many to tell apart, or all frames were reduced.
+            If a frame has more numbers than there are line colours, or a reducer was given.
         """
         columns = self._columns()
         if self.reduced or len(columns) > len(plots.COLOURS):
             raise ValueError(
-                f"values of shape {self.values.shape} are no few series: draw them yourself"
+                f"values of shape {self.values.shape} are not a few time series: draw them yourself"
             )
         return plots.series(
             self.values.reshape(len(self.frames), len(columns)),

@@ -1,4 +1,4 @@
-"""Numbers an atom."""
+"""Results with one value per atom."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class AtomValues(Result):
-    """One number an atom.
+    """One value per atom.
 
-    NPZ files hold `values`, `atoms` and `units`; CSV files have the columns atom, resid (where
-    residues are numbered) and the values.
+    NPZ files hold `values`, `atoms` and `units`. CSV files have the columns atom, resid (if the
+    topology numbers its residues) and the values.
 
     Attributes
     ----------
@@ -29,15 +29,15 @@ class AtomValues(Result):
     atoms
         `(n_atoms,)`, int64, indices in the topology.
     residues
-        `(n_atoms,)`, int64, residue numbers; None where there are none.
+        `(n_atoms,)`, int64, residue numbers; None if the topology has none.
     units
-        Of the values.
+        Unit of the values.
     label
-        What the atoms are: the selection.
+        The selection, as text.
     name
-        What was computed.
+        Name of the computed quantity.
     report
-        Where the time went.
+        Timings and counters of the run.
     """
 
     values: NDArray[np.float64]
@@ -49,7 +49,7 @@ class AtomValues(Result):
     report: Report
 
     def plot(self) -> "Figure":
-        """Draw the values along the sequence of residues, or of atoms where they have none."""
+        """Draw the values against residue numbers, or against atom indices if there are none."""
         return plots.profile(
             self.values,
             self.atoms,

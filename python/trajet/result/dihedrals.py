@@ -1,4 +1,4 @@
-"""Dihedral angles a frame."""
+"""Results with dihedral angles per frame."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Dihedrals(Series):
-    """Dihedral angles, or their cosines and sines, of each frame; saved as a `Series` is.
+    """Dihedral angles, or their cosines and sines, per frame; files are those of `Series`.
 
     Attributes
     ----------
     atoms
-        `(n, 4)`, int64: the atoms of each angle, indices in the topology.
+        `(n, 4)`, int64, indices in the topology of the four atoms of each angle.
     backbone
-        Whether the angles are φ and ψ of residues, in turns.
+        Whether the angles are backbone angles: φ and ψ of one residue after the other.
     features
-        Whether the values are cosines and sines, in turns.
+        Whether the values are cosine and sine of one angle after the other.
     """
 
     atoms: NDArray[np.int64]
@@ -33,14 +33,14 @@ class Dihedrals(Series):
 
     @property
     def angles(self) -> NDArray[np.float64]:
-        """The angles, `(n_frames, n)`, degrees, also where the values are features."""
+        """The angles, `(n_frames, n)`, float64, degrees, also if the values are features."""
         if not self.features:
             return self.values
         cosines, sines = self.values[:, ::2], self.values[:, 1::2]
         return np.degrees(np.arctan2(sines, cosines))
 
     def plot(self) -> "Figure":
-        """Draw φ against ψ of all residues and frames, or else each angle against time."""
+        """Draw a Ramachandran plot of backbone angles, or each angle against time."""
         if self.backbone:
             angles = self.angles
             title = f"φ and ψ of {angles.shape[1] // 2} residues, {len(self.frames)} frames"

@@ -1,4 +1,4 @@
-"""Distances a frame."""
+"""Results with distances per frame."""
 
 import warnings
 from dataclasses import dataclass
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Distances(Series):
-    """Distances of pairs of atoms in each frame.
+    """Distances between pairs of atoms in each frame.
 
     NPZ files hold `values`, `times`, `frames`, `units`, `columns`, `atoms` and `partners` (empty
-    for pairs among the atoms); CSV files have one column a pair, named by the atoms' indices.
+    for pairs within one group). CSV files have one column per pair, named by the atoms' indices.
 
     Attributes
     ----------
     values
-        `(n_frames, n_atoms, n_partners)`, or `(n_frames, n_atoms (n_atoms - 1) / 2)` for the pairs
-        among the atoms; float64, Å.
+        `(n_frames, n_atoms, n_partners)`, or `(n_frames, n_atoms (n_atoms - 1) / 2)` for pairs
+        within one group; float64, Å.
     atoms
         `(n_atoms,)`, int64, indices in the topology.
     partners
-        `(n_partners,)`, int64; None for pairs among the atoms.
+        `(n_partners,)`, int64, indices of the second group; None for pairs within one group.
     to_reference
-        Whether the partners are where they are in the reference, not in the frame.
+        Whether the positions of the partners are those of the reference, not of the frame.
     """
 
     atoms: NDArray[np.int64]
@@ -40,7 +40,7 @@ class Distances(Series):
     to_reference: bool
 
     def plot(self) -> "Figure":
-        """Draw each distance against time where there are few, else the matrix of their means."""
+        """Draw each distance against time if there are few, else the matrix of time averages."""
         pairs = self.values.reshape(len(self.frames), int(np.prod(self.values.shape[1:])))
         if pairs.shape[1] <= len(plots.COLOURS):
             return plots.series(
@@ -60,9 +60,9 @@ class Distances(Series):
         )
 
     def _mean_matrix(self) -> NDArray[np.float64]:
-        """Return the mean over the frames with positions, `(n_atoms, n_partners)`."""
+        """Return the mean over all frames with positions, `(n_atoms, n_partners)`, Å."""
         with warnings.catch_warnings():
-            # Of no frame at all.
+            # numpy warns about the mean of no frames.
             warnings.simplefilter("ignore", RuntimeWarning)
             mean: NDArray[np.float64] = np.nanmean(self.values, axis=0)
         if self.partners is not None:
@@ -76,7 +76,7 @@ class Distances(Series):
         return {**super()._arrays(), "atoms": self.atoms, "partners": partners}
 
     def pair_names(self, count: int | None = None) -> list[str]:
-        """Return the atoms of the first `count` pairs, or of all, as "17-203"."""
+        """Return names such as "17-203" of the first `count` pairs, or of all pairs."""
         atoms = self.atoms.tolist()
         then = "ref" if self.to_reference else ""
         if self.partners is None:

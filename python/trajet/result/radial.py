@@ -1,4 +1,4 @@
-"""Radial distribution functions."""
+"""Results with a radial distribution function."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -26,17 +26,17 @@ class RadialDistribution(Result):
     r
         `(bins,)`, float64, centres of the bins, Å.
     g
-        `(bins,)`, float64; 1 where atoms are as frequent as their mean density says.
+        `(bins,)`, float64; 1 where the local density is the mean density.
     counts
-        `(bins,)`, float64 of whole numbers: pairs in each bin, of all frames.
+        `(bins,)`, float64 holding integers: pairs per bin, summed over all frames.
     edges
-        `(bins + 1,)`, float64, Å.
+        `(bins + 1,)`, float64, edges of the bins, Å.
     labels
-        What the two groups of atoms are.
+        The selections of the two groups, as text.
     density
         Mean number density of the second group, 1/Å³.
     report
-        Where the time went.
+        Timings and counters of the run.
     """
 
     r: NDArray[np.float64]
@@ -55,7 +55,7 @@ class RadialDistribution(Result):
         return f"RDF of {self._between()}, g {self.g.shape}"
 
     def _between(self) -> str:
-        """Return what the groups are."""
+        """Return the names of the two groups, or one name if they are the same."""
         return " and ".join(dict.fromkeys(self.labels))
 
     def _arrays(self) -> dict[str, NDArray[Any]]:

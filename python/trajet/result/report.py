@@ -1,4 +1,4 @@
-"""What every result has: where the time of a run went, and what it read."""
+"""Reports: timings and counters of a run, its inputs, and advice."""
 
 import json
 import os
@@ -41,9 +41,9 @@ COUNTS = (
     "empty_frames",
     "atoms_decoded",
 )
-# Outside of t_total. Reports of older versions have none of them.
+# Times outside of t_total. Reports of older versions lack them.
 BEFORE = ("t_import", "t_topology", "t_select", "t_command")
-# What a report that is read must have, itself and in its lists.
+# Entries that `Report.load` requires, in the report itself and in its lists.
 _NAMES = (
     *("analysis", "parameters", "inputs", "stages", "averages", "requests", "bytes_read", "frames"),
     *(
@@ -69,7 +69,7 @@ _OF_TASK = ("pass", "task", "worker", "thread", "first", "frames", "t_begin", "t
 
 
 class Report(Mapping[str, Any]):
-    """Where the time of a run went, and what it read. The names are described in docs/report.md."""
+    """Timings and counters of a run, and what it read; docs/report.md describes each entry."""
 
     def __init__(self, entries: Mapping[str, Any]) -> None:
         self._entries = dict(entries)
@@ -83,36 +83,46 @@ class Report(Mapping[str, Any]):
         FileNotFoundError
             If there is no such file.
         FormatError
-            If it is no report, or one of another version.
+            If the file is not a report, or a report of another schema.
         """
         path = Path(path)
         try:
             entries = json.loads(path.read_text(encoding="utf-8"))
         except UnicodeDecodeError as error:
-            raise FormatError(f"{path}: is no text: give what --report wrote") from error
+            raise FormatError(
+                f"{path}: not a text file: give a file that --report wrote"
+            ) from error
         except ValueError as error:
-            raise FormatError(f"{path}: is no report: {error}; give what --report wrote") from error
+            raise FormatError(
+                f"{path}: not a report: {error}; give a file that --report wrote"
+            ) from error
         except RecursionError:
-            what = "is no report: its values are nested too deeply"
-            raise FormatError(f"{path}: {what}; give what --report wrote") from None
+            raise FormatError(
+                f"{path}: not a report: its values are nested too deeply; give a file that --report"
+                " wrote"
+            ) from None
         schema = entries.get("schema") if isinstance(entries, dict) else None
         if schema is None:
-            raise FormatError(f"{path}: is JSON, but no report: give what --report wrote")
+            raise FormatError(f"{path}: JSON, but not a report: give a file that --report wrote")
         if schema not in _READABLE:
             raise FormatError(
-                f"{path}: is a report of schema {schema}, this version of trajet knows {SCHEMA}:"
-                " run the analysis again"
+                f"{path}: a report of schema {schema}; this version of trajet reads schema"
+                f" {SCHEMA}: run the analysis again"
             )
         report = cls(entries)
         if mistyped := next(report._mistyped(), None):
-            what = f"is a report whose {mistyped} cannot be right"
-            raise FormatError(f"{path}: {what}: give what --report wrote")
+            raise FormatError(
+                f"{path}: a report whose entry {mistyped} has the wrong type: give a file that"
+                " --report wrote"
+            )
         if missing := sorted(report._missing()):
-            raise FormatError(f"{path}: is a report without {missing[0]}: give what --report wrote")
+            raise FormatError(
+                f"{path}: a report without the entry {missing[0]}: give a file that --report wrote"
+            )
         return report
 
     def _mistyped(self) -> Iterator[str]:
-        """Yield what there is of a report and has not the type that it should have."""
+        """Yield the names of entries whose values have the wrong type."""
         for name, kind in _TYPES.items():
             if name in self and not isinstance(self[name], kind):
                 yield name
@@ -127,7 +137,7 @@ class Report(Mapping[str, Any]):
                     yield name
 
     def _missing(self) -> Iterator[str]:
-        """Yield what a report of this schema has and this one has not."""
+        """Yield the names of required entries that the report lacks."""
         yield from (name for name in _NAMES if name not in self)
         for name, needed in (("workers", _OF_WORKER), ("tasks", _OF_TASK)):
             for entry in self.get(name, ()):
@@ -138,7 +148,7 @@ class Report(Mapping[str, Any]):
         return self._entries[name]
 
     def __iter__(self) -> Iterator[str]:
-        """Go over the names."""
+        """Iterate over the names of the entries."""
         return iter(self._entries)
 
     def __len__(self) -> int:
@@ -146,7 +156,7 @@ class Report(Mapping[str, Any]):
         return len(self._entries)
 
     def __repr__(self) -> str:
-        """Return a table of the stages, with the counts that matter most, and what bounded it."""
+        """Return a table of the stages, and the most important counters."""
         stages = self["stages"]
         lines = [f"{name:<12}{stages[name]:>12.4f} s" for name in STAGES if stages[name] > 0]
         lines += [f"{name:<12}{self[name]:>12.4f} s" for name in BEFORE if name in self]
@@ -162,32 +172,35 @@ class Report(Mapping[str, Any]):
         return json.dumps(self._entries, indent=1, allow_nan=False) + "\n"
 
     def to_html(self) -> str:
-        """Return the report as one page of HTML that needs nothing else."""
+        """Return the report as a self-contained HTML page."""
         return html.page(self._entries)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the report as JSON, or as a page of HTML, which holds its figures.
+        """Write the report as JSON, or as a self-contained HTML page with figures.
 
         Raises
         ------
         ValueError
             If the name ends in neither `.json` nor `.html`.
         OutputError
-            If it cannot be written.
+            If the file cannot be written.
         """
         path = Path(path)
         output.check(path, REPORT_SUFFIXES)
         text = self.to_json() if path.suffix.lower() == ".json" else self.to_html()
-        # Names of files need not be text.
+        # File names need not be valid Unicode.
         output.write(path, lambda file: file.write(text.encode(errors="backslashreplace")))
 
 
 def bytes_by_place(entries: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]:
-    """Return the sums of what `entries` say they read of each tier and tag of a store, if any."""
+    """Return the bytes read from each tier and each tag of a store, summed over `entries`.
+
+    The dictionary lacks `bytes_by_tier` and `bytes_by_tag` where no entry has them.
+    """
     entries, sums = list(entries), {}
     for name in ("bytes_by_tier", "bytes_by_tag"):
-        if said := [entry[name] for entry in entries if name in entry]:
-            sums[name] = [sum(place) for place in zip(*said, strict=True)]
+        if counts := [entry[name] for entry in entries if name in entry]:
+            sums[name] = [sum(column) for column in zip(*counts, strict=True)]
     return sums
 
 
@@ -198,21 +211,21 @@ def make_report(
     tiers: Sequence[str] = (),
     tags: Sequence[str] = (),
 ) -> Report:
-    """Put together what the run, the opening and the machine say.
+    """Build the report of a run from the pool's report, the opened files and the machine.
 
     Parameters
     ----------
     reader
         The trajectory.
     run
-        What the pool reports: `workers`, `tasks`, `passes`, `t_total`, and entries of its own,
-        which go into the report as they are; its `versions` join the others.
+        Report of the pool: `workers`, `tasks`, `passes`, `t_total`, and entries of its own,
+        which are copied into the report; its `versions` are added to the others.
     analysis
-        What was asked for; goes into the report as it is.
+        Name, parameters and inputs of the analysis; copied into the report.
     tiers
-        Those of the store of a data set, in the order in which their bytes are counted.
+        Tiers of the store that holds the data set, in the order of `bytes_by_tier`.
     tags
-        Those of the data set that are open, likewise.
+        Open tags of the data set, in the order of `bytes_by_tag`.
     """
     opening, host = reader.opening(), socket.gethostname()
     workers, tasks = _places(run, host)
@@ -243,7 +256,7 @@ def make_report(
         "averages": averages,
         **counts,
         **of_places,
-        # Room for more tiers is counted than there are.
+        # `bytes_by_tier` may have more elements than there are tiers.
         "tiers": dict(zip(tiers, of_places.get("bytes_by_tier", [0] * len(tiers)), strict=False)),
         "tags": dict(zip(tags, of_places.get("bytes_by_tag", [0] * len(tags)), strict=True)),
         "r_comp_io": advise.computing_to_input(serial),
@@ -270,9 +283,9 @@ def make_report(
 
 
 def _places(run: Mapping[str, Any], host: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return workers and tasks with process, thread and host.
+    """Return the workers and tasks of a run with process, thread and host.
 
-    What the engine calls workers are threads of this process.
+    The workers of the engine are threads of this process.
     """
     if all("thread" in worker for worker in run["workers"]):
         tasks = [{"thread": None, **task} for task in run["tasks"]]
@@ -284,7 +297,7 @@ def _places(run: Mapping[str, Any], host: str) -> tuple[list[dict[str, Any]], li
 
 
 def _ratio(part: float, other: float) -> float | None:
-    """Return a ratio of seconds; None where it has no meaning."""
+    """Return `part / other`, or None if `other` is 0."""
     return part / other if other > 0 else None
 
 

@@ -1,4 +1,4 @@
-"""What every result can do."""
+"""Base class of all results."""
 
 import csv
 import io
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 
 class Result:
-    """What every analysis returns: numbers with their report, to be drawn and saved.
+    """Numbers of an analysis with the report of its run; can be drawn and saved.
 
-    NPZ files hold everything, CSV files the numbers.
+    NPZ files hold all arrays, CSV files the numbers as a table.
     """
 
     report: Report
 
     def __repr__(self) -> str:
-        """Say what it holds, and how much of it: the numbers would fill pages."""
+        """Return a summary of one line, without the numbers."""
         return f"<{type(self).__name__}: {self._about()}>"
 
     def plot(self) -> "Figure":
@@ -41,7 +41,7 @@ class Result:
         ValueError
             If the name ends in neither `.npz` nor `.csv`.
         OutputError
-            If it cannot be written.
+            If the file cannot be written.
         """
         path = Path(path)
         output.check(path, (".npz", ".csv"))
@@ -51,11 +51,11 @@ class Result:
             output.write(path, self._write_csv)
 
     def _about(self) -> str:
-        """Return what it holds, and how much of it."""
+        """Return the quantity and the shape of its values, for `__repr__`."""
         raise NotImplementedError
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        """Return what an NPZ file holds."""
+        """Return the arrays of an NPZ file by name."""
         raise NotImplementedError
 
     def _header(self) -> list[str]:
@@ -63,12 +63,12 @@ class Result:
         raise NotImplementedError
 
     def _rows(self) -> Iterable[Iterable[object]]:
-        """Return the lines of a CSV file."""
+        """Return the rows of a CSV file."""
         raise NotImplementedError
 
     def _write_csv(self, file: IO[bytes]) -> None:
         names = io.StringIO()
-        # Whoever names a function, a segment or a residue may use commas and quotes.
+        # Names of functions, segments and residues may contain commas and quotes.
         csv.writer(names, lineterminator="\n").writerow(self._header())
         file.write(names.getvalue().encode(errors="backslashreplace"))
         for row in self._rows():
@@ -76,10 +76,10 @@ class Result:
 
 
 def count_of_frames(frames: NDArray[np.int64]) -> str:
-    """Return how many frames there are, in words."""
+    """Return the number of frames as text: "98 frames"."""
     return f"{len(frames)} frame{'' if len(frames) == 1 else 's'}"
 
 
 def ascii_units(units: str) -> str:
-    """Return units as the header of a CSV file writes them."""
+    """Return a unit in ASCII, for the header of a CSV file."""
     return {"Å": "A"}.get(units, units)

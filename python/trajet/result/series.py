@@ -1,4 +1,4 @@
-"""Numbers a frame."""
+"""Results with one or several values per frame."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,27 +17,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Series(Result):
-    """Numbers a frame.
+    """One or several values per frame.
 
-    NPZ files hold `values`, `times`, `frames`, `units` and `columns`; CSV files have the columns
-    frame, time_ps and one a series.
+    NPZ files hold `values`, `times`, `frames`, `units` and `columns`. CSV files have the columns
+    frame, time_ps and one column per series.
 
     Attributes
     ----------
     values
-        `(n_frames,)`, or `(n_frames, n_columns)` where there are several; float64, `units`.
+        `(n_frames,)`, or `(n_frames, n_columns)` for several series; float64, `units`.
     times
         `(n_frames,)`, float64, ps.
     frames
         `(n_frames,)`, int64, frame numbers.
     units
-        Of the values.
+        Unit of the values.
     columns
-        What each column is: the selections.
+        The selection or the name of each series.
     name
-        What was computed.
+        Name of the computed quantity.
     report
-        Where the time went.
+        Timings and counters of the run.
     """
 
     values: NDArray[np.float64]
@@ -79,7 +79,7 @@ class Series(Result):
         }
 
     def _names(self) -> list[str]:
-        """Return the name of each column of numbers in a CSV file."""
+        """Return the name of each series in the header of a CSV file."""
         stem = f"{self.name.lower()}_{ascii_units(self.units)}"
         return [stem, *(f"{stem}_group{k}" for k in range(1, len(self.columns)))]
 

@@ -18,11 +18,11 @@ from trajet.conversion import Conversion, convert
 from trajet.dataset import SETTINGS, USES, Place
 from trajet.pools.pool import Progress
 from trajet.pools.shared import folder_in
-from trajet.store import links, uses
-from trajet.store.division import Part, divide, omitted
+from trajet.store import access_log, link_folder
+from trajet.store.access_log import Statistics
 from trajet.store.entry import Divided, Entry, Original, entry_of, originals_of
 from trajet.store.profile import EXACT, HDF5, Profile, Tag, Tier
-from trajet.store.uses import Statistics
+from trajet.store.tag_atoms import TagAtoms, assign_atoms, omitted_tags
 from trajet.trajectory import DEFAULT_REQUEST_SIZE, FrameChoice, Selection, Trajectory
 
 # Numbers on a line of GROMACS' index files.
@@ -154,9 +154,9 @@ class Store:
         if trajectory.dataset is not None:
             raise StoreError(f"{trajectory.label}: is a data set already: divide it with retag")
         chosen = self._profile(profile)
-        parts = divide(chosen, trajectory)
+        parts = assign_atoms(chosen, trajectory)
         _writable((part.tag for part in parts), trajectory.reader.format)
-        left_out = omitted(chosen, parts, trajectory)
+        left_out = omitted_tags(chosen, parts, trajectory)
         with (
             _structures(parts, trajectory) as structures,
             _rest(trajectory) as (rest, remarks),
@@ -245,7 +245,7 @@ class Store:
         """
         chosen = self._profile(profile)
         opened = self.open(name)
-        parts = divide(chosen, opened)
+        parts = assign_atoms(chosen, opened)
         _writable((part.tag for part in parts), opened.reader.format)
         with _structures(parts, opened) as structures:
             done = self._native.retag(
@@ -255,7 +255,7 @@ class Store:
                 threads=threads or _trajet.available_threads(),
                 progress=progress,
             )
-        return _divided(done, [*omitted(chosen, parts, opened), *opened.remarks])
+        return _divided(done, [*omitted_tags(chosen, parts, opened), *opened.remarks])
 
     def open(
         self,
@@ -401,7 +401,7 @@ class Store:
 
     def stats(self, name: str) -> Statistics:
         """Return what was used of a data set, what dividing has saved, and what to move where."""
-        return uses.statistics(self.show(name), self.tiers, self._absolute / name / USES)
+        return access_log.statistics(self.show(name), self.tiers, self._absolute / name / USES)
 
     def show_all(self) -> tuple[tuple[Entry, ...], dict[str, Exception]]:
         """Return what the store says of each data set, and why it says nothing of the others.
@@ -451,7 +451,9 @@ class Store:
             If something else has the name of a link, or the folder cannot be written.
         """
         entries, wrong = self.show_all()
-        made = links.make(Path(folder), self._absolute, entries, self.tiers, skipped=wrong.keys())
+        made = link_folder.make(
+            Path(folder), self._absolute, entries, self.tiers, skipped=wrong.keys()
+        )
         for error in wrong.values():
             (say or _LOG.warning)(str(error))
         return made
@@ -589,7 +591,7 @@ def _room_in(folder: Path) -> Iterator[None]:
         raise
 
 
-def _spec(profile: Profile, parts: Sequence[Part]) -> str:
+def _spec(profile: Profile, parts: Sequence[TagAtoms]) -> str:
     """Return tiers and tags as the native store takes them."""
     return json.dumps(
         {
@@ -602,14 +604,14 @@ def _spec(profile: Profile, parts: Sequence[Part]) -> str:
     )
 
 
-def _manifest_tag(part: Part) -> dict[str, Any]:
+def _manifest_tag(part: TagAtoms) -> dict[str, Any]:
     """Return a tag as a manifest keeps it: whether the profile required it is of no use there."""
     told = {key: value for key, value in vars(part.tag).items() if key != "optional"}
     return {**told, "atoms": part.ranges()}
 
 
 @contextlib.contextmanager
-def _structures(parts: Sequence[Part], trajectory: Trajectory) -> Iterator[list[list[Path]]]:
+def _structures(parts: Sequence[TagAtoms], trajectory: Trajectory) -> Iterator[list[list[Path]]]:
     """Write what lies beside each tag to a folder that lasts as long as it is needed.
 
     Structures have no box where that of frame 0 is turned: they cannot hold it.
@@ -631,7 +633,7 @@ def _structures(parts: Sequence[Part], trajectory: Trajectory) -> Iterator[list[
         yield made
 
 
-def _ndx(part: Part) -> str:
+def _ndx(part: TagAtoms) -> str:
     """Return a group of a GROMACS index file: atoms of the original, from 1."""
     numbers = (part.atoms + 1).tolist()
     lines = [

@@ -7,11 +7,11 @@ import click
 
 from trajet.advise import in_bytes
 from trajet.cli import options
-from trajet.cli.copies import say
+from trajet.cli.convert import say
 from trajet.cli.options import in_order, progress
-from trajet.cli.store import arguments, told
+from trajet.cli.store import arguments, inspect
+from trajet.cli.store.inspect import complain, echo, say_entry
 from trajet.cli.store.mount import mount
-from trajet.cli.store.told import complain, echo, say_entry
 from trajet.cli.store.watch import watch
 from trajet.pools import shared
 from trajet.store.catalog import Store
@@ -352,7 +352,7 @@ def link(target: str, folder: str, quiet: bool) -> None:
     complain(damaged)
 
 
-for _command in (*told.COMMANDS, watch, mount):
+for _command in (*inspect.COMMANDS, watch, mount):
     store.add_command(_command)
 
 COMMANDS = (store,)

@@ -1,10 +1,10 @@
-"""Whether atoms of two structures that are compared one by one are the same atoms.
+"""Checks that the atoms of two structures, which are compared one by one, are the same atoms.
 
-Names and numbers of a trajectory's topology and of a reference may differ, as force fields call
-atoms and residues otherwise, chains are numbered through, and mutants are compared. So an order is
-refused where names, residues or chains that both have stand in another order there; what is called
-otherwise and may be right is told of. Numbers of residues may be shifted by the same amount; where
-the amount changes within a chain, a remark says so.
+Names and numbers in the topology of a trajectory and in a reference may differ: force fields use
+different names for atoms and residues, chains may be renumbered, and mutants are compared. So it is
+an error only if names, residues or chains that both structures have are in a different order. Other
+names give a remark. Residue numbers may be shifted by a constant; if the shift changes within a
+chain, a remark says so.
 """
 
 from typing import Any
@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from trajet import mdanalysis
 from trajet._trajet import SelectionError
 
-# By how much the masses of atoms that are compared may differ, u; MDAnalysis' RMSD takes the same.
+# Largest difference of the masses of a pair, u; the default of MDAnalysis' RMSD.
 MASS_TOLERANCE = 0.1
-# What force fields call residues in their states of protonation, and nucleotides.
+# Names that force fields use for protonation states of residues, and for nucleotides.
 _STATES = {
     "HIS": ("HSD", "HSE", "HSP", "HID", "HIE", "HIP", "HISA", "HISB", "HISD", "HISE", "HISH"),
     "CYS": ("CYX", "CYM", "CYSH", "CYS1", "CYS2"),
@@ -33,19 +33,19 @@ _USUAL = {state: usual for usual, states in _STATES.items() for state in states}
     for sugar in ("", "D", "R")
     for end in ("", "3", "5")
 }
-# Part of the atoms that belong to residues of other names, at most, in mutants.
+# Mutants have less than this part of their atoms in residues of other names.
 _FEW = 0.1
-# In place of a name that only one of two structures knows.
+# Replaces names that only one of two structures has.
 _ANY = "*"
 
 
 def _check_same_kind(mobile: Any, reference: Any, what: str) -> None:
-    """Make sure that two groups of atoms can be compared one by one.
+    """Raise an error if two groups differ in size or in the masses of their atoms.
 
     Raises
     ------
     SelectionError
-        If their numbers differ, or the masses of a pair by more than `MASS_TOLERANCE`.
+        If the numbers of atoms differ, or the masses of a pair by more than `MASS_TOLERANCE`.
     """
     if len(mobile) != len(reference):
         raise SelectionError(
@@ -54,7 +54,7 @@ def _check_same_kind(mobile: Any, reference: Any, what: str) -> None:
         )
     if not (hasattr(mobile, "masses") and hasattr(reference, "masses")):
         return
-    # Written so that masses that are not known differ.
+    # Negated, so that unknown masses (NaN) differ.
     apart = np.flatnonzero(~(np.abs(mobile.masses - reference.masses) <= MASS_TOLERANCE))
     if apart.size:
         k = int(apart[0])
@@ -67,21 +67,21 @@ def _check_same_kind(mobile: Any, reference: Any, what: str) -> None:
 
 
 def check_pairs(mobile: Any, reference: Any, what: str, *, given: bool) -> list[str]:
-    """Make sure that two groups of atoms can be compared one by one; return doubts as remarks.
+    """Raise an error if two groups cannot be compared atom by atom; return doubts as remarks.
 
-    Where their order was not `given` but that of two files, it must not be another one. Masses do
-    not tell: CHARMM writes CB before C, the PDB behind it.
+    If the order of the atoms was not `given` by the caller but is that of two files, it must be the
+    same. Masses do not show it: CHARMM writes CB before C, the PDB after it.
 
     Raises
     ------
     SelectionError
-        As of `_check_same_kind`, or if what both structures know stands in another order.
+        If `_check_same_kind` raises it, or if the order of the atoms differs.
     """
     _check_same_kind(mobile, reference, what)
     found = _disorder(mobile, reference)
     if found is not None and not given:
         raise SelectionError(
-            f"{what}: {found}: give a structure whose atoms have the order of the trajectory, or"
+            f"{what}: {found}: give a structure with the atoms in the order of the trajectory, or"
             " an AtomGroup in that order"
         )
     doubts = [found] if found else [_other_names(mobile, reference), _shifts(mobile, reference)]
@@ -89,7 +89,7 @@ def check_pairs(mobile: Any, reference: Any, what: str, *, given: bool) -> list[
 
 
 def _disorder(mobile: Any, reference: Any) -> str | None:
-    """Return what shows that atoms stand in another order in the reference, in words."""
+    """Return a text that shows that the reference has the atoms in another order, or None."""
     for attribute in ("names", "resnames", "resids", "segids"):
         if (both := _values(mobile, reference, attribute)) is None:
             continue
@@ -101,7 +101,7 @@ def _disorder(mobile: Any, reference: Any) -> str | None:
             if attribute != "names":
                 continue
             apart = _exchanged(ours, theirs, mobile.resindices)
-        # Mutants may exchange residues.
+        # Mutants have residues of other names.
         if attribute == "resnames" and apart.mean() < _FEW and _same_numbers(mobile, reference):
             continue
         if apart.any():
@@ -117,34 +117,34 @@ def _disorder(mobile: Any, reference: Any) -> str | None:
 
 
 def _same_numbers(mobile: Any, reference: Any) -> bool:
-    """Tell whether the residues of all pairs have the same number."""
+    """Return whether the residues of all pairs have the same number."""
     both = _values(mobile, reference, "resids")
     return both is not None and np.array_equal(*both)
 
 
 def _other_names(mobile: Any, reference: Any) -> str | None:
-    """Return how many atoms have another name, or are of a residue that has, in words."""
+    """Return a text on atoms whose names or residue names differ, or None."""
     apart = np.zeros(len(mobile), np.bool_)
     for attribute in ("names", "resnames"):
         if (both := _values(mobile, reference, attribute)) is not None:
             ours, theirs = both
-            # Formats without names give empty ones.
+            # Names are empty in formats without names.
             apart |= (ours != theirs) & (ours != "") & (theirs != "")
     if not apart.any():
         return None
     k = int(apart.argmax())
     words = [mdanalysis.describe_atom(group[k]) for group in (mobile, reference)]
     return (
-        f"{apart.sum()} of {len(apart)} atoms are called otherwise, the first pair is {words[0]}"
+        f"{apart.sum()} of {len(apart)} atoms have other names, the first pair is {words[0]}"
         f" and {words[1]} of the reference"
     )
 
 
 def _shifts(mobile: Any, reference: Any) -> str | None:
-    """Return where two numberings of residues begin to differ by another amount, in words.
+    """Return a text on the first change of the shift between residue numbers within a chain.
 
-    None where they differ by the same amount throughout each chain. A chain ends where the segment
-    changes, or the numbers step back, in either structure.
+    None if the shift is constant in each chain. A chain ends where the segment changes, or where
+    the numbers decrease, in either structure.
     """
     if (both := _values(mobile, reference, "resids")) is None:
         return None
@@ -162,15 +162,15 @@ def _shifts(mobile: Any, reference: Any) -> str | None:
     words = [mdanalysis.describe_atom(group[k]) for group in (mobile, reference)]
     return (
         f"the residue numbers of the reference differ by {shifts[k - 1]} and, from {words[0]} and"
-        f" {words[1]} of the reference on, by {shifts[k]}, though the chain goes on: a residue may"
-        " be missing in one of the two"
+        f" {words[1]} of the reference on, by {shifts[k]} within a chain: a residue may be missing"
+        " in one of the two"
     )
 
 
 def _values(
     mobile: Any, reference: Any, attribute: str
 ) -> tuple[NDArray[Any], NDArray[Any]] | None:
-    """Return what both groups call their atoms; None where one of them does not."""
+    """Return an attribute of the atoms of both groups; None if one of them lacks it."""
     if not (hasattr(mobile, attribute) and hasattr(reference, attribute)):
         return None
     ours, theirs = (np.asarray(getattr(group, attribute)) for group in (mobile, reference))
@@ -182,23 +182,23 @@ def _values(
 
 
 def _usual(names: NDArray[Any]) -> NDArray[np.str_]:
-    """Return names of residues without what tells states of protonation."""
+    """Return residue names with those of protonation states replaced by the usual name."""
     kinds, which = np.unique(names.astype(str), return_inverse=True)
     return np.array([_USUAL.get(kind, kind) for kind in kinds.tolist()], str)[which]
 
 
 def _shared(names: NDArray[np.str_], others: NDArray[np.str_]) -> NDArray[np.str_]:
-    """Return names with one word for all that the others do not know."""
+    """Return names with `_ANY` for those that are not among the others."""
     return np.where(np.isin(names, others), names, _ANY)
 
 
 def _exchanged(
     ours: NDArray[np.str_], theirs: NDArray[np.str_], residues: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Tell which pairs have two names that the other structure has elsewhere in the residue.
+    """Return the pairs with different names that both occur elsewhere in the other's residue.
 
-    A name that it has not is another one for the same atom, as where hydrogens HB1 and HB2 are
-    called HB2 and HB3.
+    A name that the other residue lacks is a different name for the same atom: hydrogens HB1 and HB2
+    are also called HB2 and HB3.
     """
     kinds, which = np.unique(np.concatenate([ours, theirs]), return_inverse=True)
     one, other = (residues * len(kinds) + half for half in np.split(which, 2))

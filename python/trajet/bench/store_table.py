@@ -5,8 +5,8 @@ from math import inf
 from typing import Any
 
 from trajet._trajet import AnalysisError
-from trajet.bench.store.cases import ALL, PROTEIN, STORE, USUAL, Case
-from trajet.bench.store.run import CHECK, Row
+from trajet.bench.store_cases import ALL, PROTEIN, STORE, USUAL, Case
+from trajet.bench.store_run import CHECK, Row
 from trajet.bench.table import long
 from trajet.plots import Sized
 

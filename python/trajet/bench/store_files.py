@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trajet import conversion, trajectory
-from trajet.bench.store.cases import ALL, HDF5, PLAIN, PROTEIN, STORE, UNCOMPRESSED
-from trajet.bench.store.ways import NAME
+from trajet.bench.store_cases import ALL, HDF5, PLAIN, PROTEIN, STORE, UNCOMPRESSED
+from trajet.bench.store_loaders import NAME
 from trajet.store import Store
 
 # Of a store: the protein, and all that a viewer leaves aside.

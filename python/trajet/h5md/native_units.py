@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from trajet import _trajet, output
 from trajet._trajet import FormatError
 from trajet.h5md import units
-from trajet.h5md.lanes import Show, in_order
 from trajet.h5md.library import h5py
 from trajet.h5md.links import find
 from trajet.h5md.preserve import Rest, Source, rest_of
 from trajet.h5md.tables import describe
+from trajet.h5md.threads import Show, map_ordered
 from trajet.h5md.writing import (
     ELEMENTS,
     STEP_BYTES,
@@ -40,7 +40,7 @@ _READ = {*(element for element, _ in ELEMENTS.values()), "box"}
 
 
 @dataclass(frozen=True)
-class OwnContent(Content):
+class NativeContent(Content):
     """What files hold of frames of H5MD: all that these say, as they say it.
 
     Attributes
@@ -142,7 +142,7 @@ class OwnContent(Content):
             here = numbers[first : first + step]
             return self.reader.stored(here, self.atoms, tables=self.rest is None)
 
-        with contextlib.closing(in_order(read, range(0, len(numbers), step), threads)) as ahead:
+        with contextlib.closing(map_ordered(read, range(0, len(numbers), step), threads)) as ahead:
             yield ahead
 
     def _fill_vectors(
@@ -262,7 +262,7 @@ def _write_box(group: Any, first: Rows, parts: list[Mapping[str, Any]]) -> None:
     write_rows(element, steps[there], times[there], first.time_unit)
 
 
-def own_content(
+def native_content(
     reader: _trajet.Reader,
     places: NDArray[np.int64] | None,
     sources: Sequence[Source],
@@ -273,7 +273,7 @@ def own_content(
     compression: int | None,
     joined: bool,
     is_file: bool,
-) -> OwnContent | None:
+) -> NativeContent | None:
     """Return what a copy of H5MD holds: everything; None where one file of H5MD cannot hold it.
 
     Parameters
@@ -312,7 +312,7 @@ def own_content(
     rest = rest_of(sources, factors, particles=particles, omitted=omitted, joined=joined)
     if rest is None:
         return None
-    return OwnContent(
+    return NativeContent(
         reader,
         places,
         compression=compression,
@@ -340,7 +340,7 @@ def write_described(
     With `own` they are frames of H5MD, and all that they say is written as they say it.
     """
     content = (
-        OwnContent(reader, None)
+        NativeContent(reader, None)
         if own
         else Content(reader, None, velocities=velocities, forces=forces)
     )

@@ -11,9 +11,9 @@ from trajet.cli import options
 from trajet.cli.options import progress
 from trajet.cli.store import arguments
 from trajet.cli.tables import escaped, lines_of
+from trajet.store.access_log import Statistics
 from trajet.store.catalog import Store
 from trajet.store.profile import default_text
-from trajet.store.uses import Statistics
 
 # Longer selections are cut.
 _SELECT = 90

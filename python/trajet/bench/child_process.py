@@ -19,7 +19,7 @@ from trajet._trajet import WorkerError
 _ERROR = re.compile(r"trajet: |[\w.]+Error: ")
 
 
-def answer(module: str, job: str, *, start: Sequence[str] = ()) -> Any:
+def run(module: str, job: str, *, start: Sequence[str] = ()) -> Any:
     """Return what a module answers to a job (JSON), run elsewhere.
 
     Parameters

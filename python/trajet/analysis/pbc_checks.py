@@ -1,8 +1,8 @@
-"""Whether molecules are broken over the box, where positions are taken as they are written.
+"""Checks for molecules that are broken over the periodic box.
 
-Neighbours that lie on either side of the box tell: CA of residues that follow one another, and
-atoms of a residue that do. So what is told of is broken; what is broken between other atoms alone
-is not seen.
+The checks compare neighbouring atoms: CA atoms of consecutive residues, and consecutive atoms of a
+residue. A molecule is broken if such neighbours lie on either side of the box. A molecule that is
+broken only between other atoms is not found.
 """
 
 import contextlib
@@ -15,65 +15,67 @@ from numpy.typing import NDArray
 
 from trajet import mdanalysis
 from trajet._trajet import TrajetError
-from trajet.analysis.reference import Placed
+from trajet.analysis.reference import Coordinates
 from trajet.h5md.writing import box_vectors
 from trajet.trajectory import Selection
 
-# Å, at most, of neighbours along a backbone (3.8 of CA, 3.5 of Martini's beads) ...
+# Largest distance of neighbours along a backbone, Å (CA: 3.8 Å, Martini's beads: 3.5 Å).
 _BACKBONE = {"CA": 5.0, "BB": 5.0}
-# ... and of atoms of one residue: of a bond, or of two.
+# Largest distance of atoms of one residue that are one or two bonds apart, Å.
 _BONDED = 3.0
 
 
-def broken(selection: Selection, placed: Placed) -> list[str]:
-    """Return a remark if neighbours among the selected atoms lie on either side of the box."""
+def find_broken_molecules(selection: Selection, coordinates: Coordinates) -> list[str]:
+    """Return a remark if neighbouring selected atoms lie on either side of the box."""
     if not selection.trajectory.has_topology:
         return []
-    half = shortest_height(placed.box.cell) / 2
-    # Also where there is no cell. A small one may hold several atoms of a molecule in any case.
+    half = shortest_height(coordinates.box.cell) / 2
+    # `half` is NaN without a cell. In a small cell, images are as close as neighbours.
     if not half > max(_BONDED, *_BACKBONE.values()):
         return []
     atoms = selection.named
     pairs, limits = _neighbours(atoms)
-    written = np.linalg.norm(np.diff(placed.positions[pairs], axis=1)[:, 0], axis=1)
+    written = np.linalg.norm(np.diff(coordinates.positions[pairs], axis=1)[:, 0], axis=1)
     far = written > half
     if not far.any():
         return []
     pairs, limits, written = pairs[far], limits[far], written[far]
-    one, other = np.moveaxis(placed.positions[pairs], 1, 0)
-    images = mdanalysis.lengths(one, other, placed.box)
+    one, other = np.moveaxis(coordinates.positions[pairs], 1, 0)
+    images = mdanalysis.lengths(one, other, coordinates.box)
     torn = np.flatnonzero(images <= limits)
     if not torn.size:
         return []
     k = int(torn[0])
     words = " and ".join(mdanalysis.describe_atom(atoms[int(i)]) for i in pairs[k])
     return [
-        f"selection {selection.label!r}, {placed.where}: molecules are broken over the box, and"
-        f" positions are taken as they are written: {torn.size} pairs of neighbours lie on either"
-        f" side, the first is {words}, {written[k]:.1f} Å apart, {images[k]:.1f} Å as nearest"
-        " images: make molecules whole first (gmx trjconv -pbc whole, or MDAnalysis' unwrap),"
-        " unless they are endless"
+        f"selection {selection.label!r}, {coordinates.where}: molecules are broken over the box,"
+        f" and positions are taken as they are written: {torn.size} pairs of neighbours lie on"
+        f" either side, the first is {words}, {written[k]:.1f} Å apart, {images[k]:.1f} Å as"
+        " nearest images: make molecules whole first (gmx trjconv -pbc whole, or MDAnalysis'"
+        " unwrap), unless they are endless"
     ]
 
 
-def broken_at(selection: Selection, frames: Iterable[int]) -> list[str]:
-    """Return the first remark of `broken` on frames that are not read for anything else.
+def find_broken_molecules_at(selection: Selection, frames: Iterable[int]) -> list[str]:
+    """Return the remark of `find_broken_molecules` on the first of some frames that has one.
 
-    None is made of a frame that cannot be read: whoever asked for it is told by the analysis.
+    Frames that cannot be read are skipped: the analysis raises their errors.
     """
     if not selection.trajectory.has_topology or not len(_neighbours(selection.named)[0]):
         return []
     for frame in frames:
         with contextlib.suppress(TrajetError, OSError):
             block = selection.look(int(frame))
-            placed = Placed(block.positions[0], mdanalysis.Box.of(block), f"frame {frame}")
-            if remarks := broken(selection, placed):
+            coordinates = Coordinates(
+                block.positions[0], mdanalysis.Box.of(block), f"frame {frame}"
+            )
+            if remarks := find_broken_molecules(selection, coordinates):
                 return remarks
     return []
 
 
 def shortest_height(cell: NDArray[np.float64]) -> float:
-    """Return the least distance of opposite faces, Å; not a number where there is no cell."""
+    """Return the least distance of opposite faces of a cell, Å; NaN if there is no cell."""
     cosines, sines = np.cos(np.radians(cell[3:])), np.sin(np.radians(cell[3:]))
     with np.errstate(invalid="ignore", divide="ignore"):
         volume = np.sqrt(1 - (cosines**2).sum() + 2 * cosines.prod())
@@ -81,10 +83,11 @@ def shortest_height(cell: NDArray[np.float64]) -> float:
 
 
 def shortest_vector(cell: NDArray[np.float64]) -> float:
-    """Return the distance of an atom and the nearest of its own images, Å.
+    """Return the length of the shortest lattice vector, Å.
 
-    By a basis of which no vector is made shorter by another: among the sums and differences of its
-    vectors is the shortest one (I. Semaev, LNCS 2146, 181 (2001), doi:10.1007/3-540-44670-2_13).
+    The basis is reduced until no vector gets shorter by subtracting another. Then the shortest
+    lattice vector is among the sums and differences of basis vectors (I. Semaev, LNCS 2146, 181
+    (2001), doi:10.1007/3-540-44670-2_13).
     """
     (rows,) = box_vectors(cell[np.newaxis], None)
     shorter = True
@@ -100,9 +103,14 @@ def shortest_vector(cell: NDArray[np.float64]) -> float:
 
 
 def _neighbours(atoms: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return pairs of atoms that follow one another in a molecule, and how far apart they can be.
+    """Return pairs of neighbouring atoms and the largest distance of each pair.
 
-    `(n, 2)`, places in the group, and `(n,)`, Å.
+    Returns
+    -------
+    pairs
+        `(n, 2)`, int64, indices into the group.
+    limits
+        `(n,)`, float64, Å.
     """
     residues = atoms.resindices
     within = np.flatnonzero(residues[1:] == residues[:-1])

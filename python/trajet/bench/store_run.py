@@ -25,10 +25,9 @@ from typing import Any
 import numpy as np
 
 from trajet import plots
-from trajet.bench import elsewhere
+from trajet.bench import child_process, store_loaders
 from trajet.bench.files import drop
-from trajet.bench.store import ways
-from trajet.bench.store.cases import Job
+from trajet.bench.store_cases import Job
 
 Row = dict[str, Any]
 
@@ -47,13 +46,13 @@ def measured(job: Job) -> Row:
     WorkerError
         If it fails there; with what it said.
     """
-    row: Row = elsewhere.answer(__name__, job.to_json())
+    row: Row = child_process.run(__name__, job.to_json())
     return row
 
 
 def row_of(job: Job) -> Row:
     """Measure here."""
-    load = ways.prepare(job.case)
+    load = store_loaders.prepare(job.case)
     files = [Path(name) for name in job.files]
     if job.cold:
         drop(files)
@@ -157,7 +156,7 @@ def _mapped(files: Sequence[Path]) -> int:
     return touched
 
 
-def _check(held: ways.Held) -> list[float]:
+def _check(held: store_loaders.Held) -> list[float]:
     """Return what tells positions apart: of three frames, means weighted along the protein."""
     sums: list[float] = []
     for frame in (0, len(held.positions) // 2, len(held.positions) - 1):
@@ -167,7 +166,7 @@ def _check(held: ways.Held) -> list[float]:
     return sums
 
 
-def _drawing(held: ways.Held, count: int) -> Row:
+def _drawing(held: store_loaders.Held, count: int) -> Row:
     """Draw frames spread over all of them; return how many and the seconds that it took."""
     frames = np.unique(np.linspace(0, len(held.positions) - 1, count).astype(int)).tolist()
     if not frames:
@@ -198,4 +197,4 @@ def _respond(told: str) -> Row:
 
 
 if __name__ == "__main__":
-    elsewhere.serve(_respond)
+    child_process.serve(_respond)

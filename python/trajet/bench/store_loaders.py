@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import trajectory
-from trajet.bench.store.cases import ALL, PROTEIN, STORE, Case, Job
+from trajet.bench.store_cases import ALL, PROTEIN, STORE, Case, Job
 from trajet.store import Store
 
 # The data set's name in a store.

@@ -7,8 +7,8 @@ memory of its own, not files that are mapped), and is given more and more frames
 from collections.abc import Callable
 
 from trajet._trajet import WorkerError
-from trajet.bench.store.cases import Job
-from trajet.bench.store.run import Row, measured
+from trajet.bench.store_cases import Job
+from trajet.bench.store_run import Row, measured
 
 # The most frames that fit are known to this part of them.
 _CLOSE = 0.03

@@ -22,7 +22,7 @@ _PER_THREAD = 4
 _MOST_BYTES = 2**30
 
 
-def write_in_stretches(
+def write_pieces(
     reader: _trajet.Reader,
     part: tuple[Path, Frames],
     brief: CopyBrief,

@@ -1,15 +1,18 @@
-"""All cases of one size, one storage after the other."""
+"""Benchmark of loading the protein of a membrane system, after Deng et al. 2021 (ADA).
+
+ADA: doi:10.1145/3472456.3473509, figures 7a to 7c, and the number of frames that fit into memory.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trajet import conversion, trajectory
-from trajet.bench.store import system
-from trajet.bench.store.cases import Case, Job, cases
-from trajet.bench.store.files import Stored, stored
-from trajet.bench.store.limit import frames_reached
-from trajet.bench.store.run import Row, measured
+from trajet.bench import store_system
+from trajet.bench.store_cases import Case, Job, cases
+from trajet.bench.store_files import Stored, stored
+from trajet.bench.store_memory_limit import frames_reached
+from trajet.bench.store_run import Row, measured
 from trajet.pools.shared import folder_in
 
 # Seconds that a run has beside ten times those that it needed: the machine may be busy.
@@ -45,8 +48,8 @@ class Bench:
 
     def rows(self, storages: Sequence[str], tools: Sequence[str]) -> Iterator[list[Row]]:
         """Yield the rows of each case's repeats; what is made for them lives as long as needed."""
-        topology = system.topology_in(self.data)
-        plain = system.trajectory_in(self.data, self.frames)
+        topology = store_system.topology_in(self.data)
+        plain = store_system.trajectory_in(self.data, self.frames)
         for storage in storages:
             chosen = list(cases([storage], tools))
             if not chosen:

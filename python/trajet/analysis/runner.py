@@ -119,7 +119,7 @@ class Outcome:
 
         The store of a data set remembers the analysis.
         """
-        self.trajectory.used(analysis, self.atoms, self.run["workers"])
+        self.trajectory.record_analysis(analysis, self.atoms, self.run["workers"])
         asked = {
             "analysis": analysis,
             "parameters": {

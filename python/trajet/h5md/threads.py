@@ -16,7 +16,7 @@ _Given = TypeVar("_Given")
 _Item = TypeVar("_Item")
 
 
-def run_lanes(
+def run_parallel(
     work: Sequence[Callable[[Show], None]],
     lanes: int,
     total: int,
@@ -63,7 +63,7 @@ def run_lanes(
 
 
 @contextlib.contextmanager
-def ahead(items: Iterator[_Item]) -> Iterator[Iterator[_Item]]:
+def prefetch(items: Iterator[_Item]) -> Iterator[Iterator[_Item]]:
     """Go over items, of which a thread makes the next one meanwhile, and none more.
 
     Its errors are raised where their item would come. Whoever leaves waits for that one.
@@ -79,7 +79,7 @@ def ahead(items: Iterator[_Item]) -> Iterator[Iterator[_Item]]:
         yield go()
 
 
-def in_order(
+def map_ordered(
     function: Callable[[_Given], _Item], given: Iterable[_Given], threads: int
 ) -> Generator[_Item, None, None]:
     """Return what a function says of each item, in their order; threads work on what comes next.

@@ -17,12 +17,12 @@ from trajet.h5md.tables import chunks
 _PIECE = 2**16
 
 
-def places_are_listed() -> bool:
+def can_list_chunks() -> bool:
     """Tell whether HDF5 lists all chunks in bearable time: 1.10, as Debian has it, does not."""
     return hasattr(h5py("it cannot be written").h5d.DatasetID, "chunk_iter")
 
 
-def placed_early() -> Any:
+def early_allocation() -> Any:
     """Return the properties of a dataset all of whose chunks get a place when it is made.
 
     HDF5 writes nothing to them then.
@@ -34,7 +34,7 @@ def placed_early() -> Any:
     return properties
 
 
-class Plain:
+class DirectChunkWriter:
     """The vectors of a dataset `(rows, atoms, 3)`, written by any number of threads.
 
     Parameters
@@ -42,7 +42,7 @@ class Plain:
     path
         The file, which stays open in HDF5's library.
     values
-        The dataset, made with `placed_early`, not packed.
+        The dataset, made with `early_allocation`, not packed.
     """
 
     def __init__(self, path: Path, values: Any) -> None:

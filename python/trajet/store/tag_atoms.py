@@ -17,7 +17,7 @@ _NAMED = 3
 
 
 @dataclass(frozen=True)
-class Part:
+class TagAtoms:
     """A tag, and its atoms in ascending order."""
 
     tag: Tag
@@ -33,7 +33,7 @@ class Part:
         ]
 
 
-def divide(profile: Profile, trajectory: Trajectory) -> list[Part]:
+def assign_atoms(profile: Profile, trajectory: Trajectory) -> list[TagAtoms]:
     """Return the tags of a profile that have atoms, and which.
 
     Raises
@@ -66,7 +66,9 @@ def divide(profile: Profile, trajectory: Trajectory) -> list[Part]:
             f"{profile.where}: {len(left)} of {len(owners)} atoms are in no tag:"
             f' {_listed(left, trajectory)}: add a tag with select = "rest"'
         )
-    parts = [Part(tag, np.flatnonzero(owners == place)) for place, tag in enumerate(profile.tags)]
+    parts = [
+        TagAtoms(tag, np.flatnonzero(owners == place)) for place, tag in enumerate(profile.tags)
+    ]
     empty = [part.tag for part in parts if not len(part.atoms) and not part.tag.optional]
     if empty:
         what = "the other tags have all atoms" if empty[0].select == REST else "it selects none"
@@ -77,7 +79,7 @@ def divide(profile: Profile, trajectory: Trajectory) -> list[Part]:
     return [part for part in parts if len(part.atoms)]
 
 
-def omitted(profile: Profile, parts: Sequence[Part], trajectory: Trajectory) -> list[str]:
+def omitted_tags(profile: Profile, parts: Sequence[TagAtoms], trajectory: Trajectory) -> list[str]:
     """Return a remark on the optional tags that `divide` left out; none for the built-in profile.
 
     Parameters
