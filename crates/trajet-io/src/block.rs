@@ -1,8 +1,8 @@
 //! The first exit: coordinates of the wanted atoms of several frames, in Å.
 
 use crate::Error;
+use crate::frame::Said;
 use crate::memory::{self, Refused, reserve};
-use crate::reader::Said;
 
 /// What a frame says of itself beside its positions.
 #[derive(Clone, Debug, Default)]
@@ -105,96 +105,5 @@ impl Block {
     /// The same, for transforms.
     pub fn frame_mut(&mut self, i: usize) -> &mut [f32] {
         &mut self.positions[i * self.n_atoms * 3..(i + 1) * self.n_atoms * 3]
-    }
-}
-
-/// A box as readers give it: lengths and angles, and the vectors of one that is turned ([`FrameMeta::turned`]).
-pub type GivenBox = ([f64; 6], Option<[f64; 9]>);
-
-/// The cell lengths (in the vectors' unit times `scale`) and angles (degrees) of three box vectors,
-/// row by row. All NaN where no vector has a length; all infinite where a number is not finite, as which readers
-/// refuse it.
-pub fn cell_from_vectors(vectors: &[f64; 9], scale: f64) -> [f64; 6] {
-    let row = |i: usize| [0, 1, 2].map(|k| vectors[3 * i + k]);
-    let dot = |u: [f64; 3], v: [f64; 3]| u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
-    let (a, b, c) = (row(0), row(1), row(2));
-    let (la, lb, lc) = (dot(a, a).sqrt(), dot(b, b).sqrt(), dot(c, c).sqrt());
-    if !(la + lb + lc).is_finite() {
-        return [f64::INFINITY; 6];
-    }
-    if la + lb + lc == 0.0 {
-        return [f64::NAN; 6];
-    }
-    // Of a vector without a length too: then there are lengths, but no volume.
-    let right = |d: f64| d == 0.0 || d.is_nan();
-    let angle = |d: f64| if right(d) { 90.0 } else { libm::acos(d.clamp(-1.0, 1.0)).to_degrees() };
-    [
-        la * scale,
-        lb * scale,
-        lc * scale,
-        angle(dot(b, c) / (lb * lc)),
-        angle(dot(a, c) / (la * lc)),
-        angle(dot(a, b) / (la * lb)),
-    ]
-}
-
-/// The vectors times `scale`, where lengths and angles alone do not say how they stand: see
-/// [`FrameMeta::turned`].
-pub fn turned_vectors(vectors: &[f64; 9], scale: f64) -> Option<[f64; 9]> {
-    let [ax, ay, az, _, by, bz, _, _, cz] = *vectors;
-    let usual = [ay, az, bz] == [0.0; 3] && ax >= 0.0 && by >= 0.0 && cz >= 0.0;
-    let finite = vectors.iter().all(|x| x.is_finite());
-    (finite && !usual).then(|| vectors.map(|x| x * scale))
-}
-
-/// Box vectors row by row, in the unit of the lengths, of a cell (a, b, c, α, β, γ in degrees): the first
-/// along x, the second in the plane of x and y. None where no box has such angles and lengths.
-pub fn vectors_from_cell(cell: &[f64; 6]) -> Option<[f64; 9]> {
-    let [a, b, c, alpha, beta, gamma] = *cell;
-    let sound = [a, b, c].iter().all(|&v| v > 0.0 && v.is_finite())
-        && [alpha, beta, gamma].iter().all(|&v| v > 0.0 && v < 180.0);
-    if !sound {
-        return None;
-    }
-    let cosine = |v: f64| if v == 90.0 { 0.0 } else { libm::cos(v.to_radians()) };
-    let (cos_a, cos_b, cos_c) = (cosine(alpha), cosine(beta), cosine(gamma));
-    let sin_c = if gamma == 90.0 { 1.0 } else { libm::sin(gamma.to_radians()) };
-    let cy = c * (cos_a - cos_b * cos_c) / sin_c;
-    let (bx, cx) = (b * cos_c, c * cos_b);
-    let rest = c * c - cx * cx - cy * cy;
-    (rest > 0.0).then(|| [a, 0.0, 0.0, bx, b * sin_c, 0.0, cx, cy, rest.sqrt()])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_rhombic_dodecahedron_has_its_angles() {
-        let d = 8.0f64;
-        let h = (0.5f64).sqrt() * d;
-        let cell = cell_from_vectors(&[d, 0.0, 0.0, 0.0, d, 0.0, d / 2.0, d / 2.0, h], 10.0);
-        for (got, want) in cell.iter().zip([80.0, 80.0, 80.0, 60.0, 60.0, 90.0]) {
-            assert!((got - want).abs() < 1e-5, "{cell:?}");
-        }
-    }
-
-    #[test]
-    fn no_box_is_nan_not_zero() {
-        assert!(cell_from_vectors(&[0.0; 9], 10.0).iter().all(|v| v.is_nan()));
-        for bad in [f64::INFINITY, f64::NAN] {
-            let vectors = [3.0, 0.0, 0.0, 0.0, 4.0, 0.0, 0.0, bad, 5.0];
-            assert_eq!(cell_from_vectors(&vectors, 10.0), [f64::INFINITY; 6]);
-        }
-        // A vector is missing: lengths, but no volume.
-        let flat = cell_from_vectors(&[3.0, 0.0, 0.0, 0.0, 4.0, 0.0, 0.0, 0.0, 0.0], 10.0);
-        assert_eq!(flat, [30.0, 40.0, 0.0, 90.0, 90.0, 90.0]);
-    }
-
-    #[test]
-    fn vectors_that_are_turned_are_kept() {
-        assert_eq!(turned_vectors(&[3.0, 0.0, 0.0, 1.0, 3.0, 0.0, 1.0, 1.0, 3.0], 10.0), None);
-        let turned = [0.0, 0.0, 3.0, 3.0, 0.0, 1.0, 0.0, 3.0, 1.0];
-        assert_eq!(turned_vectors(&turned, 10.0), Some(turned.map(|x| x * 10.0)));
     }
 }

@@ -16,10 +16,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use crate::losses::{Losses, Lost};
-use crate::reader::{OpenOptions, Opening, ParallelFor, Reader, Scratch, Wanted, Watch};
+use crate::reader::{Reader, Wanted};
 use crate::remarks::kept;
 use crate::source::Handles;
-use crate::{Atoms, Error, Extra, Format, FrameIndex, FrameMeta, Frames, IndexState, Raw};
+use crate::{
+    Atoms, Error, Extra, Format, FrameIndex, FrameMeta, Frames, IndexState, OpenOptions, Opening,
+    ParallelFor, Raw, Scratch, Watch,
+};
 pub(crate) use outline::Known;
 pub use outline::{Elsewhere, Outline, Slice};
 use seams::{dropped_remarks, in_order_of_times, n_kept, seam_remark, without_repeats};

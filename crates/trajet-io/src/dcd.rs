@@ -5,8 +5,8 @@
 //! so that the number of frames follows from the size of the file. What the header says of it is often
 //! wrong, and is a remark only. Coordinates are stored by axis.
 
-mod cell;
-mod frame;
+pub(crate) mod cell;
+pub(crate) mod frame;
 mod head;
 mod writer;
 
@@ -14,13 +14,17 @@ use std::time::Instant;
 
 use trajet_simd::multiversion;
 
-use crate::block::turned_vectors;
-use crate::index::{Found, Stamp};
+use crate::cell::turned_vectors;
 use crate::indexed::Indexed;
-use crate::reader::{self, Field, OpenOptions, Opening, Said, Scratch, Wanted};
-use crate::source::{Meter, Source, may_begin};
-use crate::{Atoms, Error, Fault, FrameIndex, Frames, IndexState, Raw, memory, remarks};
+use crate::reader::{self, Wanted};
+use crate::sidecar::Found;
+use crate::source::{Source, may_begin};
+use crate::{
+    Atoms, Error, Fault, Field, FrameIndex, Frames, IndexState, Meter, OpenOptions, Opening, Raw,
+    Said, Scratch, Stamp, memory, remarks,
+};
 pub use cell::{Cell, CellForm};
+use frame::FOURTH;
 pub use frame::Frame;
 use head::{CELL_BYTES, Head, Layout, Order};
 pub use writer::{Encoder, holds_times};
@@ -208,9 +212,6 @@ impl Reader {
         self.check_marker(frame, &own.front, x, 4 * layout.n_atoms)
     }
 }
-
-/// The words for what no other format has a place for.
-pub(crate) const FOURTH: &str = "a fourth dimension";
 
 /// What a worker keeps between frames.
 #[derive(Debug, Default)]

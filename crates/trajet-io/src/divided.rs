@@ -14,16 +14,16 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 
 use crate::h5md::Description;
-use crate::index::{Found, Stamp};
 use crate::indexed::Indexed;
 use crate::memory;
-use crate::reader::{self, OpenOptions, Opening, Said, Scratch, Serial, Wanted};
+use crate::reader::{self, Wanted};
 use crate::remarks::{kept, rounded};
-use crate::source::{Handles, MOST_TIERS, Meter, Source, Written, absolute};
+use crate::sidecar::Found;
+use crate::source::{Handles, Source, Written, absolute};
 use crate::time::text;
 use crate::{
     Atoms, Chain, Error, Extra, Field, Format, FrameIndex, FrameMeta, Frames, GivenBox, IndexState,
-    Raw, chain,
+    MOST_TIERS, Meter, OpenOptions, Opening, Raw, Said, Scratch, Serial, Stamp, chain,
 };
 pub use heads::Heads;
 use shares::{Places, Share};

@@ -11,8 +11,8 @@
 //! 2. Velocities and forces belong to the positions of the same step; where there are none, they are NaN.
 
 mod between;
-mod description;
-mod frame;
+pub(crate) mod description;
+pub(crate) mod frame;
 mod own;
 mod pack;
 mod places;
@@ -22,13 +22,15 @@ mod unpack;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::block::turned_vectors;
-use crate::index::{Found, Stamp};
+use crate::cell::turned_vectors;
 use crate::indexed::Indexed;
-use crate::ncdf::Values;
-use crate::reader::{self, Field, OpenOptions, Opening, Said, Scratch, Wanted};
-use crate::source::{Meter, Source, Window, may_begin};
-use crate::{Error, Fault, FrameIndex, Frames, IndexState, Raw, memory, xxh3_64};
+use crate::reader::{self, Wanted};
+use crate::sidecar::Found;
+use crate::source::{Source, Window, may_begin};
+use crate::{
+    Error, Fault, Field, FrameIndex, Frames, IndexState, Meter, OpenOptions, Opening, Raw, Said,
+    Scratch, Stamp, Values, memory, xxh3_64,
+};
 use between::Between;
 pub use description::{
     Boxes, Chunk, Description, Digests, Filters, Form, Layout, NO_ROW, Run, Series, Storage,
@@ -37,7 +39,7 @@ pub use description::{
 pub use frame::{Frame, Stored, StoredAs};
 pub use own::{Manner, OwnFrame, OwnTables};
 pub use pack::{Packed, Packing, pack};
-use places::{MOST_OF_A_BYTE, Part, Piece};
+use places::{MOST_OF_A_BYTE, Part, Piece, corrupt};
 pub(crate) use rows::sniff as sniff_rows;
 pub use rows::{Encoder, Rows};
 use unpack::{Numbers, Unpacker, Want};
@@ -357,11 +359,6 @@ impl Kept {
             self.chunks[k].clear();
         }
     }
-}
-
-fn corrupt(source: &Source, words: String) -> Error {
-    let path = source.path().to_owned();
-    Error::Corrupt { path, frame: 0, offset: 0, fault: Fault::Malformed(words) }
 }
 
 /// Makes sure that numbers of atoms, times, steps and boxes fit each other; returns those of atoms and of frames.

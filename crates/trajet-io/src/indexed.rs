@@ -4,10 +4,12 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::index::{Found, Mark, Stamp};
-use crate::reader::{Field, OpenOptions, Opening, Scratch};
-use crate::source::{Meter, Source};
-use crate::{Error, Fault, FrameIndex, Frames, xxh3_64};
+use crate::index::Mark;
+use crate::sidecar::Found;
+use crate::source::Source;
+use crate::{
+    Error, Fault, Field, FrameIndex, Frames, Meter, OpenOptions, Opening, Scratch, Stamp, xxh3_64,
+};
 
 /// An open trajectory whose frames have been found.
 #[derive(Debug)]

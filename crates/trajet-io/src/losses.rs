@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::writer::Format;
+use crate::Format;
 
 /// One loss of one frame.
 #[derive(Clone, Debug, PartialEq)]

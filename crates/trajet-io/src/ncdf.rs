@@ -9,10 +9,11 @@
 //! remark.
 
 mod classic;
-mod frame;
+pub(crate) mod frame;
 mod head;
-mod layout;
-mod units;
+pub(crate) mod layout;
+pub(crate) mod units;
+pub(crate) mod values;
 mod writer;
 
 use std::ops::Range;
@@ -22,23 +23,26 @@ use std::time::Instant;
 
 use trajet_simd::multiversion;
 
-use crate::index::{Finder, Found, Mark, Stamp, find};
+use crate::index::Mark;
 use crate::indexed::Indexed;
-use crate::reader::{
-    self, Field, LEAST_PIECE, OpenOptions, Opening, ParallelFor, Said, Scratch, Wanted, Watch,
+use crate::options::LEAST_PIECE;
+use crate::reader::{self, Wanted};
+use crate::sidecar::{Finder, Found, find};
+use crate::source::{Source, Window, may_begin};
+pub use crate::values::Values;
+use crate::{
+    Error, Fault, Field, FrameIndex, Frames, IndexState, Meter, OpenOptions, Opening, ParallelFor,
+    Raw, Said, Scratch, Stamp, Watch, memory,
 };
-use crate::source::{Meter, Source, Window, may_begin};
-use crate::{Error, Fault, FrameIndex, Frames, IndexState, Raw, memory};
 use classic::{MAGIC, RECORDS_AT};
-pub use frame::{Frame, Scale, Stored, Values};
+pub use frame::Frame;
 use head::{Head, Slab};
 use layout::Located;
-pub(crate) use layout::PartOf;
 pub use layout::{Further, Layout};
+use units::KJ_PER_KCAL;
+pub use values::{Scale, Stored};
 pub use writer::Encoder;
 
-/// kJ in a kcal.
-pub(crate) const KJ_PER_KCAL: f32 = 4.184;
 /// Frames of a loaded index whose times are compared with the file before it is believed.
 const SAMPLES: u64 = 8;
 /// Bytes that are looked at together for others than zero.

@@ -7,10 +7,13 @@ use std::time::Instant;
 
 use crate::chain::Known;
 use crate::indexed::Indexed;
-use crate::reader::{OpenOptions, Opening, ParallelFor, Reader, Serial};
+use crate::reader::Reader;
 use crate::source::{Handles, Source};
-use crate::writer::{Encoder, Format, Plan, Workspace};
-use crate::{Error, FrameIndex, dcd, divided, h5md, ncdf, trr, xtc};
+use crate::writer::{Encoder, Workspace};
+use crate::{
+    Error, Format, FrameIndex, OpenOptions, Opening, ParallelFor, Plan, Serial, dcd, divided, h5md,
+    ncdf, trr, xtc,
+};
 
 /// Bytes that are read first: they show the format, and the precision of XTC.
 const FIRST_BYTES: usize = 64;

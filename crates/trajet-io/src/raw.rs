@@ -4,9 +4,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ncdf::Further;
-use crate::{dcd, h5md, ncdf, trr, xtc, xxh3_64};
-pub use extra::Extra;
+use crate::dcd::frame as dcd;
+use crate::h5md::frame as h5md;
+use crate::ncdf::frame as ncdf;
+use crate::ncdf::layout::Further;
+use crate::trr::frame as trr;
+use crate::xtc::frame as xtc;
+use crate::xxh3_64;
 
 mod extra;
 mod join;
@@ -151,7 +155,7 @@ mod tests {
             let axes = vec![vec![0.0]; n];
             Raw::Dcd(dcd::Frame { version: 24, cell, axes })
         };
-        let cell = |form| Some(dcd::Cell { numbers: [0.0; 6], form });
+        let cell = |form| Some(crate::dcd::Cell { numbers: [0.0; 6], form });
         assert!(dcd(None, 3).is_like(&dcd(None, 3)));
         assert!(!dcd(None, 3).is_like(&dcd(cell(CellForm::Angles), 3)));
         assert!(!dcd(cell(CellForm::Matrix), 3).is_like(&dcd(cell(CellForm::Angles), 3)));

@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::block::vectors_from_cell;
+use crate::cell::vectors_from_cell;
 use crate::losses::{Losses, Lost};
-use crate::writer::{Format, Input, Plan, WriteOptions};
-use crate::{Error, Field, Raw};
+use crate::{Error, Field, Format, Input, Plan, Raw, WriteOptions};
 
 /// The remedy where something is lost that the user may let go.
 pub const LET_GO: &str =

@@ -1,6 +1,7 @@
 //! A frame in our units, of whatever format: what a frame of another format is made from.
 
-use crate::{Field, Format, GivenBox, Raw, dcd, turned_vectors};
+use crate::dcd::frame::FOURTH;
+use crate::{Field, Format, GivenBox, Raw, turned_vectors};
 
 /// Å in a nm.
 const ANGSTROM_PER_NM: f64 = 10.0;
@@ -170,7 +171,7 @@ impl Raw {
         match self {
             Raw::Xtc(_) | Raw::Ncdf(_) | Raw::H5md(_) => Vec::new(),
             Raw::Trr(frame) => frame.left_out(),
-            Raw::Dcd(frame) if frame.axes.len() > 3 => vec![dcd::FOURTH.to_owned()],
+            Raw::Dcd(frame) if frame.axes.len() > 3 => vec![FOURTH.to_owned()],
             Raw::Dcd(_) => Vec::new(),
         }
     }

@@ -3,7 +3,7 @@
 //! Source: the TRR page of the GROMACS reference manual, and files of mixed and double precision. A
 //! frame may lack positions, velocities, forces or the box; frames of one file may differ in that.
 
-mod frame;
+pub(crate) mod frame;
 mod head;
 mod writer;
 
@@ -13,18 +13,19 @@ use std::time::Instant;
 
 use trajet_simd::multiversion;
 
-use crate::block::{cell_from_vectors, turned_vectors};
+use crate::cell::{cell_from_vectors, turned_vectors};
 use crate::indexed::Indexed;
-use crate::reader::{self, Field, OpenOptions, Opening, ParallelFor, Said, Scratch, Wanted, Watch};
-use crate::source::{Meter, Source, may_begin};
+use crate::reader::{self, Wanted};
+use crate::source::{Source, may_begin};
 use crate::xdr::{f32_at, f64_at};
-use crate::{Atoms, Error, Fault, FrameIndex, Frames, Raw, memory, walk};
-use frame::left_out;
+use crate::{
+    Atoms, Error, Fault, Field, FrameIndex, Frames, Meter, OpenOptions, Opening, ParallelFor, Raw,
+    Said, Scratch, Watch, memory, walk,
+};
+use frame::{ANGSTROM_PER_NM, left_out, scale};
 pub use frame::{Frame, Reals};
 use head::{Head, MAGIC, MOST_FRONT_BYTES, MOST_HEAD_BYTES, Trr, real_at};
 pub use writer::Encoder;
-
-const ANGSTROM_PER_NM: f64 = 10.0;
 
 /// Whether a file that begins with `first` may be a TRR trajectory.
 pub fn sniff(first: &[u8]) -> bool {
@@ -141,14 +142,6 @@ fn said(head: &Head, front: &[u8]) -> Said {
         turned = turned_vectors(&vectors, ANGSTROM_PER_NM);
     }
     Said { time: head.time, step: i64::from(head.step), cell, turned }
-}
-
-/// By what the stored numbers are multiplied.
-pub(crate) fn scale(field: Field) -> f32 {
-    match field {
-        Field::Positions | Field::Velocities => 10.0,
-        Field::Forces => 0.1,
-    }
 }
 
 impl reader::Reader for Reader {

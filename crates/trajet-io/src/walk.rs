@@ -9,11 +9,12 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crate::index::{Finder, Found, Mark, find};
+use crate::index::Mark;
 use crate::indexed::Indexed;
-use crate::reader::{LEAST_PIECE, OpenOptions, ParallelFor, Watch};
-use crate::source::{Meter, Source, Window};
-use crate::{Error, Fault, FrameIndex, IndexState};
+use crate::options::LEAST_PIECE;
+use crate::sidecar::{Finder, Found, find};
+use crate::source::{Source, Window};
+use crate::{Error, Fault, FrameIndex, IndexState, Meter, OpenOptions, ParallelFor, Watch};
 
 /// Frames of a loaded index whose headers are compared with the file before it is believed.
 const SAMPLES: usize = 8;

@@ -6,31 +6,34 @@
 //! a wrong number, as are bytes left over behind the last atom.
 
 mod batch;
+mod coder;
 mod decode;
 mod encode;
-mod frame;
+pub(crate) mod frame;
 mod head;
 mod radix;
 mod scan;
-mod steps;
+pub(crate) mod steps;
 mod writer;
 
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::block::{cell_from_vectors, turned_vectors};
+use crate::cell::{cell_from_vectors, turned_vectors};
 use crate::index::Mark;
 use crate::indexed::Indexed;
-use crate::reader::{self, Field, OpenOptions, Opening, ParallelFor, Said, Scratch, Wanted, Watch};
+use crate::reader::{self, Wanted};
 use crate::remarks::rounded;
 use crate::source::{Source, may_begin};
-use crate::{Atoms, Error, Fault, FrameIndex, Frames, Raw, memory, walk};
-use decode::{ANGSTROM_PER_NM, Decoded, Memory, Used};
+use crate::{
+    Atoms, Error, Fault, Field, FrameIndex, Frames, OpenOptions, Opening, ParallelFor, Raw, Said,
+    Scratch, Watch, memory, walk,
+};
+use decode::{Decoded, Memory, Used};
 pub use frame::{Frame, Positions};
-use head::{Head, Xtc};
+use head::{ANGSTROM_PER_NM, Head, Xtc};
 pub use head::{MAGIC, MAGIC_LARGE, PLAIN_ATOMS};
-pub(crate) use steps::Unit;
 pub use writer::Encoder;
 
 /// Whether a file that begins with `first` may be an XTC trajectory.

@@ -3,8 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use trajet_io::reader::Said;
-use trajet_io::{Atoms, Chain, Field, FrameMeta, Frames, Reader, Scratch, Wanted};
+use trajet_io::{Atoms, Chain, Field, FrameMeta, Frames, Reader, Said, Scratch, Wanted};
 use trajet_simd::InstructionSet;
 
 use crate::error::Error;

@@ -15,10 +15,9 @@ use super::{Chain, MOST_OPEN, Run, Segment};
 use crate::dcd::CellForm;
 use crate::divided::{Division, Told};
 use crate::h5md::Description;
-use crate::index::Stamp;
-use crate::reader::{OpenOptions, Reader};
+use crate::reader::Reader;
 use crate::source::{Handles, absolute};
-use crate::{Atoms, Error, FrameIndex, Frames, IndexState, Meter, open};
+use crate::{Atoms, Error, FrameIndex, Frames, IndexState, Meter, OpenOptions, Stamp, open};
 
 /// What a chain is, apart from where its frames are.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -7,8 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::block::vectors_from_cell;
-use crate::cell_from_vectors;
+use crate::cell::{cell_from_vectors, vectors_from_cell};
 
 /// The last version that programs write with lengths and angles.
 const LAST_OF_ANGLES: i32 = 25;
@@ -192,7 +191,7 @@ pub(super) mod stored {
         Matrix([f64; 6]),
     }
 
-    pub(in crate::dcd) fn serialize<S: Serializer>(
+    pub(crate) fn serialize<S: Serializer>(
         cell: &Option<Cell>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
@@ -204,7 +203,7 @@ pub(super) mod stored {
         stored.serialize(serializer)
     }
 
-    pub(in crate::dcd) fn deserialize<'de, D: Deserializer<'de>>(
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<Cell>, D::Error> {
         let cell = |numbers, form| Some(Cell { numbers, form });

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::cell::{self, Cell};
 use crate::turned_vectors;
 
+/// The words for what no other format has a place for.
+pub(crate) const FOURTH: &str = "a fourth dimension";
+
 /// A frame as the file stores it. Fixed atoms are in it like all others.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Frame {

@@ -6,7 +6,8 @@
 //! atoms, and where atoms are fixed the numbers of those that are not. Records stand between markers of 32
 //! bits, or of 64 where CHARMM was compiled so.
 
-use crate::source::{Meter, Source};
+use crate::Meter;
+use crate::source::Source;
 use crate::{Error, Fault, memory};
 
 /// ps in CHARMM's unit of time.

@@ -11,9 +11,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::ncdf::{Further, Layout};
-use crate::source::{Meter, Source};
-use crate::{Error, Raw, xxh3_64};
+use crate::index::FrameBoxes;
+use crate::ncdf::layout::{Further, Layout};
+use crate::source::Source;
+use crate::{Error, GivenBox, Meter, Raw, xxh3_64};
 
 const MAGIC: &[u8; 8] = b"trajethd";
 /// Without layouts and with them.
@@ -156,6 +157,16 @@ impl Heads {
 
     fn fault(&self, what: String) -> Error {
         Error::Division { path: self.path.clone(), what }
+    }
+}
+
+impl FrameBoxes for Heads {
+    fn n_frames(&self) -> usize {
+        self.len()
+    }
+
+    fn given_box(&self, k: usize) -> Result<GivenBox, Error> {
+        Ok(self.get(k)?.given_box())
     }
 }
 

@@ -8,8 +8,9 @@ use std::time::Instant;
 use super::description::Stretch;
 use super::places::check_inside;
 use crate::Error;
+use crate::Meter;
 use crate::digest::Xxh3;
-use crate::source::{Meter, Source};
+use crate::source::Source;
 
 /// Bytes of a request.
 const REQUEST: usize = 256 << 10;

@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::OwnFrame;
-use crate::Field;
-use crate::ncdf::Values;
+use crate::{Field, Values};
 
 /// What one frame holds of a series.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

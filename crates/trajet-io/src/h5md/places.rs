@@ -3,15 +3,20 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::corrupt;
 use super::description::{
     Digests, Filters, Form, NO_ROW, Run, Said, Series, Storage, across, runs_of, shape_of,
 };
 use crate::source::Source;
-use crate::{Atoms, Error};
+use crate::{Atoms, Error, Fault};
 
 /// Deflate makes at most so many bytes of one.
 pub(super) const MOST_OF_A_BYTE: u64 = 1032;
+
+/// Returns the error for a file that is not what is told of it.
+pub(super) fn corrupt(source: &Source, words: String) -> Error {
+    let path = source.path().to_owned();
+    Error::Corrupt { path, frame: 0, offset: 0, fault: Fault::Malformed(words) }
+}
 
 /// A series whose places have been checked against the file.
 #[derive(Debug)]

@@ -5,10 +5,9 @@ use std::sync::OnceLock;
 
 use super::description::{Chunk, Description, Filters, Form, NO_ROW, Series, Storage};
 use super::{Frame, Stored, StoredAs};
-use crate::ncdf::Values;
 use crate::rules::Rules;
 use crate::writer::{self, Format, Input, Plan, Workspace, put};
-use crate::{Error, Field, Raw};
+use crate::{Error, Field, Raw, Values};
 
 const MAGIC: [u8; 8] = *b"trajetrw";
 /// The remedy where frames differ.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::GivenBox;
+use crate::cell::GivenBox;
 
 /// Of frames in the order of their places, or one for all.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -11,8 +11,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Meter;
 use crate::remarks::ATTRIBUTE;
-use crate::source::{Meter, Source, Window};
+use crate::source::{Source, Window};
 use crate::{Error, Fault};
 
 /// The first bytes of the two formats.

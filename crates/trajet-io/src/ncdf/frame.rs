@@ -3,93 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::layout::Further;
-use super::{KJ_PER_KCAL, head};
+use super::units::KJ_PER_KCAL;
+use super::values::{Stored, cell_of_stored};
 use crate::Field;
-
-/// What stored values are to be multiplied with.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Scale {
-    /// The attribute is a float.
-    Float(f32),
-    /// The attribute is a double.
-    Double(f64),
-}
-
-impl Scale {
-    /// Whether the factor is another than one, in more than its last digits.
-    pub(super) fn matters(self) -> bool {
-        let factor = match self {
-            Scale::Float(factor) => f64::from(factor),
-            Scale::Double(factor) => factor,
-        };
-        (factor - 1.0).abs() > 1e-9 * factor.abs().max(1.0)
-    }
-
-    /// A float times the factor, in the precision of the one that has more.
-    #[inline(always)]
-    pub(super) fn float(factor: Option<Scale>, value: f32) -> f64 {
-        match factor {
-            None => f64::from(value),
-            Some(Scale::Float(factor)) => f64::from(value * factor),
-            Some(Scale::Double(factor)) => f64::from(value) * factor,
-        }
-    }
-
-    /// A double times the factor.
-    #[inline(always)]
-    pub(super) fn double(factor: Option<Scale>, value: f64) -> f64 {
-        match factor {
-            None => value,
-            Some(Scale::Float(factor)) => value * f64::from(factor),
-            Some(Scale::Double(factor)) => value * factor,
-        }
-    }
-}
-
-/// Values in their stored precision.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Values {
-    /// Single precision.
-    Float(Vec<f32>),
-    /// Double precision.
-    Double(Vec<f64>),
-}
-
-impl Values {
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        match self {
-            Values::Float(values) => values.len(),
-            Values::Double(values) => values.len(),
-        }
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Of three values an atom those of `atoms`, in that order.
-    pub(crate) fn take(&self, atoms: &[usize]) -> Values {
-        fn of<T: Copy>(values: &[T], atoms: &[usize]) -> Vec<T> {
-            let triples = values.as_chunks::<3>().0;
-            atoms.iter().flat_map(|&atom| triples[atom]).collect()
-        }
-        match self {
-            Values::Float(values) => Values::Float(of(values, atoms)),
-            Values::Double(values) => Values::Double(of(values, atoms)),
-        }
-    }
-}
-
-/// What one frame holds of a variable.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Stored {
-    /// As they stand in the file, not scaled.
-    pub values: Values,
-    /// The attribute `scale_factor`; none where there is none.
-    pub scale_factor: Option<Scale>,
-}
+use crate::values::Values;
 
 /// A frame as the file stores it; what the file does not have is none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -130,43 +47,6 @@ impl Frame {
     /// Atoms in the frame.
     pub fn n_atoms(&self) -> usize {
         self.coordinates.values.len() / 3
-    }
-}
-
-impl Stored {
-    /// The factor, where it is not one.
-    fn factor(&self) -> Option<Scale> {
-        self.scale_factor.filter(|scale| scale.matters())
-    }
-
-    /// Value `k` times `factor`.
-    pub(super) fn number(&self, k: usize, factor: Option<Scale>) -> f64 {
-        match &self.values {
-            Values::Float(values) => Scale::float(factor, values[k]),
-            Values::Double(values) => Scale::double(factor, values[k]),
-        }
-    }
-
-    /// Value `k`, scaled.
-    pub(super) fn at(&self, k: usize) -> f64 {
-        self.number(k, self.factor())
-    }
-
-    /// Appends all vectors, scaled.
-    fn vectors_into(&self, out: &mut Vec<[f32; 3]>) {
-        let factor = self.factor();
-        match &self.values {
-            Values::Float(values) => out.extend(
-                values.as_chunks::<3>().0.iter().map(|v| v.map(|x| Scale::float(factor, x) as f32)),
-            ),
-            Values::Double(values) => out.extend(
-                values
-                    .as_chunks::<3>()
-                    .0
-                    .iter()
-                    .map(|v| v.map(|x| Scale::double(factor, x) as f32)),
-            ),
-        }
     }
 }
 
@@ -212,7 +92,7 @@ impl Frame {
     }
 
     pub(crate) fn cell(&self) -> [f64; 6] {
-        self.cell.as_ref().map_or([f64::NAN; 6], head::cell_of_stored)
+        self.cell.as_ref().map_or([f64::NAN; 6], cell_of_stored)
     }
 
     /// Whether all parts are as long as they must be.

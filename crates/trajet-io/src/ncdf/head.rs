@@ -3,14 +3,13 @@
 use std::ops::Range;
 
 use super::classic::{Attributes, Classic, Kind, Value, Variable, shown};
-use super::frame::{Scale, Stored, Values};
 use super::units;
-use crate::Error;
+use super::values::{Scale, cell_of, unless_fill};
+use crate::Meter;
 use crate::remarks::{ATTRIBUTE, of_text};
-use crate::source::{Meter, Source};
+use crate::source::Source;
+use crate::{Error, Values};
 
-/// What NetCDF's libraries write where a program writes nothing; the same number in both precisions.
-const FILL: f64 = f64::from_bits(0x479e_0000_0000_0000);
 /// The version that is known.
 pub(super) const VERSION: &str = "1.0";
 
@@ -95,11 +94,6 @@ impl Slab {
             unless_fill(self.times(bytes, None), self.first(bytes))
         })
     }
-}
-
-/// A scaled value; what is stored where that was never written.
-fn unless_fill(stored: f64, scaled: f64) -> f64 {
-    if stored == FILL { stored } else { scaled }
 }
 
 /// What the header says.
@@ -256,27 +250,6 @@ impl Head {
 /// infinite where a number is not finite.
 pub(super) fn cell(slabs: &[Slab; 2], lengths: &[u8], angles: &[u8]) -> [f64; 6] {
     cell_of(slabs[0].three(lengths), slabs[1].three(angles))
-}
-
-/// The same of the values of a frame.
-pub(super) fn cell_of_stored([lengths, angles]: &[Stored; 2]) -> [f64; 6] {
-    let three =
-        |stored: &Stored| [0, 1, 2].map(|k| unless_fill(stored.number(k, None), stored.at(k)));
-    cell_of(three(lengths), three(angles))
-}
-
-fn cell_of([a, b, c]: [f64; 3], [alpha, beta, gamma]: [f64; 3]) -> [f64; 6] {
-    let cell = [a, b, c, alpha, beta, gamma];
-    // Programs write zeros, or nothing, where there is no cell.
-    if cell.contains(&FILL) {
-        [f64::NAN; 6]
-    } else if !cell.iter().all(|v| v.is_finite()) {
-        [f64::INFINITY; 6]
-    } else if cell[..3].iter().all(|&v| v > 0.0) {
-        cell
-    } else {
-        [f64::NAN; 6]
-    }
 }
 
 /// Makes sure that the file is a trajectory of Amber's convention; a remark where its version is not

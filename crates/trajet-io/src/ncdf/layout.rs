@@ -16,7 +16,8 @@ use serde::{Deserialize, Serialize};
 use super::classic::{ATTRIBUTE_LIST, Cursor, DIMENSION_LIST, Kind, LEAST, VARIABLE_LIST};
 use super::head::{self, Head};
 use super::units;
-use crate::source::{Meter, Source};
+use crate::Meter;
+use crate::source::Source;
 use crate::{Error, remarks};
 
 /// The dimension of atoms.

@@ -1,5 +1,7 @@
 //! The spellings of the units of Amber's convention that other programs write.
 
+/// kJ in a kcal.
+pub(crate) const KJ_PER_KCAL: f32 = 4.184;
 /// The spellings of each unit, in lower case; the first is the convention's.
 const SPELLINGS: [&[&str]; 6] = [
     &["angstrom", "angstroms", "a", "å"],

@@ -5,19 +5,20 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::KJ_PER_KCAL;
 use super::classic::{
     ATTRIBUTE_LIST, DIMENSION_LIST, Kind, MAGIC, RECORDS_AT, STREAMING, VARIABLE_LIST,
 };
-use super::frame::{Frame, Scale, Stored, Values};
+use super::frame::Frame;
 use super::head::{CELL, COORDINATES, FORCES, Named, TIME, VELOCITIES, VERSION};
 use super::layout::{
     ATOM, Content, Dimension, Further, Layout, Length, Other, Variable, put_padded, put_text,
     with_text_attribute,
 };
+use super::units::KJ_PER_KCAL;
+use super::values::{Scale, Stored};
 use crate::rules::{self, Rules};
 use crate::writer::{self, Format, Input, Patch, Plan, Workspace, put};
-use crate::{Error, Field, Raw, remarks};
+use crate::{Error, Field, Raw, Values, remarks};
 
 /// Names and lengths of the dimensions of a file whose source has no layout.
 const DIMENSIONS: [(&str, Length); 6] = [

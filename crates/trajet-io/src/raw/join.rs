@@ -3,11 +3,17 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{Extra, Raw};
-use crate::ncdf::{Scale, Values};
-use crate::trr::Reals;
-use crate::xtc::{Positions, Unit};
-use crate::{Field, dcd, h5md, ncdf, trr, xtc};
+use super::Raw;
+use crate::dcd::frame as dcd;
+use crate::h5md::frame as h5md;
+use crate::ncdf::frame as ncdf;
+use crate::ncdf::layout::{Further, PartOf};
+use crate::ncdf::units::KJ_PER_KCAL;
+use crate::ncdf::values::{Scale, Stored};
+use crate::trr::frame::{self as trr, Reals};
+use crate::xtc::frame::{self as xtc, Positions};
+use crate::xtc::steps::Unit;
+use crate::{Extra, Field, Values};
 
 /// Which atoms of the frame a part has, and the part.
 type Part<'a> = (&'a [Range<u32>], &'a Raw);
@@ -303,9 +309,9 @@ fn join_values<'a>(
 }
 
 fn join_ncdf(head: &ncdf::Frame, parts: &Parts<'_>) -> Result<ncdf::Frame, String> {
-    let field = |field: Field, of_head: &ncdf::Stored| {
+    let field = |field: Field, of_head: &Stored| {
         let scale_factor = of_head.scale_factor;
-        let unit = if field == Field::Forces { f64::from(ncdf::KJ_PER_KCAL) } else { 1.0 };
+        let unit = if field == Field::Forces { f64::from(KJ_PER_KCAL) } else { 1.0 };
         let factor = match scale_factor {
             None => unit,
             Some(Scale::Float(factor)) => unit * f64::from(factor),
@@ -316,11 +322,11 @@ fn join_ncdf(head: &ncdf::Frame, parts: &Parts<'_>) -> Result<ncdf::Frame, Strin
             let stored = frame.stored(field)?;
             (stored.scale_factor == scale_factor).then_some(&stored.values)
         })?;
-        Ok::<_, String>(ncdf::Stored { values, scale_factor })
+        Ok::<_, String>(Stored { values, scale_factor })
     };
-    let further = |head: &ncdf::Further| {
+    let further = |head: &Further| {
         let parts_of = parts.parts.iter().map(|&(ranges, raw)| (ranges, raw.further()));
-        head.join(parts.n_atoms, &parts_of.collect::<Vec<ncdf::PartOf<'_>>>())
+        head.join(parts.n_atoms, &parts_of.collect::<Vec<PartOf<'_>>>())
     };
     let optional = |kind: Field| head.stored(kind).map(|of_head| field(kind, of_head)).transpose();
     Ok(ncdf::Frame {

@@ -2,8 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ANGSTROM_PER_NM, scale};
 use crate::{Field, cell_from_vectors};
+
+pub(super) const ANGSTROM_PER_NM: f64 = 10.0;
+
+/// By what the stored numbers are multiplied.
+pub(crate) fn scale(field: Field) -> f32 {
+    match field {
+        Field::Positions | Field::Velocities => 10.0,
+        Field::Forces => 0.1,
+    }
+}
 
 /// Numbers in the precision in which they are stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -4,11 +4,10 @@
 //! box, virial, pressure, two that are not used, positions, velocities, forces), atoms, step, one word
 //! that is not used; then time and λ, reals like those of the parts, and the parts themselves.
 
-use crate::Fault;
 use crate::index::Mark;
-use crate::reader::Field;
 use crate::walk::{Headed, NoHead};
 use crate::xdr::{f32_at, f64_at, i32_at};
+use crate::{Fault, Field};
 
 /// Magic number of a frame.
 pub(super) const MAGIC: i32 = 1993;

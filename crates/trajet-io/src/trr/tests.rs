@@ -5,7 +5,7 @@ use std::io::{Seek, SeekFrom, Write};
 use proptest::prelude::*;
 use trajet_simd::InstructionSet;
 
-use crate::reader::Backwards;
+use crate::parallel::Backwards;
 use crate::trr::Reals;
 use crate::{
     Atoms, Error, Field, FrameMeta, Frames, OpenOptions, Raw, Reader, Scratch, Serial, Wanted, open,

@@ -9,8 +9,8 @@ use trajet_simd::lanes::{LANES, Lanes, WideLanes};
 #[cfg(target_arch = "x86_64")]
 use trajet_simd::x86::{Avx2, Avx512};
 
-use super::decode::{ANGSTROM_PER_NM, Coder, Form, GROUP_ATOMS};
-use super::head::Packed;
+use super::coder::{Coder, Form, GROUP_ATOMS};
+use super::head::{ANGSTROM_PER_NM, Packed};
 use super::radix::{SMALL_SIZES, Wide};
 use super::scan::{Group, Scanned, Walk};
 use crate::Fault;

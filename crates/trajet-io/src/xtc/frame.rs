@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use trajet_simd::InstructionSet;
 
-use super::decode::ANGSTROM_PER_NM;
+use super::head::ANGSTROM_PER_NM;
 use super::steps::Unit;
 use crate::cell_from_vectors;
 

@@ -10,6 +10,8 @@ use crate::walk::{Headed, NoHead};
 use crate::xdr::{f32_at, i32_at, u64_at};
 use crate::xtc::radix::{FIRST_SMALL, LAST_SMALL, Radix};
 
+/// Å in a nanometre: the one place where XTC's unit becomes ours.
+pub(crate) const ANGSTROM_PER_NM: f32 = 10.0;
 /// Magic number of frames whose byte count is one word.
 pub const MAGIC: i32 = 1995;
 /// Magic number of frames whose byte count is two words (GROMACS 2023 on).

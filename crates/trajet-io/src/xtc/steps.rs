@@ -3,7 +3,7 @@
 
 use trajet_simd::{InstructionSet, multiversion};
 
-use super::decode::ANGSTROM_PER_NM;
+use super::head::ANGSTROM_PER_NM;
 
 /// Steps lie below that, and above its negative.
 const MOST: f64 = 2_147_483_648.0;

@@ -11,8 +11,8 @@ use trajet_simd::InstructionSet;
 
 use super::radix::{FIRST_SMALL, LAST_SMALL, Radix, SMALL_SIZES};
 use super::{Frame, MAGIC, MAGIC_LARGE, Positions};
-use crate::index::Sidecar;
-use crate::reader::Backwards;
+use crate::parallel::Backwards;
+use crate::sidecar::Sidecar;
 use crate::{
     Atoms, Error, Fault, FrameIndex, FrameMeta, Frames, IndexState, OpenOptions, Raw, Reader,
     Scratch, Serial, Wanted, open,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::*;
-use crate::reader::Backwards;
+use crate::parallel::Backwards;
 
 #[test]
 fn a_sidecar_is_loaded_extended_and_replaced() {
@@ -59,7 +59,7 @@ fn a_sidecar_without_some_of_the_frames_is_replaced() {
         let (at, end) = (whole.index().offset(frame), whole.index().offset(frame + 1));
         some.push(at, end, whole.index().times()[frame as usize], frame as i64);
     }
-    let sidecar = crate::index::Sidecar::of(&file.path, None, *b"NCDF", None);
+    let sidecar = crate::sidecar::Sidecar::of(&file.path, None, *b"NCDF", None);
     sidecar.save(whole.stamp(), &some).unwrap();
     assert_eq!(open(&file.path, &options, &Serial).unwrap().index(), whole.index());
 }

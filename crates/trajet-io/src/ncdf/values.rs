@@ -1,0 +1,121 @@
+//! Numbers as Amber's NetCDF files store them, and what they are multiplied with.
+
+use serde::{Deserialize, Serialize};
+
+use crate::values::Values;
+
+/// What NetCDF's libraries write where a program writes nothing; the same number in both precisions.
+pub(super) const FILL: f64 = f64::from_bits(0x479e_0000_0000_0000);
+
+/// What stored values are to be multiplied with.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Scale {
+    /// The attribute is a float.
+    Float(f32),
+    /// The attribute is a double.
+    Double(f64),
+}
+
+impl Scale {
+    /// Whether the factor is another than one, in more than its last digits.
+    pub(super) fn matters(self) -> bool {
+        let factor = match self {
+            Scale::Float(factor) => f64::from(factor),
+            Scale::Double(factor) => factor,
+        };
+        (factor - 1.0).abs() > 1e-9 * factor.abs().max(1.0)
+    }
+
+    /// A float times the factor, in the precision of the one that has more.
+    #[inline(always)]
+    pub(super) fn float(factor: Option<Scale>, value: f32) -> f64 {
+        match factor {
+            None => f64::from(value),
+            Some(Scale::Float(factor)) => f64::from(value * factor),
+            Some(Scale::Double(factor)) => f64::from(value) * factor,
+        }
+    }
+
+    /// A double times the factor.
+    #[inline(always)]
+    pub(super) fn double(factor: Option<Scale>, value: f64) -> f64 {
+        match factor {
+            None => value,
+            Some(Scale::Float(factor)) => value * f64::from(factor),
+            Some(Scale::Double(factor)) => value * factor,
+        }
+    }
+}
+
+/// What one frame holds of a variable.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stored {
+    /// As they stand in the file, not scaled.
+    pub values: Values,
+    /// The attribute `scale_factor`; none where there is none.
+    pub scale_factor: Option<Scale>,
+}
+
+impl Stored {
+    /// The factor, where it is not one.
+    fn factor(&self) -> Option<Scale> {
+        self.scale_factor.filter(|scale| scale.matters())
+    }
+
+    /// Value `k` times `factor`.
+    pub(super) fn number(&self, k: usize, factor: Option<Scale>) -> f64 {
+        match &self.values {
+            Values::Float(values) => Scale::float(factor, values[k]),
+            Values::Double(values) => Scale::double(factor, values[k]),
+        }
+    }
+
+    /// Value `k`, scaled.
+    pub(super) fn at(&self, k: usize) -> f64 {
+        self.number(k, self.factor())
+    }
+
+    /// Appends all vectors, scaled.
+    pub(super) fn vectors_into(&self, out: &mut Vec<[f32; 3]>) {
+        let factor = self.factor();
+        match &self.values {
+            Values::Float(values) => out.extend(
+                values.as_chunks::<3>().0.iter().map(|v| v.map(|x| Scale::float(factor, x) as f32)),
+            ),
+            Values::Double(values) => out.extend(
+                values
+                    .as_chunks::<3>()
+                    .0
+                    .iter()
+                    .map(|v| v.map(|x| Scale::double(factor, x) as f32)),
+            ),
+        }
+    }
+}
+
+/// A scaled value; what is stored where that was never written.
+pub(super) fn unless_fill(stored: f64, scaled: f64) -> f64 {
+    if stored == FILL { stored } else { scaled }
+}
+
+/// Returns lengths (Å) and angles (degrees) of a frame's cell; NaN where it has none.
+pub(super) fn cell_of_stored([lengths, angles]: &[Stored; 2]) -> [f64; 6] {
+    let three =
+        |stored: &Stored| [0, 1, 2].map(|k| unless_fill(stored.number(k, None), stored.at(k)));
+    cell_of(three(lengths), three(angles))
+}
+
+/// Returns a cell; NaN where there is none, infinite where a number is not finite.
+pub(super) fn cell_of([a, b, c]: [f64; 3], [alpha, beta, gamma]: [f64; 3]) -> [f64; 6] {
+    let cell = [a, b, c, alpha, beta, gamma];
+    // Programs write zeros, or nothing, where there is no cell.
+    if cell.contains(&FILL) {
+        [f64::NAN; 6]
+    } else if !cell.iter().all(|v| v.is_finite()) {
+        [f64::INFINITY; 6]
+    } else if cell[..3].iter().all(|&v| v > 0.0) {
+        cell
+    } else {
+        [f64::NAN; 6]
+    }
+}

@@ -1,0 +1,39 @@
+//! Numbers in the precision in which a file stores them.
+
+use serde::{Deserialize, Serialize};
+
+/// Values in their stored precision.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Values {
+    /// Single precision.
+    Float(Vec<f32>),
+    /// Double precision.
+    Double(Vec<f64>),
+}
+
+impl Values {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Values::Float(values) => values.len(),
+            Values::Double(values) => values.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Of three values an atom those of `atoms`, in that order.
+    pub(crate) fn take(&self, atoms: &[usize]) -> Values {
+        fn of<T: Copy>(values: &[T], atoms: &[usize]) -> Vec<T> {
+            let triples = values.as_chunks::<3>().0;
+            atoms.iter().flat_map(|&atom| triples[atom]).collect()
+        }
+        match self {
+            Values::Float(values) => Values::Float(of(values, atoms)),
+            Values::Double(values) => Values::Double(of(values, atoms)),
+        }
+    }
+}
