@@ -49,7 +49,7 @@ impl PyPass {
             let then = then.ok_or_else(|| PyValueError::new_err("the plan has fewer passes"))?;
             inner = then(state.as_array().to_vec());
         }
-        let leaves = Leaves::new(n_frames, inner.atoms.len());
+        let leaves = inner.leaves(n_frames);
         Ok(PyPass { inner, leaves, raised: plan.raised() })
     }
 
