@@ -16,7 +16,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use trajet_io::{Atoms, Chain, FrameMeta, Frames, OpenOptions, Scratch, Serial, Wanted, chain};
-use trajet_store::{Store, Use};
+use trajet_store::{Access, Store};
 
 use crate::error::Error;
 
@@ -45,7 +45,7 @@ impl Tag {
     /// Has the store remember what was read.
     pub(crate) fn used(&self, frames: u64, bytes: u64) {
         let read = [(self.name.clone(), bytes)];
-        Use::new("molfile", frames, read).write_down(&self.folder);
+        Access::new("molfile", frames, read).write_down(&self.folder);
     }
 }
 

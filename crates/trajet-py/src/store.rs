@@ -15,7 +15,7 @@ use trajet_io::source::Source;
 use trajet_io::{Meter, OpenOptions};
 use trajet_store::hdf5::{Job, Writer};
 use trajet_store::mount::Mount;
-use trajet_store::{Done, Error, Given, Spec, Store, Use};
+use trajet_store::{Access, Done, Error, Given, Spec, Store};
 
 use crate::control::FromPython;
 use crate::error::{from_io, from_os, from_run, raised};
@@ -314,7 +314,7 @@ pub(crate) fn write_down_use(
     frames: u64,
     read: Vec<(String, u64)>,
 ) {
-    py.detach(|| Use::new(what, frames, read).write_down(&dataset));
+    py.detach(|| Access::new(what, frames, read).write_down(&dataset));
 }
 
 /// Returns the digest of a file that reports and manifests name: of its size, head and tail.

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use trajet_engine::Control;
 
+use crate::access_log::LOG;
 use crate::file_check::{All, Checked, check_file};
 use crate::location::{Location, index_of};
 use crate::manifest::{File, Left, Manifest};
-use crate::uses::RECORD;
-use crate::{Dataset, Error, Store, disk};
+use crate::{Dataset, Error, Store, atomic_files};
 
 impl Store {
     /// Moves the files of a tag to another tier. Whoever reads them goes on: the old ones stay open, and
@@ -63,7 +63,7 @@ impl Store {
             let ending = from.extension().unwrap_or_default().display();
             let path = folder.join(format!("{}{number_of}.{ending}", was.tags[number].name));
             let to = target.folder.join(&path);
-            disk::copy(&from, &to, |n| {
+            atomic_files::copy(&from, &to, |n| {
                 done += n;
                 control.progress(done, total as usize);
                 if control.interrupted() { Err(Error::Interrupted) } else { Ok(()) }
@@ -75,10 +75,10 @@ impl Store {
                 Checked::Damaged(what) => return Err(unmoved(&from, &what)),
             }
             // Where there is none, who reads first makes it.
-            let _ = disk::copy(&index_of(&from), &index_of(&to), |_| Ok(()));
+            let _ = atomic_files::copy(&index_of(&from), &index_of(&to), |_| Ok(()));
             for kept in &file.beside {
                 let (from, to) = (from.with_file_name(&kept.file), to.with_file_name(&kept.file));
-                if disk::copy(&from, &to, |_| Ok(()))?.0 != kept.digest {
+                if atomic_files::copy(&from, &to, |_| Ok(()))?.0 != kept.digest {
                     return Err(unmoved(&from, "is not what was written"));
                 }
             }
@@ -116,7 +116,7 @@ impl Store {
         }
         let mut operation = self.begin("remove", name)?;
         operation.touch(was.all_locations())?;
-        operation.touch([Location::beside(RECORD)])?;
+        operation.touch([Location::beside(LOG)])?;
         operation.commit(Some(&was), None, &BTreeMap::new())
     }
 }

@@ -17,7 +17,7 @@ use crate::manifest::{File, Kept, Segment, Tag, Tier};
 use crate::operation::Operation;
 use crate::table::{Column, Table, digests_to_bytes};
 use crate::tag_format::{Kind, ending, kind_of};
-use crate::{Error, Store, disk};
+use crate::{Error, Store, atomic_files};
 
 /// What a user gives beside the trajectory. All of it is copied.
 #[derive(Clone, Debug)]
@@ -115,7 +115,7 @@ impl<'a> Place<'a> {
         let copied = |from: &PathBuf| {
             let ending = from.extension().unwrap_or_default().display();
             let file = format!("{}.{ending}", self.tag.name);
-            disk::copy_kept(from, self.full.parent().unwrap_or(&self.full), file)
+            atomic_files::copy_kept(from, self.full.parent().unwrap_or(&self.full), file)
         };
         given.iter().map(copied).collect()
     }
@@ -187,7 +187,7 @@ pub(crate) fn divide(
     let mut columns: Vec<Column> = columns.collect();
     let file = operation.name_beside("heads", ".bin")?;
     let heads_at = folder.join(&file);
-    let kept_heads = disk::write_kept(&folder, file, &heads.to_bytes())?;
+    let kept_heads = atomic_files::write_kept(&folder, file, &heads.to_bytes())?;
     let mut files = Vec::with_capacity(places.len());
     for (k, (place, column)) in places.iter().zip(&mut columns).enumerate() {
         place.make_index(times.len(), threads, control)?;
@@ -222,12 +222,12 @@ pub(crate) fn divide(
     }
     let table = Table { times: times.to_vec(), steps: steps.to_vec(), whole, files: columns };
     let file = operation.name_beside("frames", ".bin")?;
-    let frames = disk::write_kept(&folder, file, &table.to_bytes())?;
+    let frames = atomic_files::write_kept(&folder, file, &table.to_bytes())?;
     let sources = match sources.is_empty() {
         true => None,
         false => {
             let file = operation.name_beside("sources", ".bin")?;
-            Some(disk::write_kept(&folder, file, &digests_to_bytes(&sources))?)
+            Some(atomic_files::write_kept(&folder, file, &digests_to_bytes(&sources))?)
         }
     };
     let mut remarks = Vec::new();

@@ -25,7 +25,7 @@ use trajet_io::{
 };
 
 use crate::file_check::{Known, What};
-use crate::{Error, disk};
+use crate::{Error, atomic_files};
 
 /// Bytes that a group of frames should have: those of a read request.
 const GROUP_BYTES: u64 = 1 << 18;
@@ -421,7 +421,8 @@ impl Plain {
             return Ok(Arc::clone(file));
         }
         let (path, size) = &self.files[which];
-        let opened = if self.follows { disk::open_given(path) } else { disk::open(path) };
+        let opened =
+            if self.follows { atomic_files::open_given(path) } else { atomic_files::open(path) };
         let file = opened.map_err(Error::io(path, "open"))?;
         let found = file.metadata().map_err(Error::io(path, "read"))?.len();
         if found != *size {

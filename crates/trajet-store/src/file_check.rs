@@ -9,7 +9,7 @@ use trajet_io::xxh3_64;
 
 use crate::hdf5::tables::Piece;
 use crate::table::Column;
-use crate::{Error, disk};
+use crate::{Error, atomic_files};
 
 /// Most damaged frames of a file that are named.
 const MOST_NAMED: usize = 5;
@@ -92,7 +92,7 @@ pub(crate) fn check_file(
     all: All,
     look: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Checked, Error> {
-    let file = match disk::open(path) {
+    let file = match atomic_files::open(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             return Ok(Checked::Damaged("is not there any more".to_owned()));
         }

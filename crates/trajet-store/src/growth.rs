@@ -16,7 +16,7 @@ use crate::control::Silent;
 use crate::manifest::{self, Manifest};
 use crate::table::digests_of;
 use crate::view::Dataset;
-use crate::{Error, Store, disk};
+use crate::{Error, Store, atomic_files};
 
 /// Bytes of frames whose contents are compared at least.
 const LEAST_COMPARED: u64 = 1 << 26;
@@ -51,7 +51,7 @@ impl Store {
         let mut digests = Vec::new();
         for segment in &was.segments {
             let Some(kept) = &segment.sources else { return Ok(None) };
-            let bytes = disk::read_kept(&folder, kept)?;
+            let bytes = atomic_files::read_kept(&folder, kept)?;
             let Some(known) = digests_of(&bytes, segment.n_frames) else { return Ok(None) };
             digests.extend(known);
         }
@@ -206,7 +206,7 @@ pub(crate) fn sizes_of(chain: &Chain, frames: Range<u64>) -> String {
             chain.segments()[place.segment].reader.index().extent(place.frame);
         (end - start).to_le_bytes()
     };
-    disk::named(xxh3_64(&frames.flat_map(size).collect::<Vec<u8>>()))
+    atomic_files::named(xxh3_64(&frames.flat_map(size).collect::<Vec<u8>>()))
 }
 
 /// How many of the first `n` frames are to be compared.

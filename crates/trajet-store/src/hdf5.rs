@@ -24,7 +24,7 @@ use crate::limits::Filled;
 use crate::location::index_of;
 use crate::manifest::{self, Kept, Tag};
 use crate::operation::Operation;
-use crate::{Error, Store, disk};
+use crate::{Error, Store, atomic_files};
 
 mod own;
 pub(crate) mod tables;
@@ -105,10 +105,10 @@ impl Making<'_> {
         (description.times, description.steps) = Default::default();
         let file = operation.name_beside(&format!("chunks-{}", tag.name), ".bin")?;
         let tables = Tables { description, pieces }.to_bytes();
-        let kept = disk::write_kept(&operation.folder(), file, &tables)?;
+        let kept = atomic_files::write_kept(&operation.folder(), file, &tables)?;
         // It is not to take room beside the next one.
-        disk::remove(self.from)?;
-        disk::remove(&index_of(self.from))?;
+        atomic_files::remove(self.from)?;
+        atomic_files::remove(&index_of(self.from))?;
         Ok((size, kept))
     }
 
@@ -281,7 +281,7 @@ impl Store {
     ) -> Result<Option<Tables>, Error> {
         let Some(kept) = &file.chunks else { return Ok(None) };
         let folder = self.folder_of(name);
-        let tables = Tables::of(&disk::read_kept(&folder, kept)?);
+        let tables = Tables::of(&atomic_files::read_kept(&folder, kept)?);
         let what = "is of another version: divide the data set again with trajet store retag";
         let damaged = || Error::damaged(&folder.join(&kept.file), what);
         tables.map(Some).ok_or_else(damaged)
@@ -309,7 +309,7 @@ fn pieces_of(
     description: &Description,
     control: &mut dyn Control,
 ) -> Result<Vec<Piece>, Error> {
-    let mut file = disk::open(path).map_err(Error::io(path, "read"))?;
+    let mut file = atomic_files::open(path).map_err(Error::io(path, "read"))?;
     let size = file.metadata().map_err(Error::io(path, "read"))?.len();
     let Description { positions, velocities, forces, .. } = description;
     let mut chunks = Vec::new();

@@ -22,7 +22,7 @@ use crate::manifest::{self, Kept, Manifest, SCHEMA, Segment, Tag, Tier};
 use crate::operation::Operation;
 use crate::table::digests_to_bytes;
 use crate::tag_format::{Kind, format_named, kind_of};
-use crate::{Dataset, Error, Store, disk};
+use crate::{Dataset, Error, Store, atomic_files};
 
 /// The version of our encoders: another one may need other numbers of bytes for the same frame.
 pub const ENCODER: u32 = 1;
@@ -247,7 +247,7 @@ impl Store {
     ) -> Result<Option<Kept>, Error> {
         let Some(digests) = self.sources_of(was)? else { return Ok(None) };
         let file = operation.name_beside("sources-before", ".bin")?;
-        disk::write_kept(&operation.folder(), file, &digests_to_bytes(&digests)).map(Some)
+        atomic_files::write_kept(&operation.folder(), file, &digests_to_bytes(&digests)).map(Some)
     }
 
     /// Keeps what the files that are divided hold beside their frames.
@@ -263,7 +263,7 @@ impl Store {
         }
         for (number, (source, from)) in source.iter_mut().zip(&self.rest).enumerate() {
             let file = operation.name_beside(&format!("rest-{number}"), ".h5")?;
-            source.rest = Some(disk::copy_kept(from, &operation.folder(), file)?);
+            source.rest = Some(atomic_files::copy_kept(from, &operation.folder(), file)?);
         }
         Ok(())
     }
@@ -276,7 +276,7 @@ impl Store {
             return Err(Error::Refused(format!("{}: {words}", given.display())));
         }
         let file = operation.name_beside("topology", &ending)?;
-        disk::copy_kept(given, &operation.folder(), file)
+        atomic_files::copy_kept(given, &operation.folder(), file)
     }
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::catalog::PENDING;
 use crate::location::Location;
 use crate::manifest::Tier;
-use crate::{Error, Store, disk};
+use crate::{Error, Store, atomic_files};
 
 /// What an operation has written down before it does anything.
 #[derive(Debug, Default)]
@@ -64,7 +64,7 @@ impl Store {
     /// The files in which is written down what is pending.
     pub(crate) fn records(&self) -> Result<Vec<PathBuf>, Error> {
         let folder = self.folder().join(PENDING);
-        if !disk::is_folder(&folder)? {
+        if !atomic_files::is_folder(&folder)? {
             return Ok(Vec::new());
         }
         let entries = fs::read_dir(&folder).map_err(Error::io(&folder, "read"))?;
@@ -104,8 +104,8 @@ impl Pending {
     pub(crate) fn read(path: &Path) -> Result<Option<Pending>, Error> {
         let id = path.file_stem().unwrap_or_default().display().to_string();
         let mut pending = Pending { id, ..Pending::default() };
-        let bytes = match disk::read(path) {
-            Err(Error::Io { source, .. }) if disk::is_gone(&source) => return Ok(None),
+        let bytes = match atomic_files::read(path) {
+            Err(Error::Io { source, .. }) if atomic_files::is_gone(&source) => return Ok(None),
             bytes => bytes?,
         };
         for line in bytes.split_inclusive(|&byte| byte == b'\n') {
@@ -142,7 +142,7 @@ impl Pending {
 
 /// Writes down more for what is pending.
 fn add_lines(path: &Path, what: impl IntoIterator<Item = Line>) -> Result<(), Error> {
-    let file = disk::open_with(OpenOptions::new().append(true), path);
+    let file = atomic_files::open_with(OpenOptions::new().append(true), path);
     let mut file = file.map_err(Error::io(path, "write"))?;
     // Behind a line that was cut short.
     let bytes = [b"\n", &lines(what)[..]].concat();

@@ -1,10 +1,11 @@
 //! A store keeps trajectories divided by tags: each group of atoms in files of its own, on the storage tier
 //! that suits it. All tags together are the original.
 
+mod access_log;
+mod atomic_files;
 mod catalog;
 mod change;
 mod control;
-mod disk;
 mod divide;
 mod error;
 pub mod face;
@@ -25,15 +26,14 @@ pub mod table;
 mod tag_format;
 mod tier_changes;
 mod tiers;
-mod uses;
 mod verify;
 mod view;
 
+pub use access_log::Access;
 pub use catalog::Store;
 pub use divide::{Done, Given};
 pub use error::Error;
 pub use ingest::{ENCODER, Spec};
 pub use limits::Filled;
 pub use manifest::{MOST_TIERS, Manifest, Tier};
-pub use uses::Use;
 pub use view::Dataset;

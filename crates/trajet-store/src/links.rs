@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::disk::random_id;
+use crate::atomic_files::random_id;
 use crate::manifest::{Left, Manifest};
 use crate::{Error, Store};
 

@@ -13,14 +13,14 @@ use std::path::{Path, PathBuf};
 
 use trajet_io::leftovers::remove_leftovers;
 
+use crate::access_log::LOG;
+use crate::atomic_files::random_id;
 use crate::catalog::{MANIFEST, PENDING, check_text};
-use crate::disk::random_id;
 use crate::journal::{Line, Pending, Place, TierChange, lines};
 use crate::links::link_left;
 use crate::location::Location;
 use crate::manifest::{self, MOST_TIERS, Manifest, Tier};
-use crate::uses::RECORD;
-use crate::{Error, Store, disk};
+use crate::{Error, Store, atomic_files};
 
 /// An operation that is under way. Dropped, it takes back what it made, unless that is in use by then.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl Store {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => {
                 return Err(Error::io(&folder, "make")(error));
             }
-            _ => disk::is_folder(&folder)?,
+            _ => atomic_files::is_folder(&folder)?,
         };
         let id = random_id();
         let path = folder.join(format!("{id}.json"));
@@ -80,7 +80,7 @@ impl Store {
         let mut n_left = remove_leftovers(self.folder());
         for name in self.names()? {
             let folder = self.folder_of(&name);
-            if disk::is_folder(&folder)? {
+            if atomic_files::is_folder(&folder)? {
                 n_left += remove_leftovers(&folder);
             }
         }
@@ -90,11 +90,12 @@ impl Store {
         }
         let (mut others, mut dead) = (Vec::new(), Vec::new());
         for path in self.records()? {
-            let file = match disk::open_with(OpenOptions::new().read(true).write(true), &path) {
-                // It has ended just now.
-                Err(error) if error.kind() == ErrorKind::NotFound => continue,
-                file => file.map_err(Error::io(&path, "read"))?,
-            };
+            let file =
+                match atomic_files::open_with(OpenOptions::new().read(true).write(true), &path) {
+                    // It has ended just now.
+                    Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                    file => file.map_err(Error::io(&path, "read"))?,
+                };
             others.extend(Pending::read(&path)?);
             match file.try_lock() {
                 Ok(()) => dead.push((path, file)),
@@ -107,7 +108,7 @@ impl Store {
             let Some(pending) = Pending::read(&path)? else { continue };
             others.retain(|other| other.id != pending.id);
             let done = self.clear(&pending, &mut others);
-            let removed = match done.and_then(|n| disk::remove(&path).map(|_| n)) {
+            let removed = match done.and_then(|n| atomic_files::remove(&path).map(|_| n)) {
                 Ok(removed) => removed,
                 Err(error) => {
                     failed.get_or_insert(error);
@@ -142,7 +143,7 @@ impl Store {
             let frames = pending.name_of("frames", ".bin");
             is_done = manifest.segments.iter().any(|segment| segment.frames.file == frames);
             needed = manifest.locations();
-            needed.insert(Location::beside(RECORD));
+            needed.insert(Location::beside(LOG));
             link_left(self, &manifest)?;
         }
         let (tiers, mut resolver) = (self.tiers()?, self.resolver(name));
@@ -165,10 +166,10 @@ impl Store {
                 Ok(there) if there.is_dir() => {
                     empty(location, path, &needed, |name| name.starts_with('.'))?
                 }
-                Err(error) if !disk::is_gone(&error) => {
+                Err(error) if !atomic_files::is_gone(&error) => {
                     return Err(Error::io(path, "remove")(error));
                 }
-                _ => usize::from(disk::remove(path)?),
+                _ => usize::from(atomic_files::remove(path)?),
             };
         }
         if !name.is_empty() {
@@ -251,7 +252,7 @@ impl Operation<'_> {
             _ => {}
         }
         // Another operation that ends meanwhile would remove an empty folder.
-        disk::write_new(&folder.join(busy), &[])?;
+        atomic_files::write_new(&folder.join(busy), &[])?;
         Ok(folder)
     }
 
@@ -277,7 +278,7 @@ impl Operation<'_> {
         let path = self.folder().join(MANIFEST);
         let Some(new) = new else {
             fs::remove_file(&path).map_err(Error::io(&path, "remove"))?;
-            return disk::sync_folder(&path);
+            return atomic_files::sync_folder(&path);
         };
         debug_assert_eq!(new.check(), Ok(()));
         // What it names is on the disk before it is.
@@ -285,11 +286,11 @@ impl Operation<'_> {
         let made = self.pending.made.iter().map(|made| resolver.resolve(made));
         for folder in made.chain([Ok(self.folder())]) {
             let folder = folder?;
-            disk::sync_folder(&folder.join(MANIFEST))?;
-            disk::sync_folder(&folder)?;
+            atomic_files::sync_folder(&folder.join(MANIFEST))?;
+            atomic_files::sync_folder(&folder)?;
         }
         let json = serde_json::to_vec(new).expect("manifests are plain");
-        disk::replace(&path, &self.pending.id, &json)
+        atomic_files::replace(&path, &self.pending.id, &json)
     }
 }
 
@@ -432,7 +433,7 @@ fn empty(
     needed: &BTreeSet<Location>,
     which: impl Fn(&str) -> bool,
 ) -> Result<usize, Error> {
-    if !disk::is_folder(folder)? {
+    if !atomic_files::is_folder(folder)? {
         return Ok(0);
     }
     let entries = fs::read_dir(folder).map_err(Error::io(folder, "read"))?;
@@ -441,7 +442,7 @@ fn empty(
         let path = entry.map_err(Error::io(folder, "read"))?.path();
         let name = path.file_name().unwrap_or_default().display().to_string();
         if which(&name) && !needed.contains(&location.join(&name)) {
-            removed += usize::from(disk::remove(&path)?);
+            removed += usize::from(atomic_files::remove(&path)?);
         }
     }
     // Not where something is left in it.

@@ -6,13 +6,13 @@ use crate::catalog::SETTINGS;
 use crate::journal::{Pending, TierChange};
 use crate::links::link_left;
 use crate::manifest::{self, Tier};
-use crate::{Error, Store, disk};
+use crate::{Error, Store, atomic_files};
 
 impl Store {
     /// Puts the file into the folder of a tier by which that is known.
     pub(crate) fn mark(&self, name: &str, tier: &Tier) -> Result<(), Error> {
         let words = self.words_of_mark(name);
-        tier.marker().map_or(Ok(()), |marker| disk::write_new(&marker, words.as_bytes()))
+        tier.marker().map_or(Ok(()), |marker| atomic_files::write_new(&marker, words.as_bytes()))
     }
 
     /// The text of the file by which the folder of a tier is known.
@@ -40,12 +40,12 @@ impl Store {
         if let Some(marker) = tier.marker() {
             // Cut short outside of the store, a mark stays: whose it is cannot be told.
             let own = is_inside
-                || match disk::read(&marker) {
+                || match atomic_files::read(&marker) {
                     Ok(bytes) => bytes == self.words_of_mark(name).as_bytes(),
-                    Err(Error::Io { source, .. }) if disk::is_gone(&source) => false,
+                    Err(Error::Io { source, .. }) if atomic_files::is_gone(&source) => false,
                     Err(error) => return Err(error),
                 };
-            removed = own && disk::remove(&marker)?;
+            removed = own && atomic_files::remove(&marker)?;
         }
         if makes_folder && (is_inside || removed) {
             // Not where others have put something there.
@@ -141,7 +141,7 @@ impl Store {
         let own = |name: &str| name.starts_with(SETTINGS) && name.ends_with(".tmp");
         let mut found = false;
         for entry in entries.filter(|entry| entry.file_name().to_str().is_some_and(own)) {
-            found |= disk::remove(&entry.path())?;
+            found |= atomic_files::remove(&entry.path())?;
         }
         Ok(found)
     }

@@ -16,7 +16,7 @@ use crate::catalog::MANIFEST;
 use crate::manifest::{Manifest, Segment, Tag};
 use crate::table::{Column, Table};
 use crate::tag_format::{Kind, format_named, kind_of};
-use crate::{Error, Store, disk};
+use crate::{Error, Store, atomic_files};
 
 /// Most atoms that a byte of a file can stand for: deflate makes at most 1032 bytes of one, and an atom has 12.
 const MOST_ATOMS_A_BYTE: u64 = 128;
@@ -44,7 +44,7 @@ impl Store {
         let mut found = Vec::with_capacity(manifest.source.len());
         for source in &manifest.source {
             let Some(kept) = &source.rest else { return Ok(None) };
-            disk::check_kept(&folder, kept)?;
+            atomic_files::check_kept(&folder, kept)?;
             found.push((folder.join(&kept.file), source.n_frames));
         }
         Ok(Some(found))
@@ -61,9 +61,11 @@ impl Store {
     /// The table of a segment's frames.
     pub(crate) fn table(&self, manifest: &Manifest, segment: &Segment) -> Result<Table, Error> {
         let folder = self.folder_of(&manifest.name);
-        let table = Table::of(&disk::read_kept(&folder, &segment.frames)?).filter(|table| {
-            table.n_frames() as u64 == segment.n_frames && table.files.len() == manifest.tags.len()
-        });
+        let table =
+            Table::of(&atomic_files::read_kept(&folder, &segment.frames)?).filter(|table| {
+                table.n_frames() as u64 == segment.n_frames
+                    && table.files.len() == manifest.tags.len()
+            });
         table.ok_or_else(|| {
             let what = "is no table of these frames: add the data set anew";
             Error::damaged(&folder.join(&segment.frames.file), what)

@@ -17,7 +17,7 @@ use crate::face::{Compared, Face, Form, Given, Kept, Moments, lock};
 use crate::ingest::ENCODER;
 use crate::table::Table;
 use crate::tag_format::{Kind, ending, format_named, kind_of};
-use crate::{Dataset, Error, Store, Use};
+use crate::{Access, Dataset, Error, Store};
 
 /// A store that is shown.
 pub(super) struct Shown {
@@ -232,7 +232,7 @@ impl One {
                 }
             };
             let frames = (part * n_frames as f64).round() as u64;
-            Use::new("mount", frames, read).write_down(&store.folder_of(&manifest.name));
+            Access::new("mount", frames, read).write_down(&store.folder_of(&manifest.name));
         })
     }
 
