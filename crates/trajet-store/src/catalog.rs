@@ -17,7 +17,7 @@ use crate::{Error, atomic_files};
 pub(crate) const SETTINGS: &str = "store.json";
 pub(crate) const MANIFEST: &str = "manifest.json";
 const LOCK: &str = "lock";
-pub(crate) const PENDING: &str = ".pending";
+pub(crate) const JOURNALS: &str = ".pending";
 
 /// A store that is there.
 #[derive(Clone, Debug)]
@@ -61,7 +61,7 @@ impl Store {
             Err(Error::NoStore { .. }) => {}
             other => return other,
         }
-        let own = [LOCK, PENDING].map(std::ffi::OsStr::new);
+        let own = [LOCK, JOURNALS].map(std::ffi::OsStr::new);
         match fs::read_dir(folder) {
             Ok(entries) => {
                 let other = |entry: &fs::DirEntry| {

@@ -49,8 +49,8 @@ impl Store {
         let total: u64 = elsewhere.iter().map(|file| file.size).sum();
         let needed = BTreeMap::from([(tier.to_owned(), needed)]);
         self.check_rooms(&needed)?;
-        let mut operation = self.begin("move", name)?;
-        let (target, folder) = operation.folder_on(tier)?;
+        let mut transaction = self.begin("move", name)?;
+        let (target, folder) = transaction.folder_on(tier)?;
         let mut done = 0;
         for (k, segment) in new.segments.iter_mut().enumerate() {
             let file = &mut segment.files[number];
@@ -87,9 +87,9 @@ impl Store {
             new.left.push(Left { tag: was.tags[number].name.clone(), segment: k, file });
         }
         // What was written down goes unless the new manifest names it.
-        operation.touch(was.all_locations())?;
-        // What was moved becomes links when the operation ends.
-        operation.commit(Some(was), Some(&new), &needed)
+        transaction.touch(was.all_locations())?;
+        // Moved files become links when the transaction ends.
+        transaction.commit(Some(was), Some(&new), &needed)
     }
 
     /// Returns the error of what was done to a data set, or, where that has changed since, that one: its files are gone
@@ -114,10 +114,10 @@ impl Store {
         for file in was.files().chain(was.left.iter().map(|left| &left.file)) {
             self.tier_for_changes(&file.tier)?;
         }
-        let mut operation = self.begin("remove", name)?;
-        operation.touch(was.all_locations())?;
-        operation.touch([Location::beside(LOG)])?;
-        operation.commit(Some(&was), None, &BTreeMap::new())
+        let mut transaction = self.begin("remove", name)?;
+        transaction.touch(was.all_locations())?;
+        transaction.touch([Location::beside(LOG)])?;
+        transaction.commit(Some(&was), None, &BTreeMap::new())
     }
 }
 

@@ -14,9 +14,9 @@ use crate::hdf5::{Making, STAGES, Stage};
 use crate::limits::Within;
 use crate::loss::{Held, Lost};
 use crate::manifest::{File, Kept, Segment, Tag, Tier};
-use crate::operation::Operation;
 use crate::table::{Column, Table, digests_to_bytes};
 use crate::tag_format::{Kind, ending, kind_of};
+use crate::transaction::Transaction;
 use crate::{Error, Store, atomic_files};
 
 /// What a user gives beside the trajectory. All of it is copied.
@@ -141,7 +141,7 @@ fn can_be_hdf5(tag: &Tag, has_writer: bool, steps: &[i64]) -> Result<(), Error> 
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn divide(
     store: &Store,
-    operation: &mut Operation<'_>,
+    transaction: &mut Transaction<'_>,
     chain: &Chain,
     (skip, tags, lost): (u64, &[Tag], Lost),
     format: Format,
@@ -150,13 +150,13 @@ pub(crate) fn divide(
     control: &mut dyn Control,
 ) -> Result<(Segment, Done, Lost), Error> {
     check_estimate(store, chain, (skip, tags), format, given)?;
-    let folders = folders(operation, tags)?;
+    let folders = folders(transaction, tags)?;
     let places: Vec<Place<'_>> = tags
         .iter()
         .zip(&lost)
         .map(|(tag, lost)| Place::new((tag, lost), &folders[&tag.tier[..]], chain, format))
         .collect::<Result<_, _>>()?;
-    let folder = operation.make_folder()?;
+    let folder = transaction.make_folder()?;
     let (times, steps) = (chain.times(), chain.steps());
     let (times, steps) = (&times[skip as usize..], &steps[skip as usize..]);
     let writer = store.hdf5.as_deref();
@@ -185,7 +185,7 @@ pub(crate) fn divide(
     let columns = divided.heads_of_files.into_iter().zip(sizes.into_iter().zip(digests));
     let columns = columns.map(|(head, (sizes, digests))| Column { head, sizes, digests });
     let mut columns: Vec<Column> = columns.collect();
-    let file = operation.name_beside("heads", ".bin")?;
+    let file = transaction.name_beside("heads", ".bin")?;
     let heads_at = folder.join(&file);
     let kept_heads = atomic_files::write_kept(&folder, file, &heads.to_bytes())?;
     let mut files = Vec::with_capacity(places.len());
@@ -213,7 +213,7 @@ pub(crate) fn divide(
                 threads,
                 stage,
             };
-            let (bytes, kept) = making.make(writer, operation, control)?;
+            let (bytes, kept) = making.make(writer, transaction, control)?;
             (size, chunks) = (bytes, Some(kept));
             *column = Column::of_none(times.len());
         }
@@ -221,12 +221,12 @@ pub(crate) fn divide(
         files.push(File { tier, path, size, beside, chunks });
     }
     let table = Table { times: times.to_vec(), steps: steps.to_vec(), whole, files: columns };
-    let file = operation.name_beside("frames", ".bin")?;
+    let file = transaction.name_beside("frames", ".bin")?;
     let frames = atomic_files::write_kept(&folder, file, &table.to_bytes())?;
     let sources = match sources.is_empty() {
         true => None,
         false => {
-            let file = operation.name_beside("sources", ".bin")?;
+            let file = transaction.name_beside("sources", ".bin")?;
             Some(atomic_files::write_kept(&folder, file, &digests_to_bytes(&sources))?)
         }
     };
@@ -247,15 +247,15 @@ pub(crate) fn divide(
     Ok((Segment { n_frames, frames, heads: kept_heads, sources, files }, done, now))
 }
 
-/// Tiers of tags by their names, and a folder of the operation on each.
+/// Tiers of tags by their names, and a folder of the transaction on each.
 fn folders<'a>(
-    operation: &mut Operation<'_>,
+    transaction: &mut Transaction<'_>,
     tags: &'a [Tag],
 ) -> Result<BTreeMap<&'a str, (Tier, PathBuf)>, Error> {
     let mut folders = BTreeMap::new();
     for tag in tags {
         if !folders.contains_key(&tag.tier[..]) {
-            folders.insert(&tag.tier[..], operation.folder_on(&tag.tier)?);
+            folders.insert(&tag.tier[..], transaction.folder_on(&tag.tier)?);
         }
     }
     Ok(folders)

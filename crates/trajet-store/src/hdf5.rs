@@ -23,7 +23,7 @@ use crate::hdf5::tables::{Piece, Tables};
 use crate::limits::Filled;
 use crate::location::index_of;
 use crate::manifest::{self, Kept, Tag};
-use crate::operation::Operation;
+use crate::transaction::Transaction;
 use crate::{Error, Store, atomic_files};
 
 mod own;
@@ -69,7 +69,7 @@ impl Making<'_> {
     pub(crate) fn make(
         self,
         writer: &dyn Writer,
-        operation: &mut Operation<'_>,
+        transaction: &mut Transaction<'_>,
         control: &mut dyn Control,
     ) -> Result<(u64, Kept), Error> {
         let Making { tag, to, filled, threads, stage, .. } = self;
@@ -103,9 +103,9 @@ impl Making<'_> {
         let pieces = pieces_of(to, &description, control)?;
         let size = pieces.iter().map(|piece| piece.size).sum();
         (description.times, description.steps) = Default::default();
-        let file = operation.name_beside(&format!("chunks-{}", tag.name), ".bin")?;
+        let file = transaction.name_beside(&format!("chunks-{}", tag.name), ".bin")?;
         let tables = Tables { description, pieces }.to_bytes();
-        let kept = atomic_files::write_kept(&operation.folder(), file, &tables)?;
+        let kept = atomic_files::write_kept(&transaction.folder(), file, &tables)?;
         // It is not to take room beside the next one.
         atomic_files::remove(self.from)?;
         atomic_files::remove(&index_of(self.from))?;

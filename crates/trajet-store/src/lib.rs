@@ -20,12 +20,12 @@ mod location;
 mod loss;
 pub mod manifest;
 pub mod mount;
-mod operation;
 mod resolve;
 pub mod table;
 mod tag_format;
 mod tier_changes;
 mod tiers;
+mod transaction;
 mod verify;
 mod view;
 
