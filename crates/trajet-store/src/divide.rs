@@ -12,8 +12,8 @@ use trajet_io::{Atoms, Chain, Extra, Format, Frames, OpenOptions, WriteOptions, 
 use crate::control::{Silent, Staged};
 use crate::hdf5::{Making, STAGES, Stage};
 use crate::limits::Within;
-use crate::loss::{Held, Lost};
 use crate::manifest::{File, Kept, Segment, Tag, Tier};
+use crate::omitted_fields::{OmittedFields, SegmentFields};
 use crate::table::{Column, Table, digests_to_bytes};
 use crate::tag_format::{Kind, ending, kind_of};
 use crate::transaction::Transaction;
@@ -143,12 +143,12 @@ pub(crate) fn divide(
     store: &Store,
     transaction: &mut Transaction<'_>,
     chain: &Chain,
-    (skip, tags, lost): (u64, &[Tag], Lost),
+    (skip, tags, lost): (u64, &[Tag], OmittedFields),
     format: Format,
     given: &Given<'_>,
     threads: usize,
     control: &mut dyn Control,
-) -> Result<(Segment, Done, Lost), Error> {
+) -> Result<(Segment, Done, OmittedFields), Error> {
     check_estimate(store, chain, (skip, tags), format, given)?;
     let folders = folders(transaction, tags)?;
     let places: Vec<Place<'_>> = tags
@@ -234,7 +234,7 @@ pub(crate) fn divide(
     for (tag, said) in tags.iter().zip(divided.remarks) {
         remarks.extend(said.into_iter().map(|remark| format!("{}: {remark}", tag.name)));
     }
-    let now = Held::by(&heads, format)?.add_to(lost.clone(), tags, format)?;
+    let now = SegmentFields::by(&heads, format)?.add_to(lost.clone(), tags, format)?;
     for (place, (before, now)) in places.iter().zip(lost.iter().zip(&now)) {
         // The encoder's remark says what other files lack. That of a file of which HDF5 is made has all.
         for extra in now.iter().filter(|extra| place.is_hdf5 && !before.contains(extra)) {

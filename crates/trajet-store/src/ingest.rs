@@ -11,14 +11,14 @@ use trajet_io::index::Stamp;
 use trajet_io::source::Source;
 use trajet_io::{Chain, Extra, Field, Format, Meter, OpenOptions, dcd, remarks};
 
+use crate::append_check::{is_new, sizes_of};
 use crate::catalog::check_text;
 use crate::control::Silent;
 use crate::divide::{Done, Given, divide};
 use crate::file_check::All;
-use crate::growth::{is_new, sizes_of};
 use crate::location::Location;
-use crate::loss::{Lost, inherited, loses_nothing, stay_lossy};
 use crate::manifest::{self, Kept, Manifest, SCHEMA, Segment, Tag, Tier};
+use crate::omitted_fields::{OmittedFields, inherited, loses_nothing, stay_lossy};
 use crate::table::digests_to_bytes;
 use crate::tag_format::{Kind, format_named, kind_of};
 use crate::transaction::Transaction;
@@ -132,7 +132,7 @@ impl Store {
         let stamps = stamps(chain);
         let given =
             Given { topology: Path::new(""), structures: &vec![Vec::new(); was.tags.len()] };
-        let before = self.lost(&was)?;
+        let before = self.omitted_fields(&was)?;
         let work = (skip, &was.tags[..], before.clone());
         let (segment, mut done, lost) =
             divide(self, &mut transaction, chain, work, format, &given, threads, control)?;
@@ -197,7 +197,7 @@ impl Store {
         let format = format_named(&was.format)?;
         let given = Given { topology: Path::new(""), structures };
         check(spec, &chain, &given)?;
-        let before = inherited(&spec.tags, was, &self.lost(was)?)?;
+        let before = inherited(&spec.tags, was, &self.omitted_fields(was)?)?;
         // Damage would get checksums that fit it. Frames are compared when they are read.
         let damage = self.damage(name, All::ButFrames, threads, &mut Silent(control))?;
         if let Some(problem) = damage.first() {
@@ -360,7 +360,7 @@ fn check(spec: &Spec, chain: &Chain, given: &Given<'_>) -> Result<(), Error> {
 }
 
 /// What tags lack, by their names.
-fn by_name(tags: &[Tag], lost: Lost) -> Option<BTreeMap<String, Vec<Extra>>> {
+fn by_name(tags: &[Tag], lost: OmittedFields) -> Option<BTreeMap<String, Vec<Extra>>> {
     let lost = tags.iter().zip(lost).filter(|(_, lost)| !lost.is_empty());
     Some(lost.map(|(tag, lost)| (tag.name.clone(), lost)).collect())
 }

@@ -2,24 +2,23 @@
 //! that suits it. All tags together are the original.
 
 mod access_log;
+mod append_check;
 mod atomic_files;
 mod catalog;
 mod change;
 mod control;
 mod divide;
 mod error;
-pub mod face;
 mod file_check;
-mod growth;
 pub mod hdf5;
 mod ingest;
 mod journal;
 mod limits;
 mod links;
 mod location;
-mod loss;
 pub mod manifest;
 pub mod mount;
+mod omitted_fields;
 mod resolve;
 pub mod table;
 mod tag_format;
@@ -28,6 +27,7 @@ mod tiers;
 mod transaction;
 mod verify;
 mod view;
+pub mod virtual_file;
 
 pub use access_log::Access;
 pub use catalog::Store;

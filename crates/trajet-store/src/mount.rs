@@ -1,7 +1,7 @@
 //! A store as a folder that every program can read: a file system in user space (FUSE), read-only.
 //!
 //! The kernel asks, fixed threads answer, each one question after the other, as many as they are; who reads a
-//! frame while another reads a part of the same waits for the same work ([`crate::face`]). What cannot be
+//! frame while another reads a part of the same waits for the same work ([`crate::virtual_file`]). What cannot be
 //! read is an I/O error of that read alone, and a message. The kernel may keep what it has read: a file never
 //! changes under its inode number.
 
@@ -20,13 +20,13 @@ use fuser::{
     ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen, Request, Session,
 };
 
-use crate::face::lock;
+use crate::virtual_file::lock;
 use crate::{Error, Store};
-use shown::Shown;
+use listing::Listing;
 use tree::{Entries, File, Opened, ROOT, Tree};
 
+mod listing;
 mod point;
-mod shown;
 mod tree;
 
 /// How long the kernel takes a name for known: so late may a change of the store be seen.
@@ -48,7 +48,7 @@ pub struct Mount {
 }
 
 impl Mount {
-    /// Shows a store on an empty folder, with answers by so many threads.
+    /// Contents a store on an empty folder, with answers by so many threads.
     ///
     /// # Errors
     /// [`Error::Refused`], with what to do, where that is not possible.
@@ -65,7 +65,7 @@ impl Mount {
         }
         let (messages, open) = (Arc::<Messages>::default(), Arc::<Open>::default());
         let files = Files {
-            tree: Tree::new(Box::new(Shown::new(store))),
+            tree: Tree::new(Box::new(Listing::new(store))),
             begun: SystemTime::now(),
             open: Arc::clone(&open),
             next: AtomicU64::new(1),

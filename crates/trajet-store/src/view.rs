@@ -193,7 +193,7 @@ impl Dataset {
         let n_atoms = numbers.iter().map(|&tag| self.manifest.tags[tag].n_atoms()).sum();
         let (tiers, marks): (Vec<String>, Vec<_>) =
             self.store.tiers()?.into_iter().map(|(name, tier)| (name, tier.marker())).unzip();
-        let (tables, lost) = (self.tables()?, self.store.lost(&self.manifest)?);
+        let (tables, lost) = (self.tables()?, self.store.omitted_fields(&self.manifest)?);
         let mut index = FrameIndex::new(n_atoms);
         let mut end = 0;
         for table in &tables {
