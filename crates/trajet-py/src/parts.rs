@@ -89,7 +89,7 @@ impl PyPass {
     }
 }
 
-/// What a worker is told of a task.
+/// A task, as it is sent to a worker.
 #[derive(Serialize, Deserialize)]
 struct Task {
     run: std::ops::Range<usize>,

@@ -64,8 +64,8 @@ impl Hdf5 {
         named.set_item("forces", forces)?;
         named.set_item("threads", threads)?;
         named.set_item("show", show)?;
-        let told = self.write.call(py, (Reader::of(chain, options), path), Some(&named))?;
-        told.extract::<PyDescription<'_>>(py)?.to_description()
+        let layout = self.write.call(py, (Reader::of(chain, options), path), Some(&named))?;
+        layout.extract::<PyDescription<'_>>(py)?.to_description()
     }
 }
 

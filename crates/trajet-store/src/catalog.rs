@@ -179,7 +179,7 @@ impl Store {
             return Ok(None);
         }
         let folder = self.folder_of(name);
-        // A file is told by what is read of it.
+        // A file fails when it is read.
         if folder.is_symlink() {
             atomic_files::is_folder(&folder)?;
         }

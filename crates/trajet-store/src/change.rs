@@ -12,8 +12,8 @@ use crate::manifest::{File, Left, Manifest};
 use crate::{Dataset, Error, Store, atomic_files};
 
 impl Store {
-    /// Moves the files of a tag to another tier. Whoever reads them goes on: the old ones stay open, and
-    /// where they stood there are links to the new ones.
+    /// Moves the files of a tag to another tier. Readers continue: the old files stay open, and links stand in their
+    /// place.
     ///
     /// # Errors
     /// [`Error::NoTag`], [`Error::NoTier`], [`Error::TierGone`], [`Error::TierUnmounted`], [`Error::TierFull`],

@@ -89,14 +89,14 @@ impl<'a> Place<'a> {
         Target { atoms, path: first, format, options, to_hdf5, without: lost }
     }
 
-    /// Leaves the index beside the file: whoever reads it first has none to make.
+    /// Writes the index beside the file, so that its first reader need not build it.
     fn make_index(
         &self,
         n_frames: usize,
         threads: usize,
         control: &mut dyn Control,
     ) -> Result<(), Error> {
-        // Of rows of numbers is told where they stand.
+        // Rows of numbers have a layout instead.
         if self.format == Format::H5md {
             return Ok(());
         }
@@ -231,8 +231,8 @@ pub(crate) fn divide(
         }
     };
     let mut remarks = Vec::new();
-    for (tag, said) in tags.iter().zip(divided.remarks) {
-        remarks.extend(said.into_iter().map(|remark| format!("{}: {remark}", tag.name)));
+    for (tag, of_tag) in tags.iter().zip(divided.remarks) {
+        remarks.extend(of_tag.into_iter().map(|remark| format!("{}: {remark}", tag.name)));
     }
     let now = SegmentFields::by(&heads, format)?.add_to(lost.clone(), tags, format)?;
     for (place, (before, now)) in places.iter().zip(lost.iter().zip(&now)) {

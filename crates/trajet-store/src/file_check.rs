@@ -62,7 +62,7 @@ impl fmt::Display for What {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum All {
     Bytes,
-    /// What whoever reads all frames has not compared then.
+    /// All bytes but frames, which readers compare.
     ButFrames,
 }
 
@@ -85,7 +85,8 @@ pub(crate) enum Checked {
     Stopped,
 }
 
-/// Compares a file with what is known of it. `look` is told of bytes, and says whether to go on.
+/// Compares a file with the digests of its pieces. `look` is called with the bytes of each, and returns whether to
+/// continue.
 pub(crate) fn check_file(
     path: &Path,
     known: &Known,

@@ -1,7 +1,7 @@
 //! Tags in HDF5. Its library is not ours: who opens a store gives it a [`Writer`]. Frames are divided into an
 //! ordinary file first, of which the writer makes one of HDF5; that is compared with it, number by number.
 //!
-//! What was told of its tables stands beside the manifest (`hdf5::tables`).
+//! Its layout stands beside the manifest (`hdf5::tables`).
 
 use std::io::Read;
 use std::ops::Range;
@@ -65,7 +65,7 @@ pub(crate) struct Making<'a> {
 }
 
 impl Making<'_> {
-    /// Makes the file; returns its bytes, and where what is told of it stands.
+    /// Makes the file; returns its size in bytes, and the file of its layout.
     pub(crate) fn make(
         self,
         writer: &dyn Writer,
@@ -117,7 +117,7 @@ impl Making<'_> {
         self.format == Format::H5md
     }
 
-    /// Whether a frame has vectors that the tag is to have; whoever allows no loss has none.
+    /// Returns whether a frame has vectors that the tag can hold; false for tags that allow no loss.
     fn any_holds(&self, field: Field) -> Result<bool, Error> {
         let is_lost = Extra::of(field).is_some_and(|extra| self.lost.contains(&extra));
         let looked_at = if self.tag.lossy && !is_lost { self.heads.len() } else { 0 };
@@ -287,8 +287,8 @@ impl Store {
         tables.map(Some).ok_or_else(damaged)
     }
 
-    /// What is told of a file of HDF5, and the boxes of its frames; none of others.
-    pub(crate) fn told_of(
+    /// Returns the layout of a file of HDF5, and the boxes of its frames; none for other files.
+    pub(crate) fn layout_of(
         &self,
         name: &str,
         file: &manifest::File,

@@ -33,7 +33,7 @@ mod tree;
 const NAMES_LAST: Duration = Duration::from_secs(1);
 /// How long the threads have to end once nothing is mounted any more.
 const END: Duration = Duration::from_secs(1);
-/// Messages that wait for whoever shows them.
+/// Messages that wait to be shown.
 const MOST_MESSAGES: usize = 100;
 
 /// A folder on which something is mounted, until this is ended, or dropped, or it is unmounted from outside.
@@ -101,7 +101,7 @@ impl Mount {
         self.messages.take()
     }
 
-    /// Unmounts, whoever reads: they get errors.
+    /// Unmounts. Programs that are reading get errors.
     ///
     /// # Errors
     /// [`Error::Io`], [`Error::Refused`].
@@ -123,7 +123,7 @@ impl Mount {
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        // Whoever wants to know calls `end`.
+        // Callers that need the error call `end`.
         let _ = self.end();
     }
 }
@@ -392,15 +392,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_are_bounded_and_not_said_twice() {
+    fn messages_are_bounded_and_not_repeated() {
         let messages = Messages::default();
         for k in 0..MOST_MESSAGES + 7 {
             messages.add(format!("{k}"));
             messages.add(format!("{k}"));
         }
-        let said = messages.take();
-        assert_eq!((said.len(), &said[0][..]), (MOST_MESSAGES + 1, "0"));
-        assert_eq!(said[MOST_MESSAGES], "7 more messages were left out");
+        let shown = messages.take();
+        assert_eq!((shown.len(), &shown[0][..]), (MOST_MESSAGES + 1, "0"));
+        assert_eq!(shown[MOST_MESSAGES], "7 more messages were left out");
         messages.add("new".to_owned());
         assert_eq!(messages.take(), ["new"]);
     }

@@ -21,10 +21,10 @@ use crate::{Error, Store, atomic_files};
 /// Most atoms that a byte of a file can stand for: deflate makes at most 1032 bytes of one, and an atom has 12.
 const MOST_ATOMS_A_BYTE: u64 = 128;
 
-/// What is told of files of HDF5, and the boxes of their frames.
-type Told = (Vec<Arc<Description>>, Vec<GivenBox>);
+/// The layouts of files of HDF5, and the boxes of their frames.
+type Layouts = (Vec<Arc<Description>>, Vec<GivenBox>);
 
-/// A data set as it is now. Whoever changes it later changes nothing here.
+/// A data set as it is now. Later changes of the store do not affect it.
 #[derive(Clone, Debug)]
 pub struct Dataset {
     /// Where it is.
@@ -138,13 +138,15 @@ impl Dataset {
         segments.map(|segment| self.store.table(&self.manifest, segment)).collect()
     }
 
-    /// What is told of each file of a tag in HDF5, and the boxes of all frames; of others nothing.
-    fn described(&self, tag: usize, tables: &[Table]) -> Result<Told, Error> {
+    /// Returns the layout of each file of a tag in HDF5, and the boxes of all frames; nothing for other tags.
+    fn described(&self, tag: usize, tables: &[Table]) -> Result<Layouts, Error> {
         let Dataset { store, manifest } = self;
-        let (mut described, mut boxes) = Told::default();
+        let (mut described, mut boxes) = Layouts::default();
         for (file, table) in manifest.files_of(tag).zip(tables) {
-            if let Some((told, given)) = store.told_of(&manifest.name, file, table.n_frames())? {
-                described.push(Arc::new(told));
+            if let Some((layout, given)) =
+                store.layout_of(&manifest.name, file, table.n_frames())?
+            {
+                described.push(Arc::new(layout));
                 boxes.extend(given);
             }
         }
@@ -156,7 +158,7 @@ impl Dataset {
     fn take_boxes_from_heads(&self, tags: &[usize]) -> Result<bool, Error> {
         let source = format_named(&self.manifest.format)?;
         for &tag in tags {
-            // Those of tags in HDF5 are kept with what is told of their tables.
+            // The boxes of tags in HDF5 are kept with their layouts.
             let kind = kind_of(&self.manifest.tags[tag], source)?;
             if kind != Kind::Hdf5 && kind != Kind::of(source) {
                 return Ok(true);

@@ -1,7 +1,7 @@
 //! What a mounted folder shows: names, the numbers that the kernel knows files by, and the files.
 //!
 //! A file never changes under its number. A data set that has changed is shown anew: its names lead to new
-//! files, and whoever has an old one open goes on with that.
+//! files, and programs that have an old one open continue with it.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs;
