@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use trajet_io::{OpenOptions, Serial, chain};
-use trajet_store::{Error, Given, Spec, Store, Use};
+use trajet_store::{Access, Error, Given, Spec, Store};
 
 use crate::disk::OnDisk;
 use crate::memory::{Budget, EACH, FIXED};
@@ -116,7 +116,7 @@ fn work(folder: &Path) {
     said(store.verify("set", 1, &mut Quiet).map(drop));
     let options = OpenOptions { sidecar: false, ..OpenOptions::default() };
     said(store.dataset("set").and_then(|set| set.chain(None, &options)).map(drop));
-    Use::new("read", 1, []).write_down(&folder.join("store/set"));
+    Access::new("read", 1, []).write_down(&folder.join("store/set"));
     said(store.repair().map(drop));
     said(store.move_tag("set", "one", "t", &mut Quiet));
     said(store.remove("set"));

@@ -98,7 +98,7 @@ pub(crate) fn copy(
     if next < tasks.len() {
         return Ok(None);
     }
-    let written = written.expect("whoever wrote without an error has put it back");
+    let written = written.expect("a worker that wrote without an error has put it back");
     let n_frames = piece.is_none().then_some(frames.len() as u64);
     let mut done = finish(&parts, written, n_frames).map_err(failed)?;
     // The first frame was looked at before all others, which count it.

@@ -4,6 +4,7 @@ use trajet_io::{Atoms, Block};
 use trajet_kernels::cell::Cell;
 
 use crate::error::Refusal;
+use crate::plan::Leaves;
 use crate::transform::Transform;
 
 /// What is folded over frames: flat, of a fixed size, carrying its own weight.
@@ -89,9 +90,9 @@ pub trait Analysis: Send + Sync {
     fn merge(&self, left: State, right: State) -> State;
 }
 
-/// One pass over the wanted frames.
+/// One pass over the requested frames.
 pub struct Pass {
-    /// The atoms to read.
+    /// The atoms of the analysis, which are read.
     pub atoms: Atoms,
     /// What is done to the coordinates first, in this order.
     pub transforms: Vec<Box<dyn Transform>>,
@@ -99,6 +100,13 @@ pub struct Pass {
     pub analysis: Box<dyn Analysis>,
     /// The pass to run on this one's state; none where rows and state are the result.
     pub then: Option<Continuation>,
+}
+
+impl Pass {
+    /// Returns the leaves of `n_frames` requested frames. They depend on nothing else but the analysis' own atoms.
+    pub fn leaves(&self, n_frames: usize) -> Leaves {
+        Leaves::new(n_frames, self.atoms.len())
+    }
 }
 
 /// Makes the next pass of an analysis from the state of the last.

@@ -1,12 +1,15 @@
 //! Frames to leaves, leaves to tasks.
 //!
-//! **Invariant:** leaves are a pure function of the number of wanted frames and of atoms read a
-//! frame. Tasks are any contiguous runs of leaves, so that nothing about them shows in a result.
+//! **Invariant:** leaves are a pure function of the number of requested frames and of the analysis' own atoms, never
+//! of what is decoded. The frames of a leaf are a power of two, so that the grids of several analyses nest: each
+//! border of a coarser grid is a border of a finer one. Tasks are any contiguous runs of leaves, so that nothing
+//! about them shows in a result.
 
 use std::ops::Range;
 
-/// Bytes of coordinates that a leaf should fill: it stays in the processor's second-level cache.
-const LEAF_BYTES: usize = 256 * 1024;
+/// Most bytes of coordinates of a leaf, so that it stays in the processor's second-level cache: 256 KiB times the
+/// square root of two. Rounded down to a power of two, leaves have 256 KiB in the geometric mean.
+const LEAF_BYTES: usize = 362 * 1024;
 /// Most frames of a leaf, so that short selections still divide among many workers.
 const LEAF_FRAMES: usize = 256;
 /// Leaves that even a short trajectory is cut into, as far as it has frames.
@@ -16,7 +19,7 @@ const POSITION_BYTES: usize = 12;
 /// Tasks that each worker should get: enough to even out slow ones.
 const TASKS_PER_WORKER: usize = 16;
 
-/// The wanted frames, by position, cut into leaves.
+/// The requested frames, by position, cut into leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leaves {
     n_frames: usize,
@@ -24,11 +27,11 @@ pub struct Leaves {
 }
 
 impl Leaves {
-    /// The leaves of `n_frames` wanted frames of which `n_atoms` atoms are read.
+    /// Returns the leaves of `n_frames` requested frames, for an analysis of `n_atoms` atoms.
     pub fn new(n_frames: usize, n_atoms: usize) -> Self {
-        let fit = LEAF_BYTES / (POSITION_BYTES * n_atoms.max(1));
+        let fit = LEAF_BYTES / POSITION_BYTES / n_atoms.max(1);
         let most = LEAF_FRAMES.min(n_frames.div_ceil(LEAVES)).max(1);
-        Leaves { n_frames, frames_per_leaf: fit.clamp(1, most) }
+        Leaves { n_frames, frames_per_leaf: 1 << fit.clamp(1, most).ilog2() }
     }
 
     /// How many there are.
@@ -108,11 +111,35 @@ mod tests {
             }
             prop_assert_eq!(next, n_frames);
         }
+
+        #[test]
+        fn leaf_sizes_are_powers_of_two_and_grids_nest(
+            n_frames in 0usize..200_000,
+            n_atoms in prop::array::uniform2(0usize..4_000_000),
+        ) {
+            let grids = n_atoms.map(|n_atoms| Leaves::new(n_frames, n_atoms));
+            for (grid, n_atoms) in grids.iter().zip(n_atoms) {
+                let size = grid.frames_per_leaf();
+                prop_assert!(size.is_power_of_two() && size <= LEAF_FRAMES);
+                prop_assert!(size == 1 || size * POSITION_BYTES * n_atoms <= LEAF_BYTES);
+                prop_assert_eq!(*grid, Leaves::new(n_frames, n_atoms));
+            }
+            let [mut fine, mut coarse] = grids;
+            if fine.frames_per_leaf() > coarse.frames_per_leaf() {
+                (fine, coarse) = (coarse, fine);
+            }
+            for leaf in 0..coarse.len() {
+                let border = coarse.frames(leaf).start;
+                let other = fine.frames(border / fine.frames_per_leaf());
+                prop_assert_eq!(other.start, border);
+            }
+        }
     }
 
     #[test]
     fn leaves_stay_in_the_cache() {
-        assert_eq!(Leaves::new(100_000, 214).frames_per_leaf(), 102);
+        assert_eq!(Leaves::new(100_000, 214).frames_per_leaf(), 128);
+        assert_eq!(Leaves::new(100_000, 3341).frames_per_leaf(), 8);
         assert_eq!(Leaves::new(100_000, 1_000_000).frames_per_leaf(), 1);
         assert_eq!(Leaves::new(100_000, 1).frames_per_leaf(), 256);
     }

@@ -75,14 +75,14 @@ pub fn run(
 ) -> Result<(Output, RunReport), RunError> {
     let begin = Instant::now();
     // More threads than leaves would find nothing to do.
-    let leaves = Leaves::new(frames.len(), pass.atoms.len()).len();
+    let leaves = pass.leaves(frames.len()).len();
     let threads = budget.threads.min(leaves).clamp(1, MOST_THREADS);
     let mut report =
         RunReport { workers: vec![WorkerReport::default(); threads], ..Default::default() };
     let mut pass = pass;
     loop {
         let then = pass.then.take();
-        let leaves = Leaves::new(frames.len(), pass.atoms.len());
+        let leaves = pass.leaves(frames.len());
         let width = pass.analysis.row_width();
         let mut rows = row_memory(frames.len(), width)?;
         let part = Part { frames, leaves, run: 0..leaves.len() };

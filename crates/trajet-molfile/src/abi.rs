@@ -198,13 +198,13 @@ unsafe extern "C" fn read_timestep_metadata(
         }
         let counted = |n: u64| c_uint::try_from(n).unwrap_or(c_uint::MAX);
         let n_frames = cursor.n_frames() as u64;
-        let said = TimestepMetadata {
+        let value = TimestepMetadata {
             count: counted(n_frames),
             avg_bytes_per_timestep: counted(cursor.size() / n_frames.max(1)),
             has_velocities: c_int::from(cursor.has_velocities()),
         };
         // SAFETY: not null, and the host's place for this, as the interface says.
-        unsafe { metadata.write(said) };
+        unsafe { metadata.write(value) };
         Ok(SUCCESS)
     })
 }
@@ -231,15 +231,15 @@ unsafe extern "C" fn read_next_timestep(
         let coords = unsafe { floats(coords, len) }.ok_or(Error::Missing("place for positions"))?;
         // SAFETY: as above; it is null where the host wants none.
         let velocities = unsafe { floats(velocities, len) };
-        let said = cursor.read(coords, velocities)?;
-        let none = said.cell.iter().any(|x| x.is_nan());
-        let cell = if none { [0.0, 0.0, 0.0, 90.0, 90.0, 90.0] } else { said.cell };
+        let frame = cursor.read(coords, velocities)?;
+        let none = frame.cell.iter().any(|x| x.is_nan());
+        let cell = if none { [0.0, 0.0, 0.0, 90.0, 90.0, 90.0] } else { frame.cell };
         let [a, b, c, alpha, beta, gamma] = cell.map(|x| x as f32);
         // SAFETY: as above; only numbers of the frame are written, what else it holds stays.
         unsafe {
             ((*timestep).a, (*timestep).b, (*timestep).c) = (a, b, c);
             ((*timestep).alpha, (*timestep).beta, (*timestep).gamma) = (alpha, beta, gamma);
-            (*timestep).physical_time = said.time;
+            (*timestep).physical_time = frame.time;
         }
         Ok(SUCCESS)
     })
@@ -277,7 +277,7 @@ unsafe fn floats<'a>(place: *mut f32, len: usize) -> Option<&'a mut [f32]> {
     }
 }
 
-/// Nothing unwinds into a host, and every error is said: hosts take any for the end.
+/// Nothing unwinds into a host, and every error is printed: hosts take any for the end.
 fn guarded<T>(otherwise: T, work: impl FnOnce() -> Result<T, Error>) -> T {
     let done = catch_unwind(AssertUnwindSafe(work)).unwrap_or(Err(Error::Panicked));
     done.unwrap_or_else(|error| {

@@ -12,7 +12,7 @@ use crate::pointer::{self, Tag};
 /// An open trajectory and the frame that comes next.
 pub(crate) struct Cursor {
     chain: Chain,
-    /// Of a store, which is told what was read.
+    /// The store to whose access log the reading is written.
     tag: Option<Tag>,
     n_read: u64,
     frames: Frames,
@@ -23,7 +23,7 @@ pub(crate) struct Cursor {
     has_velocities: bool,
     /// Whether a frame could not be read, or is being read.
     failed: bool,
-    /// Whether it has been said that frames lack positions.
+    /// Whether a message was printed that frames lack positions.
     warned: bool,
 }
 
@@ -106,7 +106,7 @@ impl Cursor {
         // Until the frame is whole: a panic must not let the host go on either.
         self.failed = true;
         let empty = self.scratch.meter.empty_frames;
-        let said = self.read_field(Field::Positions, positions)?;
+        let frame = self.read_field(Field::Positions, positions)?;
         if self.scratch.meter.empty_frames > empty && !self.warned {
             let (path, frame) = (self.chain.path_of(self.next as u64).display(), self.next);
             say(format_args!("{path}: frame {frame} and perhaps others hold no positions"));
@@ -118,7 +118,7 @@ impl Cursor {
         self.failed = false;
         self.next += 1;
         self.n_read += 1;
-        Ok(said)
+        Ok(frame)
     }
 
     fn read_field(&mut self, field: Field, out: &mut [f32]) -> Result<Said, Error> {

@@ -16,7 +16,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use trajet_io::{Atoms, Chain, FrameMeta, Frames, OpenOptions, Scratch, Serial, Wanted, chain};
-use trajet_store::{Store, Use};
+use trajet_store::{Access, Store};
 
 use crate::error::Error;
 
@@ -45,7 +45,7 @@ impl Tag {
     /// Has the store remember what was read.
     pub(crate) fn used(&self, frames: u64, bytes: u64) {
         let read = [(self.name.clone(), bytes)];
-        Use::new("molfile", frames, read).write_down(&self.folder);
+        Access::new("molfile", frames, read).write_down(&self.folder);
     }
 }
 
@@ -86,7 +86,7 @@ fn open_tag(
 /// The bytes of a pointer file; none of any other, nor of what is no file.
 fn pointer(path: &Path) -> Result<Option<Vec<u8>>, Error> {
     let failed = |source| Error::Unreadable { path: path.to_owned(), source };
-    // A pipe without a writer would never be open. Whoever opens trajectories says what is wrong.
+    // A pipe without a writer would never be open. Opening the trajectory reports what is wrong.
     if !path.metadata().is_ok_and(|found| found.is_file()) {
         return Ok(None);
     }
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_line() {
+    fn errors_name_their_line() {
         let cases = [
             ("trajet-pointer 2\nwhatever", "line 1: a pointer file of version 2"),
             ("trajet-pointer 1", "line 1: expected one dataset"),

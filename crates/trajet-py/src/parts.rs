@@ -49,7 +49,7 @@ impl PyPass {
             let then = then.ok_or_else(|| PyValueError::new_err("the plan has fewer passes"))?;
             inner = then(state.as_array().to_vec());
         }
-        let leaves = Leaves::new(n_frames, inner.atoms.len());
+        let leaves = inner.leaves(n_frames);
         Ok(PyPass { inner, leaves, raised: plan.raised() })
     }
 
@@ -89,7 +89,7 @@ impl PyPass {
     }
 }
 
-/// What a worker is told of a task.
+/// A task, as it is sent to a worker.
 #[derive(Serialize, Deserialize)]
 struct Task {
     run: std::ops::Range<usize>,

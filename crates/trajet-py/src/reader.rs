@@ -88,7 +88,7 @@ impl Reader {
         Ok(Reader::of(inner, options))
     }
 
-    /// What workers in other processes are told once, who read no other atoms.
+    /// Returns the bytes from which a worker process opens the trajectory, to read these atoms.
     #[pyo3(signature = (atoms_wanted))]
     fn outline<'py>(
         &self,
@@ -100,7 +100,7 @@ impl Reader {
         Ok(PyBytes::new(py, &to_bytes(&outline)?))
     }
 
-    /// What they are told of some frames.
+    /// Returns the index of some frames as bytes, for worker processes.
     fn slice<'py>(&self, py: Python<'py>, frames: PyFrames<'py>) -> PyResult<Bound<'py, PyBytes>> {
         self.whole()?;
         let frames = frames.to_frames();
@@ -374,7 +374,7 @@ impl Parts {
         if end > self.frames.len() {
             return Err(PyValueError::new_err("there are not so many frames"));
         }
-        // Whoever reads at the same time goes on with memory of its own.
+        // Concurrent calls use memory of their own.
         let mut scratch = std::mem::take(&mut *locked(&self.scratch));
         let meta = self.reader.get().fill(py, &wanted, begin..end, from_mut(&mut scratch), out)?;
         *locked(&self.scratch) = scratch;

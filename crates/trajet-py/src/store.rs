@@ -15,7 +15,7 @@ use trajet_io::source::Source;
 use trajet_io::{Meter, OpenOptions};
 use trajet_store::hdf5::{Job, Writer};
 use trajet_store::mount::Mount;
-use trajet_store::{Done, Error, Given, Spec, Store, Use};
+use trajet_store::{Access, Done, Error, Given, Spec, Store};
 
 use crate::control::FromPython;
 use crate::error::{from_io, from_os, from_run, raised};
@@ -64,8 +64,8 @@ impl Hdf5 {
         named.set_item("forces", forces)?;
         named.set_item("threads", threads)?;
         named.set_item("show", show)?;
-        let told = self.write.call(py, (Reader::of(chain, options), path), Some(&named))?;
-        told.extract::<PyDescription<'_>>(py)?.to_description()
+        let layout = self.write.call(py, (Reader::of(chain, options), path), Some(&named))?;
+        layout.extract::<PyDescription<'_>>(py)?.to_description()
     }
 }
 
@@ -314,7 +314,7 @@ pub(crate) fn write_down_use(
     frames: u64,
     read: Vec<(String, u64)>,
 ) {
-    py.detach(|| Use::new(what, frames, read).write_down(&dataset));
+    py.detach(|| Access::new(what, frames, read).write_down(&dataset));
 }
 
 /// Returns the digest of a file that reports and manifests name: of its size, head and tail.

@@ -1,4 +1,4 @@
-//! Frames of H5MD as their file has them, for whoever writes H5MD of them.
+//! Frames of H5MD as their file stores them, for writing H5MD.
 
 use crate::arrays::array;
 use numpy::{PyArray1, PyArrayMethods};

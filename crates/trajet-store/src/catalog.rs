@@ -12,12 +12,12 @@ use serde::Deserialize;
 
 use crate::hdf5::writer::Writer;
 use crate::manifest::{self, Manifest, SCHEMA, Settings, Tier};
-use crate::{Error, disk};
+use crate::{Error, atomic_files};
 
 pub(crate) const SETTINGS: &str = "store.json";
 pub(crate) const MANIFEST: &str = "manifest.json";
 const LOCK: &str = "lock";
-pub(crate) const PENDING: &str = ".pending";
+pub(crate) const JOURNALS: &str = ".pending";
 
 /// A store that is there.
 #[derive(Clone, Debug)]
@@ -61,7 +61,7 @@ impl Store {
             Err(Error::NoStore { .. }) => {}
             other => return other,
         }
-        let own = [LOCK, PENDING].map(std::ffi::OsStr::new);
+        let own = [LOCK, JOURNALS].map(std::ffi::OsStr::new);
         match fs::read_dir(folder) {
             Ok(entries) => {
                 let other = |entry: &fs::DirEntry| {
@@ -137,7 +137,7 @@ impl Store {
             match path.symlink_metadata() {
                 Ok(found) if !found.is_dir() => names.push(name),
                 Ok(_) => {}
-                Err(error) if disk::is_gone(&error) => {}
+                Err(error) if atomic_files::is_gone(&error) => {}
                 // A data set that was left out would seem not to be there.
                 Err(error) => return Err(Error::io(&path, "read")(error)),
             }
@@ -179,9 +179,9 @@ impl Store {
             return Ok(None);
         }
         let folder = self.folder_of(name);
-        // A file is told by what is read of it.
+        // A file fails when it is read.
         if folder.is_symlink() {
-            disk::is_folder(&folder)?;
+            atomic_files::is_folder(&folder)?;
         }
         let path = folder.join(MANIFEST);
         let remedy = format!(
@@ -218,14 +218,14 @@ impl Store {
     pub(crate) fn write_settings(&self, settings: Settings) -> Result<(), Error> {
         let settings = Settings { folder: Some(self.folder.clone()), ..settings };
         let json = serde_json::to_vec_pretty(&settings).expect("settings are plain");
-        disk::replace(&self.folder.join(SETTINGS), &disk::random_id(), &json)
+        atomic_files::replace(&self.folder.join(SETTINGS), &atomic_files::random_id(), &json)
     }
 
     /// Keeps others from changing what manifests say; given up when dropped, or when the process ends.
     pub(crate) fn lock(&self) -> Result<File, Error> {
         let path = self.folder.join(LOCK);
         let options = &mut OpenOptions::new();
-        let file = disk::open_with(options.write(true).create(true).truncate(false), &path);
+        let file = atomic_files::open_with(options.write(true).create(true).truncate(false), &path);
         let file = file.map_err(Error::io(&path, "write"))?;
         file.lock().map_err(Error::io(&path, "lock"))?;
         Ok(file)
@@ -249,8 +249,8 @@ fn read_json<T: for<'de> Deserialize<'de>>(path: &Path, remedy: &str) -> Result<
     struct Layout {
         schema: u32,
     }
-    let bytes = match disk::read(path) {
-        Err(Error::Io { source, .. }) if disk::is_gone(&source) => return Ok(None),
+    let bytes = match atomic_files::read(path) {
+        Err(Error::Io { source, .. }) if atomic_files::is_gone(&source) => return Ok(None),
         other => other?,
     };
     if let Ok(Layout { schema }) = serde_json::from_slice(&bytes)

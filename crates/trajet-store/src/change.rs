@@ -5,15 +5,15 @@ use std::path::Path;
 
 use trajet_engine::Control;
 
+use crate::access_log::LOG;
 use crate::file_check::{All, Checked, check_file};
 use crate::location::{Location, index_of};
 use crate::manifest::{File, Left, Manifest};
-use crate::uses::RECORD;
-use crate::{Dataset, Error, Store, disk};
+use crate::{Dataset, Error, Store, atomic_files};
 
 impl Store {
-    /// Moves the files of a tag to another tier. Whoever reads them goes on: the old ones stay open, and
-    /// where they stood there are links to the new ones.
+    /// Moves the files of a tag to another tier. Readers continue: the old files stay open, and links stand in their
+    /// place.
     ///
     /// # Errors
     /// [`Error::NoTag`], [`Error::NoTier`], [`Error::TierGone`], [`Error::TierUnmounted`], [`Error::TierFull`],
@@ -49,8 +49,8 @@ impl Store {
         let total: u64 = elsewhere.iter().map(|file| file.size).sum();
         let needed = BTreeMap::from([(tier.to_owned(), needed)]);
         self.check_rooms(&needed)?;
-        let mut operation = self.begin("move", name)?;
-        let (target, folder) = operation.folder_on(tier)?;
+        let mut transaction = self.begin("move", name)?;
+        let (target, folder) = transaction.folder_on(tier)?;
         let mut done = 0;
         for (k, segment) in new.segments.iter_mut().enumerate() {
             let file = &mut segment.files[number];
@@ -63,7 +63,7 @@ impl Store {
             let ending = from.extension().unwrap_or_default().display();
             let path = folder.join(format!("{}{number_of}.{ending}", was.tags[number].name));
             let to = target.folder.join(&path);
-            disk::copy(&from, &to, |n| {
+            atomic_files::copy(&from, &to, |n| {
                 done += n;
                 control.progress(done, total as usize);
                 if control.interrupted() { Err(Error::Interrupted) } else { Ok(()) }
@@ -75,10 +75,10 @@ impl Store {
                 Checked::Damaged(what) => return Err(unmoved(&from, &what)),
             }
             // Where there is none, who reads first makes it.
-            let _ = disk::copy(&index_of(&from), &index_of(&to), |_| Ok(()));
+            let _ = atomic_files::copy(&index_of(&from), &index_of(&to), |_| Ok(()));
             for kept in &file.beside {
                 let (from, to) = (from.with_file_name(&kept.file), to.with_file_name(&kept.file));
-                if disk::copy(&from, &to, |_| Ok(()))?.0 != kept.digest {
+                if atomic_files::copy(&from, &to, |_| Ok(()))?.0 != kept.digest {
                     return Err(unmoved(&from, "is not what was written"));
                 }
             }
@@ -87,9 +87,9 @@ impl Store {
             new.left.push(Left { tag: was.tags[number].name.clone(), segment: k, file });
         }
         // What was written down goes unless the new manifest names it.
-        operation.touch(was.all_locations())?;
-        // What was moved becomes links when the operation ends.
-        operation.commit(Some(was), Some(&new), &needed)
+        transaction.touch(was.all_locations())?;
+        // Moved files become links when the transaction ends.
+        transaction.commit(Some(was), Some(&new), &needed)
     }
 
     /// Returns the error of what was done to a data set, or, where that has changed since, that one: its files are gone
@@ -114,10 +114,10 @@ impl Store {
         for file in was.files().chain(was.left.iter().map(|left| &left.file)) {
             self.tier_for_changes(&file.tier)?;
         }
-        let mut operation = self.begin("remove", name)?;
-        operation.touch(was.all_locations())?;
-        operation.touch([Location::beside(RECORD)])?;
-        operation.commit(Some(&was), None, &BTreeMap::new())
+        let mut transaction = self.begin("remove", name)?;
+        transaction.touch(was.all_locations())?;
+        transaction.touch([Location::beside(LOG)])?;
+        transaction.commit(Some(&was), None, &BTreeMap::new())
     }
 }
 

@@ -12,12 +12,12 @@ use trajet_io::{Atoms, Chain, Extra, Format, Frames, OpenOptions, WriteOptions, 
 use crate::control::{Silent, Staged};
 use crate::hdf5::{Making, STAGES, Stage};
 use crate::limits::Within;
-use crate::loss::{Held, Lost};
 use crate::manifest::{File, Kept, Segment, Tag, Tier};
-use crate::operation::Operation;
+use crate::omitted_fields::{OmittedFields, SegmentFields};
 use crate::table::{Column, Table, digests_to_bytes};
 use crate::tag_format::{Kind, ending, kind_of};
-use crate::{Error, Store, disk};
+use crate::transaction::Transaction;
+use crate::{Error, Store, atomic_files};
 
 /// What a user gives beside the trajectory. All of it is copied.
 #[derive(Clone, Debug)]
@@ -89,14 +89,14 @@ impl<'a> Place<'a> {
         Target { atoms, path: first, format, options, to_hdf5, without: lost }
     }
 
-    /// Leaves the index beside the file: whoever reads it first has none to make.
+    /// Writes the index beside the file, so that its first reader need not build it.
     fn make_index(
         &self,
         n_frames: usize,
         threads: usize,
         control: &mut dyn Control,
     ) -> Result<(), Error> {
-        // Of rows of numbers is told where they stand.
+        // Rows of numbers have a layout instead.
         if self.format == Format::H5md {
             return Ok(());
         }
@@ -115,7 +115,7 @@ impl<'a> Place<'a> {
         let copied = |from: &PathBuf| {
             let ending = from.extension().unwrap_or_default().display();
             let file = format!("{}.{ending}", self.tag.name);
-            disk::copy_kept(from, self.full.parent().unwrap_or(&self.full), file)
+            atomic_files::copy_kept(from, self.full.parent().unwrap_or(&self.full), file)
         };
         given.iter().map(copied).collect()
     }
@@ -141,22 +141,22 @@ fn can_be_hdf5(tag: &Tag, has_writer: bool, steps: &[i64]) -> Result<(), Error> 
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn divide(
     store: &Store,
-    operation: &mut Operation<'_>,
+    transaction: &mut Transaction<'_>,
     chain: &Chain,
-    (skip, tags, lost): (u64, &[Tag], Lost),
+    (skip, tags, lost): (u64, &[Tag], OmittedFields),
     format: Format,
     given: &Given<'_>,
     threads: usize,
     control: &mut dyn Control,
-) -> Result<(Segment, Done, Lost), Error> {
+) -> Result<(Segment, Done, OmittedFields), Error> {
     check_estimate(store, chain, (skip, tags), format, given)?;
-    let folders = folders(operation, tags)?;
+    let folders = folders(transaction, tags)?;
     let places: Vec<Place<'_>> = tags
         .iter()
         .zip(&lost)
         .map(|(tag, lost)| Place::new((tag, lost), &folders[&tag.tier[..]], chain, format))
         .collect::<Result<_, _>>()?;
-    let folder = operation.make_folder()?;
+    let folder = transaction.make_folder()?;
     let (times, steps) = (chain.times(), chain.steps());
     let (times, steps) = (&times[skip as usize..], &steps[skip as usize..]);
     let writer = store.hdf5.as_deref();
@@ -185,9 +185,9 @@ pub(crate) fn divide(
     let columns = divided.heads_of_files.into_iter().zip(sizes.into_iter().zip(digests));
     let columns = columns.map(|(head, (sizes, digests))| Column { head, sizes, digests });
     let mut columns: Vec<Column> = columns.collect();
-    let file = operation.name_beside("heads", ".bin")?;
+    let file = transaction.name_beside("heads", ".bin")?;
     let heads_at = folder.join(&file);
-    let kept_heads = disk::write_kept(&folder, file, &heads.to_bytes())?;
+    let kept_heads = atomic_files::write_kept(&folder, file, &heads.to_bytes())?;
     let mut files = Vec::with_capacity(places.len());
     for (k, (place, column)) in places.iter().zip(&mut columns).enumerate() {
         place.make_index(times.len(), threads, control)?;
@@ -213,7 +213,7 @@ pub(crate) fn divide(
                 threads,
                 stage,
             };
-            let (bytes, kept) = making.make(writer, operation, control)?;
+            let (bytes, kept) = making.make(writer, transaction, control)?;
             (size, chunks) = (bytes, Some(kept));
             *column = Column::of_none(times.len());
         }
@@ -221,20 +221,20 @@ pub(crate) fn divide(
         files.push(File { tier, path, size, beside, chunks });
     }
     let table = Table { times: times.to_vec(), steps: steps.to_vec(), whole, files: columns };
-    let file = operation.name_beside("frames", ".bin")?;
-    let frames = disk::write_kept(&folder, file, &table.to_bytes())?;
+    let file = transaction.name_beside("frames", ".bin")?;
+    let frames = atomic_files::write_kept(&folder, file, &table.to_bytes())?;
     let sources = match sources.is_empty() {
         true => None,
         false => {
-            let file = operation.name_beside("sources", ".bin")?;
-            Some(disk::write_kept(&folder, file, &digests_to_bytes(&sources))?)
+            let file = transaction.name_beside("sources", ".bin")?;
+            Some(atomic_files::write_kept(&folder, file, &digests_to_bytes(&sources))?)
         }
     };
     let mut remarks = Vec::new();
-    for (tag, said) in tags.iter().zip(divided.remarks) {
-        remarks.extend(said.into_iter().map(|remark| format!("{}: {remark}", tag.name)));
+    for (tag, of_tag) in tags.iter().zip(divided.remarks) {
+        remarks.extend(of_tag.into_iter().map(|remark| format!("{}: {remark}", tag.name)));
     }
-    let now = Held::by(&heads, format)?.add_to(lost.clone(), tags, format)?;
+    let now = SegmentFields::by(&heads, format)?.add_to(lost.clone(), tags, format)?;
     for (place, (before, now)) in places.iter().zip(lost.iter().zip(&now)) {
         // The encoder's remark says what other files lack. That of a file of which HDF5 is made has all.
         for extra in now.iter().filter(|extra| place.is_hdf5 && !before.contains(extra)) {
@@ -247,15 +247,15 @@ pub(crate) fn divide(
     Ok((Segment { n_frames, frames, heads: kept_heads, sources, files }, done, now))
 }
 
-/// Tiers of tags by their names, and a folder of the operation on each.
+/// Tiers of tags by their names, and a folder of the transaction on each.
 fn folders<'a>(
-    operation: &mut Operation<'_>,
+    transaction: &mut Transaction<'_>,
     tags: &'a [Tag],
 ) -> Result<BTreeMap<&'a str, (Tier, PathBuf)>, Error> {
     let mut folders = BTreeMap::new();
     for tag in tags {
         if !folders.contains_key(&tag.tier[..]) {
-            folders.insert(&tag.tier[..], operation.folder_on(&tag.tier)?);
+            folders.insert(&tag.tier[..], transaction.folder_on(&tag.tier)?);
         }
     }
     Ok(folders)

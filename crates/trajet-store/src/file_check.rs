@@ -9,7 +9,7 @@ use trajet_io::xxh3_64;
 
 use crate::hdf5::tables::Piece;
 use crate::table::Column;
-use crate::{Error, disk};
+use crate::{Error, atomic_files};
 
 /// Most damaged frames of a file that are named.
 const MOST_NAMED: usize = 5;
@@ -62,7 +62,7 @@ impl fmt::Display for What {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum All {
     Bytes,
-    /// What whoever reads all frames has not compared then.
+    /// All bytes but frames, which readers compare.
     ButFrames,
 }
 
@@ -85,14 +85,15 @@ pub(crate) enum Checked {
     Stopped,
 }
 
-/// Compares a file with what is known of it. `look` is told of bytes, and says whether to go on.
+/// Compares a file with the digests of its pieces. `look` is called with the bytes of each, and returns whether to
+/// continue.
 pub(crate) fn check_file(
     path: &Path,
     known: &Known,
     all: All,
     look: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Checked, Error> {
-    let file = match disk::open(path) {
+    let file = match atomic_files::open(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             return Ok(Checked::Damaged("is not there any more".to_owned()));
         }

@@ -1,7 +1,7 @@
 //! Tags in HDF5. Its library is not ours: who opens a store gives it a [`Writer`]. Frames are divided into an
 //! ordinary file first, of which the writer makes one of HDF5; that is compared with it, number by number.
 //!
-//! What was told of its tables stands beside the manifest (`hdf5::tables`).
+//! Its layout stands beside the manifest (`hdf5::tables`).
 
 use std::io::Read;
 use std::ops::Range;
@@ -23,8 +23,8 @@ use crate::hdf5::tables::{Piece, Tables};
 use crate::limits::Filled;
 use crate::location::index_of;
 use crate::manifest::{self, Kept, Tag};
-use crate::operation::Operation;
-use crate::{Error, Store, disk};
+use crate::transaction::Transaction;
+use crate::{Error, Store, atomic_files};
 
 mod own;
 pub(crate) mod tables;
@@ -65,11 +65,11 @@ pub(crate) struct Making<'a> {
 }
 
 impl Making<'_> {
-    /// Makes the file; returns its bytes, and where what is told of it stands.
+    /// Makes the file; returns its size in bytes, and the file of its layout.
     pub(crate) fn make(
         self,
         writer: &dyn Writer,
-        operation: &mut Operation<'_>,
+        transaction: &mut Transaction<'_>,
         control: &mut dyn Control,
     ) -> Result<(u64, Kept), Error> {
         let Making { tag, to, filled, threads, stage, .. } = self;
@@ -103,12 +103,12 @@ impl Making<'_> {
         let pieces = pieces_of(to, &description, control)?;
         let size = pieces.iter().map(|piece| piece.size).sum();
         (description.times, description.steps) = Default::default();
-        let file = operation.name_beside(&format!("chunks-{}", tag.name), ".bin")?;
+        let file = transaction.name_beside(&format!("chunks-{}", tag.name), ".bin")?;
         let tables = Tables { description, pieces }.to_bytes();
-        let kept = disk::write_kept(&operation.folder(), file, &tables)?;
+        let kept = atomic_files::write_kept(&transaction.folder(), file, &tables)?;
         // It is not to take room beside the next one.
-        disk::remove(self.from)?;
-        disk::remove(&index_of(self.from))?;
+        atomic_files::remove(self.from)?;
+        atomic_files::remove(&index_of(self.from))?;
         Ok((size, kept))
     }
 
@@ -117,7 +117,7 @@ impl Making<'_> {
         self.format == Format::H5md
     }
 
-    /// Whether a frame has vectors that the tag is to have; whoever allows no loss has none.
+    /// Returns whether a frame has vectors that the tag can hold; false for tags that allow no loss.
     fn any_holds(&self, field: Field) -> Result<bool, Error> {
         let is_lost = Extra::of(field).is_some_and(|extra| self.lost.contains(&extra));
         let looked_at = if self.tag.lossy && !is_lost { self.heads.len() } else { 0 };
@@ -281,14 +281,14 @@ impl Store {
     ) -> Result<Option<Tables>, Error> {
         let Some(kept) = &file.chunks else { return Ok(None) };
         let folder = self.folder_of(name);
-        let tables = Tables::of(&disk::read_kept(&folder, kept)?);
+        let tables = Tables::of(&atomic_files::read_kept(&folder, kept)?);
         let what = "is of another version: divide the data set again with trajet store retag";
         let damaged = || Error::damaged(&folder.join(&kept.file), what);
         tables.map(Some).ok_or_else(damaged)
     }
 
-    /// What is told of a file of HDF5, and the boxes of its frames; none of others.
-    pub(crate) fn told_of(
+    /// Returns the layout of a file of HDF5, and the boxes of its frames; none for other files.
+    pub(crate) fn layout_of(
         &self,
         name: &str,
         file: &manifest::File,
@@ -309,7 +309,7 @@ fn pieces_of(
     description: &Description,
     control: &mut dyn Control,
 ) -> Result<Vec<Piece>, Error> {
-    let mut file = disk::open(path).map_err(Error::io(path, "read"))?;
+    let mut file = atomic_files::open(path).map_err(Error::io(path, "read"))?;
     let size = file.metadata().map_err(Error::io(path, "read"))?.len();
     let Description { positions, velocities, forces, .. } = description;
     let mut chunks = Vec::new();

@@ -11,18 +11,18 @@ use trajet_io::index::Stamp;
 use trajet_io::source::Source;
 use trajet_io::{Chain, Extra, Field, Format, Meter, OpenOptions, dcd, remarks};
 
+use crate::append_check::{is_new, sizes_of};
 use crate::catalog::check_text;
 use crate::control::Silent;
 use crate::divide::{Done, Given, divide};
 use crate::file_check::All;
-use crate::growth::{is_new, sizes_of};
 use crate::location::Location;
-use crate::loss::{Lost, inherited, loses_nothing, stay_lossy};
 use crate::manifest::{self, Kept, Manifest, SCHEMA, Segment, Tag, Tier};
-use crate::operation::Operation;
+use crate::omitted_fields::{OmittedFields, inherited, loses_nothing, stay_lossy};
 use crate::table::digests_to_bytes;
 use crate::tag_format::{Kind, format_named, kind_of};
-use crate::{Dataset, Error, Store, disk};
+use crate::transaction::Transaction;
+use crate::{Dataset, Error, Store, atomic_files};
 
 /// The version of our encoders: another one may need other numbers of bytes for the same frame.
 pub const ENCODER: u32 = 1;
@@ -63,14 +63,14 @@ impl Store {
             return Err(Error::Exists { store: self.folder().to_owned(), name: name.to_owned() });
         }
         let mut source = sources(chain)?;
-        let mut operation = self.begin("add", name)?;
-        let remarks = operation.add_tiers(&spec.tiers)?;
+        let mut transaction = self.begin("add", name)?;
+        let remarks = transaction.add_tiers(&spec.tiers)?;
         let stamps = stamps(chain);
         let work = (0, &spec.tags[..], vec![Vec::new(); spec.tags.len()]);
         let (segment, mut done, lost) =
-            divide(self, &mut operation, chain, work, format, given, threads, control)?;
-        let topology = self.keep_topology(&mut operation, given.topology)?;
-        self.keep_rest(&mut operation, &mut source)?;
+            divide(self, &mut transaction, chain, work, format, given, threads, control)?;
+        let topology = self.keep_topology(&mut transaction, given.topology)?;
+        self.keep_rest(&mut transaction, &mut source)?;
         same_source(&stamps, format)?;
         let manifest = Manifest {
             schema: SCHEMA,
@@ -88,7 +88,7 @@ impl Store {
             is_even: Some(dcd::holds_times(&chain.times(), &chain.steps())),
             seconds: begin.elapsed().as_secs_f64(),
         };
-        operation.commit(None, Some(&manifest), &bytes_by_tier(&manifest.segments))?;
+        transaction.commit(None, Some(&manifest), &bytes_by_tier(&manifest.segments))?;
         done.remarks.extend(remarks);
         Ok(done)
     }
@@ -128,16 +128,16 @@ impl Store {
             return Ok(Done { n_frames: 0, remarks: Vec::new(), report: RunReport::default() });
         }
         let mut further = sources(chain)?;
-        let mut operation = self.begin("append", name)?;
+        let mut transaction = self.begin("append", name)?;
         let stamps = stamps(chain);
         let given =
             Given { topology: Path::new(""), structures: &vec![Vec::new(); was.tags.len()] };
-        let before = self.lost(&was)?;
+        let before = self.omitted_fields(&was)?;
         let work = (skip, &was.tags[..], before.clone());
         let (segment, mut done, lost) =
-            divide(self, &mut operation, chain, work, format, &given, threads, control)?;
+            divide(self, &mut transaction, chain, work, format, &given, threads, control)?;
         self.still_has(&was, &before, &lost)?;
-        self.keep_rest(&mut operation, &mut further)?;
+        self.keep_rest(&mut transaction, &mut further)?;
         same_source(&stamps, format)?;
         let overlap = self.overlap(&was, chain.times()[skip as usize])?;
         let remarks =
@@ -150,7 +150,7 @@ impl Store {
             _ => {
                 // The files of before go with what was kept of them.
                 let rest = was.source.iter().filter_map(|source| source.rest.as_ref());
-                operation.touch(rest.map(|kept| Location::beside(&kept.file)))?;
+                transaction.touch(rest.map(|kept| Location::beside(&kept.file)))?;
                 new.source = further;
             }
         }
@@ -161,7 +161,7 @@ impl Store {
         let needed = bytes_by_tier(from_ref(&segment));
         new.segments.push(segment);
         new.seconds += begin.elapsed().as_secs_f64();
-        operation.commit(Some(&was), Some(&new), &needed)?;
+        transaction.commit(Some(&was), Some(&new), &needed)?;
         Ok(done)
     }
 
@@ -197,7 +197,7 @@ impl Store {
         let format = format_named(&was.format)?;
         let given = Given { topology: Path::new(""), structures };
         check(spec, &chain, &given)?;
-        let before = inherited(&spec.tags, was, &self.lost(was)?)?;
+        let before = inherited(&spec.tags, was, &self.omitted_fields(was)?)?;
         // Damage would get checksums that fit it. Frames are compared when they are read.
         let damage = self.damage(name, All::ButFrames, threads, &mut Silent(control))?;
         if let Some(problem) = damage.first() {
@@ -207,19 +207,19 @@ impl Store {
         for file in was.files() {
             self.tier_for_changes(&file.tier)?;
         }
-        let mut operation = self.begin("retag", name)?;
-        let remarks = operation.add_tiers(&spec.tiers)?;
+        let mut transaction = self.begin("retag", name)?;
+        let remarks = transaction.add_tiers(&spec.tiers)?;
         let work = (0, &spec.tags[..], before.clone());
         let (mut segment, mut done, lost) =
-            divide(self, &mut operation, &chain, work, format, &given, threads, control)?;
+            divide(self, &mut transaction, &chain, work, format, &given, threads, control)?;
         loses_nothing(&spec.tags, format, &before, &lost)?;
         if was.tags.iter().any(|tag| tag.lossy) {
-            segment.sources = self.keep_sources(&mut operation, was)?;
+            segment.sources = self.keep_sources(&mut transaction, was)?;
         }
         let mut tags = spec.tags.clone();
         done.remarks.extend(stay_lossy(&mut tags, was));
         // They go when the new manifest stands.
-        operation.touch(was.all_locations())?;
+        transaction.touch(was.all_locations())?;
         let new = Manifest {
             encoder: ENCODER,
             lost: by_name(&tags, lost),
@@ -234,7 +234,7 @@ impl Store {
             seconds: was.seconds + begin.elapsed().as_secs_f64(),
             ..was.clone()
         };
-        operation.commit(Some(was), Some(&new), &bytes_by_tier(&new.segments))?;
+        transaction.commit(Some(was), Some(&new), &bytes_by_tier(&new.segments))?;
         done.remarks.extend(remarks);
         Ok(done)
     }
@@ -242,18 +242,18 @@ impl Store {
     /// Keeps what is known of the source's frames, of which a data set divided before has lost something.
     fn keep_sources(
         &self,
-        operation: &mut Operation<'_>,
+        transaction: &mut Transaction<'_>,
         was: &Manifest,
     ) -> Result<Option<Kept>, Error> {
         let Some(digests) = self.sources_of(was)? else { return Ok(None) };
-        let file = operation.name_beside("sources-before", ".bin")?;
-        disk::write_kept(&operation.folder(), file, &digests_to_bytes(&digests)).map(Some)
+        let file = transaction.name_beside("sources-before", ".bin")?;
+        atomic_files::write_kept(&transaction.folder(), file, &digests_to_bytes(&digests)).map(Some)
     }
 
     /// Keeps what the files that are divided hold beside their frames.
     fn keep_rest(
         &self,
-        operation: &mut Operation<'_>,
+        transaction: &mut Transaction<'_>,
         source: &mut [manifest::Source],
     ) -> Result<(), Error> {
         if !self.rest.is_empty() && self.rest.len() != source.len() {
@@ -262,21 +262,25 @@ impl Store {
             ));
         }
         for (number, (source, from)) in source.iter_mut().zip(&self.rest).enumerate() {
-            let file = operation.name_beside(&format!("rest-{number}"), ".h5")?;
-            source.rest = Some(disk::copy_kept(from, &operation.folder(), file)?);
+            let file = transaction.name_beside(&format!("rest-{number}"), ".h5")?;
+            source.rest = Some(atomic_files::copy_kept(from, &transaction.folder(), file)?);
         }
         Ok(())
     }
 
-    fn keep_topology(&self, operation: &mut Operation<'_>, given: &Path) -> Result<Kept, Error> {
+    fn keep_topology(
+        &self,
+        transaction: &mut Transaction<'_>,
+        given: &Path,
+    ) -> Result<Kept, Error> {
         let ending = ending_of(given);
         if !manifest::is_file_name(&format!("topology{ending}")) {
             let words =
                 "rename it: its ending may have letters, digits, dots, hyphens and underscores";
             return Err(Error::Refused(format!("{}: {words}", given.display())));
         }
-        let file = operation.name_beside("topology", &ending)?;
-        disk::copy_kept(given, &operation.folder(), file)
+        let file = transaction.name_beside("topology", &ending)?;
+        atomic_files::copy_kept(given, &transaction.folder(), file)
     }
 }
 
@@ -356,7 +360,7 @@ fn check(spec: &Spec, chain: &Chain, given: &Given<'_>) -> Result<(), Error> {
 }
 
 /// What tags lack, by their names.
-fn by_name(tags: &[Tag], lost: Lost) -> Option<BTreeMap<String, Vec<Extra>>> {
+fn by_name(tags: &[Tag], lost: OmittedFields) -> Option<BTreeMap<String, Vec<Extra>>> {
     let lost = tags.iter().zip(lost).filter(|(_, lost)| !lost.is_empty());
     Some(lost.map(|(tag, lost)| (tag.name.clone(), lost)).collect())
 }

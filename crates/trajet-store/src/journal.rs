@@ -1,4 +1,4 @@
-//! Journals: what an operation is about to do to a store, written down before it is done.
+//! Journals: what a transaction is about to do to a store, written down before it starts (`.pending/`).
 
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
@@ -7,31 +7,31 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::PENDING;
+use crate::catalog::JOURNALS;
 use crate::location::Location;
 use crate::manifest::Tier;
-use crate::{Error, Store, disk};
+use crate::{Error, Store, atomic_files};
 
-/// What an operation has written down before it does anything.
+/// The journal of a transaction.
 #[derive(Debug, Default)]
-pub(crate) struct Pending {
-    /// Part of all names that it makes.
+pub(crate) struct Journal {
+    /// The journal's id, part of all names that the transaction makes.
     pub(crate) id: String,
-    /// The word that names the operation.
+    /// The kind of transaction: "add", "append", "move", …
     pub(crate) doing: String,
     /// The data set.
     pub(crate) name: String,
-    /// Folders that it makes: all that is in them is its own.
+    /// Folders that the transaction makes; it owns all files in them.
     pub(crate) made: BTreeSet<Location>,
-    /// Files that it makes, or that are needed no more when it is complete, and folders of such files.
+    /// Files that it makes or that become obsolete when it commits, and their folders.
     pub(crate) paths: BTreeSet<Location>,
-    /// Absolute paths of the same in a journal of before: made or not.
+    /// Absolute paths in a journal of an older version, and whether each is a folder that the transaction makes.
     pub(crate) absolute: Vec<(bool, PathBuf)>,
-    /// What it changes of tiers, and those that it needs as they are.
+    /// Tiers that it changes, or needs unchanged.
     pub(crate) tiers: Vec<TierChange>,
 }
 
-/// A line of that.
+/// A line of a journal.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum Line {
     Doing { doing: String, name: String },
@@ -40,31 +40,31 @@ pub(crate) enum Line {
     Tier(TierChange),
 }
 
-/// Where a file or folder is.
+/// The place of a file or folder.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Place {
     Here(Location),
-    /// In journals of before.
+    /// In journals of older versions.
     Absolute(PathBuf),
 }
 
-/// What an operation changes of a tier; it needs it all the same where that is nothing.
+/// A tier before and after a transaction; both are equal if it needs the tier unchanged.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct TierChange {
     pub(crate) name: String,
-    /// None where it is new.
+    /// None if the tier is new.
     pub(crate) was: Option<Tier>,
     pub(crate) now: Tier,
-    /// Whether its folder is made for it.
+    /// Whether the transaction makes its folder.
     pub(crate) makes_folder: bool,
 }
 
 impl Store {
-    /// The files in which is written down what is pending.
-    pub(crate) fn records(&self) -> Result<Vec<PathBuf>, Error> {
-        let folder = self.folder().join(PENDING);
-        if !disk::is_folder(&folder)? {
+    /// Returns the paths of all journals.
+    pub(crate) fn journals(&self) -> Result<Vec<PathBuf>, Error> {
+        let folder = self.folder().join(JOURNALS);
+        if !atomic_files::is_folder(&folder)? {
             return Ok(Vec::new());
         }
         let entries = fs::read_dir(&folder).map_err(Error::io(&folder, "read"))?;
@@ -73,16 +73,16 @@ impl Store {
         paths.map_err(Error::io(&folder, "read"))
     }
 
-    /// Writes down for what is pending where its tiers are since the store was moved from a folder.
-    pub(crate) fn pending_in(&self, was: &Path) -> Result<(), Error> {
-        for path in self.records()? {
-            let Some(pending) = Pending::read(&path)? else { continue };
+    /// Appends to all journals where their tiers are after the store was moved from the folder `was`.
+    pub(crate) fn relocate_journals(&self, was: &Path) -> Result<(), Error> {
+        for path in self.journals()? {
+            let Some(journal) = Journal::read(&path)? else { continue };
             let now = |there: &PathBuf| Some(self.folder().join(there.strip_prefix(was).ok()?));
-            let tiers = pending.tiers.iter().filter_map(|change| {
+            let tiers = journal.tiers.iter().filter_map(|change| {
                 let now = Tier { folder: now(&change.now.folder)?, ..change.now.clone() };
                 Some(Line::Tier(TierChange { now, ..change.clone() }))
             });
-            let absolute = pending.absolute.iter().filter_map(|(made, path)| {
+            let absolute = journal.absolute.iter().filter_map(|(made, path)| {
                 let place = Place::Absolute(now(path)?);
                 Some(if *made { Line::Made(place) } else { Line::Path(place) })
             });
@@ -91,38 +91,37 @@ impl Store {
         Ok(())
     }
 
-    /// Leaves it to another operation to take back what was changed of a tier.
-    pub(crate) fn hand_over(&self, heir: &Pending, change: &TierChange) -> Result<(), Error> {
-        let path = self.folder().join(PENDING).join(format!("{}.json", heir.id));
+    /// Appends a change of a tier to the journal of another transaction, which takes it back if it fails.
+    pub(crate) fn hand_over(&self, heir: &Journal, change: &TierChange) -> Result<(), Error> {
+        let path = self.folder().join(JOURNALS).join(format!("{}.json", heir.id));
         add_lines(&path, [Line::Tier(change.clone())])
     }
 }
 
-impl Pending {
-    /// What stands in a file. A line that was cut short stands for something that was not made yet.
-    /// None where there is no such file.
-    pub(crate) fn read(path: &Path) -> Result<Option<Pending>, Error> {
+impl Journal {
+    /// Reads a journal; none if the file does not exist. A truncated line is ignored: what it names was not made yet.
+    pub(crate) fn read(path: &Path) -> Result<Option<Journal>, Error> {
         let id = path.file_stem().unwrap_or_default().display().to_string();
-        let mut pending = Pending { id, ..Pending::default() };
-        let bytes = match disk::read(path) {
-            Err(Error::Io { source, .. }) if disk::is_gone(&source) => return Ok(None),
+        let mut journal = Journal { id, ..Journal::default() };
+        let bytes = match atomic_files::read(path) {
+            Err(Error::Io { source, .. }) if atomic_files::is_gone(&source) => return Ok(None),
             bytes => bytes?,
         };
         for line in bytes.split_inclusive(|&byte| byte == b'\n') {
             match serde_json::from_slice(line) {
-                Ok(Line::Doing { doing, name }) => (pending.doing, pending.name) = (doing, name),
-                Ok(Line::Made(Place::Here(location))) => pending.made.extend([location]),
-                Ok(Line::Path(Place::Here(location))) => pending.paths.extend([location]),
-                Ok(Line::Made(Place::Absolute(path))) => pending.absolute.push((true, path)),
-                Ok(Line::Path(Place::Absolute(path))) => pending.absolute.push((false, path)),
-                Ok(Line::Tier(change)) => pending.tiers.push(change),
+                Ok(Line::Doing { doing, name }) => (journal.doing, journal.name) = (doing, name),
+                Ok(Line::Made(Place::Here(location))) => journal.made.extend([location]),
+                Ok(Line::Path(Place::Here(location))) => journal.paths.extend([location]),
+                Ok(Line::Made(Place::Absolute(path))) => journal.absolute.push((true, path)),
+                Ok(Line::Path(Place::Absolute(path))) => journal.absolute.push((false, path)),
+                Ok(Line::Tier(change)) => journal.tiers.push(change),
                 Err(_) => {}
             }
         }
-        Ok(Some(pending))
+        Ok(Some(journal))
     }
 
-    /// Whether it found a tier as another one had changed it, or needs one that was new.
+    /// Returns whether the transaction relies on a change of a tier by another one.
     pub(crate) fn counts_on(&self, change: &TierChange) -> bool {
         let TierChange { name, was, now, .. } = change;
         let found = |own: &TierChange| {
@@ -134,22 +133,22 @@ impl Pending {
                     || self.absolute.iter().any(|(_, path)| path.starts_with(&now.folder)))
     }
 
-    /// The name of a file beside the manifest.
+    /// Returns the name of a file beside the manifest.
     pub(crate) fn name_of(&self, kind: &str, ending: &str) -> String {
         format!("{kind}-{}{ending}", self.id)
     }
 }
 
-/// Writes down more for what is pending.
+/// Appends lines to a journal.
 fn add_lines(path: &Path, what: impl IntoIterator<Item = Line>) -> Result<(), Error> {
-    let file = disk::open_with(OpenOptions::new().append(true), path);
+    let file = atomic_files::open_with(OpenOptions::new().append(true), path);
     let mut file = file.map_err(Error::io(path, "write"))?;
-    // Behind a line that was cut short.
+    // The last line may be truncated.
     let bytes = [b"\n", &lines(what)[..]].concat();
     file.write_all(&bytes).and_then(|()| file.sync_all()).map_err(Error::io(path, "write"))
 }
 
-/// Lines as they are written down.
+/// Returns lines as bytes.
 pub(crate) fn lines(what: impl IntoIterator<Item = Line>) -> Vec<u8> {
     let mut bytes = Vec::new();
     for line in what {

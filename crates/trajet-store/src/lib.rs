@@ -1,39 +1,39 @@
 //! A store keeps trajectories divided by tags: each group of atoms in files of its own, on the storage tier
 //! that suits it. All tags together are the original.
 
+mod access_log;
+mod append_check;
+mod atomic_files;
 mod catalog;
 mod change;
 mod control;
-mod disk;
 mod divide;
 mod error;
-pub mod face;
 mod file_check;
-mod growth;
 pub mod hdf5;
 mod ingest;
 mod journal;
 mod limits;
 mod links;
 mod location;
-mod loss;
 pub mod manifest;
 pub mod mount;
-mod operation;
+mod omitted_fields;
 mod resolve;
 pub mod table;
 mod tag_format;
 mod tier_changes;
 mod tiers;
-mod uses;
+mod transaction;
 mod verify;
 mod view;
+pub mod virtual_file;
 
+pub use access_log::Access;
 pub use catalog::Store;
 pub use divide::{Done, Given};
 pub use error::Error;
 pub use ingest::{ENCODER, Spec};
 pub use limits::Filled;
 pub use manifest::{MOST_TIERS, Manifest, Tier};
-pub use uses::Use;
 pub use view::Dataset;

@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-use crate::disk::random_id;
+use crate::atomic_files::random_id;
 use crate::manifest::{Left, Manifest};
 use crate::{Error, Store};
 
-/// Puts links where files stood that were moved since, unless they are there.
+/// Makes missing links from the former paths of moved files to their new ones.
 pub(crate) fn link_left(store: &Store, manifest: &Manifest) -> Result<(), Error> {
     let mut resolver = store.resolver(&manifest.name);
     for Left { tag, segment, file } in &manifest.left {
@@ -16,7 +16,7 @@ pub(crate) fn link_left(store: &Store, manifest: &Manifest) -> Result<(), Error>
         let Some(now) = now.and_then(|(segment, number)| segment.files.get(number)) else {
             continue;
         };
-        // Of a tier that is not there, who has the path of before goes without.
+        // A missing tier gets no links.
         let Ok(from) = resolver.resolve(&file.location()) else { continue };
         let Ok(to) = resolver.resolve(&now.location()) else { continue };
         link(&from, &to);
@@ -27,12 +27,12 @@ pub(crate) fn link_left(store: &Store, manifest: &Manifest) -> Result<(), Error>
     Ok(())
 }
 
-/// Puts a link where a file stood; where the file system has no links, there is nothing.
+/// Replaces a file by a link; removes it if the file system has no links.
 fn link(from: &Path, to: &Path) {
     if to.symlink_metadata().is_err() || fs::read_link(from).is_ok_and(|there| there == to) {
         return;
     }
-    // Hidden: what is cut short here goes with the folder's other hidden files.
+    // Hidden: if this is interrupted, it is removed with the other hidden files of the folder.
     let name = from.file_name().unwrap_or_default().display();
     let name = format!(".{name}.{}.link.tmp", random_id());
     let own = from.with_file_name(name);

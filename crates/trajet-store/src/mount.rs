@@ -1,7 +1,7 @@
 //! A store as a folder that every program can read: a file system in user space (FUSE), read-only.
 //!
 //! The kernel asks, fixed threads answer, each one question after the other, as many as they are; who reads a
-//! frame while another reads a part of the same waits for the same work ([`crate::face`]). What cannot be
+//! frame while another reads a part of the same waits for the same work ([`crate::virtual_file`]). What cannot be
 //! read is an I/O error of that read alone, and a message. The kernel may keep what it has read: a file never
 //! changes under its inode number.
 
@@ -20,20 +20,20 @@ use fuser::{
     ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen, Request, Session,
 };
 
-use crate::face::lock;
+use crate::virtual_file::lock;
 use crate::{Error, Store};
-use shown::Shown;
+use listing::Listing;
 use tree::{Entries, File, Opened, ROOT, Tree};
 
+mod listing;
 mod point;
-mod shown;
 mod tree;
 
 /// How long the kernel takes a name for known: so late may a change of the store be seen.
 const NAMES_LAST: Duration = Duration::from_secs(1);
 /// How long the threads have to end once nothing is mounted any more.
 const END: Duration = Duration::from_secs(1);
-/// Messages that wait for whoever shows them.
+/// Messages that wait to be shown.
 const MOST_MESSAGES: usize = 100;
 
 /// A folder on which something is mounted, until this is ended, or dropped, or it is unmounted from outside.
@@ -48,7 +48,7 @@ pub struct Mount {
 }
 
 impl Mount {
-    /// Shows a store on an empty folder, with answers by so many threads.
+    /// Contents a store on an empty folder, with answers by so many threads.
     ///
     /// # Errors
     /// [`Error::Refused`], with what to do, where that is not possible.
@@ -65,7 +65,7 @@ impl Mount {
         }
         let (messages, open) = (Arc::<Messages>::default(), Arc::<Open>::default());
         let files = Files {
-            tree: Tree::new(Box::new(Shown::new(store))),
+            tree: Tree::new(Box::new(Listing::new(store))),
             begun: SystemTime::now(),
             open: Arc::clone(&open),
             next: AtomicU64::new(1),
@@ -101,7 +101,7 @@ impl Mount {
         self.messages.take()
     }
 
-    /// Unmounts, whoever reads: they get errors.
+    /// Unmounts. Programs that are reading get errors.
     ///
     /// # Errors
     /// [`Error::Io`], [`Error::Refused`].
@@ -123,7 +123,7 @@ impl Mount {
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        // Whoever wants to know calls `end`.
+        // Callers that need the error call `end`.
         let _ = self.end();
     }
 }
@@ -392,15 +392,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_are_bounded_and_not_said_twice() {
+    fn messages_are_bounded_and_not_repeated() {
         let messages = Messages::default();
         for k in 0..MOST_MESSAGES + 7 {
             messages.add(format!("{k}"));
             messages.add(format!("{k}"));
         }
-        let said = messages.take();
-        assert_eq!((said.len(), &said[0][..]), (MOST_MESSAGES + 1, "0"));
-        assert_eq!(said[MOST_MESSAGES], "7 more messages were left out");
+        let shown = messages.take();
+        assert_eq!((shown.len(), &shown[0][..]), (MOST_MESSAGES + 1, "0"));
+        assert_eq!(shown[MOST_MESSAGES], "7 more messages were left out");
         messages.add("new".to_owned());
         assert_eq!(messages.take(), ["new"]);
     }

@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::location::Location;
 use crate::manifest::{self, Tier};
-use crate::{Error, Store, disk};
+use crate::{Error, Store, atomic_files};
 
 /// Finds files of a data set that the store may change, and remembers which folders it has looked at.
 pub(crate) struct Resolver<'a> {
@@ -40,14 +40,14 @@ impl Resolver<'_> {
             (None, Some(name)) => self.store.tier_for_changes(name)?.folder,
             (None, None) => {
                 let folder = self.store.folder_of(self.dataset);
-                disk::is_folder(&folder)?;
+                atomic_files::is_folder(&folder)?;
                 folder
             }
         };
         if let Some(folder) = location.folder() {
             let folder = root.join(folder.path);
             if !self.folders.contains(&folder) {
-                disk::is_folder(&folder)?;
+                atomic_files::is_folder(&folder)?;
                 self.folders.insert(folder);
             }
         }
@@ -81,7 +81,7 @@ impl Store {
         if tier.mark.is_some() || self.is_inside(&tier.folder) {
             return Ok(tier);
         }
-        let mark = disk::random_id();
+        let mark = atomic_files::random_id();
         Err(Error::Refused(format!(
             "tier {name:?}: nothing shows that the folder {} belongs to this store: if it does, make an empty file \
              .trajet-tier-{mark} in it, and write \"mark\": \"{mark}\" for the tier in {}",
@@ -98,7 +98,8 @@ impl Store {
         parts.peek().is_some()
             && parts.all(|part| {
                 path.push(part);
-                matches!(part, Component::Normal(_)) && matches!(disk::is_folder(&path), Ok(true))
+                matches!(part, Component::Normal(_))
+                    && matches!(atomic_files::is_folder(&path), Ok(true))
             })
     }
 

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use trajet_io::xxh3_64;
 
-use crate::disk;
+use crate::atomic_files;
 use crate::manifest::are_sizes;
 
 /// The version of [`trajet_io::Raw::digest`]: another one has other digests of the same frames.
@@ -76,7 +76,7 @@ impl Table {
     /// Times and steps alone, which stand in front, of a table of so many frames; none where a file is no such one.
     /// Nothing is compared with its digest.
     pub(crate) fn moments_in(path: &Path, n_frames: u64) -> Option<(Vec<f64>, Vec<i64>)> {
-        let mut file = disk::open(path).ok()?;
+        let mut file = atomic_files::open(path).ok()?;
         let mut head = [0; 32];
         file.read_exact(&mut head).ok()?;
         let (words, _) = head.as_chunks::<8>();

@@ -1,21 +1,21 @@
-//! Changes of where the tiers of a store are: their marks, and what is taken back of an operation that failed.
+//! Changes of tiers: the marks in their folders, tiers that were moved, and changes that are taken back.
 
 use std::fs;
 
 use crate::catalog::SETTINGS;
-use crate::journal::{Pending, TierChange};
+use crate::journal::{Journal, TierChange};
 use crate::links::link_left;
 use crate::manifest::{self, Tier};
-use crate::{Error, Store, disk};
+use crate::{Error, Store, atomic_files};
 
 impl Store {
-    /// Puts the file into the folder of a tier by which that is known.
+    /// Writes the mark of a tier into its folder.
     pub(crate) fn mark(&self, name: &str, tier: &Tier) -> Result<(), Error> {
         let words = self.words_of_mark(name);
-        tier.marker().map_or(Ok(()), |marker| disk::write_new(&marker, words.as_bytes()))
+        tier.marker().map_or(Ok(()), |marker| atomic_files::write_new(&marker, words.as_bytes()))
     }
 
-    /// The text of the file by which the folder of a tier is known.
+    /// Returns the text of the mark of a tier.
     pub(crate) fn words_of_mark(&self, name: &str) -> String {
         format!(
             "This folder is the tier {name:?} of the store {}.\nLeave this file here: without it the store \
@@ -24,8 +24,8 @@ impl Store {
         )
     }
 
-    /// Removes the mark of a tier that is not known, and its folder where that was made for it; returns whether there
-    /// was a mark. Outside of the store's folder that is done only where the mark says that it is one of this store.
+    /// Removes the mark of a tier that is no longer in the settings, and the folder if it was made for the tier.
+    /// Returns whether there was a mark. Outside of the store's folder only a mark of this store is removed.
     pub(crate) fn unmark(
         &self,
         name: &str,
@@ -38,31 +38,32 @@ impl Store {
         let is_inside = self.is_inside(&tier.folder);
         let mut removed = false;
         if let Some(marker) = tier.marker() {
-            // Cut short outside of the store, a mark stays: whose it is cannot be told.
+            // A truncated mark outside of the store stays: its store is unknown.
             let own = is_inside
-                || match disk::read(&marker) {
+                || match atomic_files::read(&marker) {
                     Ok(bytes) => bytes == self.words_of_mark(name).as_bytes(),
-                    Err(Error::Io { source, .. }) if disk::is_gone(&source) => false,
+                    Err(Error::Io { source, .. }) if atomic_files::is_gone(&source) => false,
                     Err(error) => return Err(error),
                 };
-            removed = own && disk::remove(&marker)?;
+            removed = own && atomic_files::remove(&marker)?;
         }
         if makes_folder && (is_inside || removed) {
-            // Not where others have put something there.
+            // Fails if there are files of others.
             let _ = fs::remove_dir(&tier.folder);
         }
         Ok(removed)
     }
 
-    /// Makes tiers known that were moved with the store's folder; says what it found. The store is locked.
+    /// Updates the settings for tiers that were moved with the store's folder. Returns what was found, in words. The
+    /// store is locked.
     pub(crate) fn find_moved(&self) -> Result<Vec<String>, Error> {
         let mut settings = self.settings()?;
         let moved = self.moved(&settings)?;
         let Some(was) = settings.folder.clone().filter(|_| !moved.is_empty()) else {
             return Ok(Vec::new());
         };
-        // What is to be cleared is found by nobody any more once the settings have forgotten where it was.
-        self.pending_in(&was)?;
+        // Journals first: after the settings are written, the old folder is no longer known.
+        self.relocate_journals(&was)?;
         let found = |(name, tier): (&String, &Tier)| {
             format!("tier {name:?}: is in {} now", tier.folder.display())
         };
@@ -71,20 +72,20 @@ impl Store {
         self.write_settings(settings)?;
         for name in self.names()? {
             if let Ok(Some(manifest)) = self.find(&name) {
-                // Who has the path of before a move goes without.
+                // Links at former paths are a convenience.
                 let _ = link_left(self, &manifest);
             }
         }
         Ok(found)
     }
 
-    /// Takes back what was changed of tiers for what was not done: forgets those that were new, unless they are
-    /// used by then. What one of the others counts on stays, and that one takes it back if it fails, too. Returns
-    /// how many files it removed. The store is locked.
+    /// Takes back the changes of tiers by a failed transaction: removes new tiers from the settings unless a data set
+    /// uses them. A change that another transaction relies on is handed over to it. Returns the number of removed
+    /// files. The store is locked.
     pub(crate) fn take_back(
         &self,
         changes: &[TierChange],
-        others: &mut [Pending],
+        others: &mut [Journal],
     ) -> Result<usize, Error> {
         if changes.is_empty() {
             return Ok(0);
@@ -99,7 +100,7 @@ impl Store {
             }
             if let Some(heir) = others.iter_mut().find(|other| other.counts_on(change)) {
                 self.hand_over(heir, change)?;
-                // What is handed over next may follow it, now or when another one is cleared.
+                // Later changes may rely on it.
                 heir.tiers.push(change.clone());
                 continue;
             }
@@ -125,7 +126,7 @@ impl Store {
         Ok(removed)
     }
 
-    /// Whether a data set uses a tier. One whose manifest cannot be read may.
+    /// Returns whether a data set uses a tier, or may use it because its manifest cannot be read.
     fn is_used(&self, name: &str) -> Result<bool, Error> {
         let uses = |dataset: &String| match self.find(dataset) {
             Ok(manifest) => manifest.is_some_and(|manifest| manifest.uses(name)),
@@ -134,14 +135,15 @@ impl Store {
         Ok(self.names()?.iter().any(uses))
     }
 
-    /// Removes what was to become the settings, if something is there; the store is locked, so that nobody writes it.
+    /// Removes temporary files of the settings; returns whether there were any. The store is locked, so that nobody
+    /// writes them.
     pub(crate) fn clear_settings(&self) -> Result<bool, Error> {
         let entries =
             fs::read_dir(self.folder()).map_err(Error::io(self.folder(), "read"))?.flatten();
         let own = |name: &str| name.starts_with(SETTINGS) && name.ends_with(".tmp");
         let mut found = false;
         for entry in entries.filter(|entry| entry.file_name().to_str().is_some_and(own)) {
-            found |= disk::remove(&entry.path())?;
+            found |= atomic_files::remove(&entry.path())?;
         }
         Ok(found)
     }

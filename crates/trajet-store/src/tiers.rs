@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::catalog::SETTINGS;
 use crate::limits::{Filled, Room};
 use crate::manifest::{Manifest, Settings, Tier};
-use crate::{Error, Store, disk};
+use crate::{Error, Store, atomic_files};
 
 impl Store {
     /// A tier, by its name.
@@ -31,7 +31,7 @@ impl Store {
         }
         let Some(marker) = tier.marker() else { return Ok(tier) };
         match marker.symlink_metadata() {
-            Err(error) if !disk::is_gone(&error) => Err(Error::io(&marker, "read")(error)),
+            Err(error) if !atomic_files::is_gone(&error) => Err(Error::io(&marker, "read")(error)),
             Ok(found) if found.is_file() => Ok(tier),
             _ => {
                 let what = format!(

@@ -9,7 +9,7 @@ use trajet_engine::{Control, run};
 use crate::file_check::{All, Checked, Known, check_file};
 use crate::manifest::{self, Manifest};
 use crate::table::Column;
-use crate::{Error, Store, disk};
+use crate::{Error, Store, atomic_files};
 
 impl Store {
     /// Reads all files of a data set, and says what is wrong with each that is not what was written. Links
@@ -56,7 +56,7 @@ impl Store {
     ) -> Result<Vec<String>, Error> {
         let folder = self.folder_of(&manifest.name);
         let mut problems = Vec::new();
-        let mut said = |result: Result<(), Error>| match result {
+        let mut note = |result: Result<(), Error>| match result {
             Ok(()) => {}
             Err(error) => {
                 // A tier that is gone is gone for all of its files.
@@ -66,35 +66,35 @@ impl Store {
                 }
             }
         };
-        said(disk::read_kept(&folder, &manifest.topology).map(drop));
+        note(atomic_files::read_kept(&folder, &manifest.topology).map(drop));
         for kept in manifest.source.iter().filter_map(|source| source.rest.as_ref()) {
-            said(disk::check_kept(&folder, kept));
+            note(atomic_files::check_kept(&folder, kept));
         }
         let mut files: Vec<(PathBuf, Known)> = Vec::new();
         for segment in &manifest.segments {
             for kept in [Some(&segment.heads), segment.sources.as_ref()].into_iter().flatten() {
-                said(disk::read_kept(&folder, kept).map(drop));
+                note(atomic_files::read_kept(&folder, kept).map(drop));
             }
             let table = match self.table(manifest, segment) {
                 Ok(table) => table,
                 Err(error) => {
-                    said(Err(error));
+                    note(Err(error));
                     continue;
                 }
             };
             for (file, column) in segment.files.iter().zip(table.files) {
                 let known =
-                    self.known(&manifest.name, file, column).map_err(|error| said(Err(error)));
+                    self.known(&manifest.name, file, column).map_err(|error| note(Err(error)));
                 match self.tier_at_hand(&file.tier) {
                     Ok(tier) => {
                         let path = tier.folder.join(&file.path);
                         let own = path.parent().unwrap_or(&tier.folder);
                         for kept in &file.beside {
-                            said(disk::read_kept(own, kept).map(drop));
+                            note(atomic_files::read_kept(own, kept).map(drop));
                         }
                         files.extend(known.map(|known| (path, known)));
                     }
-                    Err(error) => said(Err(error)),
+                    Err(error) => note(Err(error)),
                 }
             }
         }

@@ -16,15 +16,15 @@ use crate::catalog::MANIFEST;
 use crate::manifest::{Manifest, Segment, Tag};
 use crate::table::{Column, Table};
 use crate::tag_format::{Kind, format_named, kind_of};
-use crate::{Error, Store, disk};
+use crate::{Error, Store, atomic_files};
 
 /// Most atoms that a byte of a file can stand for: deflate makes at most 1032 bytes of one, and an atom has 12.
 const MOST_ATOMS_A_BYTE: u64 = 128;
 
-/// What is told of files of HDF5, and the boxes of their frames.
-type Told = (Vec<Arc<Description>>, Vec<GivenBox>);
+/// The layouts of files of HDF5, and the boxes of their frames.
+type Layouts = (Vec<Arc<Description>>, Vec<GivenBox>);
 
-/// A data set as it is now. Whoever changes it later changes nothing here.
+/// A data set as it is now. Later changes of the store do not affect it.
 #[derive(Clone, Debug)]
 pub struct Dataset {
     /// Where it is.
@@ -44,7 +44,7 @@ impl Store {
         let mut found = Vec::with_capacity(manifest.source.len());
         for source in &manifest.source {
             let Some(kept) = &source.rest else { return Ok(None) };
-            disk::check_kept(&folder, kept)?;
+            atomic_files::check_kept(&folder, kept)?;
             found.push((folder.join(&kept.file), source.n_frames));
         }
         Ok(Some(found))
@@ -61,9 +61,11 @@ impl Store {
     /// The table of a segment's frames.
     pub(crate) fn table(&self, manifest: &Manifest, segment: &Segment) -> Result<Table, Error> {
         let folder = self.folder_of(&manifest.name);
-        let table = Table::of(&disk::read_kept(&folder, &segment.frames)?).filter(|table| {
-            table.n_frames() as u64 == segment.n_frames && table.files.len() == manifest.tags.len()
-        });
+        let table =
+            Table::of(&atomic_files::read_kept(&folder, &segment.frames)?).filter(|table| {
+                table.n_frames() as u64 == segment.n_frames
+                    && table.files.len() == manifest.tags.len()
+            });
         table.ok_or_else(|| {
             let what = "is no table of these frames: add the data set anew";
             Error::damaged(&folder.join(&segment.frames.file), what)
@@ -136,13 +138,15 @@ impl Dataset {
         segments.map(|segment| self.store.table(&self.manifest, segment)).collect()
     }
 
-    /// What is told of each file of a tag in HDF5, and the boxes of all frames; of others nothing.
-    fn described(&self, tag: usize, tables: &[Table]) -> Result<Told, Error> {
+    /// Returns the layout of each file of a tag in HDF5, and the boxes of all frames; nothing for other tags.
+    fn described(&self, tag: usize, tables: &[Table]) -> Result<Layouts, Error> {
         let Dataset { store, manifest } = self;
-        let (mut described, mut boxes) = Told::default();
+        let (mut described, mut boxes) = Layouts::default();
         for (file, table) in manifest.files_of(tag).zip(tables) {
-            if let Some((told, given)) = store.told_of(&manifest.name, file, table.n_frames())? {
-                described.push(Arc::new(told));
+            if let Some((layout, given)) =
+                store.layout_of(&manifest.name, file, table.n_frames())?
+            {
+                described.push(Arc::new(layout));
                 boxes.extend(given);
             }
         }
@@ -154,7 +158,7 @@ impl Dataset {
     fn take_boxes_from_heads(&self, tags: &[usize]) -> Result<bool, Error> {
         let source = format_named(&self.manifest.format)?;
         for &tag in tags {
-            // Those of tags in HDF5 are kept with what is told of their tables.
+            // The boxes of tags in HDF5 are kept with their layouts.
             let kind = kind_of(&self.manifest.tags[tag], source)?;
             if kind != Kind::Hdf5 && kind != Kind::of(source) {
                 return Ok(true);
@@ -191,7 +195,7 @@ impl Dataset {
         let n_atoms = numbers.iter().map(|&tag| self.manifest.tags[tag].n_atoms()).sum();
         let (tiers, marks): (Vec<String>, Vec<_>) =
             self.store.tiers()?.into_iter().map(|(name, tier)| (name, tier.marker())).unzip();
-        let (tables, lost) = (self.tables()?, self.store.lost(&self.manifest)?);
+        let (tables, lost) = (self.tables()?, self.store.omitted_fields(&self.manifest)?);
         let mut index = FrameIndex::new(n_atoms);
         let mut end = 0;
         for table in &tables {

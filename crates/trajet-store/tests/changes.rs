@@ -958,7 +958,7 @@ fn more_atoms_than_files_can_hold_are_refused_before_memory_is_asked_for() {
 fn uses_are_written_to_a_file_of_the_data_set_only() {
     let case = Case::hostile();
     let record = case.path("store/one/uses.jsonl");
-    let used = trajet_store::Use::new("read", 1, [("$(touch x)".to_owned(), 1)]);
+    let used = trajet_store::Access::new("read", 1, [("$(touch x)".to_owned(), 1)]);
     let write = || used.write_down(&case.path("store/one"));
     symlink(case.path("home/.profile"), &record).unwrap();
     case.assert_harmless("a link", |_| write());

@@ -166,7 +166,7 @@ fn parts_in_any_order_are_the_whole() {
         let mut pass = plan(request(&made, average), ATOMS).unwrap();
         let output = loop {
             let then = pass.then.take();
-            let leaves = Leaves::new(frames.len(), pass.atoms.len());
+            let leaves = pass.leaves(frames.len());
             let width = pass.analysis.row_width();
             let mut rows = vec![0.0; frames.len() * width];
             let mut merger = Merger::new(leaves.len());

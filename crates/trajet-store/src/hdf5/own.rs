@@ -12,7 +12,7 @@ use super::{Making, Pair};
 use crate::Error;
 
 impl Making<'_> {
-    /// What is to be told of the rows.
+    /// Returns the layout of the rows.
     pub(super) fn rows(&self) -> Result<Description, Error> {
         let mut rows = Rows::new(self.tag.n_atoms());
         for frame in 0..self.heads.len() {

@@ -51,7 +51,7 @@ impl Tables {
         }
     }
 
-    /// What is told of the file, and what its bytes must be, without what the frames of the whole say; the boxes of
+    /// Returns the layout of the file with the digests of its bytes, without times and steps; and the boxes of
     /// these. None where there are not as many.
     pub(crate) fn described(self, n_frames: usize) -> Option<(Description, Vec<GivenBox>)> {
         let Boxes::Given(given) = self.description.boxes else { return None };

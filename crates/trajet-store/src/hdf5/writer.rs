@@ -10,7 +10,7 @@ use crate::limits::Filled;
 
 /// Writes files of HDF5.
 pub trait Writer: Debug + Send + Sync {
-    /// Writes one, to the disk itself, and says what is to be told of its tables.
+    /// Writes and syncs a file, and returns its layout.
     ///
     /// # Errors
     /// In words.

@@ -197,16 +197,16 @@ mod tests {
     }
 
     #[test]
-    fn folders_that_cannot_be_mounted_on_are_said() {
+    fn folders_that_cannot_be_mounted_on_are_errors() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path();
-        let said = |path: &Path| prepare(path).unwrap_err().to_string();
-        assert!(said(&path.join("no")).contains("no: there is no such folder to mount on"));
+        let error = |path: &Path| prepare(path).unwrap_err().to_string();
+        assert!(error(&path.join("no")).contains("no: there is no such folder to mount on"));
         assert_eq!(prepare(path).unwrap(), path.canonicalize().unwrap());
         fs::write(path.join("file"), "").unwrap();
-        assert!(said(path).contains("is not empty (there is file)"), "{}", said(path));
-        assert!(said(&path.join("file")).contains("is no folder"));
-        let proc = said(Path::new("/proc"));
+        assert!(error(path).contains("is not empty (there is file)"), "{}", error(path));
+        assert!(error(&path.join("file")).contains("is no folder"));
+        let proc = error(Path::new("/proc"));
         assert!(proc.contains("/proc: something is mounted there already (proc, proc)"), "{proc}");
     }
 }

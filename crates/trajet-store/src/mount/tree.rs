@@ -1,7 +1,7 @@
 //! What a mounted folder shows: names, the numbers that the kernel knows files by, and the files.
 //!
 //! A file never changes under its number. A data set that has changed is shown anew: its names lead to new
-//! files, and whoever has an old one open goes on with that.
+//! files, and programs that have an old one open continue with it.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs;
@@ -13,9 +13,9 @@ use std::time::SystemTime;
 use trajet_io::Meter;
 
 use crate::Error;
-use crate::face::{Compared, Face, Plain, copy, lock};
+use crate::virtual_file::{Concatenated, VerifiedFile, VirtualFile, copy, lock};
 
-/// Files that are kept although nobody has them open.
+/// Files that stay cached while nobody has them open.
 const MOST_RECENT: usize = 16;
 /// Bytes that the kernel may ask for where a program looks at the head of a file.
 const HEAD_BYTES: u64 = 1 << 17;
@@ -23,7 +23,7 @@ const HEAD_BYTES: u64 = 1 << 17;
 pub(super) const ROOT: u64 = 1;
 
 /// What is to be shown.
-pub(super) trait Shows: Send + Sync + 'static {
+pub(super) trait Contents: Send + Sync + 'static {
     /// Names of the data sets.
     ///
     /// # Errors
@@ -58,11 +58,11 @@ pub(super) struct Shared {
     pub(super) name: String,
     pub(super) node: Node,
     /// Whom to tell what was read of it.
-    pub(super) told: Option<Box<Told>>,
+    pub(super) on_close: Option<Box<OnClose>>,
 }
 
-/// Is told of a file that is closed: how often all of its bytes were given away, and what reading them cost.
-pub(super) type Told = dyn Fn(f64, &Meter) + Send + Sync;
+/// Called when a file is closed, with how often all of its bytes were read, and what reading them cost.
+pub(super) type OnClose = dyn Fn(f64, &Meter) + Send + Sync;
 
 /// Where the bytes of a file come from.
 pub(super) enum Node {
@@ -71,16 +71,16 @@ pub(super) enum Node {
     /// From an ordinary file, whatever its size is.
     Found(PathBuf),
     /// From ordinary files that together have so many bytes.
-    Compared(u64, Box<Opens>),
+    VerifiedFile(u64, Box<Opens>),
     /// From frames: made when it is first looked at.
     Made(Box<Make>),
 }
 
 /// Opens files of which is known what was written.
-pub(super) type Opens = dyn Fn() -> Result<Arc<Compared>, Error> + Send + Sync;
+pub(super) type Opens = dyn Fn() -> Result<Arc<VerifiedFile>, Error> + Send + Sync;
 
-/// Makes a face, which messages call by this name.
-pub(super) type Make = dyn Fn(&Path) -> Result<Face, Error> + Send + Sync;
+/// Makes a virtual file, which messages call by this name.
+pub(super) type Make = dyn Fn(&Path) -> Result<VirtualFile, Error> + Send + Sync;
 
 /// Numbers and names of files.
 pub(super) type Entries = Vec<(u64, String)>;
@@ -91,10 +91,10 @@ pub(super) struct File {
     pub(super) name: String,
     pub(super) state: State,
     node: Node,
-    told: Option<Box<Told>>,
+    on_close: Option<Box<OnClose>>,
     size: OnceLock<u64>,
     /// While somebody has it, or did lately.
-    face: Mutex<Weak<Face>>,
+    virtual_file: Mutex<Weak<VirtualFile>>,
 }
 
 /// A file that somebody has open.
@@ -110,18 +110,18 @@ pub(super) struct Opened {
 #[derive(Clone)]
 enum Bytes {
     Text(Arc<str>),
-    Plain(Arc<Plain>),
-    Compared(Arc<Compared>),
-    Made(Arc<Face>),
+    Concatenated(Arc<Concatenated>),
+    VerifiedFile(Arc<VerifiedFile>),
+    Made(Arc<VirtualFile>),
 }
 
 impl Bytes {
     fn size(&self) -> u64 {
         match self {
             Bytes::Text(text) => text.len() as u64,
-            Bytes::Plain(plain) => plain.size(),
-            Bytes::Compared(files) => files.size(),
-            Bytes::Made(face) => face.size(),
+            Bytes::Concatenated(plain) => plain.size(),
+            Bytes::VerifiedFile(files) => files.size(),
+            Bytes::Made(virtual_file) => virtual_file.size(),
         }
     }
 }
@@ -131,9 +131,9 @@ impl Opened {
         let mut meter = Meter::default();
         let read = match &self.bytes {
             Bytes::Text(text) => Ok(copy(text.as_bytes(), offset, out)),
-            Bytes::Plain(plain) => plain.read_at(offset, out, &mut meter),
-            Bytes::Compared(files) => files.read_at(offset, out, &mut meter),
-            Bytes::Made(face) => face.read_at(offset, out, &mut meter),
+            Bytes::Concatenated(plain) => plain.read_at(offset, out, &mut meter),
+            Bytes::VerifiedFile(files) => files.read_at(offset, out, &mut meter),
+            Bytes::Made(virtual_file) => virtual_file.read_at(offset, out, &mut meter),
         };
         lock(&self.meter).add(&meter);
         self.given.fetch_add(*read.as_ref().unwrap_or(&0) as u64, Ordering::Relaxed);
@@ -145,16 +145,16 @@ impl Opened {
         let given = self.given.swap(0, Ordering::Relaxed);
         // What looks at a head alone is no use.
         if given > HEAD_BYTES.min(self.bytes.size().saturating_sub(1))
-            && let Some(told) = &self.file.told
+            && let Some(on_close) = &self.file.on_close
         {
-            told(given as f64 / self.bytes.size() as f64, &lock(&self.meter));
+            on_close(given as f64 / self.bytes.size() as f64, &lock(&self.meter));
         }
     }
 }
 
 /// The folder.
 pub(super) struct Tree {
-    shows: Box<dyn Shows>,
+    shows: Box<dyn Contents>,
     known: Mutex<Known>,
     /// What was opened last: programs open a file several times.
     recent: Mutex<VecDeque<Bytes>>,
@@ -163,7 +163,7 @@ pub(super) struct Tree {
 struct Known {
     next: u64,
     sets: BTreeMap<String, Set>,
-    files: HashMap<u64, Held>,
+    files: HashMap<u64, KnownFile>,
 }
 
 /// A data set as it was last seen.
@@ -173,16 +173,16 @@ struct Set {
 }
 
 /// A file that the kernel may ask for.
-struct Held {
+struct KnownFile {
     file: Arc<File>,
-    /// How often the kernel was told its number.
-    told: u64,
-    /// Whether a name leads to it.
-    is_shown: bool,
+    /// Lookups that the kernel has not forgotten yet.
+    lookups: u64,
+    /// Whether a folder lists it.
+    is_listed: bool,
 }
 
 impl Tree {
-    pub(super) fn new(shows: Box<dyn Shows>) -> Tree {
+    pub(super) fn new(shows: Box<dyn Contents>) -> Tree {
         let known = Known { next: ROOT + 1, sets: BTreeMap::new(), files: HashMap::new() };
         Tree { shows, known: Mutex::new(known), recent: Mutex::default() }
     }
@@ -224,7 +224,7 @@ impl Tree {
         if let Some(&size) = file.size.get() {
             return Ok(size);
         }
-        if let Node::Compared(size, _) = file.node {
+        if let Node::VerifiedFile(size, _) = file.node {
             return Ok(size);
         }
         let size = self.bytes(file)?.size();
@@ -241,19 +241,19 @@ impl Tree {
             Node::Text(text) => return Ok(Bytes::Text(Arc::clone(text))),
             Node::Found(path) => {
                 let found = fs::symlink_metadata(path).map_err(Error::io(path, "open"))?;
-                let plain = Plain::new(vec![(path.clone(), found.len())])?;
-                return Ok(Bytes::Plain(Arc::new(plain)));
+                let plain = Concatenated::new(vec![(path.clone(), found.len())])?;
+                return Ok(Bytes::Concatenated(Arc::new(plain)));
             }
-            Node::Compared(_, open) => return Ok(self.keep(Bytes::Compared(open()?))),
+            Node::VerifiedFile(_, open) => return Ok(self.keep(Bytes::VerifiedFile(open()?))),
             Node::Made(make) => make,
         };
-        let mut held = lock(&file.face);
-        if let Some(face) = held.upgrade() {
-            return Ok(Bytes::Made(face));
+        let mut held = lock(&file.virtual_file);
+        if let Some(virtual_file) = held.upgrade() {
+            return Ok(Bytes::Made(virtual_file));
         }
-        let face = Arc::new(make(Path::new(&file.name))?);
-        *held = Arc::downgrade(&face);
-        Ok(self.keep(Bytes::Made(face)))
+        let virtual_file = Arc::new(make(Path::new(&file.name))?);
+        *held = Arc::downgrade(&virtual_file);
+        Ok(self.keep(Bytes::Made(virtual_file)))
     }
 
     /// Keeps what was opened for a while.
@@ -267,21 +267,21 @@ impl Tree {
         opened
     }
 
-    /// The kernel is being told of a file.
+    /// Counts a lookup of a file by the kernel.
     pub(super) fn tell(&self, file: &Arc<File>) {
         let mut known = lock(&self.known);
         // It may have been replaced since it was found.
         let file = Arc::clone(file);
         let held = known.files.entry(file.inode);
-        held.or_insert(Held { file, told: 0, is_shown: false }).told += 1;
+        held.or_insert(KnownFile { file, lookups: 0, is_listed: false }).lookups += 1;
     }
 
-    /// The kernel forgets a file that it was told of so often.
+    /// Takes back `times` lookups of a file that the kernel forgets.
     pub(super) fn forget(&self, inode: u64, times: u64) {
         let mut known = lock(&self.known);
         if let Some(held) = known.files.get_mut(&inode) {
-            held.told = held.told.saturating_sub(times);
-            if held.told == 0 && !held.is_shown {
+            held.lookups = held.lookups.saturating_sub(times);
+            if held.lookups == 0 && !held.is_listed {
                 known.files.remove(&inode);
             }
         }
@@ -313,24 +313,24 @@ impl Known {
         self.sets.get(dataset).map(|set| set.state) == state
     }
 
-    /// Shows a data set anew, or no more.
+    /// Contents a data set anew, or no more.
     fn replace(&mut self, dataset: &str, new: Option<(State, Vec<Shared>)>) {
         for file in self.sets.remove(dataset).map(|set| set.files).into_iter().flatten() {
             if let Some(held) = self.files.get_mut(&file.inode) {
-                held.is_shown = false;
-                if held.told == 0 {
+                held.is_listed = false;
+                if held.lookups == 0 {
                     self.files.remove(&file.inode);
                 }
             }
         }
         let Some((state, shared)) = new else { return };
         let mut files = Vec::with_capacity(shared.len());
-        for Shared { name, node, told } in shared {
+        for Shared { name, node, on_close } in shared {
             let inode = self.next;
             self.next += 1;
-            let (size, face) = Default::default();
-            let file = Arc::new(File { inode, name, state, node, told, size, face });
-            let held = Held { file: Arc::clone(&file), told: 0, is_shown: true };
+            let (size, virtual_file) = Default::default();
+            let file = Arc::new(File { inode, name, state, node, on_close, size, virtual_file });
+            let held = KnownFile { file: Arc::clone(&file), lookups: 0, is_listed: true };
             self.files.insert(inode, held);
             files.push(file);
         }
@@ -342,11 +342,11 @@ impl Known {
 mod tests {
     use super::*;
 
-    /// One data set, of a file that is its own name, as often as it was changed.
+    /// DatasetListing data set, of a file that is its own name, as often as it was changed.
     #[derive(Clone, Default)]
     struct Changing(Arc<Mutex<Option<u64>>>);
 
-    impl Shows for Changing {
+    impl Contents for Changing {
         fn names(&self) -> Result<Vec<String>, Error> {
             Ok(lock(&self.0).iter().map(|_| "set.1".to_owned()).collect())
         }
@@ -359,8 +359,9 @@ mod tests {
             if version == 13 {
                 return Err(Error::Refused("no".to_owned()));
             }
-            let node = || Node::Compared(version, Box::new(|| unreachable!("nobody reads")));
-            let shared = |end| Shared { name: format!("{dataset}{end}"), node: node(), told: None };
+            let node = || Node::VerifiedFile(version, Box::new(|| unreachable!("nobody reads")));
+            let shared =
+                |end| Shared { name: format!("{dataset}{end}"), node: node(), on_close: None };
             Ok([".xtc", "@p.xtc"].map(shared).into())
         }
     }
@@ -386,7 +387,7 @@ mod tests {
         let new = tree.find("set.1@p.xtc").unwrap().unwrap();
         assert_ne!(new.inode, old.inode);
         assert_eq!((tree.size(&old).unwrap(), tree.size(&new).unwrap()), (5, 6));
-        // Nobody was told of the other old file.
+        // The kernel has not looked up the other old file.
         assert_eq!(lock(&tree.known).files.len(), 3);
         tree.forget(old.inode, 1);
         assert!(tree.file(old.inode).is_some());

@@ -1,4 +1,4 @@
-//! Whatever is read of a face are the bytes of the file that a copy makes.
+//! Whatever is read of a virtual file are the bytes of the file that a copy makes.
 
 use std::sync::Barrier;
 use std::sync::atomic::AtomicUsize;
@@ -67,11 +67,11 @@ fn written(path: &Path, first: i64, n_frames: i64) -> PathBuf {
     path.to_owned()
 }
 
-fn given(chain: &Arc<Chain>, sizes: Option<Vec<u64>>) -> Given {
+fn given(chain: &Arc<Chain>, sizes: Option<Vec<u64>>) -> FrameSource {
     let (times, steps) = (chain.times().into_owned(), chain.steps().into_owned());
     let chain = Arc::clone(chain);
     let open = Box::new(move || Ok(Arc::clone(&chain)));
-    Given { moments: Arc::new(Moments { times, steps }), sizes, remarks: Vec::new(), open }
+    FrameSource { moments: Arc::new(Moments { times, steps }), sizes, remarks: Vec::new(), open }
 }
 
 /// A chain, and what a copy of it to a format is: its bytes and the sizes of its frames.
@@ -108,18 +108,24 @@ impl Case {
         Case { chain: Arc::clone(chain), format, options, bytes, sizes }
     }
 
-    fn face(&self, kept: &Arc<Kept>) -> Face {
+    fn virtual_file(&self, kept: &Arc<GroupCache>) -> VirtualFile {
         self.faced(Some(self.sizes.clone()), kept).unwrap()
     }
 
-    fn faced(&self, sizes: Option<Vec<u64>>, kept: &Arc<Kept>) -> Result<Face, Error> {
+    fn faced(&self, sizes: Option<Vec<u64>>, kept: &Arc<GroupCache>) -> Result<VirtualFile, Error> {
         let form = Form::Stored(self.options.clone());
-        Face::new(given(&self.chain, sizes), self.format, form, Path::new("face"), kept)
+        VirtualFile::new(
+            given(&self.chain, sizes),
+            self.format,
+            form,
+            Path::new("virtual_file"),
+            kept,
+        )
     }
 
-    fn check(&self, face: &Face, offset: u64, len: usize) {
+    fn check(&self, virtual_file: &VirtualFile, offset: u64, len: usize) {
         let mut out = vec![0xaa; len];
-        let n = face.read_at(offset, &mut out, &mut Meter::default()).unwrap();
+        let n = virtual_file.read_at(offset, &mut out, &mut Meter::default()).unwrap();
         let begin = self.bytes.len().min(offset as usize);
         let expected = &self.bytes[begin..self.bytes.len().min(begin.saturating_add(len))];
         assert_eq!(n, expected.len(), "{:?} {offset} {len}", self.format);
@@ -146,29 +152,29 @@ fn cases(folder: &Path) -> Vec<Case> {
 fn any_reads_give_the_bytes_of_a_copy() {
     let folder = tempfile::tempdir().unwrap();
     for case in cases(folder.path()) {
-        let face = case.face(&Arc::default());
+        let virtual_file = case.virtual_file(&Arc::default());
         let size = case.bytes.len();
-        assert_eq!(face.size(), size as u64);
-        assert!(face.laid.groups.len() > 1, "{:?}", case.format);
+        assert_eq!(virtual_file.size(), size as u64);
+        assert!(virtual_file.extents.groups.len() > 1, "{:?}", case.format);
         // What is kept costs nothing.
         let mut meters = [Meter::default(), Meter::default()];
         for meter in &mut meters {
-            face.read_at(0, &mut vec![0; size], meter).unwrap();
+            virtual_file.read_at(0, &mut vec![0; size], meter).unwrap();
         }
         assert!(meters[0].bytes_read > 0 && meters[1] == Meter::default());
-        case.check(&face, 0, size + 10);
-        case.check(&face, size as u64, 1);
-        case.check(&face, u64::MAX, 1);
+        case.check(&virtual_file, 0, size + 10);
+        case.check(&virtual_file, size as u64, 1);
+        case.check(&virtual_file, u64::MAX, 1);
         let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
             failure_persistence: None,
             cases: 60,
             ..ProptestConfig::default()
         });
         // Room for one group: what comes back later is made again.
-        let face = case.face(&Arc::new(Kept::new(1)));
+        let virtual_file = case.virtual_file(&Arc::new(GroupCache::new(1)));
         let reads = (0..size as u64 + 100, prop_oneof![0..200usize, 0..2 * GROUP_BYTES as usize]);
         let law = |(offset, len)| {
-            case.check(&face, offset, len);
+            case.check(&virtual_file, offset, len);
             Ok(())
         };
         runner.run(&reads, law).unwrap();
@@ -179,15 +185,15 @@ fn any_reads_give_the_bytes_of_a_copy() {
 fn many_threads_read_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
     for case in cases(folder.path()) {
-        let kept = Arc::new(Kept::new(2 * GROUP_BYTES));
-        let face = case.face(&kept);
+        let kept = Arc::new(GroupCache::new(2 * GROUP_BYTES));
+        let virtual_file = case.virtual_file(&kept);
         std::thread::scope(|scope| {
             for thread in 0..8 {
-                let (case, face) = (&case, &face);
+                let (case, virtual_file) = (&case, &virtual_file);
                 scope.spawn(move || {
                     for k in 0..40 {
                         let offset = (k * 7919 + thread * 104_729) * 131 % case.bytes.len();
-                        case.check(face, offset as u64, 5000);
+                        case.check(virtual_file, offset as u64, 5000);
                     }
                 });
             }
@@ -203,9 +209,12 @@ fn a_frame_of_another_size_is_an_error() {
     let path = written(&folder.path().join("a.xtc"), 0, 50);
     let mut case = Case::of(&opened(&[path]), Format::Xtc, "xtc");
     case.sizes[30] += 4;
-    let face = case.face(&Arc::default());
-    let said = face.read_at(0, &mut [0], &mut Meter::default()).unwrap_err().to_string();
-    assert!(said.contains("face: frame 30 has ") && said.contains("store verify"), "{said}");
+    let virtual_file = case.virtual_file(&Arc::default());
+    let said = virtual_file.read_at(0, &mut [0], &mut Meter::default()).unwrap_err().to_string();
+    assert!(
+        said.contains("virtual_file: frame 30 has ") && said.contains("store verify"),
+        "{said}"
+    );
     case.sizes[30] = u64::MAX;
     for sizes in [None, Some(case.sizes.clone()), Some(case.sizes[..20].to_vec())] {
         let refused = case.faced(sizes.clone(), &Arc::default());
@@ -223,14 +232,21 @@ fn decoded_frames_are_those_of_a_copy_and_sizes_need_no_file() {
         let cell = chain.read_raw(0, &mut Scratch::default()).unwrap().cell();
         let form = || Form::Decoded(cell, chain.n_atoms());
         let kept = Arc::default();
-        let face = Face::new(given(&chain, None), Format::Dcd, form(), Path::new("face"), &kept);
-        let face = face.unwrap();
-        case.check(&face, 0, case.bytes.len() + 1);
+        let virtual_file = VirtualFile::new(
+            given(&chain, None),
+            Format::Dcd,
+            form(),
+            Path::new("virtual_file"),
+            &kept,
+        );
+        let virtual_file = virtual_file.unwrap();
+        case.check(&virtual_file, 0, case.bytes.len() + 1);
         let gone = Box::new(|| Err(Error::Refused("gone".to_owned())));
-        let given = Given { open: gone, ..given(&chain, None) };
-        let face = Face::new(given, Format::Dcd, form(), Path::new("face"), &kept).unwrap();
-        assert_eq!(face.size(), case.bytes.len() as u64);
-        let read = face.read_at(0, &mut [0; 9000], &mut Meter::default());
+        let given = FrameSource { open: gone, ..given(&chain, None) };
+        let virtual_file =
+            VirtualFile::new(given, Format::Dcd, form(), Path::new("virtual_file"), &kept).unwrap();
+        assert_eq!(virtual_file.size(), case.bytes.len() as u64);
+        let read = virtual_file.read_at(0, &mut [0; 9000], &mut Meter::default());
         assert!(matches!(read, Err(Error::Refused(_))));
     }
     let chain = opened(&[written(&folder.path().join("b.xtc"), 0, 30)]);
@@ -241,9 +257,10 @@ fn decoded_frames_are_those_of_a_copy_and_sizes_need_no_file() {
     assert!(!trajet_io::dcd::holds_times(&times, &chain.steps()));
     given.moments = Arc::new(Moments { times, steps: given.moments.steps.clone() });
     let form = Form::Decoded([f64::NAN; 6], 100);
-    let refused = Face::new(given, Format::Dcd, form, Path::new("face"), &Arc::default());
+    let refused =
+        VirtualFile::new(given, Format::Dcd, form, Path::new("virtual_file"), &Arc::default());
     let said = refused.unwrap_err().to_string();
-    assert!(said.contains("face: frame 1: DCD cannot hold the time 2 ps"), "{said}");
+    assert!(said.contains("virtual_file: frame 1: DCD cannot hold the time 2 ps"), "{said}");
 }
 
 #[test]
@@ -251,7 +268,7 @@ fn a_file_that_vanishes_is_an_error_of_the_reads_that_need_it() {
     let folder = tempfile::tempdir().unwrap();
     let [a, b] = ["a.xtc", "b.xtc"].map(|name| written(&folder.path().join(name), 0, 20));
     let size = std::fs::metadata(&a).unwrap().len();
-    let both = Plain::new(vec![(a.clone(), size), (b.clone(), size)]).unwrap();
+    let both = Concatenated::new(vec![(a.clone(), size), (b.clone(), size)]).unwrap();
     let bytes = std::fs::read(&a).unwrap().repeat(2);
     for (offset, len) in [(0, 2 * size), (size - 1, 2), (size, 5), (7, size), (2 * size, 1)] {
         let mut out = vec![0; len as usize];
@@ -260,7 +277,7 @@ fn a_file_that_vanishes_is_an_error_of_the_reads_that_need_it() {
         assert_eq!(n as u64, len.min(2 * size - offset));
     }
     std::fs::write(&b, "less").unwrap();
-    let again = Plain::new(vec![(a.clone(), size), (b.clone(), size)]).unwrap();
+    let again = Concatenated::new(vec![(a.clone(), size), (b.clone(), size)]).unwrap();
     let meter = &mut Meter::default();
     assert_eq!(again.read_at(0, &mut [0; 8], meter).unwrap(), 8);
     let said = again.read_at(size - 1, &mut [0; 2], meter).unwrap_err().to_string();
@@ -293,7 +310,7 @@ fn files_are_compared_with_what_was_written() {
             .collect();
         let compared = || {
             let files = files.iter().cloned().map(|(path, column)| (path, Known::Frames(column)));
-            Compared::new(files.collect(), "do this".to_owned(), &Arc::default()).unwrap()
+            VerifiedFile::new(files.collect(), "do this".to_owned(), &Arc::default()).unwrap()
         };
         let read = |offset: usize, out: &mut [u8]| {
             let mut meter = Meter::default();
@@ -330,7 +347,7 @@ fn files_are_compared_with_what_was_written() {
 /// Fails, and does not wait for ever, where groups are made one after the other.
 #[test]
 fn groups_are_made_at_the_same_time_and_each_once() {
-    let kept = Kept::default();
+    let kept = GroupCache::default();
     let (send, receive): (Vec<_>, Vec<_>) = (0..2).map(|_| mpsc::channel::<()>()).unzip();
     std::thread::scope(|scope| {
         let kept = &kept;
@@ -362,7 +379,7 @@ fn groups_are_made_at_the_same_time_and_each_once() {
 
 #[test]
 fn what_was_read_last_goes_last_and_errors_are_not_kept() {
-    let kept = Kept::new(3);
+    let kept = GroupCache::new(3);
     let mut made = Vec::new();
     for key in [0, 1, 2, 0, 3, 0, 1] {
         kept.get((0, key), 1, || {

@@ -1,5 +1,5 @@
-//! The record of what was read of a data set, of which `trajet store stats` makes its advice: a line of JSON a
-//! use, only ever appended to.
+//! The access log of a data set: who read which tags when. Each access appends one line of JSON;
+//! `trajet store stats` derives its advice from them.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -10,19 +10,19 @@ use std::time::SystemTime;
 
 use serde::Serialize;
 
-use crate::disk;
+use crate::atomic_files;
 
-/// Beside the manifest.
-pub(crate) const RECORD: &str = "uses.jsonl";
+/// The file, beside the manifest.
+pub(crate) const LOG: &str = "uses.jsonl";
 
-/// What was read of a data set by one analysis, or while something was open.
+/// What one analysis, or one open file, has read of a data set.
 #[derive(Clone, Debug, Serialize)]
-pub struct Use {
+pub struct Access {
     /// "rmsd", "read", "mount", …
     pub what: String,
-    /// Those that were touched.
+    /// Tags that were read.
     pub tags: Vec<String>,
-    /// How many.
+    /// Frames that were read.
     pub frames: u64,
     /// Bytes that were read of each tag.
     pub bytes: BTreeMap<String, u64>,
@@ -33,19 +33,19 @@ struct Line<'a> {
     /// ISO 8601, UTC.
     at: String,
     #[serde(flatten)]
-    used: &'a Use,
+    used: &'a Access,
 }
 
-impl Use {
-    /// Frames of a data set, and the bytes of each tag that were read for them.
-    pub fn new(what: &str, frames: u64, read: impl IntoIterator<Item = (String, u64)>) -> Use {
+impl Access {
+    /// Returns an access to `frames` frames, with the bytes that were read of each tag.
+    pub fn new(what: &str, frames: u64, read: impl IntoIterator<Item = (String, u64)>) -> Access {
         let (tags, bytes): (Vec<_>, _) =
             read.into_iter().map(|(tag, bytes)| (tag.clone(), (tag, bytes))).unzip();
-        Use { what: what.to_owned(), tags, frames, bytes }
+        Access { what: what.to_owned(), tags, frames, bytes }
     }
 
-    /// Appends it to the record of the data set in this folder. Of no frame there is no use; and a store that
-    /// cannot be written can be read all the same.
+    /// Appends it to the log of the data set in this folder, unless it read no frame. A store that cannot be written
+    /// can still be read: errors are ignored.
     pub fn write_down(&self, dataset: &Path) {
         if self.frames == 0 {
             return;
@@ -59,14 +59,14 @@ impl Use {
     }
 }
 
-/// Opens the record of a data set. Nothing is appended through a link, nor to a file that has another name: these may
-/// be any files of whoever reads a store from elsewhere.
+/// Opens the log of a data set. Nothing is appended through a link, nor to a file with further hard links: a store from
+/// elsewhere may link to any file of the user.
 fn open(dataset: &Path) -> io::Result<File> {
     if !dataset.symlink_metadata()?.is_dir() {
         return Err(ErrorKind::NotADirectory.into());
     }
     let options = &mut OpenOptions::new();
-    let record = disk::open_with(options.append(true).create(true), &dataset.join(RECORD))?;
+    let record = atomic_files::open_with(options.append(true).create(true), &dataset.join(LOG))?;
     match record.metadata()?.nlink() {
         1 => Ok(record),
         _ => Err(ErrorKind::InvalidInput.into()),
@@ -78,13 +78,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_a_use_and_none_of_nothing() {
+    fn each_access_is_one_line() {
         let folder = tempfile::tempdir().unwrap();
-        let used = |frames| Use::new("mount", frames, [("b".into(), 7), ("a".into(), 0)]);
+        let used = |frames| Access::new("mount", frames, [("b".into(), 7), ("a".into(), 0)]);
         for frames in [0, 3, 4] {
             used(frames).write_down(folder.path());
         }
-        let text = std::fs::read_to_string(folder.path().join(RECORD)).unwrap();
+        let text = std::fs::read_to_string(folder.path().join(LOG)).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 2);
         let (at, rest) = lines[0].split_once(r#"","#).unwrap();
@@ -93,10 +93,10 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_cannot_be_written_is_let_go() {
+    fn an_unwritable_log_is_no_error() {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join(RECORD)).unwrap();
-        let used = Use::new("read", 1, []);
+        std::fs::create_dir(folder.path().join(LOG)).unwrap();
+        let used = Access::new("read", 1, []);
         used.write_down(folder.path());
         used.write_down(&folder.path().join("gone"));
         assert!(!folder.path().join("gone").exists());

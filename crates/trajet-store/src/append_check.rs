@@ -1,4 +1,4 @@
-//! Whether a trajectory goes on with a data set that was divided before.
+//! Whether a trajectory continues a data set.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -16,15 +16,15 @@ use crate::control::Silent;
 use crate::manifest::{self, Manifest};
 use crate::table::digests_of;
 use crate::view::Dataset;
-use crate::{Error, Store, disk};
+use crate::{Error, Store, atomic_files};
 
-/// Bytes of frames whose contents are compared at least.
+/// The least bytes of frames whose contents are compared.
 const LEAST_COMPARED: u64 = 1 << 26;
-/// Frames that a thread compares before it asks for more.
+/// Frames that a thread compares at a time.
 const PIECE: usize = 16;
 
 impl Store {
-    /// The remark where frames that were added begin before the others end.
+    /// Returns a remark if new frames begin before the former ones end.
     pub(crate) fn overlap(&self, was: &Manifest, begin: f64) -> Result<Option<String>, Error> {
         let Some(last) = was.segments.last() else { return Ok(None) };
         let end = self.table(was, last)?.times.last().copied();
@@ -34,7 +34,7 @@ impl Store {
         }))
     }
 
-    /// When the frames of a data set were written: times and steps.
+    /// Returns times and steps of the frames of a data set.
     pub(crate) fn moments(&self, was: &Manifest) -> Result<(Vec<f64>, Vec<i64>), Error> {
         let (mut times, mut steps) = (Vec::new(), Vec::new());
         for segment in &was.segments {
@@ -45,23 +45,23 @@ impl Store {
         Ok((times, steps))
     }
 
-    /// The digests of the source's frames, where they are known of all, and as this version makes them.
+    /// Returns the digests of the source's frames; none unless they are known of all, in this version.
     pub(crate) fn sources_of(&self, was: &Manifest) -> Result<Option<Vec<u64>>, Error> {
         let folder = self.folder_of(&was.name);
         let mut digests = Vec::new();
         for segment in &was.segments {
             let Some(kept) = &segment.sources else { return Ok(None) };
-            let bytes = disk::read_kept(&folder, kept)?;
+            let bytes = atomic_files::read_kept(&folder, kept)?;
             let Some(known) = digests_of(&bytes, segment.n_frames) else { return Ok(None) };
             digests.extend(known);
         }
         Ok(Some(digests))
     }
 
-    /// Makes sure that a trajectory goes on with a data set, whose frames are its first `skip` ones.
+    /// Makes sure that a trajectory continues a data set, whose frames are its first `skip` ones.
     ///
-    /// Times, steps and sizes of all these are compared, and the contents of as many as are new, or of
-    /// [`LEAST_COMPARED`] bytes: other ones each time.
+    /// Compares times, steps and sizes of all these frames, and the contents of some: of as many as are new, or of
+    /// [`LEAST_COMPARED`] bytes. Each call draws other frames.
     pub(crate) fn goes_on(
         &self,
         was: &Manifest,
@@ -71,7 +71,7 @@ impl Store {
         control: &mut dyn Control,
     ) -> Result<(), Error> {
         if chain.n_frames() as u64 > skip {
-            // Tags may have lost something of the frame itself.
+            // Tags may omit fields; the metadata has them all.
             let heads = self.folder_of(&was.name).join(&was.segments[0].heads.file);
             let first = Heads::load(&heads)?.get(0)?;
             if !first.is_like(&chain.read_raw(skip, &mut Scratch::default())?) {
@@ -127,7 +127,7 @@ impl Store {
             Some(frame) => refused(format!("frame {frame} is not what was divided")),
             None => Ok(()),
         };
-        // What lossy tags have cannot be compared.
+        // Lossy tags cannot be compared.
         let exact = (0..was.tags.len()).filter(|&tag| !was.tags[tag].lossy).collect::<Vec<_>>();
         if exact.is_empty() {
             if let Some(digests) = self.sources_of(was)? {
@@ -162,7 +162,7 @@ impl Store {
 
 /// Makes sure that no file of a chain was divided already.
 pub(crate) fn is_new(was: &Manifest, chain: &Chain) -> Result<(), Error> {
-    // The same file may have several paths; one that is not there is no other's.
+    // One file may have several paths.
     let whole = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path)).ok();
     let known: BTreeSet<PathBuf> =
         was.source.iter().filter_map(|source| whole(&source.path)).collect();
@@ -180,8 +180,7 @@ pub(crate) fn is_new(was: &Manifest, chain: &Chain) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether files that have grown begin with what was divided; of formats that count frames in the head that is
-/// not known.
+/// Returns whether files begin with the bytes that were divided; true for formats that count frames in their head.
 fn begin_as(sources: &[manifest::Source], chain: &Chain) -> Result<bool, Error> {
     for (source, segment) in sources.iter().zip(chain.segments()) {
         let reader = &segment.reader;
@@ -198,7 +197,7 @@ fn begin_as(sources: &[manifest::Source], chain: &Chain) -> Result<bool, Error> 
     Ok(true)
 }
 
-/// The digest of how many bytes frames of a chain take.
+/// Returns the digest of the sizes of frames.
 pub(crate) fn sizes_of(chain: &Chain, frames: Range<u64>) -> String {
     let size = |frame: u64| {
         let place = chain.place(frame);
@@ -206,19 +205,19 @@ pub(crate) fn sizes_of(chain: &Chain, frames: Range<u64>) -> String {
             chain.segments()[place.segment].reader.index().extent(place.frame);
         (end - start).to_le_bytes()
     };
-    disk::named(xxh3_64(&frames.flat_map(size).collect::<Vec<u8>>()))
+    atomic_files::named(xxh3_64(&frames.flat_map(size).collect::<Vec<u8>>()))
 }
 
-/// How many of the first `n` frames are to be compared.
+/// Returns how many of the first `n` frames are compared.
 fn compared(chain: &Chain, n: u64) -> u64 {
     let all = chain.n_frames() as u64;
     (all - n).max(LEAST_COMPARED / (chain.size() / all).max(1))
 }
 
-/// So many of the first `n` frames: the first one, the last one, and others that are spread over them; another
-/// seed gives other ones.
+/// Draws `count` of the first `n` frames: the first, the last, and others spread between them. Another seed draws
+/// others.
 fn drawn(n: u64, count: u64, seed: u64) -> Vec<u64> {
-    // Between the first and the last there are as many stretches as frames are to be drawn.
+    // One frame of each of `count` intervals between the first and the last.
     let between = n.saturating_sub(2);
     let count = count.saturating_sub(2).min(between);
     let one = |k: u64| {
@@ -232,10 +231,10 @@ fn drawn(n: u64, count: u64, seed: u64) -> Vec<u64> {
     frames
 }
 
-/// Whether a frame is the same as then.
+/// Returns whether a frame is unchanged.
 type Same<'a> = dyn Fn(u64, &mut [Scratch; 2]) -> Result<bool, trajet_io::Error> + Sync + 'a;
 
-/// The first of these frames that is not the same, as far as is known.
+/// Returns the first of these frames that differs, if one was found.
 fn differing(
     frames: &[u64],
     same: &Same<'_>,
@@ -256,7 +255,7 @@ fn differing(
     };
     let work = |k: usize| {
         let lock = || found.lock().unwrap_or_else(PoisonError::into_inner);
-        // Pieces before this one have begun, and say what they find.
+        // Earlier pieces have begun, and report what they find.
         if lock().is_some() {
             return;
         }

@@ -1,14 +1,13 @@
-//! Files that are not there: their bytes are made when they are read.
+//! Virtual files: their bytes are generated while they are read.
 //!
-//! A [`Face`] is the file that frames would make if they were copied to a format: what stands in front of
-//! them, then each as the encoder writes it. Its size is known before any frame is encoded: those of frames
-//! of DCD and NCDF are equal, those of XTC and TRR were written down when they were first seen.
-//! [`Plain`] is several ordinary files, one after the other; [`Compared`] the same, no byte of which is shown
-//! that is not what was written.
+//! A [`VirtualFile`] is the file that frames would make if they were copied to a format: the head, then each frame as
+//! the encoder writes it. Its size is known before any frame is encoded: frames of DCD and NCDF have equal sizes, those
+//! of XTC and TRR were recorded when the data set was added. [`Concatenated`] is several ordinary files, one after the
+//! other. [`VerifiedFile`] is the same, and compares all bytes with their digests before it returns them.
 //!
-//! Any number of threads read at once. What is made is a group of neighbouring frames; it is kept for the
-//! reads that follow, as far as the memory goes that all faces share ([`Kept`]). Who wants a group that
-//! another thread makes just now waits for that one; nobody waits for another group.
+//! Any number of threads read at once. Groups of neighbouring frames are generated together and cached for later
+//! reads, in memory that all virtual files share ([`GroupCache`]). A thread that needs a group which another thread is
+//! generating waits for that group alone.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -25,14 +24,14 @@ use trajet_io::{
 };
 
 use crate::file_check::{Known, What};
-use crate::{Error, disk};
+use crate::{Error, atomic_files};
 
-/// Bytes that a group of frames should have: those of a read request.
+/// Bytes of a group of frames: those of a read request.
 const GROUP_BYTES: u64 = 1 << 18;
-/// Bytes of groups that are kept.
-pub const KEPT_BYTES: u64 = 64 << 20;
+/// Bytes of cached groups.
+pub const CACHE_BYTES: u64 = 64 << 20;
 
-/// When frames were written.
+/// Times and steps of frames.
 #[derive(Debug, Default)]
 pub struct Moments {
     /// ps.
@@ -41,14 +40,14 @@ pub struct Moments {
     pub steps: Vec<i64>,
 }
 
-/// Opens the trajectory whose frames a face shows.
+/// Opens the trajectory whose frames a virtual file shows.
 pub type Open = dyn Fn() -> Result<Arc<Chain>, Error> + Send + Sync;
 
-/// The frames of a face, and what is known of them without opening their files.
-pub struct Given {
-    /// When they were written.
+/// The frames of a virtual file, and their metadata, known without opening their files.
+pub struct FrameSource {
+    /// Their times and steps.
     pub moments: Arc<Moments>,
-    /// Bytes of each in the face's format, where that is known.
+    /// The size of each in the format of the virtual file, if known, bytes.
     pub sizes: Option<Vec<u64>>,
     /// Remarks on them that the file keeps if its format has room for any.
     pub remarks: Vec<String>,
@@ -56,47 +55,47 @@ pub struct Given {
     pub open: Box<Open>,
 }
 
-/// What is shown of each frame.
+/// The content of each frame.
 #[derive(Clone, Debug)]
 pub enum Form {
-    /// All that the frame says, as far as the format holds it.
+    /// All fields of the frame that the format can hold.
     Stored(WriteOptions),
-    /// Positions and the cell, as readers have them; the cell of the first frame, and how many atoms there are.
+    /// Decoded positions and cell. Holds the cell of the first frame, and the number of atoms.
     Decoded([f64; 6], usize),
 }
 
 /// A trajectory as a file of a format.
-pub struct Face {
-    given: Given,
+pub struct VirtualFile {
+    given: FrameSource,
     format: Format,
     form: Form,
-    /// What messages call it.
+    /// The name in messages.
     name: PathBuf,
     chain: Mutex<Option<Arc<Chain>>>,
     encoder: Mutex<Option<Arc<dyn Encoder>>>,
     head: Vec<u8>,
-    laid: Laid,
-    kept: Arc<Kept>,
-    /// Tells it from all others that share the memory.
+    extents: Extents,
+    kept: Arc<GroupCache>,
+    /// Its number among the files that share the cache.
     number: u64,
 }
 
-impl Face {
-    /// The file that frames would make in a format. Nothing of them is read where their sizes are given, or
-    /// they are shown decoded as DCD. The name is for messages.
+impl VirtualFile {
+    /// Returns the file that frames make in a format. Reads no frame if their sizes are given, or if they are decoded
+    /// as DCD. `name` is for messages.
     ///
     /// # Errors
     /// [`Error::Input`] where the format cannot hold the frames, or the first one cannot be read;
     /// [`Error::Damaged`] where sizes cannot be those of the frames.
     pub fn new(
-        mut given: Given,
+        mut given: FrameSource,
         format: Format,
         form: Form,
         name: &Path,
-        kept: &Arc<Kept>,
-    ) -> Result<Face, Error> {
+        kept: &Arc<GroupCache>,
+    ) -> Result<VirtualFile, Error> {
         let sizes = given.sizes.take();
-        let mut face = Face {
+        let mut virtual_file = VirtualFile {
             given,
             format,
             form,
@@ -104,52 +103,54 @@ impl Face {
             chain: Mutex::default(),
             encoder: Mutex::default(),
             head: Vec::new(),
-            laid: Laid::default(),
+            extents: Extents::default(),
             kept: Arc::clone(kept),
             number: kept.next.fetch_add(1, Ordering::Relaxed),
         };
-        let n_frames = face.n_frames();
+        let n_frames = virtual_file.n_frames();
         let sizes = match (format, sizes) {
             (Format::Xtc | Format::Trr, Some(sizes)) => sizes,
             (Format::Xtc | Format::Trr, None) => {
-                return Err(face.damaged("the sizes of its frames are not known".to_owned()));
+                return Err(
+                    virtual_file.damaged("the sizes of its frames are not known".to_owned())
+                );
             }
             (Format::H5md, _) => {
-                return Err(face.damaged("H5MD is not made as it is read".to_owned()));
+                return Err(virtual_file.damaged("H5MD is not made as it is read".to_owned()));
             }
             (Format::Dcd | Format::Ncdf, _) => {
-                let (encoder, first) = face.encoder_and_first()?;
-                face.head = encoder.head();
+                let (encoder, first) = virtual_file.encoder_and_first()?;
+                virtual_file.head = encoder.head();
                 for patch in encoder.patches(n_frames as u64) {
                     let at = patch.offset as usize;
-                    face.head[at..at + patch.bytes.len()].copy_from_slice(&patch.bytes);
+                    virtual_file.head[at..at + patch.bytes.len()].copy_from_slice(&patch.bytes);
                 }
                 vec![first; n_frames]
             }
         };
         if sizes.len() != n_frames {
             let what = format!("{} sizes are known of {n_frames} frames", sizes.len());
-            return Err(face.damaged(what));
+            return Err(virtual_file.damaged(what));
         }
-        face.laid = Laid::new(&face.name, face.head.len() as u64, sizes.into_iter())?;
-        Ok(face)
+        virtual_file.extents =
+            Extents::new(&virtual_file.name, virtual_file.head.len() as u64, sizes.into_iter())?;
+        Ok(virtual_file)
     }
 
     /// Bytes of the file.
     pub fn size(&self) -> u64 {
-        self.laid.end()
+        self.extents.end()
     }
 
-    /// Reads what the file has at byte `offset`, and returns how many bytes that is: fewer than `out` has
-    /// room for only at the end of the file. What it costs is added to `meter`: nothing where another read has
-    /// made the same.
+    /// Reads bytes from `offset` on into `out`, and returns their number, which is less than the length of `out` only
+    /// at the end of the file. Adds the cost to `meter`: nothing for cached groups.
     ///
     /// # Errors
     /// [`Error::Input`] where frames cannot be read; [`Error::Damaged`] where they are not of the sizes that
     /// were written down.
     pub fn read_at(&self, offset: u64, out: &mut [u8], meter: &mut Meter) -> Result<usize, Error> {
-        self.laid.read_at(&self.head, offset, out, |group| {
-            let (frames, size) = self.laid.group(group);
+        self.extents.read_at(&self.head, offset, out, |group| {
+            let (frames, size) = self.extents.group(group);
             self.kept.get((self.number, group), size, || self.make(frames, size, meter))
         })
     }
@@ -180,7 +181,7 @@ impl Face {
                 };
                 encoder.encode(frame as u64, input, workspace, &mut bytes)?;
                 let found = (bytes.len() - before) as u64;
-                let expected = self.laid.begins[frame + 1] - self.laid.begins[frame];
+                let expected = self.extents.begins[frame + 1] - self.extents.begins[frame];
                 odd = (found != expected).then_some((frame, found, expected));
                 Ok(())
             })
@@ -215,7 +216,7 @@ impl Face {
         Ok(Arc::clone(opened.insert(chain)))
     }
 
-    /// The encoder, and how many bytes it makes of the first frame (0 where that was known before).
+    /// Returns the encoder, and the size of the first encoded frame (0 if it was made before).
     fn encoder_and_first(&self) -> Result<(Arc<dyn Encoder>, u64), Error> {
         let mut made = lock(&self.encoder);
         if let Some(encoder) = &*made {
@@ -260,28 +261,28 @@ impl Face {
     }
 }
 
-impl std::fmt::Debug for Face {
+impl std::fmt::Debug for VirtualFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Face").field("name", &self.name).field("size", &self.size()).finish()
+        f.debug_struct("VirtualFile").field("name", &self.name).field("size", &self.size()).finish()
     }
 }
 
-/// Where the pieces of a file are, and which of them are made together.
+/// Offsets of the pieces of a file, and their groups.
 #[derive(Debug, Default)]
-struct Laid {
+struct Extents {
     /// Where each piece begins, and the last one ends.
     begins: Vec<u64>,
     /// The first piece of each group.
     groups: Vec<usize>,
 }
 
-impl Laid {
+impl Extents {
     /// Pieces of these sizes, from byte `front` on.
     fn new(
         path: &Path,
         front: u64,
         sizes: impl ExactSizeIterator<Item = u64>,
-    ) -> Result<Laid, Error> {
+    ) -> Result<Extents, Error> {
         let begins = begins(path, front, sizes)?;
         let (mut groups, mut group_begin) = (Vec::new(), None);
         for (piece, extent) in begins.windows(2).enumerate() {
@@ -290,7 +291,7 @@ impl Laid {
                 groups.push(piece);
             }
         }
-        Ok(Laid { begins, groups })
+        Ok(Extents { begins, groups })
     }
 
     /// Where the last piece ends.
@@ -328,12 +329,12 @@ impl Laid {
     }
 }
 
-/// What is asked of outputs of decoded frames.
+/// Returns the options for decoded frames.
 fn decoded() -> WriteOptions {
     WriteOptions { velocities: false, forces: false, ..WriteOptions::default() }
 }
 
-/// Where things of these sizes begin, one after the other from `end` on, and the last one ends.
+/// Returns the offsets of neighbours of these sizes from `end` on, and the end of the last one.
 fn begins(
     path: &Path,
     mut end: u64,
@@ -349,7 +350,7 @@ fn begins(
     Ok(begins)
 }
 
-/// Copies what `bytes` has from `offset` on into `out`; returns how much that is.
+/// Copies `bytes` from `offset` on into `out`; returns the number of bytes.
 pub(crate) fn copy(bytes: &[u8], offset: u64, out: &mut [u8]) -> usize {
     let rest = usize::try_from(offset).ok().and_then(|at| bytes.get(at..)).unwrap_or_default();
     let n = rest.len().min(out.len());
@@ -357,27 +358,27 @@ pub(crate) fn copy(bytes: &[u8], offset: u64, out: &mut [u8]) -> usize {
     n
 }
 
-/// Ordinary files, shown as one.
+/// Several ordinary files as one.
 #[derive(Debug)]
-pub struct Plain {
+pub struct Concatenated {
     files: Vec<(PathBuf, u64)>,
     /// Where each file begins, and the last one ends.
     begins: Vec<u64>,
-    /// Whether links are followed, which moves leave.
+    /// Whether links are followed: moved files leave links.
     follows: bool,
     /// The one that was read last.
     open: Mutex<Option<(usize, Arc<File>)>>,
 }
 
-impl Plain {
+impl Concatenated {
     /// Files and their sizes, in the order in which they follow one another.
     ///
     /// # Errors
     /// [`Error::Damaged`] where no file could be so large.
-    pub fn new(files: Vec<(PathBuf, u64)>) -> Result<Plain, Error> {
+    pub fn new(files: Vec<(PathBuf, u64)>) -> Result<Concatenated, Error> {
         let name = files.first().map_or(Path::new(""), |(path, _)| path);
         let begins = begins(name, 0, files.iter().map(|&(_, size)| size))?;
-        Ok(Plain { files, begins, follows: false, open: Mutex::default() })
+        Ok(Concatenated { files, begins, follows: false, open: Mutex::default() })
     }
 
     /// Bytes of all files.
@@ -385,7 +386,7 @@ impl Plain {
         self.begins[self.files.len()]
     }
 
-    /// As [`Face::read_at`].
+    /// As [`VirtualFile::read_at`].
     ///
     /// # Errors
     /// [`Error::Io`]; [`Error::Damaged`] where a file has not the size that it had.
@@ -421,7 +422,8 @@ impl Plain {
             return Ok(Arc::clone(file));
         }
         let (path, size) = &self.files[which];
-        let opened = if self.follows { disk::open_given(path) } else { disk::open(path) };
+        let opened =
+            if self.follows { atomic_files::open_given(path) } else { atomic_files::open(path) };
         let file = opened.map_err(Error::io(path, "open"))?;
         let found = file.metadata().map_err(Error::io(path, "read"))?.len();
         if found != *size {
@@ -444,22 +446,21 @@ impl Plain {
     }
 }
 
-/// Ordinary files, shown as one, of which is known what was written. Who reads a part of a piece has the whole
-/// piece compared.
+/// Several ordinary files as one, whose pieces are compared with their digests before any of their bytes is returned.
 #[derive(Debug)]
-pub struct Compared {
-    plain: Plain,
+pub struct VerifiedFile {
+    plain: Concatenated,
     /// The pieces of all files.
-    laid: Laid,
+    extents: Extents,
     /// What each is, and its digest.
     pieces: Vec<(What, u64)>,
-    /// What to do where something else is found.
+    /// What to do about a damaged file, for messages.
     remedy: String,
-    kept: Arc<Kept>,
+    kept: Arc<GroupCache>,
     number: u64,
 }
 
-impl Compared {
+impl VerifiedFile {
     /// Files and what was written to them, in the order in which they follow one another.
     ///
     /// # Errors
@@ -467,8 +468,8 @@ impl Compared {
     pub(crate) fn new(
         files: Vec<(PathBuf, Known)>,
         remedy: String,
-        kept: &Arc<Kept>,
-    ) -> Result<Compared, Error> {
+        kept: &Arc<GroupCache>,
+    ) -> Result<VerifiedFile, Error> {
         let (mut sizes, mut pieces) = (Vec::new(), Vec::new());
         let mut whole = Vec::with_capacity(files.len());
         for (path, known) in files {
@@ -480,10 +481,10 @@ impl Compared {
             whole.push((path, sizes[first..].iter().sum()));
         }
         let name = whole.first().map_or(PathBuf::new(), |(path, _)| path.clone());
-        Ok(Compared {
-            // Whoever reads goes on while a tag is moved: all bytes are compared with their digests.
-            plain: Plain { follows: true, ..Plain::new(whole)? },
-            laid: Laid::new(&name, 0, sizes.into_iter())?,
+        Ok(VerifiedFile {
+            // Readers continue while a tag is moved: all bytes are compared with their digests.
+            plain: Concatenated { follows: true, ..Concatenated::new(whole)? },
+            extents: Extents::new(&name, 0, sizes.into_iter())?,
             pieces,
             remedy,
             kept: Arc::clone(kept),
@@ -493,16 +494,16 @@ impl Compared {
 
     /// Bytes of all files.
     pub fn size(&self) -> u64 {
-        self.laid.end()
+        self.extents.end()
     }
 
-    /// As [`Face::read_at`].
+    /// As [`VirtualFile::read_at`].
     ///
     /// # Errors
     /// [`Error::Io`]; [`Error::Damaged`] where the bytes are not those that were written.
     pub fn read_at(&self, offset: u64, out: &mut [u8], meter: &mut Meter) -> Result<usize, Error> {
-        self.laid.read_at(&[], offset, out, |group| {
-            let (pieces, size) = self.laid.group(group);
+        self.extents.read_at(&[], offset, out, |group| {
+            let (pieces, size) = self.extents.group(group);
             self.kept.get((self.number, group), size, || self.compared(pieces, size, meter))
         })
     }
@@ -514,13 +515,13 @@ impl Compared {
         size: u64,
         meter: &mut Meter,
     ) -> Result<Vec<u8>, Error> {
-        let begin = self.laid.begins[pieces.start];
+        let begin = self.extents.begins[pieces.start];
         // The size of the file is looked at before so much is believed to be there.
         self.plain.file(self.plain.which(begin))?;
         let mut bytes = vec![0; size as usize];
         self.plain.read_at(begin, &mut bytes, meter)?;
         for piece in pieces {
-            let extent = &self.laid.begins[piece..=piece + 1];
+            let extent = &self.extents.begins[piece..=piece + 1];
             let found = &bytes[(extent[0] - begin) as usize..(extent[1] - begin) as usize];
             let (what, digest) = &self.pieces[piece];
             if xxh3_64(found) != *digest {
@@ -534,16 +535,16 @@ impl Compared {
     }
 }
 
-/// The memory that faces share: groups of frames that were made, and what makes them.
+/// The memory that virtual files share: generated groups of frames, and buffers to generate them.
 #[derive(Debug)]
-pub struct Kept {
+pub struct GroupCache {
     most: u64,
     groups: Mutex<Groups>,
     spare: Mutex<Vec<(Scratch, Workspace)>>,
     next: AtomicU64,
 }
 
-/// Groups by their faces and numbers, and in the order in which they were last read.
+/// Groups by file and number, and in the order in which they were last read.
 #[derive(Debug, Default)]
 struct Groups {
     slots: HashMap<Key, Slot>,
@@ -569,19 +570,24 @@ struct Making {
     bytes: OnceLock<Arc<Vec<u8>>>,
 }
 
-impl Default for Kept {
+impl Default for GroupCache {
     fn default() -> Self {
-        Kept::new(KEPT_BYTES)
+        GroupCache::new(CACHE_BYTES)
     }
 }
 
-impl Kept {
-    /// Room for so many bytes of groups, or for one; those that are made just now come on top.
+impl GroupCache {
+    /// Returns a cache of `most` bytes, or of one group. Groups that are being generated come on top.
     pub fn new(most: u64) -> Self {
-        Kept { most, groups: Mutex::default(), spare: Mutex::default(), next: AtomicU64::new(0) }
+        GroupCache {
+            most,
+            groups: Mutex::default(),
+            spare: Mutex::default(),
+            next: AtomicU64::new(0),
+        }
     }
 
-    /// A group of so many bytes, made where it is not there.
+    /// Returns a group of `size` bytes, and generates it if it is not cached.
     fn get(
         &self,
         key: Key,
@@ -600,7 +606,7 @@ impl Kept {
         Ok(Arc::clone(making.bytes.get_or_init(|| bytes)))
     }
 
-    /// Lends memory for reading and encoding, and counts what is read.
+    /// Lends buffers for reading and encoding, and counts what is read.
     fn with_workbench<T>(
         &self,
         meter: &mut Meter,
@@ -615,7 +621,7 @@ impl Kept {
 }
 
 impl Groups {
-    /// The place of a group, which is now the last that is to go.
+    /// Returns the slot of a group, which is now the last to be evicted.
     fn touch(&mut self, key: Key, size: u64, most: u64) -> Arc<Making> {
         self.clock += 1;
         let now = self.clock;

@@ -1,4 +1,4 @@
-//! Files of a store: opened without following links, replaced whole, and their digests.
+//! Files of a store: written beside, synced and renamed; opened without following links; and their digests.
 
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -14,8 +14,7 @@ use trajet_io::digest::{Xxh3, xxh3_64};
 use crate::Error;
 use crate::manifest::Kept;
 
-/// Replaces a file by a whole one, or makes it; `own` sets the name under which it is written apart from those
-/// of others.
+/// Creates or replaces a file atomically. `own` makes the temporary name differ from that of other processes.
 pub(crate) fn replace(path: &Path, own: &str, bytes: &[u8]) -> Result<(), Error> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!("-{own}.tmp"));
@@ -31,7 +30,7 @@ pub(crate) fn replace(path: &Path, own: &str, bytes: &[u8]) -> Result<(), Error>
     written
 }
 
-/// Writes a file that is not there yet, to the disk itself.
+/// Writes and syncs a file that does not exist yet.
 pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let mut file = OpenOptions::new()
         .write(true)
@@ -41,13 +40,13 @@ pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     file.write_all(bytes).and_then(|()| file.sync_all()).map_err(Error::io(path, "write"))
 }
 
-/// Opens a regular file for reading that a store names. A link is an error: a store from elsewhere may have links to
+/// Opens a regular file that a store names, for reading. A link is an error, since a store from elsewhere may link to
 /// any file of the user. So is a named pipe, which would wait for its writer.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     open_with(OpenOptions::new().read(true), path)
 }
 
-/// The same with other options.
+/// Opens it as [`open`] does, with other options.
 pub(crate) fn open_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
     let file = options.custom_flags(flags.bits()).open(path).map_err(|error| {
@@ -65,7 +64,7 @@ pub(crate) fn open_with(options: &mut OpenOptions, path: &Path) -> io::Result<Fi
     }
 }
 
-/// Opens a regular file, also where a link leads to it: one that the user names, or that was moved.
+/// Opens a regular file and follows links: for files that the user names, and for moved ones.
 pub(crate) fn open_given(path: &Path) -> io::Result<File> {
     let flags = OFlag::O_NONBLOCK.bits();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
@@ -79,7 +78,10 @@ fn not_regular() -> io::Error {
     io::Error::new(ErrorKind::InvalidInput, "it is no regular file")
 }
 
-/// Whether a path is a folder itself, not a link to one; false where nothing is there.
+/// Returns whether a path is a folder; false if it does not exist.
+///
+/// # Errors
+/// [`Error::Damaged`] if it is a link or no folder.
 pub(crate) fn is_folder(path: &Path) -> Result<bool, Error> {
     match path.symlink_metadata() {
         Ok(there) if there.is_dir() => Ok(true),
@@ -93,13 +95,12 @@ pub(crate) fn is_folder(path: &Path) -> Result<bool, Error> {
     }
 }
 
-/// Whether an error says that there is no such file.
+/// Returns whether an error means that a file does not exist.
 pub(crate) fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// Copies a file of a store to a name that is not there yet, and returns its digest and size; `look` is called with
-/// the bytes of each piece.
+/// Copies a file of a store to a new file, and returns its digest and size. Calls `look` with the size of each piece.
 pub(crate) fn copy(
     from: &Path,
     to: &Path,
@@ -133,7 +134,7 @@ fn copy_from(
     Ok((named(digest.finish()), size))
 }
 
-/// Reads a file that is kept beside a manifest, and makes sure that it is what it was.
+/// Reads a file beside a manifest, and compares it with its digest.
 pub(crate) fn read_kept(folder: &Path, kept: &Kept) -> Result<Vec<u8>, Error> {
     let path = folder.join(&kept.file);
     let bytes = read(&path)?;
@@ -143,7 +144,7 @@ pub(crate) fn read_kept(folder: &Path, kept: &Kept) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// Makes sure that a file kept beside a manifest is what it was, without holding all of it in memory.
+/// Compares a file beside a manifest with its digest, without holding all of it in memory.
 pub(crate) fn check_kept(folder: &Path, kept: &Kept) -> Result<(), Error> {
     let path = folder.join(&kept.file);
     let mut file = open(&path).map_err(Error::io(&path, "read"))?;
@@ -164,7 +165,7 @@ fn not_as_written(path: &Path) -> Error {
     Error::damaged(path, what)
 }
 
-/// Reads a whole file; one that does not fit in memory is an error like any other.
+/// Reads a whole file. A file that does not fit in memory is an I/O error.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Error> {
     let failed = |source| Error::io(path, "read")(source);
     let mut file = open(path).map_err(failed)?;
@@ -173,7 +174,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// Memory for so many bytes.
+/// Allocates memory for `size` bytes.
 fn memory(size: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let room = usize::try_from(size).unwrap_or(usize::MAX);
@@ -181,20 +182,20 @@ fn memory(size: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Writes a file that is kept beside a manifest.
+/// Writes a new file beside a manifest.
 pub(crate) fn write_kept(folder: &Path, file: String, bytes: &[u8]) -> Result<Kept, Error> {
     write_new(&folder.join(&file), bytes)?;
     Ok(Kept { file, digest: named(xxh3_64(bytes)), size: bytes.len() as u64 })
 }
 
-/// Copies a file that the user names into a folder, under a name that is not there yet.
+/// Copies a file that the user names into a folder, as a new file.
 pub(crate) fn copy_kept(from: &Path, folder: &Path, file: String) -> Result<Kept, Error> {
     let source = open_given(from).map_err(Error::io(from, "read"))?;
     let (digest, size) = copy_from(source, from, &folder.join(&file), |_| Ok(()))?;
     Ok(Kept { file, digest, size })
 }
 
-/// Removes a file; one that is not there is no error.
+/// Removes a file, and returns whether it existed.
 pub(crate) fn remove(path: &Path) -> Result<bool, Error> {
     match fs::remove_file(path) {
         Ok(()) => Ok(true),
@@ -203,12 +204,12 @@ pub(crate) fn remove(path: &Path) -> Result<bool, Error> {
     }
 }
 
-/// A digest as it is written down.
+/// Returns a digest as manifests spell it.
 pub(crate) fn named(digest: u64) -> String {
     format!("xxh3:{digest:016x}")
 }
 
-/// Brings the name of a file to the disk, where the system can do that.
+/// Syncs the folder of a file, so that its name is on the disk, if the system can do that.
 pub(crate) fn sync_folder(path: &Path) -> Result<(), Error> {
     if let Some(folder) = path.parent()
         && let Ok(folder) = File::open(folder)
@@ -218,7 +219,7 @@ pub(crate) fn sync_folder(path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Twelve digits that no other operation has.
+/// Returns twelve random hexadecimal digits.
 pub(crate) fn random_id() -> String {
     // Hash maps are seeded with random numbers: that is a source of them; processes that were forked share it.
     let own = (std::process::id(), std::time::SystemTime::now());

@@ -1,5 +1,5 @@
-//! What of a store is shown: of each data set the whole as if it had never been divided, each tag as it is
-//! stored and decoded, topologies.
+//! The names that a mount shows: of each data set the whole trajectory as if it had never been partitioned, each tag as
+//! stored and decoded, and topologies.
 
 use std::fs;
 use std::ops::Range;
@@ -11,29 +11,31 @@ use trajet_io::divided::Heads;
 use trajet_io::source::Handles;
 use trajet_io::{Chain, Extra, Format, Meter, OpenOptions, WriteOptions, chain, dcd};
 
-use super::tree::{Make, Node, Shared, Shows, State, Told};
+use super::tree::{Contents, Make, Node, OnClose, Shared, State};
 use crate::catalog::MANIFEST;
-use crate::face::{Compared, Face, Form, Given, Kept, Moments, lock};
 use crate::ingest::ENCODER;
 use crate::table::Table;
 use crate::tag_format::{Kind, ending, format_named, kind_of};
-use crate::{Dataset, Error, Store, Use};
+use crate::virtual_file::{
+    Form, FrameSource, GroupCache, Moments, VerifiedFile, VirtualFile, lock,
+};
+use crate::{Access, Dataset, Error, Store};
 
-/// A store that is shown.
-pub(super) struct Shown {
+/// A mounted store.
+pub(super) struct Listing {
     store: Store,
-    kept: Arc<Kept>,
+    cache: Arc<GroupCache>,
     handles: Arc<Handles>,
 }
 
-impl Shown {
-    pub(super) fn new(store: Store) -> Shown {
+impl Listing {
+    pub(super) fn new(store: Store) -> Listing {
         let handles = Arc::new(Handles::new(chain::MOST_OPEN));
-        Shown { store, kept: Arc::default(), handles }
+        Listing { store, cache: Arc::default(), handles }
     }
 }
 
-impl Shows for Shown {
+impl Contents for Listing {
     fn names(&self) -> Result<Vec<String>, Error> {
         self.store.names()
     }
@@ -50,41 +52,41 @@ impl Shows for Shown {
         let options =
             OpenOptions { handles: Some(Arc::clone(&self.handles)), ..OpenOptions::default() };
         let dataset = self.store.dataset(dataset)?;
-        let kept = Arc::clone(&self.kept);
-        let one = Arc::new(One { dataset, options, kept, moments: Mutex::default() });
-        One::files(&one)
+        let cache = Arc::clone(&self.cache);
+        let one = Arc::new(DatasetListing { dataset, options, cache, moments: Mutex::default() });
+        DatasetListing::files(&one)
     }
 }
 
-/// A data set that is shown.
-struct One {
+/// A data set of a mounted store.
+struct DatasetListing {
     dataset: Dataset,
     options: OpenOptions,
-    kept: Arc<Kept>,
-    /// As long as a face needs them.
+    cache: Arc<GroupCache>,
+    /// Kept as long as a virtual file needs them.
     moments: Mutex<Weak<Moments>>,
 }
 
-impl One {
+impl DatasetListing {
     fn files(self: &Arc<Self>) -> Result<Vec<Shared>, Error> {
         let Dataset { store, manifest } = &self.dataset;
         let (name, whole) = (&manifest.name, format_named(&manifest.format)?);
         let mut files = Vec::new();
-        let mut show = |name: &str, ending: &str, node, told| {
-            files.push(Shared { name: format!("{name}.{ending}"), node, told });
+        let mut show = |name: &str, ending: &str, node, on_close| {
+            files.push(Shared { name: format!("{name}.{ending}"), node, on_close });
         };
         let (tiers, is_even) = (store.tiers()?, self.is_even());
         // A file of HDF5 is no row of frames, and is not made as it is read.
         if whole != Format::H5md {
-            show(name, ending(whole), self.made(One::whole), Some(self.told(None)));
+            show(name, ending(whole), self.made(DatasetListing::whole), Some(self.on_close(None)));
         }
         if whole != Format::Dcd && is_even {
             let decoded = self.made(|one, name| one.decoded(None, name));
-            show(name, "dcd", decoded, Some(self.told(None)));
+            show(name, "dcd", decoded, Some(self.on_close(None)));
         }
-        let told = self.readme(whole);
-        if !told.is_empty() {
-            show(name, "README", Node::Text(told.into()), None);
+        let readme = self.readme(whole);
+        if !readme.is_empty() {
+            show(name, "README", Node::Text(readme.into()), None);
         }
         let topology = store.folder_of(name).join(&manifest.topology.file);
         if let Some(ending) = extension(&topology) {
@@ -93,29 +95,29 @@ impl One {
         for (k, tag) in manifest.tags.iter().enumerate() {
             let (tag_name, kind) = (format!("{name}@{}", tag.name), kind_of(tag, whole)?);
             let sizes: Vec<u64> = manifest.files_of(k).map(|file| file.size).collect();
-            let told = || Some(self.told(Some(k)));
+            let on_close = || Some(self.on_close(Some(k)));
             match kind {
                 // They are no file together: tables say where their numbers are.
                 Kind::Hdf5 if sizes.len() > 1 => {
                     for (number, size) in sizes.into_iter().enumerate() {
                         let name = format!("{tag_name}-{number:03}");
                         let node = self.as_written(k, number..number + 1, size);
-                        let told = self.told_of(Some(k), number..number + 1);
-                        show(&name, kind.ending(), node, Some(told));
+                        let on_close = self.on_close_of(Some(k), number..number + 1);
+                        show(&name, kind.ending(), node, Some(on_close));
                     }
                 }
                 Kind::Frames(format @ (Format::Dcd | Format::Ncdf)) if sizes.len() > 1 => {
                     let joined = self.made(move |one, name| one.joined(k, format, name));
-                    show(&tag_name, kind.ending(), joined, told());
+                    show(&tag_name, kind.ending(), joined, on_close());
                 }
                 _ => {
                     let node = self.as_written(k, 0..sizes.len(), sizes.iter().sum());
-                    show(&tag_name, kind.ending(), node, told());
+                    show(&tag_name, kind.ending(), node, on_close());
                 }
             }
             if kind != Kind::Frames(Format::Dcd) && is_even {
                 let decoded = self.made(move |one, name| one.decoded(Some(k), name));
-                show(&tag_name, "dcd", decoded, told());
+                show(&tag_name, "dcd", decoded, on_close());
             }
             if let Some(file) = manifest.files_of(k).next() {
                 let tier = tiers.get(&file.tier);
@@ -132,7 +134,7 @@ impl One {
         Ok(files)
     }
 
-    /// What is not shown of the original, and where it is to be had.
+    /// Returns a text on what the mount does not show of the original, and how to get it.
     fn readme(&self, whole: Format) -> String {
         let Dataset { store, manifest } = &self.dataset;
         let (name, folder) = (&manifest.name, store.folder().display());
@@ -167,16 +169,16 @@ impl One {
     /// Some files of a tag, one after the other.
     fn as_written(self: &Arc<Self>, tag: usize, files: Range<usize>, size: u64) -> Node {
         let (one, held) = (Arc::clone(self), Mutex::new(Weak::new()));
-        Node::Compared(size, Box::new(move || one.compared(tag, files.clone(), &held)))
+        Node::VerifiedFile(size, Box::new(move || one.compared(tag, files.clone(), &held)))
     }
 
-    /// The same; those that somebody has open already, where there are any.
+    /// Returns the same files; the open ones if there are any.
     fn compared(
         &self,
         tag: usize,
         files: Range<usize>,
-        held: &Mutex<Weak<Compared>>,
-    ) -> Result<Arc<Compared>, Error> {
+        held: &Mutex<Weak<VerifiedFile>>,
+    ) -> Result<Arc<VerifiedFile>, Error> {
         let mut held = lock(held);
         if let Some(files) = held.upgrade() {
             return Ok(files);
@@ -188,13 +190,13 @@ impl One {
             let column = store.table(manifest, segment)?.files.swap_remove(tag);
             found.push((store.path_of(file)?, store.known(&manifest.name, file, column)?));
         }
-        let files = Arc::new(Compared::new(found, self.dataset.remedy(), &self.kept)?);
+        let files = Arc::new(VerifiedFile::new(found, self.dataset.remedy(), &self.cache)?);
         *held = Arc::downgrade(&files);
         Ok(files)
     }
 
-    /// Whether DCD can say when the frames were written. Where that is not known it is: whoever opens the file
-    /// is told what is wrong.
+    /// Returns whether DCD can hold the times of the frames; true if that is unknown, so that opening the file
+    /// reports the error.
     fn is_even(&self) -> bool {
         let Dataset { store, manifest } = &self.dataset;
         if let Some(is_even) = manifest.is_even {
@@ -211,13 +213,13 @@ impl One {
         dcd::holds_times(&times, &steps)
     }
 
-    /// Writes down what was read of a file that holds all segments of a tag, or of all tags.
-    fn told(self: &Arc<Self>, tag: Option<usize>) -> Box<Told> {
-        self.told_of(tag, 0..self.dataset.manifest.segments.len())
+    /// Logs the access to a file of all segments of a tag, or of all tags.
+    fn on_close(self: &Arc<Self>, tag: Option<usize>) -> Box<OnClose> {
+        self.on_close_of(tag, 0..self.dataset.manifest.segments.len())
     }
 
-    /// The same of some segments.
-    fn told_of(self: &Arc<Self>, tag: Option<usize>, segments: Range<usize>) -> Box<Told> {
+    /// Logs the access to a file of some segments.
+    fn on_close_of(self: &Arc<Self>, tag: Option<usize>, segments: Range<usize>) -> Box<OnClose> {
         let one = Arc::clone(self);
         let segments = &self.dataset.manifest.segments[segments];
         let n_frames: u64 = segments.iter().map(|segment| segment.n_frames).sum();
@@ -232,13 +234,13 @@ impl One {
                 }
             };
             let frames = (part * n_frames as f64).round() as u64;
-            Use::new("mount", frames, read).write_down(&store.folder_of(&manifest.name));
+            Access::new("mount", frames, read).write_down(&store.folder_of(&manifest.name));
         })
     }
 
     fn made(
         self: &Arc<Self>,
-        make: impl Fn(&Arc<One>, &Path) -> Result<Face, Error> + Send + Sync + 'static,
+        make: impl Fn(&Arc<DatasetListing>, &Path) -> Result<VirtualFile, Error> + Send + Sync + 'static,
     ) -> Node {
         let one = Arc::clone(self);
         let make: Box<Make> = Box::new(move |name| make(&one, name));
@@ -261,14 +263,14 @@ impl One {
     }
 
     /// All atoms, in the format of the original.
-    fn whole(self: &Arc<Self>, name: &Path) -> Result<Face, Error> {
+    fn whole(self: &Arc<Self>, name: &Path) -> Result<VirtualFile, Error> {
         let manifest = &self.dataset.manifest;
         let format = format_named(&manifest.format)?;
         let known = matches!(format, Format::Xtc | Format::Trr);
         // Of sets of before, sizes of frames of TRR are those of the original's, which lossy tags may lack parts of.
         let is_old = format == Format::Trr
             && manifest.lost.is_none()
-            && self.dataset.store.lost(manifest)?.iter().any(|lost| !lost.is_empty());
+            && self.dataset.store.omitted_fields(manifest)?.iter().any(|lost| !lost.is_empty());
         if known && (is_old || manifest.encoder != ENCODER) {
             let what = "was divided by another version, and the sizes of its frames are not known \
                         here: divide it again with trajet store retag";
@@ -283,33 +285,38 @@ impl One {
         // What a lossy tag has lost cannot be missed twice.
         let allow_loss = manifest.tags.iter().any(|tag| tag.lossy);
         let form = Form::Stored(WriteOptions { allow_loss, ..WriteOptions::default() });
-        Face::new(self.given(None, format, sizes)?, format, form, name, &self.kept)
+        VirtualFile::new(self.given(None, format, sizes)?, format, form, name, &self.cache)
     }
 
     /// The files of a tag as one.
-    fn joined(self: &Arc<Self>, tag: usize, format: Format, name: &Path) -> Result<Face, Error> {
+    fn joined(
+        self: &Arc<Self>,
+        tag: usize,
+        format: Format,
+        name: &Path,
+    ) -> Result<VirtualFile, Error> {
         let allow_loss = self.dataset.manifest.tags[tag].lossy;
         let form = Form::Stored(WriteOptions { allow_loss, ..WriteOptions::default() });
-        Face::new(self.given(Some(tag), format, None)?, format, form, name, &self.kept)
+        VirtualFile::new(self.given(Some(tag), format, None)?, format, form, name, &self.cache)
     }
 
     /// Positions and cells of a tag, or of all atoms, as DCD.
-    fn decoded(self: &Arc<Self>, tag: Option<usize>, name: &Path) -> Result<Face, Error> {
+    fn decoded(self: &Arc<Self>, tag: Option<usize>, name: &Path) -> Result<VirtualFile, Error> {
         let Dataset { store, manifest } = &self.dataset;
         let first = &manifest.segments[0].heads.file;
         let cell = Heads::load(&store.folder_of(&manifest.name).join(first))?.get(0)?.cell();
         let n_atoms = tag.map_or(manifest.n_atoms, |tag| manifest.tags[tag].n_atoms());
         let form = Form::Decoded(cell, n_atoms);
-        Face::new(self.given(tag, Format::Dcd, None)?, Format::Dcd, form, name, &self.kept)
+        VirtualFile::new(self.given(tag, Format::Dcd, None)?, Format::Dcd, form, name, &self.cache)
     }
 
-    /// The frames of a tag as its files have them, or of all atoms.
+    /// Returns the frames of a tag as its files hold them, or of all atoms.
     fn given(
         self: &Arc<Self>,
         tag: Option<usize>,
         format: Format,
         sizes: Option<Vec<u64>>,
-    ) -> Result<Given, Error> {
+    ) -> Result<FrameSource, Error> {
         let one = Arc::clone(self);
         let open = move || -> Result<Arc<Chain>, Error> {
             Ok(Arc::new(match tag {
@@ -318,7 +325,7 @@ impl One {
             }))
         };
         let remarks = self.dataset.doubts(tag, Some(format.name()));
-        Ok(Given { moments: self.moments()?, sizes, remarks, open: Box::new(open) })
+        Ok(FrameSource { moments: self.moments()?, sizes, remarks, open: Box::new(open) })
     }
 }
 

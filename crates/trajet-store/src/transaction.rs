@@ -1,9 +1,9 @@
-//! What is being done to a store, written down before it is done.
+//! Transactions: changes of a store that happen wholly or not at all.
 //!
-//! Whoever changes something first writes down which folders and tiers that concerns (`.pending/`), in a file that
-//! stays locked as long as the process lives; then makes all files under names that no other has; then, with the store
-//! locked, looks whether the data set is still the one that was begun with and replaces its manifest; then removes
-//! what is not needed any more. Whenever that is cut short, the manifest is the old one or the new one, and
+//! A transaction first writes the folders and tiers that it concerns to its journal (`.pending/`), a file that stays
+//! locked as long as the process lives. Then it makes all files under names that no other transaction uses. To commit,
+//! it locks the store, makes sure that the data set is still the one that it began with, and replaces the manifest.
+//! At last it removes obsolete files. After an interruption at any point the manifest is the old or the new one, and
 //! [`Store::repair`] removes the files that no manifest names.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,60 +13,60 @@ use std::path::{Path, PathBuf};
 
 use trajet_io::leftovers::remove_leftovers;
 
-use crate::catalog::{MANIFEST, PENDING, check_text};
-use crate::disk::random_id;
-use crate::journal::{Line, Pending, Place, TierChange, lines};
+use crate::access_log::LOG;
+use crate::atomic_files::random_id;
+use crate::catalog::{JOURNALS, MANIFEST, check_text};
+use crate::journal::{Journal, Line, Place, TierChange, lines};
 use crate::links::link_left;
 use crate::location::Location;
 use crate::manifest::{self, MOST_TIERS, Manifest, Tier};
-use crate::uses::RECORD;
-use crate::{Error, Store, disk};
+use crate::{Error, Store, atomic_files};
 
-/// An operation that is under way. Dropped, it takes back what it made, unless that is in use by then.
+/// A transaction under way. Dropping it removes what it made, unless a manifest names it by then.
 #[derive(Debug)]
-pub(crate) struct Operation<'a> {
+pub(crate) struct Transaction<'a> {
     pub(crate) store: &'a Store,
-    pending: Pending,
-    /// Locked.
+    journal: Journal,
+    /// The journal's file, locked.
     file: File,
 }
 
 impl Store {
-    /// Writes down that something is about to be done to a data set.
-    pub(crate) fn begin(&self, doing: &str, name: &str) -> Result<Operation<'_>, Error> {
+    /// Begins a transaction on a data set, and writes its journal.
+    pub(crate) fn begin(&self, doing: &str, name: &str) -> Result<Transaction<'_>, Error> {
         if !manifest::is_name(name) {
             return Err(Error::Refused(manifest::bad_name("data set", name)));
         }
         self.is_no_tier(name, &self.tiers()?)?;
         self.is_at_home()?;
-        let folder = self.folder().join(PENDING);
+        let folder = self.folder().join(JOURNALS);
         let locked = self.lock()?;
         match fs::create_dir(&folder) {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => {
                 return Err(Error::io(&folder, "make")(error));
             }
-            _ => disk::is_folder(&folder)?,
+            _ => atomic_files::is_folder(&folder)?,
         };
         let id = random_id();
         let path = folder.join(format!("{id}.json"));
-        // Others may add to it, see `hand_over`.
+        // Others may append to it: see `hand_over`.
         let file = OpenOptions::new()
             .append(true)
             .create_new(true)
             .open(&path)
             .map_err(Error::io(&path, "write"))?;
-        let pending = Pending { id, name: name.to_owned(), ..Pending::default() };
-        let operation = Operation { store: self, pending, file };
-        // A dropped operation takes the store's lock: nothing below may return while it is held here.
-        let locked_entry = operation.file.lock();
+        let journal = Journal { id, name: name.to_owned(), ..Journal::default() };
+        let transaction = Transaction { store: self, journal, file };
+        // A dropped transaction takes the store's lock: nothing below may return while it is held here.
+        let locked_entry = transaction.file.lock();
         drop(locked);
         locked_entry.map_err(Error::io(&path, "lock"))?;
-        operation.write([Line::Doing { doing: doing.to_owned(), name: name.to_owned() }])?;
-        Ok(operation)
+        transaction.write([Line::Doing { doing: doing.to_owned(), name: name.to_owned() }])?;
+        Ok(transaction)
     }
 
-    /// Finds tiers that were moved with the store's folder, and removes what operations have left behind that were
-    /// cut short. Returns what was found and cleared, in words.
+    /// Finds tiers that were moved with the store's folder, and removes what interrupted transactions have left behind.
+    /// Returns what was found and removed, in words.
     ///
     /// # Errors
     /// [`Error::Copied`]; the first [`Error::Io`] or [`Error::TierGone`], after all else was cleared.
@@ -80,7 +80,7 @@ impl Store {
         let mut n_left = remove_leftovers(self.folder());
         for name in self.names()? {
             let folder = self.folder_of(&name);
-            if disk::is_folder(&folder)? {
+            if atomic_files::is_folder(&folder)? {
                 n_left += remove_leftovers(&folder);
             }
         }
@@ -89,13 +89,14 @@ impl Store {
                 .push(format!("temporary files of processes that were killed: {n_left} removed"));
         }
         let (mut others, mut dead) = (Vec::new(), Vec::new());
-        for path in self.records()? {
-            let file = match disk::open_with(OpenOptions::new().read(true).write(true), &path) {
-                // It has ended just now.
-                Err(error) if error.kind() == ErrorKind::NotFound => continue,
-                file => file.map_err(Error::io(&path, "read"))?,
-            };
-            others.extend(Pending::read(&path)?);
+        for path in self.journals()? {
+            let file =
+                match atomic_files::open_with(OpenOptions::new().read(true).write(true), &path) {
+                    // It ended just now.
+                    Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                    file => file.map_err(Error::io(&path, "read"))?,
+                };
+            others.extend(Journal::read(&path)?);
             match file.try_lock() {
                 Ok(()) => dead.push((path, file)),
                 Err(fs::TryLockError::WouldBlock) => {}
@@ -103,108 +104,108 @@ impl Store {
             }
         }
         for (path, _held) in dead {
-            // Another one may just have added to it.
-            let Some(pending) = Pending::read(&path)? else { continue };
-            others.retain(|other| other.id != pending.id);
-            let done = self.clear(&pending, &mut others);
-            let removed = match done.and_then(|n| disk::remove(&path).map(|_| n)) {
+            // Another transaction may have appended to it.
+            let Some(journal) = Journal::read(&path)? else { continue };
+            others.retain(|other| other.id != journal.id);
+            let done = self.clear(&journal, &mut others);
+            let removed = match done.and_then(|n| atomic_files::remove(&path).map(|_| n)) {
                 Ok(removed) => removed,
                 Err(error) => {
                     failed.get_or_insert(error);
                     continue;
                 }
             };
-            if !pending.name.is_empty() {
+            if !journal.name.is_empty() {
                 cleared.push(format!(
                     "{} of {:?}, which was cut short: {removed} files removed",
-                    pending.doing, pending.name
+                    journal.doing, journal.name
                 ));
             }
         }
         failed.map_or(Ok(cleared), Err)
     }
 
-    /// Removes the files that an operation has listed and no manifest names, and takes back what it has changed of
-    /// tiers, unless it was completed or one of the others needs them; counts files.
-    fn clear(&self, pending: &Pending, others: &mut [Pending]) -> Result<usize, Error> {
-        let name = &pending.name;
+    /// Removes the files that a journal lists and no manifest names, and takes back its changes of tiers, unless the
+    /// transaction was committed or another one needs them. Returns the number of files.
+    fn clear(&self, journal: &Journal, others: &mut [Journal]) -> Result<usize, Error> {
+        let name = &journal.name;
         if !name.is_empty() && !manifest::is_name(name) {
             return Err(Error::Refused(manifest::bad_name("data set", name)));
         }
         // A path outside of the store is an error before anything is removed.
-        let (mut made, mut paths) = (pending.made.clone(), pending.paths.clone());
-        for (is_made, path) in &pending.absolute {
+        let (mut made, mut paths) = (journal.made.clone(), journal.paths.clone());
+        for (is_made, path) in &journal.absolute {
             let all = if *is_made { &mut made } else { &mut paths };
             all.insert(self.location_of(name, path)?);
         }
         let (mut needed, mut is_done) = (BTreeSet::new(), false);
         if let Some(manifest) = self.find(name)? {
-            let frames = pending.name_of("frames", ".bin");
+            let frames = journal.name_of("frames", ".bin");
             is_done = manifest.segments.iter().any(|segment| segment.frames.file == frames);
             needed = manifest.locations();
-            needed.insert(Location::beside(RECORD));
+            needed.insert(Location::beside(LOG));
             link_left(self, &manifest)?;
         }
         let (tiers, mut resolver) = (self.tiers()?, self.resolver(name));
         let mut resolved = |all: &BTreeSet<Location>| -> Result<Vec<(Location, PathBuf)>, Error> {
-            // A tier that was forgotten again has nothing of it any more.
+            // A tier that is no longer known has no files of it.
             let is_known = |one: &&Location| one.tier().is_none_or(|tier| tiers.contains_key(tier));
             let unneeded = all.iter().filter(|one| !needed.contains(*one)).filter(is_known);
             unneeded.map(|one| Ok((one.clone(), resolver.resolve(one)?))).collect()
         };
-        // Files of a tier that is not there cannot be removed now, and are not to be forgotten.
+        // Files of a missing tier cannot be removed now: the journal stays.
         let (made, paths) = (resolved(&made)?, resolved(&paths)?);
         let mut removed = 0;
         for (folder, path) in &made {
-            removed += empty(folder, path, &needed, |_| true)?;
+            removed += remove_files_in(folder, path, &needed, |_| true)?;
         }
-        // What is in a folder comes behind it.
+        // The files of a folder come after the folder.
         for (location, path) in paths.iter().rev() {
             removed += match path.symlink_metadata() {
                 // Indexes that readers have left.
                 Ok(there) if there.is_dir() => {
-                    empty(location, path, &needed, |name| name.starts_with('.'))?
+                    remove_files_in(location, path, &needed, |name| name.starts_with('.'))?
                 }
-                Err(error) if !disk::is_gone(&error) => {
+                Err(error) if !atomic_files::is_gone(&error) => {
                     return Err(Error::io(path, "remove")(error));
                 }
-                _ => usize::from(disk::remove(path)?),
+                _ => usize::from(atomic_files::remove(path)?),
             };
         }
         if !name.is_empty() {
-            // Where nothing is left in it, there is no such data set any more.
+            // An empty folder is no data set.
             let _ = fs::remove_dir(self.folder_of(name));
         }
         if !is_done {
-            removed += self.take_back(&pending.tiers, others)?;
+            removed += self.take_back(&journal.tiers, others)?;
         }
         Ok(removed)
     }
 }
 
-impl Operation<'_> {
-    /// Writes down that these files or folders will be made, or be needed no more.
+impl Transaction<'_> {
+    /// Writes to the journal that these files or folders will be made, or become obsolete.
     pub(crate) fn touch(&mut self, paths: impl IntoIterator<Item = Location>) -> Result<(), Error> {
         let paths: Vec<Location> = paths.into_iter().collect();
         self.write(paths.iter().cloned().map(Place::Here).map(Line::Path))?;
-        self.pending.paths.extend(paths);
+        self.journal.paths.extend(paths);
         Ok(())
     }
 
-    /// Writes down what will be changed of tiers, and which others are needed.
+    /// Writes changed and needed tiers to the journal.
     pub(crate) fn need(&mut self, tiers: Vec<TierChange>) -> Result<(), Error> {
         self.write(tiers.iter().cloned().map(Line::Tier))?;
-        self.pending.tiers.extend(tiers);
+        self.journal.tiers.extend(tiers);
         Ok(())
     }
 
-    /// The data set.
+    /// Returns the name of the data set.
     pub(crate) fn name(&self) -> &str {
-        &self.pending.name
+        &self.journal.name
     }
 
     fn path(&self) -> PathBuf {
-        self.store.folder().join(PENDING).join(format!("{}.json", self.pending.id))
+        self.store.folder().join(JOURNALS).join(format!("{}.json", self.journal.id))
     }
 
     fn write(&self, what: impl IntoIterator<Item = Line>) -> Result<(), Error> {
@@ -213,35 +214,35 @@ impl Operation<'_> {
         written.map_err(Error::io(&self.path(), "write"))
     }
 
-    /// A folder for new files on a tier, from that tier's own folder on.
+    /// Makes a folder for new files on a tier; returns the tier, and the folder relative to it.
     pub(crate) fn folder_on(&mut self, tier: &str) -> Result<(Tier, PathBuf), Error> {
         let name = tier;
         let tier = self.tier_for_files(name)?;
-        let folder = PathBuf::from(format!("{}-{}", self.pending.name, self.pending.id));
+        let folder = PathBuf::from(format!("{}-{}", self.journal.name, self.journal.id));
         let location = Location::on(name, &folder);
-        let path = self.store.resolve(&self.pending.name, &location)?;
+        let path = self.store.resolve(&self.journal.name, &location)?;
         self.write([Line::Made(Place::Here(location.clone()))])?;
         fs::create_dir(&path).map_err(Error::io(&path, "make"))?;
-        self.pending.made.insert(location);
+        self.journal.made.insert(location);
         Ok((tier, folder))
     }
 
-    /// The name of a new file beside the manifest, which is written down.
+    /// Returns the name of a new file beside the manifest, after writing it to the journal.
     pub(crate) fn name_beside(&mut self, kind: &str, ending: &str) -> Result<String, Error> {
-        let name = self.pending.name_of(kind, ending);
+        let name = self.journal.name_of(kind, ending);
         self.touch([Location::beside(&name)])?;
         Ok(name)
     }
 
-    /// The folder of the data set.
+    /// Returns the folder of the data set.
     pub(crate) fn folder(&self) -> PathBuf {
-        self.store.folder_of(&self.pending.name)
+        self.store.folder_of(&self.journal.name)
     }
 
-    /// The same, made where there is none.
+    /// Makes the folder of the data set if there is none, and returns it.
     pub(crate) fn make_folder(&mut self) -> Result<PathBuf, Error> {
         let folder = self.folder();
-        let busy = format!(".{}", self.pending.id);
+        let busy = format!(".{}", self.journal.id);
         self.touch([Location::beside(&busy)])?;
         let _locked = self.store.lock()?;
         match fs::create_dir(&folder) {
@@ -250,22 +251,22 @@ impl Operation<'_> {
             }
             _ => {}
         }
-        // Another operation that ends meanwhile would remove an empty folder.
-        disk::write_new(&folder.join(busy), &[])?;
+        // Another transaction that ends now would remove an empty folder.
+        atomic_files::write_new(&folder.join(busy), &[])?;
         Ok(folder)
     }
 
-    /// Replaces the manifest, if the data set is still what it was when the operation began. `new` is none
-    /// where the data set is to be no more; `needed` are bytes that tiers must have room for.
+    /// Replaces the manifest, if the data set has not changed since the transaction began. `new` is none to remove the
+    /// data set. `needed` is the bytes that each tier must have room for.
     pub(crate) fn commit(
         &mut self,
         was: Option<&Manifest>,
         new: Option<&Manifest>,
         needed: &BTreeMap<String, u64>,
     ) -> Result<(), Error> {
-        // What is in the making while the manifest is replaced.
-        self.touch([Location::beside(&format!("{MANIFEST}-{}.tmp", self.pending.id))])?;
-        let (store, name) = (self.store, &self.pending.name);
+        // The temporary file of the manifest.
+        self.touch([Location::beside(&format!("{MANIFEST}-{}.tmp", self.journal.id))])?;
+        let (store, name) = (self.store, &self.journal.name);
         let _locked = store.lock()?;
         if store.find(name)?.as_ref() != was {
             return Err(match was {
@@ -277,25 +278,25 @@ impl Operation<'_> {
         let path = self.folder().join(MANIFEST);
         let Some(new) = new else {
             fs::remove_file(&path).map_err(Error::io(&path, "remove"))?;
-            return disk::sync_folder(&path);
+            return atomic_files::sync_folder(&path);
         };
         debug_assert_eq!(new.check(), Ok(()));
-        // What it names is on the disk before it is.
+        // All named files are on the disk before the manifest is.
         let mut resolver = store.resolver(name);
-        let made = self.pending.made.iter().map(|made| resolver.resolve(made));
+        let made = self.journal.made.iter().map(|made| resolver.resolve(made));
         for folder in made.chain([Ok(self.folder())]) {
             let folder = folder?;
-            disk::sync_folder(&folder.join(MANIFEST))?;
-            disk::sync_folder(&folder)?;
+            atomic_files::sync_folder(&folder.join(MANIFEST))?;
+            atomic_files::sync_folder(&folder)?;
         }
         let json = serde_json::to_vec(new).expect("manifests are plain");
-        disk::replace(&path, &self.pending.id, &json)
+        atomic_files::replace(&path, &self.journal.id, &json)
     }
 }
 
-impl Operation<'_> {
-    /// Makes tiers known, and their folders where there are none; returns what a user should know of them. They
-    /// are forgotten again where the operation is not completed.
+impl Transaction<'_> {
+    /// Adds tiers to the settings, and makes missing folders. Returns remarks for the user. They are removed again
+    /// unless the transaction commits.
     ///
     /// # Errors
     /// [`Error::Refused`] where a tier of that name is elsewhere, or there are too many.
@@ -326,7 +327,7 @@ impl Operation<'_> {
                         tier.folder.display()
                     )));
                 }
-                // A profile that says nothing of a limit takes none away.
+                // A profile without a limit keeps the known one.
                 Some(there) => {
                     let limit = tier.limit.or(there.limit);
                     Tier { limit, rank: tier.rank, ..there.clone() }
@@ -351,7 +352,7 @@ impl Operation<'_> {
         let new: Vec<_> = changes.iter().filter(|change| change.was.is_none()).cloned().collect();
         self.need(changes)?;
         for TierChange { name, now, .. } in &new {
-            // Of a file system that is not mounted not even the folder above is there.
+            // The parent folder exists only if the file system is mounted.
             match fs::create_dir(&now.folder) {
                 Err(error) if error.kind() != ErrorKind::AlreadyExists => {
                     return Err(Error::io(&now.folder, "make")(error));
@@ -366,8 +367,8 @@ impl Operation<'_> {
         Ok(remarks)
     }
 
-    /// A tier at hand, for new files. One of a store of before is known by any file that should be there, and gets
-    /// its mark.
+    /// Returns a tier, whose folder exists, for new files. A tier of an older version has no mark: it is recognised by
+    /// any of its files, and gets one.
     pub(crate) fn tier_for_files(&mut self, name: &str) -> Result<Tier, Error> {
         let store = self.store;
         let tier = store.tier_for_changes(name)?;
@@ -385,7 +386,7 @@ impl Operation<'_> {
         let Some(known) = settings.tiers.get_mut(name) else {
             return Err(store.no_tier(name, settings.tiers.into_keys().collect()));
         };
-        // Somebody else may have given it one meanwhile.
+        // Another process may have written one.
         if known.mark.is_some() {
             return Ok(known.clone());
         }
@@ -405,34 +406,34 @@ impl Operation<'_> {
     }
 }
 
-impl Drop for Operation<'_> {
-    /// Removes what no manifest names, of what was written down; where that fails, `repair` does it later.
+impl Drop for Transaction<'_> {
+    /// Removes the files of the journal that no manifest names. If that fails, `repair` does it later.
     fn drop(&mut self) {
         let Ok(_locked) = self.store.lock() else { return };
         let own = self.path();
-        let Ok(mut others) = self.store.records() else { return };
+        let Ok(mut others) = self.store.journals() else { return };
         others.retain(|path| *path != own);
-        // One that ends just now needs nothing any more; what another one needs that cannot be read is not known.
+        // A journal that has gone needs nothing. If one cannot be read, what it needs is unknown.
         let others: Result<Vec<_>, _> =
-            others.iter().filter_map(|path| Pending::read(path).transpose()).collect();
+            others.iter().filter_map(|path| Journal::read(path).transpose()).collect();
         let Ok(mut others) = others else { return };
-        // With what others have handed over.
-        let Ok(Some(pending)) = Pending::read(&own) else { return };
-        if self.store.clear(&pending, &mut others).is_ok() {
+        // Read again: others may have appended to it.
+        let Ok(Some(journal)) = Journal::read(&own) else { return };
+        if self.store.clear(&journal, &mut others).is_ok() {
             let _ = fs::remove_file(own);
         }
     }
 }
 
-/// Removes files of some names in a folder, but not those that are needed, and the folder where nothing stays
-/// in it; counts them.
-fn empty(
+/// Removes files in a folder whose names `which` accepts and which are not needed, then the folder if it is empty.
+/// Returns the number of files.
+fn remove_files_in(
     location: &Location,
     folder: &Path,
     needed: &BTreeSet<Location>,
     which: impl Fn(&str) -> bool,
 ) -> Result<usize, Error> {
-    if !disk::is_folder(folder)? {
+    if !atomic_files::is_folder(folder)? {
         return Ok(0);
     }
     let entries = fs::read_dir(folder).map_err(Error::io(folder, "read"))?;
@@ -441,10 +442,10 @@ fn empty(
         let path = entry.map_err(Error::io(folder, "read"))?.path();
         let name = path.file_name().unwrap_or_default().display().to_string();
         if which(&name) && !needed.contains(&location.join(&name)) {
-            removed += usize::from(disk::remove(&path)?);
+            removed += usize::from(atomic_files::remove(&path)?);
         }
     }
-    // Not where something is left in it.
+    // Fails if a file is left.
     let _ = fs::remove_dir(folder);
     Ok(removed)
 }

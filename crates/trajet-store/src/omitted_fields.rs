@@ -1,4 +1,4 @@
-//! What lossy tags lack of what the original's frames hold: whole frames do without it, and who asks for it is told.
+//! Fields that lossy tags do not hold (velocities, forces, …). Whole frames omit them, and reading them is an error.
 
 use trajet_io::divided::Heads;
 use trajet_io::{Extra, Format, Raw};
@@ -7,18 +7,18 @@ use crate::manifest::{Manifest, Tag};
 use crate::tag_format::{Kind, format_named, kind_of};
 use crate::{Error, Store};
 
-/// What each tag lacks.
-pub(crate) type Lost = Vec<Vec<Extra>>;
+/// The fields that each tag omits.
+pub(crate) type OmittedFields = Vec<Vec<Extra>>;
 
-/// What frames of a segment hold.
-pub(crate) struct Held {
+/// The fields that frames of a segment hold.
+pub(crate) struct SegmentFields {
     first: Raw,
     extras: Vec<Extra>,
 }
 
-impl Held {
-    /// By what frames say beside their atoms, of which there are some.
-    pub(crate) fn by(heads: &Heads, source: Format) -> Result<Held, Error> {
+impl SegmentFields {
+    /// Returns the fields of frames, by their metadata; there is at least one frame.
+    pub(crate) fn by(heads: &Heads, source: Format) -> Result<SegmentFields, Error> {
         let first = heads.get(0)?;
         let mut extras = Vec::new();
         let mut open: Vec<Extra> =
@@ -31,24 +31,24 @@ impl Held {
             extras.extend(open.extract_if(.., |extra| head.has(*extra)));
         }
         extras.sort_unstable();
-        Ok(Held { first, extras })
+        Ok(SegmentFields { first, extras })
     }
 
-    /// What files of such a kind lack of it.
-    fn lost(&self, kind: Kind) -> Vec<Extra> {
+    /// Returns the fields that files of a kind cannot hold.
+    fn omitted_by(&self, kind: Kind) -> Vec<Extra> {
         let lacks = |extra: &Extra| !kind.format().keeps(*extra, &self.first);
         self.extras.iter().copied().filter(lacks).collect()
     }
 
-    /// What tags lack of it, beside what they lacked before.
+    /// Adds the fields that tags omit of these frames to those that they omit already.
     pub(crate) fn add_to(
         &self,
-        mut lost: Lost,
+        mut lost: OmittedFields,
         tags: &[Tag],
         source: Format,
-    ) -> Result<Lost, Error> {
+    ) -> Result<OmittedFields, Error> {
         for (lost, tag) in lost.iter_mut().zip(tags) {
-            lost.extend(self.lost(kind_of(tag, source)?));
+            lost.extend(self.omitted_by(kind_of(tag, source)?));
             lost.sort_unstable();
             lost.dedup();
         }
@@ -57,8 +57,8 @@ impl Held {
 }
 
 impl Store {
-    /// What each tag of a data set lacks.
-    pub(crate) fn lost(&self, manifest: &Manifest) -> Result<Lost, Error> {
+    /// Returns the fields that each tag of a data set omits.
+    pub(crate) fn omitted_fields(&self, manifest: &Manifest) -> Result<OmittedFields, Error> {
         let Manifest { tags, lost, format, .. } = manifest;
         if let Some(lost) = lost {
             let of = |tag: &Tag| lost.get(&tag.name).cloned().unwrap_or_default();
@@ -66,27 +66,35 @@ impl Store {
         }
         let (mut lost, source) = (vec![Vec::new(); tags.len()], format_named(format)?);
         if tags.iter().any(|tag| tag.lossy) {
-            for held in self.held(manifest) {
+            for held in self.segment_fields(manifest) {
                 lost = held?.add_to(lost, tags, source)?;
             }
         }
         Ok(lost)
     }
 
-    /// What frames of each segment hold.
-    fn held(&self, manifest: &Manifest) -> impl Iterator<Item = Result<Held, Error>> {
+    /// Returns the fields of each segment.
+    fn segment_fields(
+        &self,
+        manifest: &Manifest,
+    ) -> impl Iterator<Item = Result<SegmentFields, Error>> {
         let folder = self.folder_of(&manifest.name);
         manifest.segments.iter().map(move |segment| {
             let heads = Heads::load(&folder.join(&segment.heads.file))?;
-            Held::by(&heads, format_named(&manifest.format)?)
+            SegmentFields::by(&heads, format_named(&manifest.format)?)
         })
     }
 
-    /// Makes sure that no tag lacks what it has of the frames before.
-    pub(crate) fn still_has(&self, was: &Manifest, before: &Lost, now: &Lost) -> Result<(), Error> {
+    /// Makes sure that no tag omits a field of new frames that it holds of former ones.
+    pub(crate) fn still_has(
+        &self,
+        was: &Manifest,
+        before: &OmittedFields,
+        now: &OmittedFields,
+    ) -> Result<(), Error> {
         for (tag, (before, now)) in was.tags.iter().zip(before.iter().zip(now)) {
             let new: Vec<Extra> = now.iter().copied().filter(|e| !before.contains(e)).collect();
-            for held in self.held(was).filter(|_| !new.is_empty()) {
+            for held in self.segment_fields(was).filter(|_| !new.is_empty()) {
                 let held = held?.extras;
                 if let Some(extra) = new.iter().find(|extra| held.contains(extra)) {
                     let (what, tag) = (extra.name(), &tag.name);
@@ -101,12 +109,16 @@ impl Store {
     }
 }
 
-/// What tags will lack that are made of those of a data set, whatever their own formats are.
+/// Returns the fields that new tags will omit because the tags that they are made of omit them.
 ///
 /// # Errors
-/// [`Error::Refused`] where one would lose what some of its atoms have, since others lack it, though its format has
-/// room for it.
-pub(crate) fn inherited(tags: &[Tag], was: &Manifest, lost: &Lost) -> Result<Lost, Error> {
+/// [`Error::Refused`] if a tag would lose a field that some of its atoms have and others lack, though its format can
+/// hold it.
+pub(crate) fn inherited(
+    tags: &[Tag],
+    was: &Manifest,
+    lost: &OmittedFields,
+) -> Result<OmittedFields, Error> {
     let source = format_named(&was.format)?;
     let mut of = vec![0; was.n_atoms];
     for (number, tag) in was.tags.iter().enumerate() {
@@ -114,7 +126,7 @@ pub(crate) fn inherited(tags: &[Tag], was: &Manifest, lost: &Lost) -> Result<Los
             of[range.start as usize..range.end as usize].fill(number);
         }
     }
-    let mut inherited = Lost::new();
+    let mut inherited = OmittedFields::new();
     for tag in tags {
         let mut from: Vec<usize> =
             tag.atoms.iter().cloned().flatten().map(|atom| of[atom as usize]).collect();
@@ -151,13 +163,13 @@ pub(crate) fn inherited(tags: &[Tag], was: &Manifest, lost: &Lost) -> Result<Los
     Ok(inherited)
 }
 
-/// Makes sure that tags that were divided anew lack no more than before of what their formats have room for: those of
-/// NCDF leave out what their first frame has not.
+/// Makes sure that repartitioned tags omit no further fields that their formats can hold: NCDF omits the fields that
+/// its first frame lacks.
 pub(crate) fn loses_nothing(
     tags: &[Tag],
     source: Format,
-    before: &Lost,
-    now: &Lost,
+    before: &OmittedFields,
+    now: &OmittedFields,
 ) -> Result<(), Error> {
     for (tag, (before, now)) in tags.iter().zip(before.iter().zip(now)) {
         let format = kind_of(tag, source)?.format();
@@ -174,7 +186,7 @@ pub(crate) fn loses_nothing(
     Ok(())
 }
 
-/// Says of tags that are not lossy that they are, where atoms were kept with loss before; returns remarks.
+/// Marks tags as lossy if some of their atoms were in lossy tags before. Returns remarks.
 pub(crate) fn stay_lossy(tags: &mut [Tag], was: &Manifest) -> Vec<String> {
     let mut lost = vec![false; was.n_atoms];
     for range in was.tags.iter().filter(|tag| tag.lossy).flat_map(|tag| &tag.atoms) {
