@@ -1,4 +1,4 @@
-"""Figures: the only room that imports matplotlib, when a figure is asked for."""
+"""Figures by matplotlib, which is imported when a figure is drawn; no other module imports it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, told apart with any eyes and on any projector.
+# The palette of Okabe and Ito, which is safe for colour blindness.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKS = ("o", "s", "^", "D", "v", "x")
 LINES = ("-", "--", ":", "-.")
