@@ -119,7 +119,7 @@ def test_a_mistyped_report_is_an_error(adk: Adk, tmp_path: Path, name: str, valu
     path = tmp_path / "report.json"
     report = tj.rmsf(tj.open(adk.psf, adk.xtc).select(range(3)), frames=slice(2)).report
     path.write_text(json.dumps(dict(report) | {name: value}))
-    with pytest.raises(tj.FormatError, match=f"a report whose {name} cannot be right"):
+    with pytest.raises(tj.FormatError, match=f"a report whose entry {name} has the wrong type"):
         tj.Report.load(path)
     path.write_text("[" * 100_000)
     with pytest.raises(tj.FormatError, match="nested too deeply"):
