@@ -152,7 +152,7 @@ def _check_rmsf(*, align: str | None, reference: str | None, weights: str | None
 def rmsf(
     job: Job, *, select: str, align: str | None, reference: str | None, weights: str | None
 ) -> None:
-    """Root mean square fluctuation of each atom about its mean position.
+    """RMSF of each atom about its mean position.
 
     Without --align, positions are used as stored: rotation of the whole molecule counts as
     fluctuation unless the file is aligned already.
@@ -225,7 +225,7 @@ def _check_dihedrals(*, select: str | None, atoms: list[list[int]] | None, **_: 
 def dihedrals(
     job: Job, *, select: str | None, atoms: list[list[int]] | None, features: bool, no_pbc: bool
 ) -> None:
-    """Dihedral angles against time: φ and ψ, or angles of any four atoms.
+    """Dihedral angles against time: φ and ψ, or of any four atoms.
 
     \b
     Examples:

@@ -184,7 +184,7 @@ def split(
     dcd_cell: str | None,
     quiet: bool,
 ) -> None:
-    """Split a trajectory into several files, so that many processes can read it.
+    """Split a trajectory into files, for many processes to read.
 
     The files are named after the first IN and numbered: FOLDER/run-000.xtc, …. Read together, they
     are the same trajectory: trajet rmsd top.gro 'FOLDER/run-*.xtc' … They appear when all of them

@@ -560,7 +560,7 @@ class _Look:
             return None
         if not all((np.diff(steps) > 0).all() for steps in (rows.steps, frames.steps)):
             raise self._error(
-                f"{name} have steps of their own, and they do not ascend: it cannot be told to"
+                f"{name} have steps of their own, and they do not ascend: it is unknown to"
                 " which positions they belong"
             )
         at = np.minimum(np.searchsorted(rows.steps, frames.steps), rows.n - 1)

@@ -245,7 +245,7 @@ def move(
 @click.option("--yes", "-y", is_flag=True, help="Remove without a question.")
 @options.quiet
 def remove(name: str, folder: str, yes: bool, quiet: bool) -> None:
-    """Remove a data set with all files of its tags; the original is not changed.
+    """Remove a data set with all its files. The original is not changed.
 
     The command first prints the files to be removed, and whether the original files still exist and
     are unchanged (by size, head and tail). Then it asks; without a terminal it needs --yes.

@@ -112,7 +112,7 @@ def say_entry(at: Store, name: str) -> None:
 @options.threads
 @options.quiet
 def verify(name: str | None, folder: str, threads: int | None, quiet: bool) -> None:
-    """Compare every byte of a data set, or of all data sets, with its checksum.
+    """Compare every byte of a data set, or of all, with its checksum.
 
     Problems are printed on standard error, and the exit code is 1 then.
 
@@ -136,7 +136,7 @@ def verify(name: str | None, folder: str, threads: int | None, quiet: bool) -> N
 @arguments.dataset(required=False)
 @options.quiet
 def stats(name: str | None, folder: str, quiet: bool) -> None:
-    """Show the uses of a data set or of all, the bytes saved, and advice on tiers.
+    """Show uses of data sets, the bytes saved, and advice on tiers.
 
     Each analysis and each read of a data set adds a line to the access log, FOLDER/NAME/uses.jsonl.
 
