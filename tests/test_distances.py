@@ -667,4 +667,4 @@ def test_a_file_for_rows_needs_a_pool_that_writes_it(adk: Adk, tmp_path: Path) -
         command = ["distances", str(adk.psf), str(adk.xtc), "--select", "all", "--pool", pool]
         done = CliRunner().invoke(commands, [*command, "--rows-in", str(tmp_path / "rows.npy")])
         assert done.exit_code == 2
-        assert "--rows-in goes with --pool dask and --pool mpi" in done.output
+        assert "--rows-in needs --pool dask or --pool mpi" in done.output

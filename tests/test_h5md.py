@@ -348,7 +348,7 @@ def test_units_that_do_not_fit(tmp_path: Path, adk: Adk) -> None:
     with pytest.raises(ValueError, match="units are given for 'length'"):
         tj.open(None, path, units={"length": "nm"})
     for option in ({"units": {"position": "nm"}}, {"particles": "all"}):
-        with pytest.raises(ValueError, match="is no HDF5 file"):
+        with pytest.raises(ValueError, match="not an HDF5 file"):
             tj.open(None, adk.xtc, **option)
 
 

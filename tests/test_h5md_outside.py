@@ -115,7 +115,7 @@ def test_objects_of_other_files_are_refused_and_never_opened(tmp_path: Path, nam
             make(file, where, secret, raw)
         with (
             watch_opens(secret, raw) as opened,
-            pytest.raises(tj.FormatError, match=f"{where} stands in another file \\({words}\\)"),
+            pytest.raises(tj.FormatError, match=f"{where} is stored in another file \\({words}\\)"),
         ):
             tj.open(None, path)
         assert opened == [], where
@@ -162,7 +162,7 @@ def test_groups_that_are_not_read_may_stand_in_other_files(tmp_path: Path) -> No
     with h5py.File(path, "a") as file:
         file["particles/other"] = h5py.ExternalLink(str(secret), _GROUP)
     with watch_opens(secret) as opened:
-        with pytest.raises(tj.FormatError, match="particles/other stands in another file"):
+        with pytest.raises(tj.FormatError, match="particles/other is stored in another file"):
             tj.open(None, path)
         got = tj.open(None, path, particles="trajectory").read().positions
     assert opened == []

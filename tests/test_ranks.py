@@ -46,10 +46,10 @@ def test_shares(n_frames: int, n_ranks: int, unit: int, more: int) -> None:
 
 
 @given(st.sets(st.integers(0, 400), min_size=1), st.integers(0, 50))
-def test_stretches(atoms: set[int], gap: int) -> None:
+def test_atom_ranges(atoms: set[int], gap: int) -> None:
     """All wanted atoms are read, no long gap between them is, and stretches ascend."""
     wanted = np.array(sorted(atoms))
-    spans = mpio.stretches(wanted, gap)
+    spans = mpio.atom_ranges(wanted, gap)
     read = list(chain(*(range(*span) for span in spans)))
     assert read == sorted(set(read))
     assert atoms <= set(read)

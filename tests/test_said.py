@@ -57,7 +57,7 @@ def test_references_that_are_none(adk: Adk) -> None:
         said = fail(
             *(command, adk.psf, adk.xtc, "--select", "name CA", *align, "--reference", "avreage")
         )
-        assert said == f"trajet: avreage: is no frame number{word}, and there is no such file"
+        assert said == f"trajet: avreage: not a frame number{word}, and there is no such file"
 
 
 def test_unfinished_frames_are_named(own_adk: Adk) -> None:

@@ -222,7 +222,7 @@ def test_what_there_is_not(wet: Solvated, monkeypatch: pytest.MonkeyPatch) -> No
         tj.Store(wet.folder)
     with pytest.raises(TypeError, match="data set"):
         tj.open(wet.folder / "wet")
-    with pytest.raises(ValueError, match="has its topology with it"):
+    with pytest.raises(ValueError, match="includes its topology"):
         tj.open(wet.gro, wet.path)
     with pytest.raises(ValueError, match="leave continuous="):
         tj.open(wet.path, continuous=True)
@@ -654,7 +654,7 @@ def test_a_link_replaces_nothing_else(own_wet: Solvated, name: str) -> None:
     folder = own_wet.folder / "links"
     folder.mkdir()
     (folder / name).write_text("mine")
-    with pytest.raises(tj.OutputError, match="is not ours"):
+    with pytest.raises(tj.OutputError, match="is no link of this store"):
         own_wet.store.link(folder)
     assert [path.name for path in folder.iterdir()] == [name]
 

@@ -553,4 +553,4 @@ def test_watch_names_files_whose_names_are_not_text(sources: Solvated, ending: b
     store = sources.folder / "store"
     said = fail("store", "watch", folder, "--store", store, "--once", "--settle", 0)
     assert "caf\\udce9" in said
-    assert "its name is not text in UTF-8: rename the file" in said
+    assert "the file name is not UTF-8: rename the file" in said

@@ -228,7 +228,7 @@ def test_a_mounted_whole_is_what_is_got(tmp_path: Path) -> None:
         assert (shown / "run.trr").read_bytes() == whole
         said = (shown / "run.README").read_text().splitlines()
         assert len(said) == 2
-        assert "without velocities, which lossy tags have let go of: water" in said[0]
+        assert "without velocities, which lossy tags lack: water" in said[0]
         few = tj.open(None, shown / "run@few.trr", sidecar=False).read(forces=True)
         there = vectors(tmp_path / "run.trr", "forces")
         assert there is not None

@@ -54,15 +54,15 @@ def test_the_form_of_the_issue(tmp_path: Path) -> None:
 
 
 REFUSED = {
-    "is no TOML": "[tiers",
+    "not TOML": "[tiers",
     "names no tier": "",
     "names no tag": '[tiers]\nfast = "f"\n',
     "has 9 tiers": "[tiers]\n" + "".join(f't{k} = "{k}"\n' for k in range(9)),
-    "'speed' is nothing that a tier has": '[tiers]\nfast = {folder = "f", speed = 3}\n',
-    "'tires' is nothing that a profile has": '[tires]\nfast = "f"\n',
-    "'colour' is nothing that a tag has": ONE + 'colour = "red"\n',
+    "unknown key 'speed' of a tier": '[tiers]\nfast = {folder = "f", speed = 3}\n',
+    "unknown key 'tires' of a profile": '[tires]\nfast = "f"\n',
+    "unknown key 'colour' of a tag": ONE + 'colour = "red"\n',
     "has no folder": "[tiers]\nfast = {limit = 3}\n",
-    "'2 XB' is no size": '[tiers]\nfast = {folder = "f", limit = "2 XB"}\n',
+    "'2 XB' is not a size": '[tiers]\nfast = {folder = "f", limit = "2 XB"}\n',
     "for 'fast' and 'slow'": '[tiers]\nfast = "f"\nslow = "f/../f"\n',
     "tag number 2: has no name": ONE + '[[tags]]\nselect = "rest"\ntier = "fast"\n',
     "tag 'b': has no select": ONE + '[[tags]]\nname = "b"\ntier = "fast"\n',
@@ -70,19 +70,17 @@ REFUSED = {
     "tag 'b': select is empty": ONE + tag("b", " "),
     "tag 'b': there is no tier 'slow': there are fast": ONE
     + '[[tags]]\nname = "b"\nselect = "rest"\ntier = "slow"\n',
-    "name 'a' stands there twice": ONE + tag("a", "rest"),
-    "short 'a' stands there for 'a' and 'b'": ONE + tag("b", "rest", 'short = "a"'),
-    "short 'x' stands there for 'b' and 'x'": ONE
-    + tag("b", "name C", 'short = "x"')
-    + tag("x", "rest"),
-    "'a@b' is no name": ONE + tag("a@b", "rest"),
+    "name 'a' occurs twice": ONE + tag("a", "rest"),
+    "short 'a' occurs for 'a' and 'b'": ONE + tag("b", "rest", 'short = "a"'),
+    "short 'x' occurs for 'b' and 'x'": ONE + tag("b", "name C", 'short = "x"') + tag("x", "rest"),
+    "invalid name 'a@b'": ONE + tag("a@b", "rest"),
     "both select the rest": ONE + tag("b", "rest") + tag("c", "rest"),
-    "'zip' is no format: choose exact, xtc, dcd, ncdf or h5md": ONE + 'format = "zip"\n',
-    "lossy is true or false": ONE + "lossy = 1\n",
-    "optional is true or false": ONE + "optional = 1\n",
-    "precision goes with format": ONE + "precision = 100\nlossy = true\n",
+    "unknown format 'zip': choose exact, xtc, dcd, ncdf or h5md": ONE + 'format = "zip"\n',
+    "lossy must be true or false": ONE + "lossy = 1\n",
+    "optional must be true or false": ONE + "optional = 1\n",
+    "precision needs format": ONE + "precision = 100\nlossy = true\n",
     "write lossy = true": ONE + 'format = "xtc"\nprecision = 100\n',
-    "no number of steps": ONE + 'format = "xtc"\nprecision = -1\nlossy = true\n',
+    "not a number of steps": ONE + 'format = "xtc"\nprecision = -1\nlossy = true\n',
 }
 
 
@@ -199,7 +197,7 @@ def test_the_default_in_a_store_with_other_tiers(adk: Adk, tmp_path: Path) -> No
     traj = tj.open(adk.psf, adk.xtc)
     store.add("one", traj, profile=path)
     with pytest.raises(
-        tj.StoreError, match="has the tiers hot, and the built-in profile wants fast"
+        tj.StoreError, match="has the tiers hot, but the built-in profile needs fast"
     ):
         store.add("two", traj)
     other = tj.Store(tmp_path / "other", create=True)

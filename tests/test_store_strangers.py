@@ -11,7 +11,7 @@ from golden_files import Adk
 from made_stores import TWO_TAGS
 from trajet._trajet import StoreError
 from trajet.cli.tables import escaped, lines_of, one_line
-from trajet.dataset import Dataset, Place
+from trajet.dataset import Dataset, DatasetPath
 from trajet.store import Profile
 from trajet.store.access_log import recorded
 
@@ -42,11 +42,11 @@ def test_a_topology_that_is_a_named_pipe_or_a_link_is_an_error(store: tj.Store) 
     (topology,) = (store.folder / "adk").glob("topology-*")
     kept = topology.rename(topology.with_name("kept"))
     os.mkfifo(topology)
-    with pytest.raises(StoreError, match="link or no regular file"):
+    with pytest.raises(StoreError, match="link or not a regular file"):
         _ = store.open("adk").topology
     topology.unlink()
     topology.symlink_to(kept)
-    with pytest.raises(StoreError, match="link or no regular file"):
+    with pytest.raises(StoreError, match="link or not a regular file"):
         _ = store.open("adk").topology
 
 
@@ -54,7 +54,7 @@ def test_a_deeply_nested_profile_is_an_error(tmp_path: Path) -> None:
     """Not a RecursionError."""
     path = tmp_path / "deep.toml"
     path.write_text("tiers = " + "[" * 100_000)
-    with pytest.raises(StoreError, match=r"deep\.toml: is no profile: .* nested too deeply"):
+    with pytest.raises(StoreError, match=r"deep\.toml: not a profile: .* nested too deeply"):
         Profile.load(path)
 
 
@@ -80,12 +80,12 @@ def test_atoms_of_tags_are_those_of_the_manifest(store: tj.Store) -> None:
     manifest = json.loads(store._native.manifest("adk"))
     n_atoms = manifest["n_atoms"]
     some = np.r_[0:100, 200:251]
-    place = Place(store.folder, "adk", ("s",), "label")
+    place = DatasetPath(store.folder, "adk", ("s",), "label")
     dataset = Dataset(place, manifest, ("fast", "slow"))
     assert dataset.origin is not None
     np.testing.assert_array_equal(dataset.origin, some)
     assert dataset.tags_of(None) == dataset.tags_of(np.array([0])) == ["some"]
-    whole = Dataset(Place(store.folder, "adk", None, "label"), manifest, ("fast", "slow"))
+    whole = Dataset(DatasetPath(store.folder, "adk", None, "label"), manifest, ("fast", "slow"))
     assert whole.origin is None
     assert whole.tags_of(None) == ["some", "others"]
     assert whole.tags_of(some) == ["some"]
@@ -119,7 +119,7 @@ def test_a_mistyped_report_is_an_error(adk: Adk, tmp_path: Path, name: str, valu
     path = tmp_path / "report.json"
     report = tj.rmsf(tj.open(adk.psf, adk.xtc).select(range(3)), frames=slice(2)).report
     path.write_text(json.dumps(dict(report) | {name: value}))
-    with pytest.raises(tj.FormatError, match=f"a report whose {name} cannot be right"):
+    with pytest.raises(tj.FormatError, match=f"a report whose entry {name} has the wrong type"):
         tj.Report.load(path)
     path.write_text("[" * 100_000)
     with pytest.raises(tj.FormatError, match="nested too deeply"):

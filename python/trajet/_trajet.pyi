@@ -105,9 +105,9 @@ class Reader:
         # H5MD of single precision: in the unit of the file
         native_units: bool = False,
     ) -> dict[str, Any]: ...
-    # of H5MD: (vectors or None, which frames have them, factor) by "positions", "velocities" and
-    # "forces", and in units of the file "times", "edges" (n, 9), with what these are said by
-    # without `tables`: vectors and steps alone, which workers know too
+    # H5MD: (vectors or None, which frames have them, factor) by "positions", "velocities" and
+    # "forces"; "times" and "edges" (n, 9) in units of the file, with their factors
+    # without `tables`: vectors and steps only, which workers have, too
     def stored(
         self,
         frames: Frames,

@@ -1,4 +1,4 @@
-"""Data sets of stores: where they are, which atoms their tags have, and who used them."""
+"""Data sets of stores: paths, atoms of their tags, and entries in the access log."""
 
 import json
 import os
@@ -13,15 +13,16 @@ from numpy.typing import NDArray
 
 from trajet import _trajet
 
-# What makes a folder a store.
+# The file that makes a folder a store, and the access log in a data set's folder.
 SETTINGS = "store.json"
-USES = "uses.jsonl"
+ACCESS_LOG = "uses.jsonl"
 
 
-def find_dataset(path: str | os.PathLike[str]) -> "Place | None":
-    """Return what a path in a store names: STORE/NAME, STORE/NAME@TAG,TAG; None where no store is.
+def find_dataset(path: str | os.PathLike[str]) -> "DatasetPath | None":
+    """Return the data set that a path names: STORE/NAME or STORE/NAME@TAG,TAG.
 
-    That the store has it is not looked at. A file is no data set, wherever it lies.
+    None if the folder is not a store, or if the path is that of a file. Whether the store has such
+    a data set is not checked.
     """
     if os.path.isfile(path):
         return None
@@ -29,13 +30,13 @@ def find_dataset(path: str | os.PathLike[str]) -> "Place | None":
     if not is_store(folder):
         return None
     label = os.path.join(folder, os.path.basename(os.path.normpath(path)))
-    return Place(Path(folder).absolute(), name, wanted, label)
+    return DatasetPath(Path(folder).absolute(), name, wanted, label)
 
 
 def split_path(path: str | os.PathLike[str]) -> tuple[str, str, tuple[str, ...] | None]:
     """Split STORE/NAME@TAG,TAG into the store's folder, the data set and its tags.
 
-    The folder is empty where the path names no folder; the tags are None where it names none.
+    The folder is empty if the path has none; the tags are None if the path has no @.
     """
     folder, last = os.path.split(os.path.normpath(path))
     name, divider, tags = last.partition("@")
@@ -48,24 +49,24 @@ def is_store(folder: str | os.PathLike[str]) -> bool:
 
 
 def datasets_in(folder: str | os.PathLike[str]) -> list[str] | None:
-    """Return the names of a store's data sets; None where no store is."""
+    """Return the names of a store's data sets, or None if the folder is not a store."""
     return _trajet.Store(folder).names() if is_store(folder) else None
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a data set of a store is, or some of its tags.
+class DatasetPath:
+    """Path of a data set in a store, or of some of its tags.
 
     Attributes
     ----------
     folder
-        The store's, absolute.
+        Folder of the store, absolute.
     name
-        Its name there.
+        Name of the data set.
     tags
-        The tags that are wanted, by names or short names; None for all.
+        Names or short names of the tags to open; None for all.
     label
-        What messages call it.
+        Name in messages.
     """
 
     folder: Path
@@ -74,7 +75,7 @@ class Place:
     label: str
 
     def open(self, *, request_size: int) -> tuple["Dataset", _trajet.Reader]:
-        """Open it.
+        """Open the data set.
 
         Raises
         ------
@@ -84,100 +85,100 @@ class Place:
         store = _trajet.Store(self.folder)
         tags = None if self.tags is None else list(self.tags)
         while True:
-            told = store.manifest(self.name)
+            manifest = store.manifest(self.name)
             reader = store.reader(self.name, tags, request_size=request_size)
-            # Somebody may have divided it anew between the two.
-            if store.manifest(self.name) == told:
-                return Dataset(self, json.loads(told), tuple(json.loads(store.tiers()))), reader
+            # Another process may have retagged the data set between the two calls.
+            if store.manifest(self.name) == manifest:
+                return Dataset(self, json.loads(manifest), tuple(json.loads(store.tiers()))), reader
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """What an opened data set is made of.
+    """An opened data set.
 
     Attributes
     ----------
-    place
-        Where it is.
+    path
+        Path of the data set.
     manifest
-        What the store says of it.
+        Manifest of the data set: its tags, segments and topology.
     tiers
-        The store's tiers, in the order in which their bytes are counted.
+        Tiers of the store, in the order of `bytes_by_tier`.
     """
 
-    place: Place
+    path: DatasetPath
     manifest: Mapping[str, Any]
     tiers: tuple[str, ...]
 
     @property
     def folder(self) -> Path:
-        """The folder of what the store keeps beside the tags."""
-        return self.place.folder / self.place.name
+        """The folder of the data set in the store."""
+        return self.path.folder / self.path.name
 
     @property
     def topology(self) -> Path:
-        """The topology of the original.
+        """Path of the original's topology.
 
         Raises
         ------
         StoreError
-            If it is no regular file: a named pipe would be waited for.
+            If it is not a regular file: opening a named pipe would block.
         """
         path = self.folder / str(self.manifest["topology"]["file"])
         if os.path.lexists(path) and (path.is_symlink() or not path.is_file()):
             raise _trajet.StoreError(
-                f"{path}: is a link or no regular file: bring it back from a copy"
+                f"{path}: is a link or not a regular file: bring it back from a copy"
             )
         return path
 
     @cached_property
     def _places(self) -> list[int]:
-        """The tags that are wanted, by their places in the manifest."""
+        """Indices in the manifest of the open tags."""
         names = [(tag["name"], tag["short"]) for tag in self.manifest["tags"]]
-        if self.place.tags is None:
+        if self.path.tags is None:
             return list(range(len(names)))
-        # As the native store finds them.
-        wanted = self.place.tags
+        # By the rule of the native store.
+        wanted = self.path.tags
         return sorted(
             {next(place for place, called in enumerate(names) if name in called) for name in wanted}
         )
 
     @cached_property
     def _ranges(self) -> NDArray[np.int64]:
-        """The first atom, the one behind the last, and the tag of each range that is wanted."""
+        """Ranges of open atoms, `(n, 3)`: first atom, last atom + 1, index of the tag."""
         tags = self.manifest["tags"]
         ranges = [(*atoms, place) for place in self._places for atoms in tags[place]["atoms"]]
         return np.array(sorted(ranges), np.int64).reshape(-1, 3)
 
     @property
     def rest(self) -> list[tuple[Path, int]] | None:
-        """What original H5MD files hold beside their frames, and how many of these they have.
+        """Files with the other contents of the original H5MD files, and the frames of each.
 
-        None where the store has not kept that. The files are compared with their checksums.
+        None if the store keeps none. The files are compared with their checksums.
         """
-        return _trajet.Store(self.place.folder).rest(self.place.name)
+        return _trajet.Store(self.path.folder).rest(self.path.name)
 
     @cached_property
     def _owners(self) -> NDArray[np.int16]:
-        """Which tag, by its place in the manifest, each atom has that is wanted."""
+        """Index in the manifest of the tag of each open atom."""
         starts, stops, places = self._ranges.T
         return np.repeat(places.astype(np.int16), stops - starts)
 
     @cached_property
     def origin(self) -> NDArray[np.int64] | None:
-        """The number in the original of each atom that is wanted; None where all are."""
-        if self.place.tags is None:
+        """Index in the original of each open atom; None if all tags are open."""
+        if self.path.tags is None:
             return None
         return np.concatenate([np.arange(start, stop) for start, stop, _ in self._ranges])
 
     def tags_of(self, places: NDArray[np.int64] | None) -> list[str]:
-        """Return the tags that hold atoms, given by their places among those that are wanted."""
+        """Return the names of the tags that hold atoms, given by indices among the open atoms."""
         holders = self._places if places is None else np.unique(self._owners[places])
         return [str(self.manifest["tags"][holder]["name"]) for holder in holders]
 
     @property
     def size(self) -> int:
-        """Bytes of the files of the tags that are wanted."""
+        """Bytes of the files of the open tags."""
         sizes = self.sizes()
         return sum(sizes[tag] for tag in self.tags_of(None))
 
@@ -191,10 +192,11 @@ class Dataset:
 
 
 @dataclass
-class Uses:
-    """Writes down what is read of a data set.
+class AccessLog:
+    """Writes the access log of a data set.
 
-    Reads of one opened trajectory are one use, written when it is let go; each analysis is one.
+    Each analysis is an entry. All reads of one open trajectory with the same tags are one entry,
+    which is written when the trajectory is closed or freed.
     """
 
     dataset: Dataset
@@ -202,25 +204,25 @@ class Uses:
 
     @cached_property
     def _open(self) -> list[str]:
-        """The tags that are open, in the order in which their bytes are counted."""
+        """The open tags, in the order of `bytes_by_tag`."""
         return self.dataset.tags_of(None)
 
     def read(self, places: NDArray[np.int64] | None, counts: Mapping[str, Any]) -> None:
-        """Remember a read of atoms, by what the native module counts of it."""
+        """Count a read of atoms, given the counters of the native module."""
         tags = tuple(self.dataset.tags_of(places))
         self._reads.setdefault(tags, _Read()).add(counts, self._open)
 
     def analysed(
         self, what: str, places: NDArray[np.int64] | None, counts: Iterable[Mapping[str, Any]]
     ) -> None:
-        """Write down an analysis of atoms, by what was counted of each of its workers."""
-        together = _Read()
+        """Write an entry for an analysis of atoms, given the counters of its workers."""
+        total = _Read()
         for one in counts:
-            together.add(one, self._open)
-        self._write(what, self.dataset.tags_of(places), together)
+            total.add(one, self._open)
+        self._write(what, self.dataset.tags_of(places), total)
 
     def close(self) -> None:
-        """Write down the reads."""
+        """Write the entries of all reads."""
         reads, self._reads = self._reads, {}
         for tags, read in reads.items():
             self._write("read", tags, read)
@@ -232,7 +234,7 @@ class Uses:
 
 @dataclass
 class _Read:
-    """Frames, and the bytes of each tag that were read for them."""
+    """Number of frames read, and bytes read of each tag."""
 
     frames: int = 0
     by_tag: dict[str, int] = field(default_factory=dict)

@@ -1,6 +1,6 @@
-"""Topologies and selections, by MDAnalysis: the only room that imports it.
+"""Topologies and selections by MDAnalysis; no other module imports it, except benchmarks.
 
-It takes most of a second to import, so that every function here does so when it is called.
+Its import takes most of a second, so functions import it when they are called.
 """
 
 import sys
@@ -17,20 +17,20 @@ from numpy.typing import NDArray
 from trajet import startup
 from trajet._trajet import FormatError, OutputError, SelectionError
 
-# Words of selections that look at where atoms are.
+# Keywords of selections that depend on positions.
 _PLACES = {
     *("around", "sphlayer", "sphzone", "isolayer", "cylayer", "cyzone", "point"),
     *("prop", "smarts", "x", "y", "z"),
 }
-# Of these the ones that look at distances of nearest images alone: axes do not matter ...
+# Keywords that depend only on distances of nearest images ...
 _IMAGES = {"around", "sphlayer", "sphzone", "isolayer"}
-# ... those to which axes matter alone, and those to which both do.
+# ... only on the axes of the coordinate system, and on both.
 _AXES = {"prop"}
 _AXES_AND_IMAGES = {"point", "cylayer", "cyzone"}
 _NUMBERS = {"index", "bynum"}
-# What a residue is called by.
+# Attributes that make up the name of a residue.
 _OF_RESIDUES = ("resnames", "resids", "icodes")
-# In place of an atom that a residue has not, or has several of.
+# Stand for an atom that a residue lacks, or has several of.
 _NONE, _SEVERAL = -1, -2
 # Most residues or masses that a remark names.
 _MOST_NAMED = 5
@@ -39,7 +39,7 @@ _REFUSE = "this AtomGroup cannot serve as a selection: "
 
 @dataclass(frozen=True)
 class FromAtomGroup:
-    """What an AtomGroup says of its files and of the frame at which its Universe stands."""
+    """Files, atoms and current frame of an AtomGroup and its Universe."""
 
     paths: tuple[Path, ...]
     topology: Path | None
@@ -49,21 +49,21 @@ class FromAtomGroup:
     n_frames: int
     frame: int
     time: float
-    # Between frames, ps, where the Universe says it and not the file; of DCD always.
+    # Time between frames, ps, if the Universe sets it instead of the file; always set for DCD.
     time_step: float | None
     positions: NDArray[np.float32]
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep MDAnalysis' remarks on topologies (no elements, no box, …) from standard error."""
+    """Suppress MDAnalysis' warnings on topologies (no elements, no box, …)."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
 
 def import_package() -> None:
-    """Import MDAnalysis, whose time is counted as import time."""
+    """Import MDAnalysis, and count the time as import time."""
     with startup.importing("MDAnalysis"):
         import MDAnalysis  # noqa: F401
 
@@ -72,17 +72,17 @@ def import_package() -> None:
 class Box:
     """The box of a frame.
 
-    MDAnalysis knows boxes by lengths and angles, and takes the first vector to lie along x and the
-    second in the plane of x and y. Where they do not, positions must be rotated with the box before
-    it looks for nearest images; distances stay as they are.
+    MDAnalysis describes boxes by lengths and angles, and assumes that the first vector is along x
+    and the second in the x-y plane. If they are not, positions must be rotated with the box before
+    MDAnalysis finds nearest images; the rotation keeps all distances.
 
     Attributes
     ----------
     cell
-        `(6,)`, Å and degrees; not a number where there is none.
+        `(6,)`, float64, lengths in Å and angles in degrees; NaN without a box.
     rotation
-        `(3, 3)`: multiplied with it, positions and vectors lie as MDAnalysis takes them to lie.
-        None where they do.
+        `(3, 3)`, float64: rows of positions times this matrix are in the orientation that
+        MDAnalysis assumes. None if they are so already.
     """
 
     cell: NDArray[np.float64] = field(default_factory=lambda: np.full(6, np.nan))
@@ -101,24 +101,24 @@ class Box:
             usual = np.linalg.cholesky(vectors @ vectors.T)
             rotation = np.linalg.solve(vectors, usual)
         except np.linalg.LinAlgError:
-            # A box without volume, which analyses refuse.
+            # A box without volume; analyses raise errors on it.
             return cls(block.cells[0])
         return cls(block.cells[0], rotation)
 
     @property
     def is_turned(self) -> bool:
-        """Whether its vectors lie otherwise than lengths and angles tell."""
+        """Whether the box is rotated against the orientation that MDAnalysis assumes."""
         return self.rotation is not None
 
     def rotated(self, positions: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return positions as they lie in the box of lengths and angles."""
+        """Return positions rotated with the box into the orientation that MDAnalysis assumes."""
         if self.rotation is None:
             return positions
         return (positions.astype(np.float64) @ self.rotation).astype(np.float32)
 
 
 def load(path: Path) -> Any:
-    """Return a Universe of the topology alone.
+    """Return a Universe of a topology or structure file.
 
     Raises
     ------
@@ -138,13 +138,13 @@ def load(path: Path) -> Any:
         with _quiet():
             return MDAnalysis.Universe(str(path))
     except Exception as error:
-        # MDAnalysis raises whatever its parsers meet.
+        # MDAnalysis' parsers raise errors of any type.
         reason = " ".join(str(error).split()) or type(error).__name__
         raise FormatError(f"{path}: MDAnalysis cannot read it as a topology: {reason}") from error
 
 
 def place(universe: Any, positions: NDArray[np.float32], cell: NDArray[np.float64]) -> None:
-    """Give a Universe one frame of coordinates, for selections by place ("around 5 …")."""
+    """Load one frame of coordinates into a Universe, for geometric selections ("around 5 …")."""
     with _quiet():
         dimensions = None if np.isnan(cell).any() else cell.astype(np.float32)
         universe.load_new(positions[None], order="fac", dimensions=dimensions)
@@ -152,14 +152,14 @@ def place(universe: Any, positions: NDArray[np.float32], cell: NDArray[np.float6
 
 @contextmanager
 def placed_for(text: str, universe: Any, box: Box) -> Iterator[None]:
-    """Have a Universe at the positions of a frame with this box while a selection is evaluated.
+    """Rotate the positions of a Universe with a rotated box while a selection is evaluated.
 
-    In a turned box, positions are rotated with it for selections by distance.
+    Nothing is rotated unless the selection depends on distances of nearest images.
 
     Raises
     ------
     SelectionError
-        If the box is turned, and the selection looks at axes too.
+        If the box is rotated, and the selection depends on axes, too.
     """
     words = set(_words(text))
     if not box.is_turned or words.isdisjoint(_IMAGES | _AXES_AND_IMAGES):
@@ -184,18 +184,18 @@ def placed_for(text: str, universe: Any, box: Box) -> Iterator[None]:
 
 
 def displace(universe: Any) -> None:
-    """Take the positions that the topology's own file has from a Universe: they are of no frame."""
+    """Replace the positions of a topology file by NaN: they belong to no frame."""
     nowhere = np.full((len(universe.atoms), 3), np.nan, np.float32)
     place(universe, nowhere, np.full(6, np.nan))
 
 
 def looks_at_places(text: str) -> bool:
-    """Tell whether a selection may need positions."""
+    """Return whether a selection may depend on positions."""
     return not _PLACES.isdisjoint(_words(text))
 
 
 def looks_at_numbers(text: str) -> bool:
-    """Tell whether a selection depends on where atoms stand in the topology."""
+    """Return whether a selection depends on the order of atoms in the topology."""
     return not _NUMBERS.isdisjoint(_words(text))
 
 
@@ -204,17 +204,17 @@ def _words(text: str) -> list[str]:
 
 
 def select(among: Any, text: str, where: str, *, empty: bool = False) -> Any:
-    """Return the atoms that a selection names, among those of a group.
+    """Return the atoms of a group that a selection text matches.
 
     Raises
     ------
     SelectionError
-        If it is no selection, or names no atom of `where` and may not be `empty`.
+        If the text is invalid, or matches no atom and the result may not be `empty`.
     """
     if len(among) < len(among.universe.atoms) and "global" in _words(text):
         raise SelectionError(
-            f"selection {text!r}: {where} has some of the atoms only, and `global` asks for all:"
-            " open the whole data set, or leave `global` out"
+            f"selection {text!r}: only some atoms of {where} are open, but `global` selects among"
+            " all: open the whole data set, or leave `global` out"
         )
     try:
         with _quiet():
@@ -234,18 +234,18 @@ def select(among: Any, text: str, where: str, *, empty: bool = False) -> Any:
 
 
 def describe_atom(atom: Any) -> str:
-    """Return an atom in words: number, name and residue as far as the topology has them."""
+    """Return a text with index, name and residue of an atom, if the topology has them."""
     residue = f"{getattr(atom, 'resname', '')}{getattr(atom, 'resid', '')}"
     return " ".join(filter(None, [f"atom {atom.index}", getattr(atom, "name", ""), residue]))
 
 
 def is_atomgroup(thing: object) -> bool:
-    """Tell whether something is an AtomGroup, without importing MDAnalysis."""
+    """Return whether an object is an AtomGroup, without importing MDAnalysis."""
     return _is_a("AtomGroup", thing)
 
 
 def is_universe(thing: object) -> bool:
-    """Tell whether something is a Universe, without importing MDAnalysis."""
+    """Return whether an object is a Universe, without importing MDAnalysis."""
     return _is_a("Universe", thing)
 
 
@@ -260,7 +260,7 @@ def fixed_indices(atoms: Any) -> NDArray[np.int64]:
     Raises
     ------
     SelectionError
-        If it is empty, or another one on every frame.
+        If it is empty, or an updating group.
     """
     from MDAnalysis.core.groups import UpdatingAtomGroup
 
@@ -274,19 +274,19 @@ def fixed_indices(atoms: Any) -> NDArray[np.int64]:
 
 
 def from_atomgroup(atoms: Any) -> FromAtomGroup:
-    """Return what an AtomGroup says of its file and atoms.
+    """Return files, atoms and current frame of an AtomGroup.
 
     Raises
     ------
     SelectionError
-        If its coordinates are not those of one file.
+        If its coordinates are not those of trajectory files.
     """
     indices = fixed_indices(atoms)
     universe = atoms.universe
     trajectory = getattr(universe, "trajectory", None)
     if trajectory is None:
         raise SelectionError(_REFUSE + "its Universe has no trajectory")
-    # A chain of files has a reader for each.
+    # A chain of files has one reader per file.
     readers = getattr(trajectory, "readers", None)
     if any(one.transformations for one in (trajectory, *(readers or ()))):
         raise SelectionError(
@@ -309,7 +309,7 @@ def from_atomgroup(atoms: Any) -> FromAtomGroup:
     if not all(isinstance(name, (str, Path)) for name in names):
         raise SelectionError(_REFUSE + "its Universe does not read files by their names")
     topology = universe.filename
-    # A chain counts its own time through; that of the frame is the file's.
+    # A chain has a time of its own; `ts.time` is that of the file.
     with _quiet():
         time = float(trajectory.ts.time)
     time_step = trajectory.ts.data.get("dt")
@@ -328,19 +328,19 @@ def from_atomgroup(atoms: Any) -> FromAtomGroup:
 
 
 def _is_continuous(trajectory: Any) -> bool:
-    """Tell whether a chain leaves out or orders frames by their times."""
+    """Return whether a chain drops or sorts frames by their times."""
     if getattr(trajectory, "_kwargs", {}).get("continuous"):
         return True
     return int(trajectory.n_frames) != sum(int(one.n_frames) for one in trajectory.readers)
 
 
 def masses(atoms: Any, where: str, remarks: list[str]) -> NDArray[np.float64]:
-    """Return the masses of atoms, u; that they are guessed from names is added to the remarks.
+    """Return the masses of atoms, u; append a remark if they are guessed from names.
 
     Raises
     ------
     SelectionError
-        If an atom has none.
+        If an atom has no mass.
     """
     values = np.asarray(getattr(atoms, "masses", np.zeros(len(atoms))), dtype=np.float64)
     without = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
@@ -352,7 +352,7 @@ def masses(atoms: Any, where: str, remarks: list[str]) -> NDArray[np.float64]:
             f" {atom.index} ({name}): use a topology with masses, leave these atoms out, or give"
             " weights as numbers"
         )
-    # MDAnalysis takes W of Martini for tungsten. Of elements that a file has, masses are sure.
+    # From names, MDAnalysis takes Martini's W for tungsten. Masses of known elements are certain.
     guessed = {attribute.attrname for attribute in atoms.universe._topology.guessed_attributes}
     if {"masses", "types"} <= guessed:
         kinds, first = np.unique(values, return_index=True)
@@ -362,19 +362,19 @@ def masses(atoms: Any, where: str, remarks: list[str]) -> NDArray[np.float64]:
         ]
         remarks.append(
             f"masses are guessed from the names of atoms, as {where} has neither masses nor"
-            f" elements: {_listed(words)}; coarse-grained and united atoms have others: use a"
+            f" elements: {_listed(words)}; coarse-grained and united atoms have other masses: use a"
             " topology with masses, such as a TPR, PSF or PRMTOP, or give weights as numbers"
         )
     return values
 
 
 def check_structure(path: Path) -> None:
-    """Make sure that MDAnalysis writes structures of this ending.
+    """Raise an error if MDAnalysis cannot write structures with this file name ending.
 
     Raises
     ------
     ValueError
-        If it does not.
+        If it cannot.
     """
     from MDAnalysis.core._get_readers import get_writer_for
 
@@ -387,15 +387,15 @@ def check_structure(path: Path) -> None:
 
 
 def write_structure(path: Path, atoms: Any, positions: NDArray[np.float32], box: Box) -> None:
-    """Write atoms as MDAnalysis does for the ending of the path.
+    """Write atoms in the format of the path's ending, by MDAnalysis.
 
-    A turned box is left out: formats of structures have no place for it, and one that is not turned
-    would make other images of these positions.
+    A rotated box is left out: structure formats cannot store it, and a box in another orientation
+    would give other nearest images.
 
     Raises
     ------
     OutputError
-        If it cannot.
+        If MDAnalysis cannot write the atoms.
     """
     with _quiet():
         universe = atoms.universe
@@ -408,7 +408,7 @@ def write_structure(path: Path, atoms: Any, positions: NDArray[np.float32], box:
         except OSError:
             raise
         except Exception as error:
-            # MDAnalysis raises whatever its writers meet.
+            # MDAnalysis' writers raise errors of any type.
             reason = " ".join(str(error).split()) or type(error).__name__
             raise OutputError(
                 f"MDAnalysis cannot write these atoms as {path.suffix} ({reason}): use .pdb or .gro"
@@ -419,7 +419,7 @@ def write_structure(path: Path, atoms: Any, positions: NDArray[np.float32], box:
 
 
 def residue_numbers(atoms: Any) -> NDArray[np.int64] | None:
-    """Return the residue number of each atom; None where residues have none."""
+    """Return the residue number of each atom, or None if residues have none."""
     numbers = getattr(atoms, "resids", None)
     return None if numbers is None else np.asarray(numbers, dtype=np.int64)
 
@@ -429,16 +429,22 @@ def backbone_dihedrals(
 ) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     """Return names and atoms of φ and ψ of each residue of `atoms` that has both.
 
-    Neighbours are next to each other in the topology, in one segment; that they are bonded is left
-    to be seen. Numbers of residues do not say who is: 52A and 53 follow 52, and chains in one
-    segment have the same ones. Of several N, CA or C of a residue, as of alternate locations, it is
-    the one among `atoms`; residues that are left out where this is none or several are added to the
-    remarks.
+    Neighbouring residues follow one another in a segment of the topology; whether they are bonded
+    is not checked. Residue numbers cannot show it: 52A and 53 follow 52, and chains in one segment
+    may share numbers. If a residue has several N, CA or C (alternate locations), the one in `atoms`
+    is used. Residues with none or several in `atoms` are left out, which a remark says.
+
+    Returns
+    -------
+    names : tuple of str
+        Names of the angles, φ and ψ of one residue after the other.
+    fours
+        `(n, 4)`, int64, atom indices of each angle.
 
     Raises
     ------
     SelectionError
-        If none has.
+        If no residue has both angles.
     """
     residues = atoms.universe.residues
     try:
@@ -460,7 +466,7 @@ def backbone_dihedrals(
     torn, protein = _torn(residues), (np.stack([n, alpha, c]) != _NONE).any(axis=0)
     near = (torn[here - 1] | torn[here] | torn[here + 1]) & protein[here]
     both &= ~near
-    # Of the parts of a residue the first one counts.
+    # Only the first part of a residue is counted.
     if parts := _called(residues[here[near & ~(torn[here - 1] & torn[here])]]):
         remarks.append(
             "residues left out, since they or their neighbours have several names (alternate"
@@ -469,13 +475,13 @@ def backbone_dihedrals(
     if doubtful := _called(residues[here[~both & ~near & (fours != _NONE).all(axis=1)]]):
         remarks.append(
             "residues left out, since they or their neighbours have several N, CA or C (alternate"
-            f" locations?): {_listed(doubtful)}; a selection that has one of them decides ('… and"
-            " not altloc B')"
+            f" locations?): {_listed(doubtful)}; use a selection that has one of them ('… and not"
+            " altloc B')"
         )
     if not both.any():
         raise SelectionError(
             f"selection {label!r}: none of its {len(atoms.residues)} residues has both φ and ψ:"
-            " they need the atoms N, CA and C, and neighbours in the sequence; other angles go by"
+            " they need the atoms N, CA and C, and neighbours in the sequence; give other angles as"
             " quadruples" + "".join(f"; {remark}" for remark in remarks)
         )
     names = _names(residues[here[both]], alpha[here[both]])
@@ -484,7 +490,10 @@ def backbone_dihedrals(
 
 
 def _one_of_each(atoms: Any, name: str) -> NDArray[np.int64]:
-    """Return the atom of this name of each residue; of several the one that `atoms` have."""
+    """Return the atom with this name of each residue, of several the only one in `atoms`.
+
+    Elements are `_NONE` or `_SEVERAL` for residues without such an atom or with several.
+    """
     everything = atoms.universe.atoms
     found = np.flatnonzero(everything.names == name)
     owners = everything.resindices[found]
@@ -500,10 +509,10 @@ def _one_of_each(atoms: Any, name: str) -> NDArray[np.int64]:
 
 
 def _torn(residues: Any) -> NDArray[np.bool_]:
-    """Tell which residues are parts of one that has several names.
+    """Return which residues are parts of one residue that has several names.
 
-    These are three or more of one number, or two where some of the atoms have alternate locations:
-    two chains in one segment may end and begin with the same number.
+    These are three or more consecutive residues with the same number, or two if some of their atoms
+    have alternate locations: two chains in a segment may end and begin with the same number.
     """
     same = np.ones(max(0, len(residues) - 1), np.bool_)
     for name in ("resids", "icodes", "segindices"):
@@ -521,7 +530,7 @@ def _torn(residues: Any) -> NDArray[np.bool_]:
 
 
 def _names(residues: Any, alpha: NDArray[np.int64]) -> list[str]:
-    """Return what residues are called, each otherwise: by the index of CA where need be."""
+    """Return unique names of residues, with the segment or the index of CA if needed."""
     names = _called(residues)
     of_segments = [
         f"{segment}:{name}" for segment, name in zip(residues.segids, names, strict=True)
@@ -539,13 +548,13 @@ def _called(residues: Any) -> list[str]:
 
 
 def _listed(names: list[str]) -> str:
-    """Return how many there are, and the first of them."""
+    """Return the number of names and the first of them as text."""
     more = ["…"] if len(names) > _MOST_NAMED else []
     return f"{len(names)} ({', '.join(names[:_MOST_NAMED] + more)})"
 
 
 def lengths(one: NDArray[np.float32], other: NDArray[np.float32], box: Box) -> NDArray[np.float64]:
-    """Return the distances of pairs of positions, Å; nearest images where there is a cell."""
+    """Return distances of pairs of positions, `(n,)`, Å; of nearest images if there is a cell."""
     from MDAnalysis.lib.distances import calc_bonds
 
     cell = None if np.isnan(box.cell).any() else box.cell.astype(np.float32)
@@ -554,18 +563,18 @@ def lengths(one: NDArray[np.float32], other: NDArray[np.float32], box: Box) -> N
 
 
 def cell(universe: Any) -> NDArray[np.float64]:
-    """Return the cell that a Universe has now, `(6,)`, Å and degrees; not a number without one."""
+    """Return the current cell of a Universe, `(6,)`, Å and degrees; NaN without a cell."""
     box = universe.dimensions
     return np.full(6, np.nan) if box is None else np.asarray(box, dtype=np.float64)
 
 
 def positions(atoms: Any, where: str) -> NDArray[np.float32]:
-    """Return the positions that atoms have now, `(n_atoms, 3)`, Å.
+    """Return the current positions of atoms, `(n_atoms, 3)`, float32, Å.
 
     Raises
     ------
     SelectionError
-        If they have none.
+        If they have no positions.
     """
     from MDAnalysis.exceptions import NoDataError
 
@@ -578,6 +587,6 @@ def positions(atoms: Any, where: str) -> NDArray[np.float32]:
 
 
 def version() -> str | None:
-    """Return MDAnalysis' version, none where it was not needed."""
+    """Return MDAnalysis' version, or None if it was not imported."""
     module = sys.modules.get("MDAnalysis")
     return None if module is None else str(module.__version__)

@@ -1,4 +1,4 @@
-"""Files that are written: checked before the work, written beside, renamed when whole."""
+"""Output files: checked before the work, written beside their path, renamed when complete."""
 
 import contextlib
 import errno
@@ -15,32 +15,32 @@ from typing import IO
 from trajet import _trajet
 from trajet._trajet import OutputError
 
-# Bytes that are sent to the disk at a time, while others are written.
+# Bytes between two calls of fsync while a file is written.
 _SYNCED = 2**25
-# How often a hidden folder is removed where it is not gone, and the seconds in between.
+# Attempts at removing a hidden folder, and the seconds between them.
 _REMOVALS = 20
 _BETWEEN = 0.05
 
-# Names that this process has given to files and folders until they are whole.
+# Temporary files and folders of this process that are not complete.
 _unfinished: set[Path] = set()
 
 
 def check(path: Path, suffixes: tuple[str, ...]) -> None:
-    """Make sure that `path` can be written later.
+    """Raise an error if `path` cannot be written later.
 
     Parameters
     ----------
     path
-        Where the output will go.
+        Path of the output.
     suffixes
-        The endings that the writer knows.
+        Allowed file name endings.
 
     Raises
     ------
     ValueError
         If the path has another ending.
     OutputError
-        If its folder is missing or cannot be written, or it is a folder itself.
+        If its folder is missing or cannot be written, or the path is a folder.
     """
     if path.suffix.lower() not in suffixes:
         known = " or ".join(suffixes)
@@ -48,24 +48,24 @@ def check(path: Path, suffixes: tuple[str, ...]) -> None:
     if path.is_dir():
         raise OutputError(f"{path}: is a folder: give the name of a file in it")
     if not path.parent.is_dir():
-        raise OutputError(f"{path}: there is no folder {path.parent}: make it first")
+        raise OutputError(f"{path}: there is no folder {path.parent}: create it first")
     try:
         with tempfile.TemporaryFile(dir=path.parent):
             pass
     except OSError as error:
         raise OutputError(
-            f"{path}: the folder {path.parent} cannot be written: {error.strerror}: write it"
-            " elsewhere"
+            f"{path}: the folder {path.parent} cannot be written: {error.strerror}: choose another"
+            " folder"
         ) from error
 
 
 def check_new(path: Path) -> None:
-    """Make sure that nothing stands at `path`.
+    """Raise an error if `path` exists.
 
     Raises
     ------
     OutputError
-        If there is something.
+        If there is a file, folder or link.
     """
     if os.path.lexists(path):
         raise OutputError(
@@ -74,50 +74,50 @@ def check_new(path: Path) -> None:
 
 
 def refused(path: Path, error: OSError | RuntimeError) -> OutputError:
-    """Return the error of an output that the operating system refuses."""
+    """Return the OutputError for an error of the operating system or of HDF5."""
     return OutputError(f"{path}: cannot be written: {why(error)}")
 
 
 def why(error: Exception) -> str:
-    """Return what the operating system said, and what to do where that is known."""
+    """Return the operating system's message, with advice if the disk is full."""
     number = error.errno if isinstance(error, OSError) else None
-    # HDF5's library hides it among names and addresses.
+    # HDF5's library gives the number within a longer message.
     if number is None and (found := re.search(r"errno = (\d+)", str(error))):
         number = int(found[1])
-    said = str(error) if number is None else os.strerror(number)
+    message = str(error) if number is None else os.strerror(number)
     if number in (errno.ENOSPC, errno.EDQUOT):
-        said += ": make room, or write it elsewhere"
-    return said
+        message += ": make room, or write it elsewhere"
+    return message
 
 
 def name_beside(path: Path) -> Path:
-    """Return a name that nobody else takes, for what becomes `path` once it is whole.
+    """Return a unique temporary name for a file that becomes `path` when it is complete.
 
-    Where the process is killed, the next one that writes into that folder removes the file.
+    If this process is killed, the next process that writes into the folder removes the file.
     """
-    # Some writers go by the ending.
+    # Some writers choose the format by the ending.
     return unfinished(path.with_name(_trajet.temporary_name(path.parent) + path.suffix))
 
 
 def unfinished(own: Path) -> Path:
-    """Return a path that `remove_unfinished` removes, if there is something then."""
+    """Register a path that `remove_unfinished` will remove if it exists, and return it."""
     _unfinished.add(own)
     return own
 
 
 def make_new(own: Path) -> None:
-    """Make an empty file, as private as the user's mask says; never through a link.
+    """Create an empty file with the permissions of the user's umask; never follow a link.
 
     Raises
     ------
     OSError
-        If there is something, or it cannot be made.
+        If the path exists, or the file cannot be created.
     """
     os.close(os.open(own, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666))
 
 
 def remove_unfinished() -> None:
-    """Remove all files and folders that this process has begun and not finished."""
+    """Remove all temporary files and folders that this process has not completed."""
     for own in list(_unfinished):
         with contextlib.suppress(OSError):
             if own.is_dir() and not own.is_symlink():
@@ -128,19 +128,19 @@ def remove_unfinished() -> None:
 
 @contextlib.contextmanager
 def beside(path: Path, *, force: bool = True) -> Iterator[Path]:
-    """Give a path of its own to write a file to, which becomes `path` once it is whole.
+    """Yield a temporary path beside `path`; sync and rename it to `path` at the end.
 
     Parameters
     ----------
     path
-        Where the output goes.
+        Path of the output.
     force
-        Whether to replace what stands there then.
+        Whether to replace an existing file.
 
     Raises
     ------
     OutputError
-        If writing fails; then nothing is left behind.
+        If writing fails; the temporary file is removed then.
     """
     own = name_beside(path)
     try:
@@ -160,10 +160,10 @@ def beside(path: Path, *, force: bool = True) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def synced_on_the_way(own: Path) -> Iterator[Callable[[int], None]]:
-    """Bring a file to the disk while it grows, so that little is left to do when it is whole.
+    """Sync a file to the disk in a thread while it grows, so that the last sync is short.
 
-    What is given is called with the number of bytes that were written since. The system tells a
-    failure of the disk once: it is raised there, or at the end.
+    Yields a function to call with the number of bytes written since its last call. The system
+    reports a failure of the disk once; that error is raised in this function or at the end.
     """
     with own.open("rb") as file, ThreadPoolExecutor(1, "trajet-sync") as executor:
         last: Future[None] | None = None
@@ -184,22 +184,22 @@ def synced_on_the_way(own: Path) -> Iterator[Callable[[int], None]]:
 
 
 def give_name(own: Path, path: Path, *, force: bool) -> None:
-    """Give a whole file its name; what stands there is replaced only by `force`.
+    """Rename a complete file to `path`; replace an existing file only with `force`.
 
     Raises
     ------
     OutputError
-        If it cannot have it.
+        If `path` exists and `force` is False, or the file cannot be renamed.
     """
     try:
         if force:
             os.replace(own, path)
             return
         try:
-            # In one step: a file that somebody else made meanwhile stays.
+            # Atomic: a file that another process created meanwhile is kept.
             os.link(own, path)
         except OSError:
-            # It is there, or the file system has no links.
+            # The path exists, or the file system has no hard links.
             check_new(path)
             os.replace(own, path)
         else:
@@ -212,17 +212,17 @@ def give_name(own: Path, path: Path, *, force: bool) -> None:
 
 @contextlib.contextmanager
 def folder_within(folder: Path) -> Iterator[Path]:
-    """Give a hidden folder for files that move to `folder` once all are whole; it goes at the end.
+    """Yield a hidden folder in `folder` for incomplete files; remove it at the end.
 
-    Other processes may write into it. What one of them that died leaves there goes too.
+    Other processes may write into it, too. Files that they leave behind are removed with it.
 
     Raises
     ------
     OutputError
-        If it cannot be made.
+        If the folder cannot be created.
     """
     own = name_beside(folder / "parts")
-    # Ctrl-C may be met as soon as it is there.
+    # Ctrl-C may come as soon as the folder exists.
     try:
         try:
             own.mkdir()
@@ -230,7 +230,7 @@ def folder_within(folder: Path) -> Iterator[Path]:
             raise refused(folder, error) from error
         yield own
     finally:
-        # Who was told to stop may just be making a file in there.
+        # A worker that is being stopped may still create a file in it.
         for _ in range(_REMOVALS):
             shutil.rmtree(own, ignore_errors=True)
             if not own.exists():
@@ -244,14 +244,14 @@ def write(path: Path, writer: Callable[[IO[bytes]], object]) -> None:
     Parameters
     ----------
     path
-        Where the output goes; what stands there is replaced.
+        Path of the output; an existing file is replaced.
     writer
         Called with the open file.
 
     Raises
     ------
     OutputError
-        If writing fails; then nothing is left behind.
+        If writing fails; the temporary file is removed then.
     """
     with beside(path) as own, own.open("wb") as file:
         writer(file)

@@ -1,4 +1,4 @@
-"""Figures: the only room that imports matplotlib, when a figure is asked for."""
+"""Figures by matplotlib, which is imported when a figure is drawn; no other module imports it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, told apart with any eyes and on any projector.
+# The palette of Okabe and Ito, which is safe for colour blindness.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKS = ("o", "s", "^", "D", "v", "x")
 LINES = ("-", "--", ":", "-.")
-# Longer series get a running average over this part of their length.
+# The running average of a series covers 1/50 of its length, from 200 frames on.
 SMOOTHED_PART = 50
 SMOOTHED_FROM = 200
 PS_PER_NS = 1000.0
@@ -22,7 +22,7 @@ MOST_BINS = 60
 RAMACHANDRAN_BINS = 90
 LEGEND_CHARACTERS = 100
 LONGEST_LABEL = 80
-# Of two curves, in parts of the axis of workers.
+# Horizontal offset between curves, as a fraction of the axis of workers.
 APART = 0.012
 
 
@@ -42,17 +42,17 @@ def series(
     values
         `(n_frames,)` or `(n_frames, n_series)`.
     times, frames
-        `(n_frames,)`, ps and frame numbers. Where times do not increase, as in files that were put
-        together, frame numbers are the axis.
+        `(n_frames,)`, ps and frame numbers. If times do not increase, as in concatenated files, the
+        x axis shows frame numbers.
     labels
-        One name a series.
+        Name of each series.
     quantity, title
-        What the y axis and the figure say.
+        Label of the y axis, and title of the figure.
 
     Returns
     -------
     matplotlib.figure.Figure
-        Not shown and not registered anywhere: save it or show it.
+        The figure, which is not registered with pyplot: save it or show it.
     """
     from matplotlib.figure import Figure
 
@@ -219,7 +219,7 @@ def profile(
     quantity: str,
     title: str,
 ) -> "Figure":
-    """Draw a number an atom (`(n_atoms,)`).
+    """Draw one value per atom (`(n_atoms,)`).
 
     Along residue numbers where each residue has one atom and numbers go up, else along the atoms.
     """
@@ -242,14 +242,14 @@ def profile(
 
 @dataclass(frozen=True)
 class Curve:
-    """A curve against the number of workers; those of a `row` of axes are drawn together.
+    """A curve against the number of workers; curves of the same `row` share axes.
 
     Attributes
     ----------
     row, label
-        What its axes and its colour stand for.
+        Names of the row of axes and of the curve.
     workers, figures
-        Its points: of each quantity the means and standard deviations.
+        Numbers of workers; means and standard deviations of each quantity.
     """
 
     row: str
@@ -264,9 +264,10 @@ def scaling(curves: Sequence[Curve], *, title: str, weak: bool) -> "Figure":
     Parameters
     ----------
     curves
-        With the quantities t_io, t_comp, S and E; at most as many labels as there are colours.
+        Curves with the quantities t_io, t_comp, S and E, and at most as many labels as there are
+        colours.
     title
-        What the figure says.
+        Title of the figure.
     weak
         Whether the frames grow with the workers.
     """
@@ -326,15 +327,15 @@ def scaling(curves: Sequence[Curve], *, title: str, weak: bool) -> "Figure":
 def throughput(
     curves: Mapping[str, Mapping[str, Sequence[NDArray[np.float64]]]], *, title: str
 ) -> "Figure":
-    """Draw tasks a second against time.
+    """Draw tasks per second against time.
 
     Parameters
     ----------
     curves
-        By pool and crew, of each repeat `(n, 2)`: times since its begin (s) and rates. The line is
-        the mean over the repeats, the band one standard deviation on both sides.
+        By pool and number of workers: an array `(n, 2)` per repeat, with times since its start (s)
+        and rates. The line is the mean over the repeats, the band one standard deviation.
     title
-        What the figure says.
+        Title of the figure.
     """
     from matplotlib.figure import Figure
 
@@ -362,14 +363,14 @@ def throughput(
 
 @dataclass(frozen=True)
 class Sized:
-    """A curve against the number of frames; those of a `group` have its colour.
+    """A curve against the number of frames.
 
     Attributes
     ----------
     label, group, kind
-        Its name; what its colour and its mark stand for.
+        Name of the curve; the group sets its colour, the kind its mark.
     frames, values
-        Its points.
+        Points of the curve.
     """
 
     label: str
@@ -420,12 +421,12 @@ def against_frames(curves: Sequence[Sized], *, quantity: str, title: str) -> "Fi
 def points_drawn(
     low: NDArray[np.floating[Any]], high: NDArray[np.floating[Any]]
 ) -> Callable[[NDArray[np.float32]], None]:
-    """Return what draws positions (`(n_atoms, 3)`) as points, seen along y, to an image in memory.
+    """Return a function that draws positions (`(n_atoms, 3)`), seen along y, to an image in memory.
 
     Parameters
     ----------
     low, high
-        `(3,)`, the corners of what is seen.
+        `(3,)`, corners of the visible box, Å.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -447,7 +448,7 @@ def points_drawn(
 
 
 def _bare(axes: Any) -> None:
-    """Take away what frames a figure, and leave lines to read values by."""
+    """Remove the upper and right borders of axes, and add horizontal grid lines."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color="0.9", linewidth=0.8)
     axes.set_axisbelow(True)
@@ -456,7 +457,7 @@ def _bare(axes: Any) -> None:
 def _abscissa(
     times: NDArray[np.float64], frames: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], str]:
-    """Return what the x axis shows, and its label."""
+    """Return the values of the x axis and its label."""
     if len(times) < 2 or not (np.diff(times) > 0).all():
         return frames.astype(np.float64), "frame"
     if times[-1] - times[0] >= 10 * PS_PER_NS:
@@ -467,7 +468,7 @@ def _abscissa(
 def _shortened(label: str) -> str:
     """Return a label that fits the width of a figure, for text of matplotlib.
 
-    Selections and names of files may have dollar signs, between which matplotlib expects formulas.
+    Dollar signs in selections and file names are escaped: matplotlib uses them for formulas.
     """
     short = label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"
     return short.replace("$", r"\$")
@@ -476,7 +477,7 @@ def _shortened(label: str) -> str:
 def _line(
     axes: Any, x: NDArray[np.float64], y: NDArray[np.float64], label: str, colour: str
 ) -> bool:
-    """Draw a series; where it is long, faintly behind its running average: return whether it is."""
+    """Draw a series, a long one with its running average; return whether it has one."""
     if len(y) < SMOOTHED_FROM or not np.isfinite(y).all():
         axes.plot(x, y, color=colour, linewidth=1.2, label=label)
         return False
@@ -489,5 +490,5 @@ def _line(
 
 
 def _smoothing(n_frames: int) -> int:
-    """Return over how many frames a running average goes."""
+    """Return the number of frames of a running average."""
     return n_frames // SMOOTHED_PART

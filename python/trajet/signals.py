@@ -1,7 +1,7 @@
-"""Ctrl-C, SIGTERM and SIGHUP on the command line: each interrupts, the next one ends at once.
+"""Handling of Ctrl-C, SIGTERM and SIGHUP on the command line.
 
-Only the command line installs handlers; a script that imports the package keeps its own. Such a
-signal raises KeyboardInterrupt in the main thread, so that all code behaves as it does for Ctrl-C.
+The first signal raises KeyboardInterrupt in the main thread; a second one ends the process at once.
+Only the command line installs handlers; a script that imports the package keeps its own.
 """
 
 import atexit
@@ -21,17 +21,17 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _SAME = 0.5
 # Seconds after which a KeyboardInterrupt that was lost in a destructor is raised again.
 _AGAIN = 0.01
-# Set by the launchers of MPI in each rank: MPICH and its kin, PMIx, Open MPI.
+# Set by MPI launchers in each rank: MPICH and its derivatives, PMIx, Open MPI.
 _RANKS = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")
-# Memory that ranks of MPICH share.
+# Path prefix of MPICH's shared memory.
 _MEMORY = "/dev/shm/mpich_"
-# Modules whose `_resource_tracker` owns a process that removes what its parent leaves.
+# Modules whose `_resource_tracker` has a process that removes leftovers of its parent.
 _TRACKERS = ("multiprocessing.resource_tracker", "loky.backend.resource_tracker")
 
 _received: signal.Signals | None = None
 # The event of `deferred`, if it is active.
 _deferral: threading.Event | None = None
-# Ends all ranks; set once MPI is initialized with several ranks.
+# Aborts all ranks; set when MPI is initialized with several ranks.
 abort_ranks: Callable[[], None] | None = None
 
 
@@ -46,15 +46,15 @@ def exit_code() -> int:
 
 
 def message() -> str:
-    """Return the line that says why the command ends."""
+    """Return the message of an interrupted command."""
     by = "" if _received in (None, signal.SIGINT) else f" by {_received.name}"
     return f"trajet: interrupted{by}"
 
 
 def is_command() -> bool:
-    """Tell whether this process was started as `trajet` or `python -m trajet`.
+    """Return whether this process was started as `trajet` or `python -m trajet`.
 
-    Asked while the package is imported: then `sys.argv[0]` is still "-m".
+    Called while the package is imported, when `sys.argv[0]` is still "-m".
     """
     program = sys.argv[0] if sys.argv else ""
     if program != "-m":
@@ -65,7 +65,7 @@ def is_command() -> bool:
 
 
 def end_at_once_during_imports() -> None:
-    """Have signals end the process with one line: nothing was begun yet."""
+    """Make signals end the process at once, with a message, while nothing has been started."""
 
     def end(number: int, _frame: FrameType | None) -> None:
         global _received  # noqa: PLW0603
@@ -74,7 +74,7 @@ def end_at_once_during_imports() -> None:
         _end()
 
     _install(end)
-    # Registered before the packages that are imported, and so called after theirs.
+    # Registered before the handlers of imported packages, and therefore called after them.
     atexit.register(_ignore)
 
 
@@ -86,25 +86,25 @@ def _ignore() -> None:
 
 
 def interrupt() -> None:
-    """Have signals raise KeyboardInterrupt in the main thread, and a second one end at once."""
+    """Make signals raise KeyboardInterrupt in the main thread, and a second one end at once."""
     _install(_raise)
     if threading.current_thread() is not threading.main_thread():
         return
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-    # The main thread may be in a library and run no handler.
+    # The main thread may be inside of a library and not run handlers.
     threading.Thread(target=_watch, args=(reading,), name="trajet-signals", daemon=True).start()
     sys.unraisablehook = _unraisable
     threading.excepthook = _of_thread
 
 
 def _install(handler: Callable[[int, FrameType | None], None]) -> None:
-    """Handle the signals that are not ignored, as nohup has SIGHUP ignored."""
+    """Install a handler for the signals that are not ignored; nohup ignores SIGHUP."""
     if threading.current_thread() is not threading.main_thread():
         return
     for number in ENDING:
-        # None: handled by something that is not Python.
+        # None: handled outside of Python.
         if signal.getsignal(number) not in (signal.SIG_IGN, None):
             signal.signal(number, handler)
 
@@ -115,7 +115,7 @@ def _raise(number: int, _frame: FrameType | None) -> None:
         # `_watch` ends the process if this is the second.
         return
     _received = signal.Signals(number)
-    # Libraries complain of connections that break now.
+    # Libraries would log connections that break now.
     logging.disable()
     if _deferral is not None:
         _deferral.set()
@@ -124,9 +124,9 @@ def _raise(number: int, _frame: FrameType | None) -> None:
 
 
 def finish() -> None:
-    """Have the first signal be without effect from here on: the command is done.
+    """Ignore signals from here on, as the command is done.
 
-    Ranks end each other, since one that has left would have the others wait.
+    With MPI, a signal aborts all ranks: the others would wait for a rank that has exited.
     """
 
     def ignore(number: int, _frame: FrameType | None) -> None:
@@ -141,9 +141,9 @@ def finish() -> None:
 
 @contextmanager
 def deferred() -> Iterator[threading.Event]:
-    """Set an event where a signal would raise KeyboardInterrupt, which is raised at the end.
+    """Defer KeyboardInterrupt to the end of the block; a signal sets the yielded event.
 
-    Handlers that were installed by others than Python and this module stay.
+    Handlers of other libraries are kept.
     """
     global _deferral  # noqa: PLW0603
     noted, since = threading.Event(), 0.0
@@ -174,11 +174,11 @@ def deferred() -> Iterator[threading.Event]:
 
 @contextmanager
 def kept_from_children() -> Iterator[None]:
-    """Block Ctrl-C, and SIGHUP where this process handles it, in this thread.
+    """Block Ctrl-C, and SIGHUP if this process handles it, in this thread.
 
-    Threads and processes that it starts never receive them. A terminal sends both to all processes
-    of a program; this one ends the others. An interrupt is deferred meanwhile: libraries that start
-    processes leave semaphores behind where it comes between two of their steps.
+    Threads and processes that it starts inside of the block never receive them. A terminal sends
+    both signals to all processes of a program; this process ends the others. Interrupts are
+    deferred in the block: libraries that start processes would leave semaphores behind.
     """
     from multiprocessing import resource_tracker
 
@@ -186,7 +186,7 @@ def kept_from_children() -> Iterator[None]:
     with deferred():
         before = signal.pthread_sigmask(signal.SIG_BLOCK, own)
         try:
-            # Its start unblocks SIGINT. It removes semaphores that an interrupt leaves, in silence.
+            # Starting the tracker unblocks SIGINT. Its warnings on leaked semaphores are ignored.
             sys.warnoptions.append("ignore:resource_tracker")
             try:
                 resource_tracker.ensure_running()
@@ -199,9 +199,9 @@ def kept_from_children() -> Iterator[None]:
 
 
 def end_children() -> None:
-    """Kill the processes that this one has started, and wait for their end.
+    """Kill the child processes of this process, and wait for their end.
 
-    Not the resource trackers of multiprocessing and loky, which end by themselves.
+    The resource trackers of multiprocessing and loky are kept: they exit by themselves.
     """
     trackers = {
         getattr(getattr(sys.modules.get(name), "_resource_tracker", None), "_pid", None)
@@ -223,14 +223,14 @@ def end_children() -> None:
 
 
 def end_within(seconds: float) -> None:
-    """End the process if it is still there after some seconds."""
+    """End the process after some seconds, if it has not ended by then."""
     timer = threading.Timer(seconds, _end)
     timer.daemon = True
     timer.start()
 
 
 def remove_memory_of_ranks() -> None:
-    """Remove the names of memory that MPICH shares: it leaves them behind where ranks are ended."""
+    """Remove MPICH's shared-memory files, which it leaves behind when ranks are killed."""
     with suppress(OSError), open("/proc/self/maps", encoding="utf-8") as maps:
         for path in {line.split(maxsplit=5)[-1].strip() for line in maps if _MEMORY in line}:
             with suppress(OSError):
@@ -238,10 +238,10 @@ def remove_memory_of_ranks() -> None:
 
 
 def die_as_rank() -> None:
-    """End this process by the signal it received if mpiexec has started it.
+    """End this process by the signal that it received, if mpiexec has started it.
 
-    A rank that leaves before MPI is initialized has its launcher and the other ranks wait for it,
-    unless a signal has ended it.
+    The launcher and the other ranks wait forever for a rank that exits before MPI is initialized,
+    unless a signal ends it.
     """
     if any(name in os.environ for name in _RANKS):
         remove_memory_of_ranks()
@@ -259,7 +259,7 @@ def _end() -> NoReturn:
 
 
 def write_message() -> None:
-    """Write the line that says why the command ends; of ranks of MPI only rank 0 does."""
+    """Write the message of an interrupted command; with MPI only on rank 0."""
     ranks = [os.environ[name] for name in _RANKS if name in os.environ]
     if all(rank == "0" for rank in ranks):
         with suppress(OSError):
@@ -267,7 +267,7 @@ def write_message() -> None:
 
 
 def _watch(reading: int) -> None:
-    """End the process when a signal comes some time after the first."""
+    """End the process at a second signal, at least `_SAME` seconds after the first."""
     since: float | None = None
     while True:
         for number in os.read(reading, 64):
@@ -282,7 +282,10 @@ def _watch(reading: int) -> None:
 
 
 def _unraisable(args: Any) -> None:
-    """Raise a KeyboardInterrupt again that was lost in a destructor; print no other errors."""
+    """Raise a KeyboardInterrupt again that was lost in a destructor.
+
+    Other errors are printed, unless a signal was received.
+    """
     if args.exc_type is not None and issubclass(args.exc_type, KeyboardInterrupt):
         signal.signal(signal.SIGALRM, _raise_again)
         signal.setitimer(signal.ITIMER_REAL, _AGAIN)

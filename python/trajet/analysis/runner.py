@@ -155,7 +155,7 @@ def run(
     Raises
     ------
     TypeError
-        If the pool is none, such as the name of one.
+        If `pool` is not a pool, for example a name.
     """
     if pool is not None and not callable(getattr(pool, "run", None)):
         raise TypeError(
@@ -173,8 +173,8 @@ def run(
             n_threads = getattr(where, "n_threads", 1)
             measured = {"sample": serial_sample(trajectory.reader, plan, numbers, n_threads)}
         before = time.perf_counter() - begin
-        rows, state, told = where.run(trajectory.reader, plan, numbers, progress=progress)
-        return plan, rows, state, {**_later(told, before), **measured}
+        rows, state, report = where.run(trajectory.reader, plan, numbers, progress=progress)
+        return plan, rows, state, {**_shift_times(report, before), **measured}
 
     begin = time.perf_counter()
     numbers = resolve_frames(frames, trajectory.n_frames, trajectory.label)
@@ -187,29 +187,29 @@ def run(
 
 
 def selecting(*selections: Selection | None) -> float:
-    """Return the seconds that evaluating selections took; None stands for one that is not used."""
+    """Return the seconds that evaluating selections took; None is skipped."""
     return sum(selection.t_select for selection in selections if selection is not None)
 
 
 def _row_width(trajectory: Trajectory, plan: Plan, frames: Frames) -> int:
-    """Return how many numbers of each frame the first pass keeps; further passes keep few."""
+    """Return the numbers per frame in the rows of the first pass; further passes keep few."""
     n_atoms = trajectory.reader.n_atoms
     return _trajet.Pass(plan.build(), n_atoms, n_frames_of(frames), []).row_width
 
 
-def _later(told: dict[str, Any], before: float) -> dict[str, Any]:
-    """Return what a pool reports, with its times from the call's begin, `before` the pool's."""
-    moments = {"tasks": ("t_begin", "t_end"), "transitions": ("time",)}
-    moved = {
-        name: [{**entry, **{at: entry[at] + before for at in at_all}} for entry in told[name]]
-        for name, at_all in moments.items()
-        if name in told
+def _shift_times(report: dict[str, Any], before: float) -> dict[str, Any]:
+    """Return a pool's report with times since the call, which began `before` seconds earlier."""
+    times = {"tasks": ("t_begin", "t_end"), "transitions": ("time",)}
+    shifted = {
+        name: [{**entry, **{key: entry[key] + before for key in keys}} for entry in report[name]]
+        for name, keys in times.items()
+        if name in report
     }
-    return {**told, **moved, "t_preparing": before}
+    return {**report, **shifted, "t_preparing": before}
 
 
 def describe(value: Any) -> Any:
-    """Return what a report says of an argument."""
+    """Return the entry of an argument in a report."""
     if value is None or isinstance(value, (int, str)):
         return value
     if isinstance(value, os.PathLike):

@@ -1,6 +1,6 @@
-"""What is measured runs in processes of its own, which say what came of it in a file.
+"""Runs a benchmark job in a process of its own, which writes its answer to a file.
 
-`python -m MODULE JOB.json ANSWER.json`
+The command is `python -m MODULE JOB.json ANSWER.json`.
 """
 
 import json
@@ -15,42 +15,42 @@ from typing import Any
 
 from trajet._trajet import WorkerError
 
-# What a rank says of itself, or Python.
+# An error message of a rank of trajet, or of Python.
 _ERROR = re.compile(r"trajet: |[\w.]+Error: ")
 
 
 def run(module: str, job: str, *, start: Sequence[str] = ()) -> Any:
-    """Return what a module answers to a job (JSON), run elsewhere.
+    """Run a module in a process of its own, and return its answer to a job.
 
     Parameters
     ----------
     module
-        Calls `serve`.
+        Name of the module, which calls `serve`.
     job
-        What it is told.
+        The job, as JSON.
     start
-        The command that starts it, before that of Python.
+        Command before that of Python, such as mpiexec.
 
     Raises
     ------
     WorkerError
-        If it fails; with what it said.
+        If the process fails; with its error message.
     """
     with TemporaryDirectory(prefix="trajet-bench-") as name:
-        told, answered = Path(name) / "job.json", Path(name) / "answer.json"
-        told.write_text(job)
-        command = [*start, sys.executable, "-m", module, str(told), str(answered)]
+        job_file, answer_file = Path(name) / "job.json", Path(name) / "answer.json"
+        job_file.write_text(job)
+        command = [*start, sys.executable, "-m", module, str(job_file), str(answer_file)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode or not answered.exists():
-            lines = (done.stderr.strip() or done.stdout.strip() or "it said nothing").splitlines()
-            # Behind an error are notes on it, and what MPI says of ranks that it has ended.
-            said = next((line for line in lines[::-1] if _ERROR.match(line)), lines[-1])
-            raise WorkerError(f"{shlex.join(command[:4])} … failed: {said}")
-        return json.loads(answered.read_text())
+        if done.returncode or not answer_file.exists():
+            lines = (done.stderr.strip() or done.stdout.strip() or "no message").splitlines()
+            # An error is followed by its notes, and by messages of MPI on aborted ranks.
+            message = next((line for line in lines[::-1] if _ERROR.match(line)), lines[-1])
+            raise WorkerError(f"{shlex.join(command[:4])} … failed: {message}")
+        return json.loads(answer_file.read_text())
 
 
 def serve(respond: Callable[[str], Any]) -> None:
-    """Answer the job of the command line; None is no answer."""
-    told, answered = (Path(argument) for argument in sys.argv[1:])
-    if (said := respond(told.read_text())) is not None:
-        answered.write_text(json.dumps(said))
+    """Answer the job on the command line; ranks other than 0 return None and write nothing."""
+    job_file, answer_file = (Path(argument) for argument in sys.argv[1:])
+    if (answer := respond(job_file.read_text())) is not None:
+        answer_file.write_text(json.dumps(answer))

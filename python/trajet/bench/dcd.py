@@ -1,4 +1,4 @@
-"""DCD files whose frames are arrays: what is put into them is what readers of the file get."""
+"""DCD files whose frames are memory-mapped arrays."""
 
 import os
 from typing import IO, Any
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 def create(
     file: IO[bytes], n_frames: int, n_atoms: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-    """Write a file of zeros.
+    """Create a DCD file whose coordinates and cells are zeros.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def create(
     file.flush()
     begin = file.tell()
     frame = np.dtype([("cell", _record("<f8", 6)), ("axes", _record("<f4", n_atoms), (3,))])
-    # A write to mapped memory cannot say that the disk is full.
+    # A write to mapped memory cannot report that the disk is full.
     os.posix_fallocate(file.fileno(), begin, n_frames * frame.itemsize)
     frames: NDArray[Any] = np.memmap(file, frame, "r+", begin, (n_frames,))
     for name, size in (("cell", 48), ("axes", 4 * n_atoms)):
@@ -50,5 +50,5 @@ def create(
 
 
 def _record(kind: str, count: int) -> np.dtype[Any]:
-    """Return numbers between the two marks of their bytes."""
+    """Return the dtype of a Fortran record: numbers between two markers of its length."""
     return np.dtype([("begin", "<i4"), ("values", kind, (count,)), ("end", "<i4")])

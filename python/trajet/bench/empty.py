@@ -1,6 +1,6 @@
-"""Tasks in which next to nothing is done: what a pool itself costs.
+"""Empty tasks, which measure the overhead of a pool.
 
-A task is one frame of 11,000 atoms, 132 kB, whose positions a function gets that returns 0.
+A task reads one frame of 11,000 atoms, 132 kB, and calls a function that returns 0.
 """
 
 from pathlib import Path
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from trajet.bench import dcd
 
-# Positions of so many atoms leave room for one frame in a leaf: each frame can be a task.
+# With so many atoms a leaf holds one frame, so that each frame can be a task.
 _ATOMS = 11_000
 _FRAMES = 64
 
@@ -21,7 +21,7 @@ def nothing(_: NDArray[np.float32]) -> float:
 
 
 def frames_of(n_tasks: int) -> NDArray[np.int64]:
-    """Return the frames, again and again, of as many tasks."""
+    """Return the frame numbers of `n_tasks` tasks, which repeat the frames."""
     return np.arange(n_tasks, dtype=np.int64) % _FRAMES
 
 

@@ -1,4 +1,4 @@
-"""Trajectories to measure with, made of one that is given."""
+"""Trajectories for benchmarks, made from the user's trajectory."""
 
 import os
 from collections.abc import Sequence
@@ -17,21 +17,21 @@ from trajet.pools.shared import folder_in, in_memory
 
 
 class Files:
-    """Files that are made when they are first asked for, and removed at the end.
+    """Trajectory files of setups, created on first use and removed at the end.
 
-    Frames are those of the given trajectory, again and again where it has fewer.
+    The frames are those of the given trajectory, repeated if it has too few.
     """
 
     def __init__(
         self, topology: str, given: Sequence[str], select: str, files_of_chain: int, place: Path
     ) -> None:
-        """Take what is given; files are made in folders in `place`."""
+        """Set the given trajectory; files are created in folders in `place`."""
         self._topology, self._given, self._select = topology, given, select
         self._files_of_chain, self._place = files_of_chain, place
         self._kept, self._made = ExitStack(), dict[tuple[str, str, int, int], list[Path]]()
 
     def __enter__(self) -> Self:
-        """Make nothing yet."""
+        """Return self; no file is created yet."""
         return self
 
     def __exit__(
@@ -55,7 +55,7 @@ class Files:
         return self._made[key]
 
     def atoms_of(self, setup: Setup) -> NDArray[np.int64]:
-        """Return the atoms of a task: of the RMSD, or four of each angle."""
+        """Return the atom indices of a task, `(n,)`, or `(n, 4)` for dihedral angles."""
         if setup.access == MEMORY:
             return np.arange(len(self._chosen))
         if setup.task == "dihedrals":
@@ -74,13 +74,13 @@ class Files:
         return self._opened.select(self._select).indices
 
     def _make(self, setup: Setup, folder: Path, n_files: int) -> list[Path]:
-        # As many times over as frames are wanted.
+        # Repeat the trajectory until it has enough frames.
         again = -(-setup.frames // max(1, self._opened.n_frames))
         source = trajectory.open(None, *(list(self._given) * again))
         chosen = source.select(self._chosen) if setup.access == MEMORY else source
         whole, frames = folder / f"run.{setup.format}", slice(0, setup.frames)
         if setup.format == "h5md":
-            # Which allows no step back in time; DCD counts the frames instead.
+            # H5MD allows no decreasing steps; DCD numbers the frames instead.
             counted = folder / "counted.dcd"
             conversion.convert(chosen, counted, frames=frames, allow_loss=True)
             conversion.convert(trajectory.open(None, counted), whole, allow_loss=True)
@@ -98,7 +98,7 @@ class Files:
 
 
 def drop(paths: Sequence[Path]) -> None:
-    """Have the system forget what it keeps of files in memory."""
+    """Drop the pages of files from the system's page cache."""
     for path in paths:
         with path.open("rb") as file:
             os.fsync(file.fileno())

@@ -1,11 +1,11 @@
-"""The papers' way of reading: each rank reads its share of the frames through HDF5's library.
+"""MPI-IO as in the papers: each rank reads its share of the frames by HDF5's library.
 
 After Khoshlessan, Paraskevakos, Fox, Jha and Beckstein (2020), section 3.3
-(doi:10.1002/cpe.5789). Departures:
+(doi:10.1002/cpe.5789). Differences:
 
-1. They read frame by frame. Here a request is of many frames, as other readers here make them.
-2. What is read is computed by the same kernels as anywhere else: it is put into a file in memory
-   that they read. What that takes is part of `t_decode`; `t_read` is HDF5's, which also unpacks.
+1. They read frame by frame. Here a request reads many frames, as in the other readers.
+2. The engine's kernels compute: positions are copied to a file in memory, which the engine reads.
+   Copying is part of `t_decode`; `t_read` is the time of HDF5, including decompression.
 """
 
 import os
@@ -33,7 +33,7 @@ from trajet.pools.work import PARTS, Done, Ledger, Task
 from trajet.result import COUNTS
 from trajet.trajectory import frame_numbers
 
-# Bytes of a request, and of wanted positions that are computed at a time.
+# Bytes of a request, and of selected positions that are computed at a time.
 _CALL = 2**22
 _AT_ONCE = 2**24
 _ATOM = 12
@@ -43,15 +43,15 @@ _AS_DCD = [0, 5, 1, 4, 3, 2]
 
 @dataclass(frozen=True, kw_only=True)
 class MpioPool(MpiPool):
-    """Ranks that read an HDF5 file through MPI-IO, each a share of neighbouring frames.
+    """Ranks that read an HDF5 file through MPI-IO, each a share of consecutive frames.
 
-    For analyses of one pass whose result are rows, and cells that six numbers tell, as those of all
-    files of the bench are. A rank has one thread; `gathering` is given.
+    It runs analyses of one pass that return rows, on boxes that are not rotated, as in all files of
+    the benchmark. A rank has one thread; `gathering` must be given.
 
     Attributes
     ----------
     collective
-        Whether ranks read together.
+        Whether ranks read collectively.
     """
 
     collective: bool = False
@@ -81,7 +81,7 @@ class MpioPool(MpiPool):
 
 
 class _Stages:
-    """Where the time of a rank goes: a moment belongs to the stage that ends next."""
+    """Timer of a rank's stages; time belongs to the stage that ends next."""
 
     def __init__(self) -> None:
         self._seconds = dict.fromkeys(PARTS, 0.0)
@@ -100,7 +100,7 @@ class _Stages:
         self._since += seconds
 
     def done(self, host: str, **counts: int) -> Done:
-        """Return what is told of the rank."""
+        """Return the outcome of the rank with its stages and counters."""
         total = sum(self._seconds.values())
         worker = {**dict.fromkeys(COUNTS, 0), **counts, **self._seconds, "t_total": total}
         report = {"workers": [worker]}
@@ -109,18 +109,18 @@ class _Stages:
 
 @dataclass(frozen=True)
 class _Job:
-    """What all ranks are told.
+    """The job that rank 0 broadcasts.
 
     Attributes
     ----------
     path, plan, numbers
         The file, the analysis, and the frames.
     collective
-        Whether ranks read together.
+        Whether ranks read collectively.
     width
-        Numbers in a row.
+        Numbers per row.
     way
-        How rows go to rank 0.
+        How rows are gathered on rank 0.
     """
 
     path: Path
@@ -206,7 +206,7 @@ class _Job:
 
 
 class _Memory:
-    """A file in memory, from which the kernels get positions."""
+    """A DCD file in memory, from which the engine reads positions."""
 
     def __init__(self, file: IO[bytes], plan: Plan, n_frames: int) -> None:
         self.atoms = plan.atoms()
@@ -219,15 +219,15 @@ class _Memory:
         self._reader = trajectory.open(None, path_of(file), sidecar=False).reader
 
     def put(self, at: int, positions: NDArray[np.float32], cells: NDArray[np.float64]) -> None:
-        """Put frames in, the first of them at a place."""
+        """Write consecutive frames, the first at index `at`."""
         there = slice(at, at + len(positions))
         self._axes[there] = positions.transpose(0, 2, 1)
         self._cells[there] = np.nan_to_num(cells[:, _AS_DCD])
 
     def compute(self, n_frames: int, stages: _Stages) -> NDArray[np.float64]:
         """Return the rows of the first frames."""
-        rows, _, told = LocalPool(threads=1).run(self._reader, self._plan, (0, 1, n_frames))
-        (worker,) = told["workers"]
+        rows, _, report = LocalPool(threads=1).run(self._reader, self._plan, (0, 1, n_frames))
+        (worker,) = report["workers"]
         stages.part("t_decode", worker["t_read"] + worker["t_decode"])
         stages.part("t_comp", worker["t_comp"])
         stages.end("t_overhead")
@@ -235,7 +235,7 @@ class _Memory:
 
 
 def _among(argument: Any, atoms: NDArray[np.int64]) -> Any:
-    """Return an argument of a plan whose atoms have the numbers of their places among `atoms`."""
+    """Return an argument of a plan with atom indices replaced by their indices in `atoms`."""
     if isinstance(argument, np.ndarray) and np.issubdtype(argument.dtype, np.integer):
         return np.searchsorted(atoms, argument)
     if isinstance(argument, (tuple, list)):

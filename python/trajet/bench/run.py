@@ -1,4 +1,4 @@
-"""A setup is measured in a process of its own, or in the ranks that `mpiexec` starts."""
+"""Measures a setup in a process of its own, or in ranks that `mpiexec` starts."""
 
 import hashlib
 import json
@@ -29,9 +29,9 @@ from trajet.pools.processes import ProcessPool
 from trajet.result import Applied, Dihedrals, Series
 from trajet.trajectory import Trajectory
 
-# Of the bits of a result, in a row.
+# Name of the column with the digest of a result's bits.
 DIGEST = "digest"
-# Parts of a run for which the rate of its tasks is told.
+# Number of intervals of a run for which the rate of tasks is computed.
 _BINS = 20
 
 Row = dict[str, Any]
@@ -40,16 +40,16 @@ Computed: TypeAlias = Series | Dihedrals | Applied
 
 @dataclass(frozen=True)
 class Job:
-    """A setup with what its process must know.
+    """A setup with its files, for the process that measures it.
 
     Attributes
     ----------
     setup
-        What is measured.
+        The setup to measure.
     files, atoms
-        What is read; selections are made before, once for all.
+        Files and atom indices; selections are evaluated before, once for all setups.
     repeats
-        Runs that count; one before them does not.
+        Number of runs that count, after a first run that does not.
     """
 
     setup: Setup
@@ -58,23 +58,23 @@ class Job:
     repeats: int
 
     def to_json(self) -> str:
-        """Return it as JSON."""
+        """Return the job as JSON."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> "Job":
-        """Return what JSON says."""
-        told = json.loads(text)
-        return cls(**{**told, "setup": Setup(**told["setup"])})
+        """Return the job of a JSON text."""
+        entries = json.loads(text)
+        return cls(**{**entries, "setup": Setup(**entries["setup"])})
 
 
 def measured(job: Job, mpiexec: str | None) -> list[Row]:
-    """Return a row for each repeat, measured elsewhere.
+    """Measure a setup in a process of its own, and return a row per repeat.
 
     Raises
     ------
     WorkerError
-        If it fails there; with what it said.
+        If the process fails; with its error message.
     """
     start = _mpiexec(mpiexec, job.setup.workers) if job.setup.pool == "mpi" else []
     found: list[Row] = child_process.run(__name__, job.to_json(), start=start)
@@ -82,12 +82,12 @@ def measured(job: Job, mpiexec: str | None) -> list[Row]:
 
 
 def check_same(rows: Sequence[Row]) -> None:
-    """Make sure that the same frames have given the same numbers, whoever read and computed them.
+    """Raise an error if setups with the same frames have different results.
 
     Raises
     ------
     WorkerError
-        If they have not.
+        If they have.
     """
     first: dict[tuple[Any, ...], Row] = {}
     for row in rows:
@@ -105,14 +105,14 @@ def check_same(rows: Sequence[Row]) -> None:
 
 
 def _mpiexec(given: str | None, ranks: int) -> list[str]:
-    """Return how ranks are started: as given, or by the mpiexec beside this Python."""
+    """Return the command that starts ranks: the given one, or the mpiexec beside this Python."""
     beside = Path(sys.executable).with_name("mpiexec")
     start = shlex.split(given) if given else [str(beside) if beside.exists() else "mpiexec"]
     return [*start, "-n", str(ranks)]
 
 
 def rows_of(job: Job) -> list[Row]:
-    """Measure here; ranks of MPI that do not lead return nothing."""
+    """Measure a setup in this process; MPI ranks other than 0 return nothing."""
     with _pool(job.setup) as pool:
         if isinstance(pool, MpiPool) and pool.serve():
             return []
@@ -152,7 +152,7 @@ def _pool(setup: Setup) -> Iterator[Pool]:
 
 
 def _rmsd(job: Job, opened: Trajectory, pool: Pool) -> Computed:
-    """Load 100 is the RMSD of the atoms and, after that superposition, of 99 such groups."""
+    """Compute RMSDs: a load of 100 is the RMSD of the selection and of 99 equal groups."""
     atoms, frames = opened.select(job.atoms), slice(0, job.setup.frames)
     groups = [atoms] * (job.setup.load - 1)
     return rmsd(atoms, groups=groups, frames=frames, pool=pool, sample=True)
@@ -181,7 +181,7 @@ def _figures(setup: Setup, result: Computed, wall: float) -> Row:
     means, opening, workers = report["averages"], report["opening"], report["workers"]
     t_open = means["t_open"] + means["t_index"]
     if setup.access not in MPIO:
-        # Rank 0 opens for all; each worker opens the files that it reads.
+        # The calling process opens the trajectory; each worker opens the files that it reads.
         t_open += opening["t_open"] + opening["t_index"]
     row = {
         "t_open": t_open,
@@ -206,14 +206,14 @@ def _figures(setup: Setup, result: Computed, wall: float) -> Row:
 
 
 def _rates(ends: Sequence[float]) -> list[tuple[float, float]]:
-    """Return times since the run's begin, and the tasks a second that ended about then."""
+    """Return times since the start of the run, s, and the rates of tasks that ended then, 1/s."""
     counts, edges = np.histogram(ends, bins=_BINS, range=(0.0, max(ends)))
     middles = (edges[:-1] + edges[1:]) / 2
     return list(zip(middles.tolist(), (counts / np.diff(edges)).tolist(), strict=True))
 
 
-def _respond(told: str) -> list[Row] | None:
-    return rows_of(Job.from_json(told)) or None
+def _respond(job: str) -> list[Row] | None:
+    return rows_of(Job.from_json(job)) or None
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What is measured: one setup is a line of a table."""
+"""Setups of benchmarks; each is a row of a table."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from itertools import product
 POOLS = ("local", "processes", "dask", "mpi")
 TASKS = ("rmsd", "dihedrals")
 FORMATS = ("xtc", "trr", "dcd", "nc", "h5md")
-# One file, which ranks read through MPI-IO, each by itself or together.
+# One file that ranks read through MPI-IO, independently or collectively.
 MPIO = ("mpio", "mpio-collective")
-# One file; as many files as workers; a chain of many files; the wanted atoms alone, in memory.
+# One file; one file per worker; a chain of many files.
 ACCESSES = ("shared", "segments", "chain", *MPIO)
 MEMORY = "memory"
-# What `bench scheduler` runs.
+# The task of `bench scheduler`.
 EMPTY = "empty"
 GATHERINGS = ("shared", "collective", "one-sided")
 SCALINGS = ("strong", "weak")
@@ -21,24 +21,24 @@ CACHES = ("warm", "cold")
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """What stays the same over the repeats of a run.
+    """Parameters of a benchmark, which its repeats share.
 
     Attributes
     ----------
     task, load
-        What is computed, and how many times over for each frame.
+        The task, and how often it is computed for each frame.
     format, access
-        Of the trajectory.
+        Format of the trajectory, and how its files are shared by the workers.
     gathering
-        Of MPI; empty for other pools, which have one way each.
+        How MPI gathers rows; empty for other pools.
     pool, workers, threads
-        Where. Workers of `local` are threads; `threads` are those of each worker of the others.
+        Pool, number of workers, and threads per worker. The workers of `local` are threads.
     scaling
-        "strong": all workers share `frames`. "weak": there are as many for each worker.
+        "strong": the number of frames is fixed. "weak": the number of frames per worker is fixed.
     cache
         "cold": the file's pages are dropped before each run.
     frames
-        That are analysed.
+        Number of frames that are analysed, by all workers.
     """
 
     task: str
@@ -54,13 +54,13 @@ class Setup:
     frames: int
 
     def n_files(self, files_of_chain: int) -> int:
-        """Return of how many files the trajectory is."""
+        """Return the number of files of the trajectory."""
         return {"segments": self.workers, "chain": files_of_chain}.get(self.access, 1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Axes:
-    """What is varied; every combination is a setup."""
+    """Values of each parameter; every combination is a setup."""
 
     frames: int
     tasks: Sequence[str] = ("rmsd",)
@@ -74,9 +74,9 @@ class Axes:
     caches: Sequence[str] = ("warm",)
 
     def setups(self) -> Iterator[Setup]:
-        """Go through the combinations; one worker is always among them, to compare with.
+        """Yield all combinations, and always those with one worker, for comparison.
 
-        What goes through MPI-IO is HDF5, read by ranks.
+        MPI-IO is combined with H5MD files and the pool `mpi` only.
         """
         axes = (self.tasks, self.loads, self.formats, self.accesses, self.pools)
         for task, load, format_, access, pool in product(*axes):

@@ -15,28 +15,28 @@ from trajet.bench.store_memory_limit import frames_reached
 from trajet.bench.store_run import Row, measured
 from trajet.pools.shared import folder_in
 
-# Seconds that a run has beside ten times those that it needed: the machine may be busy.
+# Seconds added to ten times the usual time of a run before it is killed.
 _PATIENCE = 30
 
 
 @dataclass(frozen=True)
 class Bench:
-    """What all cases of a size have in common.
+    """Parameters that all cases of one size share.
 
     Attributes
     ----------
     data
         The folder that keeps the system.
     frames
-        The size.
+        Number of frames.
     repeats
-        Runs that count; one before them, of a single frame, does not.
+        Number of runs that count, after a first run of a single frame.
     cold
-        Whether files are forgotten before each run.
+        Whether files are dropped from the page cache before each run.
     drawn
-        Frames to draw.
+        Number of frames to draw.
     limit
-        Bytes of memory for which to count the frames that fit; None to count none.
+        Bytes of memory for which to find the number of frames that fit; None to skip that.
     """
 
     data: Path
@@ -47,7 +47,7 @@ class Bench:
     limit: int | None
 
     def rows(self, storages: Sequence[str], tools: Sequence[str]) -> Iterator[list[Row]]:
-        """Yield the rows of each case's repeats; what is made for them lives as long as needed."""
+        """Yield the rows of each case; files of a storage are removed after its last case."""
         topology = store_system.topology_in(self.data)
         plain = store_system.trajectory_in(self.data, self.frames)
         for storage in storages:
@@ -71,7 +71,7 @@ class Bench:
             cold=self.cold,
             drawn=self.drawn,
         )
-        # Which builds indexes and offsets, and brings the files into memory.
+        # This run builds indexes and offsets, and reads the files into the page cache.
         measured(replace(job, frames=1, drawn=0))
         about = {"source": plain.stat().st_size, "stored": made.size, "t_store": made.seconds}
         rows = [
@@ -87,11 +87,11 @@ class Bench:
         return rows
 
     def _limited(self, job: Job, frames: int, place: Path) -> Job:
-        """Return the job of so many frames, with the limit."""
+        """Return the job for a number of frames, with the limit."""
         job = replace(job, frames=frames, drawn=0, files=(), cold=False, limit=self.limit)
         if job.case.tool != "mdtraj":
             return job
-        # It loads whole files.
+        # mdtraj loads whole files.
         cut = place / "cut.xtc"
         whole = trajectory.open(None, job.source)
         conversion.convert(whole, cut, frames=slice(0, frames), force=True)

@@ -1,4 +1,4 @@
-"""What is compared: where the trajectory lies, who reads it, and which atoms."""
+"""Cases of the store benchmark: storage, tool and atoms."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -9,23 +9,23 @@ HDF5 = "store-h5md"
 STORE = ("store-exact", "store-dcd", "store-nc", HDF5)
 STORAGES = (*PLAIN, *UNCOMPRESSED, *STORE)
 TOOLS = ("trajet", "MDAnalysis", "mdtraj")
-# The paper's: the subset that is looked at, and everything.
+# The atoms of the paper: the active subset, and all.
 PROTEIN, ALL = "protein", "all"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A line of the table.
+    """A row of the table.
 
     Attributes
     ----------
     storage
-        The compressed file (the paper's C), the uncompressed one (D), or a store (ADA) whose
-        subsets are in the source's own format or decoded.
+        The compressed file (C in the paper), an uncompressed file (D), or a store (ADA) whose tags
+        are in the format of the source or decoded.
     tool
-        Who reads.
+        The program that reads.
     atoms
-        What is in memory at the end. Of a store: which tags are asked for.
+        The atoms that are in memory at the end; for a store, the open tags.
     """
 
     storage: str
@@ -34,11 +34,11 @@ class Case:
 
     @property
     def label(self) -> str:
-        """What tables and figures call it."""
+        """Name in tables and figures."""
         return f"{self.storage}, {self.tool}, {self.atoms}"
 
 
-# What the others are measured by: the way of most people today.
+# The reference for comparisons: what most people do today.
 USUAL = Case(storage="xtc", tool="MDAnalysis", atoms=PROTEIN)
 
 
@@ -56,26 +56,26 @@ def cases(storages: Sequence[str], tools: Sequence[str]) -> Iterator[Case]:
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """A case with what its process must know.
+    """A case with its files, for the process that measures it.
 
     Attributes
     ----------
     case
-        What is measured.
+        The case to measure.
     topology, source
         The structure file, and the trajectory or the folder of the store.
     files
-        All files that hold what is asked for, in whole.
+        All files that hold the atoms of the case.
     frames
-        How many are read.
+        Number of frames to read.
     cold
-        Whether the system forgets the files before.
+        Whether the files are dropped from the page cache before.
     drawn
-        Frames to draw afterwards.
+        Number of frames to draw afterwards.
     limit
-        Bytes that may be used beside what Python and its modules use; None for no limit.
+        Bytes of memory that may be used besides those of Python and its modules; None for no limit.
     patience
-        Seconds after which a run with a limit is ended.
+        Seconds after which a run with a limit is killed.
     """
 
     case: Case
@@ -89,11 +89,11 @@ class Job:
     patience: int = 0
 
     def to_json(self) -> str:
-        """Return it as JSON."""
+        """Return the job as JSON."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> "Job":
-        """Return what JSON says."""
-        told = json.loads(text)
-        return cls(**{**told, "case": Case(**told["case"])})
+        """Return the job of a JSON text."""
+        entries = json.loads(text)
+        return cls(**{**entries, "case": Case(**entries["case"])})

@@ -1,4 +1,4 @@
-"""One trajectory, as each storage has it."""
+"""Files of the benchmark trajectory on each storage."""
 
 import time
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from trajet.bench.store_cases import ALL, HDF5, PLAIN, PROTEIN, STORE, UNCOMPRES
 from trajet.bench.store_loaders import NAME
 from trajet.store import Store
 
-# Of a store: the protein, and all that a viewer leaves aside.
+# Tiers of a store: the protein, and the atoms that a viewer does not need.
 _ACTIVE, _IDLE = "active", "idle"
 _TAGS = (
     (PROTEIN, "p", PROTEIN, _ACTIVE),
@@ -24,18 +24,18 @@ _FORMATS = {
 
 @dataclass(frozen=True)
 class Stored:
-    """A storage.
+    """A storage of the trajectory.
 
     Attributes
     ----------
     source
         The trajectory or the folder of the store.
     files
-        What holds the protein, and what holds all; structure files among them.
+        The files that hold the protein, and those that hold all atoms, with structure files.
     size
-        Bytes of all that is stored.
+        Bytes of all files.
     seconds
-        In which it was made of the compressed file.
+        Time in which it was made from the compressed file.
     """
 
     source: Path
@@ -45,13 +45,13 @@ class Stored:
 
 
 def stored(storage: str, topology: Path, plain: Path, folder: Path) -> Stored:
-    """Return a storage, made in a folder of its own where it is not the compressed file itself."""
+    """Return a storage; all but the compressed file are created in `folder`."""
     begin = time.perf_counter()
     if storage in PLAIN:
         source = plain
     elif storage in UNCOMPRESSED:
         source = folder / f"whole.{storage}"
-        # Of which time, step or precision the format has no place for.
+        # The format may lack times, steps or the precision.
         conversion.convert(trajectory.open(None, plain), source, allow_loss=True)
     else:
         source = folder / "store"

@@ -1,6 +1,6 @@
-"""The ways into memory: each tool as its documentation advises, with one call where it has one.
+"""Loads frames into memory by each tool, as its documentation advises.
 
-Here alone MDAnalysis and mdtraj are imported to be measured.
+No other module imports MDAnalysis and mdtraj to measure them.
 """
 
 import importlib
@@ -22,19 +22,19 @@ _AA_PER_NM = 10.0
 
 
 @dataclass(frozen=True)
-class Held:
-    """What is in memory in the end, ready to draw.
+class LoadedFrames:
+    """Frames in memory, ready to draw.
 
     Attributes
     ----------
     positions
         `(n_frames, n_atoms, 3)`, float32.
     protein
-        Which of these atoms a viewer draws; None for all.
+        Indices of the atoms that a viewer draws; None for all.
     scale
-        Of positions, to Å.
+        Factor from the unit of positions to Å.
     kept
-        What else has to live on.
+        Objects that own the memory of the positions.
     """
 
     positions: NDArray[np.float32]
@@ -43,81 +43,81 @@ class Held:
     kept: Any = None
 
     def drawn(self, frame: int) -> NDArray[np.float32]:
-        """Return the protein of a frame."""
+        """Return the positions of the protein in a frame, `(n, 3)`."""
         positions: NDArray[np.float32] = self.positions[frame]
         return positions if self.protein is None else positions[self.protein]
 
 
 def missing(tool: str) -> bool:
-    """Tell whether a tool is not installed."""
+    """Return whether a tool is not installed."""
     return importlib.util.find_spec(tool) is None
 
 
-def prepare(case: Case) -> Callable[[Job], Held]:
-    """Import what a case needs, which is not measured, and return its way."""
-    # The protein of a store is a tag, for which no atom is selected.
+def prepare(case: Case) -> Callable[[Job], LoadedFrames]:
+    """Import the modules of a case, which is not measured, and return its loader."""
+    # The protein of a store is a tag, which needs no selection.
     if case.storage not in STORE or case.atoms == ALL:
         importlib.import_module("MDAnalysis" if case.tool == "trajet" else case.tool)
     if case.storage in STORE:
         return _store
-    return _WAYS[case.tool, case.atoms]
+    return _LOADERS[case.tool, case.atoms]
 
 
-def _trajet_protein(job: Job) -> Held:
+def _trajet_protein(job: Job) -> LoadedFrames:
     opened = trajectory.open(job.topology, job.source)
-    return Held(opened.select(PROTEIN).read(slice(0, job.frames)).positions, None)
+    return LoadedFrames(opened.select(PROTEIN).read(slice(0, job.frames)).positions, None)
 
 
-def _trajet_all(job: Job) -> Held:
+def _trajet_all(job: Job) -> LoadedFrames:
     opened = trajectory.open(job.topology, job.source)
     protein = opened.select(PROTEIN).indices
-    return Held(opened.read(slice(0, job.frames)).positions, protein)
+    return LoadedFrames(opened.read(slice(0, job.frames)).positions, protein)
 
 
-def _store(job: Job) -> Held:
+def _store(job: Job) -> LoadedFrames:
     tags = None if job.case.atoms == ALL else [PROTEIN]
     opened = Store(job.source).open(NAME, tags=tags)
     protein = None if tags else opened.select(PROTEIN).indices
-    return Held(opened.read(slice(0, job.frames)).positions, protein)
+    return LoadedFrames(opened.read(slice(0, job.frames)).positions, protein)
 
 
-def _mdanalysis_protein(job: Job) -> Held:
+def _mdanalysis_protein(job: Job) -> LoadedFrames:
     import MDAnalysis
 
     universe = MDAnalysis.Universe(job.topology, job.source)
     protein = universe.select_atoms(PROTEIN)
     positions = universe.trajectory.timeseries(protein, stop=job.frames, order="fac")
-    return Held(positions, None, kept=universe)
+    return LoadedFrames(positions, None, kept=universe)
 
 
-def _mdanalysis_all(job: Job) -> Held:
+def _mdanalysis_all(job: Job) -> LoadedFrames:
     import MDAnalysis
 
     universe = MDAnalysis.Universe(job.topology, job.source)
     protein = universe.select_atoms(PROTEIN)
-    # What it has mapped of its file is counted in the end.
+    # The reader is kept so that the pages of its mapped file are counted.
     reader = universe.trajectory
     universe.transfer_to_memory(stop=job.frames)
-    return Held(universe.trajectory.get_array(), protein.indices, kept=(universe, reader))
+    return LoadedFrames(universe.trajectory.get_array(), protein.indices, kept=(universe, reader))
 
 
-def _mdtraj_protein(job: Job) -> Held:
+def _mdtraj_protein(job: Job) -> LoadedFrames:
     import mdtraj
 
     topology = mdtraj.load_topology(job.topology)
     loaded = mdtraj.load(job.source, top=topology, atom_indices=topology.select(PROTEIN))
-    return Held(loaded.xyz, None, scale=_AA_PER_NM, kept=loaded)
+    return LoadedFrames(loaded.xyz, None, scale=_AA_PER_NM, kept=loaded)
 
 
-def _mdtraj_all(job: Job) -> Held:
+def _mdtraj_all(job: Job) -> LoadedFrames:
     import mdtraj
 
     topology = mdtraj.load_topology(job.topology)
     loaded = mdtraj.load(job.source, top=topology)
-    return Held(loaded.xyz, topology.select(PROTEIN), scale=_AA_PER_NM, kept=loaded)
+    return LoadedFrames(loaded.xyz, topology.select(PROTEIN), scale=_AA_PER_NM, kept=loaded)
 
 
-_WAYS: dict[tuple[str, str], Callable[[Job], Held]] = {
+_LOADERS: dict[tuple[str, str], Callable[[Job], LoadedFrames]] = {
     ("trajet", PROTEIN): _trajet_protein,
     ("trajet", ALL): _trajet_all,
     ("MDAnalysis", PROTEIN): _mdanalysis_protein,

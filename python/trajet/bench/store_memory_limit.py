@@ -1,7 +1,7 @@
-"""How many frames fit into memory: ADA's frames before the system kills the viewer.
+"""Number of frames that fit into memory: in ADA, the frames before the system kills the viewer.
 
-A run gets so many bytes beside what Python and its modules hold before it begins (`RLIMIT_DATA`:
-memory of its own, not files that are mapped), and is given more and more frames.
+A run is limited to a number of bytes besides those that Python and its modules hold before it
+starts (`RLIMIT_DATA`: private memory, not mapped files), and is repeated with more frames.
 """
 
 from collections.abc import Callable
@@ -10,30 +10,31 @@ from trajet._trajet import WorkerError
 from trajet.bench.store_cases import Job
 from trajet.bench.store_run import Row, measured
 
-# The most frames that fit are known to this part of them.
+# Relative precision of the number of frames.
 _CLOSE = 0.03
 
 
 def frames_reached(job_of: Callable[[int], Job], row: Row, limit: int) -> int:
-    """Return the most frames that a case was seen to load; not more than it has.
+    """Return the largest number of frames that a case can load, at most those of the trajectory.
 
     Parameters
     ----------
     job_of
-        Returns the job that loads so many of the first frames, under the limit.
+        Returns the job that loads a number of first frames under the limit.
     row
-        What loading all came to.
+        Measurement of loading all frames, without a limit.
     limit
-        Bytes.
+        Limit, bytes.
     """
     a_frame = max(1.0, (row["peak_memory"] - row["idle_memory"]) / row["frames"])
     return most(lambda count: fits(job_of(count)), row["frames"], int(limit / a_frame))
 
 
 def most(within: Callable[[int], bool], top: int, guess: int) -> int:
-    """Return the largest number up to `top` seen to fit, within a part of what does not.
+    """Return the largest number up to `top` that fits, with a relative precision of 3 %.
 
-    A run may take minutes: the search begins near its end, and steps grow as long as they miss.
+    A run may take minutes: the search starts at `guess`, and its steps grow until they bracket the
+    result.
     """
     low, high = 0, top + 1
     probe, stride = min(max(guess, 1), top), _CLOSE
@@ -52,10 +53,10 @@ def most(within: Callable[[int], bool], top: int, guess: int) -> int:
 
 
 def fits(job: Job) -> bool:
-    """Tell whether a job with a limit comes to its end."""
+    """Return whether a job with a limit succeeds."""
     try:
         measured(job)
     except WorkerError:
-        # Without the limit it came to its end: whatever failed now, failed for want of memory.
+        # The job succeeds without the limit, so that it fails for lack of memory.
         return False
     return True

@@ -1,15 +1,14 @@
-"""A case is measured in a process of its own, once: what it leaves in memory is nobody else's.
+"""Measures a case of the store benchmark in a process of its own, once.
 
-The definitions, after section 4 of Deng et al. 2021:
+Definitions, after section 4 of Deng et al. 2021:
 
-- `t_turnaround`: from opening the files until every frame of what is asked for is an array in
-  memory. Topologies are read and atoms selected inside of it; modules are imported before.
-- `t_retrieval`: the same files' bytes, from begin to end, read and forgotten.
+- `t_turnaround`: time from opening the files until all frames of the atoms are arrays in memory.
+  It includes topologies and selections, but not the import of modules.
+- `t_retrieval`: time to read all bytes of the same files and discard them.
 - `cpu`: CPU seconds of the turnaround, of all threads.
-- `bytes_read`: what the turnaround read of files: what would reach the side that computes, were the
-  storage elsewhere.
-- `peak_memory`: most bytes that were ever resident in the process; `idle_memory` are those before.
-- `energy`: J, of all processor packages in the turnaround, where the machine counts them.
+- `bytes_read`: bytes that the turnaround read from files; with remote storage, bytes transferred.
+- `peak_memory`: most resident bytes of the process; `idle_memory`: those before the turnaround.
+- `energy`: J, of all processor packages during the turnaround, if the machine counts them.
 """
 
 import os
@@ -31,7 +30,7 @@ from trajet.bench.store_cases import Job
 
 Row = dict[str, Any]
 
-# In a row, what tells positions apart.
+# Column with numbers that depend on the positions.
 CHECK = "check"
 
 _REQUEST = 2**20
@@ -39,19 +38,19 @@ _POWERCAP = Path("/sys/class/powercap")
 
 
 def measured(job: Job) -> Row:
-    """Return what a case comes to, measured elsewhere.
+    """Measure a case in a process of its own.
 
     Raises
     ------
     WorkerError
-        If it fails there; with what it said.
+        If the process fails; with its error message.
     """
     row: Row = child_process.run(__name__, job.to_json())
     return row
 
 
 def row_of(job: Job) -> Row:
-    """Measure here."""
+    """Measure a case in this process."""
     load = store_loaders.prepare(job.case)
     files = [Path(name) for name in job.files]
     if job.cold:
@@ -59,31 +58,31 @@ def row_of(job: Job) -> Row:
     idle = _of_status("VmRSS")
     before = _Counters.now()
     with _limited(job):
-        held = load(job)
+        loaded = load(job)
     spent = _Counters.now().since(before)
     row = {
         **asdict(job.case),
-        "frames": len(held.positions),
+        "frames": len(loaded.positions),
         "t_turnaround": spent.wall,
         "cpu": spent.cpu,
         "energy": spent.energy,
         "bytes_read": spent.read + _mapped(files),
         "idle_memory": idle,
         "peak_memory": _of_status("VmHWM"),
-        CHECK: _check(held),
+        CHECK: _check(loaded),
     }
-    return row | _drawing(held, job.drawn) | {"t_retrieval": _retrieval(files, cold=job.cold)}
+    return row | _drawing(loaded, job.drawn) | {"t_retrieval": _retrieval(files, cold=job.cold)}
 
 
 @contextmanager
 def _limited(job: Job) -> Iterator[None]:
-    """Let this process have only so many bytes more; it is ended if it hangs for want of them."""
+    """Limit the memory of this process; kill it if it hangs for lack of memory."""
     if job.limit is None:
         yield
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (_of_status("VmData") + job.limit, hard))
-    # Some libraries ask again and again; Rust waits for itself where a backtrace lacks memory.
+    # Some libraries retry forever; Rust deadlocks if a backtrace lacks memory.
     os.environ["RUST_BACKTRACE"] = "0"
     signal.alarm(job.patience)
     try:
@@ -95,7 +94,7 @@ def _limited(job: Job) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _Counters:
-    """What a process has spent; `energy` of the machine, None where that is not counted."""
+    """Resources used by a process; `energy` is that of the machine, None if it is not counted."""
 
     wall: float
     cpu: float
@@ -122,7 +121,7 @@ class _Counters:
 
 
 def _energy() -> float | None:
-    """Return J that the processor packages have used, None where they are not counted."""
+    """Return the energy that the processor packages have used, J, or None if not counted."""
     try:
         return (
             sum(
@@ -136,7 +135,7 @@ def _energy() -> float | None:
 
 
 def _of_status(name: str) -> int:
-    """Return bytes that the system counts of this process."""
+    """Return an entry of /proc/self/status in bytes."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith(f"{name}:"):
             return int(line.split()[1]) * 1024
@@ -144,7 +143,7 @@ def _of_status(name: str) -> int:
 
 
 def _mapped(files: Sequence[Path]) -> int:
-    """Return bytes of mapped files that were touched: no request reads these."""
+    """Return the resident bytes of memory-mapped files, which no read request counts."""
     names = {str(path.resolve()) for path in files}
     touched, counts = 0, False
     for line in Path("/proc/self/smaps").read_text().splitlines():
@@ -156,31 +155,31 @@ def _mapped(files: Sequence[Path]) -> int:
     return touched
 
 
-def _check(held: store_loaders.Held) -> list[float]:
-    """Return what tells positions apart: of three frames, means weighted along the protein."""
+def _check(loaded: store_loaders.LoadedFrames) -> list[float]:
+    """Return weighted means of the protein's positions in three frames, to compare positions."""
     sums: list[float] = []
-    for frame in (0, len(held.positions) // 2, len(held.positions) - 1):
-        places = held.drawn(frame).astype(np.float64) * held.scale
-        weights = np.linspace(1, 2, len(places))
-        sums += (weights @ places / len(places)).tolist()
+    for frame in (0, len(loaded.positions) // 2, len(loaded.positions) - 1):
+        positions = loaded.drawn(frame).astype(np.float64) * loaded.scale
+        weights = np.linspace(1, 2, len(positions))
+        sums += (weights @ positions / len(positions)).tolist()
     return sums
 
 
-def _drawing(held: store_loaders.Held, count: int) -> Row:
-    """Draw frames spread over all of them; return how many and the seconds that it took."""
-    frames = np.unique(np.linspace(0, len(held.positions) - 1, count).astype(int)).tolist()
+def _drawing(loaded: store_loaders.LoadedFrames, count: int) -> Row:
+    """Draw evenly spaced frames; return their number and the seconds that it took."""
+    frames = np.unique(np.linspace(0, len(loaded.positions) - 1, count).astype(int)).tolist()
     if not frames:
         return {"drawn": 0, "t_draw": 0.0}
-    first = held.drawn(0)
+    first = loaded.drawn(0)
     draw = plots.points_drawn(first.min(axis=0), first.max(axis=0))
     begin = time.perf_counter()
     for frame in frames:
-        draw(held.drawn(frame))
+        draw(loaded.drawn(frame))
     return {"drawn": len(frames), "t_draw": time.perf_counter() - begin}
 
 
 def _retrieval(files: Sequence[Path], *, cold: bool) -> float:
-    """Return the seconds in which all bytes of files come into memory."""
+    """Return the seconds that reading all bytes of files takes."""
     if cold:
         drop(files)
     into = memoryview(bytearray(_REQUEST))
@@ -192,8 +191,8 @@ def _retrieval(files: Sequence[Path], *, cold: bool) -> float:
     return time.perf_counter() - begin
 
 
-def _respond(told: str) -> Row:
-    return row_of(Job.from_json(told))
+def _respond(job: str) -> Row:
+    return row_of(Job.from_json(job))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Rows of repeats to a line for each case and size."""
+"""Tables of the store benchmark: a line per case and size."""
 
 from collections.abc import Mapping, Sequence
 from math import inf
@@ -10,22 +10,22 @@ from trajet.bench.store_run import CHECK, Row
 from trajet.bench.table import long
 from trajet.plots import Sized
 
-# nm of mdtraj, times 10, are not the bits of Å.
+# Largest difference of positions, Å: mdtraj's nm times 10 have other bits than Å.
 _EQUAL = 1e-3
 
 
 def case_of(row: Mapping[str, Any]) -> Case:
-    """Return the case that a row is of."""
+    """Return the case of a row."""
     return Case(storage=row["storage"], tool=row["tool"], atoms=row["atoms"])
 
 
 def check(rows: Sequence[Row], first: Row) -> None:
-    """Make sure that rows have read the same positions as the first one of this size.
+    """Raise an error if rows have read other positions than the first row of this size.
 
     Raises
     ------
     AnalysisError
-        If one has not.
+        If they have.
     """
     for row in rows:
         apart = max(abs(a - b) for a, b in zip(row[CHECK], first[CHECK], strict=True))
@@ -42,7 +42,7 @@ def written(rows: Sequence[Row]) -> str:
 
 
 def best(rows: Sequence[Row]) -> Row:
-    """Return the repeat of the shortest turnaround, with that of the shortest retrieval in it."""
+    """Return the repeat with the shortest turnaround; its `t_retrieval` is the shortest of all."""
     quickest = min(rows, key=lambda row: row["t_turnaround"])
     row = {**quickest, "t_retrieval": min(row["t_retrieval"] for row in rows)}
     drawing = row["t_draw"] / row["drawn"] * row["frames"] if row["drawn"] else None
@@ -51,7 +51,7 @@ def best(rows: Sequence[Row]) -> Row:
 
 
 def head(n_frames: int) -> str:
-    """Return the head of the lines of one size."""
+    """Return the header of the table of one size."""
     names = ("turnaround", "drawn", "retrieval", "CPU", "energy", "peak", "read", "fits")
     units = ("s", "s", "s", "s", "J", "MiB", "MB", "frames")
     return _line("", names) + "\n" + _line(f"{n_frames:,} frames", units)
@@ -69,9 +69,9 @@ def line(row: Row) -> str:
 
 
 def curves(rows: Sequence[Row], quantity: str, factor: float) -> list[Sized]:
-    """Return curves of a quantity against the number of frames: one for each case.
+    """Return the curve of a quantity against the number of frames for each case.
 
-    The retrieval does not depend on the tool: there is one for each set of files.
+    The retrieval does not depend on the tool, and has one curve per set of files.
     """
     found: dict[tuple[str, str], dict[int, float]] = {}
     for row in rows:
@@ -105,17 +105,17 @@ def _cell(number: float | None) -> str:
 
 
 def verdict(rows: Sequence[Row]) -> list[str]:
-    """Return what the exact protein of a store saves beside the usual ways."""
+    """Return sentences on what the exact protein of a store saves, compared with other tools."""
     by_case = {case_of(row): row for row in rows}
     mine = by_case.get(Case(storage="store-exact", tool="trajet", atoms=PROTEIN))
     if mine is None:
         return []
-    said = [f"store-exact: {mine['stored'] / mine['source']:.3f} times the bytes of the source"]
+    lines = [f"store-exact: {mine['stored'] / mine['source']:.3f} times the bytes of the source"]
     if (usual := by_case.get(USUAL)) is not None:
         times = usual["t_turnaround"] / mine["t_turnaround"]
-        said.append(f"its protein: {times:.1f} times as fast as {USUAL.label}")
+        lines.append(f"its protein: {times:.1f} times as fast as {USUAL.label}")
     whole = Case(storage="xtc", tool="mdtraj", atoms=ALL)
     if (loaded := by_case.get(whole)) is not None:
         part = mine["peak_memory"] / loaded["peak_memory"]
-        said.append(f"its protein: {part:.2f} of the memory of {whole.label}")
-    return said
+        lines.append(f"its protein: {part:.2f} of the memory of {whole.label}")
+    return lines

@@ -1,7 +1,7 @@
-"""Rows of runs to tables: mean, standard deviation, speed-up, efficiency.
+"""Tables of benchmark runs: mean, standard deviation, speed-up, efficiency.
 
-The wide table has the shape of table 5 of the draft of 2018 behind Khoshlessan et al. 2020
-(doi:10.1002/cpe.5789): an observable a line, a number of workers a pair of columns.
+The wide table has the shape of table 5 in the draft of 2018 of Khoshlessan et al. 2020
+(doi:10.1002/cpe.5789): a row per observable, two columns per number of workers.
 """
 
 import csv
@@ -18,24 +18,24 @@ from trajet.plots import COLOURS, Curve
 
 OBSERVABLES = ("t_open", "t_io", "t_comp", "t_comm", "t_wait", "t_N", "t_total")
 SPEED_UP, EFFICIENCY = "S", "E"
-# What tells curves apart; a curve has points of several numbers of workers.
+# Parameters of a curve, whose points differ in the number of workers.
 CURVE = tuple(f.name for f in fields(Setup) if f.name not in {"workers", "frames"})
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A mean over the repeats, and its standard deviation; not a number for one repeat."""
+    """Mean over the repeats and standard deviation, which is NaN for one repeat."""
 
     mean: float
     sd: float
 
     @classmethod
     def of(cls, values: Sequence[float]) -> "Figure":
-        """Return that of some values."""
+        """Return mean and standard deviation of some values."""
         return cls(mean(values), stdev(values) if len(values) > 1 else nan)
 
     def over(self, other: "Figure") -> "Figure":
-        """Return the ratio of two that do not depend on each other."""
+        """Return the ratio to an independent figure."""
         if other.mean == 0:
             return Figure(nan, nan)
         ratio = self.mean / other.mean
@@ -43,13 +43,13 @@ class Figure:
         return Figure(ratio, ratio * relative)
 
     def times(self, factor: float) -> "Figure":
-        """Return so many times this."""
+        """Return the figure multiplied by a factor."""
         return Figure(self.mean * factor, self.sd * factor)
 
 
 @dataclass(frozen=True)
 class Point:
-    """What the repeats of a setup come to; `curve` are the words of its curve."""
+    """Figures of a setup; `curve` are the values of the parameters `CURVE`."""
 
     curve: tuple[Any, ...]
     workers: int
@@ -60,8 +60,8 @@ class Point:
 def points(rows: Iterable[Mapping[str, Any]]) -> list[Point]:
     """Return a point for each setup.
 
-    S(N) = t(1) / t(N) and E(N) = S(N) / N of `t_total`, where all workers share the frames; where
-    there are as many for each, E(N) = t(1) / t(N) and S(N) = N E(N). Not a number without t(1).
+    For strong scaling, S(N) = t(1) / t(N) and E(N) = S(N) / N of `t_total`; for weak scaling,
+    E(N) = t(1) / t(N) and S(N) = N E(N). Both are NaN without t(1).
     """
     grouped: dict[tuple[tuple[Any, ...], int, int], list[Mapping[str, Any]]] = {}
     for row in rows:
@@ -95,7 +95,7 @@ def ratios(found: Iterable[Point]) -> dict[tuple[Any, ...], float]:
 
 
 def wide(found: Sequence[Point]) -> str:
-    """Return the table as CSV: for each number of workers the mean and the standard deviation."""
+    """Return the table as CSV, with mean and standard deviation per number of workers."""
     numbers = sorted({point.workers for point in found})
     columns = [name for n in numbers for name in (f"{n}", f"{n} sd")]
     r_comp_io = ratios(found)
@@ -112,50 +112,53 @@ def wide(found: Sequence[Point]) -> str:
 
 
 def curves(found: Sequence[Point]) -> dict[tuple[str, str, str], list[Curve]]:
-    """Return what to draw: a figure for each task, scaling and cache, a line for each of the rest.
+    """Return the curves to draw: a figure per task, scaling and cache, with a line per setup.
 
-    Rows and labels are of the words that not all lines of the figure have.
+    Rows and labels name the parameters that differ between the lines of a figure.
     """
     figures: dict[tuple[str, str, str], dict[tuple[Any, ...], list[Point]]] = {}
     for point in sorted(found, key=lambda point: point.workers):
-        said = dict(zip(CURVE, point.curve, strict=True))
-        key = task_of(said), said["scaling"], said["cache"]
+        setup = dict(zip(CURVE, point.curve, strict=True))
+        key = task_of(setup), setup["scaling"], setup["cache"]
         figures.setdefault(key, {}).setdefault(point.curve, []).append(point)
     return {key: _lines(list(lines.values())) for key, lines in figures.items()}
 
 
 def _lines(lines: Sequence[Sequence[Point]]) -> list[Curve]:
-    words = [dict(zip(CURVE, line[0].curve, strict=True)) for line in lines]
-    varied = [name for name in CURVE if len({said[name] for said in words} - {""}) > 1]
-    by_row = _rows(words, varied)
+    setups = [dict(zip(CURVE, line[0].curve, strict=True)) for line in lines]
+    varied = [name for name in CURVE if len({setup[name] for setup in setups} - {""}) > 1]
+    by_row = _rows(setups, varied)
     drawn: list[Curve] = []
-    for said, line in zip(words, lines, strict=True):
+    for setup, line in zip(setups, lines, strict=True):
         figures = {
             name: ([p.figures[name].mean for p in line], [p.figures[name].sd for p in line])
             for name in line[0].figures
         }
         row, label = (
-            ", ".join(_word(name, said[name]) for name in names if said[name])
+            ", ".join(_word(name, setup[name]) for name in names if setup[name])
             for names in (by_row, [name for name in varied if name not in by_row])
         )
-        drawn.append(Curve(row, label or said["pool"], [p.workers for p in line], figures))
+        drawn.append(Curve(row, label or setup["pool"], [p.workers for p in line], figures))
     return drawn
 
 
-def _rows(words: Sequence[Mapping[str, Any]], varied: Sequence[str]) -> list[str]:
-    """Return the words that name rows of a figure: the fewest rows in which colours tell lines."""
-    best, fewest = list(varied), len(words) + 1
+def _rows(setups: Sequence[Mapping[str, Any]], varied: Sequence[str]) -> list[str]:
+    """Return the parameters of the rows of a figure.
+
+    The figure has the fewest rows for which there are enough colours for the lines.
+    """
+    best, fewest = list(varied), len(setups) + 1
     for count in range(len(varied) + 1):
         for names in combinations(varied, count):
             rows: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
-            for said in words:
-                rows.setdefault(tuple(said[name] for name in names), []).append(said)
+            for setup in setups:
+                rows.setdefault(tuple(setup[name] for name in names), []).append(setup)
             same = [
                 name
                 for name in varied
-                if all(len({said[name] for said in row}) == 1 for row in rows.values())
+                if all(len({setup[name] for setup in row}) == 1 for row in rows.values())
             ]
-            labels = {tuple(said[name] for name in varied if name not in same) for said in words}
+            labels = {tuple(setup[name] for name in varied if name not in same) for setup in setups}
             if len(labels) <= len(COLOURS) and len(rows) < fewest:
                 best, fewest = same, len(rows)
     return best
@@ -165,9 +168,9 @@ def _word(name: str, value: object) -> str:
     return f"{value} rows" if name == "gathering" else str(value)
 
 
-def task_of(said: Mapping[str, Any]) -> str:
+def task_of(setup: Mapping[str, Any]) -> str:
     """Return the name of a task with its load."""
-    return said["task"] if said["load"] == 1 else f"{said['task']} {said['load']}x"
+    return setup["task"] if setup["load"] == 1 else f"{setup['task']} {setup['load']}x"
 
 
 def long(rows: Sequence[Mapping[str, Any]]) -> str:

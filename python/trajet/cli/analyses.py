@@ -1,4 +1,4 @@
-"""The analyses as commands."""
+"""Commands for analyses: `trajet rmsd | rmsf | dihedrals | distances | rdf`."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from trajet.cli.options import Job, analysis
 from trajet.cli.tables import lines_of
 from trajet.result import Dihedrals, Distances, Report, Series
 
-# Longer labels are cut in tables, more lines left out.
+# Tables cut longer labels, and leave out further lines.
 _LABEL = 40
 _LINES = 12
 
@@ -21,29 +21,29 @@ _select = click.option(
     "--select", required=True, metavar="SELECTION", help="Atoms, in MDAnalysis' language."
 )
 _no_pbc = click.option(
-    "--no-pbc", is_flag=True, help="Take positions as they are, not the nearest images."
+    "--no-pbc", is_flag=True, help="Use positions as stored instead of nearest images."
 )
 
 
 def _check_rmsd(*, no_superposition: bool, center: bool, **_: Any) -> None:
-    """Refuse what a superposition does anyway."""
+    """Raise an error for --center with a superposition, which centres anyway."""
     if center and not no_superposition:
-        raise click.UsageError("--center goes with --no-superposition: a superposition centres too")
+        raise click.UsageError("--center needs --no-superposition: a superposition centres too")
 
 
 def _reference(text: str, *words: str) -> int | str:
-    """Return a frame number, or what else stands for a reference: a file, or one of the words.
+    """Return the reference that an option gives: a frame number, a file, or one of the words.
 
     Raises
     ------
     FileNotFoundError
-        If it is none of them.
+        If it is none of these.
     """
     if re.fullmatch(r"-?\d+", text):
         return int(text)
     if text not in words and not os.path.lexists(text):
         also = "".join(f", nor {word}" for word in words)
-        raise FileNotFoundError(f"{text}: is no frame number{also}, and there is no such file")
+        raise FileNotFoundError(f"{text}: not a frame number{also}, and there is no such file")
     return text
 
 
@@ -71,10 +71,10 @@ def _reference(text: str, *words: str) -> int | str:
     click.option(
         "--group-weights",
         type=click.Choice(["mass"]),
-        help="Weights of the groups. Default: equal, also where --weights is mass.",
+        help="Weights of the groups. Default: equal, even with --weights mass.",
     ),
-    click.option("--no-superposition", is_flag=True, help="Compare positions as they are."),
-    click.option("--center", is_flag=True, help="With --no-superposition: lay centre on centre."),
+    click.option("--no-superposition", is_flag=True, help="Compare positions as stored."),
+    click.option("--center", is_flag=True, help="With --no-superposition: superpose the centres."),
     check=_check_rmsd,
 )
 def rmsd(
@@ -91,10 +91,10 @@ def rmsd(
     """RMSD of a selection against time, after optimal superposition.
 
     TOPOLOGY is a file that MDAnalysis reads (PSF, PDB, GRO, TPR, …), TRAJECTORY an XTC, TRR, DCD,
-    Amber NetCDF or H5MD file. Several files are one trajectory; those that a pattern names come in
-    natural order, part2 before part10.
-    Positions are taken as they are written: make molecules whole first where they are broken
-    over the box (gmx trjconv -pbc whole). Selections are evaluated once, on frame 0.
+    Amber NetCDF or H5MD file. Several files are read as one trajectory; files that match a pattern
+    are in natural order, part2 before part10.
+    Positions are used as stored: if molecules are broken over the box, make them whole first
+    (gmx trjconv -pbc whole). Selections are evaluated once, on frame 0.
 
     \b
     Examples:
@@ -124,25 +124,25 @@ def rmsd(
 
 
 def _check_rmsf(*, align: str | None, reference: str | None, weights: str | None, **_: Any) -> None:
-    """Refuse options of a superposition that does not take place."""
+    """Raise an error for options of a superposition without one."""
     if align is None and (reference is not None or weights is not None):
-        raise click.UsageError("--reference and --weights go with --align")
+        raise click.UsageError("--reference and --weights need --align")
 
 
 @analysis(
     click.option(
-        "--select", required=True, metavar="SELECTION", help="Atoms whose fluctuation is wanted."
+        "--select", required=True, metavar="SELECTION", help="Atoms whose fluctuation to compute."
     ),
     click.option(
         "--align",
         metavar="SELECTION",
-        help="Atoms whose superposition moves each frame first. Default: frames as they are.",
+        help="Atoms by which to superpose each frame first. Default: positions as stored.",
     ),
     click.option(
         "--reference",
         metavar="FRAME|FILE|average",
-        help="What --align is superposed on: a frame (default: 0), a structure file, or the"
-        " average structure.",
+        help="Reference for --align: a frame (default: 0), a structure file, or the average"
+        " structure.",
     ),
     click.option(
         "--weights", type=click.Choice(["mass"]), help="Weights of --align. Default: equal."
@@ -152,10 +152,10 @@ def _check_rmsf(*, align: str | None, reference: str | None, weights: str | None
 def rmsf(
     job: Job, *, select: str, align: str | None, reference: str | None, weights: str | None
 ) -> None:
-    """RMSF: how much each atom fluctuates about its mean position.
+    """RMSF of each atom about its mean position.
 
-    Without --align positions are taken as they are written: rotation of the whole molecule counts
-    as fluctuation unless the file is aligned already.
+    Without --align, positions are used as stored: rotation of the whole molecule counts as
+    fluctuation unless the file is aligned already.
 
     \b
     Examples:
@@ -191,7 +191,7 @@ def rmsf(
 def _quadruples(
     _: click.Context, param: click.Parameter, values: tuple[str, ...]
 ) -> list[list[int]] | None:
-    """Return four atom indices for each value."""
+    """Parse four atom indices from each value."""
     fours = []
     for value in values:
         four = value.replace(",", " ").split()
@@ -202,13 +202,13 @@ def _quadruples(
 
 
 def _check_dihedrals(*, select: str | None, atoms: list[list[int]] | None, **_: Any) -> None:
-    """Want one of the two."""
+    """Raise an error unless one of the two is given."""
     if (select is None) == (atoms is None):
         raise click.UsageError("choose residues (--select) or atoms (--atoms)")
 
 
 @analysis(
-    click.option("--select", metavar="SELECTION", help="Atoms whose residues' φ and ψ are wanted."),
+    click.option("--select", metavar="SELECTION", help="Atoms of the residues for φ and ψ."),
     click.option(
         "--atoms",
         multiple=True,
@@ -254,12 +254,12 @@ def dihedrals(
     click.option(
         "--to",
         metavar="SELECTION",
-        help="The other atoms of each pair. Default: the pairs among --select.",
+        help="The second group. Default: pairs within --select.",
     ),
     click.option(
         "--reference",
         metavar="FRAME|FILE",
-        help="Instead of --to: where the atoms of --select are in a frame or a structure file.",
+        help="Instead of --to: the atoms of --select in a frame or a structure file.",
     ),
     _no_pbc,
     check=lambda *, to, reference, **_: _one_of_two(to, reference),
@@ -291,15 +291,15 @@ def distances(
 
 
 def _check_rdf(*, value_range: tuple[float, float], **_: Any) -> None:
-    """Want a range with some width."""
+    """Raise an error for an empty range."""
     if not 0 <= value_range[0] < value_range[1]:
-        raise click.UsageError("--range goes from 0 or more up to a larger distance")
+        raise click.UsageError("--range must go from 0 or more up to a larger distance")
 
 
 @analysis(
     _select,
     click.option(
-        "--to", metavar="SELECTION", help="The other atoms of each pair. Default: the same atoms."
+        "--to", metavar="SELECTION", help="The second group. Default: the atoms of --select."
     ),
     click.option(
         "--bins", type=click.IntRange(1, 10**6), default=75, show_default=True, metavar="N"
@@ -319,8 +319,8 @@ def _check_rdf(*, value_range: tuple[float, float], **_: Any) -> None:
         type=click.IntRange(1),
         nargs=2,
         metavar="N M",
-        help="Leave out pairs of the first N atoms of --select and the first M of --to, and so on:"
-        " those of one molecule. Pairs of an atom with itself are left out without it.",
+        help="Exclude pairs of the first N atoms of --select and the first M of --to, and so on:"
+        " pairs within molecules. Pairs of an atom with itself are always excluded.",
     ),
     check=_check_rdf,
 )
@@ -335,9 +335,8 @@ def rdf(
 ) -> None:
     """Radial distribution function of one or two groups of atoms.
 
-    Every frame needs a unit cell; cells of any shape will do. Distances are those of the nearest
-    images. An atom's pair with itself is not counted, and g is normalised by the number of pairs of
-    different atoms.
+    Every frame needs a unit cell of any shape. Distances are those of nearest images. Pairs of an
+    atom with itself are not counted, and g is normalised by the number of pairs of different atoms.
 
     \b
     Examples:
@@ -370,7 +369,7 @@ def rdf(
 
 
 def _one_of_two(to: str | None, reference: str | None) -> None:
-    """Refuse both."""
+    """Raise an error if both are given."""
     if to is not None and reference is not None:
         raise click.UsageError("choose other atoms (--to) or a reference (--reference), not both")
 
@@ -379,7 +378,7 @@ COMMANDS = (rmsd, rmsf, dihedrals, distances, rdf)
 
 
 def _series_table(result: Series) -> str:
-    """Return a line a series: mean, spread and extremes."""
+    """Return a table with mean, spread and extremes of each series."""
     rows: list[tuple[str, ...]] = [("selection", "mean", "std", "min", "max", "last")]
     values = result.values.reshape(len(result.frames), -1)
     for label, column in zip(result.columns, values.T, strict=True):
@@ -389,7 +388,7 @@ def _series_table(result: Series) -> str:
 
 
 def _dihedral_table(result: Dihedrals) -> str:
-    """Return a line an angle: its mean on the circle, and how far it spreads."""
+    """Return a table with circular mean and standard deviation of each angle."""
     names = result.columns[::2] if result.features else result.columns
     rows: list[tuple[str, ...]] = [("angle", "mean", "std", "last")]
     for name, column in zip(names[:_LINES], result.angles.T, strict=False):
@@ -403,7 +402,7 @@ def _dihedral_table(result: Dihedrals) -> str:
 
 
 def _distance_table(result: Distances) -> str:
-    """Return a line a pair."""
+    """Return a table with mean, spread and extremes of each distance."""
     pairs = result.values.reshape(len(result.frames), -1)
     rows: list[tuple[str, ...]] = [("pair of atoms", "mean", "std", "min", "max", "last")]
     for name, column in zip(result.pair_names(_LINES), pairs.T, strict=False):
@@ -414,7 +413,7 @@ def _distance_table(result: Distances) -> str:
 
 
 def _left_out(count: int) -> list[str]:
-    """Say how many lines a table lacks."""
+    """Return a line with the number of rows that a table leaves out, if any."""
     return [] if count <= _LINES else [f"… and {count - _LINES} more (-o FILE writes all)"]
 
 
@@ -423,7 +422,7 @@ def _cut(label: str) -> str:
 
 
 def _head(what: str, report: Report) -> str:
-    """Return the first line of a table: what it shows, and how fast that came."""
+    """Return the first line of a table: its quantity, and the time of the run."""
     n_frames = report["parameters"]["n_frames"]
     head = f"{what} of {n_frames} frame{'' if n_frames == 1 else 's'}"
     seconds, threads = report["stages"]["t_total"], report["threads"]

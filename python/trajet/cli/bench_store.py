@@ -1,4 +1,4 @@
-"""`trajet bench store`: what a store saves whoever looks at the protein only."""
+"""`trajet bench store`: loads the protein of a membrane system from files and stores."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from trajet.bench.store_run import Row
 from trajet.cli.bench import into_folder, numbers, repeated, save, save_figure, several
 from trajet.cli.options import amount
 
-# The paper's figures 7a to 7c: a file, what it shows, its unit, and the factor to that.
+# The paper's figures 7a to 7c: file, column, label, and factor to the unit of the label.
 _FIGURES = (
     ("retrieval", "t_retrieval", "raw data retrieval time (s)", 1.0),
     ("turnaround", "t_turnaround", "turnaround time without drawing (s)", 1.0),
@@ -34,7 +34,7 @@ _FIGURES = (
     "--tools",
     store_cases.TOOLS,
     ",".join(store_cases.TOOLS),
-    "Who reads; from stores trajet alone.",
+    "Programs to measure; only trajet reads stores.",
 )
 @click.option(
     "--cache",
@@ -43,13 +43,11 @@ _FIGURES = (
     show_default=True,
     help="cold: the files' pages are dropped before each run.",
 )
-@amount(
-    "--draw", 100, "Frames that are drawn; the time of drawing all follows from theirs.", least=0
-)
+@amount("--draw", 100, "Number of frames to draw; the time of all is extrapolated.", least=0)
 @amount(
     "--memory-limit",
     512,
-    "How many frames of the largest size fit into so much is counted; see docs/benchmarks.md.",
+    "Find how many frames of the largest size fit into this memory; see docs/benchmarks.md.",
     metavar="MIB",
 )
 @repeated(3)
@@ -57,7 +55,7 @@ _FIGURES = (
     "--data",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="Keeps the system, which is made once. Default: data in the output's folder.",
+    help="Folder of the system, which is created once. Default: data in the output's folder.",
 )
 @into_folder
 def store(
@@ -73,9 +71,9 @@ def store(
 ) -> None:
     """Load the protein of a membrane system, from files and stores.
 
-    The system is made up: 43,400 atoms, 45 % of them protein, 160 kB of XTC a frame. 5,006 frames
-    take 0.8 GB for as long as the folder lives, and 3 GB more while this runs. After Deng et al.
-    2021 (doi:10.1145/3472456.3473509).
+    The system is synthetic: 43,400 atoms, 45 % of them protein, 160 kB of XTC per frame. 5,006
+    frames take 0.8 GB in the folder, and 3 GB more while the command runs. After Deng et al. 2021
+    (doi:10.1145/3472456.3473509).
 
     \b
     Examples:
@@ -87,11 +85,14 @@ def store(
     present = [tool for tool in tools if not store_loaders.missing(tool)]
     if store_cases.HDF5 in storages and store_loaders.missing("h5py"):
         click.echo(
-            f"{store_cases.HDF5} is left out, without h5py: pip install 'trajet[bench]'", err=True
+            f"{store_cases.HDF5} is left out: h5py is missing: pip install 'trajet[bench]'",
+            err=True,
         )
         storages = tuple(storage for storage in storages if storage != store_cases.HDF5)
     if not list(store_cases.cases(storages, present)):
-        raise click.UsageError("none of the tools reads any of the storages: stores are trajet's")
+        raise click.UsageError(
+            "none of the tools reads any of the storages: only trajet reads stores"
+        )
     data = data or folder / "data"
     for place in (folder, data):
         place.mkdir(parents=True, exist_ok=True)
@@ -107,8 +108,8 @@ def store(
             own.append(store_table.best(found))
             store_table.check(found, own[0])
             click.echo(store_table.line(own[-1]))
-        for said in store_table.verdict(own):
-            click.echo(said)
+        for sentence in store_table.verdict(own):
+            click.echo(sentence)
         lines += own
     save(folder / "runs.csv", store_table.written(runs))
     save(folder / "table.csv", store_table.written(lines))

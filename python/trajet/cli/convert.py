@@ -18,7 +18,7 @@ _compression = click.option(
     "--compression",
     type=click.IntRange(1, 9),
     metavar="1-9",
-    help="H5MD: pack with gzip. Default: not packed.",
+    help="H5MD: compress with gzip. Default: not compressed.",
 )
 
 
@@ -37,7 +37,7 @@ _compression = click.option(
 @_compression
 @options.allow_loss
 @options.topology_out
-@click.option("--force", is_flag=True, help="Replace outputs that are there.")
+@click.option("--force", is_flag=True, help="Replace existing outputs.")
 @pools.choice("local", "dask", "mpi")
 @options.truncated
 @options.particles
@@ -74,9 +74,9 @@ def convert(
 ) -> None:
     """Write a trajectory, or a part of it, in any format.
 
-    IN are one or more trajectories that follow each other, OUT the file to write: its ending (.xtc,
-    .trr, .dcd, .nc, .h5md) is its format. From XTC to XTC the stored integers are kept, so that
-    nothing is lost twice. OUT is there only when it is whole.
+    IN are one or more consecutive trajectories, OUT is the file to write: its ending (.xtc, .trr,
+    .dcd, .nc, .h5md) selects the format. From XTC to XTC the stored integers are kept, so that no
+    precision is lost. OUT appears when it is complete.
 
     \b
     Examples:
@@ -90,7 +90,7 @@ def convert(
     if not sources:
         raise click.UsageError("give the trajectory to read and, last, the file to write")
     if select is not None and topology is None and find_dataset(sources[0]) is None:
-        raise click.UsageError("--select needs names of atoms: give --topology")
+        raise click.UsageError("--select needs a topology: give --topology")
     if Path(target).suffix.lower() not in SUFFIXES:
         raise click.UsageError(
             f"{target}: the file to write comes last and ends in {', '.join(SUFFIXES)}"
@@ -110,11 +110,11 @@ def convert(
         threads=threads,
     )
     options.read_topology(opened, quiet=quiet)
-    subject = opened if select is None else options.select(opened, select, quiet=quiet)
+    source = opened if select is None else options.select(opened, select, quiet=quiet)
     frames = choose_frames(opened, start, stop, step, begin, end)
     with where as at, progress("convert", " frames", quiet=quiet) as show:
         done = trajet.convert(
-            subject,
+            source,
             target,
             frames=frames,
             precision=precision,
@@ -126,7 +126,7 @@ def convert(
             force=force,
             topology=topology_out,
             progress=show,
-            **_who(pool, at, threads),
+            **_threads_or_pool(pool, at, threads),
         )
     if not quiet:
         for line in options.notes(opened, ()):
@@ -136,28 +136,28 @@ def convert(
             click.echo(topology_out)
 
 
-def _who(name: str, pool: Pool, threads: int | None) -> dict[str, Any]:
-    """Return who writes: threads of this process, or a pool."""
+def _threads_or_pool(name: str, pool: Pool, threads: int | None) -> dict[str, Any]:
+    """Return the arguments for threads of this process, or for a pool."""
     return {"threads": threads} if name == "local" else {"pool": pool}
 
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="IN...")
-@click.option("--segments", type=click.IntRange(1), metavar="N", help="How many files to write.")
+@click.option("--segments", type=click.IntRange(1), metavar="N", help="Number of files to write.")
 @click.option(
     "--frames-per-segment", type=click.IntRange(1), metavar="N", help="Frames of each file."
 )
-@click.option("-o", "--output", required=True, metavar="FOLDER", help="Where the files go.")
+@click.option("-o", "--output", required=True, metavar="FOLDER", help="Folder for the files.")
 @click.option(
     "--format",
     "ending",
     type=click.Choice([suffix[1:] for suffix in SUFFIXES]),
-    help="Format of the files. Default: that of IN.",
+    help="Format of the files. Default: the format of IN.",
 )
 @_compression
 @options.allow_loss
 @options.continuous
-@click.option("--force", is_flag=True, help="Replace files that are there.")
+@click.option("--force", is_flag=True, help="Replace existing files.")
 @pools.choice("local", "dask", "mpi")
 @options.truncated
 @options.particles
@@ -184,11 +184,11 @@ def split(
     dcd_cell: str | None,
     quiet: bool,
 ) -> None:
-    """Divide a trajectory into files, for many processes to read.
+    """Split a trajectory into files, for many processes to read.
 
-    The files are named after the first IN and numbered: FOLDER/run-000.xtc, …. Together they are
-    the same trajectory again: trajet rmsd top.gro 'FOLDER/run-*.xtc' … They are there only when all
-    of them are whole.
+    The files are named after the first IN and numbered: FOLDER/run-000.xtc, …. Read together, they
+    are the same trajectory: trajet rmsd top.gro 'FOLDER/run-*.xtc' … They appear when all of them
+    are complete.
 
     \b
     Examples:
@@ -222,12 +222,12 @@ def split(
             allow_loss=allow_loss,
             force=force,
             progress=show,
-            **_who(pool, at, threads),
+            **_threads_or_pool(pool, at, threads),
         )
     if not quiet:
         for line in options.notes(opened, ()):
             click.echo(line)
-        # All parts say much the same.
+        # Most remarks are the same for all files.
         for remark in dict.fromkeys(remark for part in parts for remark in part.remarks):
             click.echo(f"note: {remark}")
         frames = sum(part.n_frames for part in parts)
@@ -235,7 +235,7 @@ def split(
 
 
 def say(done: Conversion) -> None:
-    """Print what was written."""
+    """Print the remarks and the size of an output."""
     for remark in done.remarks:
         click.echo(f"note: {remark}")
     seconds = ""

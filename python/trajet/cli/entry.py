@@ -1,4 +1,4 @@
-"""What runs a command: exit codes and the one line that goes with them."""
+"""Entry point of the command line: runs a command, prints errors, sets the exit code."""
 
 import os
 import sys
@@ -17,12 +17,12 @@ for _room in (files, analyses, convert, store, reports, viewers, bench):
         commands.add_command(_command)
 
 FAILED = 1
-# Seconds that an interrupted process has for its end, once its outputs are removed.
+# Seconds within which an interrupted process must end, after its outputs are removed.
 _END = 1.0
 
 
 def main() -> NoReturn:
-    """Run the command line and leave with its exit code."""
+    """Run the command line and exit with its exit code."""
     try:
         signals.interrupt()
         code = _run()
@@ -36,11 +36,11 @@ def main() -> NoReturn:
 
 
 def _run() -> int:
-    """Run a command, print its error as one line, and return the exit code."""
+    """Run a command, print its error on one line, and return the exit code."""
     try:
-        # What a command asked to leave with, or nothing.
+        # The exit code that the command set, or None.
         code: int = commands.main(prog_name="trajet", standalone_mode=False) or 0
-        # Where standard output is closed, there is none.
+        # sys.stdout is None if standard output is closed, which `print` accepts.
         print(end="", flush=True)
         return code
     except click.ClickException as error:
@@ -50,13 +50,13 @@ def _run() -> int:
     except (KeyboardInterrupt, Interrupted, click.Abort):
         raise
     except BrokenPipeError:
-        # Whoever read the output has left; what Python still holds of it has nowhere to go.
+        # The reader of the output has closed the pipe: discard the buffered rest.
         _give_up_output()
     except EXPECTED as error:
         where = "standard output: " if _output_lost(error) else ""
         _say(f"{where}{one_line(error)}")
     except SystemExit:
-        # Only the command line's own library leaves so: whoever read the output has left.
+        # Only click exits so, after the reader of the output has closed the pipe.
         _give_up_output()
     except MemoryError as error:
         _say(f"not enough memory ({one_line(error)}): choose fewer atoms or frames")
@@ -78,15 +78,15 @@ def _say(line: str) -> None:
 
 
 def _interrupted() -> int:
-    """Leave nothing of an interrupted command but the line that says so; return the exit code."""
+    """Clean up after an interrupted command, print one line, and return the exit code."""
     code = signals.exit_code()
     signals.finish()
     if signals.abort_ranks is not None:
         signals.abort_ranks()
     output.remove_unfinished()
     signals.write_message()
-    # Where Ctrl-C came inside of such a text, as imports run them, CPython would end this
-    # process by the signal, whatever its exit code; the next one has it forget that.
+    # If Ctrl-C came while CPython executed a string or an import, CPython would end this process by
+    # the signal, whatever its exit code; executing another string resets that.
     exec("")
     signals.end_children()
     signals.die_as_rank()
@@ -95,7 +95,7 @@ def _interrupted() -> int:
 
 
 def _output_lost(error: Exception) -> bool:
-    """Tell whether an error is that of what was printed, such as a full disk behind a `>`."""
+    """Return whether an error is one of standard output, such as a full disk."""
     if not isinstance(error, OSError) or error.filename is not None:
         return False
     try:
@@ -107,5 +107,5 @@ def _output_lost(error: Exception) -> bool:
 
 
 def _give_up_output() -> None:
-    """Send what Python still holds of the output nowhere."""
+    """Discard the buffered rest of standard output."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

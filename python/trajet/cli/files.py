@@ -33,11 +33,11 @@ def info(
     units: dict[str, str] | None,
     dcd_cell: str | None,
 ) -> None:
-    """Say what trajectories hold.
+    """Describe trajectories.
 
-    The first look at a file builds its index and keeps it beside the file. Several files of the
-    same atoms are then described together, as the one trajectory that other commands take them for.
-    A file that cannot be read is named, the others are described, and the exit code is 1.
+    The first use of a file builds its index and keeps it beside the file. Several files of the same
+    atoms are also described as one trajectory, as other commands read them. If a file cannot be
+    read, an error is printed, the other files are described, and the exit code is 1.
 
     \b
     Examples:
@@ -70,9 +70,9 @@ def info(
 
 
 class _Failures:
-    """Files that cannot be read: each is named, and the others are looked at.
+    """Collects errors of files, so that a command goes on with the other files.
 
-    Nothing is printed inside of `go_on`: that it cannot be is no fault of a file.
+    Nothing may be printed inside of `go_on`: an error of standard output is not one of a file.
     """
 
     def __init__(self) -> None:
@@ -80,7 +80,7 @@ class _Failures:
 
     @contextlib.contextmanager
     def go_on(self) -> Iterator[None]:
-        """Do something with one file; what is wrong with it is said."""
+        """Run a block for one file, and print its error, if any."""
         try:
             yield
         except EXPECTED as error:
@@ -88,7 +88,7 @@ class _Failures:
             click.echo(f"trajet: {one_line(error)}", err=True)
 
     def leave(self) -> None:
-        """Leave with exit code 1 where one could not be read."""
+        """Exit with code 1 if a file could not be read."""
         if self._any:
             raise click.exceptions.Exit(1)
 
@@ -106,7 +106,7 @@ def _facts_together(opened: Trajectory) -> Iterator[tuple[str, str]]:
     yield "time", f"{time_text(times[0])} to {time_text(times[-1])} ps"
     yield "time step", _time_step(times)
     yield "size", f"{opened.reader.size} bytes ({in_bytes(opened.reader.size)})"
-    # What is to be said of each file has been said.
+    # The remarks on each file are printed already.
     for remark in opened.reader.chain_remarks:
         yield "note", remark
 
@@ -136,7 +136,7 @@ def _facts(opened: Trajectory) -> Iterator[tuple[str, str]]:
     if opened.dataset is not None:
         yield "index", "kept by the store"
     elif opened.index_state == "computed":
-        yield "index", "none needed: the format tells where frames are"
+        yield "index", "none needed: frame offsets follow from the format"
     else:
         where = "in memory only" if opened.index_path is None else str(opened.index_path)
         yield "index", f"{opened.index_state}, {where}"
@@ -145,7 +145,7 @@ def _facts(opened: Trajectory) -> Iterator[tuple[str, str]]:
 
 
 def _time_step(times: NDArray[np.float64]) -> str:
-    """Say by how much time goes on from frame to frame."""
+    """Return a text on the time between frames."""
     steps = np.diff(times)
     if not len(steps):
         return "one frame only"
@@ -159,13 +159,13 @@ def _time_step(times: NDArray[np.float64]) -> str:
 
 
 def _rounding(times: NDArray[np.float64]) -> float:
-    """Return by how much times are uncertain: XTC keeps them as float32."""
+    """Return the rounding error of times: XTC stores them as float32."""
     return 4 * float(np.finfo(np.float32).eps) * float(np.abs(times).max())
 
 
 @click.command()
 @options.files
-@click.option("--force", is_flag=True, help="Build the index again even if there is one that fits.")
+@click.option("--force", is_flag=True, help="Build the index again even if a valid one exists.")
 @options.threads
 @options.truncated
 @options.dcd_cell
@@ -180,9 +180,9 @@ def index(
 ) -> None:
     """Build the index of trajectories ahead of time.
 
-    Other commands do so by themselves when they need it. The index lies in a hidden file beside the
-    trajectory, or in the cache folder where that cannot be written. A file that cannot be read is
-    named, the others are indexed, and the exit code is 1.
+    Other commands do so when they need the index. It is kept in a hidden file beside the
+    trajectory, or in the cache folder if that folder is read-only. If a file cannot be read, an
+    error is printed, the other files are indexed, and the exit code is 1.
 
     \b
     Examples:
@@ -191,10 +191,10 @@ def index(
     """
     failures = _Failures()
     for file in files:
-        said = ""
+        message = ""
         with failures.go_on():
             if find_dataset(file) is not None:
-                said = "nothing to do: the store keeps its index"
+                message = "nothing to do: the store keeps its index"
             else:
                 with progress("indexing", "B", quiet=quiet) as show:
                     opened = trajet.open(
@@ -206,16 +206,16 @@ def index(
                         threads=threads,
                         progress=show,
                     )
-                said = f"{opened.n_frames} frames, {opened.index_state}, {_kept(opened)}"
-        if said and not quiet:
-            click.echo(f"{file}: {said}")
+                message = f"{opened.n_frames} frames, {opened.index_state}, {_location(opened)}"
+        if message and not quiet:
+            click.echo(f"{file}: {message}")
     failures.leave()
 
 
-def _kept(opened: Trajectory) -> str:
-    """Say where the index is."""
+def _location(opened: Trajectory) -> str:
+    """Return the location of the index."""
     if opened.index_state == "computed":
-        return "nothing to keep: the format tells where frames are"
+        return "nothing to keep: frame offsets follow from the format"
     return str(opened.index_path or "in memory only: no folder could be written")
 
 

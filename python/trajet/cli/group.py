@@ -1,4 +1,4 @@
-"""The command `trajet` itself."""
+"""The command group `trajet`."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ import trajet
 
 
 class Interrupted(BaseException):
-    """A KeyboardInterrupt on its way through click, which would print an empty line."""
+    """Replaces KeyboardInterrupt inside of click, which would print an empty line for it."""
 
 
 class _Group(click.Group):
@@ -43,7 +43,7 @@ def commands() -> None:
     """Analyse molecular-dynamics trajectories, on all cores.
 
     Only the selected atoms are decoded, and an index of frames is kept beside each trajectory.
-    Units are Å and ps; frames count from 0; selections are written in MDAnalysis' language.
+    Units are Å and ps. Frames are counted from 0. Selections are in MDAnalysis' language.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""Options that several commands share, and what they stand for."""
+"""Options that several commands share, and their values."""
 
 import contextlib
 import functools
@@ -28,9 +28,9 @@ from trajet.trajectory import DEFAULT_REQUEST_SIZE, Selection, Trajectory
 
 _LARGEST_REQUEST = 2**30
 _MOST_NOTES = 5
-# Bytes of a result's rows above which a command wants --force.
+# Bytes of a result's rows above which a command needs --force.
 _LARGE_RESULT = 10**9
-# Seconds before a terminal shows that something goes on, and the characters of that line.
+# Seconds before a terminal shows a line on a long step, and the width of that line.
 _WAIT = 1.0
 _WIDEST = 70
 _REORDERED = "trajet.reordered"
@@ -51,20 +51,22 @@ class _Bytes(click.ParamType[int]):
         size = int(found[1]) * unit if found is not None and unit is not None else 0
         if not 0 < size <= _LARGEST_REQUEST:
             self.fail(
-                f"{value!r} is no size up to 1 GiB; write it as 262144, 256KiB or 8MiB", param, ctx
+                f"{value!r} is not a size up to 1 GiB; write it as 262144, 256KiB or 8MiB",
+                param,
+                ctx,
             )
         return size
 
 
 def _nonzero(_: click.Context, param: click.Parameter, value: int | None) -> int | None:
-    """Refuse a step that leads nowhere."""
+    """Raise an error for a step of 0."""
     if value == 0:
-        raise click.BadParameter("a step is not 0", param=param)
+        raise click.BadParameter("a step must not be 0", param=param)
     return value
 
 
 def path_to(suffixes: tuple[str, ...]) -> Callable[..., Path | None]:
-    """Return a check of an output's path that runs before any work, as an option's callback."""
+    """Return an option's callback that checks the path of an output before any work."""
 
     def check(_: click.Context, param: click.Parameter, value: str | None) -> Path | None:
         if value is None:
@@ -84,7 +86,7 @@ def path_to(suffixes: tuple[str, ...]) -> Callable[..., Path | None]:
 def _units(
     _: click.Context, param: click.Parameter, value: tuple[str, ...]
 ) -> dict[str, str] | None:
-    """Split QUANTITY=UNIT; that a quantity is known is checked where the file is opened."""
+    """Split QUANTITY=UNIT; whether the quantity is known is checked when the file is opened."""
     for one in value:
         if "=" not in one:
             raise click.BadParameter(f"{one!r} is not of the form position=nm", param=param)
@@ -105,21 +107,21 @@ units = click.option(
 dcd_cell = click.option(
     "--dcd-cell",
     type=click.Choice(["matrix", "angles"]),
-    help="How DCD files store cells, where a file contradicts itself: CHARMM's symmetric matrix, or"
-    " lengths and angles.",
+    help="Layout of the cells of DCD files that contradict themselves: CHARMM's symmetric matrix,"
+    " or lengths and angles.",
 )
 
 
 def in_order(given: Sequence[str]) -> list[str]:
-    """Return the files that were given: patterns as the files that they match, parts in order.
+    """Return paths with patterns expanded, parts in natural order: part2 before part10.
 
-    What a pattern matches comes in natural order: part2 before part10. So do arguments in the order
-    of their letters: the shell puts them so where it expands a pattern.
+    Arguments in alphabetical order are sorted so, too: a shell that expands a pattern gives this
+    order.
 
     Raises
     ------
     FileNotFoundError
-        If nothing matches a pattern.
+        If no file matches a pattern.
     """
     if len(given) > 1 and list(given) in (sorted(given), sorted(given, key=_as_words)):
         given = sorted(given, key=_natural)
@@ -138,9 +140,9 @@ def in_order(given: Sequence[str]) -> list[str]:
 def open_files(
     topology: str | None, files: list[str], *, quiet: bool = False, **how: Any
 ) -> Trajectory:
-    """Open trajectories and show how far that is.
+    """Open trajectories, and show the progress of indexing.
 
-    A data set of a store that stands alone has its topology with it.
+    A single data set of a store is opened with its own topology.
     """
     if topology is None and len(files) == 1 and find_dataset(files[0]) is not None:
         topology, files = files[0], []
@@ -149,7 +151,7 @@ def open_files(
 
 
 def read_topology(opened: Trajectory, *, quiet: bool = False) -> None:
-    """Read the topology, if there is one, and show on a terminal that this goes on."""
+    """Read the topology, if there is one; a terminal shows a line meanwhile."""
     if opened.topology is None:
         return
     with waiting("importing MDAnalysis", quiet=quiet):
@@ -159,13 +161,13 @@ def read_topology(opened: Trajectory, *, quiet: bool = False) -> None:
 
 
 def select(opened: Trajectory, selection: str, *, quiet: bool = False) -> Selection:
-    """Return the atoms that a selection names, and show on a terminal that this goes on."""
+    """Evaluate a selection; a terminal shows a line meanwhile."""
     with waiting(f"selecting {selection}", quiet=quiet):
         return opened.select(selection)
 
 
 def _natural(name: str) -> tuple[list[tuple[int, int]], str]:
-    """Return a key that counts numbers by their value."""
+    """Return a sort key that compares numbers by value."""
     parts = re.findall(r"[0-9]+|[^0-9]", name)
     digit = ord("0")
     key = [(digit, int(part)) if part[0] in "0123456789" else (ord(part), 0) for part in parts]
@@ -173,13 +175,13 @@ def _natural(name: str) -> tuple[list[tuple[int, int]], str]:
 
 
 def _as_words(name: str) -> tuple[str, str]:
-    """Return the key by which shells sort in many languages: letters and digits alone, first."""
+    """Return the sort key of shells in many locales: letters and digits first."""
     return re.sub(r"[\W_]", "", name).casefold(), name
 
 
 def _files(ctx: click.Context, _: click.Parameter, given: tuple[str, ...]) -> list[str]:
     paths = in_order(given)
-    # Whoever wrote the names in this order without a pattern must be told.
+    # A note tells users who wrote the names in another order.
     ctx.meta[_REORDERED] = set(paths) == set(given) and paths != list(given)
     return paths
 
@@ -188,8 +190,8 @@ files = click.argument("files", nargs=-1, required=True, metavar="FILE...", call
 continuous = click.option(
     "--continuous",
     is_flag=True,
-    help="Read frames that several files hold once: put files in the order of their first times,"
-    " and from the first time of a later file on keep the frames of the later file.",
+    help="Drop overlapping frames: sort the files by their first times, and keep the frames of the"
+    " later file from its first time on.",
 )
 threads = click.option(
     "--threads", type=click.IntRange(1, 1024), metavar="N", help="Threads. Default: all cores."
@@ -197,18 +199,18 @@ threads = click.option(
 truncated = click.option(
     "--allow-truncated-tail",
     is_flag=True,
-    help="Read the whole frames of a file that ends inside a frame, as while a simulation runs.",
+    help="Read a file that ends inside a frame (of a running simulation) without that frame.",
 )
 quiet = click.option("--quiet", "-q", is_flag=True, help="Print nothing.")
 
-# Of commands that write trajectories.
+# Options of commands that write trajectories.
 allow_loss = click.option(
     "--allow-loss",
     is_flag=True,
-    help="Leave out what the format cannot hold, instead of refusing it.",
+    help="Leave out fields that the format cannot hold, instead of failing.",
 )
 topology_out = click.option(
-    "--topology-out", metavar="FILE", help="Write the atoms themselves: .pdb, .gro, …."
+    "--topology-out", metavar="FILE", help="Also write a structure file: .pdb, .gro, …."
 )
 
 _FRAMES = (
@@ -227,7 +229,7 @@ _FRAMES = (
 
 
 def frames(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that choose frames to a command."""
+    """Add options for the choice of frames to a command."""
     for option in reversed(_FRAMES):
         command = option(command)
     return command
@@ -236,7 +238,7 @@ def frames(command: Callable[..., Any]) -> Callable[..., Any]:
 def amount(
     name: str, default: float, help_: str, *, least: float = 1, metavar: str = "N"
 ) -> Callable[..., Any]:
-    """Return an option that takes a number of at least `least`, of the type of its default."""
+    """Return an option for a number of at least `least`, of the type of its default."""
     of_type = click.IntRange(int(least)) if isinstance(default, int) else click.FloatRange(least)
     return click.option(
         name, type=of_type, default=default, show_default=True, metavar=metavar, help=help_
@@ -245,16 +247,20 @@ def amount(
 
 @dataclass(frozen=True)
 class Job:
-    """What the options that all analyses share ask for.
+    """Values of the options that all analyses share.
 
     Attributes
     ----------
     trajectory
-        Open.
+        The open trajectory.
     frames
-        The chosen ones.
+        The chosen frames.
     pool
-        Where to run.
+        The pool to run on.
+    outputs
+        Paths of "output", "plot" and "report", or None.
+    quiet
+        Whether to print nothing.
     any_size
         Whether a result may be larger than `_LARGE_RESULT`.
     sample
@@ -270,40 +276,40 @@ class Job:
     sample: bool
 
     def select(self, selection: str) -> Selection:
-        """Return the atoms that a selection names."""
+        """Evaluate a selection."""
         return select(self.trajectory, selection, quiet=self.quiet)
 
     @contextlib.contextmanager
     def progress(self, what: str) -> Iterator[Callable[[int, int], None]]:
-        """Show how far the frames of an analysis are, and refuse results of an unexpected size."""
+        """Show the progress of an analysis, and raise an error for a result that is too large."""
         with progress(what, " frames", quiet=self.quiet) as show, rows_approved_by(self._approve):
             yield show
 
     def _approve(self, n_frames: int, width: int) -> None:
-        """Refuse rows that are too large, before any frame is read.
+        """Raise an error for rows that are too large, before any frame is read.
 
         Raises
         ------
         OutputError
-            If nobody said that they may be.
+            If they are larger than `_LARGE_RESULT`, and `any_size` is False.
         """
         size = 8 * n_frames * width
         if size > _LARGE_RESULT and not self.any_size:
             raise trajet.OutputError(
                 f"the result would take {size / 1e9:.1f} GB of memory ({width} numbers of each of"
-                f" {n_frames} frames): choose fewer atoms or frames, compute it nevertheless"
-                " (--force), or keep it in a file (--rows-in FILE.npy with --pool dask or mpi)"
+                f" {n_frames} frames): choose fewer atoms or frames, compute it anyway (--force),"
+                " or write it to a file (--rows-in FILE.npy with --pool dask or mpi)"
             )
 
     def finish(self, result: Result, table: Callable[[], str]) -> None:
-        """Write the files that were asked for, then print the table and their names."""
+        """Write the requested files, then print the table and the paths of the files."""
         if (path := self.outputs["output"]) is not None:
             result.save(path)
         if (path := self.outputs["plot"]) is not None:
             _save_figure(result, path)
         if (path := self.outputs["report"]) is not None:
             result.report.save(path)
-        # Whoever reads this may leave at any time: the files are there already.
+        # The reader of a pipe may close it at any time: the files are written before.
         if not self.quiet:
             click.echo(table())
             for line in advise.lead(result.report):
@@ -316,7 +322,7 @@ class Job:
 
 
 def notes(opened: Trajectory, remarks: Sequence[str]) -> list[str]:
-    """Return remarks as lines, behind what became of the order and the end of the files."""
+    """Return remarks as lines, after notes on the order and the truncated end of the files."""
     lines = [f"note: {remark}" for remark in remarks[:_MOST_NOTES]]
     if cut := opened.reader.truncated_tail:
         lines.insert(0, f"note: {cut} bytes of an unfinished frame at the end are left out")
@@ -356,13 +362,13 @@ _SHARED = (
         "--report",
         callback=path_to(REPORT_SUFFIXES),
         metavar="FILE",
-        help="Where the time went: .json, or .html with figures",
+        help="A report of the run's timings: .json, or .html with figures",
     ),
     click.option(
         "--rows-in",
         callback=path_to((".npy",)),
         metavar="FILE",
-        help="Keep the numbers of all frames in a .npy file, not in memory. With --pool dask, mpi.",
+        help="Write the numbers of all frames to a .npy file. With --pool dask or mpi.",
     ),
     click.option(
         "--sample",
@@ -377,10 +383,10 @@ _SHARED = (
 def analysis(
     *own: Callable[[Any], Any], check: Callable[..., None] | None = None
 ) -> Callable[[Callable[..., None]], click.Command]:
-    """Make a command of a function that takes a `Job` and the values of its `own` options.
+    """Return a decorator that makes a command of a function of a `Job` and its `own` options.
 
-    `check` gets the values of its own options before anything is opened, and raises `UsageError`
-    where they contradict each other.
+    `check` is called with the values of the own options before any file is opened, and raises
+    `UsageError` if they contradict each other.
     """
 
     def make(function: Callable[..., None]) -> click.Command:
@@ -424,8 +430,8 @@ def analysis(
                     known = ", ".join(str(Path(topology) / name) for name in names) or "none yet"
                     raise click.UsageError(f"{topology} is a store: name a data set of it: {known}")
                 raise click.UsageError(
-                    f"give a trajectory behind the topology {topology}, or a data set of a store"
-                    " alone: STORE/NAME"
+                    f"give a trajectory after the topology {topology}, or only a data set of a"
+                    " store: STORE/NAME"
                 )
             where = pools.made(pool, pools.Crew(workers, threads, scheduler, rows_in))
             opened = open_files(
@@ -472,7 +478,7 @@ def choose_frames(
     begin: float | None,
     end: float | None,
 ) -> slice | NDArray[np.int64]:
-    """Return the frames that the options choose."""
+    """Return the frames of the options; raise an error if there are none."""
     if begin is None and end is None:
         if start is not None and not -opened.n_frames <= start < opened.n_frames:
             raise trajet.FrameError(
@@ -486,11 +492,11 @@ def choose_frames(
     times = opened.times
     first = -np.inf if begin is None else begin
     last = np.inf if end is None else end
-    # Who asks for 1 ps means the frame whose time is 0.99999994 ps too.
+    # --begin 1 includes a frame whose time is 0.99999994 ps.
     slack = 2 * np.spacing(np.abs(times).astype(np.float32)).astype(np.float64)
     steps = np.abs(np.diff(times))
     if (steps > 0).any():
-        # But not its neighbours, where times are so large that these are as near.
+        # The slack must not include neighbouring frames, if times are large.
         slack = np.minimum(slack, 0.4 * np.median(steps[steps > 0]))
     inside = np.isfinite(times) & (times >= first - slack) & (times <= last + slack)
     numbers = np.flatnonzero(inside).astype(np.int64)[:: step or 1]
@@ -525,7 +531,7 @@ def waiting(what: str, *, quiet: bool = False) -> Iterator[None]:
         shown.set()
         print(f"{what[:_WIDEST]} …", end="", file=sys.stderr, flush=True)
 
-    # What takes the time is one call, so that only another thread can tell of it meanwhile.
+    # The block is a single call, so that another thread has to print the line.
     timer = threading.Timer(_WAIT, show)
     timer.daemon = True
     timer.start()
@@ -540,7 +546,7 @@ def waiting(what: str, *, quiet: bool = False) -> Iterator[None]:
 
 @contextlib.contextmanager
 def progress(what: str, unit: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar with rate and time left on a terminal; nothing where standard error is a pipe."""
+    """Show a progress bar if standard error is a terminal; yield a function to update it."""
     from tqdm import tqdm
 
     with tqdm(

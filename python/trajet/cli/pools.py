@@ -1,4 +1,4 @@
-"""Options that choose where tasks run, and the pool that they stand for."""
+"""Options for the choice of a pool."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -19,18 +19,18 @@ from trajet.pools.processes import ProcessPool
 
 @dataclass(frozen=True)
 class Crew:
-    """What the options say of who works.
+    """Options of a pool.
 
     Attributes
     ----------
     workers
-        Processes; None for as many as there are cores.
+        Number of processes; None for the number of cores.
     threads
-        Of each; None for what the pool takes by itself.
+        Threads per process; None for the default of the pool.
     scheduler
-        Where Dask's scheduler listens; None for a cluster of this machine's own.
+        Address of Dask's scheduler; None to start a cluster on this machine.
     rows_in
-        The file that the rows of a result go to; None for memory.
+        File for the rows of a result; None for memory.
     """
 
     workers: int | None
@@ -67,7 +67,7 @@ _POOLS: dict[str, Callable[[Crew], AbstractContextManager[Pool]]] = {
     "mpi": _mpi,
 }
 
-# What help says of them.
+# Descriptions of the pools in help texts.
 _WHAT = {
     "local": "threads",
     "processes": "processes",
@@ -76,12 +76,12 @@ _WHAT = {
 }
 
 
-# What MPICH and its kin, and Open MPI, tell each process that mpiexec starts.
+# Environment variables that mpiexec sets: MPICH and its derivatives, Open MPI.
 _RANK_AND_SIZE = (("PMI_RANK", "PMI_SIZE"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"))
 
 
 def _begin(ctx: click.Context, _: click.Parameter, name: str) -> str:
-    """Let the ranks of MPI serve that do not lead, before they look at any other option."""
+    """Make the ranks other than 0 serve, before other options are evaluated."""
     if name != "mpi":
         _warn_of_ranks()
     elif (pool := MpiPool()).serve():
@@ -96,12 +96,12 @@ def _begin(ctx: click.Context, _: click.Parameter, name: str) -> str:
 
 
 def _warn_of_ranks() -> None:
-    """Say so where mpiexec started this several times over, and each would do all of it."""
+    """Print a note if mpiexec started several processes that would all do the whole work."""
     for rank, size in _RANK_AND_SIZE:
         if os.environ.get(rank) == "0" and int(os.environ.get(size, "1")) > 1:
             click.echo(
-                f"note: mpiexec has started this {os.environ[size]} times, and each does all of it:"
-                " --pool mpi lets them share the work",
+                f"note: mpiexec has started this {os.environ[size]} times, and each process does"
+                " all of the work: give --pool mpi to share it",
                 err=True,
             )
 
@@ -111,18 +111,18 @@ _STARTED = (
         "--workers",
         type=click.IntRange(1, 1024),
         metavar="N",
-        help="Processes. Default: as many as there are cores.",
+        help="Number of processes. Default: the number of cores.",
     ),
     click.option(
         "--scheduler",
         metavar="ADDRESS",
-        help="Of a Dask cluster: tcp://host:8786. Default: workers of this machine.",
+        help="Scheduler of a Dask cluster: tcp://host:8786. Default: workers on this machine.",
     ),
 )
 
 
 def choice(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return what adds the options to a command, for pools of these names, or for all."""
+    """Return a decorator that adds the options to a command, for these pools or for all."""
     known = names or tuple(_POOLS)
     what = ", ".join(_WHAT[name] for name in known[:-1]) + f" or {_WHAT[known[-1]]}"
     options = (
@@ -140,7 +140,7 @@ def choice(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
             "--threads",
             type=click.IntRange(1, 1024),
             metavar="N",
-            help="Threads: all cores by default; of each process or rank 1.",
+            help="Threads. Default: all cores, or 1 per process or rank.",
         ),
     )
 
@@ -153,19 +153,27 @@ def choice(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 def made(name: str, crew: Crew) -> AbstractContextManager[Pool]:
-    """Return the pool that was chosen, for as long as it is used."""
+    """Return a context manager for the chosen pool.
+
+    Raises
+    ------
+    UsageError
+        If the options do not apply to the pool.
+    """
     if crew.scheduler is not None and name != "dask":
-        raise click.UsageError("--scheduler goes with --pool dask")
+        raise click.UsageError("--scheduler needs --pool dask")
     if crew.rows_in is not None and name not in ("dask", "mpi"):
-        raise click.UsageError("--rows-in goes with --pool dask and --pool mpi")
+        raise click.UsageError("--rows-in needs --pool dask or --pool mpi")
     if crew.workers is not None:
         if name == "local":
             raise click.UsageError(
-                "--workers goes with --pool processes and --pool dask; --threads with any"
+                "--workers needs --pool processes or --pool dask; use --threads with --pool local"
             )
         if name == "mpi":
-            raise click.UsageError("how many ranks there are is what mpiexec -n says")
+            raise click.UsageError(
+                "with --pool mpi, the number of ranks is set by mpiexec -n: leave --workers out"
+            )
         if crew.scheduler is not None:
-            raise click.UsageError("the scheduler has workers of its own: leave --workers out")
+            raise click.UsageError("the scheduler has its own workers: leave --workers out")
     shared.remove_leftovers()
     return _POOLS[name](crew)

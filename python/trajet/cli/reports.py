@@ -1,4 +1,4 @@
-"""Commands on reports that were kept: `trajet advise`."""
+"""Commands on saved reports: `trajet advise`."""
 
 from pathlib import Path
 
@@ -17,13 +17,13 @@ from trajet.result import Report
     metavar="FILE",
     help="A page with figures: .html",
 )
-@click.option("--verbose", "-v", is_flag=True, help="Add what papers say of such runs on clusters.")
+@click.option("--verbose", "-v", is_flag=True, help="Add advice of papers on runs on clusters.")
 def advise(report: str, output: Path | None, verbose: bool) -> None:
-    """Say what to do about a run and what bounded it, by its report.
+    """Give advice on a run by its report.
 
-    REPORT.json is what --report wrote. The first line is plain advice; then come the stage that
-    took most, slow workers with the stage in which they lost their time, and what else was
-    remarkable.
+    REPORT.json is a file that --report wrote. The first line is plain advice. Further lines name
+    the stage that bounded the run, slow workers with the stage in which they lost most time, and
+    other observations.
 
     \b
     Examples:
@@ -31,13 +31,13 @@ def advise(report: str, output: Path | None, verbose: bool) -> None:
       trajet advise report.json --verbose
       trajet advise report.json -o report.html
     """
-    kept = Report.load(report)
+    loaded = Report.load(report)
     if output is not None:
-        kept.save(output)
-    for line in kept["advice"]:
+        loaded.save(output)
+    for line in loaded["advice"]:
         click.echo(line)
     if verbose:
-        for line in kept.get("heuristics", ()):
+        for line in loaded.get("heuristics", ()):
             click.echo(line)
     if output is not None:
         click.echo(output)

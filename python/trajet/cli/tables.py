@@ -1,15 +1,15 @@
-"""Tables and errors as commands print them."""
+"""Formatting of tables and errors for the terminal."""
 
 from trajet._trajet import TrajetError
 
-# What is wrong with the input or with the machine, not with us.
+# Errors of the input or the machine; all others are bugs.
 EXPECTED = (TrajetError, OSError, ValueError)
 
 
 def escaped(text: str) -> str:
-    """Return a text with all characters escaped that a terminal would obey or cannot show.
+    """Return a text with control and unprintable characters escaped.
 
-    Names of files, and what stores say, may come from strangers.
+    File names and the contents of stores may come from untrusted sources.
     """
     if text.isprintable():
         return text
@@ -19,7 +19,7 @@ def escaped(text: str) -> str:
 
 
 def lines_of(rows: list[tuple[str, ...]]) -> list[str]:
-    """Return rows as lines, the first column to the left, the others to the right."""
+    """Return the lines of a table, the first column left-aligned, the others right-aligned."""
     rows = [tuple(map(escaped, row)) for row in rows]
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     lines = []
@@ -30,7 +30,7 @@ def lines_of(rows: list[tuple[str, ...]]) -> list[str]:
 
 
 def one_line(error: BaseException) -> str:
-    """Return what an error says, on one line that a terminal can show."""
+    """Return the message of an error on one line, safe for a terminal."""
     text = str(error)
     if isinstance(error, OSError) and error.filename is not None:
         text = f"{error.filename}: {error.strerror}"

@@ -13,10 +13,10 @@ _LIBRARY = Path("molfile") / "trajet_molfile.so"
 
 @click.command()
 def molfile() -> None:
-    """Say where the plug-in for VMD is.
+    """Print the path of the plug-in for VMD.
 
-    It is a library with VMD's molfile interface: VMD reads pointer files to tags of a store (type
-    tjt), and every XTC, TRR, DCD and Amber NetCDF file (type trajet), through this package.
+    The plug-in is a library with VMD's molfile interface. With it VMD reads pointer files to tags
+    of a store (type tjt), and XTC, TRR, DCD and Amber NetCDF files (type trajet).
 
     \b
     In VMD:

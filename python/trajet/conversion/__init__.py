@@ -1,4 +1,4 @@
-"""Copies of trajectories: other formats, fewer atoms, fewer frames; segments."""
+"""Copies of trajectories in other formats, with fewer atoms or frames, or in segments."""
 
 from trajet.conversion.copies import SUFFIXES, Conversion, convert, split
 

@@ -1,4 +1,4 @@
-"""Copies of trajectories: other formats, fewer atoms, fewer frames."""
+"""`convert` and `split`: copies of trajectories in other formats, with fewer atoms or frames."""
 
 import contextlib
 import os
@@ -17,8 +17,8 @@ from trajet._trajet import OutputError
 from trajet.analysis.runner import main_selection
 from trajet.conversion.files import (
     HDF5,
-    CopyBrief,
     CopyJob,
+    CopySpec,
     How,
     Outcome,
     for_workers,
@@ -42,7 +42,7 @@ from trajet.trajectory import (
 )
 
 SUFFIXES = (".xtc", ".trr", ".dcd", ".nc", ".ncdf", *HDF5)
-# The endings of files of each format that is read; as mdtraj's HDF5 nothing is written.
+# File name endings of each format that is read; mdtraj's HDF5 is not written.
 ENDINGS = {
     "XTC": (".xtc",),
     "TRR": (".trr",),
@@ -55,28 +55,27 @@ _TURNED = (
     "a box that is turned: its first vector is not along x, or its second not in the plane of x"
     " and y"
 )
-# Frames that are looked at together for velocities.
+# Frames per read in the search for velocities or forces.
 _FRAMES_LOOKED_AT = 1000
 
 
 @dataclass(frozen=True)
 class Conversion:
-    """What was written.
+    """An output file of `convert` or `split`.
 
     Attributes
     ----------
     path
-        The output.
+        Path of the output.
     n_frames, n_atoms
-        Frames in it, and atoms of each.
+        Number of frames, and of atoms per frame.
     size
-        Bytes.
+        Size in bytes.
     remarks
-        What one should know: what was left out because that was allowed, or always is, and the
-        remarks on the source. DCD, NetCDF and H5MD keep the latter, and every report on the copy
-        repeats them; XTC and TRR have no room for them.
+        Fields that were left out, and the remarks on the source. DCD, NetCDF and H5MD store the
+        remarks on the source, and every report on the copy repeats them; XTC and TRR cannot.
     report
-        Where the time went; encoding counts as `t_comp`, writing as `t_merge`. None for HDF5.
+        Timings and counters; encoding counts as `t_comp`, writing as `t_merge`. None for H5MD.
     """
 
     path: Path
@@ -107,62 +106,63 @@ def convert(
 ) -> Conversion:
     """Write a trajectory, or some of its atoms and frames, to a file of any format.
 
-    Frames are decoded and encoded on all threads and written in order. The output has its name only
-    when it is whole. From a format to itself nothing is lost: XTC keeps its integers, TRR its own
-    precision, and what else a frame holds; H5MD its units and precision, observables, connectivity
-    and all other content of the file. Rows of H5MD elements are cut to the frames and atoms.
-    NetCDF keeps all dimensions, variables and attributes, as a replica-exchange run needs them;
-    variables of atoms are cut to the atoms that are written. Where files of one trajectory differ
-    in them, the output has those of the first file, and `remarks` say what that changes.
+    Frames are decoded and encoded on all threads and written in order. The output gets its name
+    when it is complete. A copy in the same format loses nothing: XTC keeps the stored integers; TRR
+    keeps the precision and all fields of a frame; H5MD keeps units, precision, observables,
+    connectivity and all other content of the file, with elements cut to the frames and atoms;
+    NetCDF keeps all dimensions, variables and attributes, as a replica-exchange run needs, with
+    variables cut to the atoms. If NetCDF files of one trajectory differ in them, the output has
+    those of the first file, and `remarks` say what that changes.
 
     Parameters
     ----------
     source
         A Trajectory, a Selection, or an MDAnalysis AtomGroup of a file's coordinates.
     path
-        The output; its ending is its format: .xtc, .trr, .dcd, .nc (Amber NetCDF), .h5md.
+        Path of the output; its ending selects the format: .xtc, .trr, .dcd, .nc (Amber NetCDF),
+        .h5md.
     frames
         A slice, frame numbers, or a mask; None for all.
     precision
-        XTC: steps per nm; None for the source's, or 1000 where it has none. XTC stores up to nine
-        atoms as plain floats, without a precision.
+        XTC: steps per nm; None for the source's precision, or 1000 if it has none. XTC stores up to
+        nine atoms as plain floats, without a precision.
     double
-        TRR: whether to write double precision; None as the source.
+        TRR: whether to write double precision; None for the source's precision.
     velocities, forces
-        Whether to write those that the source has.
+        Whether to write the velocities and forces of the source.
     compression
         H5MD: 1 to 9 for gzip, None for none.
     allow_loss
-        Write what the format can hold, instead of refusing what it cannot; `remarks` say what is
-        left out, of how many frames, and which is the first of them. NetCDF has velocities and
-        forces of all frames or of none, as its first frame has them.
+        Leave out fields that the format cannot hold, instead of raising an error; `remarks` say
+        which, of how many frames, and the first such frame. NetCDF has velocities and forces of all
+        frames or of none, as in the first frame.
     force
-        Replace an output that is there.
+        Replace an existing output.
     topology
-        Where to write the atoms themselves, as MDAnalysis does for this ending (.pdb, .gro, …), at
-        the positions of the first frame. A box that is turned, which these formats have no place
-        for, is refused; with `allow_loss` it is left out.
+        Path of a structure file (.pdb, .gro, …) to write, by MDAnalysis, with the atoms at the
+        positions of the first frame. A rotated box, which these formats cannot hold, is an error;
+        with `allow_loss` it is left out.
     threads
-        None for all cores; those of a `pool` are its own.
+        Number of threads; None for all cores. A `pool` has its own.
     progress
         Called with frames done and in total.
     pool
-        A `DaskPool` or `MpiPool`: each worker or rank writes stretches of the frames, on storage
-        that all of them see, and this process puts them one behind the other. The file is that of
-        one process, byte for byte. Ranks of MPI write H5MD into its one file together. H5MD has the
-        values of one process, and all frames must have the velocities and forces that are written.
+        A `DaskPool` or `MpiPool`: workers or ranks write pieces of the output on shared storage,
+        which this process joins. The file is the same, byte for byte, as from one process. Ranks of
+        MPI write one H5MD file in parallel. An H5MD file has the same values as from one process,
+        and all frames must have the velocities and forces that are written.
 
     Returns
     -------
     Conversion
-        What was written, what one should know, and where the time went.
+        Path and size of the output, remarks, and the report of the run.
 
     Raises
     ------
     OutputError
-        If the output is there already, cannot be written, or cannot hold what it should.
+        If the output exists, cannot be written, or cannot hold a field of the source.
     ValueError
-        If the ending is of no format, or an option means nothing for it.
+        If the ending is not that of a format, or an option does not apply to the format.
     FrameError, FormatError
         If a frame is out of range, or corrupt.
 
@@ -212,7 +212,7 @@ def convert(
 
 @dataclass(frozen=True)
 class _Asked:
-    """What is asked of outputs, beside their frames and atoms; see `convert`."""
+    """Options of outputs besides frames and atoms; see `convert`."""
 
     how: How
     force: bool
@@ -221,37 +221,37 @@ class _Asked:
     pool: Pool | None
 
     def check(self, trajectory: Trajectory, paths: Sequence[Path]) -> None:
-        """Make sure that all outputs of one folder and ending may be written."""
+        """Raise an error if outputs in one folder and format cannot be written."""
         output.check(paths[0], SUFFIXES)
         if self.threads is not None and self.threads < 1:
             raise ValueError(f"threads must be at least 1, not {self.threads}")
         if self.threads is not None and self.pool is not None:
-            raise ValueError("the pool says how many threads there are: leave threads out")
+            raise ValueError("the pool sets the number of threads: leave threads out")
         hdf5, how = paths[0].suffix.lower() in HDF5, self.how
         if hdf5 and (how.precision is not None or how.double is not None):
-            raise ValueError(f"{paths[0]}: precision and double are of other formats")
+            raise ValueError(f"{paths[0]}: precision is for XTC and double for TRR: leave them out")
         if not hdf5 and how.compression is not None:
-            raise ValueError(f"{paths[0]}: compression is for H5MD")
+            raise ValueError(f"{paths[0]}: compression is for H5MD: leave it out")
         sources = {own.resolve() for own in trajectory.paths}
         for path in paths:
             if path.resolve() in sources:
-                raise OutputError(f"{path}: is what would be read: give another name")
+                raise OutputError(f"{path}: is the file to be read: give another name")
             if not self.force:
                 output.check_new(path)
 
 
 @dataclass(frozen=True)
 class _Copies:
-    """Files that were checked, and what goes into them.
+    """Checked outputs with their frames, atoms and options.
 
     Attributes
     ----------
     parts
-        Their paths and frames.
+        Path and frames of each output.
     places
-        Atoms; None for all.
+        Indices of the atoms in a frame; None for all.
     content
-        What H5MD files hold; None for other formats.
+        Content of H5MD outputs; None for other formats.
     """
 
     trajectory: Trajectory
@@ -262,11 +262,11 @@ class _Copies:
 
     @property
     def numbered(self) -> list[tuple[Path, NDArray[np.int64]]]:
-        """Paths and numbers of frames."""
+        """Path and frame numbers of each output."""
         return [(path, frame_numbers(frames)) for path, frames in self.parts]
 
     def write(self) -> list[Outcome]:
-        """Write them in this process."""
+        """Write the outputs in this process."""
         asked = self.asked
         if self.content is not None:
             h5md.write_all(
@@ -288,7 +288,7 @@ class _Copies:
         )
 
     def write_together(self) -> list[Outcome]:
-        """Write one H5MD file with the ranks of MPI."""
+        """Write one H5MD file in parallel with the ranks of MPI."""
         pool, content, asked = self.asked.pool, self.content, self.asked
         assert isinstance(pool, MpiPool)
         assert content is not None
@@ -311,16 +311,16 @@ class _Copies:
         return [self._hdf5(path)]
 
     def write_pieces(self) -> list[Outcome]:
-        """Have workers of a pool write stretches of one file."""
+        """Write one file in pieces with the workers of a pool."""
         asked = self.asked
         assert isinstance(asked.pool, TakesJobs)
         (part,) = self.parts
         reader = self.trajectory.reader
-        brief = CopyBrief(reader.outline(self.places), self.places, asked.how)
+        spec = CopySpec(reader.outline(self.places), self.places, asked.how)
         done = write_pieces(
             reader,
             part,
-            brief,
+            spec,
             self.content,
             asked.pool,
             force=asked.force,
@@ -332,29 +332,29 @@ class _Copies:
         assert self.content is not None
         return Outcome(self.content.remarks, None, path.stat().st_size)
 
-    def write_elsewhere(self) -> list[Outcome]:
-        """Have workers of a pool write them, each some; they get their names here, at the end."""
+    def write_with_pool(self) -> list[Outcome]:
+        """Write whole files with the workers of a pool; rename all of them at the end."""
         pool, content, asked = self.asked.pool, self.content, self.asked
         assert isinstance(pool, TakesJobs)
         reader, how = self.trajectory.reader, asked.how
         if content is not None:
             h5md.check(self.numbered, content, None)
             how = for_workers(how, content)
-        brief = CopyBrief(reader.outline(self.places), self.places, how)
+        spec = CopySpec(reader.outline(self.places), self.places, how)
         with output.folder_within(self.parts[0][0].parent) as folder:
             names = [(folder.absolute() / path.name, path) for path, _ in self.parts]
             jobs = [
                 Job(n_frames_of(frames), CopyJob(own, path, frames, reader.slice(frames)))
                 for (own, path), (_, frames) in zip(names, self.parts, strict=True)
             ]
-            answers = pool.do_jobs(brief, jobs, asked.progress)
+            answers = pool.do_jobs(spec, jobs, asked.progress)
             for own, path in names:
                 output.give_name(own, path, force=asked.force)
         return [_outcome(pool.kind, number, done) for number, done in enumerate(answers)]
 
 
 def _check_pool(pool: Pool | None) -> None:
-    """Make sure that a pool writes files."""
+    """Raise an error if a pool cannot write files."""
     if pool is not None and not isinstance(pool, TakesJobs):
         raise ValueError(
             "files are written by a DaskPool or an MpiPool, or by threads of this process: give"
@@ -363,20 +363,20 @@ def _check_pool(pool: Pool | None) -> None:
 
 
 def _doubts(trajectory: Trajectory, suffix: str) -> tuple[str, ...]:
-    """Return the remarks on a source that copies with this file name ending keep."""
+    """Return the remarks on a source that copies with this file name ending store."""
     formats = [name for name, endings in ENDINGS.items() if suffix.lower() in endings]
-    # Another ending is an error, which is raised later.
+    # Unknown endings raise an error later.
     return tuple(trajectory.reader.doubts(formats[0])) if formats else ()
 
 
 def _join_writing(link: Link) -> None:
-    """Write H5MD with rank 0, which raises what goes wrong."""
+    """Write H5MD with rank 0; errors are raised on rank 0."""
     with contextlib.suppress(Exception):
         h5md.join_writing(link.comm)
 
 
 def _outcome(kind: str, number: int, done: JobDone) -> Outcome:
-    """Return what became of an output that a worker of a pool wrote."""
+    """Return the outcome of an output that a worker of a pool wrote."""
     outcome: Outcome = done.result
     if (run := outcome.run) is not None:
         for name in ("workers", "tasks"):
@@ -392,7 +392,7 @@ def _copy(
     asked: _Asked,
     write: Callable[[_Copies], list[Outcome]],
 ) -> list[Conversion]:
-    """Write atoms of a trajectory to files that were checked, all or none."""
+    """Write atoms of a trajectory to checked outputs, all or none."""
     trajectory = selection.trajectory
     frames = [frame_numbers(numbers) for _, numbers in parts]
     if min(map(len, frames)) == 0:
@@ -403,9 +403,9 @@ def _copy(
     lost = _lost(trajectory, places)
     left: list[list[str]] = [[] for _ in parts]
     in_hdf5 = parts[0][0].suffix.lower() in HDF5
-    joined = asked.pool is not None and write is not _Copies.write_elsewhere
+    joined = asked.pool is not None and write is not _Copies.write_with_pool
     if in_hdf5:
-        content = _own_content(trajectory, parts[0][0], places, asked, joined=joined)
+        content = _native_content(trajectory, parts[0][0], places, asked, joined=joined)
     if content is None:
         lost += _content_left_out(trajectory, parts[0][0])
     if content is None and in_hdf5:
@@ -413,7 +413,7 @@ def _copy(
         left = [_frames_left_out(trajectory, *part, places, asked.how) for part in numbered]
         content = _content(trajectory, np.concatenate(frames), places, asked.how)
         if trajectory.reader.format == "H5MD":
-            # Some of what is there is lossy, or is to be left out, or files differ.
+            # A tag is lossy, fields are left out, or files differ in units or precision.
             lost = [*lost, "written in Å and single precision, not as the original stores it"]
     copies = _Copies(trajectory, parts, places, content, asked)
     outcomes = trajectory.fresh(write, copies)
@@ -421,26 +421,26 @@ def _copy(
     done, workers = [], list[dict[str, Any]]()
     for (path, _), numbers, outcome, own in zip(parts, frames, outcomes, left, strict=True):
         report = None
-        said = tuple(dict.fromkeys((*lost, *own, *outcome.remarks, *trajectory.remarks)))
+        remarks = tuple(dict.fromkeys((*lost, *own, *outcome.remarks, *trajectory.remarks)))
         if (run := outcome.run) is not None:
             parameters = {"n_frames": len(numbers), "n_atoms": [selection.n_atoms]}
             what = {
                 "analysis": "convert",
                 "parameters": parameters,
                 "inputs": inputs,
-                "remarks": list(said),
+                "remarks": list(remarks),
                 **trajectory.before_run(selection.t_select, run["t_total"]),
             }
             report = make_report(trajectory.reader, run, what, trajectory.tiers, trajectory.tags)
             workers += run["workers"]
         done.append(
-            Conversion(path, len(numbers), selection.n_atoms, outcome.n_bytes, said, report)
+            Conversion(path, len(numbers), selection.n_atoms, outcome.n_bytes, remarks, report)
         )
-    trajectory.used("convert", places, workers)
+    trajectory.record_analysis("convert", places, workers)
     return done
 
 
-def _own_content(
+def _native_content(
     trajectory: Trajectory,
     path: Path,
     places: NDArray[np.int64] | None,
@@ -448,10 +448,10 @@ def _own_content(
     *,
     joined: bool,
 ) -> h5md.NativeContent | None:
-    """Return what a copy of H5MD holds: everything; None where one file cannot hold it."""
+    """Return the content of an exact copy of H5MD; None if one file cannot hold it."""
     reader, dataset, how = trajectory.reader, trajectory.dataset, asked.how
 
-    def frames_alone() -> h5md.NativeContent:
+    def frames_only() -> h5md.NativeContent:
         remarks = _content_left_out(trajectory, path)
         return h5md.NativeContent(
             reader,
@@ -470,18 +470,18 @@ def _own_content(
             for segment in reader.segments()
         ]
     else:
-        if not _gives_own(trajectory, how):
+        if not _is_exact(trajectory, how):
             return None
         if asked.pool is not None:
             raise ValueError(
-                f"{path}: a data set that was H5MD is written as it was by threads of this"
-                " process: leave the pool out"
+                f"{path}: only threads of this process write exact H5MD copies of a data set:"
+                " leave the pool out"
             )
         if dataset.origin is not None:
             atoms = dataset.origin if places is None else dataset.origin[places]
         kept = dataset.rest
         if kept is None:
-            return frames_alone()
+            return frames_only()
         sources = [h5md.Source(*one) for one in kept]
     content = h5md.native_content(
         reader,
@@ -498,12 +498,12 @@ def _own_content(
         is_file=dataset is None,
     )
     if content is None:
-        return frames_alone() if dataset is not None else None
+        return frames_only() if dataset is not None else None
     return replace(content, kept_remarks=how.remarks)
 
 
 def _content_left_out(trajectory: Trajectory, path: Path) -> list[str]:
-    """Say what HDF5 files hold beside their frames, which this output has no place for."""
+    """Return a remark on the contents of HDF5 files that this output cannot hold."""
     if trajectory.dataset is not None:
         kept = trajectory.dataset.rest or []
         sources = [source for source, _ in kept]
@@ -516,20 +516,20 @@ def _content_left_out(trajectory: Trajectory, path: Path) -> list[str]:
     return [f"left out, as {what} has no place for it: {', '.join(names)}"] if names else []
 
 
-def _gives_own(trajectory: Trajectory, how: How) -> bool:
-    """Tell whether a data set of H5MD is to be had as it was: nothing of it is lost or left out."""
+def _is_exact(trajectory: Trajectory, how: How) -> bool:
+    """Return whether a copy of a data set loses nothing: no tag is lossy, no field left out."""
     assert trajectory.dataset is not None
     tags = trajectory.dataset.manifest["tags"]
     return how.velocities and how.forces and not any(tag["lossy"] for tag in tags)
 
 
 def _lost(trajectory: Trajectory, places: NDArray[np.int64] | None) -> list[str]:
-    """Say what is not written of any atom, since lossy tags of a data set lack it."""
+    """Return remarks on fields that are not written since lossy tags of a data set lack them."""
     tags: dict[str, list[str]] = {}
     for what, tag in trajectory.reader.lost(places):
         tags.setdefault(what, []).append(tag)
     return [
-        f"left out: {what}, which lossy tags have let go of: {', '.join(lossy)}"
+        f"left out: {what}, which lossy tags lack: {', '.join(lossy)}"
         for what, lossy in tags.items()
     ]
 
@@ -541,12 +541,12 @@ def _frames_left_out(
     places: NDArray[np.int64] | None,
     how: How,
 ) -> list[str]:
-    """Return the remark on what frames hold that H5MD cannot, unless that is refused.
+    """Return remarks on fields of frames that H5MD cannot hold.
 
     Raises
     ------
     OutputError
-        If a frame holds such, and loss is not allowed.
+        If a frame has such a field, and loss is not allowed.
     """
     remarks = []
     if names := trajectory.reader.further_names(int(numbers[0])):
@@ -567,7 +567,7 @@ def _frames_left_out(
 def _content(
     trajectory: Trajectory, every: NDArray[np.int64], places: NDArray[np.int64] | None, how: How
 ) -> h5md.Content:
-    """Return what H5MD files hold of frames."""
+    """Return the content of H5MD outputs of frames."""
     gone = {what for what, _ in trajectory.reader.lost(places)}
     how = replace(
         how,
@@ -580,7 +580,7 @@ def _content(
 
 
 def _check_topology(path: Path, selection: Selection, *, force: bool) -> None:
-    """Make sure that a structure can be written, before any work."""
+    """Raise an error if a structure cannot be written, before any work."""
     _ = selection.named
     output.check(path, (path.suffix.lower(),))
     if not force:
@@ -589,8 +589,8 @@ def _check_topology(path: Path, selection: Selection, *, force: bool) -> None:
 
 
 def _holds(trajectory: Trajectory, frames: NDArray[np.int64], kind: str) -> bool:
-    """Tell whether any of the frames has velocities or forces."""
-    # Files of a chain may differ, and refuse what their format has no place for.
+    """Return whether any of the frames has velocities or forces."""
+    # Files of a chain may differ; formats without these fields raise errors.
     mixed = len({segment["format"] for segment in trajectory.reader.segments()}) > 1
     size = 1 if mixed else _FRAMES_LOOKED_AT
     for begin in range(0, len(frames), size):
@@ -624,50 +624,50 @@ def split(
     progress: Progress | None = None,
     pool: Pool | None = None,
 ) -> list[Conversion]:
-    """Divide a trajectory into files, for many processes to read.
+    """Split a trajectory into several files, so that many processes can read it.
 
-    Files are made several at a time. They have their names only when all of them are whole, so that
-    there is never a part of a trajectory that looks like all of it. Whole frames of XTC and TRR are
-    copied byte for byte.
+    Several files are written at a time. They get their names when all of them are complete, so that
+    no part of the trajectory can be taken for all of it. Whole frames of XTC and TRR are copied
+    byte for byte.
 
     Parameters
     ----------
     source
         A Trajectory, a Selection, or an MDAnalysis AtomGroup of a file's coordinates.
     folder
-        Where the files go; made if it is not there. They are named after the first file of the
-        trajectory and numbered: `run-000.xtc`, ….
+        Folder of the files; it is created if it does not exist. The files are named after the first
+        file of the trajectory and numbered: `run-000.xtc`, ….
     segments
-        How many files, of as equal numbers of frames as can be.
+        Number of files; their numbers of frames differ by at most one.
     frames_per_segment
-        Instead of that: frames of each but the last.
+        Instead of `segments`: number of frames of each file but the last.
     format
-        The ending of the files, as for `convert`: "xtc", "trr", "dcd", "nc" or "h5md"; None for the
-        format of the (first) file that is read.
+        Ending of the files, as for `convert`: "xtc", "trr", "dcd", "nc" or "h5md"; None for the
+        format of the first file that is read.
     compression, allow_loss
         As for `convert`.
     force
-        Replace files that are there.
+        Replace existing files.
     threads
-        None for all cores; those of a `pool` are its own.
+        Number of threads; None for all cores. A `pool` has its own.
     progress
         Called with frames done and in total.
     pool
-        A `DaskPool` or `MpiPool`: each worker or rank writes some of the files, on storage that all
-        of them see. They are those of one process, byte for byte.
+        A `DaskPool` or `MpiPool`: each worker or rank writes some of the files on shared storage.
+        They are the same, byte for byte, as from one process.
 
     Returns
     -------
     list of Conversion
-        One a file, in their order.
+        One per file, in the order of the frames.
 
     Raises
     ------
     OutputError
-        If a file is there already, cannot be written, or cannot hold what it should; or if the
-        folder has further files that would look like parts of this trajectory.
+        If a file exists, cannot be written, or cannot hold a field of the source; or if the folder
+        has other files that look like parts of this trajectory.
     ValueError
-        If there are fewer frames than segments, or an option means nothing.
+        If there are fewer frames than segments, or an option does not apply.
 
     Examples
     --------
@@ -681,7 +681,7 @@ def split(
     suffix = _suffix(trajectory) if format is None else f".{format.lower().removeprefix('.')}"
     if suffix not in SUFFIXES:
         known = ", ".join(ending[1:] for ending in SUFFIXES)
-        raise ValueError(f"{format!r} is no format: choose from {known}")
+        raise ValueError(f"unknown format {format!r}: choose from {known}")
     folder = Path(folder)
     digits = max(3, len(str(len(borders) - 2)))
     stem = trajectory.stem
@@ -694,20 +694,20 @@ def split(
     with _folder(folder):
         asked.check(trajectory, paths)
         _check_alone(paths, stem)
-        write = _Copies.write if pool is None else _Copies.write_elsewhere
+        write = _Copies.write if pool is None else _Copies.write_with_pool
         return _copy(selection, list(zip(paths, frames, strict=True)), asked, write)
 
 
 @contextlib.contextmanager
 def _folder(folder: Path) -> Iterator[None]:
-    """Make a folder where there is none, and take it away again where nothing comes into it."""
+    """Create a folder if it does not exist; after an error, remove it again if it is empty."""
     if folder.exists() and not folder.is_dir():
-        raise OutputError(f"{folder}: is a file: name a folder, which is made if it is not there")
+        raise OutputError(f"{folder}: is a file: give a folder, which is created if needed")
     made = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OutputError(f"{folder}: cannot be made: {error.strerror}") from error
+        raise OutputError(f"{folder}: cannot be created: {error.strerror}") from error
     try:
         yield
     except BaseException:
@@ -718,25 +718,25 @@ def _folder(folder: Path) -> Iterator[None]:
 
 
 def _check_alone(paths: list[Path], stem: str) -> None:
-    """Make sure that a pattern for these files finds no others beside them."""
+    """Raise an error if a pattern for these files would match other files in the folder."""
     alike = re.compile(re.escape(stem) + r"-\d+" + re.escape(paths[0].suffix))
     names = {path.name for path in paths}
     there = sorted(path.name for path in paths[0].parent.iterdir() if alike.fullmatch(path.name))
     if further := [name for name in there if name not in names]:
         more = f" and {len(further) - 1} more" if further[1:] else ""
         raise OutputError(
-            f"{paths[0].with_name(further[0])}: is of another division, and would look like a part"
-            f" of this one: remove it{more}, or choose another folder"
+            f"{paths[0].with_name(further[0])}: is of another split, and would look like a part of"
+            f" this one: remove it{more}, or choose another folder"
         )
 
 
 def _borders(n: int, segments: int | None, frames_per_segment: int | None) -> list[int]:
-    """Return where segments of `n` frames begin, and where the last one ends."""
+    """Return the first frame of each segment of `n` frames, and `n`."""
     if (segments is None) == (frames_per_segment is None):
         raise ValueError("give segments or frames_per_segment")
     if segments is not None:
         if not 1 <= segments <= n:
-            raise ValueError(f"{n} frames make 1 to {n} segments, not {segments}")
+            raise ValueError(f"{n} frames can be split into 1 to {n} segments, not {segments}")
         return [n // segments * k + min(k, n % segments) for k in range(segments + 1)]
     assert frames_per_segment is not None
     if frames_per_segment < 1:
@@ -745,7 +745,7 @@ def _borders(n: int, segments: int | None, frames_per_segment: int | None) -> li
 
 
 def _suffix(trajectory: Trajectory) -> str:
-    """Return the ending of files of the trajectory's own format: its own where that is right."""
+    """Return a file name ending of the trajectory's format, if possible that of its first file."""
     endings = ENDINGS[trajectory.reader.segments()[0]["format"]]
     own = trajectory.path.suffix.lower()
     return own if own in endings else endings[0]

@@ -1,4 +1,4 @@
-"""How files are written, also by workers of a pool that were told where their frames are."""
+"""Writing of output files, in this process or in workers of a pool."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,9 +18,10 @@ HDF5 = (".h5md", ".h5")
 
 
 class Outcome(NamedTuple):
-    """Remarks on an output, the engine's report (of HDF5 none), bytes, and losses by kind.
+    """Outcome of writing a file: remarks, report of the engine, size, and lost fields.
 
-    The remarks say what the output lost. Losses of stretches are merged when these are joined.
+    The report is None for H5MD. The remarks include those on lost fields. Losses of pieces are
+    merged when the pieces are joined.
     """
 
     remarks: list[str]
@@ -31,7 +32,7 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True)
 class How:
-    """How outputs are written; see `convert`. It can be sent."""
+    """Options of outputs; see `convert`. Can be pickled."""
 
     precision: float | None = None
     double: bool | None = None
@@ -39,27 +40,27 @@ class How:
     forces: bool = True
     compression: int | None = None
     allow_loss: bool = False
-    # Remarks on the source that the outputs keep.
+    # Remarks on the source that the outputs store.
     remarks: tuple[str, ...] = ()
-    # H5MD: frames and atoms of a chunk, and whether all frames must have what is written.
+    # H5MD: frames and atoms of a chunk, and whether all frames must have all fields.
     chunk: tuple[int, int] | None = None
     complete: bool = False
-    # Copies of H5MD: what else they hold, and whether their vectors are compressed.
+    # Copies of H5MD: other contents, and whether vectors are compressed.
     rest: h5md.Rest | None = None
     is_deflated: bool | None = None
     is_single: bool = False
 
 
 @dataclass(frozen=True)
-class Whole:
-    """The output of which workers write stretches, without its head; it can be sent.
+class WholeOutput:
+    """The output that workers write in pieces. Can be pickled.
 
     Attributes
     ----------
     head
-        The number of its first frame: heads of files describe all frames by it.
+        Number of the first frame, from which the header of the file is made.
     times, steps
-        Of all its frames.
+        Times and steps of all frames of the output.
     """
 
     head: int
@@ -68,8 +69,8 @@ class Whole:
 
 
 @dataclass(frozen=True)
-class Within:
-    """Where a stretch is in its whole: behind so many frames of it."""
+class PieceOfOutput:
+    """A piece of an output, which begins after `begin` frames; see `WholeOutput`."""
 
     begin: int
     head: int
@@ -86,9 +87,9 @@ def write_files(
     force: bool,
     threads: int,
     progress: Progress | None,
-    within: Within | None = None,
+    within: PieceOfOutput | None = None,
 ) -> list[Outcome]:
-    """Write files of any format but H5MD; or the stretch of one that is `within` it."""
+    """Write files of any format but H5MD, or the piece `within` of one file."""
     copied = _trajet.convert(
         reader,
         parts,
@@ -105,7 +106,7 @@ def write_files(
 def hdf5_content(
     reader: _trajet.Reader, indices: NDArray[np.int64] | None, how: How
 ) -> h5md.Content:
-    """Return what H5MD files hold, where it is known which vectors there are."""
+    """Return the content of H5MD files, given options that say which vectors to write."""
     if how.rest is not None:
         return h5md.NativeContent(
             reader,
@@ -115,7 +116,7 @@ def hdf5_content(
             rest=how.rest,
             is_deflated=how.is_deflated,
             is_single=how.is_single,
-            # Only parts of a file must be complete.
+            # `complete` is set for pieces only.
             is_part=how.complete,
         )
     return h5md.Content(
@@ -131,7 +132,7 @@ def hdf5_content(
 
 
 def for_workers(how: How, content: h5md.Content) -> How:
-    """Return how workers write what H5MD files hold."""
+    """Return the options by which workers write the content of H5MD files."""
     how = replace(how, velocities=content.velocities, forces=content.forces)
     if isinstance(content, h5md.NativeContent):
         own = {name: getattr(content, name) for name in ("rest", "is_deflated", "is_single")}
@@ -146,15 +147,15 @@ class CopyJob:
     Attributes
     ----------
     own
-        Where it writes it.
+        Temporary path that the worker writes to.
     path
-        What becomes of that.
+        Path of the output, for messages.
     frames
-        What it holds.
+        Frames of the file.
     slice
-        Where these frames are, and the first one of the whole.
+        Index of these frames and of the first frame of the output.
     begin
-        Of a stretch: how many frames of the whole come before it.
+        Number of frames of the output before this piece.
     """
 
     own: Path
@@ -165,54 +166,54 @@ class CopyJob:
 
 
 @dataclass(frozen=True)
-class CopyBrief:
-    """What workers are told once of the files that they write, or of their whole."""
+class CopySpec:
+    """What a worker needs to write its files: trajectory, atoms, options and whole output."""
 
     outline: bytes
     places: NDArray[np.int64] | None
     how: How
-    whole: Whole | None = None
+    whole: WholeOutput | None = None
 
     def begin(self) -> "Copier":
-        """Return who writes them."""
+        """Open the trajectory in a worker and return the writer of its files."""
         return Copier(self)
 
 
 class Copier:
-    """Writes files in a worker of a pool, which looks for no index and knows no topology."""
+    """Writes files in a worker of a pool, without topology and index files."""
 
-    def __init__(self, brief: CopyBrief) -> None:
-        self._brief = brief
-        self._trajectory = _trajet.Elsewhere(brief.outline)
+    def __init__(self, spec: CopySpec) -> None:
+        self._spec = spec
+        self._trajectory = _trajet.Elsewhere(spec.outline)
 
-    def do(self, what: CopyJob, threads: int, show: ShowFrames) -> Outcome:
-        """Write a file."""
-        reader, opening = self._trajectory.reader(what.slice)
+    def do(self, job: CopyJob, threads: int, show: ShowFrames) -> Outcome:
+        """Write a file; `show` is called with the number of frames done."""
+        reader, opening = self._trajectory.reader(job.slice)
         try:
-            outcome = self._write(reader, what, threads, show)
+            outcome = self._write(reader, job, threads, show)
         except OutputError as error:
-            # Nobody knows the other name.
-            raise OutputError(str(error).replace(str(what.own), str(what.path))) from None
+            # Messages name the output, not the temporary file.
+            raise OutputError(str(error).replace(str(job.own), str(job.path))) from None
         if outcome.run is not None:
             for name, n in opening.items():
                 outcome.run["workers"][0][name] += n
         return outcome
 
     def _write(
-        self, reader: _trajet.Reader, what: CopyJob, threads: int, show: ShowFrames
+        self, reader: _trajet.Reader, job: CopyJob, threads: int, show: ShowFrames
     ) -> Outcome:
-        places, how, whole = self._brief.places, self._brief.how, self._brief.whole
-        if what.own.suffix.lower() not in HDF5:
+        places, how, whole = self._spec.places, self._spec.how, self._spec.whole
+        if job.own.suffix.lower() not in HDF5:
             (outcome,) = write_files(
                 reader,
-                [(what.own, what.frames)],
+                [(job.own, job.frames)],
                 places,
                 how,
-                # It may have been written before, by a worker that was taken for lost.
+                # A worker that was taken for lost may have written the file already.
                 force=True,
                 threads=threads,
                 progress=lambda done, _: show(done),
-                within=None if whole is None else Within(what.begin, **vars(whole)),
+                within=None if whole is None else PieceOfOutput(job.begin, **vars(whole)),
             )
             return outcome
         content = hdf5_content(reader, places, how)
@@ -223,5 +224,5 @@ class Copier:
             done += more
             show(done)
 
-        h5md.write_checked(what.own, frame_numbers(what.frames), content, threads, add)
-        return Outcome(content.remarks, None, what.own.stat().st_size)
+        h5md.write_checked(job.own, frame_numbers(job.frames), content, threads, add)
+        return Outcome(content.remarks, None, job.own.stat().st_size)

@@ -1,4 +1,4 @@
-"""One output by a pool: workers write stretches of its frames, which are put together here."""
+"""One output file by a pool: workers write pieces of it, which the calling process joins."""
 
 import time
 from collections.abc import Sequence
@@ -9,49 +9,57 @@ from pathlib import Path
 import numpy as np
 
 from trajet import _trajet, h5md, output
-from trajet.conversion.files import CopyBrief, CopyJob, How, Outcome, Whole, for_workers
+from trajet.conversion.files import (
+    CopyJob,
+    CopySpec,
+    How,
+    Outcome,
+    WholeOutput,
+    for_workers,
+)
 from trajet.pools.jobs import Job, JobDone, TakesJobs
 from trajet.pools.pool import Frames, Progress
 from trajet.pools.work import Done, Ledger, Task
 from trajet.trajectory import frame_numbers
 
-# Stretches for each thread of a pool, so that none waits long for the last one.
+# Pieces per thread of a pool: with several, no thread waits long for the last piece.
 _PER_THREAD = 4
-# Bytes of positions of a stretch, at most: what is lost with a worker, and what stands twice on the
-# disk while it is put in its place.
+# Most bytes of positions of a piece: a worker that dies loses a piece, and a piece is on the disk
+# twice while it is joined.
 _MOST_BYTES = 2**30
 
 
 def write_pieces(
     reader: _trajet.Reader,
     part: tuple[Path, Frames],
-    brief: CopyBrief,
+    spec: CopySpec,
     content: h5md.Content | None,
     pool: TakesJobs,
     *,
     force: bool,
     progress: Progress | None,
 ) -> Outcome:
-    """Write an output with the workers of a pool: that of one process, byte for byte.
+    """Write an output in pieces with the workers of a pool, and join the pieces.
 
-    H5MD is so value for value, of vectors that all frames have.
+    The output is the same as from one process: byte for byte, H5MD value for value. For H5MD, all
+    frames must have all fields that are written.
 
     Parameters
     ----------
     reader
         The trajectory.
     part
-        The output, and its frames.
-    brief
-        What workers are told of it.
+        Path and frames of the output.
+    spec
+        What the workers need to write it.
     content
-        What H5MD holds; None for other formats.
+        Content of an H5MD output; None for other formats.
     pool
-        Who writes.
+        The pool that writes the pieces.
     force
-        Whether to replace what stands there.
+        Whether to replace an existing file.
     progress
-        Called with frames done and in total: written, then put together, each counts half.
+        Called with frames done and in total; writing and joining count half each.
     """
     ledger, (path, frames) = Ledger(), part
     numbers = frame_numbers(frames)
@@ -59,13 +67,13 @@ def write_pieces(
     if content is not None:
         h5md.check([(path, numbers)], content, None)
         packing = content.packing(len(numbers), 1)
-        # Chunks are put together as they are packed.
+        # Packed chunks are copied as they are, so that a piece consists of whole chunks.
         unit = packing.frames
-        brief = replace(brief, how=_for_hdf5(brief.how, content, packing.chunk))
+        spec = replace(spec, how=_for_hdf5(spec.how, content, packing.chunk))
     else:
         when = (reader.times()[numbers], reader.steps()[numbers])
-        brief = replace(brief, whole=Whole(int(numbers[0]), *when))
-    n_atoms = reader.n_atoms if brief.places is None else len(brief.places)
+        spec = replace(spec, whole=WholeOutput(int(numbers[0]), *when))
+    n_atoms = reader.n_atoms if spec.places is None else len(spec.places)
     borders = _borders(len(numbers), unit, n_atoms, pool.n_threads)
 
     def show(done: int, total: int) -> None:
@@ -79,7 +87,7 @@ def write_pieces(
             here = numbers[begin:end]
             slice_ = reader.slice(np.concatenate((numbers[:1], here)))
             jobs.append(Job(end - begin, CopyJob(own, path, here, slice_, begin)))
-        answers = pool.do_jobs(brief, jobs, show)
+        answers = pool.do_jobs(spec, jobs, show)
         joining = time.perf_counter()
 
         def show_joined(done: int, total: int) -> None:
@@ -94,44 +102,44 @@ def write_pieces(
             h5md.join(path, files, numbers, content, force=force, progress=show_joined)
             remarks = content.remarks
         else:
-            stretches = [(own, one.result.n_bytes) for own, one in zip(owns, answers, strict=True)]
+            pieces = [(own, one.result.n_bytes) for own, one in zip(owns, answers, strict=True)]
             losses = [loss for one in answers for loss in one.result.losses]
             _, remarks = _trajet.join_stretches(
                 reader,
                 part,
-                brief.places,
-                brief.how,
-                stretches,
+                spec.places,
+                spec.how,
+                pieces,
                 losses,
                 force=force,
                 progress=show_joined,
             )
-            # Workers find differences of files that this process has not read.
+            # Workers find differences between files that this process does not read.
             found = {remark for answer in answers for remark in answer.result.remarks}
             remarks += sorted(found.difference(remarks))
         joined = time.perf_counter() - joining
     run = None
     if content is None:
-        _write_down(ledger, answers, borders)
+        _record(ledger, answers, borders)
         run = ledger.report(pool=pool.kind, t_joining=joined)
     return Outcome(remarks, run, path.stat().st_size)
 
 
 def _for_hdf5(how: How, content: h5md.Content, chunk: tuple[int, int]) -> How:
-    """Return how workers write what H5MD holds."""
+    """Return the options by which workers write pieces of H5MD."""
     return replace(for_workers(how, content), chunk=chunk, complete=True)
 
 
 def _borders(n_frames: int, unit: int, n_atoms: int, n_threads: int) -> list[int]:
-    """Return where stretches of whole units begin, and where the last one ends."""
+    """Return the first frame of each piece, and `n_frames`; pieces consist of whole units."""
     units = -(-n_frames // unit)
     most = max(1, _MOST_BYTES // (12 * n_atoms * unit))
     n = min(units, max(_PER_THREAD * n_threads, -(-units // most)))
     return [min(n_frames, unit * (units * k // n)) for k in range(n + 1)]
 
 
-def _write_down(ledger: Ledger, answers: Sequence[JobDone], borders: Sequence[int]) -> None:
-    """Write down what workers did of the stretches, each a task."""
+def _record(ledger: Ledger, answers: Sequence[JobDone], borders: Sequence[int]) -> None:
+    """Record the pieces that workers wrote as tasks."""
     for number, (answer, frames) in enumerate(zip(answers, pairwise(borders), strict=True)):
         where = dict(answer.where)
         worker, host, process = (where.pop(name) for name in ("worker", "host", "process"))

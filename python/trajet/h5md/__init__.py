@@ -1,7 +1,7 @@
-"""H5MD and mdtraj's HDF5 files: the only room that imports h5py.
+"""H5MD and mdtraj's HDF5 files; no other package imports h5py.
 
-h5py looks at the tables of a file and makes new ones. The numbers themselves are read, unpacked and
-packed by the native module, on as many threads as there are.
+h5py reads and creates groups, attributes and small tables. Positions and other large arrays are
+read, decompressed and compressed by the native module, on all threads.
 """
 
 from trajet.h5md.joining import join

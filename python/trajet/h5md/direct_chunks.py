@@ -1,6 +1,6 @@
-"""Chunks that are not packed, written to their places in a file without HDF5's library.
+"""Direct writing of uncompressed chunks to their offsets in a file, without HDF5's library.
 
-It lets in one thread at a time, which copies the bytes to the system's cache: most of the work.
+The library serves one thread at a time, and most of the work is copying bytes to the page cache.
 """
 
 import os
@@ -13,20 +13,17 @@ from numpy.typing import NDArray
 from trajet.h5md.library import h5py
 from trajet.h5md.tables import chunks
 
-# Bytes that are written at a time; why no more, `Output` of trajet-io says.
+# Bytes per write; `Output` of the Rust crates explains the size.
 _PIECE = 2**16
 
 
 def can_list_chunks() -> bool:
-    """Tell whether HDF5 lists all chunks in bearable time: 1.10, as Debian has it, does not."""
+    """Return whether HDF5 can list all chunks quickly; version 1.10, as in Debian, cannot."""
     return hasattr(h5py("it cannot be written").h5d.DatasetID, "chunk_iter")
 
 
 def early_allocation() -> Any:
-    """Return the properties of a dataset all of whose chunks get a place when it is made.
-
-    HDF5 writes nothing to them then.
-    """
+    """Return creation properties of a dataset that allocates chunks at creation, unwritten."""
     library = h5py("it cannot be written")
     properties = library.h5p.create(library.h5p.DATASET_CREATE)
     properties.set_alloc_time(library.h5d.ALLOC_TIME_EARLY)
@@ -35,14 +32,14 @@ def early_allocation() -> Any:
 
 
 class DirectChunkWriter:
-    """The vectors of a dataset `(rows, atoms, 3)`, written by any number of threads.
+    """Writes the vectors of a dataset `(rows, atoms, 3)` from any number of threads.
 
     Parameters
     ----------
     path
-        The file, which stays open in HDF5's library.
+        The file, which is also open in HDF5's library.
     values
-        The dataset, made with `early_allocation`, not packed.
+        The uncompressed dataset, created with `early_allocation`.
     """
 
     def __init__(self, path: Path, values: Any) -> None:
@@ -51,34 +48,34 @@ class DirectChunkWriter:
         table = chunks(values)
         table = table[np.lexsort((table[:, 1], table[:, 0]))]
         first = np.arange(0, self.n_atoms, self.width)
-        # Places of chunks, one line for each `rows` rows.
-        self.places = table[:, 3].astype(np.int64).reshape(-1, len(first))
-        # Bytes of a row in each chunk of a line.
+        # Offsets of chunks, `(rows of chunks, chunks per row)`.
+        self.offsets = table[:, 3].astype(np.int64).reshape(-1, len(first))
+        # Bytes of a row of the dataset in each chunk.
         self.sizes = 12 * np.minimum(self.width, self.n_atoms - first)
         self.file = path.open("r+b", buffering=0)
 
     def close(self) -> None:
-        """Close the file; HDF5's library goes on with it."""
+        """Close the file; it stays open in HDF5's library."""
         self.file.close()
 
     def write(self, first: int, vectors: NDArray[np.float32]) -> None:
-        """Write vectors, `(n, atoms, 3)`, to the rows from `first` on."""
+        """Write vectors, `(n, atoms, 3)`, to consecutive rows from `first`."""
         rows = np.arange(first, first + len(vectors))
         within = 12 * self.width * (rows % self.rows)
-        at = (self.places[rows // self.rows] + within[:, None]).ravel()
+        offsets = (self.offsets[rows // self.rows] + within[:, None]).ravel()
         ends = np.cumsum(np.tile(self.sizes, len(rows)))
-        # Pieces that follow each other in the file are written together.
-        apart = np.flatnonzero(at[:-1] + np.diff(ends, prepend=0)[:-1] != at[1:]) + 1
-        held = np.ascontiguousarray(vectors, "<f4").data.cast("B")
+        # Pieces that are adjacent in the file are written together.
+        gaps = np.flatnonzero(offsets[:-1] + np.diff(ends, prepend=0)[:-1] != offsets[1:]) + 1
+        data = np.ascontiguousarray(vectors, "<f4").data.cast("B")
         begin = 0
-        for place, end in zip(at[[0, *apart]], ends[[*(apart - 1), -1]], strict=True):
-            write_at(self.file.fileno(), int(place), held[begin:end])
+        for offset, end in zip(offsets[[0, *gaps]], ends[[*(gaps - 1), -1]], strict=True):
+            write_at(self.file.fileno(), int(offset), data[begin:end])
             begin = end
 
 
-def write_at(file: int, at: int, held: bytes | memoryview) -> None:
-    """Write bytes to their place in a file."""
-    rest = memoryview(held)
+def write_at(file: int, offset: int, data: bytes | memoryview) -> None:
+    """Write bytes at an offset of a file."""
+    rest = memoryview(data)
     while rest:
-        n = os.pwrite(file, rest[:_PIECE], at)
-        at, rest = at + n, rest[n:]
+        n = os.pwrite(file, rest[:_PIECE], offset)
+        offset, rest = offset + n, rest[n:]

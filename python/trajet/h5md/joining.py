@@ -1,4 +1,4 @@
-"""H5MD of several files that follow each other: chunks are copied as they are packed."""
+"""Joins consecutive H5MD files by copying their compressed chunks."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +17,7 @@ from trajet.h5md.writing import (
     ELEMENTS,
     Content,
     create,
-    said_of_system,
+    output_errors,
     share_rows,
     write_box,
     write_rows,
@@ -33,35 +33,36 @@ def join(
     force: bool,
     progress: Callable[[int, int], None] | None,
 ) -> None:
-    """Make a file of several that were written with its chunks, and remove each of them.
+    """Join files with the same chunk layout to one file, and remove them.
 
     Parameters
     ----------
     path
-        Where it goes.
+        Path of the output.
     parts
-        Files of `Content.fill`, of whole chunks all but the last, and the frames of each.
+        Files written by `Content.fill`, and the number of frames of each. All but the last consist
+        of whole chunks.
     numbers
-        All frames.
+        Frame numbers of the output.
     content
-        What the files hold.
+        Content of the output.
     force
-        Whether to replace what stands there.
+        Whether to replace an existing file.
     progress
         Called with frames done and in total.
 
     Raises
     ------
     OutputError
-        If it cannot be written, or a part cannot be read, or has not the frames that it should;
-        then there is none.
+        If the output cannot be written, or a part cannot be read or has another number of frames;
+        there is no output then.
     """
     library = h5py(f"{path} cannot be written")
     packing = content.packing(len(numbers), 1)
     boxes, done = [], 0
     with (
         output.beside(path, force=force) as own,
-        said_of_system(path),
+        output_errors(path),
         library.File(own, "w") as file,
         output.synced_on_the_way(own) as wrote,
     ):
@@ -98,7 +99,7 @@ def join(
 
 @contextlib.contextmanager
 def _reading(part: Path) -> Iterator[None]:
-    """Have errors name the part, not the file that is written."""
+    """Make errors name the part that is read instead of the output."""
     try:
         yield
     except (OSError, RuntimeError, KeyError) as error:
@@ -113,7 +114,7 @@ def _reading(part: Path) -> Iterator[None]:
 def _chunks(
     part: Path, given: Any, name: str, n_frames: int
 ) -> Iterator[tuple[tuple[int, int], int, bytes]]:
-    """Yield first frame and atom, skipped filters and bytes of the chunks of an element."""
+    """Yield first frame and atom, filter mask and bytes of each chunk of an element."""
     with _reading(part):
         values = given[f"{ELEMENTS[name][0]}/value"]
         found, n_atoms, _ = values.shape
@@ -130,7 +131,7 @@ def _chunks(
 
 
 def _boxes(given: Any, n_frames: int) -> NDArray[np.float64]:
-    """Return box vectors as `write_box` takes them."""
+    """Return box vectors, `(n_frames, 3, 3)`; NaN if the part has none."""
     if "edges" not in given["box"]:
         return np.full((n_frames, 3, 3), np.nan)
     return np.asarray(given["box/edges/value"][()])

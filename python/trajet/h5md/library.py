@@ -1,4 +1,4 @@
-"""The library of HDF5, imported where it is needed: few trajectories are such files."""
+"""Import of h5py when it is needed."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def h5py(why: str) -> Any:
     Raises
     ------
     MissingPackageError
-        If it is not installed; `why` says what it is needed for.
+        If it is not installed; the message begins with `why`.
     """
     try:
         import h5py as module
@@ -28,12 +28,12 @@ def h5py(why: str) -> Any:
 
 
 def parallel_h5py(why: str) -> Any:
-    """Return the module h5py, which knows MPI.
+    """Return the module h5py if it was built with MPI.
 
     Raises
     ------
     MissingPackageError
-        If it is not installed, or was built without MPI; `why` says what it is needed for.
+        If it is not installed, or was built without MPI; the message begins with `why`.
     """
     module = h5py(why)
     if not module.get_config().mpi:

@@ -1,10 +1,10 @@
-"""Objects of an HDF5 file that are in this very file.
+"""Lookup of HDF5 objects without opening other files.
 
-HDF5 can name other files in four ways: external links, links of user-defined kinds, external
-storage and virtual datasets. A stranger's file could have any file of the user read as numbers, or
-a named pipe opened for ever. Every object is therefore looked up here: each link is looked at
-before it is followed, and each dataset's creation properties before its shape is asked for, which
-would open the sources of a virtual dataset.
+HDF5 files can refer to other files in four ways: external links, user-defined links, external
+storage and virtual datasets. A malicious file could make any file of the user be read as numbers,
+or block on a named pipe. So every object is looked up here: each link is inspected before it is
+followed, and the creation properties of each dataset before its shape, which would open the sources
+of a virtual dataset.
 """
 
 from typing import Any
@@ -12,12 +12,12 @@ from typing import Any
 from trajet._trajet import FormatError
 from trajet.h5md.library import h5py
 
-# Soft links that are followed, one to the next.
+# Most consecutive soft links that are followed.
 _HOPS = 16
 
 
 class _OutsideError(Exception):
-    """The object is not in this file: by which mechanism, and what to do about it."""
+    """An object is in another file; names the mechanism and a remedy."""
 
     def __init__(self, mechanism: str, remedy: str) -> None:
         super().__init__(mechanism, remedy)
@@ -25,7 +25,7 @@ class _OutsideError(Exception):
 
 
 def find(group: Any, path: str) -> Any:
-    """Return the object at a path, None if there is none or its data are not in this file."""
+    """Return the object at a path, or None if there is none or its data are in another file."""
     try:
         return _walk(group, path)
     except _OutsideError:
@@ -38,20 +38,20 @@ def member(group: Any, path: str) -> Any:
     Raises
     ------
     FormatError
-        If the object or its data are not in this file. Nothing outside of it was opened.
+        If the object or its data are in another file, which was not opened.
     """
     try:
         return _walk(group, path)
     except _OutsideError as outside:
         where = f"{group.name}/{path}".lstrip("/")
         raise FormatError(
-            f"{group.file.filename}: {where} stands in another file ({outside.mechanism}), which is"
-            f" never opened: {outside.remedy}"
+            f"{group.file.filename}: {where} is stored in another file ({outside.mechanism}), which"
+            f" is never opened: {outside.remedy}"
         ) from None
 
 
 def link(group: Any, name: str) -> Any:
-    """Return a link of a group without following it; None for none, or one of unknown kind."""
+    """Return a link of a group without following it; None if missing or of unknown type."""
     try:
         return group.get(name, getlink=True)
     except TypeError:
@@ -88,19 +88,19 @@ def _walk(group: Any, path: str) -> Any:
             raise _OutsideError(
                 "an external link", "make one file of both with 'h5repack --merge OLD NEW'"
             )
-    if (mechanism := _elsewhere(here)) is not None:
+    if (mechanism := _outside_storage(here)) is not None:
         raise _OutsideError(
             mechanism, "put its numbers into the file with 'h5repack -l CONTI OLD NEW'"
         )
     return here
 
 
-def _elsewhere(thing: Any) -> str | None:
-    """Return the mechanism by which an object's numbers are outside of its file, or None."""
+def _outside_storage(item: Any) -> str | None:
+    """Return the mechanism by which the data of an object are outside of its file, or None."""
     library = h5py("it cannot be read")
-    if not isinstance(thing, library.Dataset):
+    if not isinstance(item, library.Dataset):
         return None
-    properties = thing.id.get_create_plist()
+    properties = item.id.get_create_plist()
     if properties.get_layout() == library.h5d.VIRTUAL:
         return "a virtual dataset"
     return "external storage" if properties.get_external_count() else None

@@ -1,12 +1,12 @@
-"""Positions of HDF5 files, read by HDF5's library through MPI-IO.
+"""Reading of positions from HDF5 files by HDF5's library through MPI-IO.
 
 After Khoshlessan, Paraskevakos, Fox, Jha and Beckstein (2020), section 3.3
-(doi:10.1002/cpe.5789), whose ranks opened one file with the driver `mpio`. Departures:
+(doi:10.1002/cpe.5789), whose ranks opened one file with the driver `mpio`. Differences:
 
-1. Their file held the analysed atoms alone, in a layout of its own. Here it is H5MD, or a file of
-   mdtraj, with any atoms.
-2. They read independently. Here ranks may also read collectively, where all call at the same time.
-3. One rank looks at the tables and checks them, and tells the others.
+1. Their file held only the analysed atoms, in a layout of its own. Here it is an H5MD or mdtraj
+   file with any atoms.
+2. Their ranks read independently. Here ranks may also read collectively.
+3. Rank 0 reads and checks the tables and broadcasts the layout.
 """
 
 from collections.abc import Sequence
@@ -24,17 +24,17 @@ from trajet.h5md.library import parallel_h5py
 from trajet.h5md.ranks import Communicator, raise_on_all
 from trajet.h5md.tables import describe, is_hdf5
 
-# What lies between wanted atoms and is read over: a quarter of a request, as in other files.
+# Largest gap between selected atoms that is read, too: a quarter of a request, as for other files.
 _GAP_BYTES = 2**16
 
 
 class MpioFrames:
     """Frames of an HDF5 trajectory that the ranks of a communicator read through MPI-IO.
 
-    Made, and closed, on every rank at the same time. Where reading is collective, every rank makes
-    the same number of calls of `read`, of no frames where it has none left (`ranks.shares` divides
-    frames so); a rank that meets an error leaves the others waiting, so that programs are best
-    started with `python -m mpi4py`, which then ends them all.
+    All ranks must create and close it at the same time. For collective reads, every rank must call
+    `read` equally often, without frames if it has none left (`ranks.shares` divides frames so). A
+    rank that fails leaves the others waiting: start programs with `python -m mpi4py`, which then
+    aborts all ranks.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class MpioFrames:
     comm
         A communicator of mpi4py.
     collective
-        Whether ranks read together.
+        Whether ranks read collectively.
     particles, units, allow_truncated_tail
         As for `trajet.open`.
 
@@ -52,25 +52,25 @@ class MpioFrames:
     path
         The file.
     n_frames, n_atoms
-        Frames, and atoms of each.
+        Numbers of frames and atoms.
     times, steps
         `(n_frames,)`, float64, ps; int64.
     cells
-        `(n_frames, 6)`, float64: a, b, c (Å), α, β, γ (degrees); NaN where a frame has no cell.
+        `(n_frames, 6)`, float64: a, b, c (Å), α, β, γ (degrees); NaN in frames without a cell.
     turned
-        `(n_frames, 9)`, float64, Å: box vectors that do not lie as cells say, NaN for those that
-        do; None where all do.
+        `(n_frames, 9)`, float64, Å: vectors of rotated boxes, NaN in other frames; None if no frame
+        has such a box.
     chunk_frames
-        Frames of a chunk: reading is quickest in multiples of it.
+        Frames of a chunk; reading is fastest in multiples of it.
     remarks
-        What one should know of the file.
+        Remarks on the file.
 
     Raises
     ------
     MissingPackageError
-        If h5py is not there, or knows no MPI.
+        If h5py is not installed, or was built without MPI.
     FormatError, TruncatedError, ValueError, OSError
-        As `trajet.open`; on every rank, whichever met it.
+        As for `trajet.open`; an error of one rank is raised on all.
 
     Examples
     --------
@@ -92,31 +92,31 @@ class MpioFrames:
         self.path = Path(path)
         with raise_on_all(comm):
             module = parallel_h5py(str(path))
-            said = None
+            layout = None
             if comm.rank == 0:
-                said = _look(
+                layout = _layout(
                     self.path,
                     particles=particles,
                     units=units,
                     allow_truncated_tail=allow_truncated_tail,
                 )
-        said = comm.bcast(said)
-        self.n_frames: int = len(said["times"])
-        self.n_atoms: int = said["n_atoms"]
-        self.times: NDArray[np.float64] = said["times"]
-        self.steps: NDArray[np.int64] = said["steps"]
-        self.cells: NDArray[np.float64] = said["cells"]
-        self.turned: NDArray[np.float64] | None = said["turned"]
-        self.chunk_frames: int = said["chunk_frames"]
-        self.remarks: tuple[str, ...] = said["remarks"]
-        self._factor = np.float32(said["factor"])
-        # None of its own: an error before all have opened must not close it on this rank alone.
+        layout = comm.bcast(layout)
+        self.n_frames: int = len(layout["times"])
+        self.n_atoms: int = layout["n_atoms"]
+        self.times: NDArray[np.float64] = layout["times"]
+        self.steps: NDArray[np.int64] = layout["steps"]
+        self.cells: NDArray[np.float64] = layout["cells"]
+        self.turned: NDArray[np.float64] | None = layout["turned"]
+        self.chunk_frames: int = layout["chunk_frames"]
+        self.remarks: tuple[str, ...] = layout["remarks"]
+        self._factor = np.float32(layout["factor"])
+        # No context manager: after an error of one rank, the others must not close the file alone.
         self._file: Any = None
         with raise_on_all(comm):
             self._file = module.File(self.path, "r", driver="mpio", comm=comm)
         with raise_on_all(comm):
-            self._dataset = self._file[said["dataset"]]
-            if (self._dataset.shape, self._dataset.dtype) != (said["shape"], said["dtype"]):
+            self._dataset = self._file[layout["dataset"]]
+            if (self._dataset.shape, self._dataset.dtype) != (layout["shape"], layout["dtype"]):
                 raise StaleIndexError(f"{path}: it changed while it was opened: open it again")
             self._transfer = module.h5p.create(module.h5p.DATASET_XFER)
             if collective:
@@ -133,7 +133,7 @@ class MpioFrames:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Close the file, on all ranks; not where one failed, since the others may not come."""
+        """Close the file on all ranks, unless one failed: the others may never call this."""
         if error is None:
             self.close()
 
@@ -144,13 +144,13 @@ class MpioFrames:
     def read(
         self, frames: range | NDArray[np.int64], atoms: Sequence[int] | NDArray[Any] | None = None
     ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-        """Read positions, the same bits as `Trajectory.read` gives.
+        """Read positions, with the same bits as `Trajectory.read`.
 
         Parameters
         ----------
         frames
-            Frame numbers, in any order. Of no frame nothing is read, but where reading is
-            collective the rank takes part.
+            Frame numbers in any order. Without frames nothing is read, but the rank takes part in a
+            collective read.
         atoms
             Atom indices, in any order; None for all.
 
@@ -166,7 +166,7 @@ class MpioFrames:
         FrameError, SelectionError
             If a frame or an atom is out of range.
         FormatError
-            If HDF5 cannot read it.
+            If HDF5 cannot read the file.
         """
         wanted = np.asarray(frames, np.int64)
         if (wrong := wanted[(wanted < 0) | (wanted >= self.n_frames)]).size:
@@ -183,9 +183,9 @@ class MpioFrames:
             )
         sorted_atoms, atom_of = _in_order(indices)
         gap = _GAP_BYTES // (3 * self._dataset.dtype.itemsize)
-        spans = stretches(sorted_atoms, gap)
+        spans = atom_ranges(sorted_atoms, gap)
         stored = self._stored(rows, spans)
-        # As the native reader does: rounded to single precision, then multiplied.
+        # In the order of the native reader: rounded to single precision, then multiplied.
         positions = stored.astype(np.float32, copy=False)
         if self._factor != 1:
             positions *= self._factor
@@ -198,7 +198,7 @@ class MpioFrames:
         return np.ascontiguousarray(positions), self.cells[wanted]
 
     def _stored(self, rows: NDArray[np.int64], spans: list[tuple[int, int]]) -> NDArray[Any]:
-        """Read atoms of rows as they are stored: HDF5 converts no numbers collectively."""
+        """Read atoms of rows in their stored type: collective reads cannot convert types."""
         n_atoms = sum(end - begin for begin, end in spans)
         stored = np.empty((len(rows), n_atoms, 3), self._dataset.dtype)
         space = self._dataset.id.get_space()
@@ -229,12 +229,12 @@ class MpioFrames:
         return stored
 
 
-def _look(path: Path, **options: Any) -> dict[str, Any]:
-    """Return what the ranks need to know of a file, after all checks of the native reader."""
-    # What is not there is not HDF5 either.
+def _layout(path: Path, **options: Any) -> dict[str, Any]:
+    """Return the layout of a file for the ranks, after all checks of the native reader."""
+    # Raises FileNotFoundError for a missing file.
     path.stat()
     if not is_hdf5(path):
-        raise FormatError(f"{path}: is no HDF5 file: convert it to .h5md, or read it with open()")
+        raise FormatError(f"{path}: not an HDF5 file: convert it to .h5md, or read it with open()")
     found = describe(path, **options)
     series = found["positions"]
     if series is None:
@@ -274,26 +274,26 @@ def _look(path: Path, **options: Any) -> dict[str, Any]:
 
 
 def _of_frames(boxes: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    """Return the boxes of `n` frames, where there may be one for all."""
+    """Return the boxes of `n` frames; a constant box is repeated."""
     return np.repeat(boxes, n, axis=0) if len(boxes) == 1 else boxes[:n]
 
 
 def _in_order(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
-    """Return each number once, in order, and the place of each; no places where nothing changes."""
+    """Return sorted unique numbers and the index of each number in them, None if unchanged."""
     if (np.diff(numbers) > 0).all():
         return numbers, None
     return np.unique(numbers, return_inverse=True)
 
 
-def stretches(atoms: NDArray[np.int64], gap: int) -> list[tuple[int, int]]:
-    """Return what is read of a frame for ascending atoms: first and end of each stretch.
+def atom_ranges(atoms: NDArray[np.int64], gap: int) -> list[tuple[int, int]]:
+    """Return the ranges `(first, end)` of atoms to read for ascending atom indices.
 
     Parameters
     ----------
     atoms
-        Ascending, at least one.
+        Ascending atom indices, at least one.
     gap
-        Most atoms between wanted ones that are read, too.
+        Largest number of atoms between selected ones that are read, too.
     """
     cuts = np.flatnonzero(np.diff(atoms) > gap + 1) + 1
     borders = [0, *cuts.tolist(), len(atoms)]
@@ -301,10 +301,10 @@ def stretches(atoms: NDArray[np.int64], gap: int) -> list[tuple[int, int]]:
 
 
 def strides(rows: NDArray[np.int64]) -> list[tuple[int, int, int]]:
-    """Return ascending rows as (first, step, count): one where their distances are equal."""
+    """Return ascending rows as (first, step, count); a single one if they are evenly spaced."""
     if not len(rows):
         return []
     distances = np.diff(rows)
     if not len(distances) or (distances == distances[0]).all():
         return [(int(rows[0]), int(distances[0]) if len(distances) else 1, len(rows))]
-    return [(begin, 1, end - begin) for begin, end in stretches(rows, 0)]
+    return [(begin, 1, end - begin) for begin, end in atom_ranges(rows, 0)]

@@ -1,4 +1,4 @@
-"""H5MD of H5MD: numbers in the units and the precision that they have there."""
+"""Copies of H5MD in the units and the precision of the source."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,9 +31,9 @@ from trajet.h5md.writing import (
     write_rows,
 )
 
-# What h5py takes where nothing is asked for.
+# Default gzip level of h5py.
 _LEVEL = 4
-# What frames have in common.
+# Properties that must be the same for all frames.
 _MANNER = ("time_factor", "edges_factor", "lengths", "periodic")
 _READ_OF_MDTRAJ = {"coordinates", "velocities", "time", "cell_lengths", "cell_angles"}
 _READ = {*(element for element, _ in ELEMENTS.values()), "box"}
@@ -41,19 +41,19 @@ _READ = {*(element for element, _ in ELEMENTS.values()), "box"}
 
 @dataclass(frozen=True)
 class NativeContent(Content):
-    """What files hold of frames of H5MD: all that these say, as they say it.
+    """Content of H5MD outputs whose frames come from H5MD, in the units of the source.
 
     Attributes
     ----------
     rest
-        What else the output takes from the files that the frames come from; None for nothing.
+        Other contents to copy from the source files; None for none.
     is_deflated
-        Whether vectors are compressed where `compression` does not say so; None as the frames are.
+        Whether vectors are compressed if `compression` is None; None for as in the source.
     is_part
-        Whether the output is a part that is joined with others, and gets its rest then.
+        Whether the output is a piece; other contents are added when the pieces are joined.
     is_single
-        Whether all frames have all vectors that are written, in single precision, and come from
-        files: then they are read and written on all threads.
+        Whether all frames come from files and have all vectors in single precision; then they are
+        read and written on all threads.
     """
 
     rest: Rest | None = None
@@ -74,23 +74,23 @@ class NativeContent(Content):
         return super().group if self.rest is None else self.rest.particles
 
     def dtype_of(self, name: str) -> str:
-        """Return how vectors are stored."""
+        """Return the stored type of a vector field."""
         return "<f4" if self.rest is None else self.rest.native[ELEMENTS[name][0]]
 
     def may_go_back(self, numbers: NDArray[np.int64]) -> bool:
-        """Tell whether the steps of these frames may go back: where those of one source do."""
+        """Return whether the steps may decrease: in copies of one file, as in that file."""
         one = self.rest is None or len(self.rest.sources) == 1
         return one and bool((np.diff(numbers) > 0).all())
 
     def packing(self, n_frames: int, threads: int) -> Packing:
-        """Return how so many frames become chunks."""
+        """Return the chunk layout for a number of frames."""
         return self._packing(bool(self.is_deflated), n_frames, threads)
 
     def finish(self, file: Any, numbers: NDArray[np.int64]) -> None:
-        """Add to an open file with its vectors what else it takes from the sources."""
+        """Copy the other contents of the sources to a file that has its vectors."""
         assert self.rest is not None
-        said = self.rest.copy_to(file, numbers)
-        self.remarks.extend(remark for remark in said if remark not in self.remarks)
+        remarks = self.rest.copy_to(file, numbers)
+        self.remarks.extend(remark for remark in remarks if remark not in self.remarks)
         keep_remarks(file, self.kept_remarks)
 
     def fill(self, own: Path, numbers: NDArray[np.int64], threads: int, show: Show) -> None:
@@ -135,7 +135,7 @@ class NativeContent(Content):
     def _read(
         self, numbers: NDArray[np.int64], threads: int
     ) -> Iterator[Iterator[Mapping[str, Any]]]:
-        """Read frames, some at a time, on threads of which none works on at the end."""
+        """Yield an iterator over batches of frames; its threads have ended after the block."""
         step = max(1, STEP_BYTES // (24 * self.n_atoms))
 
         def read(first: int) -> dict[str, Any]:
@@ -154,7 +154,7 @@ class NativeContent(Content):
         wrote: Callable[[int], None],
         show: Show,
     ) -> None:
-        """Write vectors to an open file, and all else where the file is no part of another."""
+        """Write vectors to an open file, and other contents unless it is a piece."""
         group = self.begin(file)
         packing = self.packing(len(numbers), threads)
         series = {
@@ -189,7 +189,7 @@ class NativeContent(Content):
         return file.create_group(self.group)
 
     def end(self, file: Any, group: Any, numbers: NDArray[np.int64], boxes: list[Any]) -> None:
-        """Copy all else, where the file is no part of another."""
+        """Copy the other contents, unless the file is a piece."""
         if self.rest is None or self.is_part:
             return
         # Steps and times are those of the sources.
@@ -209,7 +209,7 @@ class NativeContent(Content):
         return got, np.ones(len(values), np.bool_)
 
     def _packing(self, deflate: bool, n_frames: int, threads: int) -> Packing:
-        """Return how frames become chunks: compressed, where they were."""
+        """Return the chunk layout; with `deflate`, chunks are compressed."""
         frames, atoms, n_atoms = *self.chunk_of(n_frames), self.n_atoms
         level = self.compression or (_LEVEL if deflate else 0)
         return Packing(frames, atoms, n_atoms, level, threads)
@@ -241,7 +241,7 @@ def _unit(name: str, factor: float) -> str:
 
 
 def _write_box(group: Any, first: Rows, parts: list[Mapping[str, Any]]) -> None:
-    """Write boxes as they were."""
+    """Write boxes in the units and the shape of the source."""
     manner = parts[0]
     edges = np.concatenate([part["edges"] for part in parts]).reshape(-1, 3, 3)
     box = group.create_group("box")
@@ -274,16 +274,16 @@ def native_content(
     joined: bool,
     is_file: bool,
 ) -> NativeContent | None:
-    """Return what a copy of H5MD holds: everything; None where one file of H5MD cannot hold it.
+    """Return the content of an exact copy of H5MD; None if one H5MD file cannot hold it.
 
     Parameters
     ----------
     reader, places
-        The frames, and atoms of them.
+        The trajectory, and the indices of atoms in its frames.
     sources
-        The files that hold all else.
+        The files with the other contents.
     atoms
-        The same atoms as the files number them.
+        Indices of the same atoms in the files.
     particles, omitted, joined
         As for `rest_of`.
     compression
@@ -335,9 +335,9 @@ def write_described(
     threads: int,
     show: Show,
 ) -> dict[str, Any]:
-    """Write all frames of an open trajectory, and return what `describe` tells of the file.
+    """Write all frames of an open trajectory as H5MD, and return the layout of the file.
 
-    With `own` they are frames of H5MD, and all that they say is written as they say it.
+    With `own`, the frames come from H5MD and are written in the units of the source.
     """
     content = (
         NativeContent(reader, None)
@@ -349,7 +349,10 @@ def write_described(
 
 
 def left_out(path: Path, particles: str | None = None) -> list[str]:
-    """Name what an HDF5 file holds beside positions, velocities, forces, boxes, times and steps."""
+    """Return the names of an HDF5 file's contents that are not fields of frames.
+
+    Fields are positions, velocities, forces, boxes, times and steps.
+    """
     with h5py(str(path)).File(path) as file:
         groups = find(file, "particles")
         if groups is None:

@@ -1,8 +1,8 @@
-"""H5MD written by the ranks of MPI together: each reads, packs and writes chunks of its own.
+"""Parallel writing of H5MD by MPI ranks: each reads, compresses and writes its own chunks.
 
-HDF5's library alone knows how a file is laid out, and rank 0 alone talks to it: it makes the tables
-and gives the place of each chunk, whose bytes the rank that packed it writes there. So every rank
-packs on its threads, which HDF5's own parallel writing does not, and any build of h5py will do.
+Only rank 0 uses HDF5's library: it creates the tables and allocates the chunks. The rank that
+compressed a chunk writes its bytes at the allocated offset. So every rank compresses on its own
+threads, unlike in HDF5's parallel writing, and h5py need not be built with MPI.
 """
 
 import contextlib
@@ -35,10 +35,10 @@ from trajet.h5md.writing import (
     write_rows,
 )
 
-# No two ranks write to the same page: clients of network file systems may write pages whole, over
-# what another rank has put into them.
+# Chunks begin at multiples of this size, so that no two ranks write to the same page: clients of
+# network file systems may write whole pages, over the bytes of another rank.
 _PAGE = 4096
-# First row and atom, skipped filters and size of a chunk.
+# First row and atom, filter mask and size of a chunk.
 _Chunk = tuple[int, int, int, int]
 
 
@@ -54,20 +54,20 @@ def write_together(
 ) -> None:
     """Write frames of a trajectory as H5MD, on all ranks of a communicator.
 
-    Rank 0 calls this while the others call `join_writing`: they are told where their frames are,
-    and look for no index. The file has the values, chunks and attributes of `trajet.h5md.write`. It
-    must lie where all ranks can write it.
+    Rank 0 calls this while the others call `join_writing`: they receive the index of their frames
+    from rank 0. The file has the same values, chunks and attributes as from `trajet.h5md.write`. It
+    must be on storage that all ranks can write.
 
     Parameters
     ----------
     path, numbers
-        Where it goes, and the frames that it holds.
+        Path of the output, and its frames.
     content
-        What else it holds, and how.
+        Content of the output.
     comm
         A communicator of mpi4py.
     force
-        Whether to replace what stands there.
+        Whether to replace an existing file.
     threads
         Threads of each rank; None for 1.
     progress
@@ -76,31 +76,31 @@ def write_together(
     Raises
     ------
     FormatError
-        If a frame lacks what is to be written: velocities and forces, too, are of all frames.
+        If a frame lacks one of the fields that are written, including velocities and forces.
     MissingPackageError, OutputError, ValueError, FormatError
-        As for `trajet.h5md.write`. An error of one rank is raised on all; nothing is left behind.
+        As for `trajet.h5md.write`. An error of one rank is raised on all; there is no output then.
     """
     _write(comm, _Lead(path, numbers, content, force, threads, progress))
 
 
 def join_writing(comm: Communicator) -> None:
-    """Take part in what rank 0 writes; see `write_together`."""
+    """Take part in a call of `write_together` on rank 0."""
     _write(comm, None)
 
 
 def _write(comm: Communicator, lead: "_Lead | None") -> None:
     with raise_on_all(comm), contextlib.ExitStack() as stack:
-        told, tables = None, None
+        specs, tables = None, None
         with raise_on_all(comm):
             if lead is not None:
-                told, tables = lead.begin(comm.size, stack)
-        own: _Told = comm.scatter(told)
+                specs, tables = lead.begin(comm.size, stack)
+        own: _RankSpec = comm.scatter(specs)
         with raise_on_all(comm):
             data = stack.enter_context(own.path.open("r+b", buffering=0))
             content = lead.content if lead is not None else own.content()
         share = _Share(own, content, comm, data.fileno(), tables)
         boxes = comm.gather(share.write(lead.progress if lead is not None else None))
-        # Before rank 0 gives the file its name.
+        # All ranks sync before rank 0 renames the file.
         with raise_on_all(comm):
             os.fsync(data.fileno())
         if lead is not None and tables is not None:
@@ -109,21 +109,21 @@ def _write(comm: Communicator, lead: "_Lead | None") -> None:
 
 
 @dataclass(frozen=True)
-class _Told:
-    """What a rank is told.
+class _RankSpec:
+    """What a rank needs to write its rows.
 
     Attributes
     ----------
     path
-        The file.
+        Temporary path of the output.
     calls
-        Rows that are written at a time by each rank.
+        Rows of each call of each rank.
     numbers
-        The frames of this rank's rows.
+        Frames of the rows of this rank.
     outline, slice
-        Where these frames are.
+        The trajectory and the index of these frames.
     atoms, velocities, forces, packing
-        What is written of them, and how.
+        Fields to write, and the chunk layout.
     """
 
     path: Path
@@ -137,14 +137,14 @@ class _Told:
     packing: Packing
 
     def content(self) -> Content:
-        """Return what is written, on a rank that has opened nothing so far."""
+        """Open the trajectory on this rank and return the content to write."""
         reader, _ = _trajet.Elsewhere(self.outline).reader(self.slice)
         return Content(reader, self.atoms, velocities=self.velocities, forces=self.forces)
 
 
 @dataclass(frozen=True)
 class _Lead:
-    """What is asked of rank 0; see `write_together`."""
+    """Arguments of `write_together` on rank 0."""
 
     path: Path
     numbers: NDArray[np.int64]
@@ -153,8 +153,8 @@ class _Lead:
     threads: int | None
     progress: Callable[[int, int], None] | None
 
-    def begin(self, size: int, stack: contextlib.ExitStack) -> tuple[list[_Told], "_Tables"]:
-        """Begin the file; return what each rank is told, and what gives chunks their places."""
+    def begin(self, size: int, stack: contextlib.ExitStack) -> tuple[list[_RankSpec], "_Tables"]:
+        """Create the file; return a spec for each rank, and the tables that allocate chunks."""
         content, numbers = self.content, self.numbers
         check([(self.path, numbers)], content, self.threads)
         packing = content.packing(len(numbers), self.threads or 1)
@@ -162,11 +162,11 @@ class _Lead:
         tables = stack.enter_context(_Tables(own, len(numbers), content, packing))
         plan = shares(len(numbers), size, unit=packing.frames, call=packing.batch())
         outline = content.reader.outline(content.atoms)
-        told = []
+        specs = []
         for calls in plan:
             here = numbers[calls[0].start : max(call.stop for call in calls)]
-            told.append(
-                _Told(
+            specs.append(
+                _RankSpec(
                     path=own.absolute(),
                     calls=plan,
                     numbers=here,
@@ -178,22 +178,22 @@ class _Lead:
                     packing=packing,
                 )
             )
-        return told, tables
+        return specs, tables
 
 
 @dataclass(frozen=True)
 class _Share:
-    """What one rank writes."""
+    """The rows that one rank writes."""
 
-    told: _Told
+    spec: _RankSpec
     content: Content
     comm: Communicator
     file: int
     tables: "_Tables | None"
 
     def write(self, progress: Callable[[int, int], None] | None) -> NDArray[np.float64]:
-        """Write the chunks of this rank, while the others do so; return the boxes of its frames."""
-        comm, tables, packing, plan = self.comm, self.tables, self.told.packing, self.told.calls
+        """Write the chunks of this rank in step with the others; return boxes of its frames."""
+        comm, tables, packing, plan = self.comm, self.tables, self.spec.packing, self.spec.calls
         fields = self.content.fields
         n_frames = sum(map(len, chain(*plan)))
         boxes = [np.empty((0, 3, 3))]
@@ -208,32 +208,32 @@ class _Share:
                         if name == "positions":
                             boxes.append(box_vectors(got["cells"], got["vectors"]))
                         packed = packing.pack(values)
-                told = [(here.start + row, *others, len(held)) for row, *others, held in packed]
-                chunks, places = comm.gather(told), None
+                sizes = [(here.start + row, *others, len(data)) for row, *others, data in packed]
+                chunks, offsets = comm.gather(sizes), None
                 with raise_on_all(comm):
                     if tables is not None:
-                        places = [tables.places(name, one) for one in chunks]
-                places = comm.scatter(places)
+                        offsets = [tables.allocate(name, one) for one in chunks]
+                offsets = comm.scatter(offsets)
                 with raise_on_all(comm):
-                    for at, (*_, held) in zip(places, packed, strict=True):
-                        write_at(self.file, at, held)
+                    for offset, (*_, data) in zip(offsets, packed, strict=True):
+                        write_at(self.file, offset, data)
                     if tables is not None and progress is not None and name == fields[-1]:
                         progress(done, n_frames)
         return np.concatenate(boxes)
 
     def _read(self, name: str, here: range) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """Return vectors of frames that all have them, and what else the reader says."""
-        first = self.told.calls[self.comm.rank][0].start
-        numbers = self.told.numbers[here.start - first : here.stop - first]
+        """Return the vectors of frames and other fields; raise an error if a frame lacks them."""
+        first = self.spec.calls[self.comm.rank][0].start
+        numbers = self.spec.numbers[here.start - first : here.stop - first]
         values = self.content.room(len(numbers))
-        got, there = self.content.read(name, numbers, values, self.told.packing.threads)
+        got, there = self.content.read(name, numbers, values, self.spec.packing.threads)
         if not there.all():
             raise self.content.lacking(name, numbers[~there])
         return values, got
 
 
 class _Tables:
-    """A file that HDF5 lays out, and whose chunks are written by others."""
+    """The output on rank 0: HDF5 writes the tables and allocates chunks, which ranks write."""
 
     def __init__(self, path: Path, n_frames: int, content: Content, packing: Packing) -> None:
         self.held = _SparseFile(path)
@@ -252,13 +252,13 @@ class _Tables:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Close the file; where something failed, without what HDF5 still wants to write to it."""
+        """Close the file; after an error, discard the pending writes of HDF5."""
         self.held.given_up = kind is not None
         self.file.close()
         self.held.close()
 
-    def places(self, name: str, chunks: list[_Chunk]) -> list[int]:
-        """Return where the bytes of chunks go, which HDF5 takes for written."""
+    def allocate(self, name: str, chunks: list[_Chunk]) -> list[int]:
+        """Allocate chunks in HDF5, which takes them for written, and return their offsets."""
         dataset = self.values[name].id
         found = []
         for k, (row, atom, skipped, size) in enumerate(chunks):
@@ -267,14 +267,14 @@ class _Tables:
             self.held.zeros.clear()
             dataset.write_direct_chunk((row, atom, 0), self.zeros[:size], skipped)
             here = [at for at, n in self.held.zeros if n == size]
-            # To ask HDF5 for the place of each would take ten times as long.
+            # A query of HDF5 for the offset of each chunk would take ten times as long.
             if k in (0, len(chunks) - 1):
-                told = dataset.get_chunk_info_by_coord((row, atom, 0)).byte_offset
-                here = [at for at in here if at == told]
+                offset = dataset.get_chunk_info_by_coord((row, atom, 0)).byte_offset
+                here = [at for at in here if at == offset]
             if len(here) != 1:
                 raise OutputError(
-                    "this version of HDF5 does not tell where chunks go: write the file with one"
-                    " process"
+                    "the offsets of chunks are unknown with this version of HDF5: write the file"
+                    " with one process"
                 )
             found += here
         return found
@@ -282,32 +282,32 @@ class _Tables:
     def finish(
         self, steps: NDArray[np.int64], times: NDArray[np.float64], boxes: NDArray[np.float64]
     ) -> None:
-        """Write what else belongs to the frames."""
+        """Write steps, times and boxes of all frames."""
         elements = [dataset.parent for dataset in self.values.values()]
         write_rows(elements[0], steps, times)
         for element in elements[1:]:
             share_rows(element, elements[0])
         write_box(self.group, boxes)
-        # Old versions of HDF5 end the process some time after a file could not be closed.
+        # After a file could not be closed, old versions of HDF5 abort the process later.
         self.file.flush()
 
 
 class _SparseFile(io.FileIO):
-    """A new file, into which zeros are not written where nothing was written so far.
+    """A new file that skips writes of zeros beyond its end, as holes are read as zeros.
 
-    They are read there anyway. So HDF5 may write zeros for the chunks of other ranks at no cost.
-    A file that is given up stays as it is, whatever is written to it.
+    So HDF5 can write zeros for the chunks of other ranks at no cost. A file that is given up
+    ignores all writes.
     """
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, "r+")
-        # Places and lengths of the zeros, written or not.
+        # Offsets and lengths of writes of zeros, skipped or not.
         self.zeros: list[tuple[int, int]] = []
         self.given_up = False
         self._end = 0
 
     def write(self, data: Any) -> int:
-        """Write bytes where the file stands; zeros behind all that was written are left out."""
+        """Write bytes at the current offset; skip zeros beyond all bytes written so far."""
         at, n = self.tell(), len(data)
         empty = not np.frombuffer(data, np.uint8).any()
         if empty:
@@ -318,5 +318,5 @@ class _SparseFile(io.FileIO):
         return n
 
     def truncate(self, size: int | None = None) -> int:
-        """Give the file another size."""
+        """Change the size of the file."""
         return self.tell() if self.given_up else super().truncate(size)

@@ -1,4 +1,4 @@
-"""Copies of H5MD files keep everything that the files hold beside the vectors of their frames.
+"""Copies the contents of H5MD files other than the vectors of their frames.
 
 The native module copies positions, velocities and forces. Everything else is copied here through
 HDF5's library: attributes, observables, parameters, further elements and groups. Objects that are
@@ -45,7 +45,7 @@ _Parts = list[tuple[int, _Int]]
 
 @dataclass(frozen=True)
 class Source:
-    """A file whose content is copied, and how many of its frames the trajectory has."""
+    """A source file, and the number of its frames in the trajectory."""
 
     path: Path
     n_frames: int
@@ -53,7 +53,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Rest:
-    """Everything that H5MD files hold beside the vectors of their frames; it can be sent.
+    """The contents of H5MD files other than the vectors of their frames. Can be pickled.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class Rest:
             copy = _Copy(file, files, self, runs)
             copy.run()
             copy.sign()
-        return copy.said()
+        return copy.listed_remarks()
 
 
 def rest_of(
@@ -143,7 +143,7 @@ def rest_of(
             for name, dtype in found[0].items()
             if name not in omitted and all(name in each for each in found)
         }
-        # Vectors that stand elsewhere can only be copied by the native module.
+        # Only the native module can copy vectors of which this file has no chunk.
         for file in files:
             for name in VECTORS:
                 value = find(file, f"{group}/{name}/value")
@@ -207,7 +207,7 @@ def keep(path: Path, source: Path, particles: str | None) -> list[str]:
         copy = _Copy(out, [file], rest, [(0, np.arange(n_frames))])
         copy.run()
         out.attrs[_GROUP_KEPT] = group
-    return copy.said()
+    return copy.listed_remarks()
 
 
 @contextlib.contextmanager
@@ -410,8 +410,8 @@ class _Copy:
                 creator.attrs[f"source_{name}"] = creator.attrs[name]
             creator.attrs[name] = own
 
-    def said(self) -> list[str]:
-        """Return what could not be copied."""
+    def listed_remarks(self) -> list[str]:
+        """Return a remark per reason for which objects were not copied."""
         return [f"{', '.join(paths)}: {reason}" for reason, paths in self.remarks.items()]
 
     def _note(self, path: str, reason: str) -> None:
@@ -783,7 +783,7 @@ class _Copy:
 
 
 def _address(thing: Any) -> int:
-    """Return what tells an object of a file from all others of it."""
+    """Return a key that identifies an object within its file."""
     return int(h5py("it cannot be read").h5o.get_info(thing.id).addr)
 
 

@@ -1,4 +1,4 @@
-"""Ranks of MPI that work together: who takes which frames, and errors that all of them meet."""
+"""MPI ranks: division of frames among them, and errors that are raised on all of them."""
 
 import contextlib
 import pickle
@@ -10,28 +10,28 @@ from trajet._trajet import TrajetError
 
 
 class Communicator(Protocol):
-    """What is used of a communicator of mpi4py."""
+    """The methods of an mpi4py communicator that are used."""
 
     @property
     def rank(self) -> int:
-        """Which of the ranks this is."""
+        """Number of this rank."""
         ...
 
     @property
     def size(self) -> int:
-        """How many there are."""
+        """Number of ranks."""
         ...
 
     def bcast(self, obj: Any, root: int = 0) -> Any:
-        """Return what rank `root` gives."""
+        """Return the object of rank `root`."""
         ...
 
     def gather(self, sendobj: Any, root: int = 0) -> Any:
-        """Return what every rank gives, on rank `root`; nothing on the others."""
+        """Return the objects of all ranks on rank `root`, and None on the others."""
         ...
 
     def scatter(self, sendobj: Any, root: int = 0) -> Any:
-        """Return the own part of what rank `root` gives."""
+        """Return the element for this rank of the sequence of rank `root`."""
         ...
 
     def Abort(self, errorcode: int = 0) -> None:
@@ -39,16 +39,16 @@ class Communicator(Protocol):
         ...
 
     def allgather(self, sendobj: Any) -> list[Any]:
-        """Return what every rank gives, on all of them."""
+        """Return the objects of all ranks, on all ranks."""
         ...
 
 
 @contextlib.contextmanager
 def raise_on_all(comm: Communicator | None) -> Iterator[None]:
-    """Leave the block with the same error on every rank, where one of them met one.
+    """Raise an error of any rank inside of the block on all ranks.
 
-    Every rank must get here. Ranks wait for each other at the end of the block, so that none goes
-    on to work, or to wait, for one that failed. Without a communicator it is a block like others.
+    Every rank must enter the block. Ranks wait for each other at its end, so that none works or
+    waits for a rank that failed. Without a communicator the block has no effect.
     """
     if comm is None:
         yield
@@ -56,7 +56,7 @@ def raise_on_all(comm: Communicator | None) -> Iterator[None]:
     error: BaseException | None = None
     try:
         yield
-    # Ctrl-C too: others would wait for this rank.
+    # Includes Ctrl-C: the other ranks would wait for this one.
     except BaseException as caught:
         error = _portable(caught)
     first = next((e for e in comm.allgather(error) if e is not None), None)
@@ -65,7 +65,7 @@ def raise_on_all(comm: Communicator | None) -> Iterator[None]:
 
 
 def _portable(error: BaseException) -> BaseException:
-    """Return an error that other processes can take: a few kinds cannot be sent."""
+    """Return an error that can be pickled; a few types cannot."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
@@ -79,17 +79,17 @@ def shares(n_frames: int, n_ranks: int, *, unit: int, call: int) -> list[list[ra
     Parameters
     ----------
     n_frames, n_ranks
-        How many there are.
+        Numbers of frames and ranks.
     unit
-        Frames that are not divided: those of a chunk.
+        Number of frames that stay together: those of a chunk.
     call
         Most frames of a call, at least `unit`.
 
     Returns
     -------
     list of list of range
-        The calls of each rank: frames that follow each other. All ranks have the same number of
-        calls, as collective ones need it: the last ones may be empty.
+        Consecutive frames for each call of each rank. All ranks have the same number of calls, as
+        collective calls need; the last ranges may be empty.
 
     Examples
     --------

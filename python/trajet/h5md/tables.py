@@ -1,4 +1,4 @@
-"""What the tables of an HDF5 file say of the trajectory in it."""
+"""Reads the layout of the trajectory in an HDF5 file from its tables."""
 
 import array
 import contextlib
@@ -24,7 +24,7 @@ _DEFLATE, _SHUFFLE = 1, 2
 _FILTERS = {3: "Fletcher32", 4: "SZIP", 5: "N-bit", 6: "scale-offset", 32000: "LZF"}
 # From this number on filters are registered by others, and come with their programs.
 _REGISTERED = 256
-# Frames whose order of atoms is compared with that of the first.
+# Number of frames whose order of atoms is compared with that of the first frame.
 _SAMPLES = 8
 _Float = NDArray[np.float64]
 _Int = NDArray[np.int64]
@@ -39,7 +39,7 @@ def is_hdf5(path: Path) -> bool:
         with path.open("rb") as file:
             first = file.read(len(_MAGIC))
     except OSError:
-        # The native reader says what is wrong.
+        # The native reader raises the error.
         return False
     return bool(first) and _MAGIC.startswith(first)
 
@@ -51,7 +51,7 @@ def describe(
     units: Mapping[str, str] | None = None,
     allow_truncated_tail: bool = False,
 ) -> dict[str, Any]:
-    """Return what the native reader needs to know of a file.
+    """Return the layout of a file for the native reader.
 
     Parameters
     ----------
@@ -191,16 +191,16 @@ class _Look:
                 "storage": storages[name],
                 **_dataset(value),
             }
-        told = self._description("H5MD", n_atoms, frames, boxes, series)
+        layout = self._description("H5MD", n_atoms, frames, boxes, series)
         # Where units are ours these are the same numbers.
         own_times = None if frames.time_factor == 1 else frames.own_times
-        told["own"] = {
+        layout["own"] = {
             "time_factor": frames.time_factor,
             "times": own_times,
             **own_boxes,
             "deflate": bool(values[first].compression),
         }
-        return told
+        return layout
 
     def mdtraj(self, file: Any) -> dict[str, Any]:
         """Describe a file of mdtraj."""
@@ -277,7 +277,7 @@ class _Look:
         return FormatError(f"{self.path}: {words}")
 
     def _particles(self, file: Any) -> Any:
-        """Return the group of particles that is wanted."""
+        """Return the chosen particles group."""
         groups = member(file, "particles")
         if not hasattr(groups, "keys"):
             raise self._error("'particles' is no group: it is no H5MD")
@@ -303,7 +303,7 @@ class _Look:
         )
 
     def _storage(self, value: Any) -> Any:
-        """Say where the numbers of a dataset stand."""
+        """Return the offsets of the numbers of a dataset."""
         where = value.name.strip("/")
         if len(getattr(value, "shape", None) or ()) != 3 or value.shape[2] != 3:
             shape = getattr(value, "shape", None)
@@ -560,7 +560,7 @@ class _Look:
             return None
         if not all((np.diff(steps) > 0).all() for steps in (rows.steps, frames.steps)):
             raise self._error(
-                f"{name} have steps of their own, and they do not ascend: it cannot be told to"
+                f"{name} have steps of their own, and they do not ascend: it is unknown to"
                 " which positions they belong"
             )
         at = np.minimum(np.searchsorted(rows.steps, frames.steps), rows.n - 1)

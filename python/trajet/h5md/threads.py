@@ -1,4 +1,4 @@
-"""Threads beside the one that h5py lets in: reading and packing need none of it."""
+"""Threads that read and compress while another thread uses h5py, which serves one at a time."""
 
 import contextlib
 import threading
@@ -7,24 +7,25 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import TypeAlias, TypeVar
 
-# Seconds between two looks of the calling thread, which alone hears Ctrl-C.
+# Seconds between two checks of the calling thread, which alone receives Ctrl-C.
 _LOOK = 0.1
 
-# Called with how much was done since the last call.
+# Called with the amount done since the last call.
 Show: TypeAlias = Callable[[int], None]
-_Given = TypeVar("_Given")
+_Argument = TypeVar("_Argument")
 _Item = TypeVar("_Item")
 
 
 def run_parallel(
     work: Sequence[Callable[[Show], None]],
-    lanes: int,
+    threads: int,
     total: int,
     progress: Callable[[int, int], None] | None,
 ) -> None:
-    """Do all pieces of work, `lanes` at a time; the first error of the first piece is raised.
+    """Call functions in parallel, `threads` at a time; raise the error of the first that failed.
 
-    `progress` is called on the calling thread with what is done and `total`.
+    Each function gets a callback for the amount done. `progress` is called on the calling thread
+    with the sum of all amounts, and with `total`.
     """
     done = [0] * len(work)
     stop = threading.Event()
@@ -33,21 +34,21 @@ def run_parallel(
         if progress is not None:
             progress(sum(done), total)
 
-    def told(k: int, more: int) -> None:
+    def add(k: int, more: int) -> None:
         done[k] += more
-        if lanes == 1:
+        if threads == 1:
             show()
         elif stop.is_set():
             raise _StoppedError
 
     def do(k: int) -> None:
-        work[k](lambda more: told(k, more))
+        work[k](lambda more: add(k, more))
 
-    if lanes == 1:
+    if threads == 1:
         for k in range(len(work)):
             do(k)
         return
-    with ThreadPoolExecutor(lanes, thread_name_prefix="trajet-h5md") as executor:
+    with ThreadPoolExecutor(threads, thread_name_prefix="trajet-h5md") as executor:
         futures = [executor.submit(do, k) for k in range(len(work))]
         try:
             left = set(futures)
@@ -64,9 +65,9 @@ def run_parallel(
 
 @contextlib.contextmanager
 def prefetch(items: Iterator[_Item]) -> Iterator[Iterator[_Item]]:
-    """Go over items, of which a thread makes the next one meanwhile, and none more.
+    """Yield an iterator over items that computes one item ahead in a thread.
 
-    Its errors are raised where their item would come. Whoever leaves waits for that one.
+    An error is raised in place of its item. Leaving the block waits for the current item.
     """
     with ThreadPoolExecutor(1, thread_name_prefix="trajet-ahead") as executor:
 
@@ -80,21 +81,21 @@ def prefetch(items: Iterator[_Item]) -> Iterator[Iterator[_Item]]:
 
 
 def map_ordered(
-    function: Callable[[_Given], _Item], given: Iterable[_Given], threads: int
+    function: Callable[[_Argument], _Item], arguments: Iterable[_Argument], threads: int
 ) -> Generator[_Item, None, None]:
-    """Return what a function says of each item, in their order; threads work on what comes next.
+    """Yield the results of a function in the order of its arguments, computed ahead by threads.
 
-    At most twice as many as there are threads are begun before the first is asked for. Its errors
-    are raised where the item would come. Whoever leaves waits for those that are under way.
+    At most two calls per thread are under way. An error is raised in place of its result. Closing
+    the generator waits for the calls that are running.
     """
     if threads == 1:
-        yield from map(function, given)
+        yield from map(function, arguments)
         return
     executor = ThreadPoolExecutor(threads, thread_name_prefix="trajet-h5md")
     try:
         begun: deque[Future[_Item]] = deque()
-        for item in given:
-            begun.append(executor.submit(function, item))
+        for argument in arguments:
+            begun.append(executor.submit(function, argument))
             if len(begun) == 2 * threads:
                 yield begun.popleft().result()
         while begun:
@@ -104,4 +105,4 @@ def map_ordered(
 
 
 class _StoppedError(Exception):
-    """Another piece has failed, or the caller wants no more."""
+    """Stops a function after another one has failed, or after an interrupt."""

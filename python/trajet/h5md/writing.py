@@ -1,4 +1,4 @@
-"""Trajectories written as H5MD: h5py makes the tables, the native module packs the chunks."""
+"""Writing of H5MD: h5py creates the tables, the native module compresses the chunks."""
 
 import contextlib
 import os
@@ -23,29 +23,29 @@ if TYPE_CHECKING:
     from trajet.trajectory import AtomChoice, FrameChoice, Trajectory
 
 SUFFIXES = (".h5md", ".h5")
-# The group of particles.
+# The particles group.
 GROUP = "particles/trajectory"
-# Bytes of a chunk, before it is packed: small frames are put together up to this. Larger chunks are
-# packed a tenth smaller, but MDAnalysis unpacks a whole chunk for every frame.
-_TOGETHER = 2**16
-# Larger frames are divided: a chunk is unpacked whole for a few atoms.
-_APART = 2**18
-# Bytes of vectors of one kind that stand together in the file: at least, and at most.
+# Small frames share a chunk of up to so many bytes, uncompressed. Larger chunks compress a tenth
+# better, but MDAnalysis decompresses a whole chunk for every frame.
+_SHARED_CHUNK_BYTES = 2**16
+# Larger frames are split into chunks: to read a few atoms, whole chunks are decompressed.
+_WHOLE_FRAME_BYTES = 2**18
+# Least and most consecutive bytes of one field in the file.
 _BATCH_BYTES = 2**23
 _MOST_BATCH_BYTES = 2**26
-# Bytes of them that are read, packed and written at a time: enough for threads to start for, and
-# little enough that who writes does not wait long for the first ones, nor who reads for the last.
+# Bytes that are read, compressed and written at a time: enough for several threads, and few enough
+# that writing soon begins and soon ends.
 STEP_BYTES = 2**21
-# Runs of frames that a message names.
+# Most ranges of frames that a message names.
 _RUNS = 3
-# Elements of H5MD, and their units.
+# Elements of H5MD and their units.
 ELEMENTS = {
     "positions": ("position", "Angstrom"),
     "velocities": ("velocity", "Angstrom ps-1"),
     "forces": ("force", "kJ mol-1 Angstrom-1"),
 }
 _Boxes: TypeAlias = NDArray[np.float64]
-# What of which frames, the vectors, what else the reader says, and which of them are there.
+# Field, frame numbers, vectors, other fields from the reader, and which frames have vectors.
 _Step: TypeAlias = tuple[
     str, NDArray[np.int64], NDArray[np.float32], dict[str, Any], NDArray[np.bool_]
 ]
@@ -65,13 +65,13 @@ def write(
     author: str = "N/A",
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Write frames of a trajectory as H5MD, in Å and ps; each number as it is read.
+    """Write frames of a trajectory as H5MD, in Å and ps, without rounding.
 
     Parameters
     ----------
     path
-        Where it goes, with the ending .h5md or .h5; what stands there is replaced once all is
-        written.
+        Path of the output, ending in .h5md or .h5; an existing file is replaced when the output is
+        complete.
     trajectory
         An open trajectory.
     frames
@@ -79,17 +79,17 @@ def write(
     atoms
         As for `Trajectory.select`; None for all.
     velocities, forces
-        Whether to write these too. Frames without are left out of them.
+        Whether to write these too. Their elements have no rows for frames that lack them.
     compression
-        1 (fast) to 9 (small): chunks are shuffled and compressed with gzip, which loses nothing;
-        None for none. Every program that reads H5MD reads both.
+        1 (fast) to 9 (small): chunks are shuffled and compressed with gzip, without loss; None for
+        none. All readers of H5MD support both.
     chunk
-        Frames and atoms of a chunk, the unit in which packed files are read; None for several
+        Frames and atoms of a chunk, the unit in which compressed files are read; None for several
         frames up to 64 KiB, whole frames up to 256 KiB, and parts of larger frames.
     threads
-        Threads that pack chunks; None for all cores.
+        Threads that compress chunks; None for all cores.
     author
-        Who made the simulation, for the file's head.
+        Author of the simulation, for the metadata of the file.
     progress
         Called with frames done and in total.
 
@@ -98,11 +98,11 @@ def write(
     MissingPackageError
         If h5py is not installed.
     OutputError
-        If the file cannot be written, or the steps of the frames go back, which H5MD forbids.
+        If the file cannot be written, or the steps of the frames decrease, which H5MD forbids.
     ValueError
-        If an option means nothing.
+        If an option is invalid.
     FormatError
-        If a frame has no positions, or none has the velocities or forces asked for.
+        If a frame has no positions, or no frame has the requested velocities or forces.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def write(
 
 @dataclass(frozen=True)
 class Content:
-    """What files hold, and how; see `write`."""
+    """Content and layout of H5MD outputs; see `write`."""
 
     reader: _trajet.Reader
     # None for all.
@@ -140,61 +140,61 @@ class Content:
     compression: int | None = None
     chunk: tuple[int, int] | None = None
     author: str = "N/A"
-    # Remarks on the source that the files keep.
+    # Remarks on the source that the files store.
     kept_remarks: tuple[str, ...] = ()
-    # Whether frames without velocities or forces are refused, instead of left out of them.
+    # Whether frames without velocities or forces are errors, instead of having no row.
     complete: bool = False
-    # What writing had to leave out.
+    # Remarks on contents that were left out.
     remarks: list[str] = field(default_factory=list, compare=False)
 
-    # The group of particles.
+    # The particles group.
     group: ClassVar[str] = GROUP
 
     def __post_init__(self) -> None:
-        """Refuse what gzip does not know."""
+        """Raise an error for invalid compression levels."""
         if self.compression is not None and not 1 <= self.compression <= 9:
-            raise ValueError(f"compression goes from 1 to 9, or is None, not {self.compression}")
+            raise ValueError(f"compression must be 1 to 9 or None, not {self.compression}")
 
     @property
     def n_atoms(self) -> int:
-        """Atoms of a frame."""
+        """Number of atoms of a frame."""
         return self.reader.n_atoms if self.atoms is None else len(self.atoms)
 
     @property
     def fields(self) -> list[str]:
-        """What is written of each frame, "positions" first."""
+        """Fields that are written, "positions" first."""
         return ["positions", *["velocities"] * self.velocities, *["forces"] * self.forces]
 
     def may_go_back(self, numbers: NDArray[np.int64]) -> bool:
-        """Tell whether the steps of these frames may go back, as H5MD forbids."""
+        """Return whether the steps of these frames may decrease, which H5MD forbids."""
         return False
 
     def dtype_of(self, name: str) -> str:
-        """Return how vectors are stored."""
+        """Return the stored type of a vector field."""
         return "<f4"
 
     def packing(self, n_frames: int, threads: int) -> "Packing":
-        """Return how so many frames become chunks."""
+        """Return the chunk layout for a number of frames."""
         frames, atoms = self.chunk_of(n_frames)
         return Packing(frames, atoms, self.n_atoms, self.compression or 0, threads)
 
     def chunk_of(self, n_frames: int) -> tuple[int, int]:
-        """Return frames and atoms of a chunk of so many frames."""
+        """Return frames and atoms of a chunk, for a number of frames in the file."""
         return self.chunk or default_chunk(self.n_atoms, n_frames)
 
     def room(self, n_frames: int) -> NDArray[np.float32]:
-        """Return memory for vectors of so many frames."""
+        """Return a buffer for the vectors of a number of frames."""
         return np.empty((n_frames, self.n_atoms, 3), np.float32)
 
     def read(
         self, name: str, numbers: NDArray[np.int64], values: NDArray[np.float32], threads: int
     ) -> tuple[dict[str, Any], NDArray[np.bool_]]:
-        """Put vectors of frames into `values`; return what else is known, and which are there."""
+        """Read vectors of frames into `values`; return other fields, and which frames have them."""
         got = self.reader.read(numbers, self.atoms, values, name, threads=threads)
         return got, _there(values, got["counts"]["empty_frames"])
 
     def lacking(self, name: str, frames: NDArray[np.int64]) -> FormatError:
-        """Return the error of frames without what is to be written."""
+        """Return the error for frames that lack a field."""
         what = "choose frames that have"
         if name != "positions":
             what += f", leave these out (--no-{name}), or write it with one process"
@@ -212,13 +212,13 @@ class Content:
         threads: int,
         show: Show,
     ) -> None:
-        """Write frames to the file `own`; `show` is called with the frames of each step."""
+        """Write frames to the file `own`; `show` is called with the number of frames per step."""
         packing = self.packing(len(numbers), threads)
         with contextlib.ExitStack() as stack:
             file = stack.enter_context(h5py("it cannot be written").File(own, "w"))
             group = self.begin(file)
             wrote = stack.enter_context(output.synced_on_the_way(own))
-            # What is neither packed nor left out has its place before it is read.
+            # Uncompressed chunks of complete fields have known offsets before they are read.
             known = packing.is_plain and self.fields == ["positions"] and can_list_chunks()
             if known:
                 boxes = self._fill_plain(own, group, numbers, packing, wrote, show)
@@ -227,11 +227,11 @@ class Content:
             self.end(file, group, numbers, boxes)
 
     def begin(self, file: Any) -> Any:
-        """Write who made the file, and return the group of particles."""
+        """Write the metadata of the file, and return the particles group."""
         return head(file, self.author, self.kept_remarks)
 
     def end(self, file: Any, group: Any, numbers: NDArray[np.int64], boxes: list["_Boxes"]) -> None:
-        """Write what belongs to all frames."""
+        """Write the boxes of all frames."""
         write_box(group, np.concatenate(boxes))
 
     def _fill_plain(
@@ -243,10 +243,10 @@ class Content:
         wrote: Callable[[int], None],
         show: Show,
     ) -> list[_Boxes]:
-        """Write positions to their places, on all threads; return the boxes."""
+        """Write positions directly to their chunks, on all threads; return the boxes."""
         values = create(group, "positions", len(numbers), packing, early=True)
         step = max(1, STEP_BYTES // (12 * self.n_atoms))
-        # Memory that is new to a process costs more than what is done with it here.
+        # Buffers are reused: page faults of new memory would take longer than the work.
         rooms: SimpleQueue[NDArray[np.float32]] = SimpleQueue()
         for _ in range(packing.threads):
             rooms.put(self.room(min(step, len(numbers))))
@@ -267,7 +267,7 @@ class Content:
                 return len(here), got
 
             copied = map_ordered(copy, range(0, len(numbers), step), packing.threads)
-            # No thread works on when the file is closed.
+            # All threads end before the file is closed.
             with contextlib.closing(copied):
                 for n, got in copied:
                     steps.append(got["steps"])
@@ -286,12 +286,12 @@ class Content:
         wrote: Callable[[int], None],
         show: Show,
     ) -> list[_Boxes]:
-        """Write vectors as rows that HDF5 adds one after another; return the boxes."""
+        """Append vectors as rows by HDF5; return the boxes."""
         series = {name: Rows(group, name, packing) for name in self.fields}
         boxes = []
         with contextlib.ExitStack() as stack:
             steps = self._steps(numbers, packing, max(1, packing.threads - 1))
-            # One thread writes: h5py lets in no other. It need not wait for what comes next.
+            # One thread writes, as h5py serves only one, while the next frames are read.
             if packing.threads > 1:
                 steps = stack.enter_context(prefetch(steps))
             for name, here, values, got, there in steps:
@@ -314,7 +314,7 @@ class Content:
     def _steps(
         self, numbers: NDArray[np.int64], packing: "Packing", threads: int
     ) -> Iterator[_Step]:
-        """Read frames in the order of the file; the step before the last one is overwritten."""
+        """Yield batches of fields in the order of the file; two buffers alternate."""
         size = packing.batch()
         step = min(size, packing.batch(STEP_BYTES))
         rooms = cycle([self.room(min(step, len(numbers))) for _ in range(2)])
@@ -329,7 +329,7 @@ class Content:
 def check(
     parts: Sequence[tuple[Path, NDArray[np.int64]]], content: Content, threads: int | None
 ) -> None:
-    """Refuse what cannot be written, before any work; see `write_all`."""
+    """Raise an error for outputs that cannot be written, before any work; see `write_all`."""
     if threads is not None and threads < 1:
         raise ValueError(f"threads must be at least 1, not {threads}")
     h5py(f"{parts[0][0]} cannot be written")
@@ -353,35 +353,35 @@ def write_all(
     threads: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Write several files, several at a time; they have their names only when all are whole.
+    """Write several files in parallel; they get their names when all of them are complete.
 
     Parameters
     ----------
     parts
-        Where each goes, and the frames that it holds.
+        Path and frame numbers of each output.
     content
-        What they have in common.
+        Content of all outputs.
     force
-        Whether to replace what stands there.
+        Whether to replace existing files.
     threads, progress
         As for `write`.
     """
     check(parts, content, threads)
     threads = threads or _trajet.available_threads()
-    lanes = min(threads, len(parts))
+    n_parallel = min(threads, len(parts))
     with contextlib.ExitStack() as stack:
         owns = [stack.enter_context(output.beside(path, force=force)) for path, _ in parts]
         work = [
-            partial(_fill, content, own, *part, threads // lanes)
+            partial(_fill, content, own, *part, threads // n_parallel)
             for own, part in zip(owns, parts, strict=True)
         ]
-        run_parallel(work, lanes, sum(len(numbers) for _, numbers in parts), progress)
+        run_parallel(work, n_parallel, sum(len(numbers) for _, numbers in parts), progress)
 
 
 def write_checked(
     path: Path, numbers: NDArray[np.int64], content: Content, threads: int, show: Show
 ) -> None:
-    """Write a file of what was checked, wherever that was; `show` as of `Content.fill`."""
+    """Write a file whose content was checked before; `show` is as for `Content.fill`."""
     with output.beside(path) as own:
         _fill(content, own, path, numbers, threads, show)
 
@@ -394,18 +394,18 @@ def _fill(
     threads: int,
     show: Show,
 ) -> None:
-    """Write the file `own`, which becomes `path`."""
-    with said_of_system(path):
+    """Write the temporary file `own`, which becomes `path`."""
+    with output_errors(path):
         content.fill(own, numbers, threads, show)
 
 
 @contextlib.contextmanager
-def said_of_system(path: Path) -> Iterator[None]:
-    """Have errors of the system say that `path` cannot be written."""
+def output_errors(path: Path) -> Iterator[None]:
+    """Raise errors of the operating system as OutputErrors that name `path`."""
     try:
         yield
     except (OSError, RuntimeError) as error:
-        # h5py has either for a file that could not be written, and could not be closed.
+        # h5py raises either type if a file cannot be written or closed.
         of_system = isinstance(error, OSError) or "errno = " in str(error)
         if isinstance(error, TrajetError) or not of_system:
             raise
@@ -415,19 +415,19 @@ def said_of_system(path: Path) -> Iterator[None]:
 def default_chunk(n_atoms: int, n_frames: int) -> tuple[int, int]:
     """Return frames and atoms of a chunk: several small frames, one, or a part of a large one."""
     frame = 12 * n_atoms
-    if frame <= _APART:
-        return max(1, min(n_frames, _TOGETHER // frame)), n_atoms
-    parts = -(-frame // _APART)
+    if frame <= _WHOLE_FRAME_BYTES:
+        return max(1, min(n_frames, _SHARED_CHUNK_BYTES // frame)), n_atoms
+    parts = -(-frame // _WHOLE_FRAME_BYTES)
     return 1, -(-n_atoms // parts)
 
 
-# First frame and atom of a chunk, skipped filters, bytes.
+# First frame and atom of a chunk, filter mask, bytes.
 Packed: TypeAlias = tuple[int, int, int, bytes | memoryview]
 
 
 @dataclass(frozen=True)
 class Packing:
-    """How frames become chunks: frames and atoms of a chunk, and atoms of a frame."""
+    """Chunk layout: frames and atoms of a chunk, atoms of a frame, gzip level and threads."""
 
     frames: int
     atoms: int
@@ -436,25 +436,25 @@ class Packing:
     threads: int
 
     def __post_init__(self) -> None:
-        """Refuse chunks of nothing, and such as HDF5 does not store."""
+        """Raise an error for empty chunks, and for chunks that are too large for HDF5."""
         if self.frames < 1 or self.atoms < 1 or 12 * self.frames * self.atoms >= 2**32:
             raise ValueError(
-                "a chunk has frames and atoms and less than 4 GiB, not"
+                "a chunk must have frames and atoms and less than 4 GiB, not"
                 f" {self.frames} x {self.atoms}"
             )
 
     @property
     def chunk(self) -> tuple[int, int]:
-        """Frames and atoms of a chunk; no more atoms than there are."""
+        """Frames and atoms of a chunk, at most the atoms of a frame."""
         return self.frames, min(self.atoms, self.n_atoms)
 
     @property
     def is_plain(self) -> bool:
-        """Whether each frame is written as it is, in one piece or few."""
+        """Whether frames are not compressed, and each consists of few contiguous pieces."""
         return self.level == 0 and (self.frames == 1 or self.atoms >= self.n_atoms)
 
     def batch(self, size: int = _BATCH_BYTES) -> int:
-        """Return a number of frames, whole chunks of so many bytes, that keeps all threads busy."""
+        """Return a number of frames, in whole chunks of `size` bytes, that keeps threads busy."""
         row = 12 * self.n_atoms * self.frames
         rows = max(4 * self.threads // -(-self.n_atoms // self.atoms), size // row, 1)
         return self.frames * min(rows, max(1, _MOST_BATCH_BYTES // row))
@@ -466,7 +466,7 @@ class Packing:
         return _trajet.pack_chunks(values, self.chunk, level=self.level, threads=self.threads)
 
     def _as_they_stand(self, values: NDArray[np.float32]) -> list[Packed]:
-        """Return chunks of whole frames, which are what is in memory; the last one is filled up."""
+        """Return uncompressed chunks of whole frames; the last one is padded with zeros."""
         if lacking := -len(values) % self.frames:
             values = np.concatenate((values, np.zeros((lacking, *values.shape[1:]), np.float32)))
         rows = values.astype("<f4", copy=False).reshape(len(values) // self.frames, -1)
@@ -483,9 +483,9 @@ def create(
     unit: str | None = None,
     dtype: Any = "<f4",
 ) -> Any:
-    """Make an element of H5MD, and return the dataset of its vectors, which may grow.
+    """Create an element of H5MD, and return the resizable dataset of its vectors.
 
-    With `early` all chunks get their places now, and nothing is written to them.
+    With `early` all chunks are allocated at once, without writing to them.
     """
     element, usual = ELEMENTS[name]
     packed = {"compression": "gzip", "compression_opts": packing.level, "shuffle": True}
@@ -505,21 +505,21 @@ def create(
 def write_rows(
     element: Any, steps: NDArray[np.int64], times: NDArray[np.float64], unit: str | None = "ps"
 ) -> None:
-    """Write when the rows of an element were written; without a unit there are no times."""
+    """Write the steps of an element, and its times if a unit is given."""
     element.create_dataset("step", data=steps)
     if unit is not None:
         element.create_dataset("time", data=times).attrs["unit"] = unit
 
 
 def share_rows(element: Any, other: Any) -> None:
-    """Give an element the steps and times of another, as specified: one dataset, two names."""
+    """Link an element to the steps and times of another, as H5MD specifies."""
     for name in ("step", "time"):
         if name in other:
             element[name] = other[name]
 
 
 class Rows:
-    """A growing dataset of vectors; those of double precision are packed by HDF5."""
+    """A growing dataset of vectors; HDF5 compresses those of double precision."""
 
     def __init__(
         self,
@@ -551,13 +551,13 @@ class Rows:
         steps: NDArray[np.int64],
         times: NDArray[np.float64],
     ) -> None:
-        """Add the frames that are there."""
+        """Append the frames that have vectors."""
         self.steps.append(steps[there])
         self.times.append(times[there])
         self.add_values(values if there.all() else values[there])
 
     def add_values(self, values: NDArray[Any]) -> None:
-        """Add vectors of frames, whose steps and times are written by somebody else."""
+        """Append vectors of frames; the caller writes their steps and times."""
         if len(self.rest):
             values = np.concatenate((self.rest, values))
         whole = len(values) // self.packing.frames * self.packing.frames
@@ -565,10 +565,10 @@ class Rows:
         self.rest = values[whole:].copy()
 
     def _write(self, values: NDArray[Any]) -> None:
-        """Pack frames and store their chunks."""
+        """Compress frames and write their chunks."""
         if not len(values):
             return
-        # Dataset.resize takes eight times as long.
+        # `Dataset.resize` takes eight times as long.
         self.values.id.set_extent((self.n_rows + len(values), *values.shape[1:]))
         if self.stored != np.dtype("<f4"):
             self.values[self.n_rows :] = values
@@ -579,12 +579,12 @@ class Rows:
         self.n_rows += len(values)
 
     def flush(self) -> None:
-        """Write what is left."""
+        """Write the remaining frames."""
         self._write(self.rest)
         self.rest = self.rest[:0]
 
     def close(self, positions: "Rows") -> None:
-        """Write what is left, and when all was written."""
+        """Write the remaining frames, and the steps and times of all."""
         self.flush()
         steps, times = np.concatenate(self.steps), np.concatenate(self.times)
         if self is not positions and self.n_rows == positions.n_rows:
@@ -592,14 +592,14 @@ class Rows:
             return
         if self is not positions and not (np.diff(positions.group["step"][()]) > 0).all():
             raise ValueError(
-                f"some frames have no {self.name}, and the steps of others are equal: nobody could"
-                " tell which belong together; choose frames that have all"
+                f"some frames have no {self.name}, and some steps are equal, so that rows cannot be"
+                f" matched to frames: choose frames that all have {self.name}"
             )
         write_rows(self.group, steps, times, self.time_unit)
 
 
 def in_words(frames: NDArray[np.int64]) -> str:
-    """Return "frames 3 to 7, 9 and 12 others have", or what it is of others."""
+    """Return a text such as "frames 3 to 7, 9 and 12 others have"."""
     if len(frames) == 1:
         return f"frame {frames[0]} has"
     runs = np.split(frames, np.flatnonzero(np.diff(frames) != 1) + 1)
@@ -609,20 +609,20 @@ def in_words(frames: NDArray[np.int64]) -> str:
 
 
 def _there(values: NDArray[np.float32], n_empty: int) -> NDArray[np.bool_]:
-    """Tell which frames are there: the others are all NaN, and counted."""
+    """Return which frames have vectors; the `n_empty` others are all NaN."""
     if not n_empty:
         return np.ones(len(values), np.bool_)
     return np.asarray(~np.isnan(values).all(axis=(1, 2)))
 
 
 def keep_remarks(file: Any, remarks: Sequence[str]) -> None:
-    """Write remarks on the source into the file, where there are any."""
+    """Write remarks on the source to the file, if there are any."""
     if remarks:
         file.attrs[REMARKS_ATTRIBUTE] = "\n".join(remarks)
 
 
 def head(file: Any, author: str, remarks: Sequence[str] = ()) -> Any:
-    """Write who made the file and the remarks that it keeps; return the group of particles."""
+    """Write the metadata of the file and its remarks; return the particles group."""
     keep_remarks(file, remarks)
     head = file.create_group("h5md")
     head.attrs["version"] = np.array([1, 1], np.int32)
@@ -634,7 +634,7 @@ def head(file: Any, author: str, remarks: Sequence[str] = ()) -> Any:
 
 
 def write_box(group: Any, vectors: NDArray[np.float64]) -> None:
-    """Write box vectors, one box a frame; those of frames without are of no size."""
+    """Write box vectors, one box per frame; boxes of frames without are zeros."""
     box = group.create_group("box")
     box.attrs["dimension"] = 3
     absent = np.isnan(vectors).any(axis=(1, 2))
@@ -650,12 +650,12 @@ def write_box(group: Any, vectors: NDArray[np.float64]) -> None:
 def box_vectors(
     cells: NDArray[np.float64], stored: NDArray[np.float64] | None
 ) -> NDArray[np.float64]:
-    """Return box vectors, `(n, 3, 3)`: the first along x, the second in the plane of x and y.
+    """Return box vectors, `(n, 3, 3)`, Å: the first along x, the second in the x-y plane.
 
-    Those that are `stored` are taken as they are; others are NaN there.
+    Vectors in `stored`, `(n, 9)`, replace them where they are not NaN.
     """
     a, b, c, *angles = cells.T
-    # Exact where nothing needs to be rounded.
+    # Exact for right angles.
     cos = [np.where(angle == 90, 0.0, np.cos(np.radians(angle))) for angle in angles]
     sin_gamma = np.sqrt(1 - cos[2] ** 2)
     vectors = np.zeros((len(cells), 3, 3))

@@ -1,4 +1,4 @@
-"""What was used of a data set, by the record that readers leave, and what follows from it."""
+"""The access log of a data set, and statistics of it."""
 
 import json
 import stat
@@ -9,28 +9,28 @@ from pathlib import Path
 from trajet.store.entry import Entry
 from trajet.store.profile import Tier
 
-# Uses before which nothing is said of tiers.
+# With fewer uses than this there is no advice on tiers.
 _FEW = 5
-# A tag that this part of all uses needs belongs on the fastest tier.
+# A tag that at least this part of all uses reads belongs on the fastest tier.
 _OFTEN = 0.5
 
 
 @dataclass(frozen=True)
 class Use:
-    """An analysis, or what was read of a trajectory while it was open.
+    """An entry of the access log: an analysis, or the reads of one open trajectory.
 
     Attributes
     ----------
     at
-        When, ISO 8601, UTC.
+        Time, ISO 8601, UTC.
     what
         "rmsd", "read", ….
     tags
-        Those that were touched.
+        Tags that were read.
     frames
-        That were read, over all passes.
+        Number of frames read, summed over all passes.
     bytes
-        That were read, by tag.
+        Bytes read, by tag.
     """
 
     at: str
@@ -42,18 +42,18 @@ class Use:
 
 @dataclass(frozen=True)
 class TagUse:
-    """How a tag was used.
+    """Statistics of a tag.
 
     Attributes
     ----------
     name, tier, size
-        The tag, where it is, and the bytes of its files.
+        Name, tier, and bytes of the files.
     uses
-        How often it was read.
+        Number of uses that read the tag.
     read
-        Bytes that were read of it.
+        Bytes read.
     last
-        When that was the last time, ISO 8601, UTC; None where it never was.
+        Time of the last use, ISO 8601, UTC; None if the tag was never used.
     """
 
     name: str
@@ -66,28 +66,30 @@ class TagUse:
 
 @dataclass(frozen=True)
 class Statistics:
-    """How a data set was used.
+    """Statistics of a data set.
 
     Attributes
     ----------
     name
-        Of the data set.
+        Name of the data set.
     uses
-        How often it was read.
+        Number of uses.
     tags
-        The same of each tag.
+        Statistics of each tag.
     read
-        Bytes that were read.
+        Bytes read.
     saved
-        Bytes that were not, but would have been of whole frames of the original.
+        Bytes that were not read but would have been, had the uses read whole frames of the
+        original.
     cost
-        Bytes that dividing read and wrote.
+        Bytes that dividing the original read and wrote.
     paid
-        When `saved` came up to `cost`, ISO 8601, UTC; None where it has not.
+        Time at which `saved` reached `cost`, ISO 8601, UTC; None if it has not yet.
     uses_to_pay
-        How many more uses like those so far that takes; None where it has, or nothing was saved.
+        Number of further average uses until `saved` reaches `cost`; None if it has, or if nothing
+        was saved.
     advice
-        Which tag should move to which tier, and why.
+        Advice on moving tags to other tiers.
     """
 
     name: str
@@ -102,7 +104,7 @@ class Statistics:
 
 
 def statistics(entry: Entry, tiers: Mapping[str, Tier], record: Path) -> Statistics:
-    """Return what the record of a data set says."""
+    """Return the statistics of a data set by its access log at `record`."""
     uses = list(recorded(record))
     tags = []
     for kept in entry.tags:
@@ -140,7 +142,7 @@ def statistics(entry: Entry, tiers: Mapping[str, Tier], record: Path) -> Statist
 
 
 def _advice(tags: Sequence[TagUse], uses: int, tiers: Mapping[str, Tier]) -> Iterator[str]:
-    """Say which tags lie on a tier that does not suit how often they are used."""
+    """Yield advice on tags whose tier does not match how often they are used."""
     if uses < _FEW or len(tiers) < 2:
         return
     ranked = sorted(tiers.values(), key=lambda tier: tier.rank)
@@ -158,9 +160,9 @@ def _advice(tags: Sequence[TagUse], uses: int, tiers: Mapping[str, Tier]) -> Ite
 
 
 def recorded(path: Path) -> Iterator[Use]:
-    """Yield the uses that were written down; a line that is none is left out."""
+    """Yield the entries of an access log; invalid lines are skipped."""
     try:
-        # A named pipe would be waited for.
+        # Opening a named pipe would block.
         if not stat.S_ISREG(path.lstat().st_mode):
             return
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -168,13 +170,13 @@ def recorded(path: Path) -> Iterator[Use]:
         return
     for line in lines:
         try:
-            told = json.loads(line)
+            entry = json.loads(line)
             yield Use(
-                str(told["at"]),
-                str(told["what"]),
-                tuple(map(str, told["tags"])),
-                int(told["frames"]),
-                {str(tag): int(count) for tag, count in told["bytes"].items()},
+                str(entry["at"]),
+                str(entry["what"]),
+                tuple(map(str, entry["tags"])),
+                int(entry["frames"]),
+                {str(tag): int(count) for tag, count in entry["bytes"].items()},
             )
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             continue

@@ -1,4 +1,4 @@
-"""The store: data sets that are divided by tags, and what can be done with them."""
+"""`Store`: data sets that are divided by tags, and operations on them."""
 
 import contextlib
 import errno
@@ -15,7 +15,7 @@ import numpy as np
 from trajet import _trajet, h5md, mdanalysis, output
 from trajet._trajet import OutputError, StoreError
 from trajet.conversion import Conversion, convert
-from trajet.dataset import SETTINGS, USES, Place
+from trajet.dataset import ACCESS_LOG, SETTINGS, DatasetPath
 from trajet.pools.pool import Progress
 from trajet.pools.shared import folder_in
 from trajet.store import access_log, link_folder
@@ -27,9 +27,9 @@ from trajet.trajectory import DEFAULT_REQUEST_SIZE, FrameChoice, Selection, Traj
 
 # Numbers on a line of GROMACS' index files.
 _NDX_WIDTH = 15
-# Å; what has eight characters in GRO's nm.
+# Å; larger coordinates do not fit into the eight characters of GRO, which has nm.
 _GRO_LIMIT = 9999.0
-# Threads of a mount: some wait for storage.
+# Least threads of a mount: some of them wait for storage.
 _LEAST_ANSWERS = 8
 _LOG = logging.getLogger(__name__)
 
@@ -40,9 +40,9 @@ class Store:
     Parameters
     ----------
     folder
-        Of the store.
+        Folder of the store.
     create
-        Whether to make it where there is none, when something is first added.
+        Whether to create the store, if there is none, when the first data set is added.
 
     Raises
     ------
@@ -51,10 +51,10 @@ class Store:
 
     Notes
     -----
-    In all methods `name` is that of a data set: letters, digits, `.`, `_`, `-`. `threads` is None
-    for all cores. `progress` is called with what is done and in total: frames, of `move` and
-    `verify` bytes. A data set, tag or tier that there is not is a StoreError, which lists those
-    that there are.
+    In all methods, `name` is the name of a data set: letters, digits, `.`, `_`, `-`. `threads` is
+    None for all cores. `progress` is called with the amount done and in total: bytes for `move` and
+    `verify`, otherwise frames. An unknown data set, tag or tier is a StoreError, which lists the
+    existing ones.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class Store:
             _ = self._native
 
     def __repr__(self) -> str:
-        """Return the folder and how many data sets it has."""
+        """Return the folder and the number of data sets."""
         return f"<Store {self.folder}: {len(self.list())} data sets>"
 
     @cached_property
@@ -89,7 +89,7 @@ class Store:
 
     @property
     def tiers(self) -> dict[str, Tier]:
-        """Its tiers, by their names."""
+        """The tiers of the store by name."""
         if not self._is_there:
             return {}
         return {
@@ -106,38 +106,37 @@ class Store:
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Divided:
-        """Divide a trajectory by tags.
+        """Divide a trajectory by tags and add it as a data set.
 
-        Each frame is read once. The structure of each tag (GRO, at frame 0) and the numbers of its
-        atoms in the original (a group of a GROMACS index file, from 1) are written beside its
-        files.
-        Whatever goes wrong, there is no such data set then, and the trajectory is as it was.
+        Each frame is read once. Beside the files of each tag, its structure (GRO, at frame 0) and
+        the numbers of its atoms in the original (a group of a GROMACS index file, from 1) are
+        written. After an error the data set does not exist, and the trajectory is unchanged.
 
         Parameters
         ----------
         trajectory
-            Opened with a topology; XTC, TRR, DCD, Amber NetCDF or H5MD.
+            An XTC, TRR, DCD, Amber NetCDF or H5MD trajectory, opened with a topology.
         profile
-            Tiers and tags: a TOML file, or a Profile; None for the one that is built in.
+            Tiers and tags: a TOML file, or a Profile; None for the built-in profile.
 
         Returns
         -------
         Divided
-            Its frames, and what one should know.
+            The number of frames, and remarks.
 
         Raises
         ------
         StoreError
-            If there is such a data set, the profile does not fit the system (an atom in two tags or
-            in none, a tag without atoms, …), or a tier is missing, full or cannot be written.
+            If the data set exists, the profile does not match the system (an atom in two tags or in
+            none, a tag without atoms, …), or a tier is missing, full or cannot be written.
         OutputError
-            If a tag's format cannot hold what the trajectory has, and the tag is not lossy.
+            If the format of a tag that is not lossy cannot hold a field of the trajectory.
         MissingPackageError
-            If a tag is to be kept as H5MD, and h5py is not installed.
+            If a tag needs H5MD, and h5py is not installed.
         FormatError, FrameError, SelectionError
-            If a frame is corrupt, or a selection is none.
+            If a frame is corrupt, or a selection is invalid.
         TypeError
-            If it is no trajectory of `tj.open`.
+            If `trajectory` is not a Trajectory.
 
         Examples
         --------
@@ -149,10 +148,11 @@ class Store:
         _check_is_trajectory(trajectory)
         if trajectory.topology is None:
             raise StoreError(
-                f"{trajectory.label}: was opened without a topology: the tags select by it"
+                f"{trajectory.label}: was opened without a topology, which tags need: give one to"
+                " open()"
             )
         if trajectory.dataset is not None:
-            raise StoreError(f"{trajectory.label}: is a data set already: divide it with retag")
+            raise StoreError(f"{trajectory.label}: is a data set already: use retag")
         chosen = self._profile(profile)
         parts = assign_atoms(chosen, trajectory)
         _writable((part.tag for part in parts), trajectory.reader.format)
@@ -182,23 +182,22 @@ class Store:
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Divided:
-        """Add the new frames of a trajectory that has grown, or those of further files.
+        """Append the new frames of a trajectory that has grown, or those of further files.
 
         Parameters
         ----------
         trajectory
-            The files that were divided, in which there are more frames by now; or files that go on
-            where those end.
+            The original files, which have more frames now; or files that continue them.
 
         Returns
         -------
         Divided
-            How many frames were added, and what one should know.
+            The number of frames that were added, and remarks.
 
         Raises
         ------
         StoreError
-            If the frames that were divided are no longer the same, or as `add`.
+            If the frames that were added before have changed, or as for `add`.
 
         Examples
         --------
@@ -234,9 +233,9 @@ class Store:
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Divided:
-        """Divide a data set anew, from what the store holds, in one step.
+        """Divide a data set again by another profile, from the files in the store.
 
-        Result and errors are as of `add`; after an error the data set is as it was.
+        Result and errors are those of `add`. After an error the data set is unchanged.
 
         Parameters
         ----------
@@ -264,34 +263,34 @@ class Store:
         tags: Sequence[str] | None = None,
         request_size: int = DEFAULT_REQUEST_SIZE,
     ) -> Trajectory:
-        """Open a data set: all of it, or the atoms of some tags alone, in their original order.
+        """Open a data set, or the atoms of some of its tags in their original order.
 
         `tj.open("STORE/name@tag,tag")` does the same.
 
         Parameters
         ----------
         tags
-            None for all. Files of other tags are not touched.
+            Names of tags; None for all. Files of other tags are not read.
         request_size
             As for `tj.open`.
 
         Returns
         -------
         Trajectory
-            With the original's topology. Indices of atoms are those of the original.
+            The trajectory with the topology of the original, whose atom indices it has.
 
         Raises
         ------
         StoreError
-            If there is no such data set, or tag of it.
+            If there is no such data set or tag.
         """
         if not isinstance(name, str):
-            raise TypeError(f"a data set is called by its name, a str, not {type(name).__name__}")
+            raise TypeError(f"the name of a data set must be a str, not {type(name).__name__}")
         if tags is not None and (isinstance(tags, str) or not tags):
-            raise TypeError("tags are some names: ['protein', 'lipid'], or None for all")
+            raise TypeError("tags must be a list of names, ['protein', 'lipid'], or None for all")
         wanted = None if tags is None else tuple(tags)
         label = str(self.folder / name) + ("" if wanted is None else "@" + ",".join(wanted))
-        place = Place(self._absolute, name, wanted, label)
+        place = DatasetPath(self._absolute, name, wanted, label)
         return Trajectory.of_dataset(place, request_size=request_size)
 
     def get(
@@ -307,22 +306,24 @@ class Store:
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Conversion:
-        """Write a data set, or some of its tags, to a file: all tags together are the original.
+        """Write a data set, or some of its tags, to a file.
+
+        All tags of a data set, written in the format of the original, give the original.
 
         Parameters
         ----------
         path
-            The output; its ending is its format. To .h5md goes what was H5MD in its own units and
-            precision, where no tag is lossy.
+            Path of the output; its ending selects the format. H5MD originals keep units and
+            precision in .h5md outputs, if no tag is lossy.
         tags
-            None for all.
+            Names of tags; None for all.
         frames, allow_loss, force, topology
-            As for `tj.convert`, whose errors these are, too.
+            As for `tj.convert`, with the same errors.
 
         Returns
         -------
         Conversion
-            As of `tj.convert`.
+            As for `tj.convert`.
         """
         return convert(
             self.open(name, tags=tags),
@@ -336,24 +337,24 @@ class Store:
         )
 
     def move(self, name: str, tag: str, tier: str, *, progress: Progress | None = None) -> None:
-        """Bring the files of a tag to another tier, while readers go on.
+        """Move the files of a tag to another tier, without disturbing readers.
 
         Parameters
         ----------
         tag
-            Its name, or its short one.
+            Name or short name of the tag.
         tier
-            The name of one of `tiers`.
+            Name of one of `tiers`.
 
         Raises
         ------
         StoreError
-            If the tier is missing, full or read-only; then the tag is where it was.
+            If the tier is missing, full or read-only; the tag is not moved then.
         """
         self._native.move(name, tag, tier, progress=progress)
 
     def remove(self, name: str) -> None:
-        """Remove a data set with all its files. The trajectory that was divided stays."""
+        """Remove a data set with all its files. The original trajectory is kept."""
         self._native.remove(name)
 
     def verify(
@@ -363,12 +364,12 @@ class Store:
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> tuple[str, ...]:
-        """Compare every byte of a data set, or of all, with its checksum.
+        """Compare every byte of a data set, or of all data sets, with its checksum.
 
         Returns
         -------
         tuple of str
-            A line for each thing that is wrong, which says where; empty where nothing is.
+            One line per problem, with its location; empty if there is none.
         """
         names = self.list() if name is None else (name,)
         threads = threads or _trajet.available_threads()
@@ -379,39 +380,41 @@ class Store:
         )
 
     def repair(self) -> tuple[str, ...]:
-        """Find tiers that were moved with the store, and remove what killed runs have left behind.
+        """Find tiers that were moved with the store, and remove files that killed runs left.
 
         Returns
         -------
         tuple of str
-            A line for each; empty where there was nothing.
+            One line per tier or file; empty if there was none.
         """
         return tuple(self._native.repair())
 
     def show(self, name: str) -> Entry:
-        """Return what the store says of a data set."""
+        """Return the description of a data set."""
         return entry_of(json.loads(self._native.manifest(name)), self.tiers)
 
     def originals(self, name: str) -> tuple[Original, ...]:
-        """Return the files that were divided, and whether they are still what they were.
+        """Return the original files of a data set, and whether they have changed.
 
-        Size and digest of head and tail are compared, which reads 8 KiB of each file.
+        Size and digest of head and tail are compared, which reads 8 KiB per file.
         """
         return originals_of(json.loads(self._native.manifest(name)))
 
     def stats(self, name: str) -> Statistics:
-        """Return what was used of a data set, what dividing has saved, and what to move where."""
-        return access_log.statistics(self.show(name), self.tiers, self._absolute / name / USES)
+        """Return statistics of a data set: its uses, bytes saved, and advice on tiers."""
+        return access_log.statistics(
+            self.show(name), self.tiers, self._absolute / name / ACCESS_LOG
+        )
 
     def show_all(self) -> tuple[tuple[Entry, ...], dict[str, Exception]]:
-        """Return what the store says of each data set, and why it says nothing of the others.
+        """Return the descriptions of all data sets, and the errors of unreadable ones.
 
         Returns
         -------
         tuple of Entry
-            Those that can be read.
+            Descriptions of the readable data sets.
         dict of str to Exception
-            What is wrong with the others, by their names.
+            Errors of the others, by name.
         """
         entries: list[Entry] = []
         wrong: dict[str, Exception] = {}
@@ -425,20 +428,20 @@ class Store:
     def link(
         self, folder: str | os.PathLike[str], *, say: Callable[[str], None] | None = None
     ) -> tuple[Path, ...]:
-        """Make a folder of links to the files of all tags, for programs that know no stores.
+        """Create a folder of links to the files of all tags, for programs that know no stores.
 
-        They are called `NAME@TAG.xtc`, `NAME@TAG.gro` and `NAME@TAG.ndx`; where frames were
-        appended there are several files, numbered as `NAME@TAG-000.xtc`. `NAME.SHORT.tjt` is what
-        VMD's plug-in of trajet opens. Links that are there are made anew, those to files that are
-        gone are removed. Of a data set that cannot be read, what is there stays as it is.
+        The links are `NAME@TAG.xtc`, `NAME@TAG.gro` and `NAME@TAG.ndx`; after frames were appended,
+        the files are numbered: `NAME@TAG-000.xtc`. `NAME.SHORT.tjt` is for VMD's plug-in of trajet.
+        Existing links are updated, and links to removed files are removed. Links of data sets that
+        cannot be read are kept.
 
         Parameters
         ----------
         folder
-            Where the links go; made if it is not there.
+            Folder of the links; it is created if it does not exist.
         say
-            Called with what is wrong with each data set that cannot be read; None logs it as a
-            warning.
+            Called with an error message for each data set that cannot be read; None logs them as
+            warnings.
 
         Returns
         -------
@@ -448,7 +451,7 @@ class Store:
         Raises
         ------
         OutputError
-            If something else has the name of a link, or the folder cannot be written.
+            If another file has the name of a link, or the folder cannot be written.
         """
         entries, wrong = self.show_all()
         made = link_folder.make(
@@ -466,32 +469,31 @@ class Store:
         ready: Callable[[], None] | None = None,
         say: Callable[[str], None] | None = None,
     ) -> None:
-        """Show the store as a folder that every program can read, until it is unmounted.
+        """Mount the store on a folder that every program can read, until it is unmounted.
 
-        It has for each data set `NAME` the whole trajectory as if it had never been divided
-        (`NAME.xtc`, or as the original's format is called), each tag (`NAME@TAG.xtc`), positions
-        and cells of both as DCD (`NAME.dcd`, `NAME@TAG.dcd`), and topologies. Data sets that come,
-        go or change are seen within a second; who has a file open goes on with what that was.
+        For each data set `NAME`, the folder shows the whole trajectory (`NAME.xtc`, or with the
+        ending of the original's format), each tag (`NAME@TAG.xtc`), positions and cells of both as
+        DCD (`NAME.dcd`, `NAME@TAG.dcd`), and topologies. Changes of data sets show within a second;
+        files that are open keep their contents.
 
-        This returns when somebody else has unmounted the folder and closed all files. Ctrl-C
-        unmounts it whoever reads: they get I/O errors.
+        The call returns when the folder was unmounted and all files are closed. Ctrl-C unmounts it
+        at once; programs that still read get I/O errors.
 
         Parameters
         ----------
         folder
-            An empty one.
+            An empty folder.
         threads
-            How many reads are answered at a time; None for as many as there are cores, at least 8.
+            Number of reads that are served at a time; None for the number of cores, at least 8.
         ready
             Called when the folder is mounted.
         say
-            Called with a line for each thing that goes wrong; None logs them as warnings.
+            Called with a line per error; None logs them as warnings.
 
         Raises
         ------
         StoreError
-            If the folder cannot be mounted on: it is not there, not empty, in use, or there is no
-            FUSE.
+            If the folder does not exist, is not empty or in use, or FUSE is not available.
         """
         self._native.mount(
             Path(folder),
@@ -505,7 +507,7 @@ class Store:
         return tuple(self._native.names()) if self._is_there else ()
 
     def _profile(self, profile: Profile | str | os.PathLike[str] | None) -> Profile:
-        """Return a profile; without one the one that is built in, on the tiers that there are."""
+        """Return a profile; by default the built-in one, on the existing tiers of the store."""
         if isinstance(profile, Profile):
             return profile
         if profile is not None:
@@ -514,7 +516,7 @@ class Store:
         missing = [tier.name for tier in chosen.tiers if tier.name not in there]
         if there and missing:
             raise StoreError(
-                f"{self.folder}: has the tiers {', '.join(there)}, and the built-in profile wants"
+                f"{self.folder}: has the tiers {', '.join(there)}, but the built-in profile needs"
                 f" {missing[0]}: give a profile (trajet store profile prints one to start from)"
             )
         tiers = tuple(there.get(tier.name, tier) for tier in chosen.tiers)
@@ -522,7 +524,7 @@ class Store:
 
 
 def _writable(tags: Iterable[Tag], source: str) -> None:
-    """Make sure that there is what writes these tags, before any work."""
+    """Raise an error if h5py is missing for one of the tags, before any work."""
     formats = (HDF5, EXACT) if source == "H5MD" else (HDF5,)
     for tag in tags:
         if tag.format in formats:
@@ -530,19 +532,18 @@ def _writable(tags: Iterable[Tag], source: str) -> None:
 
 
 def _check_is_trajectory(given: object) -> None:
-    """Refuse what else users have of a trajectory, and say what to give."""
+    """Raise an error for anything but a Trajectory."""
     if isinstance(given, Trajectory):
         return
     what = f"a {type(given).__name__}"
     if isinstance(given, str | os.PathLike):
         what = f"the path {os.fspath(given)!r}"
     elif isinstance(given, Selection):
-        what = "a selection: all atoms of a trajectory are divided"
+        what = "a selection: a store takes all atoms of a trajectory"
     elif mdanalysis.is_universe(given) or mdanalysis.is_atomgroup(given):
-        what = "of MDAnalysis: its files are divided, not what is in memory"
+        what = "an object of MDAnalysis: a store takes its files, not arrays in memory"
     raise TypeError(
-        "give a trajectory with its topology, tj.open('top.psf', 'traj.xtc'): what was given is"
-        f" {what}"
+        f"give a trajectory with its topology, tj.open('top.psf', 'traj.xtc'): this is {what}"
     )
 
 
@@ -552,9 +553,9 @@ def _divided(done: Mapping[str, Any], beside: Sequence[str] = ()) -> Divided:
 
 @contextlib.contextmanager
 def _rest(source: Trajectory) -> Iterator[tuple[list[Path], list[str]]]:
-    """Write what H5MD files hold beside their frames to files of a temporary folder.
+    """Write the other contents of H5MD files to files in a temporary folder.
 
-    Returns these files, none of other formats, and remarks on what they lack.
+    Yields these files and remarks on contents that they lack; nothing for other formats.
     """
     if source.reader.format != "H5MD":
         yield [], []
@@ -578,7 +579,7 @@ def _room_in(folder: Path) -> Iterator[None]:
     Raises
     ------
     OutputError
-        If files cannot be written to it because there is no room, or a limit on their size.
+        If the disk or a quota is full, or a limit on file sizes is reached.
     """
     full = tuple(map(os.strerror, (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)))
     try:
@@ -586,13 +587,13 @@ def _room_in(folder: Path) -> Iterator[None]:
     except (OSError, RuntimeError) as error:  # h5py raises both.
         if (why := output.why(error)).startswith(full):
             raise OutputError(
-                f"{folder}: temporary files cannot be written: {why} (TMPDIR names the folder)"
+                f"{folder}: temporary files cannot be written: {why} (set TMPDIR to another folder)"
             ) from error
         raise
 
 
 def _spec(profile: Profile, parts: Sequence[TagAtoms]) -> str:
-    """Return tiers and tags as the native store takes them."""
+    """Return tiers and tags as JSON for the native store."""
     return json.dumps(
         {
             "tiers": {
@@ -605,16 +606,16 @@ def _spec(profile: Profile, parts: Sequence[TagAtoms]) -> str:
 
 
 def _manifest_tag(part: TagAtoms) -> dict[str, Any]:
-    """Return a tag as a manifest keeps it: whether the profile required it is of no use there."""
-    told = {key: value for key, value in vars(part.tag).items() if key != "optional"}
-    return {**told, "atoms": part.ranges()}
+    """Return the entry of a tag in a manifest, which has no `optional`."""
+    entry = {key: value for key, value in vars(part.tag).items() if key != "optional"}
+    return {**entry, "atoms": part.ranges()}
 
 
 @contextlib.contextmanager
 def _structures(parts: Sequence[TagAtoms], trajectory: Trajectory) -> Iterator[list[list[Path]]]:
-    """Write what lies beside each tag to a folder that lasts as long as it is needed.
+    """Write index file and structure of each tag to a temporary folder; yield their paths.
 
-    Structures have no box where that of frame 0 is turned: they cannot hold it.
+    Structures have no box if the box of frame 0 is rotated: GRO cannot hold it.
     """
     first = trajectory.read_places([0], None, None, counted=False)
     positions, box = first.positions[0], mdanalysis.Box.of(first)
@@ -624,7 +625,7 @@ def _structures(parts: Sequence[TagAtoms], trajectory: Trajectory) -> Iterator[l
             for part in parts:
                 paths = [folder / f"{part.tag.name}.ndx"]
                 paths[0].write_text(_ndx(part), encoding="ascii")
-                # Frames of TRR may have no positions (not a number), and GRO has no room for any.
+                # TRR frames may lack positions (NaN), and GRO cannot hold large ones.
                 if (np.abs(positions[part.atoms]) < _GRO_LIMIT).all():
                     paths.append(folder / f"{part.tag.name}.gro")
                     atoms = trajectory.named[part.atoms]
@@ -634,7 +635,7 @@ def _structures(parts: Sequence[TagAtoms], trajectory: Trajectory) -> Iterator[l
 
 
 def _ndx(part: TagAtoms) -> str:
-    """Return a group of a GROMACS index file: atoms of the original, from 1."""
+    """Return the text of a GROMACS index file: atoms of the original, counted from 1."""
     numbers = (part.atoms + 1).tolist()
     lines = [
         " ".join(map(str, numbers[k : k + _NDX_WIDTH])) for k in range(0, len(numbers), _NDX_WIDTH)

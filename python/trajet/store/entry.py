@@ -1,4 +1,4 @@
-"""What a store says of a data set, by its manifest."""
+"""Descriptions of data sets, made from their manifests."""
 
 import errno
 import itertools
@@ -14,21 +14,21 @@ from trajet.store.profile import Tag, Tier
 
 @dataclass(frozen=True)
 class KeptTag:
-    """A tag of a data set, and where it is.
+    """A tag of a data set with its files.
 
     Attributes
     ----------
     tag
-        As the profile said it.
+        The tag as in the profile.
     n_atoms
-        Its atoms.
+        Number of its atoms.
     size
         Bytes of its files.
     paths
         Its files, in the order of their frames.
     lost
-        What frames of the original hold and this lossy tag does not: "velocities", "forces",
-        "fourth" (a coordinate of CHARMM's DCD). Not known of stores of before.
+        Fields of the original's frames that this lossy tag lacks: "velocities", "forces", "fourth"
+        (a coordinate of CHARMM's DCD). Empty for data sets of older versions.
     """
 
     tag: Tag
@@ -40,22 +40,22 @@ class KeptTag:
 
 @dataclass(frozen=True)
 class Entry:
-    """What a store says of a data set.
+    """Description of a data set.
 
     Attributes
     ----------
     name
-        Its name.
+        Name of the data set.
     format
-        Of the original: "XTC", "TRR", "DCD", "NCDF", "H5MD".
+        Format of the original: "XTC", "TRR", "DCD", "NCDF", "H5MD".
     n_frames, n_atoms
-        Frames, and atoms of the original.
+        Number of frames, and of atoms of the original.
     source_sizes
-        The files that were divided, in order, and how large they were.
+        Path and size of each original file, in order.
     tags
-        In the order of the profile.
+        The tags, in the order of the profile.
     seconds
-        How long dividing took.
+        Time that dividing took.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Entry:
 
     @property
     def source_size(self) -> int:
-        """Bytes that were divided."""
+        """Bytes of the original files."""
         return sum(size for _, size in self.source_sizes)
 
     @property
@@ -79,14 +79,14 @@ class Entry:
 
 @dataclass(frozen=True)
 class Original:
-    """State of a file that was divided.
+    """State of an original file.
 
     Attributes
     ----------
     path
-        Where it was when it was divided.
+        Path of the file when it was added.
     size
-        Its bytes then.
+        Its size when it was added.
     state
         "unchanged" (size and digest of head and tail are the same), "changed", "missing", or
         "unreadable: …" with the error of the operating system.
@@ -99,15 +99,15 @@ class Original:
 
 @dataclass(frozen=True)
 class Divided:
-    """What came of dividing.
+    """Outcome of `add`, `append` or `retag`.
 
     Attributes
     ----------
     n_frames
-        Frames that were added.
+        Number of frames that were added.
     remarks
-        What one should know: what lossy tags have let go, … and the remarks on the trajectory,
-        which every report on the data set repeats.
+        Remarks, such as fields that lossy tags lack, and the remarks on the trajectory, which every
+        report on the data set repeats.
     """
 
     n_frames: int
@@ -115,12 +115,12 @@ class Divided:
 
 
 def entry_of(manifest: Mapping[str, Any], tiers: Mapping[str, Tier]) -> Entry:
-    """Return what a manifest says, with its files on the tiers.
+    """Return the description of a data set by its manifest and the tiers of the store.
 
     Raises
     ------
     StoreError
-        If one of these is unknown.
+        If the manifest names an unknown tier.
     """
     segments = [segment["files"] for segment in manifest["segments"]]
     named = {each["tier"] for each in [*manifest["tags"], *itertools.chain(*segments)]}
@@ -130,15 +130,15 @@ def entry_of(manifest: Mapping[str, Any], tiers: Mapping[str, Tier]) -> Entry:
             f" {', '.join(tiers) or 'none'}; bring store.json back from a copy"
         )
     kept = []
-    for place, told in enumerate(manifest["tags"]):
-        files = [each[place] for each in segments]
+    for index, tag in enumerate(manifest["tags"]):
+        files = [each[index] for each in segments]
         kept.append(
             KeptTag(
-                Tag(**{key: value for key, value in told.items() if key != "atoms"}),
-                sum(stop - start for start, stop in told["atoms"]),
+                Tag(**{key: value for key, value in tag.items() if key != "atoms"}),
+                sum(stop - start for start, stop in tag["atoms"]),
                 sum(file["size"] for file in files),
                 tuple(tiers[file["tier"]].folder / file["path"] for file in files),
-                tuple((manifest.get("lost") or {}).get(told["name"], ())),
+                tuple((manifest.get("lost") or {}).get(tag["name"], ())),
             )
         )
     return Entry(
@@ -146,21 +146,21 @@ def entry_of(manifest: Mapping[str, Any], tiers: Mapping[str, Tier]) -> Entry:
         format=manifest["format"],
         n_frames=sum(segment["n_frames"] for segment in manifest["segments"]),
         n_atoms=manifest["n_atoms"],
-        source_sizes=tuple((Path(told["path"]), told["size"]) for told in manifest["source"]),
+        source_sizes=tuple((Path(file["path"]), file["size"]) for file in manifest["source"]),
         tags=tuple(kept),
         seconds=manifest["seconds"],
     )
 
 
 def originals_of(manifest: Mapping[str, Any]) -> tuple[Original, ...]:
-    """Return the files that were divided, each compared with its size and digest of then."""
+    """Return the original files, each compared with its recorded size and digest."""
     return tuple(
-        Original(Path(told["path"]), told["size"], _state(told)) for told in manifest["source"]
+        Original(Path(file["path"]), file["size"], _state(file)) for file in manifest["source"]
     )
 
 
 def _state(source: Mapping[str, Any]) -> str:
-    """Return the state of a file that was divided; see `Original`."""
+    """Return the state of an original file; see `Original`."""
     path = Path(source["path"])
     try:
         if path.stat().st_size != source["size"]:

@@ -1,4 +1,4 @@
-"""Files for programs that know nothing of stores: links to those of tags, and pointers for VMD."""
+"""Folders of links to the files of tags, and of pointer files for VMD."""
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from trajet._trajet import OutputError
 from trajet.store.entry import Entry
 from trajet.store.profile import Tier
 
-# How a pointer file begins; `trajet-molfile` reads the rest.
+# First line of a pointer file, which `trajet-molfile` reads.
 _POINTER = "trajet-pointer 1\n"
 
 
@@ -21,7 +21,7 @@ def make(
     *,
     skipped: Collection[str],
 ) -> tuple[Path, ...]:
-    """Make a folder of links and pointers; see `Store.link`."""
+    """Create or update a folder of links and pointer files; see `Store.link`."""
     links = {folder / name: path for entry in entries for name, path in _links(entry)}
     pointers = {
         folder / f"{entry.name}.{kept.tag.short}.tjt": (
@@ -36,9 +36,10 @@ def make(
             ours = path.is_symlink() if path in links else _is_pointer(path, "")
             if os.path.lexists(path) and not ours:
                 raise OutputError(
-                    f"{path}: is there already, and is not ours: remove it, or link elsewhere"
+                    f"{path}: is there already, and is no link of this store: remove it, or choose"
+                    " another folder"
                 )
-        # Of a tier that is not mounted nothing is there, and yet not gone.
+        # Files on a tier that is not mounted seem to be missing, but are kept.
         kept = {
             f"{entry.name}@{tag.tag.name}"
             for entry in entries
@@ -70,7 +71,7 @@ def make(
 
 
 def _links(entry: Entry) -> Iterator[tuple[str, Path]]:
-    """Yield names of links, and what they lead to."""
+    """Yield the names of links and their targets."""
     for kept in entry.tags:
         stem = f"{entry.name}@{kept.tag.name}"
         digits = max(3, len(str(len(kept.paths) - 1)))
@@ -83,7 +84,7 @@ def _links(entry: Entry) -> Iterator[tuple[str, Path]]:
 
 
 def _is_pointer(path: Path, then: str) -> bool:
-    """Tell whether a file is a pointer file that goes on with some text."""
+    """Return whether a file is a pointer file that continues with the text `then`."""
     if path.suffix != ".tjt" or not path.is_file():
         return False
     begin = (_POINTER + then).encode()
@@ -92,6 +93,6 @@ def _is_pointer(path: Path, then: str) -> bool:
 
 
 def _is_on(link: Path, tiers: Mapping[str, Tier]) -> bool:
-    """Tell whether a link leads to one of the tiers."""
+    """Return whether a link points into one of the tiers."""
     target = Path(os.readlink(link))
     return any(target.is_relative_to(tier.folder) for tier in tiers.values())

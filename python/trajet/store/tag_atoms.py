@@ -1,4 +1,4 @@
-"""Which atoms of a system each tag of a profile has."""
+"""Assignment of the atoms of a system to the tags of a profile."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,19 +12,19 @@ from trajet._trajet import SelectionError, StoreError
 from trajet.store.profile import REST, Profile, Tag
 from trajet.trajectory import Trajectory
 
-# Atoms that an error names.
+# Most atoms that an error names.
 _NAMED = 3
 
 
 @dataclass(frozen=True)
 class TagAtoms:
-    """A tag, and its atoms in ascending order."""
+    """A tag and its atoms, in ascending order."""
 
     tag: Tag
     atoms: NDArray[np.int64]
 
     def ranges(self) -> list[tuple[int, int]]:
-        """Return the atoms as ranges: the first one, and the one behind the last."""
+        """Return the atoms as ranges `(first, last + 1)`."""
         ends = np.flatnonzero(np.diff(self.atoms) != 1) + 1
         borders = [0, *ends.tolist(), len(self.atoms)]
         return [
@@ -34,14 +34,14 @@ class TagAtoms:
 
 
 def assign_atoms(profile: Profile, trajectory: Trajectory) -> list[TagAtoms]:
-    """Return the tags of a profile that have atoms, and which.
+    """Return the tags of a profile that have atoms, with their atoms.
 
     Raises
     ------
     StoreError
         If an atom is in two tags or in none, or a tag that is not optional selects no atom.
     SelectionError
-        If something is no selection.
+        If the selection of a tag is invalid.
     """
     owners = np.full(trajectory.n_atoms, -1, np.int16)
     for place, tag in enumerate(profile.tags):
@@ -98,7 +98,7 @@ def omitted_tags(profile: Profile, parts: Sequence[TagAtoms], trajectory: Trajec
 
 
 def _chosen(tag: Tag, profile: Profile, trajectory: Trajectory) -> NDArray[np.int64]:
-    """Return the atoms that a tag selects; none is no error here."""
+    """Return the atoms that a tag selects, possibly none."""
     try:
         atoms = trajectory.select_named(tag.select, str(trajectory.topology), empty=True)
     except SelectionError as error:
@@ -107,7 +107,7 @@ def _chosen(tag: Tag, profile: Profile, trajectory: Trajectory) -> NDArray[np.in
 
 
 def _listed(atoms: Sequence[int] | NDArray[np.int64], trajectory: Trajectory) -> str:
-    """Return the first of some atoms in words."""
+    """Return a text that names the first of some atoms."""
     named = trajectory.named
     words = [mdanalysis.describe_atom(named[int(atom)]) for atom in atoms[:_NAMED]]
     return ", ".join(words) + (", …" if len(atoms) > _NAMED else "")

@@ -1,4 +1,4 @@
-"""Takes in trajectories as they arrive in a folder."""
+"""Adds trajectories to a store as they arrive in a folder."""
 
 import os
 import time
@@ -14,29 +14,29 @@ from trajet.store.profile import Profile
 from trajet.trajectory import Trajectory
 from trajet.trajectory import open as open_trajectory
 
-# What a store divides, by the endings of files.
+# File name endings of trajectories.
 TRAJECTORIES = (".xtc", ".trr", ".dcd", ".nc", ".ncdf", ".h5md")
-# Of several topologies of a trajectory's name, the first one is taken.
+# File name endings of topologies, in the order of preference.
 TOPOLOGIES = (".tpr", ".psf", ".prmtop", ".parm7", ".gro", ".pdb")
 
-# Size and time of change: what a file that does not change keeps.
+# Size and modification time of a file.
 _Stamp = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Arrival:
-    """What became of a trajectory.
+    """Outcome of adding a trajectory that arrived.
 
     Attributes
     ----------
     path
-        The trajectory; the data set where that cannot be read.
+        The trajectory; or the data set or the folder that cannot be read.
     name
-        Of the data set.
+        Name of the data set.
     frames
-        How many frames were added; 0 where it failed.
+        Number of frames that were added; 0 after an error.
     error
-        Why it failed; None where it did not.
+        The error, or None.
     """
 
     path: Path
@@ -47,29 +47,29 @@ class Arrival:
 
 @dataclass
 class Watch:
-    """Looks at a folder again and again, and adds trajectories that have stopped growing.
+    """Watches a folder and adds trajectories that have stopped growing.
 
-    A trajectory's data set has the name of the file without its ending. Its topology is the file of
-    the same name with an ending of topologies, or the only topology in the folder. What is neither
-    is left alone. A trajectory that has grown since it was added is appended to its data set.
+    The data set has the name of the trajectory without its ending. Its topology is the file of the
+    same name with an ending of topologies, or the only topology in the folder. Other files are
+    ignored. A trajectory that has grown since it was added is appended to its data set.
 
     Attributes
     ----------
     store
-        Where to add.
+        The store to add to.
     folder
-        What to look at, without the folders in it.
+        The folder to watch, without its subfolders.
     settle
-        Seconds for which a file must have stayed as it is.
+        Seconds for which a file must not have changed.
     profile
         As for `Store.add`.
     threads
-        None for all cores.
+        Number of threads; None for all cores.
     allow_truncated_tail
-        Whether a trajectory that has settled but ends inside a frame is taken in as far as its
-        frames are whole; what is written later is appended.
+        Whether to add the complete frames of a settled trajectory that ends inside a frame; frames
+        that are written later are appended.
     clock
-        Tells seconds.
+        Returns the time in seconds.
     """
 
     store: Store
@@ -79,16 +79,16 @@ class Watch:
     threads: int | None = None
     allow_truncated_tail: bool = False
     clock: Callable[[], float] = time.monotonic
-    # How a file was when it was first seen like that, and when.
+    # The current stamp of each file, and when it was first seen.
     _seen: dict[Path, tuple[_Stamp, float]] = field(default_factory=dict)
-    # What was tried in vain: it is tried again when trajectory or topology have changed.
+    # Failures, which are tried again when trajectory or topology have changed.
     _failed: dict[Path, tuple[_Stamp | None, _Stamp | None]] = field(default_factory=dict)
-    # Data sets as they were when they could last be read, and those that cannot be now.
+    # Data sets as they were last read, and those that cannot be read now.
     _entries: dict[str, Entry] = field(default_factory=dict)
     _damaged: frozenset[str] = frozenset()
 
     def look(self, progress: Progress | None = None) -> Iterator[Arrival]:
-        """Look once, add what has settled, and say what became of it: of an error once only."""
+        """Add all trajectories that have settled; yield the outcomes, each error only once."""
         try:
             names = sorted(
                 path
@@ -106,7 +106,7 @@ class Watch:
         for name in sorted(wrong.keys() - self._damaged):
             yield Arrival(self.store.folder / name, name, 0, wrong[name])
         self._damaged = frozenset(wrong)
-        # What is new may be of a data set that nobody could read so far.
+        # A new file may belong to a data set that could never be read.
         takes_new = wrong.keys() <= self._entries.keys()
         sources = {
             path.absolute(): (entry.name, size)
@@ -119,7 +119,7 @@ class Watch:
                 continue
             dataset, size = sources.get(path.absolute(), (None, None))
             name = dataset or path.stem
-            # Nothing can be added to a data set that cannot be read.
+            # Unreadable data sets cannot be appended to.
             if size == stamp[0] or name in wrong or not (dataset or takes_new):
                 continue
             topology, trouble = self._topology_of(path)
@@ -137,15 +137,15 @@ class Watch:
             else:
                 self._failed.pop(path, None)
                 if frames == 0:
-                    # Less than a frame more than before: nothing was written down of that.
+                    # The file has grown by less than a frame, and the manifest has not changed.
                     self._failed[path] = tried
                     continue
                 yield Arrival(path, name, frames)
 
     def _look_at_store(self) -> dict[str, Exception]:
-        """Look at all data sets; return what is wrong with those that cannot be read."""
+        """Read all data sets; return the errors of those that cannot be read."""
         entries, wrong = self.store.show_all()
-        # Their files are known from before.
+        # The files of unreadable data sets are known from before.
         known = {name: entry for name, entry in self._entries.items() if name in wrong}
         self._entries = known | {entry.name: entry for entry in entries}
         return wrong
@@ -158,11 +158,11 @@ class Watch:
         return self.clock() - since >= self.settle
 
     def _topology_of(self, path: Path) -> tuple[Path | None, StoreError | None]:
-        """Return the topology of a trajectory, or why there is none."""
+        """Return the topology of a trajectory, or the error that there is none."""
         for suffix in TOPOLOGIES:
             if (own := path.with_suffix(suffix)).is_file():
                 return own, None
-        # Reading a named pipe would wait for its writer.
+        # Opening a named pipe would block.
         found = sorted(
             each
             for each in self.folder.iterdir()
@@ -178,7 +178,7 @@ class Watch:
     def _take_in(
         self, path: Path, topology: Path | None, dataset: str | None, progress: Progress | None
     ) -> int:
-        """Add a trajectory, or append what it has more to `dataset`; return how many frames."""
+        """Add a trajectory, or append its new frames to `dataset`; return their number."""
         if dataset is None:
             if topology is not None:
                 _check_is_text(topology)
@@ -201,21 +201,21 @@ class Watch:
 
 
 def _check_is_text(path: Path) -> None:
-    """Make sure that a path can be written down.
+    """Raise an error if a path is not text, which manifests need.
 
     Raises
     ------
     StoreError
-        If its bytes are no text.
+        If its bytes are not UTF-8.
     """
     try:
         str(path).encode()
     except UnicodeEncodeError as error:
-        raise StoreError(f"{path}: its name is not text in UTF-8: rename the file") from error
+        raise StoreError(f"{path}: the file name is not UTF-8: rename the file") from error
 
 
 def _stamp(path: Path) -> _Stamp | None:
-    """Return what a file keeps as long as it does not change; None where it is no file."""
+    """Return size and modification time of a regular file, else None."""
     try:
         status = path.stat()
     except OSError:

@@ -1,4 +1,4 @@
-"""What reading gives: positions of the same atoms in several frames."""
+"""`Block`: positions of the same atoms in several frames."""
 
 from dataclasses import dataclass
 
@@ -21,15 +21,15 @@ class Block:
     frames
         `(n_frames,)`, int64, frame numbers.
     cells
-        `(n_frames, 6)`, float64: a, b, c (Å), α, β, γ (degrees); NaN where a frame has no cell.
+        `(n_frames, 6)`, float64: a, b, c (Å), α, β, γ (degrees); NaN in frames without a cell.
     velocities
-        As `positions`, Å/ps; None unless asked for; NaN in frames that have none.
+        As `positions`, Å/ps; None unless requested; NaN in frames without velocities.
     forces
-        As `positions`, kJ/(mol Å); None unless asked for; NaN in frames that have none.
+        As `positions`, kJ/(mol Å); None unless requested; NaN in frames without forces.
     vectors
-        `(n_frames, 3, 3)`, float64: box vectors row by row (Å) where the file has them and `cells`
-        do not tell how they lie: the first not along x, or the second not in the plane of x and y.
-        NaN of other frames; None where there are none, and in blocks of `blocks`.
+        `(n_frames, 3, 3)`, float64: box vectors row by row, Å, of frames whose box is rotated: its
+        first vector is not along x, or its second not in the x-y plane. NaN in other frames; None
+        if no frame has such a box, and in blocks of `blocks`.
     """
 
     positions: NDArray[np.float32]
@@ -42,5 +42,5 @@ class Block:
     vectors: NDArray[np.float64] | None = None
 
     def __repr__(self) -> str:
-        """Say how much it holds: the numbers would fill pages."""
+        """Return the shape of the positions, without the numbers."""
         return f"<Block: positions {self.positions.shape} Å>"

@@ -1,4 +1,4 @@
-"""Which frames and which atoms: what callers say, as the numbers that it means."""
+"""Conversion of users' choices of frames and atoms to numbers."""
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias
@@ -32,14 +32,14 @@ def resolve_frames(frames: FrameChoice, n_frames: int, label: str) -> Frames:
             raise FrameError(f"{label}: a mask of {numbers.shape} does not fit {n_frames} frames")
         return np.flatnonzero(numbers).astype(np.int64)
     if numbers.ndim != 1 or not (np.issubdtype(numbers.dtype, np.integer) or numbers.size == 0):
-        raise TypeError("frames must be a slice, whole numbers in a row, a mask, or None")
+        raise TypeError("frames must be a slice, a sequence of integers, a mask, or None")
     wrong = numbers[(numbers < -n_frames) | (numbers >= n_frames)]
     if wrong.size:
         raise FrameError(
             f"{label}: frame {wrong[0]} is out of range: the trajectory has {n_frames} frames,"
             f" 0 to {n_frames - 1}"
         )
-    # Short integers have no room for the sum.
+    # The sum below may overflow short integers.
     numbers = numbers.astype(np.int64)
     return np.where(numbers < 0, numbers + n_frames, numbers)
 
@@ -53,17 +53,19 @@ def frame_numbers(frames: Frames) -> NDArray[np.int64]:
 
 
 def resolve_indices(indices: NDArray[Any], n_atoms: int) -> NDArray[np.int64]:
-    """Return atom indices of a topology, or of a trajectory without one.
+    """Return atom indices as int64, after checking that they are in range.
 
     Raises
     ------
     SelectionError
-        If there is none or one is out of range.
+        If there are none, or one is out of range.
+    TypeError
+        If they are not a sequence of integers.
     """
     if indices.size == 0:
         raise SelectionError("selection of indices: it is empty")
     if indices.ndim != 1 or not np.issubdtype(indices.dtype, np.integer):
-        raise TypeError("atoms must be a selection string, whole numbers in a row, or a mask")
+        raise TypeError("atoms must be a selection string, a sequence of integers, or a mask")
     wrong = indices[(indices < 0) | (indices >= n_atoms)]
     if wrong.size:
         raise SelectionError(

@@ -1,4 +1,4 @@
-"""What a path, several, or an AtomGroup opens: files, or a data set of a store."""
+"""`open`: trajectories of files or of a data set in a store, and of an AtomGroup's Universe."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -38,50 +38,48 @@ def open(
     Parameters
     ----------
     topology
-        A file that MDAnalysis reads (PSF, PDB, GRO, TPR, PRMTOP, …), or None for plain coordinates.
-        It is read when atoms are first selected. Or, without trajectories, a data set of a store,
-        "STORE/name", or some of its tags, "STORE/name@protein,lipid": then the trajectory has the
-        atoms of these tags alone, in their original order, and selections look only at them.
-        Indices of atoms are those of the original.
+        A file that MDAnalysis reads (PSF, PDB, GRO, TPR, PRMTOP, …), or None to read coordinates
+        only. It is read when atoms are first selected. Without trajectories: a data set of a store,
+        "STORE/name", or some of its tags, "STORE/name@protein,lipid". With tags, the trajectory has
+        only the atoms of these tags, in their original order; atom indices stay those of the
+        original.
     *trajectories
-        The trajectory: an XTC, TRR, DCD, Amber NetCDF, H5MD or mdtraj HDF5 file; or several files
-        of the same atoms, of any of these formats. Several files are one trajectory: frames are
-        numbered through, in the order in which the files are given; times and steps are those of
-        the files.
+        One XTC, TRR, DCD, Amber NetCDF, H5MD or mdtraj HDF5 file, or several files of the same
+        atoms, in any of these formats. Several files are read as one trajectory: frames are
+        numbered consecutively in the order of the files; times and steps are those of the files.
     continuous
-        Whether frames that several files hold are read once, where a simulation was continued
-        (`gmx mdrun -noappend`) or restarted. Files are put in the order of their first times; of
-        frames from the first time of a later file on, those of the later file are kept. `remarks`
-        say how many frames were dropped. Otherwise all frames are kept, and `remarks` say where
-        times overlap.
+        Whether to drop frames that overlap with a later file, after a simulation was continued
+        (`gmx mdrun -noappend`) or restarted. Files are sorted by their first times; from the first
+        time of a later file on, the frames of the later file are kept. `remarks` give the number of
+        dropped frames. By default all frames are kept, and `remarks` say where times overlap.
     allow_truncated_tail
-        Read the whole frames of files that end inside a frame (a simulation that still runs). The
-        report of every analysis records it.
+        Whether to read files that end inside a frame (of a simulation that still runs) without
+        their incomplete last frame. The report of every analysis records it.
     request_size
-        Bytes of a read request. Larger ones (8 MiB) suit parallel and network file systems.
+        Bytes per read request. Larger requests (8 MiB) suit parallel and network file systems.
     sidecar
-        Whether to keep the index of frames in a hidden file beside the trajectory (or in the cache
-        folder) and to use the one that is there. One that belongs to another user, who is neither
-        root nor the owner of the trajectory, is ignored; `remarks` say so.
+        Whether to read and keep the index of frames in a hidden file beside the trajectory, or in
+        the cache folder. An index file that belongs to another user, who is neither root nor the
+        owner of the trajectory, is ignored; `remarks` say so.
     rebuild_index
-        Build the index although there is one that fits.
+        Build the index even if a valid one exists.
     threads
-        Threads that build an index of a large file; None for all cores.
+        Threads that build the index of a large file; None for all cores.
     progress
         Called with bytes done and in total while an index is built.
     particles
-        Which group of particles of H5MD files, where there are several.
+        Name of the particles group to read from H5MD files that have several.
     units
         Units of H5MD files that do not name them: {"position": "nm", "time": "ps"}, and
         "velocity" and "force".
     dcd_cell
-        How the cells of DCD files are stored, where a file contradicts itself: "matrix" for the
-        symmetric matrix of CHARMM, "angles" for lengths and angles. By default the version in the
-        file's header decides, and the first frame where the version leaves it open. Copies and
-        stores keep what is said here.
+        Layout of the unit cells of DCD files: "matrix" for the symmetric matrix of CHARMM, "angles"
+        for lengths and angles. By default the version in the header decides, or the first frame if
+        the version does not. Needed for files that contradict themselves. Copies and stores record
+        it.
     pool
-        A pool whose processes all run this script (`MpiPool`): rank 0 opens the trajectory, and
-        what the others get stands for it where `select` and analyses take it.
+        A pool whose processes all run this script (`MpiPool`): rank 0 opens the trajectory. The
+        other ranks get a placeholder, which `select` and the analyses accept.
 
     Returns
     -------
@@ -90,16 +88,16 @@ def open(
     Raises
     ------
     FileNotFoundError, IsADirectoryError, PermissionError
-        As the operating system says.
+        If the operating system cannot open a file.
     TruncatedError
-        If the file ends inside a frame.
+        If a file ends inside a frame.
     FormatError
-        If a file is empty, of another format or corrupt, or the number of atoms changes, in a file
-        or from one to the next; or if the cells of a DCD file are not what its header says.
+        If a file is empty, of another format or corrupt; if the number of atoms changes within a
+        file or between files; or if the cells of a DCD file contradict its header.
     StoreError
-        If the store has no such data set, or that no such tag.
+        If the store has no such data set, or the data set no such tag.
     MissingPackageError
-        If it is an HDF5 file and h5py is not installed.
+        If a file is HDF5 and h5py is not installed.
 
     Examples
     --------
@@ -116,23 +114,24 @@ def open(
         if found is None:
             raise TypeError(
                 "give the topology first, then the trajectory: open('top.psf', 'traj.xtc');"
-                " None stands for no topology, and a data set of a store has one with it"
+                " give None for no topology; a data set of a store includes its topology"
             )
-        told = (particles, units, dcd_cell)
-        if continuous or allow_truncated_tail or any(one is not None for one in told):
+        file_options = (particles, units, dcd_cell)
+        if continuous or allow_truncated_tail or any(one is not None for one in file_options):
             raise ValueError(
-                f"{found.label}: a data set was put in order when it was added: leave continuous=,"
-                " allow_truncated_tail=, particles=, units= and dcd_cell= out"
+                f"{found.label}: these options apply when a data set is added, not when it is"
+                " opened: leave continuous=, allow_truncated_tail=, particles=, units= and"
+                " dcd_cell= out"
             )
         return Trajectory.of_dataset(found, request_size=request_size)
     for path in trajectories:
         if not isinstance(path, (str, os.PathLike)):
             raise TypeError(
-                f"several trajectories are given as open(topology, *files), not {path!r}"
+                f"a trajectory must be a path, not {path!r}: give several as open(topology, *files)"
             )
         if find_dataset(path) is not None:
             raise ValueError(
-                f"{path}: is a data set of a store, which has its topology with it:"
+                f"{path}: is a data set of a store, which includes its topology: use"
                 f" open({os.fspath(path)!r})"
             )
     if threads is not None and threads < 1:
@@ -140,9 +139,9 @@ def open(
     paths = [Path(trajectory) for trajectory in trajectories]
     hdf5 = [path for path in paths if h5md.is_hdf5(path)]
     if not hdf5 and (particles is not None or units is not None):
-        raise ValueError(f"{paths[0]}: is no HDF5 file: particles= and units= are for those")
+        raise ValueError(f"{paths[0]}: not an HDF5 file: leave particles= and units= out")
     if dcd_cell not in (None, "matrix", "angles"):
-        raise ValueError(f"dcd_cell is 'matrix' or 'angles', not {dcd_cell!r}")
+        raise ValueError(f"dcd_cell must be 'matrix' or 'angles', not {dcd_cell!r}")
     reader = Reader(
         paths,
         continuous=continuous,
@@ -162,13 +161,13 @@ def open(
         dcd_cell=dcd_cell,
     )
     if dcd_cell is not None and "DCD" not in reader.format:
-        raise ValueError(f"{paths[0]}: is no DCD file: dcd_cell= is for those")
-    at = None if topology is None else Path(topology)
-    return Trajectory(at, reader, t_open=watch.seconds(), particles=particles)
+        raise ValueError(f"{paths[0]}: not a DCD file: leave dcd_cell= out")
+    topology_path = None if topology is None else Path(topology)
+    return Trajectory(topology_path, reader, t_open=watch.seconds(), particles=particles)
 
 
 def _cache_folder() -> Path | None:
-    """Return the folder for indexes of trajectories whose own folder cannot be written."""
+    """Return the folder for index files of trajectories in read-only folders."""
     if named := os.environ.get("XDG_CACHE_HOME"):
         return Path(named) / "trajet"
     try:
@@ -178,31 +177,37 @@ def _cache_folder() -> Path | None:
 
 
 def from_atomgroup(atoms: Any) -> Selection:
-    """Return the selection that an AtomGroup stands for, on its own Universe's file."""
+    """Return the atoms of an AtomGroup as a Selection of the file that its Universe reads.
+
+    Raises
+    ------
+    SelectionError
+        If the current frame of the Universe is not what the file holds.
+    """
     watch = Stopwatch()
-    said = mdanalysis.from_atomgroup(atoms)
-    opened = open(said.topology, *said.paths)
-    same = (opened.n_atoms, opened.n_frames) == (said.n_atoms, said.n_frames)
+    group = mdanalysis.from_atomgroup(atoms)
+    opened = open(group.topology, *group.paths)
+    same = (opened.n_atoms, opened.n_frames) == (group.n_atoms, group.n_frames)
     if same:
-        now = opened.read_places([said.frame], said.indices, None)
-        same = bool(now.times[0] == said.time) and np.array_equal(
-            now.positions[0], said.positions, equal_nan=True
+        now = opened.read_places([group.frame], group.indices, None)
+        same = bool(now.times[0] == group.time) and np.array_equal(
+            now.positions[0], group.positions, equal_nan=True
         )
-        # At frame 0 the time is 0 whatever steps are given; steps between later frames may differ.
-        if said.time_step is not None and said.frame == 0:
+        # The time of frame 0 is 0 for any time step; steps between later frames may differ.
+        if group.time_step is not None and group.frame == 0:
             near = np.diff(opened.reader.times()[:2])
-            slack = 1e-5 * abs(said.time_step) + 4 * np.spacing(np.float32(abs(said.time)))
-            same &= not near.size or bool((abs(near - said.time_step) <= slack).any())
+            slack = 1e-5 * abs(group.time_step) + 4 * np.spacing(np.float32(abs(group.time)))
+            same &= not near.size or bool((abs(near - group.time_step) <= slack).any())
     if not same:
-        where = str(said.paths[0].absolute())
-        if len(said.paths) > 1:
-            where += f" … ({len(said.paths)} files)"
+        where = str(group.paths[0].absolute())
+        if len(group.paths) > 1:
+            where += f" … ({len(group.paths)} files)"
         raise SelectionError(
             f"this AtomGroup cannot serve as a selection: {where} holds other"
             " coordinates or times than its Universe (were positions or units changed, a time"
             " offset or step given, or did the file or the working folder change since it was"
             " loaded?)"
         )
-    # The Universe that made the group selects further groups, on its own topology.
-    opened.adopt(said.universe, mdanalysis.Box.of(now))
-    return Selection(opened, said.indices, None, watch.seconds() - opened.t_topology)
+    # Further groups are selected in the Universe of this group.
+    opened.adopt(group.universe, mdanalysis.Box.of(now))
+    return Selection(opened, group.indices, None, watch.seconds() - opened.t_topology)

@@ -1,4 +1,4 @@
-"""Some atoms of a trajectory."""
+"""`Selection`: some atoms of a trajectory."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 
 class Selection:
-    """Some atoms of a trajectory. Made by `Trajectory.select`.
+    """Some atoms of a trajectory; made by `Trajectory.select`.
 
     Attributes
     ----------
     trajectory
         The trajectory.
     indices
-        `(n_atoms,)`, int64: which atoms of the topology, in the order in which positions are read.
+        `(n_atoms,)`, int64: indices in the topology, in the order in which positions are read.
     places
-        `(n_atoms,)`, int64: where they are in a frame. Other numbers than `indices` where only some
-        tags of a data set are open, whose frames have no other atoms.
+        `(n_atoms,)`, int64: indices in a frame. They differ from `indices` if only some tags of a
+        data set are open, as its frames have only their atoms.
     text
-        The selection in MDAnalysis' language; None where indices were given.
+        The selection in MDAnalysis' language; None if indices were given.
     t_select
         Seconds that evaluating the selection took.
     """
@@ -58,7 +58,7 @@ class Selection:
 
     @property
     def label(self) -> str:
-        """What figures and reports call it."""
+        """Name in figures and reports: the text, or the number of atoms."""
         return self.text if self.text is not None else f"{self.n_atoms} atoms"
 
     @property
@@ -69,7 +69,7 @@ class Selection:
 
     @property
     def named(self) -> Any:
-        """The atoms as an MDAnalysis AtomGroup; where they are in space is not known yet."""
+        """The atoms as an MDAnalysis AtomGroup, whose positions may not be loaded yet."""
         return self.trajectory.named[self.places]
 
     def read(
@@ -81,7 +81,7 @@ class Selection:
         forces: bool = False,
         threads: int | None = None,
     ) -> Block:
-        """Read the positions of these atoms; only they are decoded. See `Trajectory.read`.
+        """Read the positions of these atoms; no others are decoded. See `Trajectory.read`.
 
         Examples
         --------
@@ -93,9 +93,9 @@ class Selection:
         )
 
     def look(self, frame: int) -> Block:
-        """Read a frame in preparation of something: of a data set, this is no use of its own."""
+        """Read a frame without an entry in the access log of a data set."""
         return self.trajectory.read_places([frame], self.places, None, counted=False)
 
     def blocks(self, size: int | None = None, frames: FrameChoice = None) -> Iterator[Block]:
-        """Read block by block, into the same memory. See `Trajectory.blocks`."""
+        """Iterate over blocks of frames, which share their memory. See `Trajectory.blocks`."""
         return self.trajectory.blocks_of_places(size, frames, self.places)

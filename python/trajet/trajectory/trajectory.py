@@ -1,4 +1,4 @@
-"""An open trajectory: its frames, its atoms in the topology, and reading."""
+"""`Trajectory`: an open trajectory with its topology."""
 
 import contextlib
 import hashlib
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, mdanalysis
 from trajet._trajet import FormatError, Reader, SelectionError, StaleIndexError, StoreError
-from trajet.dataset import Dataset, Place, Uses
+from trajet.dataset import AccessLog, Dataset, DatasetPath
 from trajet.pools.pool import n_frames_of
 from trajet.startup import Stopwatch, import_seconds
 from trajet.trajectory.block import Block
@@ -28,12 +28,12 @@ from trajet.trajectory.selection import Selection
 
 DEFAULT_REQUEST_SIZE = 256 * 1024
 
-# Bytes of a block's positions where no size is given: with a request they stay in the processor's
-# cache, and so many are reached in few blocks that what each costs beside its frames is little.
+# Default bytes of a block's positions: with a request they fit into the processor's cache, and
+# blocks are large enough that the cost of each is small.
 BLOCK_BYTES = 512 * 1024
-# More positions than these are read by all cores.
+# Reads of more bytes of positions use all cores.
 MUCH_BYTES = 16 * 1024 * 1024
-# Most frames of such a block: the first one of few atoms should not take long.
+# Most frames of a default block: with few atoms, the first block should not take long.
 BLOCK_FRAMES = 256
 
 _P = ParamSpec("_P")
@@ -41,18 +41,18 @@ _T = TypeVar("_T")
 
 
 class Trajectory:
-    """An open trajectory, readable at any frame. Made by `trajet.open`.
+    """An open trajectory with random access to its frames; made by `trajet.open`.
 
     Attributes
     ----------
     paths
-        Its files, in the order of their frames.
+        The files, in the order of their frames.
     topology
-        The topology; None where there is none.
+        Path of the topology, or None.
     dataset
-        The data set of a store that it is; None where it is none.
+        The opened data set of a store, or None for files.
     t_topology
-        Seconds that opening the files and reading the topology took so far.
+        Seconds spent so far on opening the files and reading the topology.
     """
 
     def __init__(
@@ -68,58 +68,60 @@ class Trajectory:
         self.topology = topology
         self.dataset = dataset
         self.t_topology = t_open
-        # Which group of particles of H5MD files is read; None for the only one.
+        # Name of the particles group that is read from H5MD files; None for the only one.
         self.particles = particles
-        # The topology is read later, perhaps after a change of folder.
+        # The topology is read later, perhaps after a change of the working directory.
         self._topology_at = None if topology is None else topology.absolute()
         self._reader = reader
         self._universe: Any = None
-        # Whether the universe has the positions of frame 0, and the box of that frame.
+        # Whether the Universe has the positions of frame 0, and the box of that frame.
         self._placed = False
         self._box = mdanalysis.Box()
-        self._uses: Uses | None = None
+        self._access_log: AccessLog | None = None
         if dataset is not None:
-            self._uses = Uses(dataset)
-            finalize(self, self._uses.close)
+            self._access_log = AccessLog(dataset)
+            finalize(self, self._access_log.close)
 
     @classmethod
-    def of_dataset(cls, place: Place, *, request_size: int = DEFAULT_REQUEST_SIZE) -> "Trajectory":
+    def of_dataset(
+        cls, place: DatasetPath, *, request_size: int = DEFAULT_REQUEST_SIZE
+    ) -> "Trajectory":
         """Open a data set of a store."""
         watch = Stopwatch()
         dataset, reader = place.open(request_size=request_size)
         return cls(dataset.topology, reader, dataset=dataset, t_open=watch.seconds())
 
     def __repr__(self) -> str:
-        """Return path and size."""
+        """Return label and size."""
         return f"<Trajectory {self.label}: {self.n_frames} frames of {self.n_atoms} atoms>"
 
     @property
     def path(self) -> Path:
-        """The file; the first one where there are several."""
+        """The first or only file."""
         return self.paths[0]
 
     @property
     def label(self) -> str:
-        """What messages call it: the data set, or the file and how many there are."""
+        """Name in messages: the data set, or the first file and the number of files."""
         if self.dataset is not None:
-            return self.dataset.place.label
+            return self.dataset.path.label
         if len(self.paths) == 1:
             return str(self.path)
         return f"{self.path} … ({len(self.paths)} files)"
 
     @property
     def stem(self) -> str:
-        """What files that are made of it are named after."""
-        return self.path.stem if self.dataset is None else self.dataset.place.name
+        """Base name for files made from the trajectory."""
+        return self.path.stem if self.dataset is None else self.dataset.path.name
 
     @property
     def tiers(self) -> tuple[str, ...]:
-        """The tiers of the store of a data set, in the order in which their bytes are counted."""
+        """Tiers of the store that holds the data set, in the order of `bytes_by_tier`."""
         return () if self.dataset is None else self.dataset.tiers
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The tags of a data set that are open, in the order in which their bytes are counted."""
+        """Open tags of the data set, in the order of `bytes_by_tag`."""
         return () if self.dataset is None else tuple(self.dataset.tags_of(None))
 
     @property
@@ -129,61 +131,58 @@ class Trajectory:
 
     @property
     def format(self) -> str:
-        """The file's format: "XTC", "NCDF", "H5MD", …; of several files all: "XTC, TRR"."""
+        """Format of the files: "XTC", "NCDF", "H5MD", …; several are listed: "XTC, TRR"."""
         return self._reader.format
 
     @property
     def n_frames(self) -> int:
-        """Frames in the trajectory."""
+        """Number of frames."""
         return self._reader.n_frames
 
     @property
     def n_atoms(self) -> int:
-        """Atoms of every frame."""
+        """Number of atoms of every frame."""
         return self._reader.n_atoms
 
     @property
     def times(self) -> NDArray[np.float64]:
-        """Times of all frames, `(n_frames,)`, ps, as the files say them: nothing is decoded.
+        """Times of all frames, `(n_frames,)`, float64, ps; no positions are decoded.
 
-        Where the index was kept in a sidecar file, its times are compared once with the headers of
+        If the index was loaded from a sidecar file, its times are compared once with the headers of
         all frames, since frames may be chosen by them.
 
         Raises
         ------
         StaleIndexError
-            If the index is that of other frames; it is thrown away.
+            If the index does not match the frames; the index file is removed.
         """
         self.fresh(self._reader.check_times, _trajet.available_threads())
         return self._reader.times()
 
     @property
     def steps(self) -> NDArray[np.int64]:
-        """Integration steps of all frames, `(n_frames,)`."""
+        """Integration steps of all frames, `(n_frames,)`, int64."""
         return self._reader.steps()
 
     @property
     def index_state(self) -> str:
-        """How the index came to be: "built", "loaded", "extended" or, by arithmetic, "computed".
+        """Origin of the index: "built", "loaded", "extended" or, by arithmetic, "computed".
 
-        Of several files that of the one that took most work.
+        With several files, the origin that took most work.
         """
         return self._reader.index_state
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What one should know of the files: headers that disagree with what they hold, ….
+        """Remarks on the files, such as headers that contradict the frames.
 
-        Also what became of frames at the seams of several files.
+        With several files, also remarks on overlapping and dropped frames.
         """
         return tuple(self._reader.remarks)
 
     @property
     def index_path(self) -> Path | None:
-        """The file that keeps the index; None where it lives in memory only.
-
-        Where there are several files, that of the first.
-        """
+        """The index file of the first file; None if the index is kept in memory only."""
         path: Path | None = self._reader.segments()[0]["index_path"]
         return path
 
@@ -191,8 +190,8 @@ class Trajectory:
     def universe(self) -> Any:
         """The topology as an MDAnalysis Universe, at the positions of frame 0.
 
-        Of tags of a data set it has all atoms of the original; those without a tag that was opened
-        have no position (not a number).
+        For some tags of a data set it has all atoms of the original; atoms of other tags have NaN
+        as positions.
 
         Raises
         ------
@@ -212,12 +211,14 @@ class Trajectory:
 
     @property
     def named(self) -> Any:
-        """The trajectory's atoms in MDAnalysis; where they are in space is not known yet.
+        """The trajectory's atoms as an AtomGroup, whose positions may not be loaded yet.
 
         Raises
         ------
         SelectionError
-            As `universe`.
+            If there is no topology, or its number of atoms is not the trajectory's.
+        StoreError
+            If the data set was removed since it was opened.
         """
         origin = self._origin
         if self._universe is None:
@@ -228,14 +229,15 @@ class Trajectory:
                 )
             if self.dataset is not None and not self.topology.exists():
                 raise StoreError(
-                    f"{self.topology}: is not there: {self.label} was removed since it was opened"
+                    f"{self.topology}: no such file: {self.label} was removed since it was opened"
                 )
             watch = Stopwatch()
             universe = mdanalysis.load(self._topology_at or self.topology)
             if len(universe.atoms) != self.n_named:
                 raise SelectionError(
                     f"{self.topology} has {len(universe.atoms)} atoms, but {self.path} has"
-                    f" {self.n_named} (frame 0 at byte 0): give the topology of what was written"
+                    f" {self.n_named} (frame 0 at byte 0): give the topology of the atoms that were"
+                    " written"
                 )
             mdanalysis.displace(universe)
             self._universe = universe
@@ -243,21 +245,21 @@ class Trajectory:
         return self._universe.atoms if origin is None else self._universe.atoms[origin]
 
     def adopt(self, universe: Any, box: mdanalysis.Box) -> None:
-        """Take a Universe that stands at a frame of this trajectory, of that box, as topology."""
+        """Use a Universe as topology; its positions and `box` are those of the current frame."""
         self._universe, self._placed, self._box = universe, True, box
 
     @property
     def _origin(self) -> NDArray[np.int64] | None:
-        """The number of each atom in the topology; None where it has no others."""
+        """Index of each atom in the topology, or None if all atoms are open."""
         return None if self.dataset is None else self.dataset.origin
 
     @property
     def has_topology(self) -> bool:
-        """Whether names and masses of atoms are to be had."""
+        """Whether names and masses of atoms are available."""
         return self.topology is not None or self._universe is not None
 
     def frame_numbers(self, frames: FrameChoice) -> NDArray[np.int64]:
-        """Return the numbers of frames, chosen as for `read`."""
+        """Return frame numbers, `(n_frames,)`, int64, of a choice as for `read`."""
         return frame_numbers(resolve_frames(frames, self.n_frames, str(self.path)))
 
     def select(self, selection: AtomChoice) -> Selection:
@@ -266,8 +268,8 @@ class Trajectory:
         Parameters
         ----------
         selection
-            In MDAnalysis' language, evaluated once, on frame 0; or atom indices in any order: those
-            of the topology, also where only some tags of a data set are open.
+            Text in MDAnalysis' language, evaluated once, on frame 0; or atom indices of the
+            topology in any order, even if only some tags of a data set are open.
 
         Returns
         -------
@@ -277,7 +279,7 @@ class Trajectory:
         Raises
         ------
         SelectionError
-            If it matches no atom, is no selection, or an index is out of range.
+            If the text is invalid or matches no atom, or an index is out of range.
 
         Examples
         --------
@@ -296,12 +298,12 @@ class Trajectory:
         return Selection(self, self.places(selection), None, watch.seconds())
 
     def select_named(self, text: str, where: str, *, empty: bool = False) -> Any:
-        """Return the atoms of `named` that a selection names, at the positions of frame 0.
+        """Return the atoms of `named` that a selection text matches, at frame 0.
 
         Raises
         ------
         SelectionError
-            As `mdanalysis.select`.
+            If `mdanalysis.select` raises it.
         """
         if not mdanalysis.looks_at_places(text):
             return mdanalysis.select(self.named, text, where, empty=empty)
@@ -309,7 +311,7 @@ class Trajectory:
             return mdanalysis.select(self.named, text, where, empty=empty)
 
     def places_of(self, indices: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Return where atoms of the topology are in a frame, and which of them are there at all."""
+        """Return the indices of atoms in a frame, and which of them belong to an open tag."""
         origin = self._origin
         if origin is None:
             return indices, np.ones(indices.shape, np.bool_)
@@ -317,23 +319,23 @@ class Trajectory:
         return places, origin[np.minimum(places, len(origin) - 1)] == indices
 
     def indices_of(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return which atoms of the topology those are that have these places in a frame."""
+        """Return the indices in the topology of atoms given by their indices in a frame."""
         return places if self._origin is None else self._origin[places]
 
     @property
     def n_named(self) -> int:
-        """Atoms of the topology: more than `n_atoms` where not all tags of a data set are open."""
+        """Number of atoms of the topology; exceeds `n_atoms` if only some tags are open."""
         return self.n_atoms if self.dataset is None else int(self.dataset.manifest["n_atoms"])
 
     def places(self, atoms: Sequence[int] | NDArray[Any]) -> NDArray[np.int64]:
-        """Return where atoms are in a frame that are chosen by indices, or by a mask.
+        """Return the indices in a frame of atoms given by topology indices or by a mask.
 
-        A mask is one of the atoms of a frame, or of those of the topology.
+        A mask has one element per atom of a frame, or per atom of the topology.
 
         Raises
         ------
         SelectionError
-            If there is none, one is out of range, or in a tag that is not open.
+            If there are none, or one is out of range or in a tag that is not open.
         """
         chosen = np.asarray(atoms)
         if chosen.dtype == np.bool_ and chosen.shape == (self.n_atoms,):
@@ -344,8 +346,8 @@ class Trajectory:
         places, there = self.places_of(indices)
         if not there.all():
             raise SelectionError(
-                f"{self.label}: atom {indices[~there][0]} is in a tag that is not open: indices are"
-                " those of the original, whatever tags are open: leave it out, or open its tag too"
+                f"{self.label}: atom {indices[~there][0]} is in a tag that is not open (indices are"
+                " those of the original): leave it out, or open its tag too"
             )
         return places
 
@@ -359,37 +361,36 @@ class Trajectory:
         forces: bool = False,
         threads: int | None = None,
     ) -> Block:
-        """Read positions, and velocities and forces where asked for.
+        """Read positions of frames, and velocities and forces if requested.
 
         Parameters
         ----------
         frames
-            A slice, or frame numbers in any order (negative ones count from the end), or a mask;
+            A slice, frame numbers in any order (negative numbers count from the end), or a mask;
             None for all.
         atoms
             Atom indices in any order, as for `select`; None for all.
         out
-            An array `(n_frames, n_atoms, 3)`, float32, C order, to write positions to instead of a
-            new one.
+            An array `(n_frames, n_atoms, 3)`, float32, C order, that receives the positions.
         velocities, forces
-            Whether to read these too. TRR, NCDF and H5MD can hold them. Frames without are NaN, as
-            are the positions of TRR frames that have none.
+            Whether to read these too. TRR, NCDF and H5MD can hold them. They are NaN in frames that
+            lack them, as are the positions of TRR frames without positions.
         threads
-            Of how many threads each reads and decodes some of the frames; None for one where there
-            is little to read, and all cores where it is more than 16 MiB.
+            Threads that read and decode; None for one thread up to 16 MiB of positions, and all
+            cores above.
 
         Returns
         -------
         Block
-            `positions` `(n_frames, n_atoms, 3)`, float32, Å, with times, steps and cells; where
-            asked for `velocities` in Å/ps and `forces` in kJ/(mol Å), of the same shape.
+            `positions` `(n_frames, n_atoms, 3)`, float32, Å, with times, steps and cells; if
+            requested, `velocities` in Å/ps and `forces` in kJ/(mol Å) of the same shape.
 
         Raises
         ------
         FrameError, SelectionError
             If a frame or an atom is out of range.
         FormatError
-            If a frame is corrupt, or none of the frames has the velocities or forces asked for.
+            If a frame is corrupt, or none of the frames has the requested velocities or forces.
         ValueError
             If `out` does not fit, or `threads` is below 1.
 
@@ -409,20 +410,20 @@ class Trajectory:
         frames: FrameChoice = None,
         atoms: Sequence[int] | NDArray[Any] | None = None,
     ) -> Iterator[Block]:
-        """Read positions block by block; each block's `positions` uses the memory of the last one.
+        """Iterate over blocks of frames; each block overwrites the `positions` of the last one.
 
         Parameters
         ----------
         size
-            Frames of a block; the last one may be smaller. None for as many as are read fastest:
-            512 KiB of positions, at least one frame and at most 256.
+            Frames per block; the last block may be smaller. None for 512 KiB of positions, at least
+            one frame and at most 256, which is fastest.
         frames, atoms
-            As for `read`, whose errors these are, too.
+            As for `read`, with the same errors.
 
         Yields
         ------
         Block
-            As `read` returns, of neighbouring ones of the frames. Copy what is to be kept.
+            The next frames, as `read` returns them. Copy the positions to keep them.
 
         Examples
         --------
@@ -443,9 +444,9 @@ class Trajectory:
         threads: int | None = None,
         counted: bool = True,
     ) -> Block:
-        """Read the atoms at checked `places` of the frames; see `read`.
+        """Read atoms by their checked indices in a frame; see `read`.
 
-        What is not `counted` is no use of a data set, but part of one.
+        With `counted=False` the read does not enter the access log of a data set.
         """
         numbers = resolve_frames(frames, self.n_frames, self.label)
         n_atoms = self.n_atoms if places is None else len(places)
@@ -457,15 +458,15 @@ class Trajectory:
             threads = _trajet.available_threads() if positions.nbytes > MUCH_BYTES else 1
         read = partial(self._reader.read, threads=threads)
         got = self.fresh(read, numbers, places, positions, "positions")
-        if self._uses is not None and counted:
-            self._uses.read(places, got["counts"])
+        if self._access_log is not None and counted:
+            self._access_log.read(places, got["counts"])
 
         def further(field: str) -> NDArray[np.float32]:
             values = np.empty(shape, np.float32)
             counts = self.fresh(read, numbers, places, values, field)["counts"]
-            if self._uses is not None and counted:
-                # The frames have been counted.
-                self._uses.read(places, {**counts, "frames": 0})
+            if self._access_log is not None and counted:
+                # The frames are counted once, with the positions.
+                self._access_log.read(places, {**counts, "frames": 0})
             if counts["empty_frames"] == counts["frames"] > 0:
                 raise FormatError(
                     f"{self.label}: none of the {shape[0]} frames has {field}: read positions only"
@@ -487,7 +488,7 @@ class Trajectory:
     def blocks_of_places(
         self, size: int | None, frames: FrameChoice, places: NDArray[np.int64] | None
     ) -> Iterator[Block]:
-        """Go over the atoms at checked `places` of the frames; see `blocks`."""
+        """Iterate over blocks of atoms given by their checked indices in a frame; see `blocks`."""
         if size is not None and size < 1:
             raise ValueError(f"a block has at least 1 frame, not {size}")
         numbers = resolve_frames(frames, self.n_frames, self.label)
@@ -504,30 +505,30 @@ class Trajectory:
                 times, steps, here, cells = self.fresh(parts.read, begin, positions)
                 yield Block(positions, times, steps, here, cells)
 
-        return go(size) if self._uses is None else self._used_by(go(size), places, parts)
+        return go(size) if self._access_log is None else self._used_by(go(size), places, parts)
 
     def _used_by(
         self, blocks: Iterator[Block], places: NDArray[np.int64] | None, parts: _trajet.Parts
     ) -> Iterator[Block]:
-        """Go over blocks, and remember how far that went."""
-        assert self._uses is not None
+        """Iterate over blocks, then record in the access log what was read."""
+        assert self._access_log is not None
         try:
             yield from blocks
         finally:
-            self._uses.read(places, parts.counts())
+            self._access_log.read(places, parts.counts())
 
-    def used(
+    def record_analysis(
         self, what: str, places: NDArray[np.int64] | None, counts: Sequence[Mapping[str, Any]]
     ) -> None:
-        """Have the store remember that atoms were analysed, where this is a data set of one."""
-        if self._uses is not None:
-            self._uses.analysed(what, places, counts)
+        """Record an analysis in the access log, if this is a data set of a store."""
+        if self._access_log is not None:
+            self._access_log.analysed(what, places, counts)
 
     def fresh(self, attempt: Callable[_P, _T], *args: _P.args, **named: _P.kwargs) -> _T:
-        """Call `attempt`; where it finds that a kept index is stale, that is thrown away.
+        """Call `attempt`; if it finds that a loaded index is stale, remove the index file.
 
-        The error goes on: numbers of frames that were taken from that index may have been used
-        already, and half of a result must not come from another file than the other half.
+        The error is raised again: frame numbers from that index may have been used already, and a
+        result must not mix frames of two versions of a file.
         """
         try:
             return attempt(*args, **named)
@@ -539,7 +540,7 @@ class Trajectory:
             raise
 
     def before_run(self, t_select: float, t_total: float) -> dict[str, float]:
-        """Return what a report says of the time before a run of `t_total` seconds."""
+        """Return the report's entries on the time before a run of `t_total` seconds."""
         times = {
             "t_import": import_seconds(),
             "t_topology": self.t_topology,
@@ -548,7 +549,7 @@ class Trajectory:
         return {**times, "t_command": sum(times.values()) + t_total}
 
     def describe_inputs(self) -> list[dict[str, Any]]:
-        """Return what a report says of the files."""
+        """Return the report's entries on the trajectory's files and topology."""
         inputs: list[dict[str, Any]] = []
         for segment in self._reader.segments():
             del segment["index_path"]
@@ -559,19 +560,19 @@ class Trajectory:
 
 
 def describe_file(path: Path) -> dict[str, Any]:
-    """Return what a report says of a structure file."""
+    """Return the report's entry on a structure file: path, size and digest."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return {"path": str(path), "size": path.stat().st_size, "digest": f"sha256:{digest}"}
 
 
 def _fitting(out: NDArray[np.float32], shape: tuple[int, int, int]) -> NDArray[np.float32]:
-    """Return `out` if it can be written to.
+    """Return `out` if positions of this shape can be written to it.
 
     Raises
     ------
     ValueError
-        If it cannot.
+        If they cannot.
     """
     fits = (
         isinstance(out, np.ndarray)

@@ -22,10 +22,10 @@ def dataset(
     Parameters
     ----------
     required
-        Whether the name is required; otherwise `name` is None where only a store is given.
+        Whether the name is required; otherwise `name` is None if only a store is given.
     tags
-        Whether STORE/NAME@TAG,TAG is taken as well. The command then gets `tags_of_path`, None
-        where the path names no tag.
+        Whether STORE/NAME@TAG,TAG is accepted, too. The command then gets `tags_of_path`, which is
+        None if the path names no tag.
     """
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -45,7 +45,7 @@ def dataset(
             "path", metavar=metavar if required else f"[{metavar}]", required=required
         )
         store = click.option(
-            "--store", "folder", metavar="STORE", help="The store, where NAME is given alone."
+            "--store", "folder", metavar="STORE", help="The store, if only NAME is given."
         )
         return argument(store(with_dataset))
 
@@ -53,7 +53,7 @@ def dataset(
 
 
 def chosen_tags(path: Sequence[str] | None, options: Sequence[str]) -> Sequence[str] | None:
-    """Return the tags that the path or --tag names; None where neither names one."""
+    """Return the tags of the path or of --tag, or None if neither names one."""
     if path is not None and options:
         raise click.UsageError("name the tags as STORE/NAME@TAG,TAG or by --tag, not both")
     return path or options or None
@@ -65,7 +65,7 @@ def _split(
     """Return the store, the data set and the tags that the arguments name."""
     if path is None:
         if folder is None:
-            raise click.UsageError("give a data set, STORE/NAME, or a store by --store STORE")
+            raise click.UsageError("give a data set, STORE/NAME, or a store, --store STORE")
         return folder, None, None
     if folder is None and not required and is_store(path):
         return path, None, None
@@ -92,7 +92,7 @@ trajectories = click.option(
     multiple=True,
     required=True,
     metavar="FILE...",
-    help="One or more files that follow each other: XTC, TRR, DCD, Amber NetCDF or H5MD.",
+    help="One or more consecutive files: XTC, TRR, DCD, Amber NetCDF or H5MD.",
 )
 
 

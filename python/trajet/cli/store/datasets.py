@@ -1,4 +1,4 @@
-"""Commands on data sets: divided, added to, copied, moved, removed."""
+"""Commands that change or copy data sets: `trajet store add | append | get | move | …`."""
 
 import sys
 from collections.abc import Iterator
@@ -21,14 +21,15 @@ from trajet.store.profile import Profile
 
 @click.group()
 def store() -> None:
-    """Keep trajectories divided by tags, each on its own tier.
+    """Keep trajectories divided by tags, each tag on its own tier.
 
-    A store is a folder. Of each trajectory that is added, protein, lipid, water and so on become
-    files of their own, on the tier that a profile names: what is looked at on fast storage, the
-    rest elsewhere. All tags together are the original, in every bit that its format stores. Any
-    analysis takes STORE/NAME for a topology and a trajectory, and reads what it needs alone.
+    A store is a folder. The protein, lipids, water and so on of each trajectory are stored in files
+    of their own, on the tiers that a profile names: often used atoms on fast storage, the others on
+    cheap storage. All tags together give the original, in every bit that its format stores. Every
+    analysis accepts STORE/NAME instead of a topology and a trajectory, and reads only the tags that
+    it needs.
 
-    Commands on a data set take STORE/NAME too, or NAME with --store STORE.
+    Commands on a data set take STORE/NAME, or NAME with --store STORE.
 
     \b
     Examples:
@@ -64,11 +65,11 @@ def add(
     threads: int | None,
     quiet: bool,
 ) -> None:
-    """Divide a trajectory by tags, as the data set NAME.
+    """Divide a trajectory by tags and add it as the data set NAME.
 
-    The store is made where there is none. Every atom must be in exactly one tag of the profile;
-    that, and that no tag's format would lose anything, is looked at before anything is written.
-    FILE stays as it is. If this is cut short there is no NAME.
+    The store is created if needed. Every atom must be in exactly one tag of the profile. This, and
+    whether the formats of the tags can hold all fields, is checked before anything is written. FILE
+    is not changed. If the command fails or is interrupted, NAME is not added.
 
     \b
     Examples:
@@ -120,10 +121,10 @@ def append(
     threads: int | None,
     quiet: bool,
 ) -> None:
-    """Add new frames to every tag of a data set.
+    """Append new frames to every tag of a data set.
 
-    FILE is what was divided, which has grown since: its further frames are added. Or it is another
-    file, which goes on where that one ends: all of its frames are added.
+    FILE is the original file, which has grown: its new frames are appended. Or FILE continues the
+    original: all of its frames are appended.
 
     \b
     Examples:
@@ -155,10 +156,12 @@ def _say_remarks(done: Divided) -> None:
 @store.command()
 @arguments.dataset(tags=True)
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="May be repeated. Default: all.")
-@click.option("-o", "--output", required=True, metavar="FILE", help="Its ending is its format.")
+@click.option(
+    "-o", "--output", required=True, metavar="FILE", help="Its ending selects the format."
+)
 @options.allow_loss
 @options.topology_out
-@click.option("--force", is_flag=True, help="Replace outputs that are there.")
+@click.option("--force", is_flag=True, help="Replace existing outputs.")
 @options.threads
 @options.quiet
 def get(
@@ -175,8 +178,8 @@ def get(
 ) -> None:
     """Write a data set, or some of its tags, to a file.
 
-    All tags together, in the format of the original, are the original: every integer, cell, time,
-    step and field. Of some tags FILE has the atoms in their original order.
+    All tags, written in the format of the original, give the original: every integer, cell, time,
+    step and field. With some tags, FILE has their atoms in the original order.
 
     \b
     Examples:
@@ -205,8 +208,8 @@ def get(
 
 @store.command()
 @arguments.dataset(tags=True)
-@click.option("--tag", metavar="TAG", help="What to move, instead of STORE/NAME@TAG.")
-@click.option("--tier", required=True, metavar="TIER", help="Where to: a name of the store's.")
+@click.option("--tag", metavar="TAG", help="The tag to move, instead of STORE/NAME@TAG.")
+@click.option("--tier", required=True, metavar="TIER", help="The tier to move it to.")
 @options.quiet
 def move(
     name: str,
@@ -216,10 +219,9 @@ def move(
     tier: str,
     quiet: bool,
 ) -> None:
-    """Bring a tag to another tier, while readers go on.
+    """Move a tag to another tier, without disturbing readers.
 
-    What is at the old place becomes a link to the new one, so that whoever has the old path can go
-    on with it.
+    The old files are replaced by links to the new ones, so that old paths remain valid.
 
     \b
     Examples:
@@ -243,10 +245,10 @@ def move(
 @click.option("--yes", "-y", is_flag=True, help="Remove without a question.")
 @options.quiet
 def remove(name: str, folder: str, yes: bool, quiet: bool) -> None:
-    """Remove a data set with all files of its tags. The original is not touched.
+    """Remove a data set with all its files. The original is not changed.
 
-    It first says what will be removed, and whether the files that were divided are still where they
-    were and unchanged (by size, head and tail). Then it asks; without a terminal it wants --yes.
+    The command first prints the files to be removed, and whether the original files still exist and
+    are unchanged (by size, head and tail). Then it asks; without a terminal it needs --yes.
 
     \b
     Examples:
@@ -271,7 +273,7 @@ def remove(name: str, folder: str, yes: bool, quiet: bool) -> None:
 
 
 def _to_be_removed(at: Store, name: str) -> Iterator[str]:
-    """Yield lines that say what `remove` deletes, and what of the original is left."""
+    """Yield lines on the files that `remove` deletes, and on the state of the original."""
     entry = at.show(name)
     size = in_bytes(entry.size)
     yield f"{name}: {entry.n_frames} frames of {entry.n_atoms} atoms, {size} in {at.folder}"
@@ -292,10 +294,10 @@ def _to_be_removed(at: Store, name: str) -> Iterator[str]:
 @options.threads
 @options.quiet
 def retag(name: str, folder: str, profile: str, threads: int | None, quiet: bool) -> None:
-    """Divide a data set anew by another profile.
+    """Divide a data set again by another profile.
 
-    It is read from the store, not from the original. NAME is divided as it was, or as the new
-    profile says, and nothing between.
+    The data are read from the store, not from the original. If the command fails or is interrupted,
+    NAME is unchanged.
 
     \b
     Example:
@@ -313,10 +315,10 @@ def retag(name: str, folder: str, profile: str, threads: int | None, quiet: bool
 @arguments.folder
 @options.quiet
 def repair(folder: str, quiet: bool) -> None:
-    """Find moved tiers, and remove what killed runs have left.
+    """Find moved tiers, and remove files that killed runs left.
 
-    Such files are no damage, and no data set has them: they only take room. What still runs is left
-    alone. Tiers in the store's own folder are found where that is now.
+    Such files belong to no data set and only take space. Files of running processes are kept. Tiers
+    inside of the store's folder are found after the store was moved.
 
     \b
     Example:
@@ -333,12 +335,12 @@ def repair(folder: str, quiet: bool) -> None:
 @click.option("--store", "folder", required=True, metavar="STORE", help="The store.")
 @options.quiet
 def link(target: str, folder: str, quiet: bool) -> None:
-    """Make a folder of links to the files of all tags.
+    """Create or update a folder of links to the files of all tags.
 
-    Programs that know nothing of stores open these. NAME@TAG.xtc is a tag's trajectory,
-    NAME@TAG.gro its structure, NAME@TAG.ndx its atoms' numbers in the original. Where frames were
-    appended there are several files, NAME@TAG-000.xtc and so on. NAME.SHORT.tjt is for VMD's
-    plug-in of trajet. Call it again after a change.
+    The links are for programs that know no stores. NAME@TAG.xtc is the trajectory of a tag,
+    NAME@TAG.gro its structure, and NAME@TAG.ndx the numbers of its atoms in the original. After
+    frames were appended there are several files, NAME@TAG-000.xtc and so on. NAME.SHORT.tjt is for
+    VMD's plug-in of trajet. Run the command again after a change of the store.
 
     \b
     Examples:

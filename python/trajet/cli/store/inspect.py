@@ -1,4 +1,4 @@
-"""What a store tells of its data sets: `trajet store list | show | verify | stats | profile`."""
+"""Commands that describe data sets: `trajet store list | show | verify | stats | profile`."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
@@ -17,7 +17,7 @@ from trajet.store.profile import default_text
 
 # Longer selections are cut.
 _SELECT = 90
-_Said = TypeVar("_Said")
+_Answer = TypeVar("_Answer")
 
 
 @click.command("list")
@@ -42,19 +42,21 @@ def list_(folder: str, quiet: bool) -> None:
     complain([*map(str, damaged.values())])
 
 
-def _of_each(asked: Callable[[str], _Said], names: Iterable[str]) -> tuple[list[_Said], list[str]]:
-    """Ask for each data set; return the answers, and what is wrong with those that give none."""
+def _for_each(
+    function: Callable[[str], _Answer], names: Iterable[str]
+) -> tuple[list[_Answer], list[str]]:
+    """Call a function for each data set; return the results, and the messages of errors."""
     answers, wrong = [], []
     for name in names:
         try:
-            answers.append(asked(name))
+            answers.append(function(name))
         except (StoreError, OSError) as error:
             wrong.append(str(error))
     return answers, wrong
 
 
 def complain(problems: Sequence[str]) -> None:
-    """Say what is wrong, if anything is, and end with 1 then."""
+    """Print problems on standard error; if there are any, exit with code 1."""
     for problem in problems:
         click.echo(f"trajet: {escaped(' '.join(problem.split()))}", err=True)
     if problems:
@@ -65,7 +67,7 @@ def complain(problems: Sequence[str]) -> None:
 @arguments.dataset()
 @options.quiet
 def show(name: str, folder: str, quiet: bool) -> None:
-    """Say what a data set is made of, and where its files are.
+    """Describe a data set: its original, its tags and their files.
 
     \b
     Example:
@@ -89,7 +91,7 @@ def show(name: str, folder: str, quiet: bool) -> None:
 
 
 def say_entry(at: Store, name: str) -> None:
-    """Print the tags of a data set, and how large it is beside its original."""
+    """Print the tags of a data set, and its size compared with the original."""
     entry = at.show(name)
     rows: list[tuple[str, ...]] = [("tag", "short", "atoms", "tier", "format", "size")]
     for kept in entry.tags:
@@ -112,7 +114,7 @@ def say_entry(at: Store, name: str) -> None:
 def verify(name: str | None, folder: str, threads: int | None, quiet: bool) -> None:
     """Compare every byte of a data set, or of all, with its checksum.
 
-    What is wrong is said on standard error, and the exit code is 1.
+    Problems are printed on standard error, and the exit code is 1 then.
 
     \b
     Examples:
@@ -134,10 +136,9 @@ def verify(name: str | None, folder: str, threads: int | None, quiet: bool) -> N
 @arguments.dataset(required=False)
 @options.quiet
 def stats(name: str | None, folder: str, quiet: bool) -> None:
-    """Say what was used, what dividing saved, and what to move where.
+    """Show uses of data sets, the bytes saved, and advice on tiers.
 
-    Of one data set, or of all. Whoever analyses or reads a data set leaves a line in
-    FOLDER/NAME/uses.jsonl.
+    Each analysis and each read of a data set adds a line to the access log, FOLDER/NAME/uses.jsonl.
 
     \b
     Examples:
@@ -145,42 +146,42 @@ def stats(name: str | None, folder: str, quiet: bool) -> None:
       trajet store stats md/run
     """
     at = Store(folder)
-    told, damaged = _of_each(at.stats, at.list() if name is None else (name,))
-    said = ["\n".join(_stats_lines(each)) for each in told]
-    if not quiet and (said or not damaged):
-        click.echo("\n\n".join(said) or "no data sets")
+    found, damaged = _for_each(at.stats, at.list() if name is None else (name,))
+    blocks = ["\n".join(_stats_lines(each)) for each in found]
+    if not quiet and (blocks or not damaged):
+        click.echo("\n\n".join(blocks) or "no data sets")
     complain(damaged)
 
 
-def _stats_lines(told: Statistics) -> list[str]:
+def _stats_lines(found: Statistics) -> list[str]:
     rows: list[tuple[str, ...]] = [("tag", "tier", "size", "uses", "read", "last used")]
-    for tag in told.tags:
+    for tag in found.tags:
         last = "never" if tag.last is None else tag.last
         read = in_bytes(tag.read)
         rows.append((tag.name, tag.tier, in_bytes(tag.size), str(tag.uses), read, last))
-    uses = f"{told.uses} use{'' if told.uses == 1 else 's'}"
-    lines = [f"{told.name}: {uses}, {in_bytes(told.read)} read", *lines_of(rows)]
-    lines.append(f"never read thanks to the division: {in_bytes(told.saved)}")
-    cost = f"dividing, which read and wrote {in_bytes(told.cost)},"
-    if told.paid is not None:
-        lines.append(f"{cost} had paid for itself on {told.paid}")
-    elif told.uses_to_pay is not None:
-        lines.append(f"{cost} will have paid for itself after {told.uses_to_pay} more such uses")
+    uses = f"{found.uses} use{'' if found.uses == 1 else 's'}"
+    lines = [f"{found.name}: {uses}, {in_bytes(found.read)} read", *lines_of(rows)]
+    lines.append(f"never read thanks to the division: {in_bytes(found.saved)}")
+    cost = f"dividing, which read and wrote {in_bytes(found.cost)},"
+    if found.paid is not None:
+        lines.append(f"{cost} had paid for itself on {found.paid}")
+    elif found.uses_to_pay is not None:
+        lines.append(f"{cost} will have paid for itself after {found.uses_to_pay} more such uses")
     else:
         lines.append(f"{cost} has not paid for itself yet")
-    return [*lines, *told.advice]
+    return [*lines, *found.advice]
 
 
 @click.command()
 def profile() -> None:
-    """Print the built-in profile: a start for one of your own.
+    """Print the built-in profile, as a template for your own.
 
-    Tiers are folders, relative to the profile's own; the fastest comes first. Tags are groups of
-    atoms. `select` is MDAnalysis' language, or "rest"; every atom must be in exactly one tag.
-    `format` is "exact" (the original's, which loses nothing), "xtc", "dcd", "ncdf" or "h5md".
-    `lossy = true` lets a tag lose what its format cannot hold, and `precision = 100` keeps fewer
-    digits. A tag with `optional = true` is left out where it selects no atom; without it, that is
-    an error. The printed profile works unchanged.
+    Tiers are folders, relative to the folder of the profile; the fastest comes first. Tags are
+    groups of atoms. `select` is a selection in MDAnalysis' language, or "rest"; every atom must be
+    in exactly one tag. `format` is "exact" (the format of the original, which loses nothing),
+    "xtc", "dcd", "ncdf" or "h5md". With `lossy = true`, fields that the format cannot hold are left
+    out, and `precision = 100` keeps fewer digits. A tag with `optional = true` is left out if it
+    selects no atom, which is an error otherwise. The printed profile works unchanged.
 
     \b
     Examples:
@@ -192,7 +193,7 @@ def profile() -> None:
 
 
 def echo(lines: list[str]) -> None:
-    """Print lines, with characters escaped that a terminal would obey."""
+    """Print lines, with control characters escaped."""
     for line in lines:
         click.echo(escaped(line))
 

@@ -1,4 +1,4 @@
-"""`trajet store mount`: a store as a folder."""
+"""`trajet store mount`: mounts a store on a folder."""
 
 import contextlib
 import signal
@@ -17,17 +17,18 @@ from trajet.store.catalog import Store
 @click.option("--store", "folder", metavar="STORE", help="Instead of the first argument.")
 @options.quiet
 def mount(places: tuple[str, ...], folder: str | None, quiet: bool) -> None:
-    """Show a store as a folder that every program can read.
+    """Mount a store on a folder that every program can read.
 
-    FOLDER must be there and empty. While this runs, it has for each data set NAME the whole
-    trajectory as if it had never been divided (NAME.xtc, or as the original's format is called),
-    each tag (NAME@TAG.xtc), both decoded (NAME.dcd, NAME@TAG.dcd) and the topologies. The files
-    are for reading only, and are not there: what is read of them is put together on the way.
+    FOLDER must exist and be empty. While the command runs, FOLDER shows for each data set NAME the
+    whole trajectory (NAME.xtc, or with the ending of the original's format), each tag
+    (NAME@TAG.xtc), both decoded (NAME.dcd, NAME@TAG.dcd) and the topologies. The files are
+    read-only and take no space: they are generated while they are read.
 
-    It ends by Ctrl-C, `kill`, or `umount FOLDER`. Whoever still reads then gets I/O errors. A file
-    that cannot be read, because a tier is gone, is an I/O error too, and a line here says why.
+    Ctrl-C, `kill` or `umount FOLDER` ends the command; programs that still read get I/O errors. A
+    file that cannot be read, because a tier is missing, gives an I/O error, too, and a line here
+    names the reason.
 
-    It needs FUSE: Linux, /dev/fuse, and, unless you are root, the package fuse3.
+    The command needs FUSE: Linux, /dev/fuse, and, unless you are root, the package fuse3.
 
     \b
     Examples:
@@ -37,7 +38,7 @@ def mount(places: tuple[str, ...], folder: str | None, quiet: bool) -> None:
       vmd shown/run@protein.gro shown/run@protein.dcd
     """
     if len(places) != (2 if folder is None else 1):
-        raise click.UsageError("give the store and the folder that is to show it: STORE FOLDER")
+        raise click.UsageError("give the store and the folder to mount it on: STORE FOLDER")
     *given, target = places
     folder = given[0] if folder is None else folder
 
@@ -48,7 +49,7 @@ def mount(places: tuple[str, ...], folder: str | None, quiet: bool) -> None:
     def say(message: str) -> None:
         click.echo(f"trajet: {escaped(' '.join(message.split()))}", err=True)
 
-    # Ctrl-C is the way in which it is meant to end.
+    # Ctrl-C is the normal end of the command.
     with _ended_by_signals(), contextlib.suppress(KeyboardInterrupt):
         Store(folder).mount(target, ready=ready, say=say)
     if not quiet:
@@ -57,13 +58,13 @@ def mount(places: tuple[str, ...], folder: str | None, quiet: bool) -> None:
 
 @contextlib.contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """Have signals end a mount, the second one too: a process that ends at once leaves it dead."""
+    """Make signals end a mount in order, a second signal too: a killed process leaves it broken."""
 
     def end(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    # nohup lets a process go on without its terminal.
+    # nohup makes a process ignore SIGHUP.
     heeded = [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
     before = {number: signal.signal(number, end) for number in heeded}
     try:

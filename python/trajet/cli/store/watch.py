@@ -1,4 +1,4 @@
-"""`trajet store watch`: trajectories that are divided as they arrive."""
+"""`trajet store watch`: adds trajectories as they arrive in a folder."""
 
 import time
 from pathlib import Path
@@ -16,13 +16,13 @@ from trajet.store.watch import Watch
 
 @click.command()
 @click.argument("watched", metavar="FOLDER")
-@click.option("--store", "folder", required=True, metavar="STORE", help="Made where there is none.")
+@click.option("--store", "folder", required=True, metavar="STORE", help="Created if needed.")
 @arguments.profile
 @options.amount(
-    "--settle", 60.0, "How long a file must not have changed.", least=0, metavar="SECONDS"
+    "--settle", 60.0, "Time for which a file must not have changed.", least=0, metavar="SECONDS"
 )
-@options.amount("--interval", 10.0, "From one look to the next.", least=0.01, metavar="SECONDS")
-@click.option("--once", is_flag=True, help="Look twice, --settle apart, and end.")
+@options.amount("--interval", 10.0, "Time between two looks.", least=0.01, metavar="SECONDS")
+@click.option("--once", is_flag=True, help="Look twice, --settle apart, and exit.")
 @options.truncated
 @options.threads
 @options.quiet
@@ -37,14 +37,14 @@ def watch(
     threads: int | None,
     quiet: bool,
 ) -> None:
-    """Divide trajectories as they arrive in FOLDER.
+    """Add trajectories to a store as they arrive in FOLDER.
 
-    A trajectory (.xtc, .trr, .dcd, .nc, .h5md) that has not changed for a while becomes the data
-    set of its name, run.xtc the data set run. Its topology is the file of the same name (run.tpr,
-    .psf, .prmtop, .parm7, .gro, .pdb), or else the only one in FOLDER. A file that has grown after
-    that is appended. Any other file is left alone, and so are folders in FOLDER. What fails is said
-    once, and tried again when the file or its topology has changed: so is a file that ends inside a
-    frame, unless --allow-truncated-tail takes its whole frames. Ctrl-C ends it.
+    A trajectory (.xtc, .trr, .dcd, .nc, .h5md) that has not changed for a while is added: run.xtc
+    becomes the data set run. Its topology is the file of the same name (run.tpr, .psf, .prmtop,
+    .parm7, .gro, .pdb), or else the only topology in FOLDER. New frames of a file that has grown
+    are appended. Other files and subfolders are ignored. An error is printed once, and the file is
+    tried again when it or its topology has changed. A file that ends inside a frame is an error,
+    unless --allow-truncated-tail is given. Ctrl-C ends the command.
 
     \b
     Examples:
@@ -54,7 +54,7 @@ def watch(
     """
     chosen = None if profile is None else Profile.load(profile)
     if not Path(watched).is_dir():
-        raise NotADirectoryError(f"{watched}: there is no such folder to watch")
+        raise NotADirectoryError(f"{watched}: no such folder")
     store_at = Store(folder, create=True)
     at = Watch(store_at, Path(watched), settle, chosen, threads, allow_truncated_tail)
     failed = _look(at, quiet=quiet)
@@ -71,7 +71,7 @@ def watch(
 
 
 def _look(at: Watch, *, quiet: bool) -> bool:
-    """Look once and say what came; return whether something failed."""
+    """Look once and print the outcomes; return whether something failed."""
     failed = False
     with progress("divide", " frames", quiet=quiet) as show:
         for arrival in at.look(show):
@@ -79,6 +79,6 @@ def _look(at: Watch, *, quiet: bool) -> bool:
                 failed = True
                 click.echo(f"trajet: {one_line(arrival.error)}", err=True)
             elif not quiet:
-                said = f"{arrival.path}: {arrival.frames} frames added to {arrival.name}"
-                click.echo(escaped(said))
+                line = f"{arrival.path}: {arrival.frames} frames added to {arrival.name}"
+                click.echo(escaped(line))
     return failed
