@@ -34,7 +34,7 @@ import trajet as tj
 from machine import describe_load, this_commit, this_machine
 from page import write_section
 from trajet.pools.dask import dask_client
-from trajet.pools.mpi.gathering import Put, Shared
+from trajet.pools.mpi.row_transport import Put, Shared
 
 HERE = Path(__file__).resolve().parent
 STORE = HERE / "slow-store" / "target" / "release" / "trajet-slow-store"

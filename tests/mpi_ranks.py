@@ -18,8 +18,8 @@ import pool_laws
 import trajet as tj
 from trajet import output
 from trajet.conversion.files import Copier
-from trajet.pools.mpi.link import link_of
-from trajet.pools.work import Worker
+from trajet.pools.mpi.communicator import link_of
+from trajet.pools.tasks import Worker
 
 HEAVY = {"MDAnalysis", "matplotlib", "scipy", "h5py"}
 # Longer than any run of the tests: who is not stopped fails.

@@ -18,7 +18,7 @@ import trajet as tj
 from golden_files import Adk
 from made_hdf5 import tables_of
 from started_ranks import command
-from trajet.pools.work import PARTS
+from trajet.pools.timing import PARTS
 
 TESTS = Path(__file__).parent
 RANKS = (1, 2, 5)

@@ -14,8 +14,8 @@ from trajet._trajet import MissingPackageError
 from trajet.analysis.pbc_checks import find_broken_molecules
 from trajet.analysis.reference import Coordinates
 from trajet.analysis.runner import main_selection, run, selecting
-from trajet.pools.elsewhere import led
 from trajet.pools.pool import Plan, Pool, Progress
+from trajet.pools.rank_placeholder import led
 from trajet.result import Applied
 from trajet.trajectory import FrameChoice, Selection
 

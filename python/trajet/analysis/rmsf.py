@@ -17,8 +17,8 @@ from trajet.analysis.reference import (
     weights_of,
 )
 from trajet.analysis.runner import describe, further_selection, main_selection, run, selecting
-from trajet.pools.elsewhere import led
 from trajet.pools.pool import Plan, Pool, Progress
+from trajet.pools.rank_placeholder import led
 from trajet.result import AtomValues
 from trajet.trajectory import FrameChoice, Selection
 

@@ -24,12 +24,13 @@ from trajet import _trajet, h5md, trajectory
 from trajet.bench import dcd
 from trajet.pools.local import LocalPool
 from trajet.pools.mpi import MpiPool
-from trajet.pools.mpi.gathering import way_of
-from trajet.pools.mpi.link import Link
+from trajet.pools.mpi.communicator import Link
 from trajet.pools.mpi.pool import Keep
+from trajet.pools.mpi.row_transport import way_of
 from trajet.pools.pool import Frames, Plan, Progress
 from trajet.pools.shared import in_memory, path_of
-from trajet.pools.work import PARTS, Done, Ledger, Task
+from trajet.pools.tasks import Done, Task
+from trajet.pools.timing import PARTS, Ledger
 from trajet.result import COUNTS
 from trajet.trajectory import frame_numbers
 

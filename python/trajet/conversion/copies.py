@@ -26,11 +26,11 @@ from trajet.conversion.files import (
     write_files,
 )
 from trajet.conversion.output_pieces import write_pieces
-from trajet.pools.elsewhere import led
 from trajet.pools.jobs import Job, JobDone, TakesJobs
 from trajet.pools.mpi import MpiPool
-from trajet.pools.mpi.link import Link
+from trajet.pools.mpi.communicator import Link
 from trajet.pools.pool import Frames, Pool, Progress, n_frames_of
+from trajet.pools.rank_placeholder import led
 from trajet.result import Report, make_report
 from trajet.trajectory import (
     Block,

@@ -12,7 +12,8 @@ from trajet import _trajet, h5md, output
 from trajet.conversion.files import CopyBrief, CopyJob, How, Outcome, Whole, for_workers
 from trajet.pools.jobs import Job, JobDone, TakesJobs
 from trajet.pools.pool import Frames, Progress
-from trajet.pools.work import Done, Ledger, Task
+from trajet.pools.tasks import Done, Task
+from trajet.pools.timing import Ledger
 from trajet.trajectory import frame_numbers
 
 # Stretches for each thread of a pool, so that none waits long for the last one.

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from trajet import _trajet, signals
 from trajet._trajet import MissingPackageError, Reader, WorkerError
 from trajet.pools.dispatch import Copy, Dispatch, GiveUp, Submit, Take
+from trajet.pools.passes import PassRun, passes, tasks_of
 from trajet.pools.pool import Frames, Plan, Progress, check_counts, n_frames_of
 from trajet.pools.shared import folder_in, in_memory, shared_rows
-from trajet.pools.work import Brief, Done, Ledger, PassRun, Task, Worker, passes, tasks_of
+from trajet.pools.tasks import Brief, Done, Task, Worker
+from trajet.pools.timing import Ledger
 
 # Seconds between two looks for Ctrl-C.
 _LOOK = 0.1

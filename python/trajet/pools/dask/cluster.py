@@ -85,7 +85,7 @@ def _cluster(module: Any, workers: int, threads: int) -> Iterator[Any]:
             scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
             worker_dashboard_address="127.0.0.1:0",
             loop=loop,
-            preload="trajet.pools.dask.undisturbed",
+            preload="trajet.pools.dask.worker_preload",
             local_directory=str(folder),
             # OpenSSL reads certificates from files: none may stay of a worker that is killed.
             env={"TMPDIR": str(folder)},

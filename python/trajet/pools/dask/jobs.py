@@ -8,9 +8,9 @@ from typing import Any
 
 from distributed import KilledWorker
 
-from trajet.pools.dask.crew import Crew, begun
-from trajet.pools.dask.leader import dropped, killed
+from trajet.pools.dask.dispatcher import dropped, killed
 from trajet.pools.dask.plugins import do_one
+from trajet.pools.dask.workers import Crew, begun
 from trajet.pools.jobs import Job, JobBrief, JobDone
 from trajet.pools.pool import Progress
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from trajet._trajet import Stop, WorkerError, __version__
 from trajet.pools.jobs import Job, JobBrief, JobDone, do_job
-from trajet.pools.work import Brief, Done, Worker
+from trajet.pools.tasks import Brief, Done, Worker
 
 # Changes of tasks' states that are kept of a run: those of about 16,000 tasks.
 MOST_CHANGES = 100_000

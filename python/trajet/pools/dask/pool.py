@@ -13,21 +13,14 @@ from numpy.typing import NDArray
 from trajet._trajet import Pass, Reader, WorkerError
 from trajet.pools.dask.cluster import distributed
 from trajet.pools.jobs import Job, JobBrief, JobDone
+from trajet.pools.passes import MakeRows, blocks_of, most_frames, passes, rows_kept_in, tasks_of
 from trajet.pools.pool import Frames, Plan, Progress, check_counts, n_frames_of
-from trajet.pools.work import (
-    Ledger,
-    MakeRows,
-    Task,
-    blocks_of,
-    most_frames,
-    passes,
-    rows_kept_in,
-    tasks_of,
-)
+from trajet.pools.tasks import Task
+from trajet.pools.timing import Ledger
 
 if TYPE_CHECKING:
-    from trajet.pools.dask.crew import Crew
     from trajet.pools.dask.plugins import Record
+    from trajet.pools.dask.workers import Crew
 
 Scheduling = Literal["dynamic", "static"]
 
@@ -135,8 +128,8 @@ class DaskPool:
         progress: Progress | None,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
         module = distributed()
-        from trajet.pools.dask.crew import begun
-        from trajet.pools.dask.leader import Leader
+        from trajet.pools.dask.dispatcher import Leader
+        from trajet.pools.dask.workers import begun
 
         client, ledger = self.client, Ledger()
         repeated: list[dict[str, Any]] = []
@@ -184,7 +177,7 @@ class DaskPool:
     def _crew(self) -> Iterator["Crew"]:
         """Give the workers, when there is one, as long as the scheduler can be reached."""
         module = distributed()
-        from trajet.pools.dask.crew import Crew
+        from trajet.pools.dask.workers import Crew
 
         client = self.client
         if client.status != "running":

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from trajet import signals
 from trajet.pools.jobs import Job, JobBrief, JobDone, do_job
-from trajet.pools.mpi.board import Board
-from trajet.pools.mpi.link import Link, pickled
+from trajet.pools.mpi.communicator import Link, pickled
+from trajet.pools.mpi.task_window import Board
 from trajet.pools.pool import Progress
 
 # Seconds between two rounds in which ranks say how far they are, and between two looks at MPI.

@@ -14,14 +14,16 @@ from numpy.typing import NDArray
 
 from trajet import signals
 from trajet._trajet import Pass, Reader, WorkerError
-from trajet.pools.elsewhere import Elsewhere
 from trajet.pools.jobs import Job, JobBrief, JobDone
+from trajet.pools.mpi.communicator import Link, Word, library, link_of, pickled
 from trajet.pools.mpi.jobs import FollowJobs, JobsTold, lead_jobs
-from trajet.pools.mpi.link import Link, Word, library, link_of, pickled
-from trajet.pools.mpi.member import Lead, Member, Record, Told
+from trajet.pools.mpi.rank_worker import Lead, Member, Record, Told
+from trajet.pools.passes import most_frames, passes, rows_kept_in, tasks_of
 from trajet.pools.pool import Frames, Plan, Progress, check_counts, n_frames_of
+from trajet.pools.rank_placeholder import Elsewhere
 from trajet.pools.shared import shared_rows
-from trajet.pools.work import Ledger, Task, Worker, most_frames, passes, rows_kept_in, tasks_of
+from trajet.pools.tasks import Task, Worker
+from trajet.pools.timing import Ledger
 
 Scheduling = Literal["dynamic", "static"]
 Gathering = Literal["shared", "one-sided", "collective"]

@@ -13,7 +13,7 @@ from trajet._trajet import WorkerError
 from trajet.pools.dask.plugins import Member, Record, Recorder, Said, end_run
 from trajet.pools.dispatch import MAX_ATTEMPTS
 from trajet.pools.jobs import JobBrief
-from trajet.pools.work import Brief
+from trajet.pools.tasks import Brief
 
 # Seconds that a worker may take to answer the first time.
 _PROBE = 2.0

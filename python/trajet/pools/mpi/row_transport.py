@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
-from trajet.pools.mpi.link import MOST_BYTES, Link
-from trajet.pools.work import Task
+from trajet.pools.mpi.communicator import MOST_BYTES, Link
+from trajet.pools.tasks import Task
 
 # Bytes that are gathered at a time, as far as single tasks are not larger.
 _AT_ONCE = 2**26

@@ -14,8 +14,8 @@ from distributed import KilledWorker
 from numpy.typing import NDArray
 
 from trajet._trajet import WorkerError
-from trajet.pools.dask.crew import Crew
 from trajet.pools.dask.plugins import Answer, Said, do
+from trajet.pools.dask.workers import Crew
 from trajet.pools.dispatch import (
     Cancel,
     Copy,
@@ -26,8 +26,10 @@ from trajet.pools.dispatch import (
     Submit,
     Take,
 )
+from trajet.pools.passes import PassRun, putting
 from trajet.pools.pool import Progress
-from trajet.pools.work import Ledger, PassRun, Task, putting, unfinished
+from trajet.pools.tasks import Task
+from trajet.pools.timing import Ledger, unfinished
 
 # Seconds between two looks at the tasks, and between two counts of the workers.
 _LOOK = 0.1

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from trajet import _trajet
 from trajet._trajet import WorkerError
 from trajet.pools.dispatch import is_retried
-from trajet.pools.mpi import gathering
-from trajet.pools.mpi.board import Board
-from trajet.pools.mpi.link import Link
-from trajet.pools.work import Brief, Done, PassRun, Task, Worker, tasks_of
+from trajet.pools.mpi import row_transport
+from trajet.pools.mpi.communicator import Link
+from trajet.pools.mpi.task_window import Board
+from trajet.pools.passes import PassRun, tasks_of
+from trajet.pools.tasks import Brief, Done, Task, Worker
 
 # Seconds between two looks at MPI while this rank computes: others wait so long for rank 0.
 _LOOK_LEADER = 1e-3
@@ -174,7 +175,7 @@ class Member:
         with self.clock("t_comm"):
             shape = (worker.brief.n_frames, pass_.row_width)
             rows = None if lead is None else lead.part.rows
-            way = gathering.way_of(told.way, link, tasks, rows, shape)
+            way = row_transport.way_of(told.way, link, tasks, rows, shape)
             sizes = [task.n_frames for task in tasks]
             board = Board(link, sizes, told.ends, lead.texts if lead is not None else [])
             if lead is not None:
@@ -196,9 +197,9 @@ class Member:
                 if way is not None:
                     way.collect(winners)
                 if told.way[0] == "one-sided":
-                    gathering.put_states(link, states)
+                    row_transport.put_states(link, states)
                 else:
-                    gathering.merge_along_tree(link, states)
+                    row_transport.merge_along_tree(link, states)
             if way is not None:
                 way.close()
             board.close()
@@ -263,7 +264,7 @@ class _Turn:
 
     member: Member
     board: Board
-    way: gathering.Rows | None
+    way: row_transport.Rows | None
     worker: Worker
     tasks: Sequence[Task]
     states: _trajet.States

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.pools.dispatch import OWN_CELLS, StragglerRule, TaskTable
-from trajet.pools.mpi.link import MOST_BYTES, Link
+from trajet.pools.mpi.communicator import MOST_BYTES, Link
 
 _CELL = 8
 _LONGEST_SLEEP = 0.02

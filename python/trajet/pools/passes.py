@@ -1,0 +1,181 @@
+"""Passes of a plan, the tasks of a pass, and memory for its rows."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import _trajet, output
+from trajet._trajet import OutputError, Reader
+from trajet.pools.pool import Frames, Plan, n_frames_of
+from trajet.pools.tasks import Brief, Task
+from trajet.pools.timing import Ledger
+
+# Of a task's rows, which are in memory once, and twice while they move, whatever becomes of them.
+_ROW_BYTES = 2**26
+
+
+@dataclass(frozen=True)
+class PassRun:
+    """A pass that the leader has others do.
+
+    Attributes
+    ----------
+    brief
+        What workers are told.
+    tasks
+        What there is to do.
+    rows
+        `(n_frames, row_width)`, to be filled.
+    states
+        Takes what tasks return.
+    """
+
+    reader: Reader
+    frames: Frames
+    pass_: _trajet.Pass
+    brief: Brief
+    tasks: Sequence[Task]
+    rows: NDArray[np.float64]
+    states: _trajet.States
+
+    def task_bytes(self, task: Task) -> bytes:
+        """Return what a worker needs to know of a task."""
+        return _trajet.task(self.reader, self.pass_, self.frames, *task.leaves)
+
+
+def most_frames(pass_: _trajet.Pass) -> int:
+    """Return the frames that a task has at most, where nobody says how many."""
+    return max(1, _ROW_BYTES // (8 * max(1, pass_.row_width)))
+
+
+def tasks_of(pass_: _trajet.Pass, workers: int, task_frames: int | None) -> list[Task]:
+    """Return the tasks of a pass."""
+    runs = pass_.tasks(workers, task_frames)
+    if task_frames is None and runs:
+        first, end = pass_.frames_of(*runs[0])
+        if end - first > most_frames(pass_):
+            runs = pass_.tasks(workers, most_frames(pass_))
+    return [Task(k, run, pass_.frames_of(*run)) for k, run in enumerate(runs)]
+
+
+def blocks_of(pass_: _trajet.Pass, count: int) -> list[Task]:
+    """Return the tasks of a pass where there are to be `count`, as equal as leaves allow."""
+    n = pass_.n_leaves
+    borders = [n * k // count for k in range(count + 1)]
+    runs = [run for run in pairwise(borders) if run[0] < run[1]]
+    return [Task(k, run, pass_.frames_of(*run)) for k, run in enumerate(runs)]
+
+
+# makes memory for rows of this shape
+MakeRows: TypeAlias = Callable[[tuple[int, int]], NDArray[np.float64]]
+
+
+def plain_rows(shape: tuple[int, int]) -> NDArray[np.float64]:
+    """Return memory for rows."""
+    return np.zeros(shape)
+
+
+@contextmanager
+def rows_kept_in(path: Path | None) -> Iterator[MakeRows]:
+    """Give what makes rows, in a NumPy file of that name once all is done, or else in memory.
+
+    What stands there is replaced; arrays that were made of it keep what they had.
+
+    Raises
+    ------
+    OutputError
+        If the file has no room.
+    """
+    if path is None:
+        yield plain_rows
+        return
+    output.check(path, (".npy",))
+    own = output.name_beside(path)
+
+    def make(shape: tuple[int, int]) -> NDArray[np.float64]:
+        if 0 in shape:
+            return plain_rows(shape)
+        try:
+            own.unlink(missing_ok=True)
+            output.make_new(own)
+            rows = np.lib.format.open_memmap(own, "w+", np.float64, shape)
+            with own.open("r+b") as file:
+                # A write to mapped memory cannot say that the disk is full.
+                os.posix_fallocate(file.fileno(), 0, own.stat().st_size)
+        except OSError as error:
+            raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
+        return np.asarray(rows)
+
+    try:
+        yield make
+        if own.exists():
+            own.replace(path)
+    finally:
+        own.unlink(missing_ok=True)
+
+
+@contextmanager
+def putting(rows: NDArray[np.float64]) -> Iterator[Callable[[int, NDArray[np.float64]], None]]:
+    """Give what puts rows where they belong, called with the place of the first.
+
+    Those that are mapped from a file are written to it: pages that were changed through the map
+    would count as memory of this process.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be written.
+    """
+    mapped = rows.base
+    if not isinstance(mapped, np.memmap):
+
+        def keep(first: int, values: NDArray[np.float64]) -> None:
+            rows[first : first + len(values)] = values
+
+        yield keep
+        return
+    with open(str(mapped.filename), "r+b", buffering=0) as file:
+
+        def write(first: int, values: NDArray[np.float64]) -> None:
+            left = np.ascontiguousarray(values).data.cast("B")
+            try:
+                file.seek(mapped.offset + first * rows.strides[0])
+                while left:
+                    left = left[file.write(left) :]
+            except OSError as error:
+                raise OutputError(f"{file.name}: cannot be written: {error.strerror}") from error
+
+        yield write
+
+
+def passes(
+    reader: Reader,
+    plan: Plan,
+    frames: Frames,
+    ledger: Ledger,
+    *,
+    threads: int,
+    make_tasks: Callable[[_trajet.Pass], Sequence[Task]],
+    make_rows: MakeRows = plain_rows,
+) -> Iterator[PassRun]:
+    """Go through the passes of a plan; each must be done when the next is asked for."""
+    n_frames = n_frames_of(frames)
+    states: list[NDArray[np.float64]] = []
+    while True:
+        pass_ = _trajet.Pass(plan.build(), reader.n_atoms, n_frames, states)
+        outline = reader.outline(pass_.atoms)
+        brief = Brief(outline, plan, n_frames, tuple(states), threads)
+        rows = make_rows((n_frames, pass_.row_width))
+        merged = _trajet.States(pass_)
+        yield PassRun(reader, frames, pass_, brief, make_tasks(pass_), rows, merged)
+        ledger.passes += 1
+        if pass_.is_last:
+            return
+        states.append(merged.whole())

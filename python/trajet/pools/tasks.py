@@ -1,0 +1,123 @@
+"""What pools share whose workers are other processes.
+
+The process that was asked (here: the leader) tells each worker once what is to be done (`Brief`),
+and with each task where its frames are. Workers parse no topology, look for no index and import no
+MDAnalysis. What they return is merged along the tree of the leaves, so that bits are those of one
+process.
+"""
+
+import os
+import socket
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import _trajet
+from trajet.pools.pool import Plan
+
+
+@dataclass(frozen=True)
+class Brief:
+    """What a worker is told once a pass.
+
+    Attributes
+    ----------
+    outline
+        The trajectory, by `Reader.outline`.
+    plan
+        The analysis.
+    n_frames
+        Frames that are wanted in all.
+    states
+        What the passes before this one yielded.
+    threads
+        Threads of each worker.
+    """
+
+    outline: bytes
+    plan: Plan
+    n_frames: int
+    states: tuple[NDArray[np.float64], ...]
+    threads: int
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a worker returns of a task.
+
+    Attributes
+    ----------
+    states
+        The folded numbers of its largest whole subtrees, packed.
+    report
+        What the engine reports.
+    begin, end
+        Seconds by the worker's clock (`time.time`).
+    host, process
+        Where it ran.
+    """
+
+    states: NDArray[np.float64]
+    report: dict[str, Any]
+    begin: float
+    end: float
+    host: str
+    process: int
+
+
+class Worker:
+    """Does tasks of a pass in this process."""
+
+    def __init__(self, brief: Brief, before: "Worker | None" = None) -> None:
+        """Open nothing yet; the files that the worker of the pass `before` holds stay open."""
+        self.brief = brief
+        if before is not None and before.brief.outline == brief.outline:
+            self._trajectory: _trajet.Elsewhere = before._trajectory
+        else:
+            self._trajectory = _trajet.Elsewhere(brief.outline)
+        self.pass_ = _trajet.Pass(
+            brief.plan.build(), self._trajectory.n_atoms, brief.n_frames, list(brief.states)
+        )
+
+    def opening(self, task: _trajet.Stop) -> float:
+        """Return the seconds that a task, by what ends it, has been waiting for a file to open."""
+        return self._trajectory.opening(task)
+
+    def do(self, task: bytes, rows: NDArray[np.float64], stop: _trajet.Stop | None = None) -> Done:
+        """Do a task and fill its `rows`, `(n_frames, row_width)`."""
+        begin = time.time()
+        states, report = self._trajectory.run(
+            self.pass_,
+            task,
+            rows,
+            threads=self.brief.threads,
+            stop=stop,
+        )
+        return Done(states, report, begin, time.time(), socket.gethostname(), os.getpid())
+
+
+@dataclass(frozen=True)
+class Task:
+    """Neighbouring leaves of a pass.
+
+    Attributes
+    ----------
+    number
+        From 0.
+    leaves
+        The first, and behind the last.
+    frames
+        Positions of the frames among the wanted ones: the first, and behind the last.
+    """
+
+    number: int
+    leaves: tuple[int, int]
+    frames: tuple[int, int]
+
+    @property
+    def n_frames(self) -> int:
+        """Frames of the task."""
+        return self.frames[1] - self.frames[0]

@@ -1,0 +1,186 @@
+"""What a run of a pool writes down for its report."""
+
+import math
+import os
+import socket
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from trajet.pools.tasks import Done, Task
+from trajet.result import COUNTS, STAGES, bytes_by_place
+
+# What a worker's time is made of.
+PARTS = tuple(name for name in STAGES if name != "t_total")
+
+
+def unfinished(begin: float, spent: Mapping[str, float], threads: int) -> Done:
+    """Return what can be said of a task that is not done: what its `threads` have spent."""
+    each = {name: spent.get(name, 0.0) / threads for name in PARTS}
+    total = sum(each.values())
+    nothing = dict.fromkeys((*COUNTS, "tasks"), 0)
+    report = {"workers": [{**nothing, **each, "t_total": total}] * threads}
+    return Done(np.empty(0), report, begin, begin + total, socket.gethostname(), os.getpid())
+
+
+@dataclass
+class Account:
+    """What one thread of a worker did."""
+
+    tasks: int = 0
+    sums: dict[str, float] = field(default_factory=dict)
+    by_place: dict[str, list[int]] = field(default_factory=dict)
+
+
+class Ledger:
+    """What the leader writes down of a run, for the report."""
+
+    def __init__(self) -> None:
+        self.begin = time.time()
+        self._clock = time.perf_counter()
+        self._accounts: dict[tuple[int, int], Account] = {}
+        self._at_work: dict[int, float] = {}
+        self._where: dict[int, dict[str, Any]] = {}
+        self._spans: dict[int, list[tuple[float, float]]] = {}
+        self._moves: dict[int, list[tuple[float, float]]] = {}
+        self.tasks: list[dict[str, Any]] = []
+        self.retried: list[dict[str, Any]] = []
+        self.repeated: list[dict[str, Any]] = []
+        self.passes = 0
+
+    def add(
+        self,
+        worker: int,
+        task: Task,
+        done: Done,
+        *,
+        where: dict[str, Any] | None = None,
+        further: dict[str, Any] | None = None,
+        moved: tuple[float, float] | None = None,
+    ) -> None:
+        """Write down a task that `worker` has done.
+
+        `where` it runs, `further` entries of the task, and from when to when its rows `moved`.
+        """
+        self.spend(worker, done, where=where)
+        threads = done.report["workers"]
+        for thread, said in enumerate(threads):
+            self._accounts[worker, thread].tasks += said["tasks"] > 0
+        if moved is not None:
+            self._moves.setdefault(worker, []).append(moved)
+        self.tasks.append(
+            {
+                "pass": self.passes,
+                "task": task.number,
+                "worker": worker,
+                "first": task.frames[0],
+                "frames": task.n_frames,
+                "t_begin": done.begin - self.begin,
+                "t_end": done.end - self.begin,
+                **{name: sum(said[name] for said in threads) for name in _TASK_STAGES},
+                **(further or {}),
+            }
+        )
+
+    def spend(self, worker: int, done: Done, *, where: dict[str, Any] | None = None) -> None:
+        """Write down what a worker spent on a task, also if that was in vain."""
+        self._where.setdefault(
+            worker, {"host": done.host, "process": done.process, **(where or {})}
+        )
+        threads = done.report["workers"]
+        longest = max(said["t_total"] for said in threads)
+        self._at_work[worker] = self._at_work.get(worker, 0.0) + longest
+        for thread, said in enumerate(threads):
+            account = self._accounts.setdefault((worker, thread), Account())
+            for name in (*COUNTS, *PARTS):
+                account.sums[name] = account.sums.get(name, 0) + said[name]
+            account.sums["t_total"] = account.sums.get("t_total", 0.0) + said["t_total"]
+            account.by_place = bytes_by_place([account.by_place, said])
+        self._spans.setdefault(worker, []).append((done.begin, done.end))
+
+    def hold(
+        self, worker: int, threads: int, where: dict[str, Any], span: tuple[float, float]
+    ) -> None:
+        """Write down from when to when rows of a worker were on their way, and never came."""
+        self.join(worker, threads, where)
+        self._moves.setdefault(worker, []).append(span)
+
+    def join(self, worker: int, threads: int, where: dict[str, Any]) -> None:
+        """Write down a worker, which may get no task."""
+        self._where.setdefault(worker, where)
+        for thread in range(threads):
+            none = dict.fromkeys((*COUNTS, *PARTS), 0.0)
+            self._accounts.setdefault((worker, thread), Account(sums=none))
+
+    def repeat(self, task: Task, late: int, worker: int, *, won: bool) -> None:
+        """Write down that `worker` did a task as well with which `late` was, and who was first."""
+        numbers = {"pass": self.passes, "task": task.number, "late": late, "worker": worker}
+        self.repeated.append({**numbers, "won": won})
+
+    def retry(self, task: Task, error: BaseException | str) -> None:
+        """Write down that a task is tried again."""
+        self.retried.append({"pass": self.passes, "task": task.number, "error": str(error)})
+
+    def report(
+        self, over: dict[int, dict[str, float]] | None = None, **entries: Any
+    ) -> dict[str, Any]:
+        """Return what the engine reports of a run of this process, with one entry a thread.
+
+        `over` are stages that workers measured beside their tasks. Rows that moved while a worker
+        was at work took nothing of its time. What is left of the time between a worker's first task
+        and the end of its last was waiting.
+        """
+        workers = []
+        for (worker, thread), account in sorted(self._accounts.items()):
+            spans = self._spans.get(worker, [])
+            known_spans = [*spans, *self._moves.get(worker, [])]
+            total = 0.0
+            if known_spans:
+                total = max(end for _, end in known_spans) - min(begin for begin, _ in known_spans)
+            at_work = _covered(spans)
+            moving = _covered(known_spans) - at_work
+            entry: dict[str, Any] = {
+                "worker": worker,
+                "thread": thread,
+                **self._where[worker],
+                "tasks": account.tasks,
+                **{name: int(account.sums[name]) for name in COUNTS},
+                **account.by_place,
+                **{name: account.sums[name] for name in PARTS},
+            }
+            for name, seconds in (over or {}).get(worker, {}).items():
+                entry[name] = seconds if name == "t_total" else entry[name] + seconds
+            total = entry.get("t_total", total)
+            entry["t_comm"] += moving
+            if "t_wait" not in (over or {}).get(worker, {}):
+                entry["t_wait"] += max(0.0, total - at_work - moving)
+            # Of a task that it shared with other threads, for those that took longer.
+            entry["t_wait"] += self._at_work.get(worker, 0.0) - account.sums.get("t_total", 0.0)
+            known = sum(entry[name] for name in PARTS if name != "t_overhead")
+            entry["t_overhead"] = max(0.0, total - known)
+            entry["t_total"] = total
+            workers.append(entry)
+        return {
+            "workers": workers,
+            "tasks": sorted(self.tasks, key=lambda task: (task["pass"], task["task"])),
+            "passes": self.passes,
+            "retried": self.retried,
+            "repeated": self.repeated,
+            "t_total": time.perf_counter() - self._clock,
+            **entries,
+        }
+
+
+def _covered(spans: list[tuple[float, float]]) -> float:
+    """Return how long at least one of some spans lasts."""
+    covered, until = 0.0, -math.inf
+    for begin, end in sorted(spans):
+        covered += max(0.0, end - max(begin, until))
+        until = max(until, end)
+    return covered
+
+
+_TASK_STAGES = ("t_open", "t_read", "t_decode", "t_comp", "t_merge")
