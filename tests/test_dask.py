@@ -76,14 +76,14 @@ def test_workers_are_told_once_a_pass(client: Client, long_adk: Adk) -> None:
     def count() -> None:
         from trajet.pools.dask import plugins
 
-        plain = plugins.Member.setup
+        plain = plugins.RunPlugin.setup
         plugins.told = []
 
         def setup(self: Any, worker: Any) -> None:
             plugins.told.append(self.name)
             plain(self, worker)
 
-        plugins.Member.setup = setup
+        plugins.RunPlugin.setup = setup
 
     def told() -> list[str]:
         from trajet.pools.dask import plugins

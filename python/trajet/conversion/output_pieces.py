@@ -10,10 +10,10 @@ import numpy as np
 
 from trajet import _trajet, h5md, output
 from trajet.conversion.files import CopyBrief, CopyJob, How, Outcome, Whole, for_workers
-from trajet.pools.jobs import Job, JobDone, TakesJobs
+from trajet.pools.jobs import Job, JobPool, JobResult
 from trajet.pools.pool import Frames, Progress
-from trajet.pools.tasks import Done, Task
-from trajet.pools.timing import Ledger
+from trajet.pools.tasks import Task, TaskOutcome
+from trajet.pools.timing import RunTiming
 from trajet.trajectory import frame_numbers
 
 # Stretches for each thread of a pool, so that none waits long for the last one.
@@ -28,7 +28,7 @@ def write_pieces(
     part: tuple[Path, Frames],
     brief: CopyBrief,
     content: h5md.Content | None,
-    pool: TakesJobs,
+    pool: JobPool,
     *,
     force: bool,
     progress: Progress | None,
@@ -54,7 +54,7 @@ def write_pieces(
     progress
         Called with frames done and in total: written, then put together, each counts half.
     """
-    ledger, (path, frames) = Ledger(), part
+    timing, (path, frames) = RunTiming(), part
     numbers = frame_numbers(frames)
     unit = 1
     if content is not None:
@@ -113,8 +113,8 @@ def write_pieces(
         joined = time.perf_counter() - joining
     run = None
     if content is None:
-        _write_down(ledger, answers, borders)
-        run = ledger.report(pool=pool.kind, t_joining=joined)
+        _write_down(timing, answers, borders)
+        run = timing.report(pool=pool.kind, t_joining=joined)
     return Outcome(remarks, run, path.stat().st_size)
 
 
@@ -131,14 +131,14 @@ def _borders(n_frames: int, unit: int, n_atoms: int, n_threads: int) -> list[int
     return [min(n_frames, unit * (units * k // n)) for k in range(n + 1)]
 
 
-def _write_down(ledger: Ledger, answers: Sequence[JobDone], borders: Sequence[int]) -> None:
+def _write_down(timing: RunTiming, answers: Sequence[JobResult], borders: Sequence[int]) -> None:
     """Write down what workers did of the stretches, each a task."""
     for number, (answer, frames) in enumerate(zip(answers, pairwise(borders), strict=True)):
         where = dict(answer.where)
         worker, host, process = (where.pop(name) for name in ("worker", "host", "process"))
         task = Task(number, (number, number + 1), frames)
         run, span = answer.result.run, (answer.begin, answer.end)
-        ledger.add(worker, task, Done(np.empty(0), run, *span, host, process), where=where)
+        timing.add(worker, task, TaskOutcome(np.empty(0), run, *span, host, process), where=where)
         for error in answer.retried:
-            ledger.retry(task, error)
-    ledger.passes += 1
+            timing.retry(task, error)
+    timing.passes += 1

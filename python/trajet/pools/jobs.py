@@ -43,7 +43,7 @@ class JobWorker(Protocol):
         ...
 
 
-class JobBrief(Protocol):
+class JobSpec(Protocol):
     """What a worker is told once; it can be sent."""
 
     def begin(self) -> JobWorker:
@@ -52,7 +52,7 @@ class JobBrief(Protocol):
 
 
 @dataclass(frozen=True)
-class JobDone:
+class JobResult:
     """What comes back of a job.
 
     Attributes
@@ -73,13 +73,13 @@ class JobDone:
     begin: float
     end: float
 
-    def by(self, **where: Any) -> "JobDone":
+    def by(self, **where: Any) -> "JobResult":
         """Return it with more of where it ran."""
         return replace(self, where={**self.where, **where})
 
 
 @runtime_checkable
-class TakesJobs(Protocol):
+class JobPool(Protocol):
     """A pool whose workers do jobs.
 
     Attributes
@@ -98,8 +98,8 @@ class TakesJobs(Protocol):
         ...
 
     def do_jobs(
-        self, brief: JobBrief, jobs: Sequence[Job], progress: Progress | None = None
-    ) -> list[JobDone]:
+        self, spec: JobSpec, jobs: Sequence[Job], progress: Progress | None = None
+    ) -> list[JobResult]:
         """Have jobs done; `progress` is called with frames done and in total.
 
         Where one fails, the others end soon, and its error is raised.
@@ -107,7 +107,7 @@ class TakesJobs(Protocol):
         ...
 
 
-def do_job(worker: JobWorker, job: Job, threads: int, show: ShowFrames) -> JobDone:
+def do_job(worker: JobWorker, job: Job, threads: int, show: ShowFrames) -> JobResult:
     """Do a job in this process, again where storage fails in a way that may pass."""
     retried: list[str] = []
     begin = time.time()
@@ -115,7 +115,7 @@ def do_job(worker: JobWorker, job: Job, threads: int, show: ShowFrames) -> JobDo
         try:
             result = worker.do(job.what, threads, show)
             where = {"host": socket.gethostname(), "process": os.getpid()}
-            return JobDone(result, retried, where, begin, time.time())
+            return JobResult(result, retried, where, begin, time.time())
         except OSError as error:
             if not is_retried(error, len(retried) + 1):
                 raise

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from trajet import _trajet, output
 from trajet._trajet import OutputError, Reader
 from trajet.pools.pool import Frames, Plan, n_frames_of
-from trajet.pools.tasks import Brief, Task
-from trajet.pools.timing import Ledger
+from trajet.pools.tasks import Task, WorkerSpec
+from trajet.pools.timing import RunTiming
 
 # Of a task's rows, which are in memory once, and twice while they move, whatever becomes of them.
 _ROW_BYTES = 2**26
@@ -40,7 +40,7 @@ class PassRun:
     reader: Reader
     frames: Frames
     pass_: _trajet.Pass
-    brief: Brief
+    worker_spec: WorkerSpec
     tasks: Sequence[Task]
     rows: NDArray[np.float64]
     states: _trajet.States
@@ -77,13 +77,13 @@ def blocks_of(pass_: _trajet.Pass, count: int) -> list[Task]:
 MakeRows: TypeAlias = Callable[[tuple[int, int]], NDArray[np.float64]]
 
 
-def plain_rows(shape: tuple[int, int]) -> NDArray[np.float64]:
+def new_rows(shape: tuple[int, int]) -> NDArray[np.float64]:
     """Return memory for rows."""
     return np.zeros(shape)
 
 
 @contextmanager
-def rows_kept_in(path: Path | None) -> Iterator[MakeRows]:
+def rows_in_file(path: Path | None) -> Iterator[MakeRows]:
     """Give what makes rows, in a NumPy file of that name once all is done, or else in memory.
 
     What stands there is replaced; arrays that were made of it keep what they had.
@@ -94,14 +94,14 @@ def rows_kept_in(path: Path | None) -> Iterator[MakeRows]:
         If the file has no room.
     """
     if path is None:
-        yield plain_rows
+        yield new_rows
         return
     output.check(path, (".npy",))
     own = output.name_beside(path)
 
     def make(shape: tuple[int, int]) -> NDArray[np.float64]:
         if 0 in shape:
-            return plain_rows(shape)
+            return new_rows(shape)
         try:
             own.unlink(missing_ok=True)
             output.make_new(own)
@@ -122,7 +122,7 @@ def rows_kept_in(path: Path | None) -> Iterator[MakeRows]:
 
 
 @contextmanager
-def putting(rows: NDArray[np.float64]) -> Iterator[Callable[[int, NDArray[np.float64]], None]]:
+def row_writer(rows: NDArray[np.float64]) -> Iterator[Callable[[int, NDArray[np.float64]], None]]:
     """Give what puts rows where they belong, called with the place of the first.
 
     Those that are mapped from a file are written to it: pages that were changed through the map
@@ -159,11 +159,11 @@ def passes(
     reader: Reader,
     plan: Plan,
     frames: Frames,
-    ledger: Ledger,
+    timing: RunTiming,
     *,
     threads: int,
     make_tasks: Callable[[_trajet.Pass], Sequence[Task]],
-    make_rows: MakeRows = plain_rows,
+    make_rows: MakeRows = new_rows,
 ) -> Iterator[PassRun]:
     """Go through the passes of a plan; each must be done when the next is asked for."""
     n_frames = n_frames_of(frames)
@@ -171,11 +171,11 @@ def passes(
     while True:
         pass_ = _trajet.Pass(plan.build(), reader.n_atoms, n_frames, states)
         outline = reader.outline(pass_.atoms)
-        brief = Brief(outline, plan, n_frames, tuple(states), threads)
+        worker_spec = WorkerSpec(outline, plan, n_frames, tuple(states), threads)
         rows = make_rows((n_frames, pass_.row_width))
         merged = _trajet.States(pass_)
-        yield PassRun(reader, frames, pass_, brief, make_tasks(pass_), rows, merged)
-        ledger.passes += 1
+        yield PassRun(reader, frames, pass_, worker_spec, make_tasks(pass_), rows, merged)
+        timing.passes += 1
         if pass_.is_last:
             return
         states.append(merged.whole())

@@ -8,7 +8,7 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
-class Elsewhere:
+class RankPlaceholder:
     """Stands for a trajectory, a selection or a result that rank 0 has, on the ranks that follow.
 
     It is false, so that `if result:` sets apart what rank 0 alone does. What would need the thing
@@ -28,11 +28,11 @@ class Elsewhere:
         """Tell that nothing is here."""
         return False
 
-    def select(self, selection: Any) -> "Elsewhere":
+    def select(self, selection: Any) -> "RankPlaceholder":
         """Return what stands for a selection; it is looked at on rank 0."""
         if self._what != "trajectory":
             self._missing()
-        return Elsewhere("selection")
+        return RankPlaceholder("selection")
 
     def __getattr__(self, name: str) -> Any:
         """Refuse to tell anything."""
@@ -47,22 +47,22 @@ class Elsewhere:
 
 
 @runtime_checkable
-class Led(Protocol):
+class RootPool(Protocol):
     """A pool whose processes run the same script, of which one leads."""
 
-    def lead(self, what: str, work: Callable[[], _R]) -> _R | Elsewhere:
+    def lead(self, what: str, work: Callable[[], _R]) -> _R | RankPlaceholder:
         """Do `work` where the leader is; take part in it elsewhere, and stand for its result."""
         ...
 
 
-def led(what: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+def root_only(what: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
     """Have a function that takes a `pool` look at its arguments only where that pool is led."""
 
     def make(function: Callable[_P, _R]) -> Callable[_P, _R]:
         @wraps(function)
         def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
             pool = kwargs.get("pool")
-            if not isinstance(pool, Led):
+            if not isinstance(pool, RootPool):
                 return function(*args, **kwargs)
             # Who has no result knows so, whatever the types say.
             return cast(_R, pool.lead(what, lambda: function(*args, **kwargs)))

@@ -20,7 +20,7 @@ from trajet.pools.pool import Plan
 
 
 @dataclass(frozen=True)
-class Brief:
+class WorkerSpec:
     """What a worker is told once a pass.
 
     Attributes
@@ -45,7 +45,7 @@ class Brief:
 
 
 @dataclass(frozen=True)
-class Done:
+class TaskOutcome:
     """What a worker returns of a task.
 
     Attributes
@@ -71,32 +71,37 @@ class Done:
 class Worker:
     """Does tasks of a pass in this process."""
 
-    def __init__(self, brief: Brief, before: "Worker | None" = None) -> None:
+    def __init__(self, worker_spec: WorkerSpec, before: "Worker | None" = None) -> None:
         """Open nothing yet; the files that the worker of the pass `before` holds stay open."""
-        self.brief = brief
-        if before is not None and before.brief.outline == brief.outline:
+        self.worker_spec = worker_spec
+        if before is not None and before.worker_spec.outline == worker_spec.outline:
             self._trajectory: _trajet.Elsewhere = before._trajectory
         else:
-            self._trajectory = _trajet.Elsewhere(brief.outline)
+            self._trajectory = _trajet.Elsewhere(worker_spec.outline)
         self.pass_ = _trajet.Pass(
-            brief.plan.build(), self._trajectory.n_atoms, brief.n_frames, list(brief.states)
+            worker_spec.plan.build(),
+            self._trajectory.n_atoms,
+            worker_spec.n_frames,
+            list(worker_spec.states),
         )
 
     def opening(self, task: _trajet.Stop) -> float:
         """Return the seconds that a task, by what ends it, has been waiting for a file to open."""
         return self._trajectory.opening(task)
 
-    def do(self, task: bytes, rows: NDArray[np.float64], stop: _trajet.Stop | None = None) -> Done:
+    def do(
+        self, task: bytes, rows: NDArray[np.float64], stop: _trajet.Stop | None = None
+    ) -> TaskOutcome:
         """Do a task and fill its `rows`, `(n_frames, row_width)`."""
         begin = time.time()
         states, report = self._trajectory.run(
             self.pass_,
             task,
             rows,
-            threads=self.brief.threads,
+            threads=self.worker_spec.threads,
             stop=stop,
         )
-        return Done(states, report, begin, time.time(), socket.gethostname(), os.getpid())
+        return TaskOutcome(states, report, begin, time.time(), socket.gethostname(), os.getpid())
 
 
 @dataclass(frozen=True)

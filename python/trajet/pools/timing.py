@@ -10,24 +10,24 @@ from typing import Any
 
 import numpy as np
 
-from trajet.pools.tasks import Done, Task
+from trajet.pools.tasks import Task, TaskOutcome
 from trajet.result import COUNTS, STAGES, bytes_by_place
 
 # What a worker's time is made of.
-PARTS = tuple(name for name in STAGES if name != "t_total")
+WORKER_STAGES = tuple(name for name in STAGES if name != "t_total")
 
 
-def unfinished(begin: float, spent: Mapping[str, float], threads: int) -> Done:
+def partial_outcome(begin: float, spent: Mapping[str, float], threads: int) -> TaskOutcome:
     """Return what can be said of a task that is not done: what its `threads` have spent."""
-    each = {name: spent.get(name, 0.0) / threads for name in PARTS}
+    each = {name: spent.get(name, 0.0) / threads for name in WORKER_STAGES}
     total = sum(each.values())
     nothing = dict.fromkeys((*COUNTS, "tasks"), 0)
     report = {"workers": [{**nothing, **each, "t_total": total}] * threads}
-    return Done(np.empty(0), report, begin, begin + total, socket.gethostname(), os.getpid())
+    return TaskOutcome(np.empty(0), report, begin, begin + total, socket.gethostname(), os.getpid())
 
 
 @dataclass
-class Account:
+class ThreadTiming:
     """What one thread of a worker did."""
 
     tasks: int = 0
@@ -35,13 +35,13 @@ class Account:
     by_place: dict[str, list[int]] = field(default_factory=dict)
 
 
-class Ledger:
+class RunTiming:
     """What the leader writes down of a run, for the report."""
 
     def __init__(self) -> None:
         self.begin = time.time()
         self._clock = time.perf_counter()
-        self._accounts: dict[tuple[int, int], Account] = {}
+        self._accounts: dict[tuple[int, int], ThreadTiming] = {}
         self._at_work: dict[int, float] = {}
         self._where: dict[int, dict[str, Any]] = {}
         self._spans: dict[int, list[tuple[float, float]]] = {}
@@ -55,7 +55,7 @@ class Ledger:
         self,
         worker: int,
         task: Task,
-        done: Done,
+        done: TaskOutcome,
         *,
         where: dict[str, Any] | None = None,
         further: dict[str, Any] | None = None,
@@ -85,7 +85,7 @@ class Ledger:
             }
         )
 
-    def spend(self, worker: int, done: Done, *, where: dict[str, Any] | None = None) -> None:
+    def spend(self, worker: int, done: TaskOutcome, *, where: dict[str, Any] | None = None) -> None:
         """Write down what a worker spent on a task, also if that was in vain."""
         self._where.setdefault(
             worker, {"host": done.host, "process": done.process, **(where or {})}
@@ -94,8 +94,8 @@ class Ledger:
         longest = max(said["t_total"] for said in threads)
         self._at_work[worker] = self._at_work.get(worker, 0.0) + longest
         for thread, said in enumerate(threads):
-            account = self._accounts.setdefault((worker, thread), Account())
-            for name in (*COUNTS, *PARTS):
+            account = self._accounts.setdefault((worker, thread), ThreadTiming())
+            for name in (*COUNTS, *WORKER_STAGES):
                 account.sums[name] = account.sums.get(name, 0) + said[name]
             account.sums["t_total"] = account.sums.get("t_total", 0.0) + said["t_total"]
             account.by_place = bytes_by_place([account.by_place, said])
@@ -112,8 +112,8 @@ class Ledger:
         """Write down a worker, which may get no task."""
         self._where.setdefault(worker, where)
         for thread in range(threads):
-            none = dict.fromkeys((*COUNTS, *PARTS), 0.0)
-            self._accounts.setdefault((worker, thread), Account(sums=none))
+            none = dict.fromkeys((*COUNTS, *WORKER_STAGES), 0.0)
+            self._accounts.setdefault((worker, thread), ThreadTiming(sums=none))
 
     def repeat(self, task: Task, late: int, worker: int, *, won: bool) -> None:
         """Write down that `worker` did a task as well with which `late` was, and who was first."""
@@ -149,7 +149,7 @@ class Ledger:
                 "tasks": account.tasks,
                 **{name: int(account.sums[name]) for name in COUNTS},
                 **account.by_place,
-                **{name: account.sums[name] for name in PARTS},
+                **{name: account.sums[name] for name in WORKER_STAGES},
             }
             for name, seconds in (over or {}).get(worker, {}).items():
                 entry[name] = seconds if name == "t_total" else entry[name] + seconds
@@ -159,7 +159,7 @@ class Ledger:
                 entry["t_wait"] += max(0.0, total - at_work - moving)
             # Of a task that it shared with other threads, for those that took longer.
             entry["t_wait"] += self._at_work.get(worker, 0.0) - account.sums.get("t_total", 0.0)
-            known = sum(entry[name] for name in PARTS if name != "t_overhead")
+            known = sum(entry[name] for name in WORKER_STAGES if name != "t_overhead")
             entry["t_overhead"] = max(0.0, total - known)
             entry["t_total"] = total
             workers.append(entry)

@@ -100,7 +100,7 @@ def _cluster(module: Any, workers: int, threads: int) -> Iterator[Any]:
         # is read back as pickles. What killed ones leave goes with it.
         dask.config.set({"temporary-directory": str(folder)}),
     ):
-        cluster, client = _begun(partial(make, folder)), None
+        cluster, client = _start_cluster(partial(make, folder)), None
         try:
             client = module.Client(cluster)
             yield client
@@ -118,7 +118,7 @@ def _cluster(module: Any, workers: int, threads: int) -> Iterator[Any]:
             cluster.close()
 
 
-def _begun(make: Callable[[Any], Any]) -> Any:
+def _start_cluster(make: Callable[[Any], Any]) -> Any:
     """Return the cluster that `make` returns for an event loop.
 
     It is called in a thread, whose processes do not receive Ctrl-C.

@@ -18,8 +18,8 @@ from distributed.diagnostics.plugin import SchedulerPlugin, WorkerPlugin
 from numpy.typing import NDArray
 
 from trajet._trajet import Stop, WorkerError, __version__
-from trajet.pools.jobs import Job, JobBrief, JobDone, do_job
-from trajet.pools.tasks import Brief, Done, Worker
+from trajet.pools.jobs import Job, JobResult, JobSpec, do_job
+from trajet.pools.tasks import TaskOutcome, Worker, WorkerSpec
 
 # Changes of tasks' states that are kept of a run: those of about 16,000 tasks.
 MOST_CHANGES = 100_000
@@ -33,17 +33,17 @@ _LATER = 4
 Key = tuple[str, int, int]
 
 
-class Answer(NamedTuple):
+class TaskResult(NamedTuple):
     """What a worker returns of a task, and where it ran."""
 
     rows: NDArray[np.float64]
-    done: Done
+    done: TaskOutcome
     address: str
     thread: int
 
 
 @dataclass
-class Doing:
+class RunningTask:
     """A task that a worker is at.
 
     Attributes
@@ -61,7 +61,7 @@ class Doing:
     thread: int
 
 
-class Said(NamedTuple):
+class TaskProgress(NamedTuple):
     """What a worker says of a task that it is at: where, and seconds by stage until now.
 
     Attributes
@@ -80,13 +80,15 @@ class Said(NamedTuple):
     spent: dict[str, float]
 
 
-class Member(WorkerPlugin):  # type: ignore[misc]
+class RunPlugin(WorkerPlugin):  # type: ignore[misc]
     """Holds what a worker is told once a pass; Dask gives it to workers that come later as well."""
 
-    def __init__(self, brief: Brief | JobBrief, name: str, before: str | None, topic: str) -> None:
+    def __init__(
+        self, spec: WorkerSpec | JobSpec, name: str, before: str | None, topic: str
+    ) -> None:
         self.name = name
         self._topic = topic
-        self._brief = brief
+        self._spec = spec
         self._before = before
         self._version = __version__
 
@@ -99,13 +101,13 @@ class Member(WorkerPlugin):  # type: ignore[misc]
             )
         self._worker = worker
         self._stops: dict[Key, Stop] = {}
-        self._doing: dict[Key, Doing] = {}
-        self.at_work: Any
-        if isinstance(self._brief, Brief):
+        self._running: dict[Key, RunningTask] = {}
+        self.task_worker: Any
+        if isinstance(self._spec, WorkerSpec):
             before = worker.plugins.get(self._before)
-            self.at_work = Worker(self._brief, before and before.at_work)
+            self.task_worker = Worker(self._spec, before and before.task_worker)
         else:
-            self.at_work = self._brief.begin()
+            self.task_worker = self._spec.begin()
 
     def teardown(self, worker: Any) -> None:
         """End what is still read."""
@@ -118,83 +120,85 @@ class Member(WorkerPlugin):  # type: ignore[misc]
             return
         if finish == "executing":
             self._stops[key] = Stop()
-            self._worker.loop.call_later(_FIRST_WORD, self._tell_again, key, _FIRST_WORD)
+            self._worker.loop.call_later(_FIRST_WORD, self._send_progress_again, key, _FIRST_WORD)
         elif start == "executing":
             self._stops.pop(key).set()
-            self._tell(key)
+            self._send_progress(key)
 
     def stop(self, key: Key) -> Stop | None:
         """Return what ends a task, or nothing where it was ended already."""
         return self._stops.get(key)
 
     @contextmanager
-    def at(self, key: Key, stop: Stop) -> Iterator[None]:
+    def running(self, key: Key, stop: Stop) -> Iterator[None]:
         """Say that this thread is at a task; and if it was given up, what was spent on it."""
-        self._doing[key] = Doing(stop, time.time(), threading.get_ident())
-        self._tell(key)
+        self._running[key] = RunningTask(stop, time.time(), threading.get_ident())
+        self._send_progress(key)
         try:
             yield
         finally:
             if stop.is_set:
-                self._tell(key)
-            self._doing.pop(key, None)
+                self._send_progress(key)
+            self._running.pop(key, None)
 
-    def _tell(self, key: Key) -> None:
+    def _send_progress(self, key: Key) -> None:
         """Tell the process that asked what was spent on a task until now."""
-        doing = self._doing.get(key)
-        if doing is not None:
-            said = Said(
+        running = self._running.get(key)
+        if running is not None:
+            message = TaskProgress(
                 list(key),
                 self._worker.address,
                 socket.gethostname(),
                 os.getpid(),
-                doing.thread,
-                doing.begin,
-                self.at_work.opening(doing.stop),
-                doing.stop.spent(),
+                running.thread,
+                running.begin,
+                self.task_worker.opening(running.stop),
+                running.stop.spent(),
             )
-            self._worker.log_event(self._topic, said._asdict())
+            self._worker.log_event(self._topic, message._asdict())
 
-    def _tell_again(self, key: Key, seconds: float) -> None:
+    def _send_progress_again(self, key: Key, seconds: float) -> None:
         """Tell it as long as the task goes on, more and more seldom."""
         # A task that was unpickled slowly has not begun yet; one that was given up may still read.
-        if key in self._stops or key in self._doing:
-            self._tell(key)
-            self._worker.loop.call_later(_LATER * seconds, self._tell_again, key, _LATER * seconds)
+        if key in self._stops or key in self._running:
+            self._send_progress(key)
+            self._worker.loop.call_later(
+                _LATER * seconds, self._send_progress_again, key, _LATER * seconds
+            )
 
 
-def _told(name: str) -> tuple[Member, Key, Stop | None]:
+def _current_task(name: str) -> tuple[RunPlugin, Key, Stop | None]:
     """Return what this worker was told of a run, the task that it does now, and what ends it."""
     worker = get_worker()
     key = worker.get_current_task()
-    member: Member | None = worker.plugins.get(name)
-    if member is None:
+    plugin: RunPlugin | None = worker.plugins.get(name)
+    if plugin is None:
         raise WorkerError(f"the worker {worker.address} was not told of the run of {key}")
-    return member, key, member.stop(key)
+    return plugin, key, plugin.stop(key)
 
 
-def do(name: str, row_width: int, what: bytes, n_frames: int) -> Answer | None:
+def do(name: str, row_width: int, what: bytes, n_frames: int) -> TaskResult | None:
     """Do a task in a worker; nothing comes of one that is wanted no more."""
-    member, key, stop = _told(name)
+    plugin, key, stop = _current_task(name)
     if stop is None:
         return None
     rows = np.zeros((n_frames, row_width))
     try:
-        with member.at(key, stop):
-            done = member.at_work.do(what, rows, stop)
+        with plugin.running(key, stop):
+            done = plugin.task_worker.do(what, rows, stop)
     except KeyboardInterrupt:
         # How the engine says that it was stopped; it would end Dask's worker.
         return None
-    return Answer(rows, done, get_worker().address, threading.get_ident())
+    return TaskResult(rows, done, get_worker().address, threading.get_ident())
 
 
 class _StoppedError(Exception):
     """A job is wanted no more."""
 
 
-def do_one(name: str, threads: int, job: Job) -> tuple[JobDone, str, int] | None:
+def do_job_here(name: str, threads: int, job: Job) -> tuple[JobResult, str, int] | None:
     """Do a job in a worker, and say where; nothing comes of one that is wanted no more."""
-    member, _, stop = _told(name)
+    plugin, _, stop = _current_task(name)
 
     def show(_: int) -> None:
         if stop is None or stop.is_set:
@@ -202,13 +206,13 @@ def do_one(name: str, threads: int, job: Job) -> tuple[JobDone, str, int] | None
 
     try:
         show(0)
-        done = do_job(member.at_work, job, threads, show)
+        done = do_job(plugin.task_worker, job, threads, show)
     except _StoppedError:
         return None
     return done, get_worker().address, threading.get_ident()
 
 
-class Change(NamedTuple):
+class StateChange(NamedTuple):
     """A change of a task's state."""
 
     time: float
@@ -219,11 +223,11 @@ class Change(NamedTuple):
     worker: str | None
 
 
-class Record(NamedTuple):
+class SchedulerRecord(NamedTuple):
     """What the scheduler has seen of a run."""
 
     # up to MOST_CHANGES
-    changes: list[Change]
+    changes: list[StateChange]
     left_out: int
     # by the scheduler's clock: when a task was given to a worker and when its result was there
     spans: dict[tuple[int, int, int], tuple[float, float]]
@@ -235,7 +239,7 @@ class Recorder(SchedulerPlugin):  # type: ignore[misc]
     def __init__(self, run: str, client: str) -> None:
         self.name = run
         self._client = client
-        self.record = Record([], 0, {})
+        self.record = SchedulerRecord([], 0, {})
         self._given: dict[tuple[int, int, int], float] = {}
 
     def start(self, scheduler: Any) -> None:
@@ -257,7 +261,7 @@ class Recorder(SchedulerPlugin):  # type: ignore[misc]
         if len(changes) < MOST_CHANGES:
             state = self._scheduler.tasks.get(key)
             worker = state and state.processing_on
-            changes.append(Change(now, place, start, finish, worker and worker.address))
+            changes.append(StateChange(now, place, start, finish, worker and worker.address))
         else:
             self.record = self.record._replace(left_out=left_out + 1)
 
@@ -279,7 +283,7 @@ async def _forget(scheduler: Any, name: str) -> None:
         await scheduler.unregister_worker_plugin(None, name)
 
 
-def end_run(run: str, dask_scheduler: Any) -> Record:
+def end_run(run: str, dask_scheduler: Any) -> SchedulerRecord:
     """End a run, on the scheduler; return what was written down."""
     recorder: Recorder = dask_scheduler.plugins[run]
     recorder.end(dask_scheduler)

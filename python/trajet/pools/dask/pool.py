@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 from trajet._trajet import Pass, Reader, WorkerError
 from trajet.pools.dask.cluster import distributed
-from trajet.pools.jobs import Job, JobBrief, JobDone
-from trajet.pools.passes import MakeRows, blocks_of, most_frames, passes, rows_kept_in, tasks_of
+from trajet.pools.jobs import Job, JobResult, JobSpec
+from trajet.pools.passes import MakeRows, blocks_of, most_frames, passes, rows_in_file, tasks_of
 from trajet.pools.pool import Frames, Plan, Progress, check_counts, n_frames_of
 from trajet.pools.tasks import Task
-from trajet.pools.timing import Ledger
+from trajet.pools.timing import RunTiming
 
 if TYPE_CHECKING:
-    from trajet.pools.dask.plugins import Record
-    from trajet.pools.dask.workers import Crew
+    from trajet.pools.dask.plugins import SchedulerRecord
+    from trajet.pools.dask.workers import Workers
 
 Scheduling = Literal["dynamic", "static"]
 
@@ -116,7 +116,7 @@ class DaskPool:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
         """Run a plan; see `trajet.pools.pool.Pool.run`."""
         kept = None if self.rows_in is None else Path(self.rows_in)
-        with rows_kept_in(kept) as make_rows:
+        with rows_in_file(kept) as make_rows:
             return self._run(reader, plan, frames, make_rows, progress)
 
     def _run(
@@ -128,63 +128,63 @@ class DaskPool:
         progress: Progress | None,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
         module = distributed()
-        from trajet.pools.dask.dispatcher import Leader
-        from trajet.pools.dask.workers import begun
+        from trajet.pools.dask.dispatcher import Dispatcher
+        from trajet.pools.dask.workers import started_run
 
-        client, ledger = self.client, Ledger()
+        client, timing = self.client, RunTiming()
         repeated: list[dict[str, Any]] = []
-        with self._crew() as crew, begun(client) as run:
-            going = passes(
+        with self._workers() as workers, started_run(client) as run:
+            all_passes = passes(
                 reader,
                 plan,
                 frames,
-                ledger,
+                timing,
                 threads=self.threads,
-                make_tasks=lambda pass_: self._tasks(pass_, len(crew.slots())),
+                make_tasks=lambda pass_: self._tasks(pass_, len(workers.slots())),
                 make_rows=make_rows,
             )
-            for part in going:
-                name = run.tell(part.brief)
-                pins = self._pins(part.tasks, crew.slots())
-                leader = Leader(client, crew, name, part, ledger, pins)
-                run.hear = leader.hear
-                leader.do(ledger.passes * n_frames_of(frames), progress)
-                repeated += leader.repeated
+            for part in all_passes:
+                name = run.announce(part.worker_spec)
+                pins = self._pins(part.tasks, workers.slots())
+                dispatcher = Dispatcher(client, workers, name, part, timing, pins)
+                run.on_progress = dispatcher.on_progress
+                dispatcher.do(timing.passes * n_frames_of(frames), progress)
+                repeated += dispatcher.repeated
             record = run.end()
-        report = ledger.report(
+        report = timing.report(
             pool=self.kind,
             threads_per_task=self.threads,
             scheduler=client.scheduler.address,
             scheduling=self.scheduling,
             versions={"distributed": module.__version__},
             repeated=repeated,
-            transitions=_transitions(ledger, record),
+            transitions=_transitions(timing, record),
             transitions_left_out=record.left_out,
         )
         return part.rows, part.states.whole(), report
 
     def do_jobs(
-        self, brief: JobBrief, jobs: Sequence[Job], progress: Progress | None = None
-    ) -> list[JobDone]:
+        self, spec: JobSpec, jobs: Sequence[Job], progress: Progress | None = None
+    ) -> list[JobResult]:
         """Have jobs done; see `trajet.pools.jobs.TakesJobs`."""
         distributed()
-        from trajet.pools.dask.jobs import lead_jobs
+        from trajet.pools.dask.jobs import run_jobs
 
-        with self._crew() as crew:
-            return lead_jobs(self.client, crew, brief, jobs, self.threads, progress)
+        with self._workers() as workers:
+            return run_jobs(self.client, workers, spec, jobs, self.threads, progress)
 
     @contextmanager
-    def _crew(self) -> Iterator["Crew"]:
+    def _workers(self) -> Iterator["Workers"]:
         """Give the workers, when there is one, as long as the scheduler can be reached."""
         module = distributed()
-        from trajet.pools.dask.workers import Crew
+        from trajet.pools.dask.workers import Workers
 
         client = self.client
         if client.status != "running":
             raise WorkerError(f"the client of Dask is {client.status}: make a new one")
-        crew, scheduler = Crew(client, self.wait_for_workers), client.scheduler.address
+        workers, scheduler = Workers(client, self.wait_for_workers), client.scheduler.address
         try:
-            yield crew
+            yield workers
         except module.comm.CommClosedError as error:
             raise WorkerError(f"the scheduler {scheduler} cannot be reached: {error}") from error
 
@@ -205,15 +205,15 @@ class DaskPool:
         return {task.number: slots[k * len(slots) // len(tasks)] for k, task in enumerate(tasks)}
 
 
-def _transitions(ledger: Ledger, record: "Record") -> list[dict[str, Any]]:
+def _transitions(timing: RunTiming, record: "SchedulerRecord") -> list[dict[str, Any]]:
     """Return every change of a task's state; tell tasks how long the scheduler took for them."""
-    for task in ledger.tasks:
+    for task in timing.tasks:
         begin, end = record.spans[task["pass"], task["task"], task["copy"]]
         task["t_scheduler"] = end - begin
         task["t_waiting"] = task["t_scheduler"] - (task["t_end"] - task["t_begin"])
     return [
         {
-            "time": change.time - ledger.begin,
+            "time": change.time - timing.begin,
             "pass": change.key[0],
             "task": change.key[1],
             "copy": change.key[2],

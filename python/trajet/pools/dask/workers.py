@@ -10,10 +10,10 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from trajet._trajet import WorkerError
-from trajet.pools.dask.plugins import Member, Record, Recorder, Said, end_run
+from trajet.pools.dask.plugins import Recorder, RunPlugin, SchedulerRecord, TaskProgress, end_run
 from trajet.pools.dispatch import MAX_ATTEMPTS
-from trajet.pools.jobs import JobBrief
-from trajet.pools.tasks import Brief
+from trajet.pools.jobs import JobSpec
+from trajet.pools.tasks import WorkerSpec
 
 # Seconds that a worker may take to answer the first time.
 _PROBE = 2.0
@@ -21,7 +21,7 @@ _PROBE = 2.0
 _log = logging.getLogger(__name__)
 
 
-class Crew:
+class Workers:
     """The workers of a cluster, as they come and go."""
 
     def __init__(self, client: Any, patience: float) -> None:
@@ -44,7 +44,7 @@ class Crew:
             self.threads = client.nthreads()
         self._seen = time.monotonic()
         if not self.threads:
-            raise self._nobody()
+            raise self._no_worker()
         # whether rows come without a detour over the scheduler
         self.direct: bool = client.direct_to_workers
         if self.direct is None:
@@ -58,7 +58,7 @@ class Crew:
         """Return a number for a thread of a worker."""
         return self._numbers.setdefault((address, thread), len(self._numbers))
 
-    def count(self) -> None:
+    def refresh(self) -> None:
         """See who is there.
 
         Raises
@@ -71,9 +71,9 @@ class Crew:
         if self.threads:
             self._seen = now
         elif now - self._seen > self._patience:
-            raise self._nobody()
+            raise self._no_worker()
 
-    def _nobody(self) -> WorkerError:
+    def _no_worker(self) -> WorkerError:
         return WorkerError(
             f"no worker came to the scheduler {self._client.scheduler.address} in"
             f" {self._patience:g} s: start one with `dask worker`, or see why the batch system has"
@@ -90,7 +90,7 @@ async def _reaches(client: Any, address: str) -> bool:
     return True
 
 
-class _Ears:
+class _ProgressListener:
     """Hears what workers say, for all runs of a client.
 
     As long as that lives and is connected: Dask keeps what it is given, and what a client sends
@@ -107,28 +107,28 @@ class _Ears:
         """Subscribe, once a connection: a scheduler that was started again knows of nobody."""
         connection = client.scheduler_comm
         if connection is not self._connection:
-            client.subscribe_topic(self.topic, self._heard)
+            client.subscribe_topic(self.topic, self._received)
             self._connection = connection
 
-    def _heard(self, event: tuple[float, dict[str, Any]]) -> None:
-        said = Said(**event[1])
-        run = self.runs.get(str(said.key[0]).rpartition("-")[0])
-        if run is not None and run.hear is not None:
-            run.hear(said)
+    def _received(self, event: tuple[float, dict[str, Any]]) -> None:
+        message = TaskProgress(**event[1])
+        run = self.runs.get(str(message.key[0]).rpartition("-")[0])
+        if run is not None and run.on_progress is not None:
+            run.on_progress(message)
 
 
-_subscribed: WeakKeyDictionary[Any, _Ears] = WeakKeyDictionary()
+_subscribed: WeakKeyDictionary[Any, _ProgressListener] = WeakKeyDictionary()
 _subscribing = Lock()
 
 
-def _ears_of(client: Any) -> _Ears:
+def _listener_of(client: Any) -> _ProgressListener:
     # Runs may begin on several threads.
     with _subscribing:
         if client not in _subscribed:
-            _subscribed[client] = _Ears(client)
-        ears = _subscribed[client]
-        ears.listen(client)
-        return ears
+            _subscribed[client] = _ProgressListener(client)
+        listener = _subscribed[client]
+        listener.listen(client)
+        return listener
 
 
 class Run:
@@ -140,12 +140,12 @@ class Run:
         self._name = f"trajet-{secrets.token_hex(6)}"
         self._passes = 0
         # takes what workers say of their tasks, on Dask's thread
-        self.hear: Callable[[Said], None] | None = None
-        self._ears = _ears_of(client)
-        self._ears.runs[self._name] = self
+        self.on_progress: Callable[[TaskProgress], None] | None = None
+        self._listener = _listener_of(client)
+        self._listener.runs[self._name] = self
         _register(client, Recorder(self._name, client.id), self._name)
 
-    def tell(self, brief: Brief | JobBrief) -> str:
+    def announce(self, spec: WorkerSpec | JobSpec) -> str:
         """Tell all workers of a pass, or of jobs; those that come later too.
 
         Returns
@@ -156,17 +156,17 @@ class Run:
         before = f"{self._name}-{self._passes - 1}" if self._passes else None
         name = f"{self._name}-{self._passes}"
         self._passes += 1
-        _register(self._client, Member(brief, name, before, self._ears.topic), name)
+        _register(self._client, RunPlugin(spec, name, before, self._listener.topic), name)
         return name
 
-    def end(self) -> Record:
+    def end(self) -> SchedulerRecord:
         """Have it forgotten; return what the scheduler wrote down."""
-        record: Record = self._client.run_on_scheduler(end_run, self._name)
+        record: SchedulerRecord = self._client.run_on_scheduler(end_run, self._name)
         return record
 
 
 @contextmanager
-def begun(client: Any) -> Iterator[Run]:
+def started_run(client: Any) -> Iterator[Run]:
     """Begin a run, which also ends where it fails."""
     run = Run(client)
     try:

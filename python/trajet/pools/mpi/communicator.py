@@ -44,7 +44,7 @@ _CALLS = 64
 _GRACE = 0.8
 
 
-class Word(IntEnum):
+class Message(IntEnum):
     """What rank 0 says."""
 
     # A pass begins; what is to be known of it follows.
@@ -79,7 +79,7 @@ def library() -> Any:
     return MPI
 
 
-class Link:
+class Communicator:
     """The ranks of a communicator of our own."""
 
     def __init__(self, comm: Any) -> None:
@@ -136,23 +136,23 @@ class Link:
             -(-size // _WINDOW_BYTES) * _WINDOW_BYTES, unit, comm=self.comm
         )
 
-    def meet(self) -> None:
+    def barrier(self) -> None:
         """Wait for all ranks."""
         self.wait(self.comm.Ibarrier())
 
-    def tell(self, word: Word, payload: bytes = b"") -> None:
+    def broadcast(self, message: Message, payload: bytes = b"") -> None:
         """Say something to the ranks that follow."""
-        header = np.array([word, len(payload)], np.int64)
+        header = np.array([message, len(payload)], np.int64)
         self.wait(self.comm.Ibcast(header, 0))
         self._pass_on(np.frombuffer(payload, np.uint8))
 
-    def hear(self) -> tuple[Word, bytes]:
+    def receive(self) -> tuple[Message, bytes]:
         """Wait for what rank 0 says next."""
         header = np.zeros(2, np.int64)
         self.wait(self.comm.Ibcast(header, 0))
         payload = np.empty(header[1], np.uint8)
         self._pass_on(payload)
-        return Word(header[0]), payload.tobytes()
+        return Message(header[0]), payload.tobytes()
 
     def _pass_on(self, payload: NDArray[np.uint8]) -> None:
         for begin in range(0, len(payload), MOST_BYTES):
@@ -167,10 +167,10 @@ class Link:
         if first[0] == none:
             return None
         root = int(first[0]) % self.size
-        words = pickled(error) if root == self.rank and error is not None else b""
-        size = np.array([len(words)], np.int64)
+        payload = pickled(error) if root == self.rank and error is not None else b""
+        size = np.array([len(payload)], np.int64)
         self.comm.Bcast(size, root)
-        buffer = np.frombuffer(words, np.uint8) if words else np.empty(size[0], np.uint8)
+        buffer = np.frombuffer(payload, np.uint8) if payload else np.empty(size[0], np.uint8)
         self.comm.Bcast(buffer, root)
         found: BaseException
         found = error if root == self.rank and error is not None else pickle.loads(buffer.tobytes())
@@ -190,7 +190,7 @@ class Link:
         return [pickle.loads(part.tobytes()) for part in np.split(everything, sizes.cumsum()[:-1])]
 
     @contextmanager
-    def together(self, *, interrupts: bool = True) -> Iterator[None]:
+    def abort_all(self, *, interrupts: bool = True) -> Iterator[None]:
         """Do what all ranks must do: where one cannot, none can go on.
 
         Without `interrupts` the caller ends all of them where Ctrl-C is met.
@@ -199,10 +199,10 @@ class Link:
             yield
         except BaseException as error:
             if self.size > 1 and (interrupts or not isinstance(error, KeyboardInterrupt)):
-                said = f"trajet: rank {self.rank} on {self.host}: {type(error).__name__}: {error}"
+                text = f"trajet: rank {self.rank} on {self.host}: {type(error).__name__}: {error}"
                 if isinstance(error, KeyboardInterrupt):
-                    said = "" if self.rank else signals.message()
-                self.end(said, error)
+                    text = "" if self.rank else signals.message()
+                self.end(text, error)
             raise
 
     def end(self, why: str, error: BaseException) -> None:
@@ -245,10 +245,10 @@ class Link:
         if self._left or self.mpi.Is_finalized():
             return
         if self.rank == 0:
-            self.tell(Word.LEFT)
+            self.broadcast(Message.LEFT)
             return
-        while (heard := self.hear())[0] != Word.LEFT:
-            if heard[0] in {Word.BEGIN, Word.WORK}:
+        while (received := self.receive())[0] != Message.LEFT:
+            if received[0] in {Message.BEGIN, Message.WORK}:
                 error = WorkerError("the script has ended here, but not on rank 0")
                 self.end(f"trajet: rank {self.rank} on {self.host}: {error}", error)
 
@@ -260,21 +260,21 @@ def _key() -> int:
     return key
 
 
-def link_of(comm: Any) -> Link:
+def communicator_of(comm: Any) -> Communicator:
     """Return the one link of a communicator; None for all ranks. All its ranks call this."""
     comm = library().COMM_WORLD if comm is None else comm
-    link: Link | None = comm.Get_attr(_key())
-    if link is None:
-        link = Link(comm)
-        comm.Set_attr(_key(), link)
-    return link
+    ranks: Communicator | None = comm.Get_attr(_key())
+    if ranks is None:
+        ranks = Communicator(comm)
+        comm.Set_attr(_key(), ranks)
+    return ranks
 
 
 def pickled(error: BaseException) -> bytes:
     """Return an error as bytes; one that cannot be sent is told in words."""
     try:
-        words = pickle.dumps(error)
-        pickle.loads(words)
+        payload = pickle.dumps(error)
+        pickle.loads(payload)
     except Exception:
-        words = pickle.dumps(WorkerError(f"{type(error).__name__}: {error}"))
-    return words
+        payload = pickle.dumps(WorkerError(f"{type(error).__name__}: {error}"))
+    return payload

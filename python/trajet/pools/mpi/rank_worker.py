@@ -18,10 +18,10 @@ from trajet import _trajet
 from trajet._trajet import WorkerError
 from trajet.pools.dispatch import is_retried
 from trajet.pools.mpi import row_transport
-from trajet.pools.mpi.communicator import Link
-from trajet.pools.mpi.task_window import Board
+from trajet.pools.mpi.communicator import Communicator
+from trajet.pools.mpi.task_window import TaskWindow
 from trajet.pools.passes import PassRun, tasks_of
-from trajet.pools.tasks import Brief, Done, Task, Worker
+from trajet.pools.tasks import Task, TaskOutcome, Worker, WorkerSpec
 
 # Seconds between two looks at MPI while this rank computes: others wait so long for rank 0.
 _LOOK_LEADER = 1e-3
@@ -30,7 +30,7 @@ _SHOW = 0.1
 
 
 @dataclass(frozen=True)
-class Told:
+class PassSpec:
     """What all ranks are told of a pass.
 
     Attributes
@@ -49,20 +49,20 @@ class Told:
         Where the descriptions of the tasks end.
     """
 
-    brief: Brief | None
+    worker_spec: WorkerSpec | None
     states: tuple[NDArray[np.float64], ...]
     task_frames: int | None
     dynamic: bool
-    way: tuple[str, Path, int]
+    transport: tuple[str, Path, int]
     ends: NDArray[np.int64]
 
-    def brief_after(self, first: Brief) -> Brief:
+    def spec_after(self, first: WorkerSpec) -> WorkerSpec:
         """Return the brief of this pass."""
         return replace(first, states=self.states)
 
 
 @dataclass(frozen=True)
-class Lead:
+class RootPass:
     """What rank 0 has besides.
 
     Attributes
@@ -84,7 +84,7 @@ class Lead:
 
 
 @dataclass
-class Record:
+class RankRecord:
     """What a rank has done in a pass.
 
     Attributes
@@ -108,23 +108,23 @@ class Record:
     host: str
     process: int
     zero: float
-    done: list[tuple[int, Done]] = field(default_factory=list)
-    vain: list[Done] = field(default_factory=list)
+    done: list[tuple[int, TaskOutcome]] = field(default_factory=list)
+    discarded: list[TaskOutcome] = field(default_factory=list)
     retried: list[tuple[int, str]] = field(default_factory=list)
-    again: list[tuple[int, int, bool]] = field(default_factory=list)
+    speculated: list[tuple[int, int, bool]] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
 
-    def by_clock_of(self, other: "Record", done: Done) -> Done:
+    def by_clock_of(self, other: "RankRecord", done: TaskOutcome) -> TaskOutcome:
         """Return what was done with the times of another rank's clock."""
         shift = other.zero - self.zero
         return replace(done, begin=done.begin + shift, end=done.end + shift)
 
 
-class Member:
+class RankWorker:
     """A rank that takes part in a run."""
 
-    def __init__(self, link: Link, threads: int) -> None:
-        self._link, self._threads = link, threads
+    def __init__(self, ranks: Communicator, threads: int) -> None:
+        self._ranks, self._threads = ranks, threads
         self._begin = time.perf_counter()
         self._seconds = dict.fromkeys(("t_wait", "t_comm", "t_merge"), 0.0)
         # MPI is called by this thread alone, while another computes.
@@ -153,8 +153,8 @@ class Member:
             self._seconds[stage] += time.perf_counter() - begin
 
     def take_part(
-        self, told: Told, worker: Worker, lead: Lead | None = None
-    ) -> tuple[list[Record], BaseException | None]:
+        self, pass_spec: PassSpec, worker: Worker, root: RootPass | None = None
+    ) -> tuple[list[RankRecord], BaseException | None]:
         """Do a pass with all ranks.
 
         Returns
@@ -164,53 +164,55 @@ class Member:
         BaseException or None
             Why the pass has failed, the same on all ranks.
         """
-        with self._link.together():
-            return self._take_part(told, worker, lead)
+        with self._ranks.abort_all():
+            return self._take_part(pass_spec, worker, root)
 
     def _take_part(
-        self, told: Told, worker: Worker, lead: Lead | None
-    ) -> tuple[list[Record], BaseException | None]:
-        link, pass_ = self._link, worker.pass_
-        tasks = tasks_of(pass_, link.size, told.task_frames)
+        self, pass_spec: PassSpec, worker: Worker, root: RootPass | None
+    ) -> tuple[list[RankRecord], BaseException | None]:
+        ranks, pass_ = self._ranks, worker.pass_
+        tasks = tasks_of(pass_, ranks.size, pass_spec.task_frames)
         with self.clock("t_comm"):
-            shape = (worker.brief.n_frames, pass_.row_width)
-            rows = None if lead is None else lead.part.rows
-            way = row_transport.way_of(told.way, link, tasks, rows, shape)
+            shape = (worker.worker_spec.n_frames, pass_.row_width)
+            rows = None if root is None else root.part.rows
+            transport = row_transport.make_transport(pass_spec.transport, ranks, tasks, rows, shape)
             sizes = [task.n_frames for task in tasks]
-            board = Board(link, sizes, told.ends, lead.texts if lead is not None else [])
-            if lead is not None:
-                lead.ready()
-        record = Record(link.host, os.getpid(), time.time())
-        states = _trajet.States(pass_) if lead is None else lead.part.states
-        turn = _Turn(self, board, way, worker, tasks, states, record, lead)
-        place, error = turn.run(dynamic=told.dynamic)
+            task_window = TaskWindow(
+                ranks, sizes, pass_spec.ends, root.texts if root is not None else []
+            )
+            if root is not None:
+                root.ready()
+        record = RankRecord(ranks.host, os.getpid(), time.time())
+        states = _trajet.States(pass_) if root is None else root.part.states
+        rank_pass = _RankPass(self, task_window, transport, worker, tasks, states, record, root)
+        place, error = rank_pass.run(dynamic=pass_spec.dynamic)
         with self.clock("t_comm"):
-            if way is not None:
-                way.settle()
+            if transport is not None:
+                transport.flush()
         with self.clock("t_wait"):
-            found = link.agree(place, error)
+            found = ranks.agree(place, error)
         with self.clock("t_comm"):
             if found is None:
-                winners = board.table.claims() if link.rank == 0 else None
+                winners = task_window.table.claims() if ranks.rank == 0 else None
                 if winners is not None and (winners < 0).any():
                     raise WorkerError("a task was done by no rank: please report this")
-                if way is not None:
-                    way.collect(winners)
-                if told.way[0] == "one-sided":
-                    row_transport.put_states(link, states)
+                if transport is not None:
+                    transport.collect(winners)
+                if pass_spec.transport[0] == "one-sided":
+                    row_transport.put_states(ranks, states)
                 else:
-                    row_transport.merge_along_tree(link, states)
-            if way is not None:
-                way.close()
-            board.close()
-        if lead is not None and found is None:
-            lead.show(worker.brief.n_frames)
+                    row_transport.merge_along_tree(ranks, states)
+            if transport is not None:
+                transport.close()
+            task_window.close()
+        if root is not None and found is None:
+            root.show(worker.worker_spec.n_frames)
         record.seconds = {**self._seconds, "t_total": time.perf_counter() - self._begin}
-        return link.gather_objects(record), found
+        return ranks.gather_objects(record), found
 
     def compute(
         self, worker: Worker, text: bytes, rows: NDArray[np.float64], look: Callable[[], bool]
-    ) -> tuple[Done | None, BaseException | None, bool]:
+    ) -> tuple[TaskOutcome | None, BaseException | None, bool]:
         """Do a task on the other thread.
 
         Returns
@@ -224,14 +226,14 @@ class Member:
         """
         stop, begin = _trajet.Stop(), time.time()
         future = self._computing.submit(worker.do, text, rows, stop)
-        every = _LOOK if self._link.rank else _LOOK_LEADER
+        every = _LOOK if self._ranks.rank else _LOOK_LEADER
         try:
             while True:
                 try:
                     error = future.exception(timeout=every)
                     break
                 except TimeoutError:
-                    self._link.progress()
+                    self._ranks.progress()
                     if look():
                         stop.set()
         except BaseException:
@@ -245,7 +247,7 @@ class Member:
         done = None
         if stop.report is not None:
             end = begin + _seconds_of(stop.report)
-            done = Done(np.empty(0), stop.report, begin, end, self._link.host, os.getpid())
+            done = TaskOutcome(np.empty(0), stop.report, begin, end, self._ranks.host, os.getpid())
         return done, None, True
 
     def wait(self, seconds: float) -> None:
@@ -255,21 +257,21 @@ class Member:
     @property
     def rank(self) -> int:
         """The number of this rank."""
-        return self._link.rank
+        return self._ranks.rank
 
 
 @dataclass
-class _Turn:
+class _RankPass:
     """The tasks of a rank in a pass."""
 
-    member: Member
-    board: Board
-    way: row_transport.Rows | None
+    rank_worker: RankWorker
+    task_window: TaskWindow
+    transport: row_transport.RowTransport | None
     worker: Worker
     tasks: Sequence[Task]
     states: _trajet.States
-    record: Record
-    lead: Lead | None
+    record: RankRecord
+    root: RootPass | None
     shown: float = 0.0
     memory: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
 
@@ -280,8 +282,8 @@ class _Turn:
             if error is not None:
                 return own, error
         while dynamic:
-            with self.member.clock("t_wait"):
-                late = self.board.wait_for_straggler()
+            with self.rank_worker.clock("t_wait"):
+                late = self.task_window.wait_for_straggler()
             if late is None:
                 break
             error = self._do(*late)
@@ -291,29 +293,29 @@ class _Turn:
 
     def _own(self, *, dynamic: bool) -> Iterator[int]:
         if not dynamic:
-            for number in self.board.table.own_run():
-                if self.board.table.has_failed:
+            for number in self.task_window.table.own_run():
+                if self.task_window.table.has_failed:
                     return
                 yield number
             return
         while True:
-            with self.member.clock("t_comm"):
-                taken = self.board.table.next()
+            with self.rank_worker.clock("t_comm"):
+                taken = self.task_window.table.next()
                 if taken is not None:
-                    self.board.table.begin(taken, self.board.now())
+                    self.task_window.table.begin(taken, self.task_window.now())
             if taken is None:
                 return
             yield taken
 
     def _do(self, number: int, late: int | None = None) -> BaseException | None:
         """Do a task, several times where its storage fails; also one with which `late` is."""
-        task, member, width = self.tasks[number], self.member, self.worker.pass_.row_width
-        with member.clock("t_comm"):
-            text = self.board.payload(number)
+        task, rank_worker, width = self.tasks[number], self.rank_worker, self.worker.pass_.row_width
+        with rank_worker.clock("t_comm"):
+            text = self.task_window.payload(number)
         begin = time.perf_counter()
         rows = self._rows((task.n_frames, width))
         for attempt in count(1):
-            done, error, given_up = member.compute(
+            done, error, given_up = rank_worker.compute(
                 self.worker, text, rows, lambda: self._look(number)
             )
             if not is_retried(error, attempt):
@@ -323,32 +325,32 @@ class _Turn:
         # Only its owner says what is wrong with a task.
         if error is not None and late is None:
             return self._failed(task, error)
-        with member.clock("t_comm"):
-            won = done is not None and not given_up and self.board.table.claim(number, spent)
+        with rank_worker.clock("t_comm"):
+            won = done is not None and not given_up and self.task_window.table.claim(number, spent)
         if late is not None:
-            self.record.again.append((number, late, won))
+            self.record.speculated.append((number, late, won))
         # What passes between the two threads, and of what failed all.
-        member.wait(spent - (_seconds_of(done.report) if done is not None else 0.0))
+        rank_worker.wait(spent - (_seconds_of(done.report) if done is not None else 0.0))
         if done is None:
             return None
         if not won:
-            self.record.vain.append(_told_of(done))
+            self.record.discarded.append(_without_states(done))
             return None
         try:
-            with member.clock("t_merge"):
+            with rank_worker.clock("t_merge"):
                 self.states.add(done.states)
         except Exception as error:
             # A reducer of the user's own.
             return self._failed(task, error)
-        if self.way is not None:
-            with member.clock("t_comm"):
-                self.way.put(task, rows)
-        self.record.done.append((number, _told_of(done)))
+        if self.transport is not None:
+            with rank_worker.clock("t_comm"):
+                self.transport.put(task, rows)
+        self.record.done.append((number, _without_states(done)))
         return None
 
     def _rows(self, shape: tuple[int, int]) -> NDArray[np.float64]:
         """Return memory for the rows of a task; the same again where their way copies them."""
-        if self.way is None or self.way.keeps:
+        if self.transport is None or self.transport.keeps:
             return np.empty(shape)
         if self.memory.size < shape[0] * shape[1]:
             self.memory = np.empty(shape[0] * shape[1])
@@ -356,18 +358,18 @@ class _Turn:
 
     def _failed(self, task: Task, error: BaseException) -> BaseException:
         """Have all ranks end, and say where this one was."""
-        self.board.table.fail()
+        self.task_window.table.fail()
         first, end = task.frames
-        where = f"on rank {self.member.rank} ({self.record.host})"
+        where = f"on rank {self.rank_worker.rank} ({self.record.host})"
         error.add_note(f"{where}, in the task of frames {first} to {end - 1}")
         return error
 
     def _look(self, number: int) -> bool:
         now = time.perf_counter()
-        if self.lead is not None and now - self.shown > _SHOW:
+        if self.root is not None and now - self.shown > _SHOW:
             self.shown = now
-            self.lead.show(self.board.table.frames_done())
-        return self.board.table.is_cancelled(number)
+            self.root.show(self.task_window.table.frames_done())
+        return self.task_window.table.is_cancelled(number)
 
 
 def _seconds_of(report: dict[str, Any]) -> float:
@@ -375,6 +377,6 @@ def _seconds_of(report: dict[str, Any]) -> float:
     return float(max(worker["t_total"] for worker in report["workers"]))
 
 
-def _told_of(done: Done) -> Done:
+def _without_states(done: TaskOutcome) -> TaskOutcome:
     """Return what is told of a task: without its states."""
     return replace(done, states=np.empty(0), report={"workers": done.report["workers"]})
