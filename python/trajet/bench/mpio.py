@@ -120,7 +120,7 @@ class _Job:
         Whether ranks read together.
     width
         Numbers in a row.
-    way
+    transport
         How rows go to rank 0.
     """
 

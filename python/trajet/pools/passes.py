@@ -17,24 +17,24 @@ from trajet.pools.pool import Frames, Plan, n_frames_of
 from trajet.pools.tasks import Task, WorkerSpec
 from trajet.pools.timing import RunTiming
 
-# Of a task's rows, which are in memory once, and twice while they move, whatever becomes of them.
+# Largest size of the rows of a task, which are in memory twice while they move.
 _ROW_BYTES = 2**26
 
 
 @dataclass(frozen=True)
 class PassRun:
-    """A pass that the leader has others do.
+    """A pass, as the calling process distributes it.
 
     Attributes
     ----------
-    brief
-        What workers are told.
+    worker_spec
+        Setup of the workers.
     tasks
-        What there is to do.
+        Tasks of the pass.
     rows
         `(n_frames, row_width)`, to be filled.
     states
-        Takes what tasks return.
+        Merged states of the tasks.
     """
 
     reader: Reader
@@ -46,12 +46,12 @@ class PassRun:
     states: _trajet.States
 
     def task_bytes(self, task: Task) -> bytes:
-        """Return what a worker needs to know of a task."""
+        """Return the payload of a task, for `Worker.do`."""
         return _trajet.task(self.reader, self.pass_, self.frames, *task.leaves)
 
 
 def most_frames(pass_: _trajet.Pass) -> int:
-    """Return the frames that a task has at most, where nobody says how many."""
+    """Return the largest number of frames of a task, if the user gives none."""
     return max(1, _ROW_BYTES // (8 * max(1, pass_.row_width)))
 
 
@@ -66,14 +66,14 @@ def tasks_of(pass_: _trajet.Pass, workers: int, task_frames: int | None) -> list
 
 
 def blocks_of(pass_: _trajet.Pass, count: int) -> list[Task]:
-    """Return the tasks of a pass where there are to be `count`, as equal as leaves allow."""
+    """Return `count` tasks of a pass, as equal as leaves allow."""
     n = pass_.n_leaves
     borders = [n * k // count for k in range(count + 1)]
     runs = [run for run in pairwise(borders) if run[0] < run[1]]
     return [Task(k, run, pass_.frames_of(*run)) for k, run in enumerate(runs)]
 
 
-# makes memory for rows of this shape
+# returns memory for rows of a shape
 MakeRows: TypeAlias = Callable[[tuple[int, int]], NDArray[np.float64]]
 
 
@@ -84,9 +84,10 @@ def new_rows(shape: tuple[int, int]) -> NDArray[np.float64]:
 
 @contextmanager
 def rows_in_file(path: Path | None) -> Iterator[MakeRows]:
-    """Give what makes rows, in a NumPy file of that name once all is done, or else in memory.
+    """Yield a function that allocates rows in a NumPy file, or in memory if `path` is None.
 
-    What stands there is replaced; arrays that were made of it keep what they had.
+    The file gets its name at the end and replaces an older one; arrays that are mapped from the
+    older file keep their values.
 
     Raises
     ------
@@ -107,7 +108,7 @@ def rows_in_file(path: Path | None) -> Iterator[MakeRows]:
             output.make_new(own)
             rows = np.lib.format.open_memmap(own, "w+", np.float64, shape)
             with own.open("r+b") as file:
-                # A write to mapped memory cannot say that the disk is full.
+                # A write to mapped memory cannot report a full disk.
                 os.posix_fallocate(file.fileno(), 0, own.stat().st_size)
         except OSError as error:
             raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
@@ -123,10 +124,10 @@ def rows_in_file(path: Path | None) -> Iterator[MakeRows]:
 
 @contextmanager
 def row_writer(rows: NDArray[np.float64]) -> Iterator[Callable[[int, NDArray[np.float64]], None]]:
-    """Give what puts rows where they belong, called with the place of the first.
+    """Yield a function that stores values in `rows`, from a first row on.
 
-    Those that are mapped from a file are written to it: pages that were changed through the map
-    would count as memory of this process.
+    Rows that are mapped from a file are written to the file: pages that are changed through the
+    map would count as memory of this process.
 
     Raises
     ------
@@ -165,7 +166,7 @@ def passes(
     make_tasks: Callable[[_trajet.Pass], Sequence[Task]],
     make_rows: MakeRows = new_rows,
 ) -> Iterator[PassRun]:
-    """Go through the passes of a plan; each must be done when the next is asked for."""
+    """Iterate over the passes of a plan; each must be done before the next is requested."""
     n_frames = n_frames_of(frames)
     states: list[NDArray[np.float64]] = []
     while True:

@@ -1,4 +1,4 @@
-"""Other processes of this machine."""
+"""`ProcessPool`: other processes of this machine."""
 
 import pickle
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
@@ -19,16 +19,16 @@ from trajet.pools.shared import folder_in, in_memory, shared_rows
 from trajet.pools.tasks import Task, TaskOutcome, Worker, WorkerSpec
 from trajet.pools.timing import RunTiming
 
-# Seconds between two looks for Ctrl-C.
+# Seconds between two checks for Ctrl-C.
 _LOOK = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProcessPool:
-    """Other processes of this machine, started when they are first needed and used again.
+    """Other processes of this machine, started on first use and kept for the next run.
 
-    Threads do the same work with less ado; processes serve where many threads of one process are
-    slow (memory of several sockets) and to see what a cluster would do.
+    Threads do the same work with less overhead. Processes serve where many threads of one process
+    are slow (memory of several sockets), and to try out a cluster.
 
     Attributes
     ----------
@@ -53,12 +53,12 @@ class ProcessPool:
     task_frames: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse numbers that mean nothing."""
+        """Check the arguments."""
         check_counts(workers=self.workers, threads=self.threads, task_frames=self.task_frames)
 
     @property
     def n_threads(self) -> int:
-        """How many threads there are in all processes."""
+        """Number of threads of all processes."""
         return (self.workers or _trajet.available_threads()) * self.threads
 
     def run(
@@ -96,7 +96,7 @@ class ProcessPool:
                 try:
                     self._do(executor, folder, part, rows_at, timing, numbers, before, progress)
                 except BaseException:
-                    # What still runs would write to files that are gone.
+                    # Tasks that still run would write to files that are gone.
                     executor.shutdown(wait=True, kill_workers=True)
                     raise
         state = part.states.whole()
@@ -114,7 +114,7 @@ class ProcessPool:
         before: int,
         progress: Progress | None,
     ) -> None:
-        """Have a pass done."""
+        """Run a pass."""
         spec = folder / f"spec{timing.passes}"
         spec.write_bytes(pickle.dumps(part.worker_spec))
         dispatch = Dispatch([task.n_frames for task in part.tasks])
@@ -130,7 +130,7 @@ class ProcessPool:
         def submit(copy: Copy) -> None:
             task = part.tasks[copy.task]
             payload = part.task_bytes(task)
-            # This starts processes, or a thread that does.
+            # This starts processes, or a thread that starts them.
             try:
                 with signals.kept_from_children():
                     future = executor.submit(_do, spec, rows, part.rows.shape, task, payload)
@@ -168,7 +168,7 @@ class ProcessPool:
 
 
 class _WorkerNumbers:
-    """Numbers of workers, by their processes, as they first answer."""
+    """Numbers of workers, by process, in the order of their first results."""
 
     def __init__(self) -> None:
         self._numbers: dict[int, int] = {}
@@ -189,12 +189,12 @@ def _executor(workers: int) -> Any:
         return get_reusable_executor(max_workers=workers)
 
 
-# The pass that this process works on, by its brief.
+# Worker of the current pass, by the file of its spec.
 _at_work: dict[Path, Worker] = {}
 
 
 def _do(spec: Path, rows: Path, shape: tuple[int, int], task: Task, what: bytes) -> TaskOutcome:
-    """Do a task in a worker."""
+    """Run a task in a worker."""
     worker = _at_work.get(spec)
     if worker is None:
         worker_spec: WorkerSpec = pickle.loads(spec.read_bytes())

@@ -1,9 +1,8 @@
-"""What pools share whose workers are other processes.
+"""Tasks of pools whose workers are other processes.
 
-The process that was asked (here: the leader) tells each worker once what is to be done (`Brief`),
-and with each task where its frames are. Workers parse no topology, look for no index and import no
-MDAnalysis. What they return is merged along the tree of the leaves, so that bits are those of one
-process.
+The calling process sends each worker the setup of a pass once (`WorkerSpec`), and with each task
+the places of its frames. Workers parse no topology, look for no index and import no MDAnalysis.
+Their states are merged along the tree of the leaves, so that the bits are those of one process.
 """
 
 import os
@@ -21,7 +20,7 @@ from trajet.pools.pool import Plan
 
 @dataclass(frozen=True)
 class WorkerSpec:
-    """What a worker is told once a pass.
+    """Everything that a worker needs to open the trajectory and run tasks of a pass.
 
     Attributes
     ----------
@@ -30,9 +29,9 @@ class WorkerSpec:
     plan
         The analysis.
     n_frames
-        Frames that are wanted in all.
+        Number of requested frames.
     states
-        What the passes before this one yielded.
+        States of the passes before this one.
     threads
         Threads of each worker.
     """
@@ -46,14 +45,14 @@ class WorkerSpec:
 
 @dataclass(frozen=True)
 class TaskOutcome:
-    """What a worker returns of a task.
+    """Result of a task, apart from its rows.
 
     Attributes
     ----------
     states
         The folded numbers of its largest whole subtrees, packed.
     report
-        What the engine reports.
+        Report of the engine.
     begin, end
         Seconds by the worker's clock (`time.time`).
     host, process
@@ -69,10 +68,10 @@ class TaskOutcome:
 
 
 class Worker:
-    """Does tasks of a pass in this process."""
+    """Runs tasks of a pass in this process."""
 
     def __init__(self, worker_spec: WorkerSpec, before: "Worker | None" = None) -> None:
-        """Open nothing yet; the files that the worker of the pass `before` holds stay open."""
+        """Open nothing yet; files that the worker of the pass `before` has open stay open."""
         self.worker_spec = worker_spec
         if before is not None and before.worker_spec.outline == worker_spec.outline:
             self._trajectory: _trajet.Elsewhere = before._trajectory
@@ -86,13 +85,13 @@ class Worker:
         )
 
     def opening(self, task: _trajet.Stop) -> float:
-        """Return the seconds that a task, by what ends it, has been waiting for a file to open."""
+        """Return the seconds for which a task, by its cancel handle, has waited for an open."""
         return self._trajectory.opening(task)
 
     def do(
         self, task: bytes, rows: NDArray[np.float64], stop: _trajet.Stop | None = None
     ) -> TaskOutcome:
-        """Do a task and fill its `rows`, `(n_frames, row_width)`."""
+        """Run a task and fill its `rows`, `(n_frames, row_width)`."""
         begin = time.time()
         states, report = self._trajectory.run(
             self.pass_,

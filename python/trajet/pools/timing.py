@@ -1,4 +1,4 @@
-"""What a run of a pool writes down for its report."""
+"""Time accounting of a run: seconds and counts by worker and task, for the report."""
 
 import math
 import os
@@ -13,12 +13,12 @@ import numpy as np
 from trajet.pools.tasks import Task, TaskOutcome
 from trajet.result import COUNTS, STAGES, bytes_by_place
 
-# What a worker's time is made of.
+# Stages that add up to the time of a worker.
 WORKER_STAGES = tuple(name for name in STAGES if name != "t_total")
 
 
 def partial_outcome(begin: float, spent: Mapping[str, float], threads: int) -> TaskOutcome:
-    """Return what can be said of a task that is not done: what its `threads` have spent."""
+    """Return the outcome of a cancelled task: the seconds that its threads have spent."""
     each = {name: spent.get(name, 0.0) / threads for name in WORKER_STAGES}
     total = sum(each.values())
     nothing = dict.fromkeys((*COUNTS, "tasks"), 0)
@@ -28,7 +28,7 @@ def partial_outcome(begin: float, spent: Mapping[str, float], threads: int) -> T
 
 @dataclass
 class ThreadTiming:
-    """What one thread of a worker did."""
+    """Sums over the tasks of one thread of a worker."""
 
     tasks: int = 0
     sums: dict[str, float] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class ThreadTiming:
 
 
 class RunTiming:
-    """What the leader writes down of a run, for the report."""
+    """Times and counts of a run, which the calling process collects for the report."""
 
     def __init__(self) -> None:
         self.begin = time.time()
@@ -61,14 +61,15 @@ class RunTiming:
         further: dict[str, Any] | None = None,
         moved: tuple[float, float] | None = None,
     ) -> None:
-        """Write down a task that `worker` has done.
+        """Add a task whose result was taken.
 
-        `where` it runs, `further` entries of the task, and from when to when its rows `moved`.
+        `where` describes the worker; `further` are more entries of the task; `moved` is when the
+        transfer of its rows began and ended.
         """
         self.spend(worker, done, where=where)
         threads = done.report["workers"]
-        for thread, said in enumerate(threads):
-            self._accounts[worker, thread].tasks += said["tasks"] > 0
+        for thread, spent in enumerate(threads):
+            self._accounts[worker, thread].tasks += spent["tasks"] > 0
         if moved is not None:
             self._moves.setdefault(worker, []).append(moved)
         self.tasks.append(
@@ -80,54 +81,54 @@ class RunTiming:
                 "frames": task.n_frames,
                 "t_begin": done.begin - self.begin,
                 "t_end": done.end - self.begin,
-                **{name: sum(said[name] for said in threads) for name in _TASK_STAGES},
+                **{name: sum(spent[name] for spent in threads) for name in _TASK_STAGES},
                 **(further or {}),
             }
         )
 
     def spend(self, worker: int, done: TaskOutcome, *, where: dict[str, Any] | None = None) -> None:
-        """Write down what a worker spent on a task, also if that was in vain."""
+        """Add the time of a task to its worker, also if its result was not taken."""
         self._where.setdefault(
             worker, {"host": done.host, "process": done.process, **(where or {})}
         )
         threads = done.report["workers"]
-        longest = max(said["t_total"] for said in threads)
+        longest = max(spent["t_total"] for spent in threads)
         self._at_work[worker] = self._at_work.get(worker, 0.0) + longest
-        for thread, said in enumerate(threads):
+        for thread, spent in enumerate(threads):
             account = self._accounts.setdefault((worker, thread), ThreadTiming())
             for name in (*COUNTS, *WORKER_STAGES):
-                account.sums[name] = account.sums.get(name, 0) + said[name]
-            account.sums["t_total"] = account.sums.get("t_total", 0.0) + said["t_total"]
-            account.by_place = bytes_by_place([account.by_place, said])
+                account.sums[name] = account.sums.get(name, 0) + spent[name]
+            account.sums["t_total"] = account.sums.get("t_total", 0.0) + spent["t_total"]
+            account.by_place = bytes_by_place([account.by_place, spent])
         self._spans.setdefault(worker, []).append((done.begin, done.end))
 
     def hold(
         self, worker: int, threads: int, where: dict[str, Any], span: tuple[float, float]
     ) -> None:
-        """Write down from when to when rows of a worker were on their way, and never came."""
+        """Add a transfer of rows that was not completed."""
         self.join(worker, threads, where)
         self._moves.setdefault(worker, []).append(span)
 
     def join(self, worker: int, threads: int, where: dict[str, Any]) -> None:
-        """Write down a worker, which may get no task."""
+        """Add a worker, which may get no task."""
         self._where.setdefault(worker, where)
         for thread in range(threads):
             none = dict.fromkeys((*COUNTS, *WORKER_STAGES), 0.0)
             self._accounts.setdefault((worker, thread), ThreadTiming(sums=none))
 
     def repeat(self, task: Task, late: int, worker: int, *, won: bool) -> None:
-        """Write down that `worker` did a task as well with which `late` was, and who was first."""
+        """Add a task of the straggler `late` that `worker` ran as well, and whether it won."""
         numbers = {"pass": self.passes, "task": task.number, "late": late, "worker": worker}
         self.repeated.append({**numbers, "won": won})
 
     def retry(self, task: Task, error: BaseException | str) -> None:
-        """Write down that a task is tried again."""
+        """Add a retry of a task."""
         self.retried.append({"pass": self.passes, "task": task.number, "error": str(error)})
 
     def report(
         self, over: dict[int, dict[str, float]] | None = None, **entries: Any
     ) -> dict[str, Any]:
-        """Return what the engine reports of a run of this process, with one entry a thread.
+        """Return the report of the run in the form of the engine, with one entry a thread.
 
         `over` are stages that workers measured beside their tasks. Rows that moved while a worker
         was at work took nothing of its time. What is left of the time between a worker's first task
@@ -157,7 +158,7 @@ class RunTiming:
             entry["t_comm"] += moving
             if "t_wait" not in (over or {}).get(worker, {}):
                 entry["t_wait"] += max(0.0, total - at_work - moving)
-            # Of a task that it shared with other threads, for those that took longer.
+            # Waiting for the slowest thread of each shared task.
             entry["t_wait"] += self._at_work.get(worker, 0.0) - account.sums.get("t_total", 0.0)
             known = sum(entry[name] for name in WORKER_STAGES if name != "t_overhead")
             entry["t_overhead"] = max(0.0, total - known)
@@ -175,7 +176,7 @@ class RunTiming:
 
 
 def _covered(spans: list[tuple[float, float]]) -> float:
-    """Return how long at least one of some spans lasts."""
+    """Return the length of the union of some spans."""
     covered, until = 0.0, -math.inf
     for begin, end in sorted(spans):
         covered += max(0.0, end - max(begin, until))

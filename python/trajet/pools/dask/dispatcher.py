@@ -52,7 +52,7 @@ class _Sent:
     ----------
     address
         Worker that runs it.
-    said, heard
+    message, received
         Last progress message of the worker, and when it came.
     fetching
         Since when its rows are on their way.
@@ -150,7 +150,7 @@ class Dispatcher:
     # Instructions of the core.
 
     def _follow(self, instructions: Sequence[Instruction]) -> None:
-        """Cancel and submit what the core says."""
+        """Carry out the cancellations and submissions that the core decided."""
         batches: dict[tuple[str | None, tuple[str, ...]], list[Copy]] = {}
         for instruction in instructions:
             match instruction:
@@ -182,7 +182,7 @@ class Dispatcher:
                 )
 
     def _batches(self, copies: Iterable[Copy]) -> Iterator[list[tuple[Copy, bytes]]]:
-        """Divide what is sent to the scheduler."""
+        """Divide copies into batches that the scheduler takes at once."""
         batch: list[tuple[Copy, bytes]] = []
         size = 0
         for copy in copies:
@@ -310,7 +310,7 @@ class Dispatcher:
         if sent.copy not in self._sent:
             return
         if answer is None:
-            # Dask took the worker for lost, and then found it again.
+            # Dask took the worker for dead, and then found it again.
             instructions = self._dispatch.lost(sent.copy)
         else:
             seconds = answer.done.end - answer.done.begin
@@ -331,7 +331,7 @@ class Dispatcher:
         )
 
     def _account_for_cancelled(self) -> None:
-        """Write down the time that is known of copies that were cancelled."""
+        """Record the known time of copies that were cancelled."""
         threads = self._part.worker_spec.threads
         # Last messages.
         while not self._events.empty():
@@ -349,7 +349,7 @@ class Dispatcher:
                 continue
             spent = dict(message.spent)
             if message.opening and message.worker in self._workers.threads:
-                # The worker says so itself when the file is open.
+                # The worker counts it only once the file is open.
                 spent["t_open"] += message.opening + time.monotonic() - sent.received
             if any(spent.values()):
                 done = partial_outcome(message.begin, spent, threads)
@@ -357,7 +357,7 @@ class Dispatcher:
 
 
 def killed(error: KilledWorker, what: str) -> WorkerError:
-    """Return the error of what kills whoever does it."""
+    """Return the error of a task or job that kills its workers."""
     return WorkerError(
         f"workers died one after the other during {what}, the last at"
         f" {error.last_worker.address}: is memory short?"
@@ -365,7 +365,7 @@ def killed(error: KilledWorker, what: str) -> WorkerError:
 
 
 def dropped(client: Any, what: str) -> WorkerError:
-    """Return the error of what the scheduler forgot."""
+    """Return the error of a task or job that the scheduler forgot."""
     where = client.scheduler.address
     return WorkerError(f"the scheduler {where} dropped {what}: was it or the client restarted?")
 

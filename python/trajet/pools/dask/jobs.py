@@ -1,4 +1,4 @@
-"""Jobs on a cluster: Dask decides who does them, and has those of killed workers done again."""
+"""Jobs on a cluster: Dask assigns them to workers, and repeats those of killed workers."""
 
 import time
 from collections.abc import Sequence
@@ -27,11 +27,11 @@ def run_jobs(
     threads: int,
     progress: Progress | None,
 ) -> list[JobResult]:
-    """Have jobs done by the workers of a client; `progress` is called when one is done."""
+    """Run jobs on the workers of a client; `progress` is called when one is done."""
     with started_run(client) as run:
         name = run.announce(spec)
         work = partial(do_job_here, name, threads)
-        # The copy of a job is the first and only one.
+        # Each job has one copy.
         left = {
             number: client.submit(work, job, key=(name, number, 0), pure=False)
             for number, job in enumerate(jobs)
@@ -51,7 +51,7 @@ def run_jobs(
                     workers.refresh()
                 time.sleep(_LOOK)
         finally:
-            # Whatever is wrong with the scheduler is said by then.
+            # An error of the scheduler has been raised by then.
             with suppress(Exception):
                 client.cancel(list(left.values()))
         run.end()
@@ -59,7 +59,7 @@ def run_jobs(
 
 
 def _result(client: Any, workers: Workers, future: Any, what: str) -> JobResult:
-    """Return what came of a job."""
+    """Return the result of a job, or raise its error."""
     if future.status == "cancelled":
         raise dropped(client, what)
     try:
@@ -67,7 +67,7 @@ def _result(client: Any, workers: Workers, future: Any, what: str) -> JobResult:
     except KilledWorker as error:
         raise killed(error, what) from error
     if answer is None:
-        # Only who cancels a job stops it.
+        # A job stops only when it is cancelled.
         raise dropped(client, what)
     done: JobResult
     done, address, thread = answer

@@ -1,6 +1,6 @@
-"""What runs inside of Dask's workers and of its scheduler.
+"""Plugins of Dask's workers and scheduler, and the functions that workers call.
 
-Imported where `distributed` is there, never by `import trajet`.
+Imported only where `distributed` is installed, never by `import trajet`.
 """
 
 import os
@@ -21,20 +21,20 @@ from trajet._trajet import Stop, WorkerError, __version__
 from trajet.pools.jobs import Job, JobResult, JobSpec, do_job
 from trajet.pools.tasks import TaskOutcome, Worker, WorkerSpec
 
-# Changes of tasks' states that are kept of a run: those of about 16,000 tasks.
+# State changes that are kept of a run: those of about 16,000 tasks.
 MOST_CHANGES = 100_000
 
-# Seconds after which a worker says how far it is with a task, and how many times as long the next
-# word takes each time.
+# Seconds after which a worker sends the progress of a task, and the factor by which the time to
+# the next message grows.
 _FIRST_WORD = 0.25
 _LATER = 4
 
-# The run and its pass, the task, and which of its copies: 0 for the first.
+# Name of the run and its pass, number of the task, and number of its copy from 0.
 Key = tuple[str, int, int]
 
 
 class TaskResult(NamedTuple):
-    """What a worker returns of a task, and where it ran."""
+    """Result of a task, with the address and the thread where it ran."""
 
     rows: NDArray[np.float64]
     done: TaskOutcome
@@ -44,16 +44,16 @@ class TaskResult(NamedTuple):
 
 @dataclass
 class RunningTask:
-    """A task that a worker is at.
+    """A task that a worker runs.
 
     Attributes
     ----------
     stop
-        Ends it.
+        Cancels it.
     begin
-        When it was begun, by this machine's clock.
+        When it began, by this machine's clock.
     thread
-        On which it runs.
+        Thread on which it runs.
     """
 
     stop: Stop
@@ -62,12 +62,12 @@ class RunningTask:
 
 
 class TaskProgress(NamedTuple):
-    """What a worker says of a task that it is at: where, and seconds by stage until now.
+    """Progress of a running task: where it runs, and seconds by stage until now.
 
     Attributes
     ----------
     opening
-        Seconds that a file is being opened, beside those of `spent`.
+        Seconds of the current opening of a file, in addition to `spent`.
     """
 
     key: list[Any]
@@ -81,7 +81,7 @@ class TaskProgress(NamedTuple):
 
 
 class RunPlugin(WorkerPlugin):  # type: ignore[misc]
-    """Holds what a worker is told once a pass; Dask gives it to workers that come later as well."""
+    """Worker plugin that holds the setup of a pass; Dask installs it on later workers as well."""
 
     def __init__(
         self, spec: WorkerSpec | JobSpec, name: str, before: str | None, topic: str
@@ -93,7 +93,7 @@ class RunPlugin(WorkerPlugin):  # type: ignore[misc]
         self._version = __version__
 
     def setup(self, worker: Any) -> None:
-        """Begin the pass in a worker; files that the pass before holds open stay open."""
+        """Begin the pass in a worker; files that are open from the pass before stay open."""
         if self._version != __version__:
             raise WorkerError(
                 f"the worker {worker.address} has trajet {__version__}, and this process"
@@ -110,12 +110,12 @@ class RunPlugin(WorkerPlugin):  # type: ignore[misc]
             self.task_worker = self._spec.begin()
 
     def teardown(self, worker: Any) -> None:
-        """End what is still read."""
+        """Cancel the tasks that still run."""
         for stop in self._stops.values():
             stop.set()
 
     def transition(self, key: Any, start: str, finish: str, **_: Any) -> None:
-        """End the reading of a task that is wanted no more, and say how far it came."""
+        """Cancel a task that is no longer wanted, and send its progress."""
         if not (isinstance(key, tuple) and key[0] == self.name):
             return
         if finish == "executing":
@@ -126,12 +126,12 @@ class RunPlugin(WorkerPlugin):  # type: ignore[misc]
             self._send_progress(key)
 
     def stop(self, key: Key) -> Stop | None:
-        """Return what ends a task, or nothing where it was ended already."""
+        """Return the handle that cancels a task; None if it was cancelled already."""
         return self._stops.get(key)
 
     @contextmanager
     def running(self, key: Key, stop: Stop) -> Iterator[None]:
-        """Say that this thread is at a task; and if it was given up, what was spent on it."""
+        """Send that this thread runs a task and, if it is cancelled, the time spent on it."""
         self._running[key] = RunningTask(stop, time.time(), threading.get_ident())
         self._send_progress(key)
         try:
@@ -142,7 +142,7 @@ class RunPlugin(WorkerPlugin):  # type: ignore[misc]
             self._running.pop(key, None)
 
     def _send_progress(self, key: Key) -> None:
-        """Tell the process that asked what was spent on a task until now."""
+        """Send the time spent on a task until now to the client."""
         running = self._running.get(key)
         if running is not None:
             message = TaskProgress(
@@ -158,8 +158,8 @@ class RunPlugin(WorkerPlugin):  # type: ignore[misc]
             self._worker.log_event(self._topic, message._asdict())
 
     def _send_progress_again(self, key: Key, seconds: float) -> None:
-        """Tell it as long as the task goes on, more and more seldom."""
-        # A task that was unpickled slowly has not begun yet; one that was given up may still read.
+        """Send it as long as the task runs, less and less often."""
+        # A task that is unpickled slowly has not begun yet; a cancelled one may still read.
         if key in self._stops or key in self._running:
             self._send_progress(key)
             self._worker.loop.call_later(
@@ -168,17 +168,17 @@ class RunPlugin(WorkerPlugin):  # type: ignore[misc]
 
 
 def _current_task(name: str) -> tuple[RunPlugin, Key, Stop | None]:
-    """Return what this worker was told of a run, the task that it does now, and what ends it."""
+    """Return the plugin of a run, the key of the current task, and its cancel handle."""
     worker = get_worker()
     key = worker.get_current_task()
     plugin: RunPlugin | None = worker.plugins.get(name)
     if plugin is None:
-        raise WorkerError(f"the worker {worker.address} was not told of the run of {key}")
+        raise WorkerError(f"the worker {worker.address} does not know the run of {key}")
     return plugin, key, plugin.stop(key)
 
 
 def do(name: str, row_width: int, what: bytes, n_frames: int) -> TaskResult | None:
-    """Do a task in a worker; nothing comes of one that is wanted no more."""
+    """Run a task in a worker; return None for a task that was cancelled."""
     plugin, key, stop = _current_task(name)
     if stop is None:
         return None
@@ -187,17 +187,17 @@ def do(name: str, row_width: int, what: bytes, n_frames: int) -> TaskResult | No
         with plugin.running(key, stop):
             done = plugin.task_worker.do(what, rows, stop)
     except KeyboardInterrupt:
-        # How the engine says that it was stopped; it would end Dask's worker.
+        # The engine raises it for a cancelled task; it would end Dask's worker.
         return None
     return TaskResult(rows, done, get_worker().address, threading.get_ident())
 
 
 class _StoppedError(Exception):
-    """A job is wanted no more."""
+    """The job was cancelled."""
 
 
 def do_job_here(name: str, threads: int, job: Job) -> tuple[JobResult, str, int] | None:
-    """Do a job in a worker, and say where; nothing comes of one that is wanted no more."""
+    """Run a job in a worker; return its result and place, or None if it was cancelled."""
     plugin, _, stop = _current_task(name)
 
     def show(_: int) -> None:
@@ -224,7 +224,7 @@ class StateChange(NamedTuple):
 
 
 class SchedulerRecord(NamedTuple):
-    """What the scheduler has seen of a run."""
+    """State changes that the scheduler has seen in a run."""
 
     # up to MOST_CHANGES
     changes: list[StateChange]
@@ -234,7 +234,7 @@ class SchedulerRecord(NamedTuple):
 
 
 class Recorder(SchedulerPlugin):  # type: ignore[misc]
-    """Writes down every change of the state of a run's tasks."""
+    """Scheduler plugin that records every state change of the tasks of a run."""
 
     def __init__(self, run: str, client: str) -> None:
         self.name = run
@@ -243,11 +243,11 @@ class Recorder(SchedulerPlugin):  # type: ignore[misc]
         self._given: dict[tuple[int, int, int], float] = {}
 
     def start(self, scheduler: Any) -> None:
-        """Know the scheduler."""
+        """Keep the scheduler."""
         self._scheduler = scheduler
 
     def transition(self, key: Any, start: str, finish: str, *_: Any, **__: Any) -> None:
-        """Write down a change."""
+        """Record a state change."""
         if not (isinstance(key, tuple) and str(key[0]).startswith(self.name)):
             return
         now = time.time()
@@ -266,12 +266,12 @@ class Recorder(SchedulerPlugin):  # type: ignore[misc]
             self.record = self.record._replace(left_out=left_out + 1)
 
     def remove_client(self, scheduler: Any, client: str) -> None:
-        """Leave nothing behind where the process that asked is gone."""
+        """End the run when its client has gone."""
         if client == self._client:
             self.end(scheduler)
 
     def end(self, scheduler: Any) -> None:
-        """Have the run forgotten, here and by the workers; nobody waits for them."""
+        """Remove the plugins of the run here and from the workers, without waiting for them."""
         scheduler.remove_plugin(name=self.name)
         for name in [name for name in scheduler.worker_plugins if name.startswith(self.name)]:
             scheduler.loop.add_callback(_forget, scheduler, name)
@@ -284,7 +284,7 @@ async def _forget(scheduler: Any, name: str) -> None:
 
 
 def end_run(run: str, dask_scheduler: Any) -> SchedulerRecord:
-    """End a run, on the scheduler; return what was written down."""
+    """End a run, on the scheduler; return its record."""
     recorder: Recorder = dask_scheduler.plugins[run]
     recorder.end(dask_scheduler)
     return recorder.record

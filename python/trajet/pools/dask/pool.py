@@ -1,4 +1,4 @@
-"""The pool as users see it."""
+"""`DaskPool`, the pool of a Dask cluster."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -34,22 +34,22 @@ class DaskPool:
     Attributes
     ----------
     client
-        A `distributed.Client`. Workers that have not come yet are waited for, and those that come
-        during a run take part in it.
+        A `distributed.Client`. A run waits for a first worker, and workers that join during the run
+        take part in it.
     threads
-        Threads of each task. A worker of Dask that has several threads does as many tasks at once.
+        Threads of each task. A Dask worker with several threads runs as many tasks at once.
     task_frames
         Frames of a task, rounded up to whole leaves; None for a size that keeps all workers busy.
         It changes no bit of a result.
     scheduling
-        "dynamic": Dask's scheduler hands out tasks as workers come free, and one that straggles is
-        done by an idle worker as well. "static": one block of neighbouring frames for each thread
-        of Dask's workers; several where the rows of one would be over 64 MiB.
+        "dynamic": Dask's scheduler assigns tasks as workers come free, and an idle worker runs a
+        straggler as well. "static": one block of neighbouring frames for each thread of Dask's
+        workers; several if the rows of one would be over 64 MiB.
     oversubscription
         Tasks for each thread of Dask's workers, instead of `task_frames`.
     rows_in
-        A file (`.npy`) that the rows of a result go to, where memory has no room for them. What
-        stands there is replaced.
+        A file (`.npy`) for the rows of a result, if memory has no room for them. An existing file
+        is replaced.
     wait_for_workers
         Seconds that a run waits for a first worker.
 
@@ -58,11 +58,11 @@ class DaskPool:
     ValueError
         If a number is below one, a scheduling is unknown, or the client is an asynchronous one.
     TypeError
-        If the client is none, such as the address of a scheduler.
+        If `client` is not a client, for example the address of a scheduler.
     MissingPackageError
-        When it runs, if distributed is not installed.
+        At a run, if distributed is not installed.
     WorkerError
-        When it runs, if no worker comes, if workers die again and again over a task, or if the
+        At a run, if no worker joins, if a task kills its workers again and again, or if the
         scheduler cannot be reached.
     """
 
@@ -78,7 +78,7 @@ class DaskPool:
     wait_for_workers: float = 60.0
 
     def __post_init__(self) -> None:
-        """Refuse what means nothing."""
+        """Check the arguments."""
         check_counts(
             threads=self.threads,
             task_frames=self.task_frames,
@@ -99,9 +99,9 @@ class DaskPool:
 
     @property
     def n_threads(self) -> int:
-        """How many threads the tasks have that are done at once, as far as workers have come."""
+        """Number of threads of the workers that have joined so far."""
         there: dict[str, int] = {}
-        # Whoever runs something says what is wrong with the client.
+        # A run raises the error of a broken client.
         with suppress(OSError):
             there = self.client.nthreads() if self.client.status == "running" else {}
         return max(1, sum(there.values())) * self.threads
@@ -166,7 +166,7 @@ class DaskPool:
     def do_jobs(
         self, spec: JobSpec, jobs: Sequence[Job], progress: Progress | None = None
     ) -> list[JobResult]:
-        """Have jobs done; see `trajet.pools.jobs.TakesJobs`."""
+        """Run jobs; see `trajet.pools.jobs.JobPool`."""
         distributed()
         from trajet.pools.dask.jobs import run_jobs
 
@@ -175,7 +175,7 @@ class DaskPool:
 
     @contextmanager
     def _workers(self) -> Iterator["Workers"]:
-        """Give the workers, when there is one, as long as the scheduler can be reached."""
+        """Wait for a worker; yield the workers, and name the scheduler in connection errors."""
         module = distributed()
         from trajet.pools.dask.workers import Workers
 
@@ -189,7 +189,7 @@ class DaskPool:
             raise WorkerError(f"the scheduler {scheduler} cannot be reached: {error}") from error
 
     def _tasks(self, pass_: Pass, slots: int) -> Sequence[Task]:
-        """Divide a pass."""
+        """Return the tasks of a pass."""
         per_slot = self.oversubscription
         if self.scheduling == "static" and self.task_frames is None and per_slot is None:
             _, n_frames = pass_.frames_of(0, pass_.n_leaves)
@@ -199,14 +199,14 @@ class DaskPool:
         return blocks_of(pass_, slots * per_slot)
 
     def _pins(self, tasks: Sequence[Task], slots: list[str]) -> dict[int, str]:
-        """Return whom a task is for, where that is not the scheduler's choice."""
+        """Return the worker of each task, where the scheduler does not choose it."""
         if self.scheduling == "dynamic":
             return {}
         return {task.number: slots[k * len(slots) // len(tasks)] for k, task in enumerate(tasks)}
 
 
 def _transitions(timing: RunTiming, record: "SchedulerRecord") -> list[dict[str, Any]]:
-    """Return every change of a task's state; tell tasks how long the scheduler took for them."""
+    """Return every state change of a task, and add the scheduler's times to the tasks."""
     for task in timing.tasks:
         begin, end = record.spans[task["pass"], task["task"], task["copy"]]
         task["t_scheduler"] = end - begin

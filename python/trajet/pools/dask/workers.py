@@ -1,4 +1,4 @@
-"""Who is there, and what all of them are told."""
+"""Tracks workers and broadcasts the setup of a run to them."""
 
 import logging
 import secrets
@@ -15,17 +15,17 @@ from trajet.pools.dispatch import MAX_ATTEMPTS
 from trajet.pools.jobs import JobSpec
 from trajet.pools.tasks import WorkerSpec
 
-# Seconds that a worker may take to answer the first time.
+# Seconds to wait for the first answer of a worker.
 _PROBE = 2.0
 
 _log = logging.getLogger(__name__)
 
 
 class Workers:
-    """The workers of a cluster, as they come and go."""
+    """Workers of a cluster, as they join and leave."""
 
     def __init__(self, client: Any, patience: float) -> None:
-        """Wait for a first one, so many seconds.
+        """Wait at most `patience` seconds for a first worker.
 
         Raises
         ------
@@ -34,7 +34,7 @@ class Workers:
         """
         self._client, self._patience = client, patience
         self._numbers: dict[tuple[str, int], int] = {}
-        # of each worker of Dask, by its address
+        # threads of each Dask worker, by its address
         self.threads: dict[str, int] = client.nthreads()
         if not self.threads:
             where = client.scheduler.address
@@ -45,26 +45,26 @@ class Workers:
         self._seen = time.monotonic()
         if not self.threads:
             raise self._no_worker()
-        # whether rows come without a detour over the scheduler
+        # whether rows come from the workers directly, not through the scheduler
         self.direct: bool = client.direct_to_workers
         if self.direct is None:
             self.direct = client.sync(_reaches, client, next(iter(self.threads)))
 
     def slots(self) -> list[str]:
-        """Return the worker of each thread, which does a task at a time."""
+        """Return the address of the worker of each thread; a thread runs one task at a time."""
         return [address for address, n in sorted(self.threads.items()) for _ in range(n)]
 
     def number(self, address: str, thread: int) -> int:
-        """Return a number for a thread of a worker."""
+        """Return the number of a thread of a worker, in the order of first use."""
         return self._numbers.setdefault((address, thread), len(self._numbers))
 
     def refresh(self) -> None:
-        """See who is there.
+        """Update the list of workers.
 
         Raises
         ------
         WorkerError
-            If nobody was there for too long.
+            If there was no worker for too long.
         """
         self.threads = self._client.nthreads()
         now = time.monotonic()
@@ -82,7 +82,7 @@ class Workers:
 
 
 async def _reaches(client: Any, address: str) -> bool:
-    """Return whether a worker can be reached from here; some clusters let in no one."""
+    """Return whether a worker can be reached from here; some clusters refuse connections."""
     try:
         client.rpc.reuse(address, await client.rpc.connect(address, timeout=_PROBE))
     except OSError:
@@ -91,20 +91,20 @@ async def _reaches(client: Any, address: str) -> bool:
 
 
 class _ProgressListener:
-    """Hears what workers say, for all runs of a client.
+    """Receives progress messages of workers, for all runs of a client while it is connected.
 
-    As long as that lives and is connected: Dask keeps what it is given, and what a client sends
-    within 10 ms of subscribing waits until they are over.
+    There is one subscription a connection: Dask keeps every handler that it is given, and delays
+    what a client sends within 10 ms of subscribing.
     """
 
     def __init__(self, client: Any) -> None:
         self.topic = f"trajet-{client.id}"
         self.runs: WeakValueDictionary[str, Run] = WeakValueDictionary()
-        # over which it subscribed
+        # connection of the current subscription
         self._connection: Any = None
 
     def listen(self, client: Any) -> None:
-        """Subscribe, once a connection: a scheduler that was started again knows of nobody."""
+        """Subscribe once a connection: a restarted scheduler has forgotten the subscription."""
         connection = client.scheduler_comm
         if connection is not self._connection:
             client.subscribe_topic(self.topic, self._received)
@@ -132,21 +132,21 @@ def _listener_of(client: Any) -> _ProgressListener:
 
 
 class Run:
-    """A run, as the scheduler and the workers know it, until it ends."""
+    """A run that is registered with the scheduler and the workers until it ends."""
 
     def __init__(self, client: Any) -> None:
-        """Have the scheduler write down what becomes of its tasks."""
+        """Register the run; from then on the scheduler records the states of its tasks."""
         self._client = client
         self._name = f"trajet-{secrets.token_hex(6)}"
         self._passes = 0
-        # takes what workers say of their tasks, on Dask's thread
+        # called with progress messages of workers, on Dask's thread
         self.on_progress: Callable[[TaskProgress], None] | None = None
         self._listener = _listener_of(client)
         self._listener.runs[self._name] = self
         _register(client, Recorder(self._name, client.id), self._name)
 
     def announce(self, spec: WorkerSpec | JobSpec) -> str:
-        """Tell all workers of a pass, or of jobs; those that come later too.
+        """Broadcast the setup of a pass or of jobs to all workers, also to later ones.
 
         Returns
         -------
@@ -160,19 +160,19 @@ class Run:
         return name
 
     def end(self) -> SchedulerRecord:
-        """Have it forgotten; return what the scheduler wrote down."""
+        """Remove the run; return the record of the scheduler."""
         record: SchedulerRecord = self._client.run_on_scheduler(end_run, self._name)
         return record
 
 
 @contextmanager
 def started_run(client: Any) -> Iterator[Run]:
-    """Begin a run, which also ends where it fails."""
+    """Register a run, and remove it if it fails."""
     run = Run(client)
     try:
         yield run
     except BaseException:
-        # Else the scheduler has forgotten it with the client.
+        # Otherwise the scheduler has forgotten the run with its client.
         if client.status == "running":
             with suppress(Exception):
                 run.end()
@@ -180,7 +180,7 @@ def started_run(client: Any) -> Iterator[Run]:
 
 
 def _register(client: Any, plugin: Any, name: str) -> None:
-    """Register a plugin of Dask, also while a worker dies."""
+    """Register a Dask plugin; try again if a worker dies meanwhile."""
     for attempt in range(1, MAX_ATTEMPTS + 1):
         try:
             client.register_plugin(plugin, name=name)

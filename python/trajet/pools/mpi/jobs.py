@@ -1,8 +1,7 @@
-"""Jobs on ranks: each does its own part of them, neighbours, in order, then those of late ranks.
+"""Jobs on ranks: each rank runs its own neighbouring jobs in order, then those of late ranks.
 
-Who does which stands on the board of analyses. One thread does the jobs, while the main thread
-takes them from the board, and has all ranks tell each other, again and again, how far they are and
-whether one has failed.
+The task window assigns jobs as it assigns tasks. One thread runs the jobs, while the main thread
+takes them from the window and exchanges progress and failures with all ranks, again and again.
 """
 
 import pickle
@@ -23,25 +22,25 @@ from trajet.pools.mpi.communicator import Communicator, pickled
 from trajet.pools.mpi.task_window import TaskWindow
 from trajet.pools.pool import Progress
 
-# Seconds between two rounds in which ranks say how far they are, and between two looks at MPI.
+# Seconds between two exchanges of progress, and between two polls of MPI.
 _ROUND = 0.1
 _LOOK = 1e-3
 
 
 @dataclass(frozen=True)
 class JobsSpec:
-    """What all ranks are told of jobs.
+    """Setup of jobs, which all ranks get.
 
     Attributes
     ----------
-    brief
-        What jobs have in common.
+    spec
+        Common part of the jobs.
     threads
-        Of each rank.
+        Threads of each rank.
     n_frames
-        Of each job.
+        Frames of each job.
     ends
-        Where the descriptions of the jobs end.
+        End of the payload of each job, in bytes.
     """
 
     spec: JobSpec
@@ -56,7 +55,7 @@ def run_jobs(
     texts: Sequence[bytes],
     progress: Progress | None,
 ) -> list[JobResult]:
-    """Have all ranks do the jobs that `texts` describe, while the others call `FollowJobs`."""
+    """Run pickled jobs on all ranks, on rank 0, while the others call `FollowerJobs`."""
     total = sum(jobs_spec.n_frames)
 
     def show(done: int) -> None:
@@ -78,7 +77,7 @@ def run_jobs(
 
 @dataclass(frozen=True)
 class FollowerJobs:
-    """What a rank that follows does of jobs; it hears from rank 0 what became of them."""
+    """Jobs of a rank other than 0, which gets their outcome from rank 0."""
 
     jobs_spec: JobsSpec
 
@@ -90,7 +89,7 @@ class FollowerJobs:
 
 @dataclass
 class _Answer:
-    """What a rank says of the jobs that it did, by their numbers."""
+    """Results of the jobs of a rank, by number, or its error."""
 
     done: list[tuple[int, JobResult]] = field(default_factory=list)
     error: bytes | None = None
@@ -101,7 +100,7 @@ class _StoppedError(Exception):
 
 
 class _Part:
-    """The jobs of a rank; with an `interrupt` all ranks end."""
+    """The jobs that a rank runs; `interrupt` ends all ranks."""
 
     def __init__(
         self, jobs_spec: JobsSpec, texts: Sequence[bytes], interrupt: threading.Event
@@ -109,19 +108,19 @@ class _Part:
         self._jobs_spec, self._texts, self._interrupt = jobs_spec, texts, interrupt
         self._answer, self._frames_done = _Answer(), 0
         self._stop = threading.Event()
-        # from the thread that works: that it wants a job; to it: the job with its number
+        # requests of the working thread for a job; jobs for it, with their numbers
         # No SimpleQueue: one that waits some time, and meets a signal then, may wait for ever.
         self._wanted: queue.Queue[None] = queue.Queue()
         self._given: queue.SimpleQueue[tuple[int, Job] | None] = queue.SimpleQueue()
 
     def take(self, ranks: Communicator, show: Callable[[int], None]) -> list[_Answer]:
-        """Do them while other ranks do theirs; return what all ranks say, on rank 0.
+        """Run jobs while other ranks run theirs; return the answers of all ranks, on rank 0.
 
         `show` is called with the frames that all have done.
         """
         task_window = TaskWindow(ranks, self._jobs_spec.n_frames, self._jobs_spec.ends, self._texts)
         self._given.put(self._next(task_window))
-        # Each has one before any has two.
+        # Each rank gets one job before any gets two.
         ranks.barrier()
         with ThreadPoolExecutor(1) as executor:
             try:
@@ -141,7 +140,7 @@ class _Part:
         is_over: Callable[[], bool],
         show: Callable[[int], None],
     ) -> None:
-        """Give jobs to the thread that works, until all ranks are done."""
+        """Give jobs to the working thread, until all ranks are done."""
         every, asked, next_round = np.empty(3, np.int64), None, 0.0
         while True:
             with suppress(queue.Empty):
@@ -164,7 +163,7 @@ class _Part:
                 self._stop.set()
 
     def _next(self, task_window: TaskWindow) -> tuple[int, Job] | None:
-        """Return the next job of this rank, none where there is none."""
+        """Return the next job of this rank, with its number, or None."""
         if self._stop.is_set() or (number := task_window.table.next()) is None:
             return None
         return number, pickle.loads(task_window.payload(number))
@@ -183,7 +182,7 @@ class _Part:
             self._answer.error = pickled(error)
 
     def _shown(self) -> Callable[[int], None]:
-        """Return what is called with the frames that are done of the next job."""
+        """Return the progress callback of the next job."""
         before = self._frames_done
 
         def show(done: int) -> None:

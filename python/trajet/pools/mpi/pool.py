@@ -1,4 +1,4 @@
-"""The pool: what is told, who takes part, and what the report says."""
+"""`MpiPool`, the pool of MPI ranks."""
 
 import os
 import pickle
@@ -27,7 +27,7 @@ from trajet.pools.timing import RunTiming
 
 Scheduling = Literal["dynamic", "static"]
 Gathering = Literal["shared", "one-sided", "collective"]
-# Tasks of a rank where they are handed out: enough to even out slow ones.
+# Tasks of a rank with dynamic scheduling: enough to even out slow ones.
 _OVERSUBSCRIPTION = 16
 _T = TypeVar("_T")
 
@@ -36,12 +36,12 @@ _T = TypeVar("_T")
 class MpiPool:
     """Ranks of MPI: every rank runs the same script, and makes this pool.
 
-    Rank 0 leads: it alone opens, selects and has the results. On the other ranks analyses look at
-    none of their arguments, take part, and return an object that is false. With
-    `open(..., pool=pool)` the others do not open the trajectory either.
+    Rank 0 alone opens, selects and has the results. On the other ranks analyses ignore their
+    arguments, take part in the run, and return an object that is false. With
+    `open(..., pool=pool)` the other ranks do not open the trajectory either.
 
-    An error of an analysis is raised on every rank. One that a single rank has ends all: this sets
-    `sys.excepthook`.
+    An error of an analysis is raised on every rank. Any other error on a single rank aborts all
+    ranks: the pool sets `sys.excepthook` for that.
 
     Attributes
     ----------
@@ -52,15 +52,14 @@ class MpiPool:
     task_frames
         Frames of a task, rounded up to whole leaves.
     oversubscription
-        Instead: tasks that there are for each rank; None for 16, or 1 where scheduling is static,
-        and for more where the rows of a task would be over 64 MiB. Neither changes a bit of a
-        result.
+        Tasks for each rank, instead of `task_frames`; None for 16, or 1 with static scheduling, and
+        for more if the rows of a task would be over 64 MiB. Neither changes a bit of a result.
     scheduling
-        "dynamic": a rank that has done its own part takes tasks of others, and does again what
-        takes too long elsewhere. "static": every rank does its own part.
+        "dynamic": a rank that has done its own part takes tasks of others, and then runs their
+        stragglers as well. "static": every rank does its own part.
     gathering
-        How rows come to rank 0: "collective" at the end, "one-sided" as tasks are done, "shared":
-        by memory, where all ranks are on one machine. None for shared where that can be, else
+        How rows move to rank 0: "collective" at the end, "one-sided" as tasks are done, "shared"
+        through memory, if all ranks are on one machine. None for shared if possible, otherwise
         collective.
     rows_in
         A `.npy` file that takes the rows instead of memory; each rank writes its own. The values of
@@ -95,7 +94,7 @@ class MpiPool:
     _ranks: Communicator = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Refuse what means nothing, and find the other ranks."""
+        """Check the arguments and set up the communicator."""
         check_counts(
             threads=self.threads,
             task_frames=self.task_frames,
@@ -118,16 +117,16 @@ class MpiPool:
 
     @property
     def size(self) -> int:
-        """How many ranks there are."""
+        """Number of ranks."""
         return self._ranks.size
 
     @property
     def n_threads(self) -> int:
-        """How many threads all ranks have."""
+        """Number of threads of all ranks."""
         return self.size * self.threads
 
     def lead(self, what: str, work: Callable[[], _T]) -> _T | RankPlaceholder:
-        """Do `work` on rank 0; on the others, take part and return what stands for its result.
+        """Do `work` on rank 0; on the others, take part and return a placeholder.
 
         Raises
         ------
@@ -144,7 +143,7 @@ class MpiPool:
             self._broadcast_failure(error)
             raise
         except KeyboardInterrupt as error:
-            # What was being written is put away by now. The others may wait for this rank.
+            # Unfinished outputs are removed by now. The others may wait for this rank.
             if self._ranks.size > 1:
                 self._ranks.end(signals.message(), error)
             raise
@@ -153,7 +152,7 @@ class MpiPool:
         return result
 
     def follow(self) -> None:
-        """Take part in the next thing that rank 0 does with a pool.
+        """Take part in the next call of rank 0 that uses the pool.
 
         Raises
         ------
@@ -168,7 +167,7 @@ class MpiPool:
         self._respond(message, payload)
 
     def serve(self) -> bool:
-        """Take part in all that rank 0 does, until it closes the pool or ends.
+        """Take part in all calls of rank 0, until it closes the pool or ends.
 
         For programs that only rank 0 runs.
 
@@ -190,7 +189,7 @@ class MpiPool:
                     raise
 
     def close(self) -> None:
-        """Let the ranks go that serve; only rank 0 has something to say here."""
+        """Let ranks that serve return; does nothing on ranks other than 0."""
         if not self._ranks.rank:
             self._broadcast(Message.CLOSED)
 
@@ -202,7 +201,7 @@ class MpiPool:
         *,
         progress: Progress | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
-        """Run a plan; see `trajet.pools.pool.Pool.run`. Rank 0 does, while the others follow."""
+        """Run a plan; see `trajet.pools.pool.Pool.run`. Rank 0 calls it, the others `follow`."""
         if self._ranks.rank:
             raise WorkerError("rank 0 runs an analysis, the others follow: pool.follow()")
         self._ranks.awaited = True
@@ -215,7 +214,7 @@ class MpiPool:
     def do_jobs(
         self, worker_spec: JobSpec, jobs: Sequence[Job], progress: Progress | None = None
     ) -> list[JobResult]:
-        """Have jobs done; see `trajet.pools.jobs.TakesJobs`. Ranks take them as they come free."""
+        """Run jobs; see `trajet.pools.jobs.JobPool`. Ranks take them as they come free."""
         texts = [pickle.dumps(job) for job in jobs]
         pass_spec = JobsSpec(
             worker_spec,
@@ -231,10 +230,10 @@ class MpiPool:
     def run_on_all(
         self, lead: Callable[[Communicator], _T], follow: Callable[[Communicator], None]
     ) -> _T:
-        """Return what `lead` does here, on rank 0, while every other rank calls `follow`.
+        """Call `lead` on rank 0 and `follow` on the other ranks; return the result of `lead`.
 
-        Both must come to an end on all ranks; of errors those of rank 0 count. What `follow` holds
-        is sent. This goes on inside of `lead`, whose end tells the others what became of it.
+        Both must return on all ranks; the error of rank 0 counts. `follow` is pickled. The method
+        is called within `MpiPool.lead`, whose end broadcasts the outcome to the others.
         """
         payload = pickle.dumps(follow)
         self._ranks.awaited = False
@@ -309,13 +308,13 @@ class MpiPool:
             self._ranks.broadcast(message, payload)
 
     def _broadcast_failure(self, error: Exception) -> None:
-        """Have the others raise the same, if they wait."""
+        """Have the others raise the same error, if they wait."""
         if self._ranks.awaited:
             self._ranks.shared = error
             self._broadcast(Message.FAILED, pickled(error))
 
     def _receive(self, but: Message | None = None) -> tuple[Message, bytes]:
-        """Wait for the next word, `but` this one."""
+        """Wait for the next message that is not `but`."""
         with self._ranks.abort_all():
             while (received := self._ranks.receive())[0] == but:
                 pass
@@ -324,7 +323,7 @@ class MpiPool:
         return received
 
     def _respond(self, message: Message, payload: bytes) -> None:
-        """Do what rank 0 asks for."""
+        """Carry out a message of rank 0."""
         if message == Message.FAILED:
             self._ranks.shared = pickle.loads(payload)
             raise self._ranks.shared
@@ -336,7 +335,7 @@ class MpiPool:
             self.follow()
 
     def _take_part(self, pass_spec: PassSpec) -> None:
-        """Go through the passes of an analysis that rank 0 runs."""
+        """Take part in the passes of an analysis that rank 0 runs."""
         assert pass_spec.worker_spec is not None
         worker_spec, worker = pass_spec.worker_spec, None
         with RankWorker(self._ranks, worker_spec.threads) as rank_worker:
@@ -358,7 +357,7 @@ class MpiPool:
     def _write_down(
         self, timing: RunTiming, tasks: Sequence[Task], records: Sequence[RankRecord]
     ) -> None:
-        """Note what the ranks did in a pass."""
+        """Add the records of all ranks to the timing."""
         for rank, record in enumerate(records):
             where = {"host": record.host, "process": record.process, "rank": rank}
             timing.join(rank, self.threads, where)
@@ -372,7 +371,7 @@ class MpiPool:
                 timing.repeat(tasks[number], late, rank, won=won)
 
     def _report(self, timing: RunTiming, records: Sequence[RankRecord]) -> dict[str, Any]:
-        """Return what a report says of the run."""
+        """Return the report of the run."""
         mpi = library()
         nodes: dict[str, int] = {}
         for record in records:
@@ -393,14 +392,14 @@ class MpiPool:
 
 
 class RowStorage:
-    """Where rank 0 keeps the rows of a pass, and how the others reach that.
+    """Memory or file of rank 0 for the rows of a pass, and how other ranks send them there.
 
     Attributes
     ----------
-    way
-        How: its name, a path, and where in that file rows begin.
+    transport
+        Arguments of `make_transport`: its name, a path, and the offset of the rows in that file.
     file
-        The file that keeps them, if any.
+        File of the rows, if any.
     """
 
     def __init__(self, gathering: Gathering, rows_in: Path | None, stack: ExitStack) -> None:
@@ -411,7 +410,7 @@ class RowStorage:
         self.file: Path | None = None
 
     def rows(self, shape: tuple[int, int]) -> NDArray[np.float64]:
-        """Make room for rows."""
+        """Allocate rows."""
         self.file = None
         if 0 in shape:
             self.transport = ("none", Path(), 0)
@@ -421,7 +420,7 @@ class RowStorage:
             mapped = rows.base
             assert isinstance(mapped, np.memmap)
             self.transport = ("file", Path(str(mapped.filename)).absolute(), mapped.offset)
-            # Others write to it: it is mapped again when they have.
+            # Other ranks write to it: it is mapped again afterwards.
             self.file = self._rows_in
             return rows
         if self._gathering == "shared":
@@ -432,12 +431,12 @@ class RowStorage:
         return np.zeros(shape)
 
     def found(self) -> None:
-        """Close what all ranks have found, and hold by themselves."""
+        """Close the shared file, which all ranks have opened by now."""
         self._seen.close()
 
 
 def _show(progress: Progress | None, passes_done: int, n_frames: int, done: int) -> None:
-    """Show how far a pass is."""
+    """Report progress, with the frames of all passes until now."""
     if progress is not None:
         progress(passes_done * n_frames + done, (passes_done + 1) * n_frames)
 

@@ -1,4 +1,4 @@
-"""What each rank does of a pass, rank 0 included."""
+"""Worker loop of a rank in a pass, rank 0 included."""
 
 import os
 import time
@@ -23,7 +23,7 @@ from trajet.pools.mpi.task_window import TaskWindow
 from trajet.pools.passes import PassRun, tasks_of
 from trajet.pools.tasks import Task, TaskOutcome, Worker, WorkerSpec
 
-# Seconds between two looks at MPI while this rank computes: others wait so long for rank 0.
+# Seconds between two polls of MPI while this rank computes: others wait so long for rank 0.
 _LOOK_LEADER = 1e-3
 _LOOK = 1e-2
 _SHOW = 0.1
@@ -31,22 +31,22 @@ _SHOW = 0.1
 
 @dataclass(frozen=True)
 class PassSpec:
-    """What all ranks are told of a pass.
+    """Setup of a pass, which all ranks get.
 
     Attributes
     ----------
-    brief
-        What workers know; None in later passes, which differ by their states.
+    worker_spec
+        Setup of the workers; None in later passes, which differ by their states.
     states
-        What the passes before yielded.
+        States of the passes before.
     task_frames
         Frames of a task.
     dynamic
-        Whether tasks are taken as ranks come free.
-    way
-        How rows go: its name, a path, and where in that file they begin.
+        Whether ranks take tasks as they come free.
+    transport
+        Arguments of `make_transport`: its name, a path, and the offset of the rows in that file.
     ends
-        Where the descriptions of the tasks end.
+        End of the payload of each task, in bytes.
     """
 
     worker_spec: WorkerSpec | None
@@ -57,24 +57,24 @@ class PassSpec:
     ends: NDArray[np.int64]
 
     def spec_after(self, first: WorkerSpec) -> WorkerSpec:
-        """Return the brief of this pass."""
+        """Return the worker spec of this pass, given that of the first."""
         return replace(first, states=self.states)
 
 
 @dataclass(frozen=True)
 class RootPass:
-    """What rank 0 has besides.
+    """State of a pass that rank 0 has in addition.
 
     Attributes
     ----------
     part
         The pass.
     texts
-        What is to be known of each task.
+        Payload of each task.
     show
         Called with the frames that are done.
     ready
-        Called when all ranks have found where rows go.
+        Called when all ranks have opened the memory or file of the rows.
     """
 
     part: PassRun
@@ -85,7 +85,7 @@ class RootPass:
 
 @dataclass
 class RankRecord:
-    """What a rank has done in a pass.
+    """Times and counts of a rank in a pass.
 
     Attributes
     ----------
@@ -94,15 +94,15 @@ class RankRecord:
     zero
         Its clock (`time.time`) when all ranks began.
     done
-        Tasks that count, with what the engine reports.
-    vain
-        What the engine reports of others: somebody else was first.
+        Tasks whose results were taken, with their outcomes.
+    discarded
+        Outcomes of tasks that another rank had done first.
     retried
         Tasks that were tried again, and why.
-    again
-        Tasks that were late elsewhere, on which rank, and whether this one was first.
+    speculated
+        Stragglers that this rank ran as well: task, its rank, and whether this rank was first.
     seconds
-        Stages beside those of tasks, and `t_total`; since the run began.
+        Stages outside of tasks, and `t_total`, since the run began.
     """
 
     host: str
@@ -115,7 +115,7 @@ class RankRecord:
     seconds: dict[str, float] = field(default_factory=dict)
 
     def by_clock_of(self, other: "RankRecord", done: TaskOutcome) -> TaskOutcome:
-        """Return what was done with the times of another rank's clock."""
+        """Return an outcome with its times moved to another rank's clock."""
         shift = other.zero - self.zero
         return replace(done, begin=done.begin + shift, end=done.end + shift)
 
@@ -127,7 +127,7 @@ class RankWorker:
         self._ranks, self._threads = ranks, threads
         self._begin = time.perf_counter()
         self._seconds = dict.fromkeys(("t_wait", "t_comm", "t_merge"), 0.0)
-        # MPI is called by this thread alone, while another computes.
+        # Only this thread calls MPI, while another computes.
         self._computing = ThreadPoolExecutor(1)
 
     def __enter__(self) -> Self:
@@ -140,12 +140,12 @@ class RankWorker:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """End the thread; nobody waits for its task after an interrupt."""
+        """End the thread; its task is not waited for after an interrupt."""
         self._computing.shutdown(wait=not isinstance(error, KeyboardInterrupt))
 
     @contextmanager
     def clock(self, stage: str) -> Iterator[None]:
-        """Count the seconds of a stage."""
+        """Add the seconds of the body to a stage."""
         begin = time.perf_counter()
         try:
             yield
@@ -155,7 +155,7 @@ class RankWorker:
     def take_part(
         self, pass_spec: PassSpec, worker: Worker, root: RootPass | None = None
     ) -> tuple[list[RankRecord], BaseException | None]:
-        """Do a pass with all ranks.
+        """Run a pass together with all ranks.
 
         Returns
         -------
@@ -213,16 +213,16 @@ class RankWorker:
     def compute(
         self, worker: Worker, text: bytes, rows: NDArray[np.float64], look: Callable[[], bool]
     ) -> tuple[TaskOutcome | None, BaseException | None, bool]:
-        """Do a task on the other thread.
+        """Run a task on the other thread.
 
         Returns
         -------
         Done or None
-            What was done, as far as it is known.
+            Outcome, as far as it is known.
         BaseException or None
             Why it failed.
         bool
-            Whether it was given up, since `look` said so.
+            Whether the task was cancelled because `look` returned True.
         """
         stop, begin = _trajet.Stop(), time.time()
         future = self._computing.submit(worker.do, text, rows, stop)
@@ -251,7 +251,7 @@ class RankWorker:
         return done, None, True
 
     def wait(self, seconds: float) -> None:
-        """Count what yielded nothing."""
+        """Add seconds of waiting."""
         self._seconds["t_wait"] += max(0.0, seconds)
 
     @property
@@ -262,7 +262,7 @@ class RankWorker:
 
 @dataclass
 class _RankPass:
-    """The tasks of a rank in a pass."""
+    """Tasks of a rank in a pass."""
 
     rank_worker: RankWorker
     task_window: TaskWindow
@@ -276,7 +276,7 @@ class _RankPass:
     memory: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
 
     def run(self, *, dynamic: bool) -> tuple[int | None, BaseException | None]:
-        """Do tasks until there are none; return the one that failed, and why."""
+        """Run tasks until there are none; return the task that failed, and its error."""
         for own in self._own(dynamic=dynamic):
             error = self._do(own)
             if error is not None:
@@ -308,7 +308,7 @@ class _RankPass:
             yield taken
 
     def _do(self, number: int, late: int | None = None) -> BaseException | None:
-        """Do a task, several times where its storage fails; also one with which `late` is."""
+        """Run a task, with retries; `late` is the rank of a straggler that runs it too."""
         task, rank_worker, width = self.tasks[number], self.rank_worker, self.worker.pass_.row_width
         with rank_worker.clock("t_comm"):
             text = self.task_window.payload(number)
@@ -322,14 +322,14 @@ class _RankPass:
                 break
             self.record.retried.append((number, str(error)))
         spent = time.perf_counter() - begin
-        # Only its owner says what is wrong with a task.
+        # Only the owner of a task reports its error.
         if error is not None and late is None:
             return self._failed(task, error)
         with rank_worker.clock("t_comm"):
             won = done is not None and not given_up and self.task_window.table.claim(number, spent)
         if late is not None:
             self.record.speculated.append((number, late, won))
-        # What passes between the two threads, and of what failed all.
+        # Hand-over between the two threads, and all of a failed attempt.
         rank_worker.wait(spent - (_seconds_of(done.report) if done is not None else 0.0))
         if done is None:
             return None
@@ -340,7 +340,7 @@ class _RankPass:
             with rank_worker.clock("t_merge"):
                 self.states.add(done.states)
         except Exception as error:
-            # A reducer of the user's own.
+            # The user's own reducer may raise.
             return self._failed(task, error)
         if self.transport is not None:
             with rank_worker.clock("t_comm"):
@@ -349,7 +349,7 @@ class _RankPass:
         return None
 
     def _rows(self, shape: tuple[int, int]) -> NDArray[np.float64]:
-        """Return memory for the rows of a task; the same again where their way copies them."""
+        """Return memory for the rows of a task; reused if their transport copies them."""
         if self.transport is None or self.transport.keeps:
             return np.empty(shape)
         if self.memory.size < shape[0] * shape[1]:
@@ -357,7 +357,7 @@ class _RankPass:
         return self.memory[: shape[0] * shape[1]].reshape(shape)
 
     def _failed(self, task: Task, error: BaseException) -> BaseException:
-        """Have all ranks end, and say where this one was."""
+        """Have all ranks end; add the place to the error."""
         self.task_window.table.fail()
         first, end = task.frames
         where = f"on rank {self.rank_worker.rank} ({self.record.host})"
@@ -373,10 +373,10 @@ class _RankPass:
 
 
 def _seconds_of(report: dict[str, Any]) -> float:
-    """Return how long the engine was at work."""
+    """Return the seconds of the slowest thread."""
     return float(max(worker["t_total"] for worker in report["workers"]))
 
 
 def _without_states(done: TaskOutcome) -> TaskOutcome:
-    """Return what is told of a task: without its states."""
+    """Return an outcome without its states, for rank 0."""
     return replace(done, states=np.empty(0), report={"workers": done.report["workers"]})

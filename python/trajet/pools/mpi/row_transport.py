@@ -1,4 +1,4 @@
-"""Rows and states to rank 0: together at the end, one-sided as tasks are done, by memory or a file.
+"""Moves rows and states to rank 0: gathered at the end, one-sided, by shared memory or a file.
 
 **Invariant:** one transfer has fewer than 2^31 items, and on rank 0 there is no second copy of all
 rows.
@@ -16,45 +16,45 @@ from trajet import _trajet
 from trajet.pools.mpi.communicator import MOST_BYTES, Communicator
 from trajet.pools.tasks import Task
 
-# Bytes that are gathered at a time, as far as single tasks are not larger.
+# Bytes that are gathered at a time, unless a single task is larger.
 _AT_ONCE = 2**26
-# Numbers of one transfer.
+# Numbers in one transfer, at most.
 _MOST = MOST_BYTES // 8
-# Rows that are under way, in tasks.
+# Tasks whose rows may be in flight.
 _UNDER_WAY = 2
 _TAG = 1
 
 
 class RowTransport(Protocol):
-    """The way of the rows to rank 0.
+    """Moves the rows of tasks to rank 0.
 
     Attributes
     ----------
     keeps
-        Whether it keeps the rows that are put, or copies them.
+        Whether `put` keeps the array, so that the caller must not reuse it.
     """
 
     keeps: bool
 
     def put(self, task: Task, rows: NDArray[np.float64]) -> None:
-        """Take the rows of a task that this rank has done."""
+        """Send the rows of a task that this rank has done."""
         ...
 
     def flush(self) -> None:
-        """See that what was put has arrived, as far as this rank can."""
+        """Wait until sent rows have arrived, as far as this rank can."""
         ...
 
     def collect(self, winners: NDArray[np.int64] | None) -> None:
-        """Bring the rest; rank 0 knows the `winners`: which rank has done each task."""
+        """Move the remaining rows; `winners` is the rank that has done each task, on rank 0."""
         ...
 
     def close(self) -> None:
-        """Give back what is held. All ranks do so together."""
+        """Free windows and files; collective."""
         ...
 
 
 class GatheredRows:
-    """Rows stay where they are computed and are gathered when all are done."""
+    """Rows stay on the ranks and are gathered when all tasks are done."""
 
     keeps = True
 
@@ -69,16 +69,16 @@ class GatheredRows:
         self._held: dict[int, NDArray[np.float64]] = {}
 
     def put(self, task: Task, rows: NDArray[np.float64]) -> None:
-        """Keep them."""
+        """Keep the rows."""
         self._held[task.number] = rows
 
     def flush(self) -> None:
         """Do nothing."""
 
     def collect(self, winners: NDArray[np.int64] | None) -> None:
-        """Gather, some tasks at a time."""
+        """Gather rows, some tasks at a time."""
         width = self._width
-        # So that counts are those of rows.
+        # Counts are then in rows, which stay below 2^31.
         kind = self._ranks.mpi.DOUBLE.Create_contiguous(width).Commit()
         for batch in _batches(self._tasks, 8 * width):
             held = [self._held.pop(task.number) for task in batch if task.number in self._held]
@@ -104,7 +104,7 @@ class GatheredRows:
         counts = [sum(task.n_frames for task in tasks) for tasks in by_rank]
         first, end = batch[0].frames[0], batch[-1].frames[1]
         there = self._rows[first:end]
-        # Tasks of one rank that are neighbours arrive where they belong.
+        # Neighbouring tasks of one rank are received in place.
         if all(neighbours(tasks) for tasks in by_rank):
             places = [tasks[0].frames[0] - first if tasks else 0 for tasks in by_rank]
             self._ranks.comm.Gatherv([mine, len(mine), kind], [there, (counts, places), kind], 0)
@@ -123,7 +123,7 @@ class GatheredRows:
 
 
 class OneSidedRows:
-    """Rows are put into the memory of rank 0, each task's as it is done."""
+    """Rows are put into memory of rank 0 (RMA) as tasks are done."""
 
     keeps = True
 
@@ -132,11 +132,11 @@ class OneSidedRows:
         self._window = ranks.mpi.Win.Create(rows, 8, comm=ranks.comm)
         self._window.Lock_all()
         self._under_way: list[list[Any]] = []
-        # What is sent must stay until it is gone.
+        # Arrays must live until their transfer is complete.
         self._held: list[NDArray[np.float64]] = []
 
     def put(self, task: Task, rows: NDArray[np.float64]) -> None:
-        """Send them, while the next task is computed."""
+        """Start the transfer; it overlaps with the next task."""
         width = rows.shape[1]
         numbers, first = rows.reshape(-1), task.frames[0] * width
         kind, requests = self._ranks.mpi.DOUBLE, []
@@ -155,13 +155,13 @@ class OneSidedRows:
         self._held.pop(0)
 
     def flush(self) -> None:
-        """Wait until rank 0 has them."""
+        """Wait until rank 0 has all rows."""
         while self._under_way:
             self._end_first()
         self._window.Flush(0)
 
     def collect(self, winners: NDArray[np.int64] | None) -> None:
-        """Do nothing more: they are there."""
+        """Make the rows visible to rank 0."""
         self._window.Sync()
 
     def close(self) -> None:
@@ -171,7 +171,7 @@ class OneSidedRows:
 
 
 class SharedRows:
-    """Rows are written to memory, or a mapped file, that all ranks of the machine see."""
+    """Rows are copied to memory that all ranks of the machine map."""
 
     keeps = False
 
@@ -179,22 +179,22 @@ class SharedRows:
         self._rows = np.memmap(path, np.float64, "r+", shape=shape)
 
     def put(self, task: Task, rows: NDArray[np.float64]) -> None:
-        """Copy them."""
+        """Copy the rows."""
         self._rows[slice(*task.frames)] = rows
 
     def flush(self) -> None:
-        """Do nothing: a copy is there at once."""
+        """Do nothing: copies are visible at once."""
 
     def collect(self, winners: NDArray[np.int64] | None) -> None:
         """Do nothing."""
 
     def close(self) -> None:
-        """Let the memory go."""
+        """Unmap the memory."""
         del self._rows
 
 
 class FileRows:
-    """Rows are written to a file by MPI-IO, each task's as it is done."""
+    """Rows are written to a file by MPI-IO as tasks are done."""
 
     keeps = False
 
@@ -203,18 +203,18 @@ class FileRows:
         self._file = ranks.mpi.File.Open(ranks.comm, str(path), ranks.mpi.MODE_WRONLY)
 
     def put(self, task: Task, rows: NDArray[np.float64]) -> None:
-        """Write them."""
+        """Write the rows."""
         numbers, first = rows.reshape(-1), task.frames[0] * rows.shape[1]
         for at in range(0, len(numbers), _MOST):
             piece = numbers[at : at + _MOST]
             self._file.Write_at(self._offset + 8 * (first + at), [piece, self._ranks.mpi.DOUBLE])
 
     def flush(self) -> None:
-        """See that others can read them."""
+        """Make the rows visible to other ranks."""
         self._file.Sync()
 
     def collect(self, winners: NDArray[np.int64] | None) -> None:
-        """Do nothing more."""
+        """Do nothing."""
 
     def close(self) -> None:
         """Close the file."""
@@ -222,24 +222,24 @@ class FileRows:
 
 
 def make_transport(
-    pass_spec: tuple[str, Path, int],
+    transport: tuple[str, Path, int],
     ranks: Communicator,
     tasks: Sequence[Task],
     rows: NDArray[np.float64] | None,
     shape: tuple[int, int],
 ) -> RowTransport | None:
-    """Return the way of the rows; none where there are none.
+    """Return the transport of rows, or None if there are no rows; collective.
 
     Parameters
     ----------
-    told
-        Its name, a path, and where in that file rows begin.
+    transport
+        Its name, a path, and the offset of the rows in that file.
     rows
-        What takes them, on rank 0.
+        Destination, on rank 0.
     shape
-        Theirs.
+        Shape of all rows.
     """
-    name, path, offset = pass_spec
+    name, path, offset = transport
     if name == "shared":
         return SharedRows(path, shape)
     if name == "one-sided":
@@ -252,12 +252,12 @@ def make_transport(
 
 
 def neighbours(tasks: Sequence[Task]) -> bool:
-    """Return whether each task follows on the one before."""
+    """Return whether each task follows the one before."""
     return all(a.number + 1 == b.number for a, b in pairwise(tasks))
 
 
 def _batches(tasks: Sequence[Task], row_bytes: int) -> list[list[Task]]:
-    """Return runs of tasks whose rows go together."""
+    """Return runs of tasks whose rows are gathered at once."""
     batches: list[list[Task]] = []
     room = 0
     for task in tasks:
@@ -271,9 +271,9 @@ def _batches(tasks: Sequence[Task], row_bytes: int) -> list[list[Task]]:
 
 
 def merge_along_tree(ranks: Communicator, states: _trajet.States) -> None:
-    """Bring the states of all ranks to rank 0; each is merged on its way with its neighbours'.
+    """Merge the states of all ranks along a binary tree of ranks, to rank 0.
 
-    So rank 0 gets a few states, not some of every rank.
+    Rank 0 then receives a few states, not some of every rank.
     """
     step = 1
     while step < ranks.size:
@@ -301,7 +301,7 @@ def _receive(ranks: Communicator, rank: int) -> NDArray[np.float64]:
 
 
 def put_states(ranks: Communicator, states: _trajet.States) -> None:
-    """Bring the states of all ranks to rank 0, each put where those of the ranks before it end."""
+    """Put the states of all ranks into memory of rank 0, in the order of the ranks."""
     mine = states.subtrees() if ranks.rank else np.empty(0)
     count, before, total = (
         np.array([len(mine)], np.int64),

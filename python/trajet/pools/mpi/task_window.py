@@ -31,7 +31,7 @@ class TaskWindow:
         ends: NDArray[np.int64],
         payloads: Sequence[bytes],
     ) -> None:
-        """Make it: task `k` has `n_frames[k]`, and its payload ends at byte `ends[k]` of all.
+        """Make the window for tasks of `n_frames`, whose payloads end at the bytes `ends`.
 
         Only rank 0 gives `payloads`.
         """
