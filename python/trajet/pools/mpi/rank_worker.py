@@ -198,10 +198,7 @@ class RankWorker:
                     raise WorkerError("a task was done by no rank: please report this")
                 if transport is not None:
                     transport.collect(winners)
-                if pass_spec.transport[0] == "one-sided":
-                    row_transport.put_states(ranks, states)
-                else:
-                    row_transport.merge_along_tree(ranks, states)
+                row_transport.merge_along_tree(ranks, states)
             if transport is not None:
                 transport.close()
             task_window.close()

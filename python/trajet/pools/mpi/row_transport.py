@@ -298,27 +298,3 @@ def _receive(ranks: Communicator, rank: int) -> NDArray[np.float64]:
     for at in range(0, len(numbers), _MOST):
         ranks.comm.Recv(numbers[at : at + _MOST], rank, _TAG)
     return numbers
-
-
-def put_states(ranks: Communicator, states: _trajet.States) -> None:
-    """Put the states of all ranks into memory of rank 0, in the order of the ranks."""
-    mine = states.subtrees() if ranks.rank else np.empty(0)
-    count, before, total = (
-        np.array([len(mine)], np.int64),
-        np.zeros(1, np.int64),
-        np.empty(1, np.int64),
-    )
-    ranks.comm.Exscan(count, before, ranks.mpi.SUM)
-    ranks.comm.Allreduce(count, total, ranks.mpi.SUM)
-    size = int(total[0]) if ranks.rank == 0 else 0
-    window = ranks.window(8 * size, 8)
-    window.Fence()
-    first = int(before[0]) if ranks.rank else 0
-    for at in range(0, len(mine), _MOST):
-        piece = mine[at : at + _MOST]
-        place = (first + at, len(piece), ranks.mpi.DOUBLE)
-        window.Put([piece, ranks.mpi.DOUBLE], 0, place)
-    window.Fence()
-    if size:
-        states.add(np.frombuffer(window.tomemory(), np.float64, size).copy())
-    window.Free()
