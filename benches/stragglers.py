@@ -34,7 +34,7 @@ import trajet as tj
 from machine import describe_load, this_commit, this_machine
 from page import write_section
 from trajet.pools.dask import dask_client
-from trajet.pools.mpi.gathering import Put, Shared
+from trajet.pools.mpi.row_transport import OneSidedRows, SharedRows
 
 HERE = Path(__file__).resolve().parent
 STORE = HERE / "slow-store" / "target" / "release" / "trajet-slow-store"
@@ -141,7 +141,7 @@ def timed(
 @contextmanager
 def slow_puts(slow: bool, seconds: float) -> Iterator[None]:
     """Let rows of this rank leave late."""
-    ways = {kind: kind.put for kind in (Put, Shared)}
+    ways = {kind: kind.put for kind in (OneSidedRows, SharedRows)}
 
     def late(put: Any) -> Any:
         def wait_and_put(*arguments: Any) -> None:

@@ -89,59 +89,59 @@ def left_behind(client: Client) -> list[str]:
 
 
 def change_do(client: Client, first: Callable[..., None], workers: list[str] | None = None) -> None:
-    """Have workers call `first(work, stop)` before each task; `work` is a place to keep things."""
+    """Have workers call `first(tasks, stop)` before each task; `tasks` keeps things."""
 
     def change() -> None:
-        from trajet.pools import work
+        from trajet.pools import tasks
 
-        plain = work.Worker.do
+        plain = tasks.Worker.do
 
         def do(self: Any, task: bytes, rows: Any, stop: Any = None) -> Any:
-            first(work, stop)
+            first(tasks, stop)
             return plain(self, task, rows, stop)
 
-        work.Worker.do = do  # type: ignore[method-assign]
-        work.plain = plain  # type: ignore[attr-defined]
+        tasks.Worker.do = do  # type: ignore[method-assign]
+        tasks.plain = plain  # type: ignore[attr-defined]
 
     client.run(change, workers=workers)
 
 
 def change_copies(client: Client, first: Callable[..., None]) -> None:
-    """Have workers call `first(work, number, what)` before each file; `work` as for `change_do`."""
+    """Have workers call `first(tasks, number, what)` before each file; see `change_do`."""
 
     def change() -> None:
         from trajet.conversion import files
-        from trajet.pools import work
+        from trajet.pools import tasks
 
         plain = files.Copier.do
-        work.files = []  # type: ignore[attr-defined]
+        tasks.files = []  # type: ignore[attr-defined]
 
         def do(self: Any, what: Any, threads: int, show: Any) -> Any:
-            work.files.append(what.path.name)
-            first(work, len(work.files), what)
+            tasks.files.append(what.path.name)
+            first(tasks, len(tasks.files), what)
             return plain(self, what, threads, show)
 
         files.Copier.do = do  # type: ignore[method-assign]
-        work.plain_copy = plain  # type: ignore[attr-defined]
+        tasks.plain_copy = plain  # type: ignore[attr-defined]
 
     client.run(change)
 
 
 def _make_undo() -> Callable[[], None]:
     def undo() -> None:
-        from trajet.pools import work
+        from trajet.pools import tasks
 
-        if hasattr(work, "plain"):
-            work.Worker.do = work.plain  # type: ignore[method-assign]
-            del work.plain
-        if hasattr(work, "plain_opening"):
-            work.Worker.opening = work.plain_opening  # type: ignore[method-assign]
-            del work.plain_opening, work.opened
-        if hasattr(work, "plain_copy"):
+        if hasattr(tasks, "plain"):
+            tasks.Worker.do = tasks.plain  # type: ignore[method-assign]
+            del tasks.plain
+        if hasattr(tasks, "plain_opening"):
+            tasks.Worker.opening = tasks.plain_opening  # type: ignore[method-assign]
+            del tasks.plain_opening, tasks.opened
+        if hasattr(tasks, "plain_copy"):
             from trajet.conversion import files
 
-            files.Copier.do = work.plain_copy  # type: ignore[method-assign]
-            del work.plain_copy
+            files.Copier.do = tasks.plain_copy  # type: ignore[method-assign]
+            del tasks.plain_copy
 
     return undo
 

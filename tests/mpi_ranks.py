@@ -18,8 +18,8 @@ import pool_laws
 import trajet as tj
 from trajet import output
 from trajet.conversion.files import Copier
-from trajet.pools.mpi.link import link_of
-from trajet.pools.work import Worker
+from trajet.pools.mpi.communicator import communicator_of
+from trajet.pools.tasks import Worker
 
 HEAVY = {"MDAnalysis", "matplotlib", "scipy", "h5py"}
 # Longer than any run of the tests: who is not stopped fails.
@@ -281,18 +281,18 @@ def killed(folder: Path) -> None:
 
 def windows(folder: Path) -> None:
     """Fill memory that other ranks reach, of any size, and find that nobody else has."""
-    link = link_of(None)
+    ranks = communicator_of(None)
     for size in range(1, 80):
-        window = link.window(size if link.rank == 0 else 16, 1)
+        window = ranks.window(size if ranks.rank == 0 else 16, 1)
         memory = np.frombuffer(window.tomemory(), np.uint8)
-        assert len(memory) >= size or link.rank
-        link.meet()
-        memory[:] = 1 + link.rank
-        link.meet()
-        assert (memory == 1 + link.rank).all()
-        link.meet()
+        assert len(memory) >= size or ranks.rank
+        ranks.barrier()
+        memory[:] = 1 + ranks.rank
+        ranks.barrier()
+        assert (memory == 1 + ranks.rank).all()
+        ranks.barrier()
         window.Free()
-    if link.rank == 0:
+    if ranks.rank == 0:
         save(folder, "nobody")
 
 

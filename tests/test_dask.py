@@ -76,14 +76,14 @@ def test_workers_are_told_once_a_pass(client: Client, long_adk: Adk) -> None:
     def count() -> None:
         from trajet.pools.dask import plugins
 
-        plain = plugins.Member.setup
+        plain = plugins.RunPlugin.setup
         plugins.told = []
 
         def setup(self: Any, worker: Any) -> None:
             plugins.told.append(self.name)
             plain(self, worker)
 
-        plugins.Member.setup = setup
+        plugins.RunPlugin.setup = setup
 
     def told() -> list[str]:
         from trajet.pools.dask import plugins
@@ -191,13 +191,13 @@ import sys
 import numpy as np
 import trajet as tj
 from distributed import Client, LocalCluster
-from trajet.pools.dask import leader
+from trajet.pools.dask import dispatcher
 
 def peak():
     with open("/proc/self/status") as status:
         return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
 
-leader._MOST_FETCHED = 2**20
+dispatcher._MOST_FETCHED = 2**20
 address, path, *files = sys.argv[1:]
 with Client(address) as client:
     traj = tj.open(None, *files)

@@ -45,11 +45,11 @@ def test_an_error_of_a_worker_is_raised_here(client: Client, long_adk: Adk, tmp_
 def test_a_storage_that_fails_once_is_asked_again(client: Client, long_adk: Adk) -> None:
     """Each worker's third task fails; the report says so."""
 
-    def fail(work: Any, _stop: Any) -> None:
+    def fail(tasks: Any, _stop: Any) -> None:
         import errno
 
-        work.calls = getattr(work, "calls", 0) + 1
-        if work.calls == 3:
+        tasks.calls = getattr(tasks, "calls", 0) + 1
+        if tasks.calls == 3:
             raise OSError(errno.EIO, "a cable was pulled")
 
     traj = tj.open(long_adk.psf, long_adk.xtc)
@@ -85,18 +85,18 @@ def test_a_straggler_is_overtaken(client: Client, long_adk: Adk, tmp_path: Path)
         while not begun.exists() and time.monotonic() < end:
             time.sleep(0.02)
 
-    def hang(work: Any, stop: Any) -> None:
+    def hang(tasks: Any, stop: Any) -> None:
         begun.touch()
         end = time.monotonic() + 60
         while not stop.is_set and time.monotonic() < end:
             time.sleep(0.02)
-        work.stopped = stop.is_set
+        tasks.stopped = stop.is_set
         raise KeyboardInterrupt
 
     def stopped() -> bool:
-        from trajet.pools import work
+        from trajet.pools import tasks
 
-        return getattr(work, "stopped", False)
+        return getattr(tasks, "stopped", False)
 
     traj = tj.open(long_adk.psf, long_adk.xtc)
     slow = sorted(client.nthreads())[0]
@@ -165,22 +165,22 @@ def slow_in(report: tj.Report) -> dict[str, str]:
 def test_a_worker_that_opens_late_is_named(client: Client, long_adk: Adk) -> None:
     """It comes to no frame and is waited for by nobody: what it says meanwhile is what is known."""
 
-    def hang(work: Any, stop: Any) -> None:
+    def hang(tasks: Any, stop: Any) -> None:
 
         begin = time.monotonic()
-        if not hasattr(work, "plain_opening"):
-            work.plain_opening = work.Worker.opening
-        work.Worker.opening = lambda _self, _task: time.monotonic() - begin
+        if not hasattr(tasks, "plain_opening"):
+            tasks.plain_opening = tasks.Worker.opening
+        tasks.Worker.opening = lambda _self, _task: time.monotonic() - begin
         # Nothing ends an opening.
         while time.monotonic() < begin + 3 or not stop.is_set:
             time.sleep(0.02)
-        work.opened = True
+        tasks.opened = True
         raise KeyboardInterrupt
 
     def opened() -> bool:
-        from trajet.pools import work
+        from trajet.pools import tasks
 
-        return hasattr(work, "opened")
+        return hasattr(tasks, "opened")
 
     traj = tj.open(long_adk.psf, long_adk.xtc)
     slow = sorted(client.nthreads())[0]
@@ -201,13 +201,13 @@ def test_a_worker_that_opens_late_is_named(client: Client, long_adk: Adk) -> Non
 def test_an_opening_is_told_by_the_thread_that_opens(long_adk: Adk) -> None:
     """Not by the other thread of its process, which waits."""
 
-    def hang(work: Any, stop: Any) -> None:
+    def hang(tasks: Any, stop: Any) -> None:
         import time
 
         begin = time.monotonic()
-        work.opener = getattr(work, "opener", stop)
-        work.Worker.opening = lambda _self, task: (
-            time.monotonic() - begin if task is work.opener else 0.0
+        tasks.opener = getattr(tasks, "opener", stop)
+        tasks.Worker.opening = lambda _self, task: (
+            time.monotonic() - begin if task is tasks.opener else 0.0
         )
         while time.monotonic() < begin + 3 or not stop.is_set:
             time.sleep(0.02)
@@ -441,7 +441,7 @@ def test_a_conversion_whose_scheduler_dies_leaves_nothing(long_adk: Adk, tmp_pat
 def test_interrupt(client: Client, long_adk: Adk) -> None:
     """Ctrl-C ends the run, and the reading of the workers."""
 
-    def hang(work: Any, stop: Any) -> None:
+    def hang(tasks: Any, stop: Any) -> None:
 
         while not stop.is_set:
             time.sleep(0.02)

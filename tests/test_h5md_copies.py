@@ -12,7 +12,7 @@ import trajet as tj
 from commands import run
 from made_hdf5 import content_of, write_as_gromacs, write_h5md, write_rich_h5md
 from round_trips import own_remarks
-from trajet.pools.jobs import Job, JobBrief, JobDone, do_job
+from trajet.pools.jobs import Job, JobResult, JobSpec, do_job
 
 SIGNED = "/h5md/creator@"
 ALL = "/particles/all"
@@ -166,7 +166,7 @@ class PoolOfThisProcess:
     kind: ClassVar[str] = "here"
     n_threads = 2
 
-    def do_jobs(self, brief: JobBrief, jobs: Sequence[Job], progress: Any = None) -> list[JobDone]:
+    def do_jobs(self, brief: JobSpec, jobs: Sequence[Job], progress: Any = None) -> list[JobResult]:
         """Have jobs done."""
         worker = pickle.loads(pickle.dumps(brief)).begin()
         sent = [pickle.loads(pickle.dumps(job)) for job in jobs]

@@ -18,7 +18,7 @@ import trajet as tj
 from golden_files import Adk
 from made_hdf5 import tables_of
 from started_ranks import command
-from trajet.pools.work import PARTS
+from trajet.pools.timing import WORKER_STAGES
 
 TESTS = Path(__file__).parent
 RANKS = (1, 2, 5)
@@ -132,7 +132,7 @@ def test_threads_small_tasks_and_files(folder: Path, long_adk: Adk) -> None:
     for name, report in reports.items():
         assert len(report["workers"]) == 3 * (2 if name == "threads" else 1)
         for worker in report["workers"]:
-            known = sum(worker[stage] for stage in PARTS)
+            known = sum(worker[stage] for stage in WORKER_STAGES)
             assert known == pytest.approx(worker["t_total"], rel=1e-6)
 
 

@@ -14,7 +14,7 @@ import trajet as tj
 from made_ncdf import N_ATOMS, Run, assert_same, read_all
 from mounted_stores import mounted
 from round_trips import own_remarks
-from trajet.pools.jobs import Job, JobBrief, JobDone, do_job
+from trajet.pools.jobs import Job, JobResult, JobSpec, do_job
 from trajet.pools.pool import Progress
 
 STEPS = "NCDF keeps the times, but not the numbers of the steps"
@@ -91,8 +91,8 @@ class InThisProcess:
     n_threads = 1
 
     def do_jobs(
-        self, brief: JobBrief, jobs: Sequence[Job], progress: Progress | None = None
-    ) -> list[JobDone]:
+        self, brief: JobSpec, jobs: Sequence[Job], progress: Progress | None = None
+    ) -> list[JobResult]:
         """Do the jobs one after the other."""
         done = [do_job(brief.begin(), job, 1, lambda _: None) for job in jobs]
         return [one.by(worker=k) for k, one in enumerate(done)]

@@ -18,7 +18,7 @@ from golden_files import Adk, Golden
 from trajet import _trajet, startup
 from trajet import mdanalysis as mda
 from trajet.analysis import sample
-from trajet.pools import work
+from trajet.pools import tasks, timing
 
 NAMES = {
     "stages",
@@ -527,11 +527,11 @@ def test_bytes_of_tiers_are_added_where_there_are_any() -> None:
     assert [together[name] for name in names] == [[1, 12, 3], [12, 3]]
     assert together["tags"] == {"one": 12, "other": 3}
     # Of workers that are other processes, over their tasks.
-    ledger, task = work.Ledger(), work.Task(0, (0, 1), (0, 1000))
+    ledger, task = timing.RunTiming(), tasks.Task(0, (0, 1), (0, 1000))
     for entry in (said[0], plain, said[1]):
         report = {"workers": [{**entry, "tasks": 1}]}
-        ledger.add(0, task, work.Done(np.empty(0), report, 0.0, 1.0, "node", 1))
-    ledger.add(1, task, work.Done(np.empty(0), {"workers": [plain]}, 0.0, 1.0, "node", 2))
+        ledger.add(0, task, tasks.TaskOutcome(np.empty(0), report, 0.0, 1.0, "node", 1))
+    ledger.add(1, task, tasks.TaskOutcome(np.empty(0), {"workers": [plain]}, 0.0, 1.0, "node", 2))
     first, second = ledger.report()["workers"]
     assert [first[name] for name in names] == [[1, 12, 3], [12, 3]]
     assert not set(names) & set(second)

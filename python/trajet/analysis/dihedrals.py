@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from trajet import _trajet, mdanalysis
 from trajet._trajet import SelectionError
 from trajet.analysis.runner import main_selection, run, selecting
-from trajet.pools.elsewhere import led
 from trajet.pools.pool import Plan, Pool, Progress
+from trajet.pools.rank_placeholder import root_only
 from trajet.result import Dihedrals
 from trajet.startup import Stopwatch
 from trajet.trajectory import FrameChoice, Selection, Trajectory
@@ -19,7 +19,7 @@ from trajet.trajectory import FrameChoice, Selection, Trajectory
 _PEPTIDE_BOND = 2.0
 
 
-@led("result")
+@root_only("result")
 def dihedrals(
     selection: Selection | Trajectory | Any,
     quadruples: Sequence[Sequence[int]] | NDArray[Any] | None = None,

@@ -13,13 +13,13 @@ from trajet.analysis.reference import (
     reference_positions,
 )
 from trajet.analysis.runner import describe, further_selection, main_selection, run, selecting
-from trajet.pools.elsewhere import led
 from trajet.pools.pool import Plan, Pool, Progress
+from trajet.pools.rank_placeholder import root_only
 from trajet.result import Distances
 from trajet.trajectory import FrameChoice, Selection
 
 
-@led("result")
+@root_only("result")
 def distances(
     a: Selection | Any,
     b: str | Selection | Any | None = None,

@@ -10,13 +10,13 @@ from trajet import _trajet, mdanalysis
 from trajet._trajet import SelectionError, TrajetError
 from trajet.analysis.pbc_checks import shortest_vector
 from trajet.analysis.runner import further_selection, main_selection, run, selecting
-from trajet.pools.elsewhere import led
 from trajet.pools.pool import Plan, Pool, Progress
+from trajet.pools.rank_placeholder import root_only
 from trajet.result import RadialDistribution
 from trajet.trajectory import FrameChoice, Selection
 
 
-@led("result")
+@root_only("result")
 def rdf(
     a: Selection | Any,
     b: str | Selection | Any | None = None,

@@ -17,13 +17,13 @@ from trajet.analysis.reference import (
     weights_of,
 )
 from trajet.analysis.runner import describe, further_selection, main_selection, run, selecting
-from trajet.pools.elsewhere import led
 from trajet.pools.pool import Plan, Pool, Progress
+from trajet.pools.rank_placeholder import root_only
 from trajet.result import AtomValues
 from trajet.trajectory import FrameChoice, Selection
 
 
-@led("result")
+@root_only("result")
 def rmsf(
     selection: Selection | Any,
     *,

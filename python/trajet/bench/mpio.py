@@ -24,12 +24,13 @@ from trajet import _trajet, h5md, trajectory
 from trajet.bench import dcd
 from trajet.pools.local import LocalPool
 from trajet.pools.mpi import MpiPool
-from trajet.pools.mpi.gathering import way_of
-from trajet.pools.mpi.link import Link
-from trajet.pools.mpi.pool import Keep
+from trajet.pools.mpi.communicator import Communicator
+from trajet.pools.mpi.pool import RowStorage
+from trajet.pools.mpi.row_transport import make_transport
 from trajet.pools.pool import Frames, Plan, Progress
 from trajet.pools.shared import in_memory, path_of
-from trajet.pools.work import PARTS, Done, Ledger, Task
+from trajet.pools.tasks import Task, TaskOutcome
+from trajet.pools.timing import WORKER_STAGES, RunTiming
 from trajet.result import COUNTS
 from trajet.trajectory import frame_numbers
 
@@ -66,25 +67,25 @@ class MpioPool(MpiPool):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
         """Run a plan; see `trajet.pools.pool.Pool.run`. Rank 0 does, while the others follow."""
         assert self.gathering is not None
-        ledger, stages, numbers = Ledger(), _Stages(), frame_numbers(frames)
+        timing, stages, numbers = RunTiming(), _Stages(), frame_numbers(frames)
         width = _trajet.Pass(plan.build(), reader.n_atoms, len(numbers), []).row_width
         (segment,) = reader.segments()
         with ExitStack() as stack:
-            keep = Keep(self.gathering, None, stack)
-            rows = keep.rows((len(numbers), width))
-            job = _Job(segment["path"], plan, numbers, self.collective, width, keep.way)
+            storage = RowStorage(self.gathering, None, stack)
+            rows = storage.rows((len(numbers), width))
+            job = _Job(segment["path"], plan, numbers, self.collective, width, storage.transport)
             stages.end("t_comm")
-            done = self.together(lambda link: job.take(link, stages, rows, keep.found), job)
+            done = self.run_on_all(lambda ranks: job.take(ranks, stages, rows, storage.found), job)
         for rank, one in enumerate(done):
-            ledger.spend(rank, one)
-        return rows, np.empty(0), ledger.report(pool=self.kind, threads=1)
+            timing.spend(rank, one)
+        return rows, np.empty(0), timing.report(pool=self.kind, threads=1)
 
 
 class _Stages:
     """Timer of a rank's stages; time belongs to the stage that ends next."""
 
     def __init__(self) -> None:
-        self._seconds = dict.fromkeys(PARTS, 0.0)
+        self._seconds = dict.fromkeys(WORKER_STAGES, 0.0)
         self._begin = time.time()
         self._since = time.perf_counter()
 
@@ -99,12 +100,12 @@ class _Stages:
         self._seconds[stage] += seconds
         self._since += seconds
 
-    def done(self, host: str, **counts: int) -> Done:
+    def done(self, host: str, **counts: int) -> TaskOutcome:
         """Return the outcome of the rank with its stages and counters."""
         total = sum(self._seconds.values())
         worker = {**dict.fromkeys(COUNTS, 0), **counts, **self._seconds, "t_total": total}
         report = {"workers": [worker]}
-        return Done(np.empty(0), report, self._begin, self._begin + total, host, os.getpid())
+        return TaskOutcome(np.empty(0), report, self._begin, self._begin + total, host, os.getpid())
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ class _Job:
         Whether ranks read collectively.
     width
         Numbers per row.
-    way
+    transport
         How rows are gathered on rank 0.
     """
 
@@ -128,33 +129,35 @@ class _Job:
     numbers: NDArray[np.int64]
     collective: bool
     width: int
-    way: tuple[str, Path, int]
+    transport: tuple[str, Path, int]
 
-    def __call__(self, link: Link) -> None:
+    def __call__(self, ranks: Communicator) -> None:
         """Take part in what rank 0 does."""
-        self.take(link, _Stages(), None, lambda: None)
+        self.take(ranks, _Stages(), None, lambda: None)
 
     def take(
         self,
-        link: Link,
+        ranks: Communicator,
         stages: _Stages,
         rows: NDArray[np.float64] | None,
         found: Callable[[], None],
-    ) -> list[Done]:
+    ) -> list[TaskOutcome]:
         """Read and compute the share of this rank; return what all ranks did, on rank 0.
 
         `rows` are those of rank 0, and `found` is called when all ranks have found them.
         """
         with (
-            link.together(),
-            h5md.MpioFrames(self.path, link.comm, collective=self.collective) as stored,
+            ranks.abort_all(),
+            h5md.MpioFrames(self.path, ranks.comm, collective=self.collective) as stored,
         ):
             stages.end("t_open")
-            shares = self._shares(stored, link.size)
+            shares = self._shares(stored, ranks.size)
             tasks = [task for share in shares for task, _ in share]
-            way = way_of(self.way, link, tasks, rows, (len(self.numbers), self.width))
-            assert way is not None
-            link.meet()
+            transport = make_transport(
+                self.transport, ranks, tasks, rows, (len(self.numbers), self.width)
+            )
+            assert transport is not None
+            ranks.barrier()
             found()
             stages.end("t_comm")
             most = max(task.n_frames for task in tasks)
@@ -162,7 +165,7 @@ class _Job:
             with tempfile.TemporaryFile(dir=in_memory()) as file:
                 memory = _Memory(file, self.plan, most)
                 stages.end("t_decode")
-                for task, calls in shares[link.rank]:
+                for task, calls in shares[ranks.rank]:
                     for call in calls:
                         read = stored.read(self.numbers[call.start : call.stop], memory.atoms)
                         stages.end("t_read")
@@ -171,19 +174,19 @@ class _Job:
                         requests += len(call) > 0
                     if task.n_frames:
                         values = memory.compute(task.n_frames, stages)
-                        way.put(task, values)
+                        transport.put(task, values)
                         stages.end("t_comm")
                         frames += task.n_frames
-            way.settle()
+            transport.flush()
             stages.end("t_comm")
-            link.meet()
+            ranks.barrier()
             stages.end("t_wait")
-            way.collect(np.repeat(np.arange(link.size), [len(share) for share in shares]))
-            way.close()
+            transport.collect(np.repeat(np.arange(ranks.size), [len(share) for share in shares]))
+            transport.close()
             stages.end("t_comm")
         stages.end("t_close")
-        done = stages.done(link.host, opens=1, requests=requests, frames=frames)
-        return link.gather_objects(done)
+        done = stages.done(ranks.host, opens=1, requests=requests, frames=frames)
+        return ranks.gather_objects(done)
 
     def _shares(
         self, stored: h5md.MpioFrames, n_ranks: int

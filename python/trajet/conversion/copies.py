@@ -26,11 +26,11 @@ from trajet.conversion.files import (
     write_files,
 )
 from trajet.conversion.output_pieces import write_pieces
-from trajet.pools.elsewhere import led
-from trajet.pools.jobs import Job, JobDone, TakesJobs
+from trajet.pools.jobs import Job, JobPool, JobResult
 from trajet.pools.mpi import MpiPool
-from trajet.pools.mpi.link import Link
+from trajet.pools.mpi.communicator import Communicator
 from trajet.pools.pool import Frames, Pool, Progress, n_frames_of
+from trajet.pools.rank_placeholder import root_only
 from trajet.result import Report, make_report
 from trajet.trajectory import (
     Block,
@@ -86,7 +86,7 @@ class Conversion:
     report: Report | None = field(repr=False)
 
 
-@led("conversion")
+@root_only("conversion")
 def convert(
     source: Trajectory | Selection | Any,
     path: str | os.PathLike[str],
@@ -296,7 +296,7 @@ class _Copies:
             return self.write_pieces()
         ((path, numbers),) = self.numbered
 
-        def lead(link: Link) -> None:
+        def lead(link: Communicator) -> None:
             h5md.write_together(
                 path,
                 numbers,
@@ -307,13 +307,13 @@ class _Copies:
                 progress=asked.progress,
             )
 
-        pool.together(lead, _join_writing)
+        pool.run_on_all(lead, _join_writing)
         return [self._hdf5(path)]
 
     def write_pieces(self) -> list[Outcome]:
         """Write one file in pieces with the workers of a pool."""
         asked = self.asked
-        assert isinstance(asked.pool, TakesJobs)
+        assert isinstance(asked.pool, JobPool)
         (part,) = self.parts
         reader = self.trajectory.reader
         spec = CopySpec(reader.outline(self.places), self.places, asked.how)
@@ -335,7 +335,7 @@ class _Copies:
     def write_with_pool(self) -> list[Outcome]:
         """Write whole files with the workers of a pool; rename all of them at the end."""
         pool, content, asked = self.asked.pool, self.content, self.asked
-        assert isinstance(pool, TakesJobs)
+        assert isinstance(pool, JobPool)
         reader, how = self.trajectory.reader, asked.how
         if content is not None:
             h5md.check(self.numbered, content, None)
@@ -355,7 +355,7 @@ class _Copies:
 
 def _check_pool(pool: Pool | None) -> None:
     """Raise an error if a pool cannot write files."""
-    if pool is not None and not isinstance(pool, TakesJobs):
+    if pool is not None and not isinstance(pool, JobPool):
         raise ValueError(
             "files are written by a DaskPool or an MpiPool, or by threads of this process: give"
             " threads instead of this pool"
@@ -369,13 +369,13 @@ def _doubts(trajectory: Trajectory, suffix: str) -> tuple[str, ...]:
     return tuple(trajectory.reader.doubts(formats[0])) if formats else ()
 
 
-def _join_writing(link: Link) -> None:
+def _join_writing(link: Communicator) -> None:
     """Write H5MD with rank 0; errors are raised on rank 0."""
     with contextlib.suppress(Exception):
         h5md.join_writing(link.comm)
 
 
-def _outcome(kind: str, number: int, done: JobDone) -> Outcome:
+def _outcome(kind: str, number: int, done: JobResult) -> Outcome:
     """Return the outcome of an output that a worker of a pool wrote."""
     outcome: Outcome = done.result
     if (run := outcome.run) is not None:
@@ -609,7 +609,7 @@ def _holds(trajectory: Trajectory, frames: NDArray[np.int64], kind: str) -> bool
     return False
 
 
-@led("conversion")
+@root_only("conversion")
 def split(
     source: Trajectory | Selection | Any,
     folder: str | os.PathLike[str],

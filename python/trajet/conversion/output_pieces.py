@@ -17,9 +17,10 @@ from trajet.conversion.files import (
     WholeOutput,
     for_workers,
 )
-from trajet.pools.jobs import Job, JobDone, TakesJobs
+from trajet.pools.jobs import Job, JobPool, JobResult
 from trajet.pools.pool import Frames, Progress
-from trajet.pools.work import Done, Ledger, Task
+from trajet.pools.tasks import Task, TaskOutcome
+from trajet.pools.timing import RunTiming
 from trajet.trajectory import frame_numbers
 
 # Pieces per thread of a pool: with several, no thread waits long for the last piece.
@@ -34,7 +35,7 @@ def write_pieces(
     part: tuple[Path, Frames],
     spec: CopySpec,
     content: h5md.Content | None,
-    pool: TakesJobs,
+    pool: JobPool,
     *,
     force: bool,
     progress: Progress | None,
@@ -61,7 +62,7 @@ def write_pieces(
     progress
         Called with frames done and in total; writing and joining count half each.
     """
-    ledger, (path, frames) = Ledger(), part
+    timing, (path, frames) = RunTiming(), part
     numbers = frame_numbers(frames)
     unit = 1
     if content is not None:
@@ -120,8 +121,8 @@ def write_pieces(
         joined = time.perf_counter() - joining
     run = None
     if content is None:
-        _record(ledger, answers, borders)
-        run = ledger.report(pool=pool.kind, t_joining=joined)
+        _record(timing, answers, borders)
+        run = timing.report(pool=pool.kind, t_joining=joined)
     return Outcome(remarks, run, path.stat().st_size)
 
 
@@ -138,14 +139,14 @@ def _borders(n_frames: int, unit: int, n_atoms: int, n_threads: int) -> list[int
     return [min(n_frames, unit * (units * k // n)) for k in range(n + 1)]
 
 
-def _record(ledger: Ledger, answers: Sequence[JobDone], borders: Sequence[int]) -> None:
+def _record(timing: RunTiming, answers: Sequence[JobResult], borders: Sequence[int]) -> None:
     """Record the pieces that workers wrote as tasks."""
     for number, (answer, frames) in enumerate(zip(answers, pairwise(borders), strict=True)):
         where = dict(answer.where)
         worker, host, process = (where.pop(name) for name in ("worker", "host", "process"))
         task = Task(number, (number, number + 1), frames)
         run, span = answer.result.run, (answer.begin, answer.end)
-        ledger.add(worker, task, Done(np.empty(0), run, *span, host, process), where=where)
+        timing.add(worker, task, TaskOutcome(np.empty(0), run, *span, host, process), where=where)
         for error in answer.retried:
-            ledger.retry(task, error)
-    ledger.passes += 1
+            timing.retry(task, error)
+    timing.passes += 1

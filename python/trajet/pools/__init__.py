@@ -1,1 +1,1 @@
-"""Where tasks run."""
+"""Pools: the dispatch core, and its adapters for threads, processes, Dask and MPI."""

@@ -1,8 +1,7 @@
-"""Jobs: what workers of a pool do beside analyses, such as a file each.
+"""Jobs: work other than analyses that a pool distributes, such as writing a file each.
 
-The process that was asked (here: the leader) tells each worker once what jobs have in common
-(`JobBrief`), and with each job what it is about. A job may be done twice, where a worker was taken
-for lost: it must not matter.
+The calling process sends each worker the common part of all jobs once (`JobSpec`), and then the
+jobs. A job may run twice, if its worker was taken for dead: that must do no harm.
 """
 
 import os
@@ -15,20 +14,20 @@ from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 from trajet.pools.dispatch import is_retried
 from trajet.pools.pool import Progress
 
-# Called with how many frames of a job are done; what it raises ends the job.
+# Called with the frames of a job that are done; an exception from it ends the job.
 ShowFrames: TypeAlias = Callable[[int], None]
 
 
 @dataclass(frozen=True)
 class Job:
-    """What one worker does.
+    """Work for one worker.
 
     Attributes
     ----------
     n_frames
-        How much that is.
+        Size of the job, for progress.
     what
-        What it is about; it can be sent.
+        Description of the job; picklable.
     """
 
     n_frames: int
@@ -36,31 +35,31 @@ class Job:
 
 
 class JobWorker(Protocol):
-    """Does jobs in this process."""
+    """Runs jobs in this process."""
 
     def do(self, what: Any, threads: int, show: ShowFrames) -> Any:
-        """Do a job; return what can be sent, and is small."""
+        """Run a job; return a small, picklable result."""
         ...
 
 
-class JobBrief(Protocol):
-    """What a worker is told once; it can be sent."""
+class JobSpec(Protocol):
+    """Common part of all jobs, sent to each worker once; picklable."""
 
     def begin(self) -> JobWorker:
-        """Return who does the jobs."""
+        """Return the worker that runs the jobs."""
         ...
 
 
 @dataclass(frozen=True)
-class JobDone:
-    """What comes back of a job.
+class JobResult:
+    """Result of a job.
 
     Attributes
     ----------
     result
-        What the worker returned.
+        Return value of the worker.
     retried
-        Errors of the storage after which it was tried again.
+        Errors of the storage after which the job was tried again.
     where
         Where it ran, as reports say it: `worker` (its number), `host`, `process`, ….
     begin, end
@@ -73,49 +72,49 @@ class JobDone:
     begin: float
     end: float
 
-    def by(self, **where: Any) -> "JobDone":
-        """Return it with more of where it ran."""
+    def by(self, **where: Any) -> "JobResult":
+        """Return a copy with more entries of `where`."""
         return replace(self, where={**self.where, **where})
 
 
 @runtime_checkable
-class TakesJobs(Protocol):
-    """A pool whose workers do jobs.
+class JobPool(Protocol):
+    """A pool whose workers run jobs.
 
     Attributes
     ----------
     kind
-        What reports call it.
+        Name of the pool in reports.
     n_threads
-        How many threads all workers have.
+        Number of threads of all workers.
     """
 
     kind: ClassVar[str]
 
     @property
     def n_threads(self) -> int:
-        """How many threads all workers have."""
+        """Number of threads of all workers."""
         ...
 
     def do_jobs(
-        self, brief: JobBrief, jobs: Sequence[Job], progress: Progress | None = None
-    ) -> list[JobDone]:
-        """Have jobs done; `progress` is called with frames done and in total.
+        self, spec: JobSpec, jobs: Sequence[Job], progress: Progress | None = None
+    ) -> list[JobResult]:
+        """Run jobs; `progress` is called with frames done and in total.
 
-        Where one fails, the others end soon, and its error is raised.
+        When a job fails, the others are stopped soon, and its error is raised.
         """
         ...
 
 
-def do_job(worker: JobWorker, job: Job, threads: int, show: ShowFrames) -> JobDone:
-    """Do a job in this process, again where storage fails in a way that may pass."""
+def do_job(worker: JobWorker, job: Job, threads: int, show: ShowFrames) -> JobResult:
+    """Run a job in this process; try again after transient errors of the storage."""
     retried: list[str] = []
     begin = time.time()
     while True:
         try:
             result = worker.do(job.what, threads, show)
             where = {"host": socket.gethostname(), "process": os.getpid()}
-            return JobDone(result, retried, where, begin, time.time())
+            return JobResult(result, retried, where, begin, time.time())
         except OSError as error:
             if not is_retried(error, len(retried) + 1):
                 raise

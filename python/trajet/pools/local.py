@@ -1,4 +1,4 @@
-"""Threads of this process."""
+"""`LocalPool`: threads of this process."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -33,12 +33,12 @@ class LocalPool:
     task_frames: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse numbers that mean nothing."""
+        """Check the arguments."""
         check_counts(threads=self.threads, task_frames=self.task_frames)
 
     @property
     def n_threads(self) -> int:
-        """How many threads there are."""
+        """Number of threads."""
         return self.threads or _trajet.available_threads()
 
     def run(

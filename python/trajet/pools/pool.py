@@ -1,4 +1,4 @@
-"""What every pool can do."""
+"""The protocol of pools, and the plan of an analysis that they run."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ Progress: TypeAlias = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be computed, apart from the trajectory and its frames; it can be sent elsewhere.
+    """Picklable plan of an analysis, without the trajectory and its frames.
 
     Attributes
     ----------
     make
         The function of the native module that makes the plan.
     arguments, options
-        What it is called with.
+        Its arguments.
     """
 
     make: Callable[..., _trajet.Plan]
@@ -38,7 +38,7 @@ class Plan:
         return cls(make, arguments, options)
 
     def atoms(self) -> NDArray[np.int64]:
-        """Return the atoms that it reads: whole numbers among its arguments are nothing else."""
+        """Return the atoms that the plan reads: all integer arrays of its arguments are atoms."""
         found: list[NDArray[np.int64]] = []
 
         def look(argument: Any) -> None:
@@ -61,7 +61,7 @@ class Pool(Protocol):
 
     @property
     def n_threads(self) -> int:
-        """How many threads will do so, all workers' together, as far as that is known before."""
+        """Number of threads of all workers, as far as it is known before a run."""
         ...
 
     def run(
@@ -72,7 +72,7 @@ class Pool(Protocol):
         *,
         progress: Progress | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
-        """Return rows, `(n_frames, width)` float64, the folded state, and what the engine reports.
+        """Return rows, `(n_frames, width)` float64, the folded state, and the report of the engine.
 
         Rows and state have the same bits on every pool, with any number of workers and any size of
         task.
@@ -81,7 +81,7 @@ class Pool(Protocol):
 
 
 def check_counts(**counts: int | None) -> None:
-    """Refuse numbers that mean nothing.
+    """Check that numbers are at least one.
 
     Raises
     ------
@@ -94,5 +94,5 @@ def check_counts(**counts: int | None) -> None:
 
 
 def n_frames_of(frames: Frames) -> int:
-    """Return how many frames there are."""
+    """Return the number of frames."""
     return frames[2] if isinstance(frames, tuple) else len(frames)

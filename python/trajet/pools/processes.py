@@ -1,4 +1,4 @@
-"""Other processes of this machine."""
+"""`ProcessPool`: other processes of this machine."""
 
 import pickle
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
@@ -13,20 +13,22 @@ from numpy.typing import NDArray
 from trajet import _trajet, signals
 from trajet._trajet import MissingPackageError, Reader, WorkerError
 from trajet.pools.dispatch import Copy, Dispatch, GiveUp, Submit, Take
+from trajet.pools.passes import PassRun, passes, tasks_of
 from trajet.pools.pool import Frames, Plan, Progress, check_counts, n_frames_of
 from trajet.pools.shared import folder_in, in_memory, shared_rows
-from trajet.pools.work import Brief, Done, Ledger, PassRun, Task, Worker, passes, tasks_of
+from trajet.pools.tasks import Task, TaskOutcome, Worker, WorkerSpec
+from trajet.pools.timing import RunTiming
 
-# Seconds between two looks for Ctrl-C.
+# Seconds between two checks for Ctrl-C.
 _LOOK = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProcessPool:
-    """Other processes of this machine, started when they are first needed and used again.
+    """Other processes of this machine, started on first use and kept for the next run.
 
-    Threads do the same work with less ado; processes serve where many threads of one process are
-    slow (memory of several sockets) and to see what a cluster would do.
+    Threads do the same work with less overhead. Processes serve where many threads of one process
+    are slow (memory of several sockets), and to try out a cluster.
 
     Attributes
     ----------
@@ -51,12 +53,12 @@ class ProcessPool:
     task_frames: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse numbers that mean nothing."""
+        """Check the arguments."""
         check_counts(workers=self.workers, threads=self.threads, task_frames=self.task_frames)
 
     @property
     def n_threads(self) -> int:
-        """How many threads there are in all processes."""
+        """Number of threads of all processes."""
         return (self.workers or _trajet.available_threads()) * self.threads
 
     def run(
@@ -70,7 +72,7 @@ class ProcessPool:
         """Run a plan; see `trajet.pools.pool.Pool.run`."""
         workers = self.workers or _trajet.available_threads()
         executor = _executor(workers)
-        ledger, crew = Ledger(), _Crew()
+        timing, numbers = RunTiming(), _WorkerNumbers()
         n_frames = n_frames_of(frames)
         with ExitStack() as kept:
             folder, rows_at = kept.enter_context(folder_in(in_memory())), Path()
@@ -80,25 +82,25 @@ class ProcessPool:
                 rows, rows_at = shared_rows(kept, shape)
                 return rows
 
-            going = passes(
+            all_passes = passes(
                 reader,
                 plan,
                 frames,
-                ledger,
+                timing,
                 threads=self.threads,
                 make_tasks=lambda pass_: tasks_of(pass_, workers * self.threads, self.task_frames),
                 make_rows=make_rows,
             )
-            for part in going:
-                before = ledger.passes * n_frames
+            for part in all_passes:
+                before = timing.passes * n_frames
                 try:
-                    self._do(executor, folder, part, rows_at, ledger, crew, before, progress)
+                    self._do(executor, folder, part, rows_at, timing, numbers, before, progress)
                 except BaseException:
-                    # What still runs would write to files that are gone.
+                    # Tasks that still run would write to files that are gone.
                     executor.shutdown(wait=True, kill_workers=True)
                     raise
         state = part.states.whole()
-        report = ledger.report(pool="processes", processes=workers, threads=self.threads)
+        report = timing.report(pool="processes", processes=workers, threads=self.threads)
         return part.rows, state, report
 
     def _do(
@@ -107,16 +109,16 @@ class ProcessPool:
         folder: Path,
         part: PassRun,
         rows: Path,
-        ledger: Ledger,
-        crew: "_Crew",
+        timing: RunTiming,
+        numbers: "_WorkerNumbers",
         before: int,
         progress: Progress | None,
     ) -> None:
-        """Have a pass done."""
-        spec = folder / f"spec{ledger.passes}"
-        spec.write_bytes(pickle.dumps(part.brief))
+        """Run a pass."""
+        spec = folder / f"spec{timing.passes}"
+        spec.write_bytes(pickle.dumps(part.worker_spec))
         dispatch = Dispatch([task.n_frames for task in part.tasks])
-        running: dict[Future[Done], Copy] = {}
+        running: dict[Future[TaskOutcome], Copy] = {}
 
         def died(copy: Copy) -> WorkerError:
             first, end = part.tasks[copy.task].frames
@@ -128,7 +130,7 @@ class ProcessPool:
         def submit(copy: Copy) -> None:
             task = part.tasks[copy.task]
             payload = part.task_bytes(task)
-            # This starts processes, or a thread that does.
+            # This starts processes, or a thread that starts them.
             try:
                 with signals.kept_from_children():
                     future = executor.submit(_do, spec, rows, part.rows.shape, task, payload)
@@ -153,9 +155,9 @@ class ProcessPool:
                     match instruction:
                         case Take():
                             part.states.add(done.states)
-                            ledger.add(crew.number(done.process), task, done)
+                            timing.add(numbers.number(done.process), task, done)
                         case Submit(again):
-                            ledger.retry(task, str(error))
+                            timing.retry(task, str(error))
                             submit(again)
                         case GiveUp() if isinstance(error, BrokenExecutor):
                             raise died(copy) from error
@@ -165,8 +167,8 @@ class ProcessPool:
                 progress(before + dispatch.frames_done, before + len(part.rows))
 
 
-class _Crew:
-    """Numbers of workers, by their processes, as they first answer."""
+class _WorkerNumbers:
+    """Numbers of workers, by process, in the order of their first results."""
 
     def __init__(self) -> None:
         self._numbers: dict[int, int] = {}
@@ -187,18 +189,18 @@ def _executor(workers: int) -> Any:
         return get_reusable_executor(max_workers=workers)
 
 
-# The pass that this process works on, by its brief.
+# Worker of the current pass, by the file of its spec.
 _at_work: dict[Path, Worker] = {}
 
 
-def _do(brief: Path, rows: Path, shape: tuple[int, int], task: Task, what: bytes) -> Done:
-    """Do a task in a worker."""
-    worker = _at_work.get(brief)
+def _do(spec: Path, rows: Path, shape: tuple[int, int], task: Task, what: bytes) -> TaskOutcome:
+    """Run a task in a worker."""
+    worker = _at_work.get(spec)
     if worker is None:
-        told: Brief = pickle.loads(brief.read_bytes())
+        worker_spec: WorkerSpec = pickle.loads(spec.read_bytes())
         last = next(iter(_at_work.values()), None)
         _at_work.clear()
-        worker = _at_work[brief] = Worker(told, last)
+        worker = _at_work[spec] = Worker(worker_spec, last)
     first, end = task.frames
     if 0 in shape:
         return worker.do(what, np.zeros((end - first, shape[1])))

@@ -1,4 +1,4 @@
-"""Memory that other processes of this machine see."""
+"""Folders and memory that processes of this machine share."""
 
 import os
 import secrets
@@ -17,7 +17,7 @@ from trajet import _trajet, output
 
 @contextmanager
 def folder_in(place: Path | None) -> Iterator[Path]:
-    """Make a folder that other processes of this machine see; None for that of temporary files."""
+    """Make a folder in `place` (None: that of temporary files) and remove it at the end."""
     place = Path(tempfile.gettempdir()) if place is None else place
     _trajet.remove_leftovers(place)
     folder = place / f"trajet-{_trajet.process_mark()}-{secrets.token_hex(6)}"
@@ -30,23 +30,23 @@ def folder_in(place: Path | None) -> Iterator[Path]:
 
 
 def remove_leftovers() -> None:
-    """Remove what dead processes of this user have left in memory and among temporary files."""
+    """Remove the files that dead processes of this user left in memory and on disk."""
     for place in (in_memory(), Path(tempfile.gettempdir())):
         if place is not None:
             _trajet.remove_leftovers(place)
 
 
 def in_memory() -> Path | None:
-    """Return where files live in memory, if there is such a place."""
+    """Return the folder of files in memory, if there is one."""
     memory = Path("/dev/shm")
     return memory if os.access(memory, os.W_OK) else None
 
 
 def shared_rows(kept: ExitStack, shape: tuple[int, int]) -> tuple[NDArray[np.float64], Path]:
-    """Return rows that other processes can write, and the path by which they find them.
+    """Return rows that other processes can write, and the path by which they open them.
 
-    They are on disk where memory has no room for them. The path holds as long as they are `kept`;
-    there is no name of them that a killed process would leave behind.
+    The rows are on disk if memory has no room for them. The path is valid while `kept` is open; the
+    file has no name that a killed process would leave behind.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def shared_rows(kept: ExitStack, shape: tuple[int, int]) -> tuple[NDArray[np.flo
 
 
 def _reserved(kept: ExitStack, place: Path, size: int) -> IO[bytes]:
-    """Return a file without a name, of a size that a write cannot find full."""
+    """Return a file without a name, whose bytes are allocated already."""
     with ExitStack() as own:
         file = own.enter_context(tempfile.TemporaryFile(dir=place))
         os.posix_fallocate(file.fileno(), 0, size)
@@ -81,5 +81,5 @@ def _reserved(kept: ExitStack, place: Path, size: int) -> IO[bytes]:
 
 
 def path_of(file: IO[bytes]) -> Path:
-    """Return where other processes of this machine find an open file of this one."""
+    """Return the path by which other processes of this machine open an open file of this one."""
     return Path(f"/proc/{os.getpid()}/fd/{file.fileno()}")

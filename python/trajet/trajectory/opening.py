@@ -10,14 +10,14 @@ import numpy as np
 from trajet import _trajet, h5md, mdanalysis
 from trajet._trajet import Reader, SelectionError
 from trajet.dataset import find_dataset
-from trajet.pools.elsewhere import led
 from trajet.pools.pool import Pool
+from trajet.pools.rank_placeholder import root_only
 from trajet.startup import Stopwatch
 from trajet.trajectory.selection import Selection
 from trajet.trajectory.trajectory import DEFAULT_REQUEST_SIZE, Trajectory
 
 
-@led("trajectory")
+@root_only("trajectory")
 def open(
     topology: str | os.PathLike[str] | None,
     *trajectories: str | os.PathLike[str],

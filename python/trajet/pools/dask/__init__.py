@@ -1,7 +1,7 @@
 """Workers of a Dask cluster.
 
-Tasks are futures of Dask, whose scheduler decides who does them; the rest is what it leaves open:
-what workers are told once, where rows go, tasks that straggle, and what the report says.
+Tasks are futures of Dask, whose scheduler assigns them to workers. This package broadcasts the
+setup of a run, gathers rows, runs stragglers again and writes the report.
 """
 
 from trajet.pools.dask.cluster import dask_client

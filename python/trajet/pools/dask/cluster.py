@@ -1,4 +1,4 @@
-"""Clusters of Dask for whoever has no client."""
+"""Dask clusters on this machine, and clients of running schedulers."""
 
 import atexit
 import os
@@ -20,7 +20,7 @@ _PATIENCE = 10.0
 
 
 def distributed() -> Any:
-    """Return the package.
+    """Return the package `distributed`.
 
     Raises
     ------
@@ -85,9 +85,9 @@ def _cluster(module: Any, workers: int, threads: int) -> Iterator[Any]:
             scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
             worker_dashboard_address="127.0.0.1:0",
             loop=loop,
-            preload="trajet.pools.dask.undisturbed",
+            preload="trajet.pools.dask.worker_preload",
             local_directory=str(folder),
-            # OpenSSL reads certificates from files: none may stay of a worker that is killed.
+            # OpenSSL reads certificates from files: a killed worker must leave none behind.
             env={"TMPDIR": str(folder)},
         )
 
@@ -97,15 +97,15 @@ def _cluster(module: Any, workers: int, threads: int) -> Iterator[Any]:
     with (
         folder_in(None if place is None else Path(place)) as folder,
         # By default workers share a folder that another user may have made; what they spill there
-        # is read back as pickles. What killed ones leave goes with it.
+        # is read back as pickles. This folder also removes the files of killed workers.
         dask.config.set({"temporary-directory": str(folder)}),
     ):
-        cluster, client = _begun(partial(make, folder)), None
+        cluster, client = _start_cluster(partial(make, folder)), None
         try:
             client = module.Client(cluster)
             yield client
         except KeyboardInterrupt:
-            # A worker would end when its task is done.
+            # A worker would end only after its task.
             for nanny in list(cluster.workers.values()):
                 nanny.auto_restart = False
                 if nanny.pid is not None:
@@ -118,7 +118,7 @@ def _cluster(module: Any, workers: int, threads: int) -> Iterator[Any]:
             cluster.close()
 
 
-def _begun(make: Callable[[Any], Any]) -> Any:
+def _start_cluster(make: Callable[[Any], Any]) -> Any:
     """Return the cluster that `make` returns for an event loop.
 
     It is called in a thread, whose processes do not receive Ctrl-C.
@@ -144,7 +144,7 @@ def _begun(make: Callable[[Any], Any]) -> Any:
     try:
         return made.result()
     except KeyboardInterrupt:
-        # It starts nothing more, and cannot be closed in order.
+        # It starts nothing more, and cannot be closed in order any longer.
         atexit.unregister(close_clusters)
         for loop in loops:
             loop.asyncio_loop.call_soon_threadsafe(loop.asyncio_loop.stop)

@@ -1,6 +1,6 @@
-"""What runs inside of Dask's workers and of its scheduler.
+"""Plugins of Dask's workers and scheduler, and the functions that workers call.
 
-Imported where `distributed` is there, never by `import trajet`.
+Imported only where `distributed` is installed, never by `import trajet`.
 """
 
 import os
@@ -18,42 +18,42 @@ from distributed.diagnostics.plugin import SchedulerPlugin, WorkerPlugin
 from numpy.typing import NDArray
 
 from trajet._trajet import Stop, WorkerError, __version__
-from trajet.pools.jobs import Job, JobBrief, JobDone, do_job
-from trajet.pools.work import Brief, Done, Worker
+from trajet.pools.jobs import Job, JobResult, JobSpec, do_job
+from trajet.pools.tasks import TaskOutcome, Worker, WorkerSpec
 
-# Changes of tasks' states that are kept of a run: those of about 16,000 tasks.
+# State changes that are kept of a run: those of about 16,000 tasks.
 MOST_CHANGES = 100_000
 
-# Seconds after which a worker says how far it is with a task, and how many times as long the next
-# word takes each time.
+# Seconds after which a worker sends the progress of a task, and the factor by which the time to
+# the next message grows.
 _FIRST_WORD = 0.25
 _LATER = 4
 
-# The run and its pass, the task, and which of its copies: 0 for the first.
+# Name of the run and its pass, number of the task, and number of its copy from 0.
 Key = tuple[str, int, int]
 
 
-class Answer(NamedTuple):
-    """What a worker returns of a task, and where it ran."""
+class TaskResult(NamedTuple):
+    """Result of a task, with the address and the thread where it ran."""
 
     rows: NDArray[np.float64]
-    done: Done
+    done: TaskOutcome
     address: str
     thread: int
 
 
 @dataclass
-class Doing:
-    """A task that a worker is at.
+class RunningTask:
+    """A task that a worker runs.
 
     Attributes
     ----------
     stop
-        Ends it.
+        Cancels it.
     begin
-        When it was begun, by this machine's clock.
+        When it began, by this machine's clock.
     thread
-        On which it runs.
+        Thread on which it runs.
     """
 
     stop: Stop
@@ -61,13 +61,13 @@ class Doing:
     thread: int
 
 
-class Said(NamedTuple):
-    """What a worker says of a task that it is at: where, and seconds by stage until now.
+class TaskProgress(NamedTuple):
+    """Progress of a running task: where it runs, and seconds by stage until now.
 
     Attributes
     ----------
     opening
-        Seconds that a file is being opened, beside those of `spent`.
+        Seconds of the current opening of a file, in addition to `spent`.
     """
 
     key: list[Any]
@@ -80,18 +80,20 @@ class Said(NamedTuple):
     spent: dict[str, float]
 
 
-class Member(WorkerPlugin):  # type: ignore[misc]
-    """Holds what a worker is told once a pass; Dask gives it to workers that come later as well."""
+class RunPlugin(WorkerPlugin):  # type: ignore[misc]
+    """Worker plugin that holds the setup of a pass; Dask installs it on later workers as well."""
 
-    def __init__(self, brief: Brief | JobBrief, name: str, before: str | None, topic: str) -> None:
+    def __init__(
+        self, spec: WorkerSpec | JobSpec, name: str, before: str | None, topic: str
+    ) -> None:
         self.name = name
         self._topic = topic
-        self._brief = brief
+        self._spec = spec
         self._before = before
         self._version = __version__
 
     def setup(self, worker: Any) -> None:
-        """Begin the pass in a worker; files that the pass before holds open stay open."""
+        """Begin the pass in a worker; files that are open from the pass before stay open."""
         if self._version != __version__:
             raise WorkerError(
                 f"the worker {worker.address} has trajet {__version__}, and this process"
@@ -99,102 +101,104 @@ class Member(WorkerPlugin):  # type: ignore[misc]
             )
         self._worker = worker
         self._stops: dict[Key, Stop] = {}
-        self._doing: dict[Key, Doing] = {}
-        self.at_work: Any
-        if isinstance(self._brief, Brief):
+        self._running: dict[Key, RunningTask] = {}
+        self.task_worker: Any
+        if isinstance(self._spec, WorkerSpec):
             before = worker.plugins.get(self._before)
-            self.at_work = Worker(self._brief, before and before.at_work)
+            self.task_worker = Worker(self._spec, before and before.task_worker)
         else:
-            self.at_work = self._brief.begin()
+            self.task_worker = self._spec.begin()
 
     def teardown(self, worker: Any) -> None:
-        """End what is still read."""
+        """Cancel the tasks that still run."""
         for stop in self._stops.values():
             stop.set()
 
     def transition(self, key: Any, start: str, finish: str, **_: Any) -> None:
-        """End the reading of a task that is wanted no more, and say how far it came."""
+        """Cancel a task that is no longer wanted, and send its progress."""
         if not (isinstance(key, tuple) and key[0] == self.name):
             return
         if finish == "executing":
             self._stops[key] = Stop()
-            self._worker.loop.call_later(_FIRST_WORD, self._tell_again, key, _FIRST_WORD)
+            self._worker.loop.call_later(_FIRST_WORD, self._send_progress_again, key, _FIRST_WORD)
         elif start == "executing":
             self._stops.pop(key).set()
-            self._tell(key)
+            self._send_progress(key)
 
     def stop(self, key: Key) -> Stop | None:
-        """Return what ends a task, or nothing where it was ended already."""
+        """Return the handle that cancels a task; None if it was cancelled already."""
         return self._stops.get(key)
 
     @contextmanager
-    def at(self, key: Key, stop: Stop) -> Iterator[None]:
-        """Say that this thread is at a task; and if it was given up, what was spent on it."""
-        self._doing[key] = Doing(stop, time.time(), threading.get_ident())
-        self._tell(key)
+    def running(self, key: Key, stop: Stop) -> Iterator[None]:
+        """Send that this thread runs a task and, if it is cancelled, the time spent on it."""
+        self._running[key] = RunningTask(stop, time.time(), threading.get_ident())
+        self._send_progress(key)
         try:
             yield
         finally:
             if stop.is_set:
-                self._tell(key)
-            self._doing.pop(key, None)
+                self._send_progress(key)
+            self._running.pop(key, None)
 
-    def _tell(self, key: Key) -> None:
-        """Tell the process that asked what was spent on a task until now."""
-        doing = self._doing.get(key)
-        if doing is not None:
-            said = Said(
+    def _send_progress(self, key: Key) -> None:
+        """Send the time spent on a task until now to the client."""
+        running = self._running.get(key)
+        if running is not None:
+            message = TaskProgress(
                 list(key),
                 self._worker.address,
                 socket.gethostname(),
                 os.getpid(),
-                doing.thread,
-                doing.begin,
-                self.at_work.opening(doing.stop),
-                doing.stop.spent(),
+                running.thread,
+                running.begin,
+                self.task_worker.opening(running.stop),
+                running.stop.spent(),
             )
-            self._worker.log_event(self._topic, said._asdict())
+            self._worker.log_event(self._topic, message._asdict())
 
-    def _tell_again(self, key: Key, seconds: float) -> None:
-        """Tell it as long as the task goes on, more and more seldom."""
-        # A task that was unpickled slowly has not begun yet; one that was given up may still read.
-        if key in self._stops or key in self._doing:
-            self._tell(key)
-            self._worker.loop.call_later(_LATER * seconds, self._tell_again, key, _LATER * seconds)
+    def _send_progress_again(self, key: Key, seconds: float) -> None:
+        """Send it as long as the task runs, less and less often."""
+        # A task that is unpickled slowly has not begun yet; a cancelled one may still read.
+        if key in self._stops or key in self._running:
+            self._send_progress(key)
+            self._worker.loop.call_later(
+                _LATER * seconds, self._send_progress_again, key, _LATER * seconds
+            )
 
 
-def _told(name: str) -> tuple[Member, Key, Stop | None]:
-    """Return what this worker was told of a run, the task that it does now, and what ends it."""
+def _current_task(name: str) -> tuple[RunPlugin, Key, Stop | None]:
+    """Return the plugin of a run, the key of the current task, and its cancel handle."""
     worker = get_worker()
     key = worker.get_current_task()
-    member: Member | None = worker.plugins.get(name)
-    if member is None:
-        raise WorkerError(f"the worker {worker.address} was not told of the run of {key}")
-    return member, key, member.stop(key)
+    plugin: RunPlugin | None = worker.plugins.get(name)
+    if plugin is None:
+        raise WorkerError(f"the worker {worker.address} does not know the run of {key}")
+    return plugin, key, plugin.stop(key)
 
 
-def do(name: str, row_width: int, what: bytes, n_frames: int) -> Answer | None:
-    """Do a task in a worker; nothing comes of one that is wanted no more."""
-    member, key, stop = _told(name)
+def do(name: str, row_width: int, what: bytes, n_frames: int) -> TaskResult | None:
+    """Run a task in a worker; return None for a task that was cancelled."""
+    plugin, key, stop = _current_task(name)
     if stop is None:
         return None
     rows = np.zeros((n_frames, row_width))
     try:
-        with member.at(key, stop):
-            done = member.at_work.do(what, rows, stop)
+        with plugin.running(key, stop):
+            done = plugin.task_worker.do(what, rows, stop)
     except KeyboardInterrupt:
-        # How the engine says that it was stopped; it would end Dask's worker.
+        # The engine raises it for a cancelled task; it would end Dask's worker.
         return None
-    return Answer(rows, done, get_worker().address, threading.get_ident())
+    return TaskResult(rows, done, get_worker().address, threading.get_ident())
 
 
 class _StoppedError(Exception):
-    """A job is wanted no more."""
+    """The job was cancelled."""
 
 
-def do_one(name: str, threads: int, job: Job) -> tuple[JobDone, str, int] | None:
-    """Do a job in a worker, and say where; nothing comes of one that is wanted no more."""
-    member, _, stop = _told(name)
+def do_job_here(name: str, threads: int, job: Job) -> tuple[JobResult, str, int] | None:
+    """Run a job in a worker; return its result and place, or None if it was cancelled."""
+    plugin, _, stop = _current_task(name)
 
     def show(_: int) -> None:
         if stop is None or stop.is_set:
@@ -202,13 +206,13 @@ def do_one(name: str, threads: int, job: Job) -> tuple[JobDone, str, int] | None
 
     try:
         show(0)
-        done = do_job(member.at_work, job, threads, show)
+        done = do_job(plugin.task_worker, job, threads, show)
     except _StoppedError:
         return None
     return done, get_worker().address, threading.get_ident()
 
 
-class Change(NamedTuple):
+class StateChange(NamedTuple):
     """A change of a task's state."""
 
     time: float
@@ -219,31 +223,31 @@ class Change(NamedTuple):
     worker: str | None
 
 
-class Record(NamedTuple):
-    """What the scheduler has seen of a run."""
+class SchedulerRecord(NamedTuple):
+    """State changes that the scheduler has seen in a run."""
 
     # up to MOST_CHANGES
-    changes: list[Change]
+    changes: list[StateChange]
     left_out: int
     # by the scheduler's clock: when a task was given to a worker and when its result was there
     spans: dict[tuple[int, int, int], tuple[float, float]]
 
 
 class Recorder(SchedulerPlugin):  # type: ignore[misc]
-    """Writes down every change of the state of a run's tasks."""
+    """Scheduler plugin that records every state change of the tasks of a run."""
 
     def __init__(self, run: str, client: str) -> None:
         self.name = run
         self._client = client
-        self.record = Record([], 0, {})
+        self.record = SchedulerRecord([], 0, {})
         self._given: dict[tuple[int, int, int], float] = {}
 
     def start(self, scheduler: Any) -> None:
-        """Know the scheduler."""
+        """Keep the scheduler."""
         self._scheduler = scheduler
 
     def transition(self, key: Any, start: str, finish: str, *_: Any, **__: Any) -> None:
-        """Write down a change."""
+        """Record a state change."""
         if not (isinstance(key, tuple) and str(key[0]).startswith(self.name)):
             return
         now = time.time()
@@ -257,17 +261,17 @@ class Recorder(SchedulerPlugin):  # type: ignore[misc]
         if len(changes) < MOST_CHANGES:
             state = self._scheduler.tasks.get(key)
             worker = state and state.processing_on
-            changes.append(Change(now, place, start, finish, worker and worker.address))
+            changes.append(StateChange(now, place, start, finish, worker and worker.address))
         else:
             self.record = self.record._replace(left_out=left_out + 1)
 
     def remove_client(self, scheduler: Any, client: str) -> None:
-        """Leave nothing behind where the process that asked is gone."""
+        """End the run when its client has gone."""
         if client == self._client:
             self.end(scheduler)
 
     def end(self, scheduler: Any) -> None:
-        """Have the run forgotten, here and by the workers; nobody waits for them."""
+        """Remove the plugins of the run here and from the workers, without waiting for them."""
         scheduler.remove_plugin(name=self.name)
         for name in [name for name in scheduler.worker_plugins if name.startswith(self.name)]:
             scheduler.loop.add_callback(_forget, scheduler, name)
@@ -279,8 +283,8 @@ async def _forget(scheduler: Any, name: str) -> None:
         await scheduler.unregister_worker_plugin(None, name)
 
 
-def end_run(run: str, dask_scheduler: Any) -> Record:
-    """End a run, on the scheduler; return what was written down."""
+def end_run(run: str, dask_scheduler: Any) -> SchedulerRecord:
+    """End a run, on the scheduler; return its record."""
     recorder: Recorder = dask_scheduler.plugins[run]
     recorder.end(dask_scheduler)
     return recorder.record

@@ -1,4 +1,4 @@
-"""The pool as users see it."""
+"""`DaskPool`, the pool of a Dask cluster."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -12,22 +12,15 @@ from numpy.typing import NDArray
 
 from trajet._trajet import Pass, Reader, WorkerError
 from trajet.pools.dask.cluster import distributed
-from trajet.pools.jobs import Job, JobBrief, JobDone
+from trajet.pools.jobs import Job, JobResult, JobSpec
+from trajet.pools.passes import MakeRows, blocks_of, most_frames, passes, rows_in_file, tasks_of
 from trajet.pools.pool import Frames, Plan, Progress, check_counts, n_frames_of
-from trajet.pools.work import (
-    Ledger,
-    MakeRows,
-    Task,
-    blocks_of,
-    most_frames,
-    passes,
-    rows_kept_in,
-    tasks_of,
-)
+from trajet.pools.tasks import Task
+from trajet.pools.timing import RunTiming
 
 if TYPE_CHECKING:
-    from trajet.pools.dask.crew import Crew
-    from trajet.pools.dask.plugins import Record
+    from trajet.pools.dask.plugins import SchedulerRecord
+    from trajet.pools.dask.workers import Workers
 
 Scheduling = Literal["dynamic", "static"]
 
@@ -41,22 +34,22 @@ class DaskPool:
     Attributes
     ----------
     client
-        A `distributed.Client`. Workers that have not come yet are waited for, and those that come
-        during a run take part in it.
+        A `distributed.Client`. A run waits for a first worker, and workers that join during the run
+        take part in it.
     threads
-        Threads of each task. A worker of Dask that has several threads does as many tasks at once.
+        Threads of each task. A Dask worker with several threads runs as many tasks at once.
     task_frames
         Frames of a task, rounded up to whole leaves; None for a size that keeps all workers busy.
         It changes no bit of a result.
     scheduling
-        "dynamic": Dask's scheduler hands out tasks as workers come free, and one that straggles is
-        done by an idle worker as well. "static": one block of neighbouring frames for each thread
-        of Dask's workers; several where the rows of one would be over 64 MiB.
+        "dynamic": Dask's scheduler assigns tasks as workers come free, and an idle worker runs a
+        straggler as well. "static": one block of neighbouring frames for each thread of Dask's
+        workers; several if the rows of one would be over 64 MiB.
     oversubscription
         Tasks for each thread of Dask's workers, instead of `task_frames`.
     rows_in
-        A file (`.npy`) that the rows of a result go to, where memory has no room for them. What
-        stands there is replaced.
+        A file (`.npy`) for the rows of a result, if memory has no room for them. An existing file
+        is replaced.
     wait_for_workers
         Seconds that a run waits for a first worker.
 
@@ -65,11 +58,11 @@ class DaskPool:
     ValueError
         If a number is below one, a scheduling is unknown, or the client is an asynchronous one.
     TypeError
-        If the client is none, such as the address of a scheduler.
+        If `client` is not a client, for example the address of a scheduler.
     MissingPackageError
-        When it runs, if distributed is not installed.
+        At a run, if distributed is not installed.
     WorkerError
-        When it runs, if no worker comes, if workers die again and again over a task, or if the
+        At a run, if no worker joins, if a task kills its workers again and again, or if the
         scheduler cannot be reached.
     """
 
@@ -85,7 +78,7 @@ class DaskPool:
     wait_for_workers: float = 60.0
 
     def __post_init__(self) -> None:
-        """Refuse what means nothing."""
+        """Check the arguments."""
         check_counts(
             threads=self.threads,
             task_frames=self.task_frames,
@@ -106,9 +99,9 @@ class DaskPool:
 
     @property
     def n_threads(self) -> int:
-        """How many threads the tasks have that are done at once, as far as workers have come."""
+        """Number of threads of the workers that have joined so far."""
         there: dict[str, int] = {}
-        # Whoever runs something says what is wrong with the client.
+        # A run raises the error of a broken client.
         with suppress(OSError):
             there = self.client.nthreads() if self.client.status == "running" else {}
         return max(1, sum(there.values())) * self.threads
@@ -123,7 +116,7 @@ class DaskPool:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
         """Run a plan; see `trajet.pools.pool.Pool.run`."""
         kept = None if self.rows_in is None else Path(self.rows_in)
-        with rows_kept_in(kept) as make_rows:
+        with rows_in_file(kept) as make_rows:
             return self._run(reader, plan, frames, make_rows, progress)
 
     def _run(
@@ -135,68 +128,68 @@ class DaskPool:
         progress: Progress | None,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
         module = distributed()
-        from trajet.pools.dask.crew import begun
-        from trajet.pools.dask.leader import Leader
+        from trajet.pools.dask.dispatcher import Dispatcher
+        from trajet.pools.dask.workers import started_run
 
-        client, ledger = self.client, Ledger()
+        client, timing = self.client, RunTiming()
         repeated: list[dict[str, Any]] = []
-        with self._crew() as crew, begun(client) as run:
-            going = passes(
+        with self._workers() as workers, started_run(client) as run:
+            all_passes = passes(
                 reader,
                 plan,
                 frames,
-                ledger,
+                timing,
                 threads=self.threads,
-                make_tasks=lambda pass_: self._tasks(pass_, len(crew.slots())),
+                make_tasks=lambda pass_: self._tasks(pass_, len(workers.slots())),
                 make_rows=make_rows,
             )
-            for part in going:
-                name = run.tell(part.brief)
-                pins = self._pins(part.tasks, crew.slots())
-                leader = Leader(client, crew, name, part, ledger, pins)
-                run.hear = leader.hear
-                leader.do(ledger.passes * n_frames_of(frames), progress)
-                repeated += leader.repeated
+            for part in all_passes:
+                name = run.announce(part.worker_spec)
+                pins = self._pins(part.tasks, workers.slots())
+                dispatcher = Dispatcher(client, workers, name, part, timing, pins)
+                run.on_progress = dispatcher.on_progress
+                dispatcher.do(timing.passes * n_frames_of(frames), progress)
+                repeated += dispatcher.repeated
             record = run.end()
-        report = ledger.report(
+        report = timing.report(
             pool=self.kind,
             threads_per_task=self.threads,
             scheduler=client.scheduler.address,
             scheduling=self.scheduling,
             versions={"distributed": module.__version__},
             repeated=repeated,
-            transitions=_transitions(ledger, record),
+            transitions=_transitions(timing, record),
             transitions_left_out=record.left_out,
         )
         return part.rows, part.states.whole(), report
 
     def do_jobs(
-        self, brief: JobBrief, jobs: Sequence[Job], progress: Progress | None = None
-    ) -> list[JobDone]:
-        """Have jobs done; see `trajet.pools.jobs.TakesJobs`."""
+        self, spec: JobSpec, jobs: Sequence[Job], progress: Progress | None = None
+    ) -> list[JobResult]:
+        """Run jobs; see `trajet.pools.jobs.JobPool`."""
         distributed()
-        from trajet.pools.dask.jobs import lead_jobs
+        from trajet.pools.dask.jobs import run_jobs
 
-        with self._crew() as crew:
-            return lead_jobs(self.client, crew, brief, jobs, self.threads, progress)
+        with self._workers() as workers:
+            return run_jobs(self.client, workers, spec, jobs, self.threads, progress)
 
     @contextmanager
-    def _crew(self) -> Iterator["Crew"]:
-        """Give the workers, when there is one, as long as the scheduler can be reached."""
+    def _workers(self) -> Iterator["Workers"]:
+        """Wait for a worker; yield the workers, and name the scheduler in connection errors."""
         module = distributed()
-        from trajet.pools.dask.crew import Crew
+        from trajet.pools.dask.workers import Workers
 
         client = self.client
         if client.status != "running":
             raise WorkerError(f"the client of Dask is {client.status}: make a new one")
-        crew, scheduler = Crew(client, self.wait_for_workers), client.scheduler.address
+        workers, scheduler = Workers(client, self.wait_for_workers), client.scheduler.address
         try:
-            yield crew
+            yield workers
         except module.comm.CommClosedError as error:
             raise WorkerError(f"the scheduler {scheduler} cannot be reached: {error}") from error
 
     def _tasks(self, pass_: Pass, slots: int) -> Sequence[Task]:
-        """Divide a pass."""
+        """Return the tasks of a pass."""
         per_slot = self.oversubscription
         if self.scheduling == "static" and self.task_frames is None and per_slot is None:
             _, n_frames = pass_.frames_of(0, pass_.n_leaves)
@@ -206,21 +199,21 @@ class DaskPool:
         return blocks_of(pass_, slots * per_slot)
 
     def _pins(self, tasks: Sequence[Task], slots: list[str]) -> dict[int, str]:
-        """Return whom a task is for, where that is not the scheduler's choice."""
+        """Return the worker of each task, where the scheduler does not choose it."""
         if self.scheduling == "dynamic":
             return {}
         return {task.number: slots[k * len(slots) // len(tasks)] for k, task in enumerate(tasks)}
 
 
-def _transitions(ledger: Ledger, record: "Record") -> list[dict[str, Any]]:
-    """Return every change of a task's state; tell tasks how long the scheduler took for them."""
-    for task in ledger.tasks:
+def _transitions(timing: RunTiming, record: "SchedulerRecord") -> list[dict[str, Any]]:
+    """Return every state change of a task, and add the scheduler's times to the tasks."""
+    for task in timing.tasks:
         begin, end = record.spans[task["pass"], task["task"], task["copy"]]
         task["t_scheduler"] = end - begin
         task["t_waiting"] = task["t_scheduler"] - (task["t_end"] - task["t_begin"])
     return [
         {
-            "time": change.time - ledger.begin,
+            "time": change.time - timing.begin,
             "pass": change.key[0],
             "task": change.key[1],
             "copy": change.key[2],

@@ -1,8 +1,7 @@
-"""Jobs on ranks: each does its own part of them, neighbours, in order, then those of late ranks.
+"""Jobs on ranks: each rank runs its own neighbouring jobs in order, then those of late ranks.
 
-Who does which stands on the board of analyses. One thread does the jobs, while the main thread
-takes them from the board, and has all ranks tell each other, again and again, how far they are and
-whether one has failed.
+The task window assigns jobs as it assigns tasks. One thread runs the jobs, while the main thread
+takes them from the window and exchanges progress and failures with all ranks, again and again.
 """
 
 import pickle
@@ -18,50 +17,53 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import signals
-from trajet.pools.jobs import Job, JobBrief, JobDone, do_job
-from trajet.pools.mpi.board import Board
-from trajet.pools.mpi.link import Link, pickled
+from trajet.pools.jobs import Job, JobResult, JobSpec, do_job
+from trajet.pools.mpi.communicator import Communicator, pickled
+from trajet.pools.mpi.task_window import TaskWindow
 from trajet.pools.pool import Progress
 
-# Seconds between two rounds in which ranks say how far they are, and between two looks at MPI.
+# Seconds between two exchanges of progress, and between two polls of MPI.
 _ROUND = 0.1
 _LOOK = 1e-3
 
 
 @dataclass(frozen=True)
-class JobsTold:
-    """What all ranks are told of jobs.
+class JobsSpec:
+    """Setup of jobs, which all ranks get.
 
     Attributes
     ----------
-    brief
-        What jobs have in common.
+    spec
+        Common part of the jobs.
     threads
-        Of each rank.
+        Threads of each rank.
     n_frames
-        Of each job.
+        Frames of each job.
     ends
-        Where the descriptions of the jobs end.
+        End of the payload of each job, in bytes.
     """
 
-    brief: JobBrief
+    spec: JobSpec
     threads: int
     n_frames: list[int]
     ends: NDArray[np.int64]
 
 
-def lead_jobs(
-    link: Link, told: JobsTold, texts: Sequence[bytes], progress: Progress | None
-) -> list[JobDone]:
-    """Have all ranks do the jobs that `texts` describe, while the others call `FollowJobs`."""
-    total = sum(told.n_frames)
+def run_jobs(
+    ranks: Communicator,
+    jobs_spec: JobsSpec,
+    texts: Sequence[bytes],
+    progress: Progress | None,
+) -> list[JobResult]:
+    """Run pickled jobs on all ranks, on rank 0, while the others call `FollowerJobs`."""
+    total = sum(jobs_spec.n_frames)
 
     def show(done: int) -> None:
         if progress is not None:
             progress(done, total)
 
-    with signals.deferred() as interrupt, link.together(interrupts=False):
-        answers = _Part(told, texts, interrupt).take(link, show)
+    with signals.deferred() as interrupt, ranks.abort_all(interrupts=False):
+        answers = _Part(jobs_spec, texts, interrupt).take(ranks, show)
     for answer in answers:
         if answer.error is not None:
             raise pickle.loads(answer.error)
@@ -74,22 +76,22 @@ def lead_jobs(
 
 
 @dataclass(frozen=True)
-class FollowJobs:
-    """What a rank that follows does of jobs; it hears from rank 0 what became of them."""
+class FollowerJobs:
+    """Jobs of a rank other than 0, which gets their outcome from rank 0."""
 
-    told: JobsTold
+    jobs_spec: JobsSpec
 
-    def __call__(self, link: Link) -> None:
+    def __call__(self, ranks: Communicator) -> None:
         """Take part."""
         with signals.deferred() as interrupt:
-            _Part(self.told, [], interrupt).take(link, lambda _: None)
+            _Part(self.jobs_spec, [], interrupt).take(ranks, lambda _: None)
 
 
 @dataclass
 class _Answer:
-    """What a rank says of the jobs that it did, by their numbers."""
+    """Results of the jobs of a rank, by number, or its error."""
 
-    done: list[tuple[int, JobDone]] = field(default_factory=list)
+    done: list[tuple[int, JobResult]] = field(default_factory=list)
     error: bytes | None = None
 
 
@@ -98,74 +100,80 @@ class _StoppedError(Exception):
 
 
 class _Part:
-    """The jobs of a rank; with an `interrupt` all ranks end."""
+    """The jobs that a rank runs; `interrupt` ends all ranks."""
 
-    def __init__(self, told: JobsTold, texts: Sequence[bytes], interrupt: threading.Event) -> None:
-        self._told, self._texts, self._interrupt = told, texts, interrupt
+    def __init__(
+        self, jobs_spec: JobsSpec, texts: Sequence[bytes], interrupt: threading.Event
+    ) -> None:
+        self._jobs_spec, self._texts, self._interrupt = jobs_spec, texts, interrupt
         self._answer, self._frames_done = _Answer(), 0
         self._stop = threading.Event()
-        # from the thread that works: that it wants a job; to it: the job with its number
+        # requests of the working thread for a job; jobs for it, with their numbers
         # No SimpleQueue: one that waits some time, and meets a signal then, may wait for ever.
         self._wanted: queue.Queue[None] = queue.Queue()
         self._given: queue.SimpleQueue[tuple[int, Job] | None] = queue.SimpleQueue()
 
-    def take(self, link: Link, show: Callable[[int], None]) -> list[_Answer]:
-        """Do them while other ranks do theirs; return what all ranks say, on rank 0.
+    def take(self, ranks: Communicator, show: Callable[[int], None]) -> list[_Answer]:
+        """Run jobs while other ranks run theirs; return the answers of all ranks, on rank 0.
 
         `show` is called with the frames that all have done.
         """
-        board = Board(link, self._told.n_frames, self._told.ends, self._texts)
-        self._given.put(self._next(board))
-        # Each has one before any has two.
-        link.meet()
+        task_window = TaskWindow(ranks, self._jobs_spec.n_frames, self._jobs_spec.ends, self._texts)
+        self._given.put(self._next(task_window))
+        # Each rank gets one job before any gets two.
+        ranks.barrier()
         with ThreadPoolExecutor(1) as executor:
             try:
                 working = executor.submit(self._work)
-                self._serve(link, board, working.done, show)
+                self._serve(ranks, task_window, working.done, show)
                 working.result()
             finally:
                 self._stop.set()
                 self._given.put(None)
-        board.close()
-        return link.gather_objects(self._answer)
+        task_window.close()
+        return ranks.gather_objects(self._answer)
 
     def _serve(
-        self, link: Link, board: Board, is_over: Callable[[], bool], show: Callable[[int], None]
+        self,
+        ranks: Communicator,
+        task_window: TaskWindow,
+        is_over: Callable[[], bool],
+        show: Callable[[int], None],
     ) -> None:
-        """Give jobs to the thread that works, until all ranks are done."""
+        """Give jobs to the working thread, until all ranks are done."""
         every, asked, next_round = np.empty(3, np.int64), None, 0.0
         while True:
             with suppress(queue.Empty):
                 self._wanted.get(timeout=_LOOK)
-                self._given.put(self._next(board))
+                self._given.put(self._next(task_window))
             if self._interrupt.is_set() and self._answer.error is None:
                 self._answer.error = pickled(KeyboardInterrupt())
             if asked is None and time.monotonic() >= next_round:
-                said = [self._frames_done, is_over(), self._answer.error is not None]
-                mine = np.array(said, np.int64)
-                asked = link.comm.Iallreduce(mine, every, link.mpi.SUM)
-            link.progress()
+                message = [self._frames_done, is_over(), self._answer.error is not None]
+                mine = np.array(message, np.int64)
+                asked = ranks.comm.Iallreduce(mine, every, ranks.mpi.SUM)
+            ranks.progress()
             if asked is None or not asked.Test():
                 continue
             asked, next_round = None, time.monotonic() + _ROUND
             show(int(every[0]))
-            if every[1] == link.size:
+            if every[1] == ranks.size:
                 return
             if every[2]:
                 self._stop.set()
 
-    def _next(self, board: Board) -> tuple[int, Job] | None:
-        """Return the next job of this rank, none where there is none."""
-        if self._stop.is_set() or (number := board.table.next()) is None:
+    def _next(self, task_window: TaskWindow) -> tuple[int, Job] | None:
+        """Return the next job of this rank, with its number, or None."""
+        if self._stop.is_set() or (number := task_window.table.next()) is None:
             return None
-        return number, pickle.loads(board.payload(number))
+        return number, pickle.loads(task_window.payload(number))
 
     def _work(self) -> None:
         try:
-            worker = self._told.brief.begin()
+            worker = self._jobs_spec.spec.begin()
             while (given := self._given.get()) is not None:
                 number, job = given
-                done = do_job(worker, job, self._told.threads, self._shown())
+                done = do_job(worker, job, self._jobs_spec.threads, self._shown())
                 self._answer.done.append((number, done))
                 self._wanted.put(None)
         except _StoppedError:
@@ -174,7 +182,7 @@ class _Part:
             self._answer.error = pickled(error)
 
     def _shown(self) -> Callable[[int], None]:
-        """Return what is called with the frames that are done of the next job."""
+        """Return the progress callback of the next job."""
         before = self._frames_done
 
         def show(done: int) -> None:

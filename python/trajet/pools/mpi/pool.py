@@ -1,4 +1,4 @@
-"""The pool: what is told, who takes part, and what the report says."""
+"""`MpiPool`, the pool of MPI ranks."""
 
 import os
 import pickle
@@ -14,18 +14,20 @@ from numpy.typing import NDArray
 
 from trajet import signals
 from trajet._trajet import Pass, Reader, WorkerError
-from trajet.pools.elsewhere import Elsewhere
-from trajet.pools.jobs import Job, JobBrief, JobDone
-from trajet.pools.mpi.jobs import FollowJobs, JobsTold, lead_jobs
-from trajet.pools.mpi.link import Link, Word, library, link_of, pickled
-from trajet.pools.mpi.member import Lead, Member, Record, Told
+from trajet.pools.jobs import Job, JobResult, JobSpec
+from trajet.pools.mpi.communicator import Communicator, Message, communicator_of, library, pickled
+from trajet.pools.mpi.jobs import FollowerJobs, JobsSpec, run_jobs
+from trajet.pools.mpi.rank_worker import PassSpec, RankRecord, RankWorker, RootPass
+from trajet.pools.passes import most_frames, passes, rows_in_file, tasks_of
 from trajet.pools.pool import Frames, Plan, Progress, check_counts, n_frames_of
+from trajet.pools.rank_placeholder import RankPlaceholder
 from trajet.pools.shared import shared_rows
-from trajet.pools.work import Ledger, Task, Worker, most_frames, passes, rows_kept_in, tasks_of
+from trajet.pools.tasks import Task, Worker
+from trajet.pools.timing import RunTiming
 
 Scheduling = Literal["dynamic", "static"]
 Gathering = Literal["shared", "one-sided", "collective"]
-# Tasks of a rank where they are handed out: enough to even out slow ones.
+# Tasks of a rank with dynamic scheduling: enough to even out slow ones.
 _OVERSUBSCRIPTION = 16
 _T = TypeVar("_T")
 
@@ -34,12 +36,12 @@ _T = TypeVar("_T")
 class MpiPool:
     """Ranks of MPI: every rank runs the same script, and makes this pool.
 
-    Rank 0 leads: it alone opens, selects and has the results. On the other ranks analyses look at
-    none of their arguments, take part, and return an object that is false. With
-    `open(..., pool=pool)` the others do not open the trajectory either.
+    Rank 0 alone opens, selects and has the results. On the other ranks analyses ignore their
+    arguments, take part in the run, and return an object that is false. With
+    `open(..., pool=pool)` the other ranks do not open the trajectory either.
 
-    An error of an analysis is raised on every rank. One that a single rank has ends all: this sets
-    `sys.excepthook`.
+    An error of an analysis is raised on every rank. Any other error on a single rank aborts all
+    ranks: the pool sets `sys.excepthook` for that.
 
     Attributes
     ----------
@@ -50,15 +52,14 @@ class MpiPool:
     task_frames
         Frames of a task, rounded up to whole leaves.
     oversubscription
-        Instead: tasks that there are for each rank; None for 16, or 1 where scheduling is static,
-        and for more where the rows of a task would be over 64 MiB. Neither changes a bit of a
-        result.
+        Tasks for each rank, instead of `task_frames`; None for 16, or 1 with static scheduling, and
+        for more if the rows of a task would be over 64 MiB. Neither changes a bit of a result.
     scheduling
-        "dynamic": a rank that has done its own part takes tasks of others, and does again what
-        takes too long elsewhere. "static": every rank does its own part.
+        "dynamic": a rank that has done its own part takes tasks of others, and then runs their
+        stragglers as well. "static": every rank does its own part.
     gathering
-        How rows come to rank 0: "collective" at the end, "one-sided" as tasks are done, "shared":
-        by memory, where all ranks are on one machine. None for shared where that can be, else
+        How rows move to rank 0: "collective" at the end, "one-sided" as tasks are done, "shared"
+        through memory, if all ranks are on one machine. None for shared if possible, otherwise
         collective.
     rows_in
         A `.npy` file that takes the rows instead of memory; each rank writes its own. The values of
@@ -90,10 +91,10 @@ class MpiPool:
     scheduling: Scheduling = "dynamic"
     gathering: Gathering | None = None
     rows_in: str | os.PathLike[str] | None = None
-    _link: Link = field(init=False, repr=False, compare=False)
+    _ranks: Communicator = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Refuse what means nothing, and find the other ranks."""
+        """Check the arguments and set up the communicator."""
         check_counts(
             threads=self.threads,
             task_frames=self.task_frames,
@@ -105,53 +106,53 @@ class MpiPool:
         _check_one_of("gathering", self.gathering, (None, *get_args(Gathering)))
         if self.rows_in is not None and self.gathering is not None:
             raise ValueError("rows go to a file (rows_in) or to rank 0 (gathering), not both")
-        object.__setattr__(self, "_link", link_of(self.comm))
-        if self.gathering == "shared" and not self._link.one_memory:
+        object.__setattr__(self, "_ranks", communicator_of(self.comm))
+        if self.gathering == "shared" and not self._ranks.one_memory:
             raise ValueError("gathering='shared' needs all ranks on one machine")
 
     @property
     def rank(self) -> int:
         """The number of this rank."""
-        return self._link.rank
+        return self._ranks.rank
 
     @property
     def size(self) -> int:
-        """How many ranks there are."""
-        return self._link.size
+        """Number of ranks."""
+        return self._ranks.size
 
     @property
     def n_threads(self) -> int:
-        """How many threads all ranks have."""
+        """Number of threads of all ranks."""
         return self.size * self.threads
 
-    def lead(self, what: str, work: Callable[[], _T]) -> _T | Elsewhere:
-        """Do `work` on rank 0; on the others, take part and return what stands for its result.
+    def lead(self, what: str, work: Callable[[], _T]) -> _T | RankPlaceholder:
+        """Do `work` on rank 0; on the others, take part and return a placeholder.
 
         Raises
         ------
         BaseException
             On every rank, what rank 0 raised before the others were needed.
         """
-        if self._link.rank:
+        if self._ranks.rank:
             self.follow()
-            return Elsewhere(what)
-        self._link.awaited = True
+            return RankPlaceholder(what)
+        self._ranks.awaited = True
         try:
             result = work()
         except Exception as error:
-            self._tell_failure(error)
+            self._broadcast_failure(error)
             raise
         except KeyboardInterrupt as error:
-            # What was being written is put away by now. The others may wait for this rank.
-            if self._link.size > 1:
-                self._link.end(signals.message(), error)
+            # Unfinished outputs are removed by now. The others may wait for this rank.
+            if self._ranks.size > 1:
+                self._ranks.end(signals.message(), error)
             raise
-        if self._link.awaited:
-            self._tell(Word.DONE)
+        if self._ranks.awaited:
+            self._broadcast(Message.DONE)
         return result
 
     def follow(self) -> None:
-        """Take part in the next thing that rank 0 does with a pool.
+        """Take part in the next call of rank 0 that uses the pool.
 
         Raises
         ------
@@ -160,13 +161,13 @@ class MpiPool:
         BaseException
             What rank 0 raised.
         """
-        word, payload = self._hear(Word.CLOSED)
-        if word == Word.LEFT:
+        message, payload = self._receive(Message.CLOSED)
+        if message == Message.LEFT:
             raise WorkerError("rank 0 has ended its script, and this rank waits for it")
-        self._answer(word, payload)
+        self._respond(message, payload)
 
     def serve(self) -> bool:
-        """Take part in all that rank 0 does, until it closes the pool or ends.
+        """Take part in all calls of rank 0, until it closes the pool or ends.
 
         For programs that only rank 0 runs.
 
@@ -175,22 +176,22 @@ class MpiPool:
         bool
             False on rank 0, at once; True on the others.
         """
-        if not self._link.rank:
+        if not self._ranks.rank:
             return False
         while True:
-            word, payload = self._hear()
-            if word in {Word.LEFT, Word.CLOSED}:
+            message, payload = self._receive()
+            if message in {Message.LEFT, Message.CLOSED}:
                 return True
             try:
-                self._answer(word, payload)
+                self._respond(message, payload)
             except Exception as error:
-                if error is not self._link.shared:
+                if error is not self._ranks.shared:
                     raise
 
     def close(self) -> None:
-        """Let the ranks go that serve; only rank 0 has something to say here."""
-        if not self._link.rank:
-            self._tell(Word.CLOSED)
+        """Let ranks that serve return; does nothing on ranks other than 0."""
+        if not self._ranks.rank:
+            self._broadcast(Message.CLOSED)
 
     def run(
         self,
@@ -200,182 +201,189 @@ class MpiPool:
         *,
         progress: Progress | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
-        """Run a plan; see `trajet.pools.pool.Pool.run`. Rank 0 does, while the others follow."""
-        if self._link.rank:
+        """Run a plan; see `trajet.pools.pool.Pool.run`. Rank 0 calls it, the others `follow`."""
+        if self._ranks.rank:
             raise WorkerError("rank 0 runs an analysis, the others follow: pool.follow()")
-        self._link.awaited = True
+        self._ranks.awaited = True
         try:
             return self._run(reader, plan, frames, progress)
         except Exception as error:
-            self._tell_failure(error)
+            self._broadcast_failure(error)
             raise
 
     def do_jobs(
-        self, brief: JobBrief, jobs: Sequence[Job], progress: Progress | None = None
-    ) -> list[JobDone]:
-        """Have jobs done; see `trajet.pools.jobs.TakesJobs`. Ranks take them as they come free."""
+        self, worker_spec: JobSpec, jobs: Sequence[Job], progress: Progress | None = None
+    ) -> list[JobResult]:
+        """Run jobs; see `trajet.pools.jobs.JobPool`. Ranks take them as they come free."""
         texts = [pickle.dumps(job) for job in jobs]
-        told = JobsTold(
-            brief,
+        pass_spec = JobsSpec(
+            worker_spec,
             self.threads,
             [job.n_frames for job in jobs],
             np.cumsum([len(text) for text in texts], dtype=np.int64),
         )
-        return self.together(lambda link: lead_jobs(link, told, texts, progress), FollowJobs(told))
+        return self.run_on_all(
+            lambda ranks: run_jobs(ranks, pass_spec, texts, progress),
+            FollowerJobs(pass_spec),
+        )
 
-    def together(self, lead: Callable[[Link], _T], follow: Callable[[Link], None]) -> _T:
-        """Return what `lead` does here, on rank 0, while every other rank calls `follow`.
+    def run_on_all(
+        self, lead: Callable[[Communicator], _T], follow: Callable[[Communicator], None]
+    ) -> _T:
+        """Call `lead` on rank 0 and `follow` on the other ranks; return the result of `lead`.
 
-        Both must come to an end on all ranks; of errors those of rank 0 count. What `follow` holds
-        is sent. This goes on inside of `lead`, whose end tells the others what became of it.
+        Both must return on all ranks; the error of rank 0 counts. `follow` is pickled. The method
+        is called within `MpiPool.lead`, whose end broadcasts the outcome to the others.
         """
-        words = pickle.dumps(follow)
-        self._link.awaited = False
-        with self._link.together(interrupts=False):
-            self._link.tell(Word.WORK, words)
-        self._link.awaited = True
-        return lead(self._link)
+        payload = pickle.dumps(follow)
+        self._ranks.awaited = False
+        with self._ranks.abort_all(interrupts=False):
+            self._ranks.broadcast(Message.WORK, payload)
+        self._ranks.awaited = True
+        return lead(self._ranks)
 
     def _run(
         self, reader: Reader, plan: Plan, frames: Frames, progress: Progress | None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
-        link, ledger, n_frames = self._link, Ledger(), n_frames_of(frames)
+        ranks, timing, n_frames = self._ranks, RunTiming(), n_frames_of(frames)
 
         def size(pass_: Pass) -> int:
             return self._task_frames(n_frames, most_frames(pass_))
 
         rows_in = None if self.rows_in is None else Path(self.rows_in)
         with ExitStack() as stack:
-            member = stack.enter_context(Member(link, self.threads))
-            keep = Keep(self._gathering, rows_in, stack)
+            rank_worker = stack.enter_context(RankWorker(ranks, self.threads))
+            storage = RowStorage(self._gathering, rows_in, stack)
             worker: Worker | None = None
             for part in passes(
                 reader,
                 plan,
                 frames,
-                ledger,
+                timing,
                 threads=self.threads,
-                make_tasks=lambda pass_: tasks_of(pass_, link.size, size(pass_)),
-                make_rows=member.clock("t_comm")(keep.rows),
+                make_tasks=lambda pass_: tasks_of(pass_, ranks.size, size(pass_)),
+                make_rows=rank_worker.clock("t_comm")(storage.rows),
             ):
-                with member.clock("t_comm"):
-                    worker = Worker(part.brief, worker)
+                with rank_worker.clock("t_comm"):
+                    worker = Worker(part.worker_spec, worker)
                     texts = [part.task_bytes(task) for task in part.tasks]
-                    told = Told(
-                        brief=None if ledger.passes else part.brief,
-                        states=part.brief.states,
+                    pass_spec = PassSpec(
+                        worker_spec=None if timing.passes else part.worker_spec,
+                        states=part.worker_spec.states,
                         task_frames=size(part.pass_),
                         dynamic=self.scheduling == "dynamic",
-                        way=keep.way,
+                        transport=storage.transport,
                         ends=np.cumsum([len(text) for text in texts], dtype=np.int64),
                     )
-                    self._tell(Word.BEGIN, pickle.dumps(told))
-                show = partial(_show, progress, ledger.passes, len(part.rows))
-                lead = Lead(part, texts, show, keep.found)
-                records, error = member.take_part(told, worker, lead)
-                self._write_down(ledger, part.tasks, records)
+                    self._broadcast(Message.BEGIN, pickle.dumps(pass_spec))
+                show = partial(_show, progress, timing.passes, len(part.rows))
+                lead = RootPass(part, texts, show, storage.found)
+                records, error = rank_worker.take_part(pass_spec, worker, lead)
+                self._write_down(timing, part.tasks, records)
                 if error is not None:
                     raise error
-                link.awaited = not part.pass_.is_last
+                ranks.awaited = not part.pass_.is_last
             state = part.states.whole()
-        rows = part.rows if keep.file is None else np.load(keep.file, mmap_mode="r")
-        return rows, state, self._report(ledger, records)
+        rows = part.rows if storage.file is None else np.load(storage.file, mmap_mode="r")
+        return rows, state, self._report(timing, records)
 
     def _task_frames(self, n_frames: int, most: int) -> int:
         """Return the frames of a task."""
         if self.task_frames is not None:
             return self.task_frames
         if self.oversubscription is not None:
-            return max(1, -(-n_frames // (self.oversubscription * self._link.size)))
+            return max(1, -(-n_frames // (self.oversubscription * self._ranks.size)))
         per_rank = _OVERSUBSCRIPTION if self.scheduling == "dynamic" else 1
-        return max(1, min(-(-n_frames // (per_rank * self._link.size)), most))
+        return max(1, min(-(-n_frames // (per_rank * self._ranks.size)), most))
 
     @property
     def _gathering(self) -> Gathering:
         if self.gathering is not None:
             return self.gathering
-        return "shared" if self._link.one_memory else "collective"
+        return "shared" if self._ranks.one_memory else "collective"
 
-    def _tell(self, word: Word, payload: bytes = b"") -> None:
-        self._link.awaited = False
-        with self._link.together():
-            self._link.tell(word, payload)
+    def _broadcast(self, message: Message, payload: bytes = b"") -> None:
+        self._ranks.awaited = False
+        with self._ranks.abort_all():
+            self._ranks.broadcast(message, payload)
 
-    def _tell_failure(self, error: Exception) -> None:
-        """Have the others raise the same, if they wait."""
-        if self._link.awaited:
-            self._link.shared = error
-            self._tell(Word.FAILED, pickled(error))
+    def _broadcast_failure(self, error: Exception) -> None:
+        """Have the others raise the same error, if they wait."""
+        if self._ranks.awaited:
+            self._ranks.shared = error
+            self._broadcast(Message.FAILED, pickled(error))
 
-    def _hear(self, but: Word | None = None) -> tuple[Word, bytes]:
-        """Wait for the next word, `but` this one."""
-        with self._link.together():
-            while (heard := self._link.hear())[0] == but:
+    def _receive(self, but: Message | None = None) -> tuple[Message, bytes]:
+        """Wait for the next message that is not `but`."""
+        with self._ranks.abort_all():
+            while (received := self._ranks.receive())[0] == but:
                 pass
-        if heard[0] == Word.LEFT:
-            self._link.leave()
-        return heard
+        if received[0] == Message.LEFT:
+            self._ranks.leave()
+        return received
 
-    def _answer(self, word: Word, payload: bytes) -> None:
-        """Do what rank 0 asks for."""
-        if word == Word.FAILED:
-            self._link.shared = pickle.loads(payload)
-            raise self._link.shared
-        if word == Word.BEGIN:
+    def _respond(self, message: Message, payload: bytes) -> None:
+        """Carry out a message of rank 0."""
+        if message == Message.FAILED:
+            self._ranks.shared = pickle.loads(payload)
+            raise self._ranks.shared
+        if message == Message.BEGIN:
             self._take_part(pickle.loads(payload))
-        if word == Word.WORK:
-            with self._link.together():
-                pickle.loads(payload)(self._link)
+        if message == Message.WORK:
+            with self._ranks.abort_all():
+                pickle.loads(payload)(self._ranks)
             self.follow()
 
-    def _take_part(self, told: Told) -> None:
-        """Go through the passes of an analysis that rank 0 runs."""
-        assert told.brief is not None
-        brief, worker = told.brief, None
-        with Member(self._link, brief.threads) as member:
+    def _take_part(self, pass_spec: PassSpec) -> None:
+        """Take part in the passes of an analysis that rank 0 runs."""
+        assert pass_spec.worker_spec is not None
+        worker_spec, worker = pass_spec.worker_spec, None
+        with RankWorker(self._ranks, worker_spec.threads) as rank_worker:
             while True:
-                with self._link.together():
-                    worker = Worker(told.brief_after(brief), worker)
-                _, error = member.take_part(told, worker)
+                with self._ranks.abort_all():
+                    worker = Worker(pass_spec.spec_after(worker_spec), worker)
+                _, error = rank_worker.take_part(pass_spec, worker)
                 if error is not None:
                     raise error
                 if worker.pass_.is_last:
                     return
-                with member.clock("t_wait"):
-                    word, payload = self._hear()
-                if word != Word.BEGIN:
-                    self._answer(word, payload)
+                with rank_worker.clock("t_wait"):
+                    message, payload = self._receive()
+                if message != Message.BEGIN:
+                    self._respond(message, payload)
                     return
-                told = pickle.loads(payload)
+                pass_spec = pickle.loads(payload)
 
-    def _write_down(self, ledger: Ledger, tasks: Sequence[Task], records: Sequence[Record]) -> None:
-        """Note what the ranks did in a pass."""
+    def _write_down(
+        self, timing: RunTiming, tasks: Sequence[Task], records: Sequence[RankRecord]
+    ) -> None:
+        """Add the records of all ranks to the timing."""
         for rank, record in enumerate(records):
             where = {"host": record.host, "process": record.process, "rank": rank}
-            ledger.join(rank, self.threads, where)
+            timing.join(rank, self.threads, where)
             for number, done in record.done:
-                ledger.add(rank, tasks[number], record.by_clock_of(records[0], done))
+                timing.add(rank, tasks[number], record.by_clock_of(records[0], done))
             for number, error in record.retried:
-                ledger.retry(tasks[number], error)
-            for done in record.vain:
-                ledger.spend(rank, record.by_clock_of(records[0], done))
-            for number, late, won in record.again:
-                ledger.repeat(tasks[number], late, rank, won=won)
+                timing.retry(tasks[number], error)
+            for done in record.discarded:
+                timing.spend(rank, record.by_clock_of(records[0], done))
+            for number, late, won in record.speculated:
+                timing.repeat(tasks[number], late, rank, won=won)
 
-    def _report(self, ledger: Ledger, records: Sequence[Record]) -> dict[str, Any]:
-        """Return what a report says of the run."""
+    def _report(self, timing: RunTiming, records: Sequence[RankRecord]) -> dict[str, Any]:
+        """Return the report of the run."""
         mpi = library()
         nodes: dict[str, int] = {}
         for record in records:
             nodes[record.host] = nodes.get(record.host, 0) + 1
-        return ledger.report(
+        return timing.report(
             {rank: record.seconds for rank, record in enumerate(records)},
             pool=self.kind,
             threads=self.threads,
             mpi={
                 "library": " ".join(mpi.Get_library_version().strip("\0").split("\n")[0].split()),
                 "standard": ".".join(map(str, mpi.Get_version())),
-                "ranks": self._link.size,
+                "ranks": self._ranks.size,
                 "ranks_per_node": nodes,
                 "scheduling": self.scheduling,
                 "gathering": "file" if self.rows_in is not None else self._gathering,
@@ -383,52 +391,52 @@ class MpiPool:
         )
 
 
-class Keep:
-    """Where rank 0 keeps the rows of a pass, and how the others reach that.
+class RowStorage:
+    """Memory or file of rank 0 for the rows of a pass, and how other ranks send them there.
 
     Attributes
     ----------
-    way
-        How: its name, a path, and where in that file rows begin.
+    transport
+        Arguments of `make_transport`: its name, a path, and the offset of the rows in that file.
     file
-        The file that keeps them, if any.
+        File of the rows, if any.
     """
 
     def __init__(self, gathering: Gathering, rows_in: Path | None, stack: ExitStack) -> None:
         self._gathering, self._rows_in = gathering, rows_in
-        self._make = stack.enter_context(rows_kept_in(rows_in))
+        self._make = stack.enter_context(rows_in_file(rows_in))
         self._seen = stack.enter_context(ExitStack())
-        self.way: tuple[str, Path, int] = ("none", Path(), 0)
+        self.transport: tuple[str, Path, int] = ("none", Path(), 0)
         self.file: Path | None = None
 
     def rows(self, shape: tuple[int, int]) -> NDArray[np.float64]:
-        """Make room for rows."""
+        """Allocate rows."""
         self.file = None
         if 0 in shape:
-            self.way = ("none", Path(), 0)
+            self.transport = ("none", Path(), 0)
             return np.zeros(shape)
         if self._rows_in is not None:
             rows = self._make(shape)
             mapped = rows.base
             assert isinstance(mapped, np.memmap)
-            self.way = ("file", Path(str(mapped.filename)).absolute(), mapped.offset)
-            # Others write to it: it is mapped again when they have.
+            self.transport = ("file", Path(str(mapped.filename)).absolute(), mapped.offset)
+            # Other ranks write to it: it is mapped again afterwards.
             self.file = self._rows_in
             return rows
         if self._gathering == "shared":
             rows, path = shared_rows(self._seen, shape)
-            self.way = ("shared", path, 0)
+            self.transport = ("shared", path, 0)
             return rows
-        self.way = (self._gathering, Path(), 0)
+        self.transport = (self._gathering, Path(), 0)
         return np.zeros(shape)
 
     def found(self) -> None:
-        """Close what all ranks have found, and hold by themselves."""
+        """Close the shared file, which all ranks have opened by now."""
         self._seen.close()
 
 
 def _show(progress: Progress | None, passes_done: int, n_frames: int, done: int) -> None:
-    """Show how far a pass is."""
+    """Report progress, with the frames of all passes until now."""
     if progress is not None:
         progress(passes_done * n_frames + done, (passes_done + 1) * n_frames)
 

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.pools.dispatch import OWN_CELLS, StragglerRule, TaskTable
-from trajet.pools.mpi.link import MOST_BYTES, Link
+from trajet.pools.mpi.communicator import MOST_BYTES, Communicator
 
 _CELL = 8
 _LONGEST_SLEEP = 0.02
 _RULE = StragglerRule(min_done=1, grace=0.05)
 
 
-class Board:
+class TaskWindow:
     """Window of a pass, made and closed by all ranks together.
 
     Attributes
@@ -26,23 +26,28 @@ class Board:
 
     def __init__(
         self,
-        link: Link,
+        ranks: Communicator,
         n_frames: Sequence[int],
         ends: NDArray[np.int64],
         payloads: Sequence[bytes],
     ) -> None:
-        """Make it: task `k` has `n_frames[k]`, and its payload ends at byte `ends[k]` of all.
+        """Make the window for tasks of `n_frames`, whose payloads end at the bytes `ends`.
 
         Only rank 0 gives `payloads`.
         """
-        self._link, self._mpi, self._ends, self._payloads = link, link.mpi, ends, payloads
-        first = TaskTable.first_cells(link.size, len(n_frames))
-        if link.rank:
+        self._ranks, self._mpi, self._ends, self._payloads = (
+            ranks,
+            ranks.mpi,
+            ends,
+            payloads,
+        )
+        first = TaskTable.first_cells(ranks.size, len(n_frames))
+        if ranks.rank:
             first_here, size = np.zeros(OWN_CELLS, np.int64), _CELL * OWN_CELLS
         else:
             first_here, size = first, first.nbytes + (int(ends[-1]) if len(ends) else 0)
         self._payloads_at = first.nbytes
-        self._window = link.window(size, 1)
+        self._window = ranks.window(size, 1)
         memory = np.frombuffer(self._window.tomemory(), np.uint8)
         self._cells: NDArray[np.int64] = memory[: first_here.nbytes].view(np.int64)
         self._window.Lock_all()
@@ -51,9 +56,9 @@ class Board:
             begin = first.nbytes + int(end) - len(payload)
             memory[begin : begin + len(payload)] = np.frombuffer(payload, np.uint8)
         self._window.Sync()
-        link.meet()
+        ranks.barrier()
         self._zero = time.perf_counter_ns()
-        self.table = TaskTable(self, link.rank, link.size, n_frames, _RULE)
+        self.table = TaskTable(self, ranks.rank, ranks.size, n_frames, _RULE)
 
     def close(self) -> None:
         """Free the window."""
@@ -73,12 +78,12 @@ class Board:
                 return late
             time.sleep(pause)
             pause = min(1.5 * pause, _LONGEST_SLEEP)
-            self._link.progress()
+            self._ranks.progress()
         return None
 
     def payload(self, number: int) -> bytes:
         """Return the payload of a task."""
-        if self._link.rank == 0:
+        if self._ranks.rank == 0:
             return self._payloads[number]
         begin, end = int(self._ends[number - 1]) if number else 0, int(self._ends[number])
         payload = np.empty(end - begin, np.uint8)

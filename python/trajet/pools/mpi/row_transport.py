@@ -1,4 +1,4 @@
-"""Rows and states to rank 0: together at the end, one-sided as tasks are done, by memory or a file.
+"""Moves rows and states to rank 0: gathered at the end, one-sided, by shared memory or a file.
 
 **Invariant:** one transfer has fewer than 2^31 items, and on rank 0 there is no second copy of all
 rows.
@@ -13,74 +13,78 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
-from trajet.pools.mpi.link import MOST_BYTES, Link
-from trajet.pools.work import Task
+from trajet.pools.mpi.communicator import MOST_BYTES, Communicator
+from trajet.pools.tasks import Task
 
-# Bytes that are gathered at a time, as far as single tasks are not larger.
+# Bytes that are gathered at a time, unless a single task is larger.
 _AT_ONCE = 2**26
-# Numbers of one transfer.
+# Numbers in one transfer, at most.
 _MOST = MOST_BYTES // 8
-# Rows that are under way, in tasks.
+# Tasks whose rows may be in flight.
 _UNDER_WAY = 2
 _TAG = 1
 
 
-class Rows(Protocol):
-    """The way of the rows to rank 0.
+class RowTransport(Protocol):
+    """Moves the rows of tasks to rank 0.
 
     Attributes
     ----------
     keeps
-        Whether it keeps the rows that are put, or copies them.
+        Whether `put` keeps the array, so that the caller must not reuse it.
     """
 
     keeps: bool
 
     def put(self, task: Task, rows: NDArray[np.float64]) -> None:
-        """Take the rows of a task that this rank has done."""
+        """Send the rows of a task that this rank has done."""
         ...
 
-    def settle(self) -> None:
-        """See that what was put has arrived, as far as this rank can."""
+    def flush(self) -> None:
+        """Wait until sent rows have arrived, as far as this rank can."""
         ...
 
     def collect(self, winners: NDArray[np.int64] | None) -> None:
-        """Bring the rest; rank 0 knows the `winners`: which rank has done each task."""
+        """Move the remaining rows; `winners` is the rank that has done each task, on rank 0."""
         ...
 
     def close(self) -> None:
-        """Give back what is held. All ranks do so together."""
+        """Free windows and files; collective."""
         ...
 
 
-class Collected:
-    """Rows stay where they are computed and are gathered when all are done."""
+class GatheredRows:
+    """Rows stay on the ranks and are gathered when all tasks are done."""
 
     keeps = True
 
     def __init__(
-        self, link: Link, tasks: Sequence[Task], rows: NDArray[np.float64] | None, width: int
+        self,
+        ranks: Communicator,
+        tasks: Sequence[Task],
+        rows: NDArray[np.float64] | None,
+        width: int,
     ) -> None:
-        self._link, self._tasks, self._rows, self._width = link, tasks, rows, width
+        self._ranks, self._tasks, self._rows, self._width = ranks, tasks, rows, width
         self._held: dict[int, NDArray[np.float64]] = {}
 
     def put(self, task: Task, rows: NDArray[np.float64]) -> None:
-        """Keep them."""
+        """Keep the rows."""
         self._held[task.number] = rows
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         """Do nothing."""
 
     def collect(self, winners: NDArray[np.int64] | None) -> None:
-        """Gather, some tasks at a time."""
+        """Gather rows, some tasks at a time."""
         width = self._width
-        # So that counts are those of rows.
-        kind = self._link.mpi.DOUBLE.Create_contiguous(width).Commit()
+        # Counts are then in rows, which stay below 2^31.
+        kind = self._ranks.mpi.DOUBLE.Create_contiguous(width).Commit()
         for batch in _batches(self._tasks, 8 * width):
             held = [self._held.pop(task.number) for task in batch if task.number in self._held]
             mine = held[0] if len(held) == 1 else np.concatenate([np.empty((0, width)), *held])
             if winners is None or self._rows is None:
-                self._link.comm.Gatherv([mine, len(mine), kind], None, 0)
+                self._ranks.comm.Gatherv([mine, len(mine), kind], None, 0)
             else:
                 self._receive(mine, batch, winners, kind)
         kind.Free()
@@ -94,20 +98,20 @@ class Collected:
     ) -> None:
         """Gather a batch on rank 0."""
         assert self._rows is not None
-        by_rank: list[list[Task]] = [[] for _ in range(self._link.size)]
+        by_rank: list[list[Task]] = [[] for _ in range(self._ranks.size)]
         for task in batch:
             by_rank[winners[task.number]].append(task)
         counts = [sum(task.n_frames for task in tasks) for tasks in by_rank]
         first, end = batch[0].frames[0], batch[-1].frames[1]
         there = self._rows[first:end]
-        # Tasks of one rank that are neighbours arrive where they belong.
+        # Neighbouring tasks of one rank are received in place.
         if all(neighbours(tasks) for tasks in by_rank):
             places = [tasks[0].frames[0] - first if tasks else 0 for tasks in by_rank]
-            self._link.comm.Gatherv([mine, len(mine), kind], [there, (counts, places), kind], 0)
+            self._ranks.comm.Gatherv([mine, len(mine), kind], [there, (counts, places), kind], 0)
             return
         mixed = np.empty_like(there)
         places = [0, *np.cumsum(counts)[:-1].tolist()]
-        self._link.comm.Gatherv([mine, len(mine), kind], [mixed, (counts, places), kind], 0)
+        self._ranks.comm.Gatherv([mine, len(mine), kind], [mixed, (counts, places), kind], 0)
         at = 0
         for tasks in by_rank:
             for task in tasks:
@@ -118,24 +122,24 @@ class Collected:
         """Do nothing."""
 
 
-class Put:
-    """Rows are put into the memory of rank 0, each task's as it is done."""
+class OneSidedRows:
+    """Rows are put into memory of rank 0 (RMA) as tasks are done."""
 
     keeps = True
 
-    def __init__(self, link: Link, rows: NDArray[np.float64] | None) -> None:
-        self._link = link
-        self._window = link.mpi.Win.Create(rows, 8, comm=link.comm)
+    def __init__(self, ranks: Communicator, rows: NDArray[np.float64] | None) -> None:
+        self._ranks = ranks
+        self._window = ranks.mpi.Win.Create(rows, 8, comm=ranks.comm)
         self._window.Lock_all()
         self._under_way: list[list[Any]] = []
-        # What is sent must stay until it is gone.
+        # Arrays must live until their transfer is complete.
         self._held: list[NDArray[np.float64]] = []
 
     def put(self, task: Task, rows: NDArray[np.float64]) -> None:
-        """Send them, while the next task is computed."""
+        """Start the transfer; it overlaps with the next task."""
         width = rows.shape[1]
         numbers, first = rows.reshape(-1), task.frames[0] * width
-        kind, requests = self._link.mpi.DOUBLE, []
+        kind, requests = self._ranks.mpi.DOUBLE, []
         for at in range(0, len(numbers), _MOST):
             piece = numbers[at : at + _MOST]
             place = (first + at, len(piece), kind)
@@ -147,17 +151,17 @@ class Put:
 
     def _end_first(self) -> None:
         for request in self._under_way.pop(0):
-            self._link.wait(request)
+            self._ranks.wait(request)
         self._held.pop(0)
 
-    def settle(self) -> None:
-        """Wait until rank 0 has them."""
+    def flush(self) -> None:
+        """Wait until rank 0 has all rows."""
         while self._under_way:
             self._end_first()
         self._window.Flush(0)
 
     def collect(self, winners: NDArray[np.int64] | None) -> None:
-        """Do nothing more: they are there."""
+        """Make the rows visible to rank 0."""
         self._window.Sync()
 
     def close(self) -> None:
@@ -166,8 +170,8 @@ class Put:
         self._window.Free()
 
 
-class Shared:
-    """Rows are written to memory, or a mapped file, that all ranks of the machine see."""
+class SharedRows:
+    """Rows are copied to memory that all ranks of the machine map."""
 
     keeps = False
 
@@ -175,85 +179,85 @@ class Shared:
         self._rows = np.memmap(path, np.float64, "r+", shape=shape)
 
     def put(self, task: Task, rows: NDArray[np.float64]) -> None:
-        """Copy them."""
+        """Copy the rows."""
         self._rows[slice(*task.frames)] = rows
 
-    def settle(self) -> None:
-        """Do nothing: a copy is there at once."""
+    def flush(self) -> None:
+        """Do nothing: copies are visible at once."""
 
     def collect(self, winners: NDArray[np.int64] | None) -> None:
         """Do nothing."""
 
     def close(self) -> None:
-        """Let the memory go."""
+        """Unmap the memory."""
         del self._rows
 
 
-class Written:
-    """Rows are written to a file by MPI-IO, each task's as it is done."""
+class FileRows:
+    """Rows are written to a file by MPI-IO as tasks are done."""
 
     keeps = False
 
-    def __init__(self, link: Link, path: Path, offset: int) -> None:
-        self._link, self._offset = link, offset
-        self._file = link.mpi.File.Open(link.comm, str(path), link.mpi.MODE_WRONLY)
+    def __init__(self, ranks: Communicator, path: Path, offset: int) -> None:
+        self._ranks, self._offset = ranks, offset
+        self._file = ranks.mpi.File.Open(ranks.comm, str(path), ranks.mpi.MODE_WRONLY)
 
     def put(self, task: Task, rows: NDArray[np.float64]) -> None:
-        """Write them."""
+        """Write the rows."""
         numbers, first = rows.reshape(-1), task.frames[0] * rows.shape[1]
         for at in range(0, len(numbers), _MOST):
             piece = numbers[at : at + _MOST]
-            self._file.Write_at(self._offset + 8 * (first + at), [piece, self._link.mpi.DOUBLE])
+            self._file.Write_at(self._offset + 8 * (first + at), [piece, self._ranks.mpi.DOUBLE])
 
-    def settle(self) -> None:
-        """See that others can read them."""
+    def flush(self) -> None:
+        """Make the rows visible to other ranks."""
         self._file.Sync()
 
     def collect(self, winners: NDArray[np.int64] | None) -> None:
-        """Do nothing more."""
+        """Do nothing."""
 
     def close(self) -> None:
         """Close the file."""
         self._file.Close()
 
 
-def way_of(
-    told: tuple[str, Path, int],
-    link: Link,
+def make_transport(
+    transport: tuple[str, Path, int],
+    ranks: Communicator,
     tasks: Sequence[Task],
     rows: NDArray[np.float64] | None,
     shape: tuple[int, int],
-) -> Rows | None:
-    """Return the way of the rows; none where there are none.
+) -> RowTransport | None:
+    """Return the transport of rows, or None if there are no rows; collective.
 
     Parameters
     ----------
-    told
-        Its name, a path, and where in that file rows begin.
+    transport
+        Its name, a path, and the offset of the rows in that file.
     rows
-        What takes them, on rank 0.
+        Destination, on rank 0.
     shape
-        Theirs.
+        Shape of all rows.
     """
-    name, path, offset = told
+    name, path, offset = transport
     if name == "shared":
-        return Shared(path, shape)
+        return SharedRows(path, shape)
     if name == "one-sided":
-        return Put(link, rows)
+        return OneSidedRows(ranks, rows)
     if name == "collective":
-        return Collected(link, tasks, rows, shape[1])
+        return GatheredRows(ranks, tasks, rows, shape[1])
     if name == "file":
-        return Written(link, path, offset)
+        return FileRows(ranks, path, offset)
     return None
 
 
 def neighbours(tasks: Sequence[Task]) -> bool:
-    """Return whether each task follows on the one before."""
+    """Return whether each task follows the one before."""
     return all(a.number + 1 == b.number for a, b in pairwise(tasks))
 
 
 def _batches(tasks: Sequence[Task], row_bytes: int) -> list[list[Task]]:
-    """Return runs of tasks whose rows go together."""
+    """Return runs of tasks whose rows are gathered at once."""
     batches: list[list[Task]] = []
     room = 0
     for task in tasks:
@@ -266,55 +270,31 @@ def _batches(tasks: Sequence[Task], row_bytes: int) -> list[list[Task]]:
     return batches
 
 
-def merge_along_tree(link: Link, states: _trajet.States) -> None:
-    """Bring the states of all ranks to rank 0; each is merged on its way with its neighbours'.
+def merge_along_tree(ranks: Communicator, states: _trajet.States) -> None:
+    """Merge the states of all ranks along a binary tree of ranks, to rank 0.
 
-    So rank 0 gets a few states, not some of every rank.
+    Rank 0 then receives a few states, not some of every rank.
     """
     step = 1
-    while step < link.size:
-        if link.rank & step:
-            _send(link, states.subtrees(), link.rank - step)
+    while step < ranks.size:
+        if ranks.rank & step:
+            _send(ranks, states.subtrees(), ranks.rank - step)
             return
-        if link.rank + step < link.size:
-            states.add(_receive(link, link.rank + step))
+        if ranks.rank + step < ranks.size:
+            states.add(_receive(ranks, ranks.rank + step))
         step *= 2
 
 
-def _send(link: Link, numbers: NDArray[np.float64], rank: int) -> None:
-    link.comm.Send(np.array([len(numbers)], np.int64), rank, _TAG)
+def _send(ranks: Communicator, numbers: NDArray[np.float64], rank: int) -> None:
+    ranks.comm.Send(np.array([len(numbers)], np.int64), rank, _TAG)
     for at in range(0, len(numbers), _MOST):
-        link.comm.Send(numbers[at : at + _MOST], rank, _TAG)
+        ranks.comm.Send(numbers[at : at + _MOST], rank, _TAG)
 
 
-def _receive(link: Link, rank: int) -> NDArray[np.float64]:
+def _receive(ranks: Communicator, rank: int) -> NDArray[np.float64]:
     count = np.empty(1, np.int64)
-    link.comm.Recv(count, rank, _TAG)
+    ranks.comm.Recv(count, rank, _TAG)
     numbers = np.empty(count[0])
     for at in range(0, len(numbers), _MOST):
-        link.comm.Recv(numbers[at : at + _MOST], rank, _TAG)
+        ranks.comm.Recv(numbers[at : at + _MOST], rank, _TAG)
     return numbers
-
-
-def put_states(link: Link, states: _trajet.States) -> None:
-    """Bring the states of all ranks to rank 0, each put where those of the ranks before it end."""
-    mine = states.subtrees() if link.rank else np.empty(0)
-    count, before, total = (
-        np.array([len(mine)], np.int64),
-        np.zeros(1, np.int64),
-        np.empty(1, np.int64),
-    )
-    link.comm.Exscan(count, before, link.mpi.SUM)
-    link.comm.Allreduce(count, total, link.mpi.SUM)
-    size = int(total[0]) if link.rank == 0 else 0
-    window = link.window(8 * size, 8)
-    window.Fence()
-    first = int(before[0]) if link.rank else 0
-    for at in range(0, len(mine), _MOST):
-        piece = mine[at : at + _MOST]
-        place = (first + at, len(piece), link.mpi.DOUBLE)
-        window.Put([piece, link.mpi.DOUBLE], 0, place)
-    window.Fence()
-    if size:
-        states.add(np.frombuffer(window.tomemory(), np.float64, size).copy())
-    window.Free()

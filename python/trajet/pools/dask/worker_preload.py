@@ -1,4 +1,4 @@
-"""Done first by the workers of a cluster that is this program's own."""
+"""Preload script of the workers that `dask_client` starts."""
 
 import logging
 import signal
@@ -6,9 +6,9 @@ from typing import Any
 
 
 def dask_setup(_: Any) -> None:
-    """Leave Ctrl-C, which a terminal sends to all processes, and errors of tasks to the program.
+    """Ignore Ctrl-C, which a terminal sends to all processes, and do not log errors of tasks.
 
-    Ctrl-C ends it; errors come to it anyway, and it says them once.
+    The program that owns the cluster handles both.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.getLogger("distributed.worker").addFilter(_is_no_error_of_a_task)

@@ -1,4 +1,4 @@
-"""Who is there, and what all of them are told."""
+"""Tracks workers and broadcasts the setup of a run to them."""
 
 import logging
 import secrets
@@ -10,22 +10,22 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from trajet._trajet import WorkerError
-from trajet.pools.dask.plugins import Member, Record, Recorder, Said, end_run
+from trajet.pools.dask.plugins import Recorder, RunPlugin, SchedulerRecord, TaskProgress, end_run
 from trajet.pools.dispatch import MAX_ATTEMPTS
-from trajet.pools.jobs import JobBrief
-from trajet.pools.work import Brief
+from trajet.pools.jobs import JobSpec
+from trajet.pools.tasks import WorkerSpec
 
-# Seconds that a worker may take to answer the first time.
+# Seconds to wait for the first answer of a worker.
 _PROBE = 2.0
 
 _log = logging.getLogger(__name__)
 
 
-class Crew:
-    """The workers of a cluster, as they come and go."""
+class Workers:
+    """Workers of a cluster, as they join and leave."""
 
     def __init__(self, client: Any, patience: float) -> None:
-        """Wait for a first one, so many seconds.
+        """Wait at most `patience` seconds for a first worker.
 
         Raises
         ------
@@ -34,7 +34,7 @@ class Crew:
         """
         self._client, self._patience = client, patience
         self._numbers: dict[tuple[str, int], int] = {}
-        # of each worker of Dask, by its address
+        # threads of each Dask worker, by its address
         self.threads: dict[str, int] = client.nthreads()
         if not self.threads:
             where = client.scheduler.address
@@ -44,36 +44,36 @@ class Crew:
             self.threads = client.nthreads()
         self._seen = time.monotonic()
         if not self.threads:
-            raise self._nobody()
-        # whether rows come without a detour over the scheduler
+            raise self._no_worker()
+        # whether rows come from the workers directly, not through the scheduler
         self.direct: bool = client.direct_to_workers
         if self.direct is None:
             self.direct = client.sync(_reaches, client, next(iter(self.threads)))
 
     def slots(self) -> list[str]:
-        """Return the worker of each thread, which does a task at a time."""
+        """Return the address of the worker of each thread; a thread runs one task at a time."""
         return [address for address, n in sorted(self.threads.items()) for _ in range(n)]
 
     def number(self, address: str, thread: int) -> int:
-        """Return a number for a thread of a worker."""
+        """Return the number of a thread of a worker, in the order of first use."""
         return self._numbers.setdefault((address, thread), len(self._numbers))
 
-    def count(self) -> None:
-        """See who is there.
+    def refresh(self) -> None:
+        """Update the list of workers.
 
         Raises
         ------
         WorkerError
-            If nobody was there for too long.
+            If there was no worker for too long.
         """
         self.threads = self._client.nthreads()
         now = time.monotonic()
         if self.threads:
             self._seen = now
         elif now - self._seen > self._patience:
-            raise self._nobody()
+            raise self._no_worker()
 
-    def _nobody(self) -> WorkerError:
+    def _no_worker(self) -> WorkerError:
         return WorkerError(
             f"no worker came to the scheduler {self._client.scheduler.address} in"
             f" {self._patience:g} s: start one with `dask worker`, or see why the batch system has"
@@ -82,7 +82,7 @@ class Crew:
 
 
 async def _reaches(client: Any, address: str) -> bool:
-    """Return whether a worker can be reached from here; some clusters let in no one."""
+    """Return whether a worker can be reached from here; some clusters refuse connections."""
     try:
         client.rpc.reuse(address, await client.rpc.connect(address, timeout=_PROBE))
     except OSError:
@@ -90,63 +90,63 @@ async def _reaches(client: Any, address: str) -> bool:
     return True
 
 
-class _Ears:
-    """Hears what workers say, for all runs of a client.
+class _ProgressListener:
+    """Receives progress messages of workers, for all runs of a client while it is connected.
 
-    As long as that lives and is connected: Dask keeps what it is given, and what a client sends
-    within 10 ms of subscribing waits until they are over.
+    There is one subscription a connection: Dask keeps every handler that it is given, and delays
+    what a client sends within 10 ms of subscribing.
     """
 
     def __init__(self, client: Any) -> None:
         self.topic = f"trajet-{client.id}"
         self.runs: WeakValueDictionary[str, Run] = WeakValueDictionary()
-        # over which it subscribed
+        # connection of the current subscription
         self._connection: Any = None
 
     def listen(self, client: Any) -> None:
-        """Subscribe, once a connection: a scheduler that was started again knows of nobody."""
+        """Subscribe once a connection: a restarted scheduler has forgotten the subscription."""
         connection = client.scheduler_comm
         if connection is not self._connection:
-            client.subscribe_topic(self.topic, self._heard)
+            client.subscribe_topic(self.topic, self._received)
             self._connection = connection
 
-    def _heard(self, event: tuple[float, dict[str, Any]]) -> None:
-        said = Said(**event[1])
-        run = self.runs.get(str(said.key[0]).rpartition("-")[0])
-        if run is not None and run.hear is not None:
-            run.hear(said)
+    def _received(self, event: tuple[float, dict[str, Any]]) -> None:
+        message = TaskProgress(**event[1])
+        run = self.runs.get(str(message.key[0]).rpartition("-")[0])
+        if run is not None and run.on_progress is not None:
+            run.on_progress(message)
 
 
-_subscribed: WeakKeyDictionary[Any, _Ears] = WeakKeyDictionary()
+_subscribed: WeakKeyDictionary[Any, _ProgressListener] = WeakKeyDictionary()
 _subscribing = Lock()
 
 
-def _ears_of(client: Any) -> _Ears:
+def _listener_of(client: Any) -> _ProgressListener:
     # Runs may begin on several threads.
     with _subscribing:
         if client not in _subscribed:
-            _subscribed[client] = _Ears(client)
-        ears = _subscribed[client]
-        ears.listen(client)
-        return ears
+            _subscribed[client] = _ProgressListener(client)
+        listener = _subscribed[client]
+        listener.listen(client)
+        return listener
 
 
 class Run:
-    """A run, as the scheduler and the workers know it, until it ends."""
+    """A run that is registered with the scheduler and the workers until it ends."""
 
     def __init__(self, client: Any) -> None:
-        """Have the scheduler write down what becomes of its tasks."""
+        """Register the run; from then on the scheduler records the states of its tasks."""
         self._client = client
         self._name = f"trajet-{secrets.token_hex(6)}"
         self._passes = 0
-        # takes what workers say of their tasks, on Dask's thread
-        self.hear: Callable[[Said], None] | None = None
-        self._ears = _ears_of(client)
-        self._ears.runs[self._name] = self
+        # called with progress messages of workers, on Dask's thread
+        self.on_progress: Callable[[TaskProgress], None] | None = None
+        self._listener = _listener_of(client)
+        self._listener.runs[self._name] = self
         _register(client, Recorder(self._name, client.id), self._name)
 
-    def tell(self, brief: Brief | JobBrief) -> str:
-        """Tell all workers of a pass, or of jobs; those that come later too.
+    def announce(self, spec: WorkerSpec | JobSpec) -> str:
+        """Broadcast the setup of a pass or of jobs to all workers, also to later ones.
 
         Returns
         -------
@@ -156,23 +156,23 @@ class Run:
         before = f"{self._name}-{self._passes - 1}" if self._passes else None
         name = f"{self._name}-{self._passes}"
         self._passes += 1
-        _register(self._client, Member(brief, name, before, self._ears.topic), name)
+        _register(self._client, RunPlugin(spec, name, before, self._listener.topic), name)
         return name
 
-    def end(self) -> Record:
-        """Have it forgotten; return what the scheduler wrote down."""
-        record: Record = self._client.run_on_scheduler(end_run, self._name)
+    def end(self) -> SchedulerRecord:
+        """Remove the run; return the record of the scheduler."""
+        record: SchedulerRecord = self._client.run_on_scheduler(end_run, self._name)
         return record
 
 
 @contextmanager
-def begun(client: Any) -> Iterator[Run]:
-    """Begin a run, which also ends where it fails."""
+def started_run(client: Any) -> Iterator[Run]:
+    """Register a run, and remove it if it fails."""
     run = Run(client)
     try:
         yield run
     except BaseException:
-        # Else the scheduler has forgotten it with the client.
+        # Otherwise the scheduler has forgotten the run with its client.
         if client.status == "running":
             with suppress(Exception):
                 run.end()
@@ -180,7 +180,7 @@ def begun(client: Any) -> Iterator[Run]:
 
 
 def _register(client: Any, plugin: Any, name: str) -> None:
-    """Register a plugin of Dask, also while a worker dies."""
+    """Register a Dask plugin; try again if a worker dies meanwhile."""
     for attempt in range(1, MAX_ATTEMPTS + 1):
         try:
             client.register_plugin(plugin, name=name)

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 from trajet import _trajet
-from trajet.pools.work import tasks_of
+from trajet.pools.passes import tasks_of
 
 
 def test_tasks_of_wide_rows_are_small() -> None:

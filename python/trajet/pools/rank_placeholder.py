@@ -1,4 +1,4 @@
-"""What stands on other ranks for what rank 0 has."""
+"""Placeholder returned on ranks other than 0."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -8,11 +8,11 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
-class Elsewhere:
-    """Stands for a trajectory, a selection or a result that rank 0 has, on the ranks that follow.
+class RankPlaceholder:
+    """Placeholder for a trajectory, a selection or a result, which rank 0 alone has.
 
-    It is false, so that `if result:` sets apart what rank 0 alone does. What would need the thing
-    itself is an error: there are no numbers here that could be taken for the result's.
+    It is false, so that `if result:` holds on rank 0 alone. Any use of the placeholder raises
+    AttributeError: it has no numbers that could be mistaken for those of a result.
     """
 
     _what = "thing"
@@ -21,21 +21,21 @@ class Elsewhere:
         self._what = what
 
     def __repr__(self) -> str:
-        """Say where the thing is."""
+        """Return a text that names rank 0."""
         return f"<{self._what} on rank 0>"
 
     def __bool__(self) -> bool:
-        """Tell that nothing is here."""
+        """Return False."""
         return False
 
-    def select(self, selection: Any) -> "Elsewhere":
-        """Return what stands for a selection; it is looked at on rank 0."""
+    def select(self, selection: Any) -> "RankPlaceholder":
+        """Return the placeholder of a selection; rank 0 evaluates it."""
         if self._what != "trajectory":
             self._missing()
-        return Elsewhere("selection")
+        return RankPlaceholder("selection")
 
     def __getattr__(self, name: str) -> Any:
-        """Refuse to tell anything."""
+        """Raise AttributeError."""
         self._missing()
 
     def _missing(self, *_: Any, **__: Any) -> NoReturn:
@@ -47,24 +47,24 @@ class Elsewhere:
 
 
 @runtime_checkable
-class Led(Protocol):
-    """A pool whose processes run the same script, of which one leads."""
+class RootPool(Protocol):
+    """A pool whose processes all run the same script, and whose rank 0 is the root."""
 
-    def lead(self, what: str, work: Callable[[], _R]) -> _R | Elsewhere:
-        """Do `work` where the leader is; take part in it elsewhere, and stand for its result."""
+    def lead(self, what: str, work: Callable[[], _R]) -> _R | RankPlaceholder:
+        """Do `work` on rank 0; on other ranks take part in it and return a placeholder."""
         ...
 
 
-def led(what: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
-    """Have a function that takes a `pool` look at its arguments only where that pool is led."""
+def root_only(what: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+    """Decorate a function that takes a `pool`: ranks other than 0 ignore its arguments."""
 
     def make(function: Callable[_P, _R]) -> Callable[_P, _R]:
         @wraps(function)
         def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
             pool = kwargs.get("pool")
-            if not isinstance(pool, Led):
+            if not isinstance(pool, RootPool):
                 return function(*args, **kwargs)
-            # Who has no result knows so, whatever the types say.
+            # Callers check for the placeholder, which the type does not show.
             return cast(_R, pool.lead(what, lambda: function(*args, **kwargs)))
 
         return call

@@ -1,11 +1,10 @@
-"""Ranks that work together: how they hear from rank 0, wait for each other, and end.
+"""Communicator of a pool: messages of rank 0, waiting for other ranks, and the end of all.
 
-Rank 0 leads. It tells the others what comes next (`Word`); whoever waits looks again and again and
-sleeps in between, since MPI's own waiting would take the core from a rank that computes.
+Rank 0 is the root. It broadcasts what comes next (`Message`). A rank that waits polls and sleeps in
+between, since MPI's own waiting would take the core from a rank that computes.
 
-A script that ends on one rank alone would leave the others waiting for it. So an error that only
-one rank has ends all (`sys.excepthook`, as `python -m mpi4py` does), and rank 0 says when it
-leaves.
+A script that ends on one rank alone would leave the others waiting for it. So an error on one rank
+alone ends all (`sys.excepthook`, as `python -m mpi4py` does), and rank 0 broadcasts when it leaves.
 """
 
 import atexit
@@ -29,35 +28,35 @@ from trajet import signals
 from trajet._trajet import MissingPackageError, WorkerError
 from trajet.pools.shared import path_of
 
-# Looks before the first sleep, and the seconds of the first and of the longest sleep.
+# Polls before the first sleep, and the seconds of the first and of the longest sleep.
 _LOOKS = 50
 _FIRST_SLEEP = 5e-5
 _LONGEST_SLEEP = 1e-3
 # Bytes of one transfer: MPI counts up to 2^31.
 MOST_BYTES = 2**28
-# MPICH 4.0, which is Debian 12's, has the memory of the next rank begin in the last bytes of this
-# rank's that do not fill 16; this also keeps what two ranks write in different lines of the cache.
+# MPICH 4.0 (Debian 12) lets windows of two ranks overlap if their size is no multiple of 16 bytes;
+# this size also keeps writes of two ranks in different cache lines.
 _WINDOW_BYTES = 64
-# Calls of a look: each moves a few KiB of what other ranks put here.
+# Calls of a poll: each moves a few KiB of other ranks' one-sided puts.
 _CALLS = 64
-# Seconds that rank 0 has, when all are interrupted, to put away what was being written.
+# Seconds that rank 0 has, when all are interrupted, to remove unfinished outputs.
 _GRACE = 0.8
 
 
-class Word(IntEnum):
-    """What rank 0 says."""
+class Message(IntEnum):
+    """Kind of a message of rank 0."""
 
-    # A pass begins; what is to be known of it follows.
+    # A pass begins; its spec follows.
     BEGIN = 1
-    # What was waited for has failed on rank 0; the error follows.
+    # The call has failed on rank 0; the error follows.
     FAILED = 2
-    # What was waited for is done, and the others were not needed.
+    # The call is done, and the others were not needed.
     DONE = 3
-    # Those who serve may go on.
+    # The pool is closed: ranks that serve may return.
     CLOSED = 4
     # Rank 0 has ended.
     LEFT = 5
-    # Something beside an analysis begins; what each rank calls follows.
+    # Work other than an analysis begins; the function that each rank calls follows.
     WORK = 6
 
 
@@ -79,8 +78,8 @@ def library() -> Any:
     return MPI
 
 
-class Link:
-    """The ranks of a communicator of our own."""
+class Communicator:
+    """A duplicate of the user's communicator, with polling instead of blocking waits."""
 
     def __init__(self, comm: Any) -> None:
         self.mpi = library()
@@ -88,11 +87,11 @@ class Link:
         self.rank: int = comm.Get_rank()
         self.size: int = comm.Get_size()
         self.host = socket.gethostname()
-        # Whether all find what rank 0 has in memory.
+        # Whether all ranks can open memory of rank 0.
         self.one_memory = self._one_memory()
         # An error that all ranks raise.
         self.shared: BaseException | None = None
-        # On rank 0: whether the others wait for a word.
+        # On rank 0: whether the others wait for a message.
         self.awaited = False
         self._left = False
         if self.size > 1:
@@ -112,11 +111,11 @@ class Link:
             return bool(self.comm.allreduce(seen, self.mpi.LAND))
 
     def wait(self, request: Any) -> None:
-        """Wait until a request is done, and leave the core to others."""
+        """Wait until a request is done; sleep in between."""
         self.wait_until(request.Test)
 
     def wait_until(self, over: Callable[[], bool]) -> None:
-        """Wait until something is over."""
+        """Wait until `over` returns True; sleep in between."""
         looks, pause = 0, _FIRST_SLEEP
         while not over():
             looks += 1
@@ -126,40 +125,40 @@ class Link:
                 pause = min(1.5 * pause, _LONGEST_SLEEP)
 
     def progress(self) -> None:
-        """Let what was put move on: by some libraries both sides must call MPI for that."""
+        """Let one-sided transfers progress: with some libraries both sides must call MPI."""
         for _ in range(_CALLS):
             self.comm.Iprobe()
 
     def window(self, size: int, unit: int) -> Any:
-        """Return a window on at least `size` bytes of each rank's own; all ranks make it."""
+        """Return a window of at least `size` bytes; collective."""
         return self.mpi.Win.Allocate(
             -(-size // _WINDOW_BYTES) * _WINDOW_BYTES, unit, comm=self.comm
         )
 
-    def meet(self) -> None:
+    def barrier(self) -> None:
         """Wait for all ranks."""
         self.wait(self.comm.Ibarrier())
 
-    def tell(self, word: Word, payload: bytes = b"") -> None:
-        """Say something to the ranks that follow."""
-        header = np.array([word, len(payload)], np.int64)
+    def broadcast(self, message: Message, payload: bytes = b"") -> None:
+        """Broadcast a message of rank 0."""
+        header = np.array([message, len(payload)], np.int64)
         self.wait(self.comm.Ibcast(header, 0))
         self._pass_on(np.frombuffer(payload, np.uint8))
 
-    def hear(self) -> tuple[Word, bytes]:
-        """Wait for what rank 0 says next."""
+    def receive(self) -> tuple[Message, bytes]:
+        """Wait for the next message of rank 0."""
         header = np.zeros(2, np.int64)
         self.wait(self.comm.Ibcast(header, 0))
         payload = np.empty(header[1], np.uint8)
         self._pass_on(payload)
-        return Word(header[0]), payload.tobytes()
+        return Message(header[0]), payload.tobytes()
 
     def _pass_on(self, payload: NDArray[np.uint8]) -> None:
         for begin in range(0, len(payload), MOST_BYTES):
             self.comm.Bcast(payload[begin : begin + MOST_BYTES], 0)
 
     def agree(self, place: int | None, error: BaseException | None) -> BaseException | None:
-        """Return the error of the first `place` where any rank has one, the same on all ranks."""
+        """Return the error of the lowest `place` of any rank, the same on all ranks, or None."""
         none = np.iinfo(np.int64).max
         mine = none if place is None else place * self.size + self.rank
         code, first = np.array([mine], np.int64), np.empty(1, np.int64)
@@ -167,10 +166,10 @@ class Link:
         if first[0] == none:
             return None
         root = int(first[0]) % self.size
-        words = pickled(error) if root == self.rank and error is not None else b""
-        size = np.array([len(words)], np.int64)
+        payload = pickled(error) if root == self.rank and error is not None else b""
+        size = np.array([len(payload)], np.int64)
         self.comm.Bcast(size, root)
-        buffer = np.frombuffer(words, np.uint8) if words else np.empty(size[0], np.uint8)
+        buffer = np.frombuffer(payload, np.uint8) if payload else np.empty(size[0], np.uint8)
         self.comm.Bcast(buffer, root)
         found: BaseException
         found = error if root == self.rank and error is not None else pickle.loads(buffer.tobytes())
@@ -178,7 +177,7 @@ class Link:
         return found
 
     def gather_objects(self, thing: object) -> list[Any]:
-        """Return what every rank gives, on rank 0; small things only."""
+        """Gather small picklable objects of all ranks on rank 0."""
         mine = np.frombuffer(pickle.dumps(thing), np.uint8)
         sizes = np.empty(self.size if self.rank == 0 else 0, np.int64)
         self.comm.Gather(np.array([len(mine)], np.int64), sizes, 0)
@@ -190,23 +189,23 @@ class Link:
         return [pickle.loads(part.tobytes()) for part in np.split(everything, sizes.cumsum()[:-1])]
 
     @contextmanager
-    def together(self, *, interrupts: bool = True) -> Iterator[None]:
-        """Do what all ranks must do: where one cannot, none can go on.
+    def abort_all(self, *, interrupts: bool = True) -> Iterator[None]:
+        """Abort all ranks if the body raises on one of them.
 
-        Without `interrupts` the caller ends all of them where Ctrl-C is met.
+        Without `interrupts` the caller handles KeyboardInterrupt.
         """
         try:
             yield
         except BaseException as error:
             if self.size > 1 and (interrupts or not isinstance(error, KeyboardInterrupt)):
-                said = f"trajet: rank {self.rank} on {self.host}: {type(error).__name__}: {error}"
+                text = f"trajet: rank {self.rank} on {self.host}: {type(error).__name__}: {error}"
                 if isinstance(error, KeyboardInterrupt):
-                    said = "" if self.rank else signals.message()
-                self.end(said, error)
+                    text = "" if self.rank else signals.message()
+                self.end(text, error)
             raise
 
     def end(self, why: str, error: BaseException) -> None:
-        """End all ranks."""
+        """Abort all ranks, with the message `why`."""
         sys.stdout.flush()
         if why:
             print(why, file=sys.stderr, flush=True)
@@ -219,7 +218,7 @@ class Link:
             self.comm.Abort(signals.exit_code() if interrupted else 1)
 
     def _interrupted(self) -> None:
-        """End all ranks, since a signal has interrupted this one."""
+        """Abort all ranks after a signal to this one."""
         if not self.mpi.Is_finalized():
             self.end("" if self.rank else signals.message(), KeyboardInterrupt())
 
@@ -228,7 +227,7 @@ class Link:
             kind: type[BaseException], error: BaseException, trace: TracebackType | None
         ) -> None:
             if self.rank and error is self.shared:
-                # Rank 0 has it too, and says so.
+                # Rank 0 has it too, and reports it.
                 return
             before(kind, error, trace)
             if not self.mpi.Is_finalized():
@@ -237,44 +236,44 @@ class Link:
         return hook
 
     def leave(self) -> None:
-        """Note that rank 0 has left."""
+        """Note that rank 0 has ended its script."""
         self._left = True
 
     def _leave(self) -> None:
-        """Let the script end on rank 0 first."""
+        """Wait at exit until the script has ended on rank 0."""
         if self._left or self.mpi.Is_finalized():
             return
         if self.rank == 0:
-            self.tell(Word.LEFT)
+            self.broadcast(Message.LEFT)
             return
-        while (heard := self.hear())[0] != Word.LEFT:
-            if heard[0] in {Word.BEGIN, Word.WORK}:
+        while (received := self.receive())[0] != Message.LEFT:
+            if received[0] in {Message.BEGIN, Message.WORK}:
                 error = WorkerError("the script has ended here, but not on rank 0")
                 self.end(f"trajet: rank {self.rank} on {self.host}: {error}", error)
 
 
 @cache
 def _key() -> int:
-    """Return the key under which communicators keep their link."""
+    """Return the MPI attribute key under which communicators keep their `Communicator`."""
     key: int = library().Comm.Create_keyval()
     return key
 
 
-def link_of(comm: Any) -> Link:
-    """Return the one link of a communicator; None for all ranks. All its ranks call this."""
+def communicator_of(comm: Any) -> Communicator:
+    """Return the one `Communicator` of a communicator (None: all ranks); collective."""
     comm = library().COMM_WORLD if comm is None else comm
-    link: Link | None = comm.Get_attr(_key())
-    if link is None:
-        link = Link(comm)
-        comm.Set_attr(_key(), link)
-    return link
+    ranks: Communicator | None = comm.Get_attr(_key())
+    if ranks is None:
+        ranks = Communicator(comm)
+        comm.Set_attr(_key(), ranks)
+    return ranks
 
 
 def pickled(error: BaseException) -> bytes:
-    """Return an error as bytes; one that cannot be sent is told in words."""
+    """Return an error as bytes; one that cannot be pickled becomes a WorkerError of its text."""
     try:
-        words = pickle.dumps(error)
-        pickle.loads(words)
+        payload = pickle.dumps(error)
+        pickle.loads(payload)
     except Exception:
-        words = pickle.dumps(WorkerError(f"{type(error).__name__}: {error}"))
-    return words
+        payload = pickle.dumps(WorkerError(f"{type(error).__name__}: {error}"))
+    return payload

@@ -14,8 +14,8 @@ from distributed import KilledWorker
 from numpy.typing import NDArray
 
 from trajet._trajet import WorkerError
-from trajet.pools.dask.crew import Crew
-from trajet.pools.dask.plugins import Answer, Said, do
+from trajet.pools.dask.plugins import TaskProgress, TaskResult, do
+from trajet.pools.dask.workers import Workers
 from trajet.pools.dispatch import (
     Cancel,
     Copy,
@@ -26,8 +26,10 @@ from trajet.pools.dispatch import (
     Submit,
     Take,
 )
+from trajet.pools.passes import PassRun, row_writer
 from trajet.pools.pool import Progress
-from trajet.pools.work import Ledger, PassRun, Task, putting, unfinished
+from trajet.pools.tasks import Task
+from trajet.pools.timing import RunTiming, partial_outcome
 
 # Seconds between two looks at the tasks, and between two counts of the workers.
 _LOOK = 0.1
@@ -50,7 +52,7 @@ class _Sent:
     ----------
     address
         Worker that runs it.
-    said, heard
+    message, received
         Last progress message of the worker, and when it came.
     fetching
         Since when its rows are on their way.
@@ -62,27 +64,27 @@ class _Sent:
     task: Task
     future: Any
     address: str | None = None
-    said: Said | None = None
-    heard: float = 0.0
+    message: TaskProgress | None = None
+    received: float = 0.0
     fetching: float | None = None
     moved: tuple[float, float] | None = None
 
 
-class Leader:
+class Dispatcher:
     """Runs the tasks of a pass on the workers of a client."""
 
     def __init__(
         self,
         client: Any,
-        crew: Crew,
+        workers: Workers,
         name: str,
         part: PassRun,
-        ledger: Ledger,
+        timing: RunTiming,
         pins: dict[int, str],
     ) -> None:
         """Submit nothing yet; the tasks of `pins` are for these workers alone."""
-        self._client, self._crew, self._name = client, crew, name
-        self._part, self._ledger = part, ledger
+        self._client, self._workers, self._name = client, workers, name
+        self._part, self._timing = part, timing
         n_frames = [task.n_frames for task in part.tasks]
         self._dispatch = Dispatch(n_frames, pins=pins, rule=None if pins else _RULE)
         # No SimpleQueue: one that waits some time, and meets a signal then, may wait for ever.
@@ -100,13 +102,13 @@ class Leader:
 
     def do(self, before: int, progress: Progress | None) -> None:
         """Run all tasks; `before` are the frames of the passes before."""
-        with putting(self._part.rows) as self._put:
+        with row_writer(self._part.rows) as self._put:
             self._do(before, progress)
 
     def _do(self, before: int, progress: Progress | None) -> None:
         dispatch = self._dispatch
         try:
-            self._follow(dispatch.start(self._crew.threads))
+            self._follow(dispatch.start(self._workers.threads))
             looked = counted = time.monotonic()
             while not dispatch.is_done:
                 with suppress(queue.Empty):
@@ -117,8 +119,8 @@ class Leader:
                 looked = now
                 if now - counted > _COUNT:
                     counted = now
-                    self._crew.count()
-                    self._follow(dispatch.workers_changed(self._crew.threads))
+                    self._workers.refresh()
+                    self._follow(dispatch.workers_changed(self._workers.threads))
                 lost, self._lost = self._lost, []
                 for sent in lost:
                     self._ended(sent)
@@ -131,9 +133,9 @@ class Leader:
             with suppress(Exception):
                 self._client.cancel([sent.future for sent in self._sent.values()])
 
-    def hear(self, said: Said) -> None:
+    def on_progress(self, message: TaskProgress) -> None:
         """Take a progress message of a worker, on Dask's thread."""
-        self._events.put(partial(self._progressed, said))
+        self._events.put(partial(self._progressed, message))
 
     @property
     def repeated(self) -> list[dict[str, Any]]:
@@ -142,13 +144,13 @@ class Leader:
         for straggler in self._dispatch.stragglers:
             entry = asdict(straggler)
             address = entry.pop("worker")
-            entries.append({"pass": self._ledger.passes, "address": address, **entry})
+            entries.append({"pass": self._timing.passes, "address": address, **entry})
         return entries
 
     # Instructions of the core.
 
     def _follow(self, instructions: Sequence[Instruction]) -> None:
-        """Cancel and submit what the core says."""
+        """Carry out the cancellations and submissions that the core decided."""
         batches: dict[tuple[str | None, tuple[str, ...]], list[Copy]] = {}
         for instruction in instructions:
             match instruction:
@@ -180,7 +182,7 @@ class Leader:
                 )
 
     def _batches(self, copies: Iterable[Copy]) -> Iterator[list[tuple[Copy, bytes]]]:
-        """Divide what is sent to the scheduler."""
+        """Divide copies into batches that the scheduler takes at once."""
         batch: list[tuple[Copy, bytes]] = []
         size = 0
         for copy in copies:
@@ -195,17 +197,17 @@ class Leader:
 
     # Events.
 
-    def _progressed(self, said: Said) -> None:
+    def _progressed(self, message: TaskProgress) -> None:
         """Note that a task has begun, or how far it is."""
-        copy = Copy(*said.key[1:])
+        copy = Copy(*message.key[1:])
         sent = self._sent.get(copy) or self._cancelled.get(copy)
         if sent is None:
             return
-        before, sent.said, sent.heard = sent.said, said, time.monotonic()
-        is_known = before is not None and before[:-2] == said[:-2]
+        before, sent.message, sent.received = sent.message, message, time.monotonic()
+        is_known = before is not None and before[:-2] == message[:-2]
         if not is_known and copy in self._sent:
-            sent.address = said.worker
-            self._dispatch.started(copy, said.worker, sent.heard)
+            sent.address = message.worker
+            self._dispatch.started(copy, message.worker, sent.received)
 
     def _ended(self, sent: _Sent) -> None:
         """Look at the future of a task that has ended."""
@@ -228,7 +230,7 @@ class Leader:
         """Run a task again if the core says so, or raise its error."""
         instructions = self._dispatch.failed(sent.copy, error)
         if GiveUp(sent.copy) not in instructions:
-            self._ledger.retry(sent.task, error)
+            self._timing.retry(sent.task, error)
             del self._sent[sent.copy]
             self._follow(instructions)
             return
@@ -261,10 +263,10 @@ class Leader:
 
     async def _fetch_batch(self, address: str | None, batch: list[_Sent], begin: float) -> None:
         """Fetch results, or find why there are none: also that a future was cancelled meanwhile."""
-        fetched: list[Answer | None] | BaseException
+        fetched: list[TaskResult | None] | BaseException
         try:
             futures = [sent.future for sent in batch]
-            direct = self._crew.direct
+            direct = self._workers.direct
             async with self._asking:
                 answers = asyncio.ensure_future(
                     self._client.gather(futures, direct=direct, asynchronous=True)
@@ -283,7 +285,7 @@ class Leader:
         address: str | None,
         batch: list[_Sent],
         moved: tuple[float, float],
-        fetched: "list[Answer | None] | BaseException",
+        fetched: "list[TaskResult | None] | BaseException",
     ) -> None:
         """Take the results of a batch, or look again at its futures."""
         self._fetching.discard(address)
@@ -303,12 +305,12 @@ class Leader:
             self._lost += still_open
         self._fetch()
 
-    def _take(self, sent: _Sent, answer: Answer | None, moved: tuple[float, float]) -> None:
+    def _take(self, sent: _Sent, answer: TaskResult | None, moved: tuple[float, float]) -> None:
         """Merge the result of a copy, if the core says so."""
         if sent.copy not in self._sent:
             return
         if answer is None:
-            # Dask took the worker for lost, and then found it again.
+            # Dask took the worker for dead, and then found it again.
             instructions = self._dispatch.lost(sent.copy)
         else:
             seconds = answer.done.end - answer.done.begin
@@ -319,8 +321,8 @@ class Leader:
             return
         self._put(sent.task.frames[0], answer.rows)
         self._part.states.add(answer.done.states)
-        self._ledger.add(
-            self._crew.number(answer.address, answer.thread),
+        self._timing.add(
+            self._workers.number(answer.address, answer.thread),
             sent.task,
             answer.done,
             where={"address": answer.address},
@@ -329,33 +331,33 @@ class Leader:
         )
 
     def _account_for_cancelled(self) -> None:
-        """Write down the time that is known of copies that were cancelled."""
-        threads = self._part.brief.threads
+        """Record the known time of copies that were cancelled."""
+        threads = self._part.worker_spec.threads
         # Last messages.
         while not self._events.empty():
             self._events.get()()
         for sent in self._cancelled.values():
-            said = sent.said
-            if said is None:
+            message = sent.message
+            if message is None:
                 continue
-            number = self._crew.number(said.worker, said.thread)
-            where = {"host": said.host, "process": said.process, "address": said.worker}
+            number = self._workers.number(message.worker, message.thread)
+            where = {"host": message.host, "process": message.process, "address": message.worker}
             if sent.fetching is not None:
                 now = time.time()
                 since = now - (time.monotonic() - sent.fetching)
-                self._ledger.hold(number, threads, where, sent.moved or (since, now))
+                self._timing.hold(number, threads, where, sent.moved or (since, now))
                 continue
-            spent = dict(said.spent)
-            if said.opening and said.worker in self._crew.threads:
-                # The worker says so itself when the file is open.
-                spent["t_open"] += said.opening + time.monotonic() - sent.heard
+            spent = dict(message.spent)
+            if message.opening and message.worker in self._workers.threads:
+                # The worker counts it only once the file is open.
+                spent["t_open"] += message.opening + time.monotonic() - sent.received
             if any(spent.values()):
-                done = unfinished(said.begin, spent, threads)
-                self._ledger.spend(number, done, where=where)
+                done = partial_outcome(message.begin, spent, threads)
+                self._timing.spend(number, done, where=where)
 
 
 def killed(error: KilledWorker, what: str) -> WorkerError:
-    """Return the error of what kills whoever does it."""
+    """Return the error of a task or job that kills its workers."""
     return WorkerError(
         f"workers died one after the other during {what}, the last at"
         f" {error.last_worker.address}: is memory short?"
@@ -363,7 +365,7 @@ def killed(error: KilledWorker, what: str) -> WorkerError:
 
 
 def dropped(client: Any, what: str) -> WorkerError:
-    """Return the error of what the scheduler forgot."""
+    """Return the error of a task or job that the scheduler forgot."""
     where = client.scheduler.address
     return WorkerError(f"the scheduler {where} dropped {what}: was it or the client restarted?")
 

@@ -1,0 +1,127 @@
+"""Tasks of pools whose workers are other processes.
+
+The calling process sends each worker the setup of a pass once (`WorkerSpec`), and with each task
+the places of its frames. Workers parse no topology, look for no index and import no MDAnalysis.
+Their states are merged along the tree of the leaves, so that the bits are those of one process.
+"""
+
+import os
+import socket
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import _trajet
+from trajet.pools.pool import Plan
+
+
+@dataclass(frozen=True)
+class WorkerSpec:
+    """Everything that a worker needs to open the trajectory and run tasks of a pass.
+
+    Attributes
+    ----------
+    outline
+        The trajectory, by `Reader.outline`.
+    plan
+        The analysis.
+    n_frames
+        Number of requested frames.
+    states
+        States of the passes before this one.
+    threads
+        Threads of each worker.
+    """
+
+    outline: bytes
+    plan: Plan
+    n_frames: int
+    states: tuple[NDArray[np.float64], ...]
+    threads: int
+
+
+@dataclass(frozen=True)
+class TaskOutcome:
+    """Result of a task, apart from its rows.
+
+    Attributes
+    ----------
+    states
+        The folded numbers of its largest whole subtrees, packed.
+    report
+        Report of the engine.
+    begin, end
+        Seconds by the worker's clock (`time.time`).
+    host, process
+        Where it ran.
+    """
+
+    states: NDArray[np.float64]
+    report: dict[str, Any]
+    begin: float
+    end: float
+    host: str
+    process: int
+
+
+class Worker:
+    """Runs tasks of a pass in this process."""
+
+    def __init__(self, worker_spec: WorkerSpec, before: "Worker | None" = None) -> None:
+        """Open nothing yet; files that the worker of the pass `before` has open stay open."""
+        self.worker_spec = worker_spec
+        if before is not None and before.worker_spec.outline == worker_spec.outline:
+            self._trajectory: _trajet.Elsewhere = before._trajectory
+        else:
+            self._trajectory = _trajet.Elsewhere(worker_spec.outline)
+        self.pass_ = _trajet.Pass(
+            worker_spec.plan.build(),
+            self._trajectory.n_atoms,
+            worker_spec.n_frames,
+            list(worker_spec.states),
+        )
+
+    def opening(self, task: _trajet.Stop) -> float:
+        """Return the seconds for which a task, by its cancel handle, has waited for an open."""
+        return self._trajectory.opening(task)
+
+    def do(
+        self, task: bytes, rows: NDArray[np.float64], stop: _trajet.Stop | None = None
+    ) -> TaskOutcome:
+        """Run a task and fill its `rows`, `(n_frames, row_width)`."""
+        begin = time.time()
+        states, report = self._trajectory.run(
+            self.pass_,
+            task,
+            rows,
+            threads=self.worker_spec.threads,
+            stop=stop,
+        )
+        return TaskOutcome(states, report, begin, time.time(), socket.gethostname(), os.getpid())
+
+
+@dataclass(frozen=True)
+class Task:
+    """Neighbouring leaves of a pass.
+
+    Attributes
+    ----------
+    number
+        From 0.
+    leaves
+        The first, and behind the last.
+    frames
+        Positions of the frames among the wanted ones: the first, and behind the last.
+    """
+
+    number: int
+    leaves: tuple[int, int]
+    frames: tuple[int, int]
+
+    @property
+    def n_frames(self) -> int:
+        """Frames of the task."""
+        return self.frames[1] - self.frames[0]
