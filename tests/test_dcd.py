@@ -133,7 +133,7 @@ def test_a_matrix_can_be_asked_for(tmp_path: Path) -> None:
     assert np.allclose(cells_of(path, dcd_cell="matrix"), [80, 80, 80, 60, 60, 60], rtol=1e-9)
     with pytest.raises(ValueError, match="'matrix' or 'angles'"):
         tj.open(None, path, dcd_cell="cosines")
-    with pytest.raises(ValueError, match="no DCD file"):
+    with pytest.raises(ValueError, match="not a DCD file"):
         tj.open(None, datafiles.XTC, dcd_cell="matrix")
 
 

@@ -130,7 +130,10 @@ def test_boxes_and_ids_in_other_places_of_the_file_are_refused(tmp_path: Path) -
         with h5py.File(path, "a") as file:
             size = 8 * int(np.prod(shape))
             file.create_dataset(f"{_GROUP}/{name}", shape, "i8", external=[(str(raw), 0, size)])
-        with watch_opens(raw) as opened, pytest.raises(tj.FormatError, match=f"{name} stands in"):
+        with (
+            watch_opens(raw) as opened,
+            pytest.raises(tj.FormatError, match=f"{name} is stored in"),
+        ):
             tj.open(None, path)
         assert opened == []
 

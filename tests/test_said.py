@@ -210,5 +210,5 @@ def test_pools_that_are_none(adk: Adk) -> None:
 
 def test_trajectories_in_a_list(adk: Adk) -> None:
     """As other packages take them."""
-    with pytest.raises(TypeError, match=r"given as open\(topology, \*files\), not \["):
+    with pytest.raises(TypeError, match=r"must be a path, not \[.*open\(topology, \*files\)"):
         tj.open(adk.psf, [adk.xtc])  # type: ignore[arg-type]

@@ -226,7 +226,7 @@ def test_what_there_is_not(wet: Solvated, monkeypatch: pytest.MonkeyPatch) -> No
         tj.open(wet.gro, wet.path)
     with pytest.raises(ValueError, match="leave continuous="):
         tj.open(wet.path, continuous=True)
-    with pytest.raises(TypeError, match="some names"):
+    with pytest.raises(TypeError, match="must be a list of names"):
         wet.store.open("wet", tags="protein")
     monkeypatch.chdir(wet.folder / "store")
     assert find_dataset("wet") is not None
@@ -236,15 +236,15 @@ def test_what_there_is_not(wet: Solvated, monkeypatch: pytest.MonkeyPatch) -> No
     assert traj.select("all").n_atoms == 4
 
 
-def test_what_is_no_trajectory_is_refused(wet: Solvated) -> None:
+def test_only_a_trajectory_can_be_added_to_a_store(wet: Solvated) -> None:
     """With what was given, and what to give."""
     universe = mda.Universe(wet.gro, wet.xtc)
     store = wet.store
     others = [
         (wet.gro, "the path '.*wet.gro'"),
         ("wet.xtc", "the path 'wet.xtc'"),
-        (universe, "its files are divided"),
-        (universe.atoms, "its files are divided"),
+        (universe, "a store takes its files"),
+        (universe.atoms, "a store takes its files"),
         (tj.open(wet.gro, wet.xtc).select([0]), "all atoms of a trajectory"),
         (None, "a NoneType"),
     ]
