@@ -155,7 +155,7 @@ def test_what_cannot_be_read_is_refused_on_all_ranks(tmp_path: Path) -> None:
     cut = tmp_path / "cut.h5md"
     cut.write_bytes(holes.read_bytes()[:-3000])
     text = tmp_path / "text.h5md"
-    text.write_text("not an HDF5")
+    text.write_text("no HDF5")
     for path, kind in (
         (holes, "TruncatedError"),
         (cut, "TruncatedError"),
