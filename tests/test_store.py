@@ -256,7 +256,7 @@ def test_only_a_trajectory_can_be_added_to_a_store(wet: Solvated) -> None:
         store.add("dry", tj.open(None, wet.xtc))
     with pytest.raises(tj.StoreError, match="retag"):
         store.add("dry", store.open("wet"))
-    with pytest.raises(TypeError, match="by its name, a str, not int"):
+    with pytest.raises(TypeError, match="must be a str, not int"):
         store.open(5)
     for profile in (5, {"tags": []}):
         with pytest.raises(TypeError):
