@@ -92,7 +92,7 @@ def test_the_whole_has_what_all_tags_have(form: str, ending: str, tmp_path: Path
             # Frames differ in what they hold, which these formats do not take.
             continue
         done = store.get("run", tmp_path / f"whole{to}", allow_loss=True)
-        said = [remark for remark in done.remarks if remark.endswith("lossy tags lack: water")]
+        said = [remark for remark in done.remarks if remark.endswith("let go of: water")]
         assert len(said) == (0 if keeps else 2), done.remarks
         got = tj.open(None, done.path).read()
         assert np.abs(got.positions - wanted.positions).max() <= 0.0051
@@ -178,7 +178,7 @@ def test_tagged_anew_nothing_is_lost_that_a_tag_has(ending: str, form: str, tmp_
         assert (vectors(path, kind) is None) != keeps
     done = store.get("run", tmp_path / "whole.trr")
     assert done.n_frames == len(held) + 2
-    assert len([remark for remark in done.remarks if remark.endswith("lossy tags lack: c")]) == (
+    assert len([remark for remark in done.remarks if remark.endswith("let go of: c")]) == (
         2 - 2 * keeps
     )
 
@@ -228,7 +228,7 @@ def test_a_mounted_whole_is_what_is_got(tmp_path: Path) -> None:
         assert (shown / "run.trr").read_bytes() == whole
         said = (shown / "run.README").read_text().splitlines()
         assert len(said) == 2
-        assert "without velocities, which lossy tags lack: water" in said[0]
+        assert "without velocities, which lossy tags have let go of: water" in said[0]
         few = tj.open(None, shown / "run@few.trr", sidecar=False).read(forces=True)
         there = vectors(tmp_path / "run.trr", "forces")
         assert there is not None

@@ -529,7 +529,7 @@ def _lost(trajectory: Trajectory, places: NDArray[np.int64] | None) -> list[str]
     for what, tag in trajectory.reader.lost(places):
         tags.setdefault(what, []).append(tag)
     return [
-        f"left out: {what}, which lossy tags lack: {', '.join(lossy)}"
+        f"left out: {what}, which lossy tags have let go of: {', '.join(lossy)}"
         for what, lossy in tags.items()
     ]
 
