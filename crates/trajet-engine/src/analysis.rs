@@ -3,7 +3,7 @@
 use trajet_io::{Atoms, Block};
 use trajet_kernels::cell::Cell;
 
-use crate::error::Refusal;
+use crate::error::FrameError;
 use crate::plan::Leaves;
 use crate::transform::Transform;
 
@@ -24,20 +24,20 @@ pub struct Output {
 /// Refuses the first frame with a position that is no number, which would spoil every fold.
 ///
 /// # Errors
-/// [`Refusal`].
-pub(crate) fn check_finite(block: &Block) -> Result<(), Refusal> {
+/// [`FrameError`].
+pub(crate) fn check_finite(block: &Block) -> Result<(), FrameError> {
     let spoiled = |&i: &usize| !block.frame(i).iter().all(|x| x.is_finite());
     let Some(i) = (0..block.n_frames()).find(spoiled) else { return Ok(()) };
     let why =
         "a selected atom has no position there (not a number): leave this frame out".to_owned();
-    Err(Refusal { frame: block.meta.frames[i], why })
+    Err(FrameError { frame: block.meta.frames[i], why })
 }
 
 /// The unit cell of the `i`-th frame of a block; none where it has none.
 ///
 /// # Errors
-/// [`Refusal`] of a cell without a volume: to take positions as they are would hide that.
-pub(crate) fn cell_of(block: &Block, i: usize) -> Result<Option<Cell>, Refusal> {
+/// [`FrameError`] of a cell without a volume: to take positions as they are would hide that.
+pub(crate) fn cell_of(block: &Block, i: usize) -> Result<Option<Cell>, FrameError> {
     let numbers = block.meta.cells[i];
     if numbers.iter().all(|number| number.is_nan()) {
         return Ok(None);
@@ -58,7 +58,7 @@ pub(crate) fn cell_of(block: &Block, i: usize) -> Result<Option<Cell>, Refusal> 
     };
     match cell {
         Some(cell) => Ok(Some(cell)),
-        None => Err(Refusal { frame: block.meta.frames[i], why: why() }),
+        None => Err(FrameError { frame: block.meta.frames[i], why: why() }),
     }
 }
 
@@ -83,8 +83,8 @@ pub trait Analysis: Send + Sync {
     /// Writes the block's rows (`[n_frames, row_width]`) and folds its frames into `state`.
     ///
     /// # Errors
-    /// [`Refusal`] of the first frame that cannot be taken.
-    fn absorb(&self, block: &Block, rows: &mut [f64], state: &mut State) -> Result<(), Refusal>;
+    /// [`FrameError`] of the first frame that cannot be taken.
+    fn absorb(&self, block: &Block, rows: &mut [f64], state: &mut State) -> Result<(), FrameError>;
 
     /// The state of two neighbouring stretches of frames, `left` before `right`.
     fn merge(&self, left: State, right: State) -> State;

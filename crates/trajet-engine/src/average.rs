@@ -4,8 +4,8 @@ use trajet_io::Block;
 use trajet_kernels::superpose::{Coordinates, Reference};
 
 use crate::analysis::{Analysis, State, check_finite};
-use crate::error::Refusal;
-use crate::places::Places;
+use crate::atom_map::AtomMap;
+use crate::error::FrameError;
 
 /// Averages positions over frames, each superposed on a reference first. Moved positions are summed as they
 /// are computed, in double precision: rounded to `f32` they would put the average about 5e-7 Å off.
@@ -16,7 +16,7 @@ pub struct Average {
     /// Atoms of a frame.
     pub n_atoms: usize,
     /// The atoms that are superposed, by their place in the frame.
-    pub fitted: Places,
+    pub fitted: AtomMap,
     /// What they are superposed on.
     pub reference: Reference,
 }
@@ -37,7 +37,7 @@ impl Analysis for Average {
         1 + 3 * self.n_atoms
     }
 
-    fn absorb(&self, block: &Block, _: &mut [f64], state: &mut State) -> Result<(), Refusal> {
+    fn absorb(&self, block: &Block, _: &mut [f64], state: &mut State) -> Result<(), FrameError> {
         let (count, sums) = state.split_at_mut(1);
         let mut gathered = Vec::new();
         let mut mobile = Coordinates::default();

@@ -5,8 +5,8 @@ use trajet_kernels::dihedral;
 use trajet_simd::InstructionSet;
 
 use crate::analysis::{Analysis, Pass, State, cell_of};
-use crate::error::Refusal;
-use crate::places::together;
+use crate::atom_map::merge_atom_lists;
+use crate::error::FrameError;
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ pub struct Request {
 pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     let Request { quadruples, features, periodic } = request;
     // Two lists, so that what is read is each atom once and not the list itself.
-    let (union, _) = together(&[quadruples.as_flattened(), &[]]);
+    let (union, _) = merge_atom_lists(&[quadruples.as_flattened(), &[]]);
     let atoms = Atoms::listed(&union, n_atoms)?;
     let place = |atom: i64| union.binary_search(&atom).expect("part of the union") as u32;
     let quadruples = quadruples.iter().map(|four| four.map(place)).collect();
@@ -51,7 +51,7 @@ impl Analysis for Dihedrals {
         if self.features { 2 * self.quadruples.len() } else { self.quadruples.len() }
     }
 
-    fn absorb(&self, block: &Block, rows: &mut [f64], _: &mut State) -> Result<(), Refusal> {
+    fn absorb(&self, block: &Block, rows: &mut [f64], _: &mut State) -> Result<(), FrameError> {
         let set = InstructionSet::chosen();
         for (i, row) in rows.chunks_exact_mut(self.row_width()).enumerate() {
             let cell = if self.periodic { cell_of(block, i)? } else { None };

@@ -5,8 +5,8 @@ use trajet_kernels::distance::{Points, between, within};
 use trajet_simd::InstructionSet;
 
 use crate::analysis::{Analysis, Pass, State, cell_of};
-use crate::error::Refusal;
-use crate::places::{Places, together};
+use crate::atom_map::{AtomMap, merge_atom_lists};
+use crate::error::FrameError;
 
 /// With what the atoms are paired.
 #[derive(Clone, Debug)]
@@ -40,14 +40,14 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     if let Partner::Atoms(others) = &partner {
         lists.push(others);
     }
-    let (union, places) = together(&lists);
+    let (union, maps) = merge_atom_lists(&lists);
     let atoms = Atoms::listed(&union, n_atoms)?;
-    let mut places = places.into_iter();
-    let own = places.next().expect("the atoms' own");
+    let mut maps = maps.into_iter();
+    let own = maps.next().expect("the atoms' own");
     let with = match partner {
         Partner::Themselves => With::Themselves,
         Partner::Atoms(others) => {
-            With::Atoms { places: places.next().expect("the others'"), n: others.len() }
+            With::Atoms { map: maps.next().expect("the others'"), n: others.len() }
         }
         Partner::Positions(positions) => {
             let mut points = Points::default();
@@ -62,14 +62,14 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
 /// The analysis: one row a frame, no state.
 struct Distances {
     n: usize,
-    own: Places,
+    own: AtomMap,
     with: With,
     periodic: bool,
 }
 
 enum With {
     Themselves,
-    Atoms { places: Places, n: usize },
+    Atoms { map: AtomMap, n: usize },
     Positions(Points),
 }
 
@@ -82,7 +82,7 @@ impl Analysis for Distances {
         }
     }
 
-    fn absorb(&self, block: &Block, rows: &mut [f64], _: &mut State) -> Result<(), Refusal> {
+    fn absorb(&self, block: &Block, rows: &mut [f64], _: &mut State) -> Result<(), FrameError> {
         let set = InstructionSet::chosen();
         let width = self.row_width();
         if width == 0 {
@@ -97,8 +97,8 @@ impl Analysis for Distances {
             match &self.with {
                 With::Themselves => within(set, cell, &a, row),
                 With::Positions(points) => between(set, cell, &a, points, row),
-                With::Atoms { places, .. } => {
-                    b.set(places.gather(block.frame(i), &mut gathered));
+                With::Atoms { map, .. } => {
+                    b.set(map.gather(block.frame(i), &mut gathered));
                     between(set, cell, &a, &b, row);
                 }
             }

@@ -4,9 +4,9 @@ use std::any::Any;
 use std::fmt;
 use std::path::PathBuf;
 
-/// Why an analysis or a transform cannot take a frame: it has no cell, no positions, ….
+/// An analysis or a transform cannot take a frame: it has no cell, no positions, ….
 #[derive(Clone, Debug, PartialEq)]
-pub struct Refusal {
+pub struct FrameError {
     /// Its number in the trajectory.
     pub frame: u64,
     /// What is wrong, and what to do.

@@ -6,12 +6,12 @@
 //! size of task.
 
 pub mod analysis;
+mod atom_map;
 pub mod average;
 pub mod dihedrals;
 pub mod distances;
 mod error;
 pub mod moments;
-mod places;
 pub mod plan;
 pub mod rdf;
 pub mod report;
@@ -22,5 +22,5 @@ pub mod transform;
 pub mod tree;
 
 pub use analysis::{Analysis, Output, Pass, State};
-pub use error::{Refusal, RunError, TaskError, TaskFault};
-pub use run::{Budget, Control, Going, Part, Subtrees, check_times, open, run, run_part};
+pub use error::{FrameError, RunError, TaskError, TaskFault};
+pub use run::{Budget, Control, Part, RunHandle, Subtrees, check_times, open, run, run_part};

@@ -6,9 +6,9 @@ use trajet_kernels::superpose::Reference;
 use trajet_simd::InstructionSet;
 
 use crate::analysis::{Analysis, Pass, State, check_finite};
+use crate::atom_map::{AtomMap, merge_atom_lists};
 use crate::average::Average;
-use crate::error::Refusal;
-use crate::places::{Places, together};
+use crate::error::FrameError;
 use crate::rmsd::Group;
 use crate::transform::{Superpose, Transform};
 
@@ -36,9 +36,9 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     let Request { atoms: wanted, align, average } = request;
     let mut lists = vec![&wanted[..]];
     lists.extend(align.as_ref().map(|align| &align.atoms[..]));
-    let (union, places) = together(&lists);
+    let (union, maps) = merge_atom_lists(&lists);
     let atoms = Atoms::listed(&union, n_atoms)?;
-    let analysis = Moments { n_atoms: wanted.len(), places: places[0].clone() };
+    let analysis = Moments { n_atoms: wanted.len(), map: maps[0].clone() };
     let last = move |transforms, atoms| Pass {
         atoms,
         transforms,
@@ -46,7 +46,7 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
         then: None,
     };
     let Some(align) = align else { return Ok(last(Vec::new(), atoms)) };
-    let deciding = places[1].clone();
+    let deciding = maps[1].clone();
     let onto = Reference::new(&align.reference, align.weights.as_deref());
     let superposed_on = |deciding, reference| -> Vec<Box<dyn Transform>> {
         vec![Box::new(Superpose { atoms: deciding, reference })]
@@ -73,7 +73,7 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
 /// The analysis: no rows, one state.
 struct Moments {
     n_atoms: usize,
-    places: Places,
+    map: AtomMap,
 }
 
 impl Analysis for Moments {
@@ -85,14 +85,14 @@ impl Analysis for Moments {
         1 + 6 * self.n_atoms
     }
 
-    fn absorb(&self, block: &Block, _: &mut [f64], state: &mut State) -> Result<(), Refusal> {
+    fn absorb(&self, block: &Block, _: &mut [f64], state: &mut State) -> Result<(), FrameError> {
         let mut gathered = Vec::new();
-        let positions = match self.places {
-            Places::All => &block.positions[..block.n_frames() * block.n_atoms() * 3],
-            Places::Listed(_) => {
+        let positions = match self.map {
+            AtomMap::All => &block.positions[..block.n_frames() * block.n_atoms() * 3],
+            AtomMap::Listed(_) => {
                 let mut frame = Vec::new();
                 for i in 0..block.n_frames() {
-                    gathered.extend_from_slice(self.places.gather(block.frame(i), &mut frame));
+                    gathered.extend_from_slice(self.map.gather(block.frame(i), &mut frame));
                 }
                 &gathered
             }

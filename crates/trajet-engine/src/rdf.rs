@@ -7,8 +7,8 @@ pub use trajet_kernels::pairs::Bins;
 use trajet_kernels::pairs::{Groups, Misplaced, PairCounter, block_labels};
 
 use crate::analysis::{Analysis, Pass, State, cell_of};
-use crate::error::Refusal;
-use crate::places::{Places, together};
+use crate::atom_map::{AtomMap, merge_atom_lists};
+use crate::error::FrameError;
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     let Request { atoms: wanted, others, bins, exclusion_block } = request;
     let mut lists = vec![&wanted[..]];
     lists.extend(others.as_deref());
-    let (union, places) = together(&lists);
+    let (union, maps) = merge_atom_lists(&lists);
     let atoms = Atoms::listed(&union, n_atoms)?;
     let n = [wanted.len(), others.as_ref().map_or(wanted.len(), Vec::len)];
     let labels = exclusion_block
@@ -48,19 +48,18 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     let self_pairs = self_pairs(&wanted, second, labels.as_ref());
     let excluded = exclusion_block.map_or(0, |sizes| excluded_pairs(n, sizes));
     let pairs = (n[0] as u64) * (n[1] as u64) - excluded - self_pairs;
-    let analysis =
-        Box::new(Rdf { places, bins, labels, self_pairs, pairs, spare: Mutex::default() });
+    let analysis = Box::new(Rdf { maps, bins, labels, self_pairs, pairs, spare: Mutex::default() });
     Ok(Pass { atoms, transforms: Vec::new(), analysis, then: None })
 }
 
-/// Pairs of places in two lists of these lengths that are in blocks of the same number.
+/// Pairs of positions in two lists of these lengths that are in blocks of the same number.
 fn excluded_pairs([n, m]: [usize; 2], (first, second): (usize, usize)) -> u64 {
     let length = |n: usize, size: usize, block: usize| (n - block * size).min(size) as u64;
     let blocks = n.div_ceil(first).min(m.div_ceil(second));
     (0..blocks).map(|block| length(n, first, block) * length(m, second, block)).sum()
 }
 
-/// Pairs of places in two lists that hold the same atom, but for those that have the same label.
+/// Pairs of positions in two lists that hold the same atom, but for those that have the same label.
 fn self_pairs(first: &[i64], second: &[i64], labels: Option<&[Vec<u32>; 2]>) -> u64 {
     let label = |list: usize, i: usize| labels.map_or(0, |labels| labels[list][i]);
     let mut known: Vec<(i64, u32)> =
@@ -79,7 +78,7 @@ fn self_pairs(first: &[i64], second: &[i64], labels: Option<&[Vec<u32>; 2]>) -> 
 /// The analysis: no rows, one state.
 struct Rdf {
     /// Of one list, or of two.
-    places: Vec<Places>,
+    maps: Vec<AtomMap>,
     bins: Bins,
     labels: Option<[Vec<u32>; 2]>,
     /// Pairs of an atom with itself in a frame that the counter sees, at a distance of exactly zero.
@@ -99,14 +98,15 @@ impl Analysis for Rdf {
         3 + self.bins.count()
     }
 
-    fn absorb(&self, block: &Block, _: &mut [f64], state: &mut State) -> Result<(), Refusal> {
+    fn absorb(&self, block: &Block, _: &mut [f64], state: &mut State) -> Result<(), FrameError> {
         let spare = || self.spare.lock().expect("nothing panics with it");
         let mut counter = spare().pop().unwrap_or_default();
         let (mut gathered, mut others) = (Vec::new(), Vec::new());
         let labels = self.labels.as_ref().map(|[first, second]| [&first[..], &second[..]]);
         let mut counts = vec![0; self.bins.count()];
         for i in 0..block.n_frames() {
-            let refused = |why: &str| Refusal { frame: block.meta.frames[i], why: why.to_owned() };
+            let refused =
+                |why: &str| FrameError { frame: block.meta.frames[i], why: why.to_owned() };
             let misplaced = |Misplaced { group, atom }| {
                 let which = ["first", "second"][group];
                 refused(&format!(
@@ -120,10 +120,10 @@ impl Analysis for Rdf {
                      take a trajectory that has cells",
                 )
             })?;
-            let a = self.places[0].gather(block.frame(i), &mut gathered);
-            let groups = match self.places.get(1) {
+            let a = self.maps[0].gather(block.frame(i), &mut gathered);
+            let groups = match self.maps.get(1) {
                 None => Groups::Same(a),
-                Some(places) => Groups::Two(a, places.gather(block.frame(i), &mut others)),
+                Some(map) => Groups::Two(a, map.gather(block.frame(i), &mut others)),
             };
             counter.count(&cell, groups, labels, &self.bins, &mut counts).map_err(misplaced)?;
             state[0] += 1.0;

@@ -6,9 +6,9 @@ use trajet_io::{Atoms, Block, Error};
 use trajet_kernels::superpose::{Coordinates, Reference};
 
 use crate::analysis::{Analysis, Pass, State};
+use crate::atom_map::{AtomMap, merge_atom_lists};
 use crate::average::Average;
-use crate::error::Refusal;
-use crate::places::{Places, together};
+use crate::error::FrameError;
 
 /// How a frame is laid on the reference before distances are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,21 +56,21 @@ pub struct Request {
 pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     let wanted = std::iter::once(&request.main).chain(&request.groups);
     let lists: Vec<&[i64]> = wanted.map(|group| &group.atoms[..]).collect();
-    let (union, places) = together(&lists);
+    let (union, maps) = merge_atom_lists(&lists);
     let atoms = Atoms::listed(&union, n_atoms)?;
-    let places: Arc<[Places]> = places.into();
+    let maps: Arc<[AtomMap]> = maps.into();
     let Request { main, groups, fit, average } = request;
     if !average {
         return Ok(Pass {
             atoms,
             transforms: Vec::new(),
-            analysis: Box::new(Rmsd::new(&main, &groups, fit, places)),
+            analysis: Box::new(Rmsd::new(&main, &groups, fit, maps)),
             then: None,
         });
     }
     let average = Average {
         n_atoms: atoms.len(),
-        fitted: places[0].clone(),
+        fitted: maps[0].clone(),
         reference: Reference::new(&main.reference, main.weights.as_deref()),
     };
     let read = atoms.clone();
@@ -82,7 +82,7 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
             let mean = Average::positions(&state);
             let on_mean = |(k, mut group): (usize, Group)| {
                 let mut memory = Vec::new();
-                group.reference = places[k].gather(&mean, &mut memory).to_vec();
+                group.reference = maps[k].gather(&mean, &mut memory).to_vec();
                 group
             };
             let mut all = std::iter::once(main).chain(groups).enumerate().map(on_mean);
@@ -91,7 +91,7 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
             Pass {
                 atoms: read,
                 transforms: Vec::new(),
-                analysis: Box::new(Rmsd::new(&main, &groups, fit, places)),
+                analysis: Box::new(Rmsd::new(&main, &groups, fit, maps)),
                 then: None,
             }
         })),
@@ -101,15 +101,15 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
 /// The analysis: one row a frame, no state.
 struct Rmsd {
     references: Vec<Reference>,
-    places: Arc<[Places]>,
+    maps: Arc<[AtomMap]>,
     fit: Fit,
 }
 
 impl Rmsd {
-    fn new(main: &Group, groups: &[Group], fit: Fit, places: Arc<[Places]>) -> Self {
+    fn new(main: &Group, groups: &[Group], fit: Fit, maps: Arc<[AtomMap]>) -> Self {
         let reference = |g: &Group| Reference::new(&g.reference, g.weights.as_deref());
         let references = std::iter::once(main).chain(groups).map(reference).collect();
-        Rmsd { references, places, fit }
+        Rmsd { references, maps, fit }
     }
 }
 
@@ -118,12 +118,12 @@ impl Analysis for Rmsd {
         self.references.len()
     }
 
-    fn absorb(&self, block: &Block, rows: &mut [f64], _: &mut State) -> Result<(), Refusal> {
+    fn absorb(&self, block: &Block, rows: &mut [f64], _: &mut State) -> Result<(), FrameError> {
         let mut gathered = Vec::new();
         let mut mobile = Coordinates::default();
         let [main, groups @ ..] = &self.references[..] else { return Ok(()) };
         for (i, row) in rows.chunks_exact_mut(self.row_width()).enumerate() {
-            mobile.set(self.places[0].gather(block.frame(i), &mut gathered));
+            mobile.set(self.maps[0].gather(block.frame(i), &mut gathered));
             if self.fit == Fit::Superposition && groups.is_empty() {
                 row[0] = main.rmsd(&mobile);
                 continue;
@@ -135,7 +135,7 @@ impl Analysis for Rmsd {
             };
             row[0] = value;
             for (k, group) in groups.iter().enumerate() {
-                mobile.set(self.places[k + 1].gather(block.frame(i), &mut gathered));
+                mobile.set(self.maps[k + 1].gather(block.frame(i), &mut gathered));
                 row[k + 1] = group.rmsd_moved(&mobile, &motion);
             }
         }

@@ -13,7 +13,7 @@ use std::time::Instant;
 use trajet_io::{Block, Chain, Frames, Meter, Scratch, Wanted};
 
 use crate::analysis::{Output, Pass, State};
-use crate::error::{Refusal, RunError, TaskError, TaskFault};
+use crate::error::{FrameError, RunError, TaskError, TaskFault};
 use crate::plan::{Leaves, tasks};
 use crate::report::{RunReport, Stages, TaskReport, WorkerReport};
 use crate::schedule::{Event, Instruction, Schedule};
@@ -33,30 +33,29 @@ pub struct Budget {
     pub task_frames: Option<usize>,
 }
 
-/// What others see of a part of a run, and can do to it, while it goes on.
+/// Progress and cancellation handle of a running part.
 #[derive(Debug, Default)]
-pub struct Going {
-    /// Ends it.
+pub struct RunHandle {
+    /// Set it to cancel the part.
     pub stop: Arc<AtomicBool>,
-    /// What its workers have spent on leaves that are done.
+    /// Time that its workers have spent on finished leaves.
     pub spent: Mutex<Stages>,
-    /// Those that work on it.
+    /// The threads that work on it.
     threads: Mutex<Vec<ThreadId>>,
 }
 
-impl Going {
-    /// What was spent until now.
+impl RunHandle {
+    /// Returns the time spent until now.
     pub fn spent(&self) -> Stages {
         *lock(&self.spent)
     }
 
-    /// Counts the calling thread among those that work on it. Who calls [`run_part`] does so before it opens
-    /// anything; the others do by themselves.
+    /// Adds the calling thread. Callers of [`run_part`] do so before they open files; its workers do so themselves.
     pub fn join(&self) {
         lock(&self.threads).push(thread::current().id());
     }
 
-    /// The threads that work on it, or did.
+    /// Returns the threads that work on it, or did.
     pub fn threads(&self) -> Vec<ThreadId> {
         lock(&self.threads).clone()
     }
@@ -145,14 +144,14 @@ pub fn run_part(
     rows: &mut [f64],
     budget: Budget,
     report: &mut RunReport,
-    going: &Going,
+    handle: &RunHandle,
 ) -> Result<Subtrees, RunError> {
     let begin = Instant::now();
     assert_eq!(part.frames.len(), part.positions().len(), "frames of the part");
     assert_eq!(rows.len(), part.frames.len() * pass.analysis.row_width(), "rows of the part");
     let threads = budget.threads.min(part.run.len()).clamp(1, MOST_THREADS);
     *report = RunReport { workers: vec![WorkerReport::default(); threads], ..Default::default() };
-    let states = run_pass(chain, pass, part, rows, budget, begin, report, Caller::Works(going));
+    let states = run_pass(chain, pass, part, rows, budget, begin, report, Caller::Works(handle));
     report.passes = 1;
     report.tasks.sort_by_key(|t| t.task);
     report.wall = begin.elapsed().as_secs_f64();
@@ -168,8 +167,8 @@ struct Shared<'a> {
     begin: Instant,
     pass_number: usize,
     stop: Arc<AtomicBool>,
-    /// Where somebody looks at it.
-    going: Option<&'a Going>,
+    /// Set for a part of a run.
+    handle: Option<&'a RunHandle>,
     frames_done: AtomicUsize,
     schedule: Mutex<Schedule>,
     /// Where each task writes its rows: a part of the result.
@@ -203,7 +202,7 @@ enum Caller<'a> {
     /// It shows progress and looks for a stop.
     Watches(&'a mut dyn Control),
     /// It is a worker: where tasks are short, starting a thread and being woken would cost as much as they do.
-    Works(&'a Going),
+    Works(&'a RunHandle),
 }
 
 #[allow(clippy::too_many_arguments)]
@@ -229,11 +228,11 @@ fn run_pass(
         pass_number: report.passes,
         stop: match &caller {
             Caller::Watches(_) => Arc::default(),
-            Caller::Works(going) => Arc::clone(&going.stop),
+            Caller::Works(handle) => Arc::clone(&handle.stop),
         },
-        going: match &caller {
+        handle: match &caller {
             Caller::Watches(_) => None,
-            Caller::Works(going) => Some(going),
+            Caller::Works(handle) => Some(handle),
         },
         frames_done: AtomicUsize::new(0),
         schedule: Mutex::new(Schedule::new(tasks.len())),
@@ -254,8 +253,8 @@ fn run_pass(
         let own = if let Caller::Works(_) = caller { workers.next() } else { None };
         for (number, worker) in workers {
             let work = move || {
-                if let Some(going) = shared.going {
-                    going.join();
+                if let Some(handle) = shared.handle {
+                    handle.join();
                 }
                 shared.work(number, worker);
             };
@@ -429,7 +428,7 @@ impl Shared<'_> {
                 .iter()
                 .try_for_each(|transform| transform.apply(block))
                 .and_then(|()| analysis.absorb(block, rows, &mut state));
-            absorbed.map_err(|Refusal { frame, why }| {
+            absorbed.map_err(|FrameError { frame, why }| {
                 let path = self.chain.path_of(frame).to_owned();
                 let within = self.chain.place(frame).frame;
                 let chained = (!self.chain.is_alone()).then_some(frame);
@@ -438,8 +437,8 @@ impl Shared<'_> {
             states.add(Node::leaf(leaf), state, |left, right| analysis.merge(left, right));
             let computed = computing.elapsed().as_secs_f64();
             *t_comp += computed;
-            if let Some(going) = self.going {
-                lock(&going.spent)
+            if let Some(handle) = self.handle {
+                lock(&handle.spent)
                     .add(&Stages { t_comp: computed, ..Stages::between(&before, &scratch.meter) });
             }
             self.frames_done.fetch_add(here.len(), Ordering::Relaxed);

@@ -3,29 +3,29 @@
 use trajet_io::Block;
 use trajet_kernels::superpose::{Coordinates, Reference};
 
-use crate::error::Refusal;
-use crate::places::Places;
+use crate::atom_map::AtomMap;
+use crate::error::FrameError;
 
 /// Changes the positions of a block, frame by frame.
 pub trait Transform: Send + Sync {
     /// Changes all frames of the block.
     ///
     /// # Errors
-    /// [`Refusal`] of the first frame that cannot be changed.
-    fn apply(&self, block: &mut Block) -> Result<(), Refusal>;
+    /// [`FrameError`] of the first frame that cannot be changed.
+    fn apply(&self, block: &mut Block) -> Result<(), FrameError>;
 }
 
 /// Moves each frame so that a part of its atoms lies best on a reference.
 #[derive(Debug)]
 pub struct Superpose {
     /// The atoms that decide, by their place in the block.
-    pub atoms: Places,
+    pub atoms: AtomMap,
     /// What they are superposed on.
     pub reference: Reference,
 }
 
 impl Transform for Superpose {
-    fn apply(&self, block: &mut Block) -> Result<(), Refusal> {
+    fn apply(&self, block: &mut Block) -> Result<(), FrameError> {
         let mut gathered = Vec::new();
         let mut mobile = Coordinates::default();
         for i in 0..block.n_frames() {

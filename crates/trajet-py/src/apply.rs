@@ -7,7 +7,7 @@ use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use trajet_engine::{Analysis, Pass, Refusal, State};
+use trajet_engine::{Analysis, FrameError, Pass, State};
 use trajet_io::{Atoms, Block, Error};
 
 /// What is asked for.
@@ -132,7 +132,7 @@ impl Analysis for Apply {
         self.row_len()
     }
 
-    fn absorb(&self, block: &Block, rows: &mut [f64], state: &mut State) -> Result<(), Refusal> {
+    fn absorb(&self, block: &Block, rows: &mut [f64], state: &mut State) -> Result<(), FrameError> {
         let n = block.n_frames();
         let stretches: Vec<_> = match self.by_frame {
             true => (0..n).map(|i| i..i + 1).collect(),
@@ -144,7 +144,7 @@ impl Analysis for Apply {
             let numbers = called.map_err(|error| {
                 self.raised.keep(error);
                 let why = "the function raised an error".to_owned();
-                Refusal { frame: block.meta.frames[first], why }
+                FrameError { frame: block.meta.frames[first], why }
             })?;
             match self.reducer {
                 None => rows[first * self.width()..][..numbers.len()].copy_from_slice(&numbers),

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use trajet_engine::plan::{Leaves, tasks};
 use trajet_engine::report::{RunReport, Stages};
 use trajet_engine::tree::{Merger, Node};
-use trajet_engine::{Budget, Going, Part, RunError, State, Subtrees, run_part};
+use trajet_engine::{Budget, Part, RunError, RunHandle, State, Subtrees, run_part};
 use trajet_io::chain::{Elsewhere, Slice};
 use trajet_io::{Frames, Meter};
 
@@ -123,7 +123,7 @@ pub(crate) fn task<'py>(
 #[pyclass(frozen, module = "trajet._trajet")]
 #[derive(Default)]
 pub(crate) struct Stop {
-    going: Going,
+    handle: RunHandle,
     report: Mutex<Option<Py<PyDict>>>,
 }
 
@@ -135,17 +135,17 @@ impl Stop {
     }
 
     fn set(&self) {
-        self.going.stop.store(true, Ordering::Relaxed);
+        self.handle.stop.store(true, Ordering::Relaxed);
     }
 
     #[getter]
     fn is_set(&self) -> bool {
-        self.going.stop.load(Ordering::Relaxed)
+        self.handle.stop.load(Ordering::Relaxed)
     }
 
     /// Seconds by stage until now, also while it goes on.
     fn spent<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        self.going.spent().named_of_task().into_py_dict(py)
+        self.handle.spent().named_of_task().into_py_dict(py)
     }
 
     /// What was done before the end.
@@ -176,7 +176,7 @@ impl PyElsewhere {
 
     /// Seconds that the longest opening of a file lasts which is under way in a task.
     fn opening(&self, task: &Stop) -> f64 {
-        self.inner.opening(&task.going.threads()).as_secs_f64()
+        self.inner.opening(&task.handle.threads()).as_secs_f64()
     }
 
     /// The trajectory, of which only the frames of a slice can be read, and what opening their files cost.
@@ -203,11 +203,11 @@ impl PyElsewhere {
         let shape = rows.as_array().shape().to_vec();
         let rows =
             rows.as_slice_mut().map_err(|_| PyValueError::new_err("rows are not C-contiguous"))?;
-        let (mut report, nobody) = (RunReport::default(), Going::default());
-        let going = stop.map_or(&nobody, |stop| &stop.going);
+        let (mut report, nobody) = (RunReport::default(), RunHandle::default());
+        let handle = stop.map_or(&nobody, |stop| &stop.handle);
         let rows = Rows { shape, values: rows };
         let (result, ended) = py.detach(|| {
-            let result = self.work(pass_, task, rows, threads, &mut report, going);
+            let result = self.work(pass_, task, rows, threads, &mut report, handle);
             (result, Instant::now())
         });
         // Others of this process may hold Python's lock.
@@ -254,10 +254,10 @@ impl PyElsewhere {
         rows: Rows<'_>,
         threads: usize,
         report: &mut RunReport,
-        going: &Going,
+        handle: &RunHandle,
     ) -> Result<Vec<f64>, Fault> {
         let begin = Instant::now();
-        going.join();
+        handle.join();
         let Task { run, frames, slice } = from_bytes(task).map_err(Fault::Asked)?;
         let opens = Instant::now();
         let mut opening = Meter::default();
@@ -275,7 +275,7 @@ impl PyElsewhere {
         // One thread needs no further division, which costs requests; several even out with a little.
         let shares = if threads > 1 { 2 * threads } else { 1 };
         let budget = Budget { threads, task_frames: Some(n_frames.div_ceil(shares)) };
-        let result = run_part(&chain, inner, &part, rows.values, budget, report, going);
+        let result = run_part(&chain, inner, &part, rows.values, budget, report, handle);
         let packs = Instant::now();
         let states = result.map(packed);
         if let Some(first) = report.workers.first_mut() {

@@ -126,7 +126,7 @@ impl Analysis for Order {
     fn row_width(&self) -> usize {
         0
     }
-    fn absorb(&self, block: &Block, _: &mut [f64], state: &mut State) -> Result<(), Refusal> {
+    fn absorb(&self, block: &Block, _: &mut [f64], state: &mut State) -> Result<(), FrameError> {
         state.extend(block.meta.frames.iter().map(|&f| f as f64));
         Ok(())
     }
@@ -174,10 +174,10 @@ fn parts_in_any_order_are_the_whole() {
                 let positions = leaves.frames_of(&run);
                 let part = Part { frames: &frames.slice(positions.clone()), leaves, run };
                 let rows = &mut rows[positions.start * width..positions.end * width];
-                let (mut report, going) = (RunReport::default(), &Going::default());
+                let (mut report, handle) = (RunReport::default(), &RunHandle::default());
                 let budget = budget(2, Some(20));
                 let states =
-                    run_part(&chain, &pass, &part, rows, budget, &mut report, going).unwrap();
+                    run_part(&chain, &pass, &part, rows, budget, &mut report, handle).unwrap();
                 assert_eq!(report.tasks.iter().map(|t| t.frames).sum::<usize>(), positions.len());
                 assert!(report.tasks.iter().all(|t| positions.contains(&t.first)));
                 for (node, state) in states {
@@ -204,7 +204,7 @@ impl Analysis for Stopping {
     fn row_width(&self) -> usize {
         0
     }
-    fn absorb(&self, _: &Block, _: &mut [f64], _: &mut State) -> Result<(), Refusal> {
+    fn absorb(&self, _: &Block, _: &mut [f64], _: &mut State) -> Result<(), FrameError> {
         lock(&self.threads).push(std::thread::current().id());
         self.stop.iter().for_each(|stop| stop.store(true, Ordering::Relaxed));
         Ok(())
@@ -221,14 +221,14 @@ fn the_calling_thread_does_its_share_of_a_part() {
     let frames = Frames::all(2000);
     let leaves = Leaves::new(2000, ATOMS);
     for (threads, stopped) in [(1, false), (1, true), (3, true)] {
-        let going = Going::default();
+        let handle = RunHandle::default();
         let computed = Arc::<Mutex<Vec<_>>>::default();
-        let flag = stopped.then(|| Arc::clone(&going.stop));
+        let flag = stopped.then(|| Arc::clone(&handle.stop));
         let pass = pass_of(Stopping { threads: Arc::clone(&computed), stop: flag });
         let part = Part { frames: &frames, leaves, run: 0..leaves.len() };
         let mut report = RunReport::default();
         let states =
-            run_part(&chain, &pass, &part, &mut [], budget(threads, Some(1)), &mut report, &going);
+            run_part(&chain, &pass, &part, &mut [], budget(threads, Some(1)), &mut report, &handle);
         assert_eq!(states.is_err(), stopped);
         let computed = lock(&computed).clone();
         if stopped {
@@ -239,7 +239,7 @@ fn the_calling_thread_does_its_share_of_a_part() {
         }
         assert_eq!(report.workers.len(), threads);
         // What is seen while it goes on is what is reported, but for a leaf that was given up.
-        let seen = going.spent();
+        let seen = handle.spent();
         let said = |f: &dyn Fn(&Stages) -> f64| -> (f64, f64) {
             (f(&seen), report.workers.iter().map(|w| f(&w.stages)).sum())
         };
@@ -375,7 +375,7 @@ impl Analysis for Broken {
     fn row_width(&self) -> usize {
         0
     }
-    fn absorb(&self, block: &Block, _: &mut [f64], _: &mut State) -> Result<(), Refusal> {
+    fn absorb(&self, block: &Block, _: &mut [f64], _: &mut State) -> Result<(), FrameError> {
         assert!(!block.meta.frames.contains(&700), "frame 700 is not liked");
         Ok(())
     }
@@ -402,9 +402,9 @@ impl Analysis for Choosy {
     fn row_width(&self) -> usize {
         1
     }
-    fn absorb(&self, block: &Block, _: &mut [f64], _: &mut State) -> Result<(), Refusal> {
+    fn absorb(&self, block: &Block, _: &mut [f64], _: &mut State) -> Result<(), FrameError> {
         match block.meta.frames.contains(&700) {
-            true => Err(Refusal { frame: 700, why: "it has no cell".to_owned() }),
+            true => Err(FrameError { frame: 700, why: "it has no cell".to_owned() }),
             false => Ok(()),
         }
     }
@@ -433,7 +433,7 @@ impl Analysis for Wide {
     fn row_width(&self) -> usize {
         1 << 56
     }
-    fn absorb(&self, _: &Block, _: &mut [f64], _: &mut State) -> Result<(), Refusal> {
+    fn absorb(&self, _: &Block, _: &mut [f64], _: &mut State) -> Result<(), FrameError> {
         Ok(())
     }
     fn merge(&self, left: State, _: State) -> State {
@@ -458,7 +458,7 @@ impl Analysis for Slow {
     fn row_width(&self) -> usize {
         0
     }
-    fn absorb(&self, _: &Block, _: &mut [f64], _: &mut State) -> Result<(), Refusal> {
+    fn absorb(&self, _: &Block, _: &mut [f64], _: &mut State) -> Result<(), FrameError> {
         std::thread::sleep(Duration::from_millis(150));
         Ok(())
     }
