@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use libfuzzer_sys::Corpus;
-use trajet_io::{Format, OpenOptions, dcd, ncdf, trr, xtc};
+use trajet_io::{Described, Format, OpenOptions, dcd, ncdf, trr, xtc};
 
 use crate::disk::OnDisk;
 use crate::laws::Case;
@@ -47,6 +47,7 @@ pub fn trajectory(format: Format, input: &[u8]) -> Corpus {
         path: file.path(),
         bytes: input,
         options: without_sidecar(),
+        described: Described::default(),
         most: EACH * input.len() + FIXED,
         turn: input.len(),
     };
@@ -63,11 +64,12 @@ pub fn h5md(input: &[u8]) {
     }
     let bytes = [&tables::MAGIC, rest].concat();
     let file = OnDisk::new(&bytes);
-    let described = Arc::new([(file.path().to_owned(), Arc::new(description))].into());
+    let described = Described([(file.path().to_owned(), Arc::new(description))].into());
     let case = Case {
         path: file.path(),
         bytes: &bytes,
-        options: OpenOptions { described, ..without_sidecar() },
+        options: without_sidecar(),
+        described,
         most: EACH_DEFLATED * (input.len() + tables::MAGIC.len()) + FIXED,
         turn: input.len(),
     };

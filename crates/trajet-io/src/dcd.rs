@@ -16,7 +16,7 @@ use trajet_simd::multiversion;
 
 use crate::cell::turned_vectors;
 use crate::indexed::Indexed;
-use crate::reader::{self, Wanted};
+use crate::reader::{self, Wanted, WorkerFile};
 use crate::sidecar::Found;
 use crate::source::{Source, may_begin};
 use crate::{
@@ -296,8 +296,8 @@ impl reader::Reader for Reader {
         remarks
     }
 
-    fn dcd_cell(&self) -> Option<CellForm> {
-        Some(self.form)
+    fn for_worker(&self, _: &Atoms) -> Result<WorkerFile, Error> {
+        Ok(WorkerFile::new(self.format(), &self.form))
     }
 
     fn read_frame(

@@ -13,6 +13,7 @@
 mod between;
 pub(crate) mod description;
 pub(crate) mod frame;
+pub mod opener;
 mod own;
 mod pack;
 mod places;
@@ -24,12 +25,12 @@ use std::time::Instant;
 
 use crate::cell::turned_vectors;
 use crate::indexed::Indexed;
-use crate::reader::{self, Wanted};
+use crate::reader::{self, Wanted, WorkerFile};
 use crate::sidecar::Found;
 use crate::source::{Source, Window, may_begin};
 use crate::{
-    Error, Fault, Field, FrameIndex, Frames, IndexState, Meter, OpenOptions, Opening, Raw, Said,
-    Scratch, Stamp, Values, memory, xxh3_64,
+    Atoms, Error, Fault, Field, FrameIndex, Frames, IndexState, Meter, OpenOptions, Opening, Raw,
+    Said, Scratch, Stamp, Values, memory, xxh3_64,
 };
 use between::Between;
 pub use description::{
@@ -40,7 +41,6 @@ pub use frame::{Frame, Stored, StoredAs};
 pub use own::{Manner, OwnFrame, OwnTables};
 pub use pack::{Packed, Packing, pack};
 use places::{MOST_OF_A_BYTE, Part, Piece, corrupt};
-pub(crate) use rows::sniff as sniff_rows;
 pub use rows::{Encoder, Rows};
 use unpack::{Numbers, Unpacker, Want};
 
@@ -270,7 +270,7 @@ impl Reader {
             return Ok(None);
         }
         let n_atoms = self.file.index.n_atoms();
-        let atoms = crate::Atoms::all(n_atoms);
+        let atoms = Atoms::all(n_atoms);
         // Of one frame after the other several series are read by turns, which share one window.
         let one = Frames::Strided { first: frames.get(at), step: 1, count: 1 };
         let (frames, at) =
@@ -396,6 +396,10 @@ impl reader::Reader for Reader {
 
     fn remarks(&self) -> Vec<String> {
         self.remarks.clone()
+    }
+
+    fn for_worker(&self, _: &Atoms) -> Result<WorkerFile, Error> {
+        Ok(WorkerFile::new(reader::Reader::format(self), &*self.told))
     }
 
     fn stored_as(&self, field: Field) -> Option<StoredAs> {

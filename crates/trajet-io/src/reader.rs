@@ -3,7 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::dcd::CellForm;
+use serde::{Deserialize, Serialize};
+
 use crate::h5md::StoredAs;
 use crate::indexed::Indexed;
 use crate::remarks::OF_SOURCE;
@@ -28,6 +29,26 @@ impl<'a> Wanted<'a> {
     /// The positions of `atoms` in `frames`.
     pub fn positions(frames: &'a Frames, atoms: &'a Atoms) -> Self {
         Wanted { frames, atoms, field: Field::Positions }
+    }
+}
+
+/// How worker processes open a file that is open here.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct WorkerFile {
+    /// The name of the opener: of a format, or of a [`WorkerOpener`].
+    pub opener: String,
+    /// What the opener needs to know.
+    pub data: Vec<u8>,
+}
+
+impl WorkerFile {
+    /// Serializes what the opener needs to know.
+    ///
+    /// # Panics
+    /// Never: the data is written to memory.
+    pub fn new(opener: &str, data: &impl Serialize) -> Self {
+        let data = postcard::to_stdvec(data).expect("memory takes it");
+        WorkerFile { opener: opener.to_owned(), data }
     }
 }
 
@@ -97,9 +118,12 @@ pub trait Reader: Send + Sync {
     /// As [`Reader::raw`].
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error>;
 
-    /// The form of the cells of a DCD file.
-    fn dcd_cell(&self) -> Option<CellForm> {
-        None
+    /// Returns how worker processes open the file, to read no other atoms than these.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where the working folder was removed.
+    fn for_worker(&self, _atoms: &Atoms) -> Result<WorkerFile, Error> {
+        Ok(WorkerFile { opener: self.format().to_owned(), data: Vec::new() })
     }
 
     /// How vectors of a kind stand in the file, of formats that say so once: H5MD.

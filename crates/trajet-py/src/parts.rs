@@ -13,7 +13,8 @@ use trajet_engine::plan::{Leaves, tasks};
 use trajet_engine::report::{RunReport, Stages};
 use trajet_engine::tree::{Merger, Node};
 use trajet_engine::{Budget, Going, Part, RunError, State, Subtrees, run_part};
-use trajet_io::chain::{Elsewhere, Slice};
+use trajet_io::divided::WORKER_OPENER;
+use trajet_io::worker::{Elsewhere, Slice};
 use trajet_io::{Frames, Meter};
 
 use crate::apply::Raised;
@@ -166,7 +167,7 @@ pub(crate) struct PyElsewhere {
 impl PyElsewhere {
     #[new]
     fn new(outline: &[u8]) -> PyResult<Self> {
-        Ok(PyElsewhere { inner: Elsewhere::new(from_bytes(outline)?) })
+        Ok(PyElsewhere { inner: Elsewhere::new(from_bytes(outline)?, &[WORKER_OPENER]) })
     }
 
     #[getter]

@@ -165,7 +165,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::{OpenOptions, Scratch, Serial, WriteOptions};
+    use crate::{Described, OpenOptions, Scratch, Serial, WriteOptions};
 
     fn stored(values: Values, factor: f32) -> Option<Stored> {
         Some(Stored { values, factor })
@@ -213,10 +213,9 @@ mod tests {
         raws.iter().for_each(|raw| rows.push(&raw.head()).unwrap());
         let times = frames.each_ref().map(|frame| frame.time);
         let description = rows.description(&times, &frames.each_ref().map(|frame| frame.step));
-        let described =
-            std::sync::Arc::new([(path.clone(), std::sync::Arc::new(description))].into());
-        let options = OpenOptions { described, ..OpenOptions::default() };
-        let reader = crate::open(&path, &options, &Serial).unwrap();
+        let described = Described([(path.clone(), std::sync::Arc::new(description))].into());
+        let options = OpenOptions::default();
+        let reader = crate::open_with(&path, &options, &[&described], &Serial).unwrap();
         let mut scratch = Scratch::default();
         for (k, raw) in (0..).zip(&raws) {
             assert_eq!(reader.read_raw(k, &mut scratch).unwrap(), *raw);

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use trajet_simd::InstructionSet;
 
 use super::*;
-use crate::{Atoms, FrameMeta, Serial};
+use crate::{Described, FrameMeta, Serial};
 
 /// What is written.
 #[derive(Clone, Debug)]
@@ -186,8 +186,7 @@ impl Made {
     fn open_with(&self, options: &OpenOptions) -> Result<std::sync::Arc<dyn crate::Reader>, Error> {
         let open = |description: Description| {
             let described = (self.path.clone(), Arc::new(description));
-            let described = Arc::new([described].into());
-            crate::open(&self.path, &OpenOptions { described, ..options.clone() }, &Serial)
+            crate::open_with(&self.path, options, &[&Described([described].into())], &Serial)
         };
         let told = open(self.description.clone());
         let condensed = open(self.description.clone().condensed());
