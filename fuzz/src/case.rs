@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use libfuzzer_sys::Corpus;
-use trajet_io::{Described, Format, OpenOptions, dcd, ncdf, trr, xtc};
+use trajet_io::{Described, Format, OpenOptions};
 
 use crate::disk::OnDisk;
 use crate::laws::Case;
@@ -12,14 +12,8 @@ use crate::tables;
 
 /// The format that the door takes an input for.
 fn format_of(input: &[u8]) -> Option<Format> {
-    let first = &input[..input.len().min(16)];
-    Some(match first {
-        _ if xtc::sniff(first) => Format::Xtc,
-        _ if trr::sniff(first) => Format::Trr,
-        _ if dcd::sniff(first) => Format::Dcd,
-        _ if ncdf::sniff(first) => Format::Ncdf,
-        _ => return None,
-    })
+    let format = Format::of_first_bytes(&input[..input.len().min(16)]);
+    format.filter(|format| format.info().is_written_here)
 }
 
 /// Opens and reads an input, a whole file, in all ways, which must agree:

@@ -18,27 +18,16 @@ use crate::cell::turned_vectors;
 use crate::indexed::Indexed;
 use crate::reader::{self, Wanted, WorkerFile};
 use crate::sidecar::Found;
-use crate::source::{Source, may_begin};
+use crate::source::Source;
 use crate::{
-    Atoms, Error, Fault, Field, FrameIndex, Frames, IndexState, Meter, OpenOptions, Opening, Raw,
-    Said, Scratch, Stamp, memory, remarks,
+    Atoms, Error, Fault, Field, Format, FrameIndex, Frames, IndexState, Meter, OpenOptions,
+    Opening, Raw, Said, Scratch, Stamp, memory, remarks,
 };
 pub use cell::{Cell, CellForm};
 use frame::FOURTH;
 pub use frame::Frame;
 use head::{CELL_BYTES, Head, Layout, Order};
 pub use writer::{Encoder, holds_times};
-
-/// Whether a file that begins with `first` may be a DCD trajectory.
-pub fn sniff(first: &[u8]) -> bool {
-    let magics: [&[u8]; 4] = [
-        b"\x54\0\0\0CORD",
-        b"\0\0\0\x54CORD",
-        b"\x54\0\0\0\0\0\0\0CORD",
-        b"\0\0\0\0\0\0\0\x54CORD",
-    ];
-    magics.iter().any(|magic| may_begin(first, magic))
-}
 
 /// An open DCD trajectory.
 #[derive(Debug)]
@@ -266,7 +255,7 @@ fn form_of(source: &Source, head: &Head, meter: &mut Meter) -> Result<CellForm, 
 
 impl reader::Reader for Reader {
     fn format(&self) -> &'static str {
-        "DCD"
+        Format::Dcd.name()
     }
 
     fn file(&self) -> &Indexed {

@@ -545,7 +545,7 @@ impl reader::Reader for Reader {
             }
             costs.add(&self.whole, share.part, inner, &mut scratch.meter);
             // Formats that keep both in the frame: a file that took this one's place is told.
-            let keeps_both = is_exact && matches!(self.whole.format, Format::Xtc | Format::Trr);
+            let keeps_both = is_exact && self.whole.format.info().self_contained_frames;
             let found = (meta.times[0].to_bits(), meta.steps[0]);
             if keeps_both && found != (time.to_bits(), step) {
                 let what = format!(

@@ -27,10 +27,10 @@ use crate::cell::turned_vectors;
 use crate::indexed::Indexed;
 use crate::reader::{self, Wanted, WorkerFile};
 use crate::sidecar::Found;
-use crate::source::{Source, Window, may_begin};
+use crate::source::{Source, Window};
 use crate::{
-    Atoms, Error, Fault, Field, FrameIndex, Frames, IndexState, Meter, OpenOptions, Opening, Raw,
-    Said, Scratch, Stamp, Values, memory, xxh3_64,
+    Atoms, Error, Fault, Field, Format, FrameIndex, Frames, IndexState, Meter, OpenOptions,
+    Opening, Raw, Said, Scratch, Stamp, Values, memory, xxh3_64,
 };
 use between::Between;
 pub use description::{
@@ -48,12 +48,6 @@ use unpack::{Numbers, Unpacker, Want};
 const MOST_KEPT: usize = 64 << 20;
 /// Frames that are looked at for chunks to be read together.
 const LOOK_AHEAD: usize = 1024;
-const MAGIC: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
-
-/// Whether a file that begins with `first` may be an HDF5 file.
-pub fn sniff(first: &[u8]) -> bool {
-    may_begin(first, &MAGIC)
-}
 
 /// An open HDF5 trajectory.
 #[derive(Debug)]
@@ -381,7 +375,7 @@ fn check_counts(source: &Source, told: &Description) -> Result<(usize, u64), Err
 impl reader::Reader for Reader {
     fn format(&self) -> &'static str {
         match self.told.layout {
-            Layout::H5md => "H5MD",
+            Layout::H5md => Format::H5md.name(),
             Layout::Mdtraj => "MDTRAJ",
         }
     }

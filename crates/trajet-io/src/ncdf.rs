@@ -28,13 +28,13 @@ use crate::indexed::Indexed;
 use crate::options::LEAST_PIECE;
 use crate::reader::{self, Wanted};
 use crate::sidecar::{Finder, Found, find};
-use crate::source::{Source, Window, may_begin};
+use crate::source::{Source, Window};
 pub use crate::values::Values;
 use crate::{
-    Error, Fault, Field, FrameIndex, Frames, IndexState, Meter, OpenOptions, Opening, ParallelFor,
-    Raw, Said, Scratch, Stamp, Watch, memory,
+    Error, Fault, Field, Format, FrameIndex, Frames, IndexState, Meter, OpenOptions, Opening,
+    ParallelFor, Raw, Said, Scratch, Stamp, Watch, memory,
 };
-use classic::{MAGIC, RECORDS_AT};
+use classic::RECORDS_AT;
 pub use frame::Frame;
 use head::{Head, Slab};
 use layout::Located;
@@ -48,11 +48,6 @@ const SAMPLES: u64 = 8;
 /// Bytes that are looked at together for others than zero.
 const LOOKED_AT: u64 = 1 << 16;
 const FIRST_LOOK: u64 = 1 << 12;
-
-/// Whether a file that begins with `first` may be a NetCDF file of the classic formats.
-pub fn sniff(first: &[u8]) -> bool {
-    MAGIC.iter().any(|magic| may_begin(first, magic))
-}
 
 /// An open trajectory of Amber.
 #[derive(Debug)]
@@ -235,7 +230,7 @@ struct Own {
 
 impl reader::Reader for Reader {
     fn format(&self) -> &'static str {
-        "NCDF"
+        Format::Ncdf.name()
     }
 
     fn file(&self) -> &Indexed {

@@ -45,19 +45,17 @@ pub fn open_with(
     let first = opening.first[..opening.first.len().min(16)].to_vec();
     let first = &first[..];
     opening.open_ns = begin.elapsed().as_nanos() as u64;
-    if xtc::sniff(first) {
-        return Ok(Arc::new(xtc::Reader::open(source, options, threads, opening)?));
-    }
-    if trr::sniff(first) {
-        return Ok(Arc::new(trr::Reader::open(source, options, threads, opening)?));
-    }
-    if dcd::sniff(first) {
-        return Ok(Arc::new(dcd::Reader::open(source, options, opening)?));
-    }
-    if ncdf::sniff(first) {
-        return Ok(Arc::new(ncdf::Reader::open(source, options, threads, opening)?));
-    }
-    Err(Error::UnknownFormat { path: path.to_owned(), looks_like: describe(first) })
+    Ok(match Format::of_first_bytes(first) {
+        Some(Format::Xtc) => Arc::new(xtc::Reader::open(source, options, threads, opening)?),
+        Some(Format::Trr) => Arc::new(trr::Reader::open(source, options, threads, opening)?),
+        Some(Format::Dcd) => Arc::new(dcd::Reader::open(source, options, opening)?),
+        Some(Format::Ncdf) => Arc::new(ncdf::Reader::open(source, options, threads, opening)?),
+        // Files of HDF5 are opened by `Described`.
+        Some(Format::H5md) | None => {
+            let looks_like = describe(first);
+            return Err(Error::UnknownFormat { path: path.to_owned(), looks_like });
+        }
+    })
 }
 
 /// Opens a file that is open in another process, by the name of its format.

@@ -16,21 +16,16 @@ use trajet_simd::multiversion;
 use crate::cell::{cell_from_vectors, turned_vectors};
 use crate::indexed::Indexed;
 use crate::reader::{self, Wanted};
-use crate::source::{Source, may_begin};
+use crate::source::Source;
 use crate::xdr::{f32_at, f64_at};
 use crate::{
-    Atoms, Error, Fault, Field, FrameIndex, Frames, Meter, OpenOptions, Opening, ParallelFor, Raw,
-    Said, Scratch, Watch, memory, walk,
+    Atoms, Error, Fault, Field, Format, FrameIndex, Frames, Meter, OpenOptions, Opening,
+    ParallelFor, Raw, Said, Scratch, Watch, memory, walk,
 };
 use frame::{ANGSTROM_PER_NM, left_out, scale};
 pub use frame::{Frame, Reals};
-use head::{Head, MAGIC, MOST_FRONT_BYTES, MOST_HEAD_BYTES, Trr, real_at};
+use head::{Head, MOST_FRONT_BYTES, MOST_HEAD_BYTES, Trr, real_at};
 pub use writer::Encoder;
-
-/// Whether a file that begins with `first` may be a TRR trajectory.
-pub fn sniff(first: &[u8]) -> bool {
-    may_begin(first, &MAGIC.to_be_bytes())
-}
 
 /// An open TRR trajectory.
 #[derive(Debug)]
@@ -146,7 +141,7 @@ fn said(head: &Head, front: &[u8]) -> Said {
 
 impl reader::Reader for Reader {
     fn format(&self) -> &'static str {
-        "TRR"
+        Format::Trr.name()
     }
 
     fn file(&self) -> &Indexed {

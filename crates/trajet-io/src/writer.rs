@@ -4,10 +4,10 @@
 use trajet_simd::InstructionSet;
 
 use crate::Error;
-pub use crate::format::Format;
 use crate::losses::Losses;
 pub use crate::plan::{Input, Plan, WriteOptions};
 use crate::rules::Rules;
+pub use crate::table::Format;
 
 /// Memory that encoding uses again for every frame.
 #[derive(Debug)]

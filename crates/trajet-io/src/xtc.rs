@@ -25,21 +25,16 @@ use crate::index::Mark;
 use crate::indexed::Indexed;
 use crate::reader::{self, Wanted};
 use crate::remarks::rounded;
-use crate::source::{Source, may_begin};
+use crate::source::Source;
 use crate::{
-    Atoms, Error, Fault, Field, FrameIndex, Frames, OpenOptions, Opening, ParallelFor, Raw, Said,
-    Scratch, Watch, memory, walk,
+    Atoms, Error, Fault, Field, Format, FrameIndex, Frames, OpenOptions, Opening, ParallelFor, Raw,
+    Said, Scratch, Watch, memory, walk,
 };
 use decode::{Decoded, Memory, Used};
 pub use frame::{Frame, Positions};
 use head::{ANGSTROM_PER_NM, Head, Xtc};
 pub use head::{MAGIC, MAGIC_LARGE, PLAIN_ATOMS};
 pub use writer::Encoder;
-
-/// Whether a file that begins with `first` may be an XTC trajectory.
-pub fn sniff(first: &[u8]) -> bool {
-    [MAGIC, MAGIC_LARGE].iter().any(|magic| may_begin(first, &magic.to_be_bytes()))
-}
 
 /// An open XTC trajectory.
 #[derive(Debug)]
@@ -133,7 +128,7 @@ struct Own {
 
 impl reader::Reader for Reader {
     fn format(&self) -> &'static str {
-        "XTC"
+        Format::Xtc.name()
     }
 
     fn file(&self) -> &Indexed {

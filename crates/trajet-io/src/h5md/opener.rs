@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::description::Description;
-use super::{Reader, rows, sniff};
+use super::{Reader, rows};
 use crate::opener::{self, Opener};
-use crate::{Error, OpenOptions, reader};
+use crate::{Error, Format, OpenOptions, reader};
 
 /// Descriptions of HDF5 files, by their paths.
 #[derive(Clone, Debug, Default)]
@@ -35,7 +35,7 @@ fn open(
     opener::read_first(&source, &mut opening)?;
     opening.open_ns = begin.elapsed().as_nanos() as u64;
     let first = &opening.first[..opening.first.len().min(16)];
-    if !sniff(first) && !rows::sniff(first) {
+    if !Format::H5md.may_begin_with(first) && !rows::sniff(first) {
         return Ok(None);
     }
     Ok(Some(Arc::new(Reader::open(source, description, options, opening)?)))

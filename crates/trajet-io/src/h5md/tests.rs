@@ -13,6 +13,8 @@ use trajet_simd::InstructionSet;
 use super::*;
 use crate::{Described, FrameMeta, Serial};
 
+const MAGIC: &[u8] = Format::H5md.info().magic[0];
+
 /// What is written.
 #[derive(Clone, Debug)]
 struct Drawn {
@@ -171,7 +173,7 @@ impl Made {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("made.h5md");
         let mut file = file.to_vec();
-        for (byte, &magic) in file.iter_mut().zip(&MAGIC) {
+        for (byte, &magic) in file.iter_mut().zip(MAGIC) {
             *byte = magic;
         }
         std::fs::write(&path, file).unwrap();
