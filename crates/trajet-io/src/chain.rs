@@ -335,7 +335,8 @@ impl Chain {
 
     /// What parts that hold some of the atoms were allowed to lose, by their names, where this is divided.
     pub fn lost(&self, atoms: &Atoms) -> Vec<(Extra, String)> {
-        self.segments.iter().flat_map(|segment| segment.reader.lost(atoms)).collect()
+        let omitting = self.segments.iter().filter_map(|s| s.reader.as_omitted_fields());
+        omitting.flat_map(|reader| reader.lost(atoms)).collect()
     }
 
     /// What a user should know: of the chain, then of each file.
@@ -398,7 +399,8 @@ impl Chain {
             if !kept || segment.checked.load(Ordering::Relaxed) {
                 continue;
             }
-            if let Some(found) = reader.indexed_again(threads, watch)? {
+            if let Some(indexing) = reader.as_reindex() {
+                let found = indexing.indexed_again(threads, watch)?;
                 reader.index().same_as(&found, reader.source().path())?;
             }
             segment.checked.store(true, Ordering::Relaxed);
@@ -499,7 +501,10 @@ impl Chain {
         scratch: &mut Scratch,
     ) -> Result<Vec<String>, Error> {
         let Place { segment, frame: within } = self.place(frame);
-        let left = self.segments[segment].reader.left_out(within, atoms, scratch);
+        let Some(reader) = self.segments[segment].reader.as_format_data() else {
+            return Ok(Vec::new());
+        };
+        let left = reader.left_out(within, atoms, scratch);
         left.map_err(|error| self.in_chain(error, frame))
     }
 
@@ -537,7 +542,7 @@ impl Chain {
     /// Box vectors (Å, row by row) of a frame, where they are known from opening its file.
     pub fn known_box(&self, frame: u64) -> Option<[f64; 9]> {
         let Place { segment, frame: within } = self.place(frame);
-        self.segments[segment].reader.known_box(within)
+        self.segments[segment].reader.as_known_cells()?.known_box(within)
     }
 
     /// Appends the bytes of neighbouring frames as they stand in one file of a format; false, and
@@ -561,8 +566,10 @@ impl Chain {
             return Ok(false);
         }
         let within = run.within(frames.start)..run.within(frames.end - 1) + 1;
-        let copied = reader.copy_frames(within, scratch, out);
-        copied.map_err(|error| self.in_chain(error, frames.start))
+        let Some(copying) = reader.as_copy_frames() else { return Ok(false) };
+        let copied = copying.copy_frames(within, scratch, out);
+        copied.map_err(|error| self.in_chain(error, frames.start))?;
+        Ok(true)
     }
 
     /// Reads some atoms of one frame as its format stores them.

@@ -338,11 +338,6 @@ impl reader::Reader for Reader {
         Ok(said)
     }
 
-    fn left_out(&self, _: u64, _: &Atoms, _: &mut Scratch) -> Result<Vec<String>, Error> {
-        let fourth = self.head.has_fourth_dimension().then(|| FOURTH.to_owned());
-        Ok(fourth.into_iter().collect())
-    }
-
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {
         let frame = frames.get(at);
         let layout = self.head.layout(frame == 0);
@@ -368,6 +363,17 @@ impl reader::Reader for Reader {
         scratch.meter.bytes_used += layout.len;
         let version = self.head.version();
         Ok(Raw::Dcd(Frame { version, cell, axes }))
+    }
+
+    fn as_format_data(&self) -> Option<&dyn reader::FormatData> {
+        Some(self)
+    }
+}
+
+impl reader::FormatData for Reader {
+    fn left_out(&self, _: u64, _: &Atoms, _: &mut Scratch) -> Result<Vec<String>, Error> {
+        let fourth = self.head.has_fourth_dimension().then(|| FOURTH.to_owned());
+        Ok(fourth.into_iter().collect())
     }
 }
 

@@ -629,13 +629,29 @@ impl reader::Reader for Reader {
         })
     }
 
+    fn as_omitted_fields(&self) -> Option<&dyn reader::OmittedFields> {
+        Some(self)
+    }
+
+    fn as_format_data(&self) -> Option<&dyn reader::FormatData> {
+        Some(self)
+    }
+
+    fn as_partial_index(&self) -> Option<&dyn reader::PartialIndex> {
+        Some(self)
+    }
+}
+
+impl reader::OmittedFields for Reader {
     fn lost(&self, atoms: &Atoms) -> Vec<(Extra, String)> {
         let touched = self.whole.parts.iter().filter(|part| part.is_touched(atoms));
         let lost =
             |part: &Part| part.lost.iter().map(|&extra| (extra, part.name.clone())).collect();
         touched.flat_map::<Vec<_>, _>(lost).collect()
     }
+}
 
+impl reader::FormatData for Reader {
     fn left_out(
         &self,
         frame: u64,
@@ -655,10 +671,12 @@ impl reader::Reader for Reader {
         scratch.keep_own(own);
         Ok(left)
     }
+}
 
-    fn with_index(&self, index: FrameIndex) -> Option<Arc<dyn reader::Reader>> {
+impl reader::PartialIndex for Reader {
+    fn with_index(&self, index: FrameIndex) -> Arc<dyn reader::Reader> {
         let (file, whole) = (self.file.with_index(index), Arc::clone(&self.whole));
         let (noted, on_files) = (self.noted.clone(), self.on_files.clone());
-        Some(Arc::new(Reader { file, whole, noted, on_files }))
+        Arc::new(Reader { file, whole, noted, on_files })
     }
 }

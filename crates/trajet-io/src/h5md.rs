@@ -396,12 +396,6 @@ impl reader::Reader for Reader {
         Ok(WorkerFile::new(reader::Reader::format(self), &*self.told))
     }
 
-    fn stored_as(&self, field: Field) -> Option<StoredAs> {
-        let Description { positions, velocities, forces, .. } = &*self.told;
-        let series = [positions, velocities, forces][field as usize].as_ref()?;
-        Some(StoredAs { double: series.form.double, factor: series.factor })
-    }
-
     fn truncated_tail(&self) -> u64 {
         // Tables stand behind the frames. Frames that were never written are a remark.
         0
@@ -447,11 +441,6 @@ impl reader::Reader for Reader {
         Ok(self.said(frame))
     }
 
-    fn known_box(&self, frame: u64) -> Option<[f64; 9]> {
-        let boxes = &self.told.boxes;
-        boxes.vectors(frame).copied().filter(|_| !boxes.cell(frame)[0].is_nan())
-    }
-
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {
         let frame = frames.get(at);
         let Said { time, step, cell, .. } = self.said(frame);
@@ -460,12 +449,35 @@ impl reader::Reader for Reader {
             time,
             step,
             cell: (!cell[0].is_nan()).then_some(cell),
-            vectors: self.known_box(frame),
+            vectors: reader::KnownCells::known_box(self, frame),
             positions: self.stored(Field::Positions, frames, at, scratch)?,
             velocities: self.stored(Field::Velocities, frames, at, scratch)?,
             forces: self.stored(Field::Forces, frames, at, scratch)?,
             own: own.map(|own| own.of(frame, time, self.told.boxes.vectors(frame))),
         })))
+    }
+
+    fn as_stored_types(&self) -> Option<&dyn reader::StoredTypes> {
+        Some(self)
+    }
+
+    fn as_known_cells(&self) -> Option<&dyn reader::KnownCells> {
+        Some(self)
+    }
+}
+
+impl reader::StoredTypes for Reader {
+    fn stored_as(&self, field: Field) -> Option<StoredAs> {
+        let Description { positions, velocities, forces, .. } = &*self.told;
+        let series = [positions, velocities, forces][field as usize].as_ref()?;
+        Some(StoredAs { double: series.form.double, factor: series.factor })
+    }
+}
+
+impl reader::KnownCells for Reader {
+    fn known_box(&self, frame: u64) -> Option<[f64; 9]> {
+        let boxes = &self.told.boxes;
+        boxes.vectors(frame).copied().filter(|_| !boxes.cell(frame)[0].is_nan())
     }
 }
 

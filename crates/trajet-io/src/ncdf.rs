@@ -245,26 +245,6 @@ impl reader::Reader for Reader {
         self.remarks.clone()
     }
 
-    fn indexed_again(
-        &self,
-        threads: &dyn ParallelFor,
-        watch: &Arc<Watch>,
-    ) -> Result<Option<FrameIndex>, Error> {
-        let Indexed { source, index, request_size, .. } = &self.file;
-        let (request_size, watch) = (*request_size, Arc::clone(watch));
-        let options = &OpenOptions { request_size, watch, ..OpenOptions::default() };
-        let n_frames = index.n_frames() as u64;
-        let records = Records { source, head: &self.head, n_frames, options, threads };
-        records.build(None, &mut Meter::default()).map(Some)
-    }
-
-    fn with_index(&self, index: FrameIndex) -> Option<Arc<dyn reader::Reader>> {
-        let (head, remarks) = (self.head.clone(), self.remarks.clone());
-        self.head.time.as_ref()?;
-        let (file, layout) = (self.file.with_index(index), Arc::clone(&self.layout));
-        Some(Arc::new(Reader { file, head, layout, remarks }))
-    }
-
     fn truncated_tail(&self) -> u64 {
         let Indexed { source, index, .. } = &self.file;
         // What stands behind all frames of the header was not cut.
@@ -338,6 +318,37 @@ impl reader::Reader for Reader {
         };
         scratch.meter.bytes_used += bytes.len() as u64;
         Ok(Raw::Ncdf(Box::new(frame)))
+    }
+
+    fn as_reindex(&self) -> Option<&dyn reader::Reindex> {
+        Some(self)
+    }
+
+    fn as_partial_index(&self) -> Option<&dyn reader::PartialIndex> {
+        self.head.time.is_some().then_some(self as _)
+    }
+}
+
+impl reader::Reindex for Reader {
+    fn indexed_again(
+        &self,
+        threads: &dyn ParallelFor,
+        watch: &Arc<Watch>,
+    ) -> Result<FrameIndex, Error> {
+        let Indexed { source, index, request_size, .. } = &self.file;
+        let (request_size, watch) = (*request_size, Arc::clone(watch));
+        let options = &OpenOptions { request_size, watch, ..OpenOptions::default() };
+        let n_frames = index.n_frames() as u64;
+        let records = Records { source, head: &self.head, n_frames, options, threads };
+        records.build(None, &mut Meter::default())
+    }
+}
+
+impl reader::PartialIndex for Reader {
+    fn with_index(&self, index: FrameIndex) -> Arc<dyn reader::Reader> {
+        let (head, remarks) = (self.head.clone(), self.remarks.clone());
+        let (file, layout) = (self.file.with_index(index), Arc::clone(&self.layout));
+        Arc::new(Reader { file, head, layout, remarks })
     }
 }
 

@@ -187,42 +187,6 @@ impl reader::Reader for Reader {
         Ok(said)
     }
 
-    fn left_out(&self, frame: u64, _: &Atoms, scratch: &mut Scratch) -> Result<Vec<String>, Error> {
-        let (offset, len) = self.file.place(frame);
-        let mut front = [0; MOST_HEAD_BYTES];
-        let front = &mut front[..MOST_HEAD_BYTES.min(len)];
-        self.file.source.read_at(offset, front, &mut scratch.meter)?;
-        let head = self.head(frame, front)?;
-        let [virial, pressure] = [1, 2].map(|part| head.part(part).is_some());
-        Ok(left_out(head.lambda, virial, pressure))
-    }
-
-    fn indexed_again(
-        &self,
-        threads: &dyn ParallelFor,
-        watch: &Arc<Watch>,
-    ) -> Result<Option<FrameIndex>, Error> {
-        walk::indexed_again::<Trr>(&self.file, threads, watch).map(Some)
-    }
-
-    fn with_index(&self, index: FrameIndex) -> Option<Arc<dyn reader::Reader>> {
-        Some(Arc::new(Reader::known(self.file.with_index(index))))
-    }
-
-    fn copy_frames(
-        &self,
-        frames: Range<u64>,
-        scratch: &mut Scratch,
-        out: &mut Vec<u8>,
-    ) -> Result<bool, Error> {
-        let look = |bytes: &[u8]| {
-            let head = Head::parse(bytes).ok()?;
-            Some((head.mark(), said(&head, bytes).cell))
-        };
-        self.file.copy(frames, &mut scratch.meter, out, look)?;
-        Ok(true)
-    }
-
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {
         let (head, bytes) = self.whole(frames, at, scratch)?;
         let n_bytes = bytes.len() as u64;
@@ -253,6 +217,65 @@ impl reader::Reader for Reader {
             velocities,
             forces,
         }))
+    }
+
+    fn as_format_data(&self) -> Option<&dyn reader::FormatData> {
+        Some(self)
+    }
+
+    fn as_reindex(&self) -> Option<&dyn reader::Reindex> {
+        Some(self)
+    }
+
+    fn as_partial_index(&self) -> Option<&dyn reader::PartialIndex> {
+        Some(self)
+    }
+
+    fn as_copy_frames(&self) -> Option<&dyn reader::CopyFrames> {
+        Some(self)
+    }
+}
+
+impl reader::FormatData for Reader {
+    fn left_out(&self, frame: u64, _: &Atoms, scratch: &mut Scratch) -> Result<Vec<String>, Error> {
+        let (offset, len) = self.file.place(frame);
+        let mut front = [0; MOST_HEAD_BYTES];
+        let front = &mut front[..MOST_HEAD_BYTES.min(len)];
+        self.file.source.read_at(offset, front, &mut scratch.meter)?;
+        let head = self.head(frame, front)?;
+        let [virial, pressure] = [1, 2].map(|part| head.part(part).is_some());
+        Ok(left_out(head.lambda, virial, pressure))
+    }
+}
+
+impl reader::Reindex for Reader {
+    fn indexed_again(
+        &self,
+        threads: &dyn ParallelFor,
+        watch: &Arc<Watch>,
+    ) -> Result<FrameIndex, Error> {
+        walk::indexed_again::<Trr>(&self.file, threads, watch)
+    }
+}
+
+impl reader::PartialIndex for Reader {
+    fn with_index(&self, index: FrameIndex) -> Arc<dyn reader::Reader> {
+        Arc::new(Reader::known(self.file.with_index(index)))
+    }
+}
+
+impl reader::CopyFrames for Reader {
+    fn copy_frames(
+        &self,
+        frames: Range<u64>,
+        scratch: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let look = |bytes: &[u8]| {
+            let head = Head::parse(bytes).ok()?;
+            Some((head.mark(), said(&head, bytes).cell))
+        };
+        self.file.copy(frames, &mut scratch.meter, out, look)
     }
 }
 

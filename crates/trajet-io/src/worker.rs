@@ -152,9 +152,10 @@ impl Elsewhere {
             numbers.insert(number, segments.len());
             let reader = match (readers.get(&number), index) {
                 (Some(reader), None) => Arc::clone(reader),
-                (Some(reader), Some(index)) => {
-                    reader.with_index(index).unwrap_or_else(|| Arc::clone(reader))
-                }
+                (Some(reader), Some(index)) => match reader.as_partial_index() {
+                    Some(partial) => partial.with_index(index),
+                    None => Arc::clone(reader),
+                },
                 (None, index) => {
                     let reader = self.open(known, index)?;
                     meter.add(&reader.opening().meter);

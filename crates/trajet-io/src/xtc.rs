@@ -159,33 +159,6 @@ impl reader::Reader for Reader {
         Ok(Said { time, step, cell, turned: turned_vectors(&vectors, scale) })
     }
 
-    fn indexed_again(
-        &self,
-        threads: &dyn ParallelFor,
-        watch: &Arc<Watch>,
-    ) -> Result<Option<FrameIndex>, Error> {
-        walk::indexed_again::<Xtc>(&self.file, threads, watch).map(Some)
-    }
-
-    fn with_index(&self, index: FrameIndex) -> Option<Arc<dyn reader::Reader>> {
-        let (file, precision) = (self.file.with_index(index), self.precision);
-        Some(Arc::new(Reader { file, precision }))
-    }
-
-    fn copy_frames(
-        &self,
-        frames: Range<u64>,
-        scratch: &mut Scratch,
-        out: &mut Vec<u8>,
-    ) -> Result<bool, Error> {
-        let look = |bytes: &[u8]| {
-            let head = Head::parse(bytes).ok()?;
-            Some((head.mark(), cell_from_vectors(&head.vectors.map(f64::from), 1.0)))
-        };
-        self.file.copy(frames, &mut scratch.meter, out, look)?;
-        Ok(true)
-    }
-
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {
         self.raw(frames, at, &Atoms::all(self.file.index.n_atoms()), scratch)
     }
@@ -217,6 +190,50 @@ impl reader::Reader for Reader {
         self.file.check_cell(frames.get(at), &raw.cell())?;
         let order = |order: &[u32]| order.iter().map(|&place| place as usize).collect::<Vec<_>>();
         Ok(Raw::Xtc(atoms.order().map(|o| raw.take(&order(o))).unwrap_or(raw)))
+    }
+
+    fn as_reindex(&self) -> Option<&dyn reader::Reindex> {
+        Some(self)
+    }
+
+    fn as_partial_index(&self) -> Option<&dyn reader::PartialIndex> {
+        Some(self)
+    }
+
+    fn as_copy_frames(&self) -> Option<&dyn reader::CopyFrames> {
+        Some(self)
+    }
+}
+
+impl reader::Reindex for Reader {
+    fn indexed_again(
+        &self,
+        threads: &dyn ParallelFor,
+        watch: &Arc<Watch>,
+    ) -> Result<FrameIndex, Error> {
+        walk::indexed_again::<Xtc>(&self.file, threads, watch)
+    }
+}
+
+impl reader::PartialIndex for Reader {
+    fn with_index(&self, index: FrameIndex) -> Arc<dyn reader::Reader> {
+        let (file, precision) = (self.file.with_index(index), self.precision);
+        Arc::new(Reader { file, precision })
+    }
+}
+
+impl reader::CopyFrames for Reader {
+    fn copy_frames(
+        &self,
+        frames: Range<u64>,
+        scratch: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let look = |bytes: &[u8]| {
+            let head = Head::parse(bytes).ok()?;
+            Some((head.mark(), cell_from_vectors(&head.vectors.map(f64::from), 1.0)))
+        };
+        self.file.copy(frames, &mut scratch.meter, out, look)
     }
 }
 

@@ -282,7 +282,8 @@ impl Reader {
         let wanted = Wanted { frames: &frames, atoms: &atoms, field };
         let threads = threads.min(frames.len()).max(1);
         let is_single = |segment: &trajet_io::chain::Segment| {
-            segment.reader.stored_as(field).is_some_and(|stored| !stored.double)
+            let typed = segment.reader.as_stored_types();
+            typed.and_then(|typed| typed.stored_as(field)).is_some_and(|stored| !stored.double)
         };
         if native_units && !self.inner.segments().iter().all(is_single) {
             return Err(PyValueError::new_err("frames are not those of H5MD in single precision"));
