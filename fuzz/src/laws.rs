@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use trajet_io::worker::Elsewhere;
+use trajet_io::worker::WorkerTrajectory;
 use trajet_io::{
     Atoms, Chain, Described, Error, Fault, Field, Format, Frames, Meter, OpenOptions, ParallelFor,
     Raw, Reader, Scratch, Serial,
@@ -231,7 +231,7 @@ impl Case<'_> {
         let chain = Chain::from(Arc::clone(reader));
         let all = Atoms::all(reader.index().n_atoms());
         let outline = chain.outline(&options, &all).expect("there is a working folder");
-        let elsewhere = Elsewhere::new(outline, &[]);
+        let elsewhere = WorkerTrajectory::new(outline, &[]);
         let way = self.way(InstructionSet::chosen(), field, &all, false);
         // Of frames that lie far apart the index has gaps.
         let step = [1, 2, 11][self.turn % 3];

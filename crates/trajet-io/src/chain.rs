@@ -24,9 +24,9 @@ use crate::{
     Atoms, Error, Extra, Format, FrameIndex, FrameMeta, Frames, IndexState, OpenOptions, Opening,
     ParallelFor, Raw, Scratch, Watch,
 };
-use seams::{dropped_remarks, in_order_of_times, n_kept, seam_remark, without_repeats};
+use overlap::{dropped_remarks, in_order_of_times, n_kept, seam_remark, without_repeats};
 
-mod seams;
+mod overlap;
 
 /// Most files of a chain that are open at the same time, beside those that are read just then.
 pub const MOST_OPEN: usize = 64;

@@ -20,8 +20,8 @@ use crate::reader::{self, Wanted, WorkerFile};
 use crate::sidecar::Found;
 use crate::source::Source;
 use crate::{
-    Atoms, Error, Fault, Field, Format, FrameIndex, Frames, IndexState, Meter, OpenOptions,
-    Opening, Raw, Said, Scratch, Stamp, memory, remarks,
+    Atoms, Error, Fault, Field, Format, FrameIndex, FrameInfo, Frames, IndexState, Meter,
+    OpenOptions, Opening, Raw, Scratch, Stamp, memory, remarks,
 };
 pub use cell::{Cell, CellForm};
 use frame::FOURTH;
@@ -98,7 +98,7 @@ impl Reader {
     }
 
     /// Time, step and cell of a frame.
-    fn said(&self, frame: u64, cell: Option<Cell>) -> Result<Said, Error> {
+    fn said(&self, frame: u64, cell: Option<Cell>) -> Result<FrameInfo, Error> {
         let head = &self.head;
         // As other readers count, so that times are equal in every bit.
         let first = head.first_step() as f64 / head.steps() as f64;
@@ -109,7 +109,7 @@ impl Reader {
             })?,
             None => ([f64::NAN; 6], None),
         };
-        Ok(Said {
+        Ok(FrameInfo {
             time: (frame as f64 + first) * head.time_step(),
             step: head.first_step() + frame as i64 * head.steps(),
             cell,
@@ -295,7 +295,7 @@ impl reader::Reader for Reader {
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],
-    ) -> Result<Said, Error> {
+    ) -> Result<FrameInfo, Error> {
         if field != Field::Positions {
             return Err(self.file.no_field(self.format(), field));
         }

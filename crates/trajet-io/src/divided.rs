@@ -22,8 +22,8 @@ use crate::sidecar::Found;
 use crate::source::{Handles, Source, absolute};
 use crate::time::text;
 use crate::{
-    Atoms, Chain, Error, Extra, Field, Format, FrameIndex, FrameMeta, Frames, GivenBox, IndexState,
-    MOST_TIERS, Meter, OpenOptions, Opening, Raw, Said, Scratch, Serial, Stamp, chain,
+    Atoms, Chain, Error, Extra, Field, Format, FrameIndex, FrameInfo, FrameMeta, Frames, GivenBox,
+    IndexState, MOST_TIERS, Meter, OpenOptions, Opening, Raw, Scratch, Serial, Stamp, chain,
 };
 pub use division::{Division, Divisions, Part};
 pub use heads::Heads;
@@ -512,7 +512,7 @@ impl reader::Reader for Reader {
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],
-    ) -> Result<Said, Error> {
+    ) -> Result<FrameInfo, Error> {
         let frame = frames.get(at);
         let (time, step) = self.file.index.when(frame);
         let mut own = self.own(atoms, scratch)?;
@@ -575,7 +575,7 @@ impl reader::Reader for Reader {
         let (_, (cell, turned)) = beside.expect("at least one part is touched");
         costs.count(&mut scratch.meter);
         scratch.keep_own(own);
-        Ok(Said { time, step, cell, turned })
+        Ok(FrameInfo { time, step, cell, turned })
     }
 
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {

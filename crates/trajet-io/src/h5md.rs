@@ -29,8 +29,8 @@ use crate::reader::{self, Wanted, WorkerFile};
 use crate::sidecar::Found;
 use crate::source::{Source, Window};
 use crate::{
-    Atoms, Error, Fault, Field, Format, FrameIndex, Frames, IndexState, Meter, OpenOptions,
-    Opening, Raw, Said, Scratch, Stamp, Values, memory, xxh3_64,
+    Atoms, Error, Fault, Field, Format, FrameIndex, FrameInfo, Frames, IndexState, Meter,
+    OpenOptions, Opening, Raw, Scratch, Stamp, Values, memory, xxh3_64,
 };
 use between::Between;
 pub use description::{
@@ -122,12 +122,12 @@ impl Reader {
     }
 
     /// What the tables say of a frame.
-    fn said(&self, frame: u64) -> Said {
+    fn said(&self, frame: u64) -> FrameInfo {
         let index = &self.file.index;
         let (time, step) = (index.times()[frame as usize], index.steps()[frame as usize]);
         let cell = self.told.boxes.cell(frame);
         let vectors = self.told.boxes.vectors(frame);
-        Said { time, step, cell, turned: vectors.and_then(|v| turned_vectors(v, 1.0)) }
+        FrameInfo { time, step, cell, turned: vectors.and_then(|v| turned_vectors(v, 1.0)) }
     }
 
     /// Where the bytes that should be asked for together with a piece end: past pieces of this and
@@ -407,7 +407,7 @@ impl reader::Reader for Reader {
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],
-    ) -> Result<Said, Error> {
+    ) -> Result<FrameInfo, Error> {
         let frame = wanted.frames.get(at);
         scratch.meter.frames += 1;
         let Some(field) = &self.fields[wanted.field as usize] else {
@@ -443,7 +443,7 @@ impl reader::Reader for Reader {
 
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {
         let frame = frames.get(at);
-        let Said { time, step, cell, .. } = self.said(frame);
+        let FrameInfo { time, step, cell, .. } = self.said(frame);
         let own = self.told.own.as_ref();
         Ok(Raw::H5md(Box::new(Frame {
             time,

@@ -31,8 +31,8 @@ use crate::sidecar::{Finder, Found, find};
 use crate::source::{Source, Window};
 pub use crate::values::Values;
 use crate::{
-    Error, Fault, Field, Format, FrameIndex, Frames, IndexState, Meter, OpenOptions, Opening,
-    ParallelFor, Raw, Said, Scratch, Stamp, Watch, memory,
+    Error, Fault, Field, Format, FrameIndex, FrameInfo, Frames, IndexState, Meter, OpenOptions,
+    Opening, ParallelFor, Raw, Scratch, Stamp, Watch, memory,
 };
 use classic::RECORDS_AT;
 pub use frame::Frame;
@@ -170,7 +170,7 @@ impl Reader {
         span: &Range<usize>,
         set: trajet_simd::InstructionSet,
         out: &mut [[f32; 3]],
-    ) -> Result<Said, Error> {
+    ) -> Result<FrameInfo, Error> {
         let slab = self.slab(field)?;
         let [time, lengths, angles] = self.beside();
         let time = match &self.head.time {
@@ -193,7 +193,7 @@ impl Reader {
         if field == Field::Forces {
             out.as_flattened_mut().iter_mut().for_each(|force| *force *= KJ_PER_KCAL);
         }
-        Ok(Said { time, step: frame as i64, cell, turned: None })
+        Ok(FrameInfo { time, step: frame as i64, cell, turned: None })
     }
 }
 
@@ -260,7 +260,7 @@ impl reader::Reader for Reader {
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],
-    ) -> Result<Said, Error> {
+    ) -> Result<FrameInfo, Error> {
         let slab = self.slab(wanted.field)?;
         let frame = wanted.frames.get(at);
         let out = out.as_chunks_mut::<3>().0;

@@ -105,7 +105,7 @@ pub fn encoder(format: Format, plan: &Plan<'_>) -> Result<Arc<dyn Encoder>, Erro
     };
     encoder.encode(0, plan.first, &mut Workspace::default(), &mut Vec::new())?;
     // The frame is encoded, and its losses are counted, once more for the output.
-    encoder.rules().forget_losses();
+    encoder.checks().forget_losses();
     Ok(encoder)
 }
 

@@ -1,4 +1,4 @@
-//! What every format's reader can do.
+//! The traits of readers: what all of them can do, and what only some can.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use crate::indexed::Indexed;
 use crate::remarks::OF_SOURCE;
 use crate::source::Source;
 use crate::{
-    Atoms, Error, Extra, Field, FrameIndex, FrameMeta, Frames, Opening, ParallelFor, Raw, Said,
-    Scratch, Stamp, Watch, memory,
+    Atoms, Error, Extra, Field, FrameIndex, FrameInfo, FrameMeta, Frames, Opening, ParallelFor,
+    Raw, Scratch, Stamp, Watch, memory,
 };
 
 /// What is to be read of a trajectory.
@@ -89,7 +89,7 @@ pub trait Reader: Send + Sync {
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],
-    ) -> Result<Said, Error>;
+    ) -> Result<FrameInfo, Error>;
 
     /// Reads the frame at position `at` as the format stores it.
     ///

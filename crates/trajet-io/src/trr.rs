@@ -19,8 +19,8 @@ use crate::reader::{self, Wanted};
 use crate::source::Source;
 use crate::xdr::{f32_at, f64_at};
 use crate::{
-    Atoms, Error, Fault, Field, Format, FrameIndex, Frames, Meter, OpenOptions, Opening,
-    ParallelFor, Raw, Said, Scratch, Watch, memory, walk,
+    Atoms, Error, Fault, Field, Format, FrameIndex, FrameInfo, Frames, Meter, OpenOptions, Opening,
+    ParallelFor, Raw, Scratch, Watch, memory, walk,
 };
 use frame::{ANGSTROM_PER_NM, left_out, scale};
 pub use frame::{Frame, Reals};
@@ -128,7 +128,7 @@ struct Own {
 }
 
 /// What a frame says of itself; `front` is the frame up to the end of its box at least.
-fn said(head: &Head, front: &[u8]) -> Said {
+fn said(head: &Head, front: &[u8]) -> FrameInfo {
     let (mut cell, mut turned) = ([f64::NAN; 6], None);
     if let Some(place) = head.part(0) {
         let real = |k: usize| real_at(front, head.real, place.start + k * head.real);
@@ -136,7 +136,7 @@ fn said(head: &Head, front: &[u8]) -> Said {
         cell = cell_from_vectors(&vectors, ANGSTROM_PER_NM);
         turned = turned_vectors(&vectors, ANGSTROM_PER_NM);
     }
-    Said { time: head.time, step: i64::from(head.step), cell, turned }
+    FrameInfo { time: head.time, step: i64::from(head.step), cell, turned }
 }
 
 impl reader::Reader for Reader {
@@ -154,7 +154,7 @@ impl reader::Reader for Reader {
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],
-    ) -> Result<Said, Error> {
+    ) -> Result<FrameInfo, Error> {
         let frame = frames.get(at);
         let len = self.file.place(frame).1;
         let span = atoms.span();

@@ -20,7 +20,7 @@ use crate::{Atoms, Error, FrameIndex, Frames, IndexState, Meter, OpenOptions, St
 
 /// What worker processes need to open a chain, apart from where its frames are.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Outline {
+pub struct WorkerSpec {
     files: Vec<Known>,
     runs: Vec<Run>,
     n_frames: u64,
@@ -50,7 +50,7 @@ impl Chain {
     ///
     /// # Errors
     /// [`Error::Io`] where there is no working folder any more.
-    pub fn outline(&self, options: &OpenOptions, atoms: &Atoms) -> Result<Outline, Error> {
+    pub fn outline(&self, options: &OpenOptions, atoms: &Atoms) -> Result<WorkerSpec, Error> {
         let known = |segment: &Segment| {
             let reader = &segment.reader;
             let path = reader.source().path().to_owned();
@@ -61,7 +61,7 @@ impl Chain {
                 path,
             })
         };
-        Ok(Outline {
+        Ok(WorkerSpec {
             files: self.segments().iter().map(known).collect::<Result<_, Error>>()?,
             runs: self.runs.clone(),
             n_frames: self.n_frames() as u64,
@@ -91,7 +91,7 @@ impl Chain {
     }
 }
 
-impl Outline {
+impl WorkerSpec {
     /// Atoms of every frame.
     pub fn n_atoms(&self) -> usize {
         self.n_atoms
@@ -104,8 +104,8 @@ impl Outline {
 }
 
 /// A chain in a worker process, opened in another one.
-pub struct Elsewhere {
-    outline: Outline,
+pub struct WorkerTrajectory {
+    outline: WorkerSpec,
     options: OpenOptions,
     /// Openers beside those of formats.
     openers: &'static [WorkerOpener],
@@ -114,9 +114,9 @@ pub struct Elsewhere {
     readers: Mutex<HashMap<usize, Arc<dyn Reader>>>,
 }
 
-impl Elsewhere {
+impl WorkerTrajectory {
     /// Opens nothing yet. `openers` open files that no format's own reader opened.
-    pub fn new(outline: Outline, openers: &'static [WorkerOpener]) -> Self {
+    pub fn new(outline: WorkerSpec, openers: &'static [WorkerOpener]) -> Self {
         let handles = Arc::new(Handles::new(MOST_OPEN));
         let options = OpenOptions {
             allow_truncated_tail: outline.allow_truncated_tail,
@@ -125,7 +125,7 @@ impl Elsewhere {
             handles: Some(Arc::clone(&handles)),
             ..OpenOptions::default()
         };
-        Elsewhere { outline, options, openers, handles, readers: Mutex::default() }
+        WorkerTrajectory { outline, options, openers, handles, readers: Mutex::default() }
     }
 
     /// Atoms of every frame.

@@ -27,8 +27,8 @@ use crate::reader::{self, Wanted};
 use crate::remarks::rounded;
 use crate::source::Source;
 use crate::{
-    Atoms, Error, Fault, Field, Format, FrameIndex, Frames, OpenOptions, Opening, ParallelFor, Raw,
-    Said, Scratch, Watch, memory, walk,
+    Atoms, Error, Fault, Field, Format, FrameIndex, FrameInfo, Frames, OpenOptions, Opening,
+    ParallelFor, Raw, Scratch, Watch, memory, walk,
 };
 use decode::{Decoded, Memory, Used};
 pub use frame::{Frame, Positions};
@@ -145,7 +145,7 @@ impl reader::Reader for Reader {
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],
-    ) -> Result<Said, Error> {
+    ) -> Result<FrameInfo, Error> {
         if field != Field::Positions {
             return Err(self.file.no_field(self.format(), field));
         }
@@ -156,7 +156,7 @@ impl reader::Reader for Reader {
         let Mark { time, step, .. } = head.mark();
         let (vectors, scale) = (head.vectors.map(f64::from), f64::from(ANGSTROM_PER_NM));
         let cell = cell_from_vectors(&vectors, scale);
-        Ok(Said { time, step, cell, turned: turned_vectors(&vectors, scale) })
+        Ok(FrameInfo { time, step, cell, turned: turned_vectors(&vectors, scale) })
     }
 
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {

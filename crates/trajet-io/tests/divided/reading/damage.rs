@@ -3,7 +3,7 @@
 use trajet_io::Meter;
 use trajet_io::divided::WORKER_OPENER;
 use trajet_io::h5md::{Boxes, Description};
-use trajet_io::worker::Elsewhere;
+use trajet_io::worker::WorkerTrajectory;
 
 use super::*;
 
@@ -133,7 +133,7 @@ proptest! {
             true => {
                 let outline = divided.outline(&options, &Atoms::all(n_atoms)).unwrap();
                 let slice = divided.slice(&Frames::all(divided.n_frames()));
-                Elsewhere::new(outline, &[WORKER_OPENER]).chain(slice, &mut Meter::default()).unwrap()
+                WorkerTrajectory::new(outline, &[WORKER_OPENER]).chain(slice, &mut Meter::default()).unwrap()
             }
         };
         let atoms = atoms_of(&part.atoms);

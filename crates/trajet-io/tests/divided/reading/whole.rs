@@ -2,7 +2,7 @@
 
 use trajet_io::Meter;
 use trajet_io::divided::WORKER_OPENER;
-use trajet_io::worker::{Elsewhere, Outline, Slice};
+use trajet_io::worker::{Slice, WorkerSpec, WorkerTrajectory};
 
 use super::*;
 
@@ -108,8 +108,8 @@ proptest! {
             // As it travels.
             let outline = divided.outline(&plain(), &atoms).unwrap();
             let outline = postcard::to_stdvec(&outline).unwrap();
-            let outline = postcard::from_bytes::<Outline>(&outline).unwrap();
-            let elsewhere = Elsewhere::new(outline, &[WORKER_OPENER]);
+            let outline = postcard::from_bytes::<WorkerSpec>(&outline).unwrap();
+            let elsewhere = WorkerTrajectory::new(outline, &[WORKER_OPENER]);
             let border = task.index(frames.len() + 1);
             for task in [0..border, border..frames.len()] {
                 let frames = frames.slice(task);
