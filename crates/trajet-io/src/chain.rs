@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use crate::losses::{Losses, Lost};
-use crate::opener::Opener;
+use crate::opener::{Opened, Opener};
 use crate::reader::{Reader, Wanted};
 use crate::remarks::kept;
 use crate::source::Handles;
@@ -148,8 +148,6 @@ pub fn open_with(
     }
     Chain::join(readers, options.continuous)
 }
-
-type Opened = Result<Arc<dyn Reader>, Error>;
 
 /// A part of the threads.
 struct Share<'a> {

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::h5md::opener::Described;
 use crate::indexed::Indexed;
 use crate::memory;
-use crate::opener::{self, KnownFile, Opener, WorkerOpener};
+use crate::opener::{self, KnownFile, Opened, Opener, WorkerOpener};
 use crate::reader::{self, Wanted, WorkerFile};
 use crate::remarks::{kept, rounded};
 use crate::sidecar::Found;
@@ -43,13 +43,9 @@ const NAME: &str = "divided";
 pub const WORKER_OPENER: WorkerOpener = WorkerOpener { name: NAME, open: Reader::known };
 
 impl Opener for Divisions {
-    fn open(
-        &self,
-        path: &Path,
-        options: &OpenOptions,
-    ) -> Option<Result<Arc<dyn reader::Reader>, Error>> {
+    fn open(&self, path: &Path, options: &OpenOptions) -> Option<Opened> {
         let division = self.get(path)?;
-        let open = || -> Result<Arc<dyn reader::Reader>, Error> {
+        let open = || -> Opened {
             let (source, opening) = opener::begin(path, options)?;
             Ok(Arc::new(Reader::open(source, division, options, opening)?))
         };
@@ -125,10 +121,7 @@ impl Reader {
     ///
     /// # Errors
     /// As [`Reader::open`].
-    fn known(
-        mut known: KnownFile<'_>,
-        options: &OpenOptions,
-    ) -> Result<Arc<dyn reader::Reader>, Error> {
+    fn known(mut known: KnownFile<'_>, options: &OpenOptions) -> Opened {
         let path = known.source.path().to_owned();
         let fault = |what: &str| Error::Division { path: path.clone(), what: what.to_owned() };
         let told = postcard::from_bytes(known.data);

@@ -61,7 +61,7 @@ pub use index::{FrameIndex, IndexState};
 pub use losses::{Loss, Losses};
 pub use meter::{MOST_TIERS, Meter};
 pub use open::{encoder, open, open_with};
-pub use opener::{Opener, WorkerOpener};
+pub use opener::{Opened, Opener, WorkerOpener};
 pub use opening::Opening;
 pub use options::{DEFAULT_REQUEST_SIZE, OpenOptions, Watch};
 pub use output::{Output, PIECE, Whole, publish};

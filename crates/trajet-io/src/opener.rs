@@ -8,13 +8,16 @@ use crate::reader::Reader;
 use crate::source::Source;
 use crate::{Error, FrameIndex, OpenOptions, Opening, Stamp};
 
+/// A reader, or why a file cannot be opened.
+pub type Opened = Result<Arc<dyn Reader>, Error>;
+
 /// Opens some files in its own way.
 pub trait Opener: Sync {
     /// Opens the file at `path`; none where this opener does not know it.
     ///
     /// # Errors
     /// As [`crate::open`].
-    fn open(&self, path: &Path, options: &OpenOptions) -> Option<Result<Arc<dyn Reader>, Error>>;
+    fn open(&self, path: &Path, options: &OpenOptions) -> Option<Opened>;
 }
 
 /// Opens files in worker processes, which get from [`Reader::for_worker`] what it needs.
@@ -22,7 +25,7 @@ pub trait Opener: Sync {
 pub struct WorkerOpener {
     /// The name by which [`WorkerFile::opener`](crate::reader::WorkerFile) asks for it.
     pub name: &'static str,
-    pub(crate) open: fn(KnownFile<'_>, &OpenOptions) -> Result<Arc<dyn Reader>, Error>,
+    pub(crate) open: fn(KnownFile<'_>, &OpenOptions) -> Opened,
 }
 
 /// A file that is open in another process.

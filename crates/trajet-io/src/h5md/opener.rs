@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::description::Description;
 use super::{Reader, rows};
-use crate::opener::{self, Opener};
+use crate::opener::{self, Opened, Opener};
 use crate::{Error, Format, OpenOptions, reader};
 
 /// Descriptions of HDF5 files, by their paths.
@@ -15,11 +15,7 @@ use crate::{Error, Format, OpenOptions, reader};
 pub struct Described(pub HashMap<PathBuf, Arc<Description>>);
 
 impl Opener for Described {
-    fn open(
-        &self,
-        path: &Path,
-        options: &OpenOptions,
-    ) -> Option<Result<Arc<dyn reader::Reader>, Error>> {
+    fn open(&self, path: &Path, options: &OpenOptions) -> Option<Opened> {
         open(path, self.0.get(path)?, options).transpose()
     }
 }
