@@ -442,7 +442,7 @@ impl Chain {
         }
     }
 
-    /// Reads frames as [`Reader::read_into`] does.
+    /// Reads frames as `dyn Reader::read_into` does.
     ///
     /// # Errors
     /// As that; where there are several files, as [`Error::InChain`].

@@ -45,7 +45,7 @@ pub struct OpenOptions {
 /// How far the building of an index is, and whether it should end.
 #[derive(Debug, Default)]
 pub struct Watch {
-    /// Once set, building ends with [`Error::Interrupted`]; looked at once a frame.
+    /// Once set, building ends with [`crate::Error::Interrupted`]; looked at once a frame.
     pub stop: Arc<AtomicBool>,
     /// Bytes of the trajectory that the index covers so far.
     pub bytes: AtomicU64,

@@ -35,7 +35,7 @@ impl<'a> Wanted<'a> {
 /// How worker processes open a file that is open here.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct WorkerFile {
-    /// The name of the opener: of a format, or of a [`WorkerOpener`].
+    /// The name of the opener: of a format, or of a [`crate::WorkerOpener`].
     pub opener: String,
     /// What the opener needs to know.
     pub data: Vec<u8>,
@@ -274,7 +274,7 @@ impl dyn Reader + '_ {
     /// Reads one frame as the format stores it.
     ///
     /// # Errors
-    /// As [`Self::read_into`].
+    /// As `read_into`.
     pub fn read_raw(&self, frame: u64, scratch: &mut Scratch) -> Result<Raw, Error> {
         self.read_raw_of(frame, &Atoms::all(self.index().n_atoms()), scratch)
     }
@@ -282,7 +282,7 @@ impl dyn Reader + '_ {
     /// Reads some atoms of one frame, in their order, as the format stores them.
     ///
     /// # Errors
-    /// As [`Self::read_into`].
+    /// As `read_into`.
     pub fn read_raw_of(
         &self,
         frame: u64,
