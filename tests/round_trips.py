@@ -7,6 +7,7 @@ import mdtraj
 import numpy as np
 import trajet as tj
 from MDAnalysisTests import datafiles
+from trajet import _trajet
 
 # Adenylate kinase in water, cobrotoxin (with velocities and forces), silicon nitride, an octahedron
 # of water. What mdtraj writes is made of the first.
@@ -18,7 +19,7 @@ SOURCES = {
     ".h5md": datafiles.H5MD_xvf,
     ".h5": None,
 }
-ENDINGS = (".xtc", ".trr", ".dcd", ".nc", ".h5md")
+ENDINGS = tuple(suffixes[0] for suffixes in _trajet.FORMATS.values())
 # Half of a step of 0.01 Å.
 STEP = 0.005
 

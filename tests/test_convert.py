@@ -22,8 +22,9 @@ import xtc_bytes
 from golden_files import XTC_FILES, Adk, same_bits
 from made_files import MADE
 from MDAnalysisTests import datafiles
+from trajet import _trajet
 
-ENDINGS = (".xtc", ".trr", ".dcd", ".nc", ".h5md")
+ENDINGS = tuple(suffixes[0] for suffixes in _trajet.FORMATS.values())
 
 
 @pytest.fixture(scope="module")

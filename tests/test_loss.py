@@ -26,7 +26,7 @@ from trajet import _trajet
 from trajet.pools.jobs import do_job
 
 N_ATOMS = 12
-ENDINGS = (".xtc", ".trr", ".dcd", ".nc", ".h5md")
+ENDINGS = tuple(suffixes[0] for suffixes in _trajet.FORMATS.values())
 # Lengths and angles of 80 to 95 degrees, and where the first vector is along x.
 PLAIN = np.array([[40.0, 0, 0], [3.0, 38.0, 0], [-4.0, 5.0, 36.0]], np.float32)
 # The same lattice, turned by 90 degrees around z: floats hold it as exactly.

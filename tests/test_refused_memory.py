@@ -12,9 +12,10 @@ import trajet as tj
 from commands import fail
 from made_files import write_dcd
 from systems import Systems
+from trajet import _trajet
 
 N_ATOMS = 200_000
-ALL_FORMATS = ["xtc", "trr", "dcd", "nc", "h5md"]
+ALL_FORMATS = [suffixes[0][1:] for suffixes in _trajet.FORMATS.values()]
 # Memory that was freed goes back to the system, and no thread has some in reserve.
 _EXACT = {
     "MALLOC_ARENA_MAX": "1",

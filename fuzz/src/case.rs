@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use libfuzzer_sys::Corpus;
-use trajet_io::{Format, OpenOptions, dcd, ncdf, trr, xtc};
+use trajet_io::{Described, Format, OpenOptions};
 
 use crate::disk::OnDisk;
 use crate::laws::Case;
@@ -12,14 +12,8 @@ use crate::tables;
 
 /// The format that the door takes an input for.
 fn format_of(input: &[u8]) -> Option<Format> {
-    let first = &input[..input.len().min(16)];
-    Some(match first {
-        _ if xtc::sniff(first) => Format::Xtc,
-        _ if trr::sniff(first) => Format::Trr,
-        _ if dcd::sniff(first) => Format::Dcd,
-        _ if ncdf::sniff(first) => Format::Ncdf,
-        _ => return None,
-    })
+    let format = Format::of_first_bytes(&input[..input.len().min(16)]);
+    format.filter(|format| format.info().is_written_here)
 }
 
 /// Opens and reads an input, a whole file, in all ways, which must agree:
@@ -47,6 +41,7 @@ pub fn trajectory(format: Format, input: &[u8]) -> Corpus {
         path: file.path(),
         bytes: input,
         options: without_sidecar(),
+        described: Described::default(),
         most: EACH * input.len() + FIXED,
         turn: input.len(),
     };
@@ -63,11 +58,12 @@ pub fn h5md(input: &[u8]) {
     }
     let bytes = [&tables::MAGIC, rest].concat();
     let file = OnDisk::new(&bytes);
-    let described = Arc::new([(file.path().to_owned(), Arc::new(description))].into());
+    let described = Described([(file.path().to_owned(), Arc::new(description))].into());
     let case = Case {
         path: file.path(),
         bytes: &bytes,
-        options: OpenOptions { described, ..without_sidecar() },
+        options: without_sidecar(),
+        described,
         most: EACH_DEFLATED * (input.len() + tables::MAGIC.len()) + FIXED,
         turn: input.len(),
     };

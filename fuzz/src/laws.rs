@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use trajet_io::chain::{Chain, Elsewhere};
+use trajet_io::worker::WorkerTrajectory;
 use trajet_io::{
-    Atoms, Error, Fault, Field, Format, Frames, Meter, OpenOptions, ParallelFor, Raw, Reader,
-    Scratch, Serial,
+    Atoms, Chain, Described, Error, Fault, Field, Format, Frames, Meter, OpenOptions, ParallelFor,
+    Raw, Reader, Scratch, Serial,
 };
 use trajet_simd::InstructionSet;
 
@@ -32,6 +32,8 @@ pub(crate) struct Case<'a> {
     pub(crate) bytes: &'a [u8],
     /// What the ways of opening have in common.
     pub(crate) options: OpenOptions,
+    /// The description of an HDF5 file; empty for other formats.
+    pub(crate) described: Described,
     /// Bytes of memory that an opening or a reading may take.
     pub(crate) most: usize,
     /// Decides what else is drawn: atoms, sizes of requests, numbers of pieces.
@@ -87,7 +89,8 @@ impl Case<'_> {
     pub(crate) fn open(&self, options: &OpenOptions, pieces: usize) -> Opened {
         let searched = if pieces > 1 { SEARCHED } else { 0 };
         Budget::of(self.most + searched).theirs(|| {
-            let opened = trajet_io::open(self.path, options, &Pieces(pieces));
+            let opened =
+                trajet_io::open_with(self.path, options, &[&self.described], &Pieces(pieces));
             match &opened {
                 Ok(reader) => assert!(reader.remarks().iter().all(|remark| !remark.contains('\n'))),
                 Err(error) => {
@@ -124,7 +127,7 @@ impl Case<'_> {
         // Frames of HDF5 need not follow each other, nor stand in the file for themselves.
         let n = index.n_frames() as u64;
         let follow = (0..n).all(|frame| index.offset(frame) < index.offset(frame + 1));
-        assert!(follow || !self.options.described.is_empty());
+        assert!(follow || !self.described.0.is_empty());
         // How much memory is asked for a frame depends on this.
         let n_atoms = index.n_atoms();
         assert!(12 * n_atoms <= self.most, "{n_atoms} atoms in {size} bytes");
@@ -158,18 +161,17 @@ impl Case<'_> {
     /// Frames that are copied are the bytes of the file; one whose box is not finite is an error there and where
     /// it is read.
     fn check_copy(&self, reader: &dyn Reader) {
+        let Some(copying) = reader.as_copy_frames() else { return };
         let index = reader.index();
         let (n, mut scratch, mut out) = (index.n_frames() as u64, Scratch::default(), Vec::new());
         let copied =
-            Budget::of(self.most).theirs(|| reader.copy_frames(0..n, &mut scratch, &mut out));
+            Budget::of(self.most).theirs(|| copying.copy_frames(0..n, &mut scratch, &mut out));
         if let Err(Error::Corrupt { frame, fault: Fault::Box, .. }) = copied {
             assert!(reader.read_raw(frame, &mut scratch).is_err());
             return;
         }
-        match copied.expect("the index was made just now") {
-            true => assert_eq!(out, self.bytes[index.offset(0) as usize..index.end() as usize]),
-            false => assert!(out.is_empty()),
-        }
+        copied.expect("the index was made just now");
+        assert_eq!(out, self.bytes[index.offset(0) as usize..index.end() as usize]);
     }
 
     /// Compares raw frames, of all atoms and of some, with the frames.
@@ -185,7 +187,7 @@ impl Case<'_> {
                 (Ok(raw), _) => raw,
                 (Err(_), Err(_)) => continue,
                 // A raw frame is all that is there: chunks of other vectors too, in HDF5.
-                (Err(_), Ok(_)) if !self.options.described.is_empty() => continue,
+                (Err(_), Ok(_)) if !self.described.0.is_empty() => continue,
                 (Err(error), Ok(_)) => panic!("no raw frame {frame}: {error}"),
             };
             match (stored::vectors(&raw, field), got) {
@@ -229,7 +231,7 @@ impl Case<'_> {
         let chain = Chain::from(Arc::clone(reader));
         let all = Atoms::all(reader.index().n_atoms());
         let outline = chain.outline(&options, &all).expect("there is a working folder");
-        let elsewhere = Elsewhere::new(outline);
+        let elsewhere = WorkerTrajectory::new(outline, &[]);
         let way = self.way(InstructionSet::chosen(), field, &all, false);
         // Of frames that lie far apart the index has gaps.
         let step = [1, 2, 11][self.turn % 3];

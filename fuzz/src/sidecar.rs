@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use trajet_io::xxh3_64;
-use trajet_io::{Error, OpenOptions};
+use trajet_io::{Described, Error, OpenOptions};
 
 use crate::case::without_sidecar;
 use crate::disk::OnDisk;
@@ -101,7 +101,14 @@ fn check(case: &Case<'_>, options: &OpenOptions, pieces: usize, truth: &Option<R
 /// The memory that a sidecar may take depends on the file alone: a longer one is not read.
 fn case<'a>(file: &'a OnDisk, bytes: &'a [u8]) -> Case<'a> {
     let most = EACH * bytes.len() + FIXED;
-    Case { path: file.path(), bytes, options: OpenOptions::default(), most, turn: 0 }
+    Case {
+        path: file.path(),
+        bytes,
+        options: OpenOptions::default(),
+        described: Described::default(),
+        most,
+        turn: 0,
+    }
 }
 
 /// Where the sidecar of a file lies.

@@ -13,6 +13,8 @@ DEBUG_BUILD: bool
 INSTRUCTION_SET: str
 INSTRUCTION_SETS: list[str]
 REMARKS_ATTRIBUTE: str
+# suffixes of file names by the name of the format; the first is the usual one
+FORMATS: dict[str, tuple[str, ...]]
 
 class TrajetError(Exception): ...
 class FormatError(TrajetError, ValueError): ...

@@ -23,4 +23,6 @@ pub mod tree;
 
 pub use analysis::{Analysis, Output, Pass, State};
 pub use error::{FrameError, RunError, TaskError, TaskFault};
-pub use run::{Budget, Control, Part, RunHandle, Subtrees, check_times, open, run, run_part};
+pub use run::{
+    Budget, Control, Part, RunHandle, Subtrees, check_times, open, open_with, run, run_part,
+};

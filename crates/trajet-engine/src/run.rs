@@ -19,7 +19,7 @@ use crate::report::{RunReport, Stages, TaskReport, WorkerReport};
 use crate::schedule::{Event, Instruction, Schedule};
 use crate::tree::{Merger, Node};
 
-pub use threads::{Control, MOST_THREADS, Threads, check_times, each, open};
+pub use threads::{Control, MOST_THREADS, Threads, check_times, each, open, open_with};
 use threads::{Leaving, lock, watch};
 
 mod threads;

@@ -1,7 +1,7 @@
 //! The first exit: coordinates of the wanted atoms of several frames, in Å.
 
 use crate::Error;
-use crate::frame::Said;
+use crate::frame::FrameInfo;
 use crate::memory::{self, Refused, reserve};
 
 /// What a frame says of itself beside its positions.
@@ -45,7 +45,7 @@ impl FrameMeta {
     }
 
     /// Adds one frame.
-    pub fn push(&mut self, frame: u64, said: Said) {
+    pub fn push(&mut self, frame: u64, said: FrameInfo) {
         self.frames.push(frame);
         self.times.push(said.time);
         self.steps.push(said.step);

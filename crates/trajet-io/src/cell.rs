@@ -1,6 +1,6 @@
 //! Unit cells: lengths and angles, and box vectors.
 
-/// A box as readers give it: lengths and angles, and the vectors of one that is turned ([`FrameMeta::turned`]).
+/// A box as readers give it: lengths and angles, and the vectors of one that is turned ([`crate::FrameMeta::turned`]).
 pub type GivenBox = ([f64; 6], Option<[f64; 9]>);
 
 /// The cell lengths (in the vectors' unit times `scale`) and angles (degrees) of three box vectors,
@@ -31,7 +31,7 @@ pub fn cell_from_vectors(vectors: &[f64; 9], scale: f64) -> [f64; 6] {
 }
 
 /// The vectors times `scale`, where lengths and angles alone do not say how they stand: see
-/// [`FrameMeta::turned`].
+/// [`crate::FrameMeta::turned`].
 pub fn turned_vectors(vectors: &[f64; 9], scale: f64) -> Option<[f64; 9]> {
     let [ax, ay, az, _, by, bz, _, _, cz] = *vectors;
     let usual = [ay, az, bz] == [0.0; 3] && ax >= 0.0 && by >= 0.0 && cz >= 0.0;

@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use crate::losses::{Losses, Lost};
+use crate::opener::{Opened, Opener};
 use crate::reader::{Reader, Wanted};
 use crate::remarks::kept;
 use crate::source::Handles;
@@ -23,12 +24,9 @@ use crate::{
     Atoms, Error, Extra, Format, FrameIndex, FrameMeta, Frames, IndexState, OpenOptions, Opening,
     ParallelFor, Raw, Scratch, Watch,
 };
-pub(crate) use outline::Known;
-pub use outline::{Elsewhere, Outline, Slice};
-use seams::{dropped_remarks, in_order_of_times, n_kept, seam_remark, without_repeats};
+use overlap::{dropped_remarks, in_order_of_times, n_kept, seam_remark, without_repeats};
 
-mod outline;
-mod seams;
+mod overlap;
 
 /// Most files of a chain that are open at the same time, beside those that are read just then.
 pub const MOST_OPEN: usize = 64;
@@ -38,7 +36,7 @@ const AHEAD: usize = 1024;
 /// A trajectory of one or several files.
 pub struct Chain {
     segments: Vec<Segment>,
-    runs: Vec<Run>,
+    pub(crate) runs: Vec<Run>,
     n_frames: u64,
     remarks: Vec<String>,
     /// Whether there is one file, so that its frames are those of the chain.
@@ -58,7 +56,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    fn new(reader: Arc<dyn Reader>, dropped: usize) -> Self {
+    pub(crate) fn new(reader: Arc<dyn Reader>, dropped: usize) -> Self {
         Segment { reader, dropped, checked: AtomicBool::new(false) }
     }
 }
@@ -71,13 +69,13 @@ fn cut(reader: &Arc<dyn Reader>) -> Option<String> {
 
 /// Neighbouring frames of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Run {
+pub(crate) struct Run {
     /// Their numbers in the chain.
-    frames: Range<u64>,
+    pub(crate) frames: Range<u64>,
     /// Their file.
-    segment: usize,
+    pub(crate) segment: usize,
     /// The number in the file of the first of them.
-    first: u64,
+    pub(crate) first: u64,
 }
 
 /// Where a frame of a chain is kept.
@@ -101,8 +99,24 @@ pub fn open(
     options: &OpenOptions,
     threads: &dyn ParallelFor,
 ) -> Result<Chain, Error> {
+    open_with(paths, options, &[], threads)
+}
+
+/// Opens files that are one trajectory, each by the first of `openers` that knows it, or as [`open`].
+///
+/// # Errors
+/// As [`open`], and those of the openers.
+///
+/// # Panics
+/// If there is no path.
+pub fn open_with(
+    paths: &[PathBuf],
+    options: &OpenOptions,
+    openers: &[&dyn Opener],
+    threads: &dyn ParallelFor,
+) -> Result<Chain, Error> {
     if let [path] = paths {
-        return Ok(Chain::from(crate::open(path, options, threads)?));
+        return Ok(Chain::from(crate::open_with(path, options, openers, threads)?));
     }
     let handles = options.handles.clone().unwrap_or_else(|| Arc::new(Handles::new(MOST_OPEN)));
     // Which frames there are is decided by times that were read from the files just now.
@@ -121,7 +135,7 @@ pub fn open(
         }
         let share = threads.width() as f64 * (sizes[k] as f64 / all as f64);
         let share = Share { threads, width: (share.ceil() as usize).max(1) };
-        let reader = crate::open(&paths[k], &options, &share);
+        let reader = crate::open_with(&paths[k], &options, openers, &share);
         if reader.is_err() {
             bad.fetch_min(k, Ordering::Relaxed);
         }
@@ -134,8 +148,6 @@ pub fn open(
     }
     Chain::join(readers, options.continuous)
 }
-
-type Opened = Result<Arc<dyn Reader>, Error>;
 
 /// A part of the threads.
 struct Share<'a> {
@@ -163,6 +175,16 @@ impl From<Arc<dyn Reader>> for Chain {
 }
 
 impl Chain {
+    /// Makes a chain of files of which only some may be there; `alone` says whether the whole has one file.
+    pub(crate) fn of_runs(
+        segments: Vec<Segment>,
+        runs: Vec<Run>,
+        n_frames: u64,
+        alone: bool,
+    ) -> Chain {
+        Chain { segments, runs, n_frames, remarks: Vec::new(), alone, continuous: false }
+    }
+
     /// Files as one trajectory.
     ///
     /// # Errors
@@ -311,7 +333,8 @@ impl Chain {
 
     /// What parts that hold some of the atoms were allowed to lose, by their names, where this is divided.
     pub fn lost(&self, atoms: &Atoms) -> Vec<(Extra, String)> {
-        self.segments.iter().flat_map(|segment| segment.reader.lost(atoms)).collect()
+        let omitting = self.segments.iter().filter_map(|s| s.reader.as_omitted_fields());
+        omitting.flat_map(|reader| reader.lost(atoms)).collect()
     }
 
     /// What a user should know: of the chain, then of each file.
@@ -374,7 +397,8 @@ impl Chain {
             if !kept || segment.checked.load(Ordering::Relaxed) {
                 continue;
             }
-            if let Some(found) = reader.indexed_again(threads, watch)? {
+            if let Some(indexing) = reader.as_reindex() {
+                let found = indexing.indexed_again(threads, watch)?;
                 reader.index().same_as(&found, reader.source().path())?;
             }
             segment.checked.store(true, Ordering::Relaxed);
@@ -418,7 +442,7 @@ impl Chain {
         }
     }
 
-    /// Reads frames as [`Reader::read_into`] does.
+    /// Reads frames as `dyn Reader::read_into` does.
     ///
     /// # Errors
     /// As that; where there are several files, as [`Error::InChain`].
@@ -475,7 +499,10 @@ impl Chain {
         scratch: &mut Scratch,
     ) -> Result<Vec<String>, Error> {
         let Place { segment, frame: within } = self.place(frame);
-        let left = self.segments[segment].reader.left_out(within, atoms, scratch);
+        let Some(reader) = self.segments[segment].reader.as_format_data() else {
+            return Ok(Vec::new());
+        };
+        let left = reader.left_out(within, atoms, scratch);
         left.map_err(|error| self.in_chain(error, frame))
     }
 
@@ -513,7 +540,7 @@ impl Chain {
     /// Box vectors (Å, row by row) of a frame, where they are known from opening its file.
     pub fn known_box(&self, frame: u64) -> Option<[f64; 9]> {
         let Place { segment, frame: within } = self.place(frame);
-        self.segments[segment].reader.known_box(within)
+        self.segments[segment].reader.as_known_cells()?.known_box(within)
     }
 
     /// Appends the bytes of neighbouring frames as they stand in one file of a format; false, and
@@ -537,8 +564,10 @@ impl Chain {
             return Ok(false);
         }
         let within = run.within(frames.start)..run.within(frames.end - 1) + 1;
-        let copied = reader.copy_frames(within, scratch, out);
-        copied.map_err(|error| self.in_chain(error, frames.start))
+        let Some(copying) = reader.as_copy_frames() else { return Ok(false) };
+        let copied = copying.copy_frames(within, scratch, out);
+        copied.map_err(|error| self.in_chain(error, frames.start))?;
+        Ok(true)
     }
 
     /// Reads some atoms of one frame as its format stores them.

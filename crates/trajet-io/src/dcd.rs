@@ -16,29 +16,18 @@ use trajet_simd::multiversion;
 
 use crate::cell::turned_vectors;
 use crate::indexed::Indexed;
-use crate::reader::{self, Wanted};
+use crate::reader::{self, Wanted, WorkerFile};
 use crate::sidecar::Found;
-use crate::source::{Source, may_begin};
+use crate::source::Source;
 use crate::{
-    Atoms, Error, Fault, Field, FrameIndex, Frames, IndexState, Meter, OpenOptions, Opening, Raw,
-    Said, Scratch, Stamp, memory, remarks,
+    Atoms, Error, Fault, Field, Format, FrameIndex, FrameInfo, Frames, IndexState, Meter,
+    OpenOptions, Opening, Raw, Scratch, Stamp, memory, remarks,
 };
 pub use cell::{Cell, CellForm};
 use frame::FOURTH;
 pub use frame::Frame;
 use head::{CELL_BYTES, Head, Layout, Order};
 pub use writer::{Encoder, holds_times};
-
-/// Whether a file that begins with `first` may be a DCD trajectory.
-pub fn sniff(first: &[u8]) -> bool {
-    let magics: [&[u8]; 4] = [
-        b"\x54\0\0\0CORD",
-        b"\0\0\0\x54CORD",
-        b"\x54\0\0\0\0\0\0\0CORD",
-        b"\0\0\0\0\0\0\0\x54CORD",
-    ];
-    magics.iter().any(|magic| may_begin(first, magic))
-}
 
 /// An open DCD trajectory.
 #[derive(Debug)]
@@ -109,7 +98,7 @@ impl Reader {
     }
 
     /// Time, step and cell of a frame.
-    fn said(&self, frame: u64, cell: Option<Cell>) -> Result<Said, Error> {
+    fn said(&self, frame: u64, cell: Option<Cell>) -> Result<FrameInfo, Error> {
         let head = &self.head;
         // As other readers count, so that times are equal in every bit.
         let first = head.first_step() as f64 / head.steps() as f64;
@@ -120,7 +109,7 @@ impl Reader {
             })?,
             None => ([f64::NAN; 6], None),
         };
-        Ok(Said {
+        Ok(FrameInfo {
             time: (frame as f64 + first) * head.time_step(),
             step: head.first_step() + frame as i64 * head.steps(),
             cell,
@@ -266,7 +255,7 @@ fn form_of(source: &Source, head: &Head, meter: &mut Meter) -> Result<CellForm, 
 
 impl reader::Reader for Reader {
     fn format(&self) -> &'static str {
-        "DCD"
+        Format::Dcd.name()
     }
 
     fn file(&self) -> &Indexed {
@@ -296,8 +285,8 @@ impl reader::Reader for Reader {
         remarks
     }
 
-    fn dcd_cell(&self) -> Option<CellForm> {
-        Some(self.form)
+    fn for_worker(&self, _: &Atoms) -> Result<WorkerFile, Error> {
+        Ok(WorkerFile::new(self.format(), &self.form))
     }
 
     fn read_frame(
@@ -306,7 +295,7 @@ impl reader::Reader for Reader {
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],
-    ) -> Result<Said, Error> {
+    ) -> Result<FrameInfo, Error> {
         if field != Field::Positions {
             return Err(self.file.no_field(self.format(), field));
         }
@@ -349,11 +338,6 @@ impl reader::Reader for Reader {
         Ok(said)
     }
 
-    fn left_out(&self, _: u64, _: &Atoms, _: &mut Scratch) -> Result<Vec<String>, Error> {
-        let fourth = self.head.has_fourth_dimension().then(|| FOURTH.to_owned());
-        Ok(fourth.into_iter().collect())
-    }
-
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {
         let frame = frames.get(at);
         let layout = self.head.layout(frame == 0);
@@ -379,6 +363,17 @@ impl reader::Reader for Reader {
         scratch.meter.bytes_used += layout.len;
         let version = self.head.version();
         Ok(Raw::Dcd(Frame { version, cell, axes }))
+    }
+
+    fn as_format_data(&self) -> Option<&dyn reader::FormatData> {
+        Some(self)
+    }
+}
+
+impl reader::FormatData for Reader {
+    fn left_out(&self, _: u64, _: &Atoms, _: &mut Scratch) -> Result<Vec<String>, Error> {
+        let fourth = self.head.has_fourth_dimension().then(|| FOURTH.to_owned());
+        Ok(fourth.into_iter().collect())
     }
 }
 

@@ -6,131 +6,58 @@
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use crate::h5md::Description;
+use crate::h5md::opener::Described;
 use crate::indexed::Indexed;
 use crate::memory;
-use crate::reader::{self, Wanted};
+use crate::opener::{self, KnownFile, Opened, Opener, WorkerOpener};
+use crate::reader::{self, Wanted, WorkerFile};
 use crate::remarks::{kept, rounded};
 use crate::sidecar::Found;
-use crate::source::{Handles, Source, Written, absolute};
+use crate::source::{Handles, Source, absolute};
 use crate::time::text;
 use crate::{
-    Atoms, Chain, Error, Extra, Field, Format, FrameIndex, FrameMeta, Frames, GivenBox, IndexState,
-    MOST_TIERS, Meter, OpenOptions, Opening, Raw, Said, Scratch, Serial, Stamp, chain,
+    Atoms, Chain, Error, Extra, Field, Format, FrameIndex, FrameInfo, FrameMeta, Frames, GivenBox,
+    IndexState, MOST_TIERS, Meter, OpenOptions, Opening, Raw, Scratch, Serial, Stamp, chain,
 };
+pub use division::{Division, Divisions, Part};
 pub use heads::Heads;
 use shares::{Places, Share};
 
+mod division;
 mod heads;
 mod shares;
 
 /// Files that stay open, of all parts: each thread reads one of every part, and 256 are what some systems allow.
 const MOST_OPEN_OF_PARTS: usize = 3 * chain::MOST_OPEN;
 
-/// What divided trajectories are, by the paths that stand for them.
-pub type Divisions = HashMap<PathBuf, Division>;
+/// The name by which worker processes open divided trajectories.
+const NAME: &str = "divided";
 
-/// How a trajectory was divided.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Division {
-    /// Atoms of the whole.
-    pub n_atoms: usize,
-    /// The name of its format.
-    pub format: String,
-    /// Its frames, by the sizes that they have in its format, and what the bytes of each must be in every part
-    /// ([`FrameIndex::push_divided`]); their boxes, where parts leave these out or may hold others
-    /// ([`FrameIndex::set_boxes`]).
-    pub index: Arc<FrameIndex>,
-    /// Of each segment what its frames say beside their atoms ([`Heads`]). Where there is one part, and none
-    /// of these, a raw frame is what the part has.
-    pub heads: Vec<PathBuf>,
-    /// Who has which atoms: each is in one part.
-    pub parts: Vec<Part>,
-    /// For who divides whole frames again: what some parts have let go is not a number of their atoms.
-    /// Otherwise whole frames do without it.
-    pub filled: bool,
-    /// For messages: what to do where a file of a part was changed from outside.
-    pub remedy: String,
-    /// Remarks that were written down with it ([`crate::remarks`]).
-    pub noted: Vec<String>,
-    /// Remarks on the files that were divided, which readers of a whole copy make again by themselves.
-    pub on_files: Vec<String>,
-}
+/// Opens divided trajectories in worker processes.
+pub const WORKER_OPENER: WorkerOpener = WorkerOpener { name: NAME, open: Reader::known };
 
-/// Some atoms of a trajectory, in files of their own.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Part {
-    /// For messages.
-    pub name: String,
-    /// Its number below [`MOST_TIERS`].
-    pub tier: u8,
-    /// A file for each segment.
-    pub paths: Vec<PathBuf>,
-    /// What these must be; nothing where that is not known.
-    pub written: Vec<Written>,
-    /// Of files of HDF5 what is told of each; empty where they are others.
-    pub described: Vec<Arc<Description>>,
-    /// Its atoms in the whole, ascending.
-    pub atoms: Vec<Range<u32>>,
-    /// What it was allowed to lose of what the whole's frames hold.
-    pub lost: Vec<Extra>,
-    /// A file that is where its files are kept, unless that is not mounted.
-    pub mark: Option<PathBuf>,
-    /// Steps per nm to which its positions were rounded, where they were.
-    pub precision: Option<f32>,
-}
-
-impl Part {
-    /// Whether it is opened by who reads these atoms.
-    fn is_touched(&self, atoms: &Atoms) -> bool {
-        let Some(list) = atoms.sorted().filter(|list| !list.is_empty()) else { return true };
-        self.atoms.iter().any(|range| {
-            let next = list.partition_point(|&atom| atom < range.start);
-            list.get(next).is_some_and(|&atom| atom < range.end)
-        })
+impl Opener for Divisions {
+    fn open(&self, path: &Path, options: &OpenOptions) -> Option<Opened> {
+        let division = self.get(path)?;
+        let open = || -> Opened {
+            let (source, opening) = opener::begin(path, options)?;
+            Ok(Arc::new(Reader::open(source, division, options, opening)?))
+        };
+        Some(open())
     }
 }
 
-/// What workers elsewhere are told of a division: the index comes with each task.
+/// What worker processes need to know of a division: the index comes with each task.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Told {
+struct Told {
     division: Division,
     n_frames: u64,
-}
-
-impl Division {
-    /// What workers elsewhere are told, who read no other atoms than these.
-    ///
-    /// # Errors
-    /// [`Error::Io`] where there is no working folder any more.
-    pub(crate) fn told(&self, atoms: &Atoms) -> Result<Told, Error> {
-        let all = |paths: &[PathBuf]| -> Result<Vec<_>, Error> {
-            paths.iter().map(|path| absolute(path)).collect()
-        };
-        let part = |part: &Part| {
-            let described = if part.is_touched(atoms) { &part.described[..] } else { &[] };
-            Ok(Part { paths: all(&part.paths)?, described: described.to_vec(), ..part.clone() })
-        };
-        let division = Division {
-            n_atoms: self.n_atoms,
-            format: self.format.clone(),
-            index: FrameIndex::new(self.n_atoms).into(),
-            heads: all(&self.heads)?,
-            filled: self.filled,
-            remedy: self.remedy.clone(),
-            noted: Vec::new(),
-            on_files: Vec::new(),
-            parts: self.parts.iter().map(part).collect::<Result<_, Error>>()?,
-        };
-        Ok(Told { division, n_frames: self.index.n_frames() as u64 })
-    }
 }
 
 /// A divided trajectory.
@@ -190,20 +117,48 @@ impl Reader {
         Ok(reader)
     }
 
-    /// The reader of a division that was opened elsewhere.
+    /// Returns the reader of a division that is open in another process.
     ///
     /// # Errors
     /// As [`Reader::open`].
-    pub(crate) fn known(
-        file: Indexed,
-        Told { division, n_frames }: &Told,
-        options: &OpenOptions,
-    ) -> Result<Reader, Error> {
+    fn known(mut known: KnownFile<'_>, options: &OpenOptions) -> Opened {
+        let path = known.source.path().to_owned();
+        let fault = |what: &str| Error::Division { path: path.clone(), what: what.to_owned() };
+        let told = postcard::from_bytes(known.data);
+        let Told { division, n_frames } = told.map_err(|_| fault("its division cannot be read"))?;
+        let index = known.index.take().ok_or_else(|| fault("it has no index of its frames"))?;
+        let file = known.indexed(index, options);
         // Nobody has opened the parts yet, and who does needs their indices.
         let options = OpenOptions { sidecar: true, ..options.clone() };
-        let whole = Whole::new(division, *n_frames, (file.source.path(), file.stamp), &options)?;
+        let whole = Whole::new(&division, n_frames, (file.source.path(), file.stamp), &options)?;
         whole.check_index(&file.index)?;
-        Ok(Reader { file, whole: Arc::new(whole), noted: Vec::new(), on_files: Vec::new() })
+        let (noted, on_files) = (Vec::new(), Vec::new());
+        Ok(Arc::new(Reader { file, whole: Arc::new(whole), noted, on_files }))
+    }
+
+    /// Returns what workers need, who read no other atoms than these.
+    fn told(&self, atoms: &Atoms) -> Result<Told, Error> {
+        let all = |paths: &[PathBuf]| -> Result<Vec<_>, Error> {
+            paths.iter().map(|path| absolute(path)).collect()
+        };
+        let part = |part: &Part| {
+            let described = if part.is_touched(atoms) { &part.described[..] } else { &[] };
+            Ok(Part { paths: all(&part.paths)?, described: described.to_vec(), ..part.clone() })
+        };
+        let (whole, n_atoms) = (&self.whole, self.file.index.n_atoms());
+        let heads = whole.heads.iter().map(|(path, _)| absolute(path));
+        let division = Division {
+            n_atoms,
+            format: whole.format.name().to_owned(),
+            index: FrameIndex::new(n_atoms).into(),
+            heads: heads.collect::<Result<_, Error>>()?,
+            filled: whole.filled,
+            remedy: whole.remedy.clone(),
+            noted: Vec::new(),
+            on_files: Vec::new(),
+            parts: whole.parts.iter().map(part).collect::<Result<_, Error>>()?,
+        };
+        Ok(Told { division, n_frames: whole.n_frames })
     }
 
     /// Returns the remarks on what parts have rounded.
@@ -282,7 +237,6 @@ impl Whole {
             handles: Some(options.handles.clone().unwrap_or_else(room)),
             allow_truncated_tail: false,
             continuous: false,
-            divided: Arc::default(),
             written: Arc::new(written),
             dcd_cell: None,
             ..options.clone()
@@ -310,12 +264,9 @@ impl Whole {
         }
         let (begin, said) = (Instant::now(), &self.parts[part]);
         let described = said.paths.iter().cloned().zip(said.described.iter().cloned());
-        let options = OpenOptions {
-            watch: Arc::new(scratch.watch()),
-            described: Arc::new(described.collect()),
-            ..self.options.clone()
-        };
-        let chain = chain::open(&said.paths, &options, &Serial);
+        let options = OpenOptions { watch: Arc::new(scratch.watch()), ..self.options.clone() };
+        let openers: [&dyn Opener; 1] = [&Described(described.collect())];
+        let chain = chain::open_with(&said.paths, &options, &openers, &Serial);
         let chain = Arc::new(chain.map_err(|error| self.of_part(part, error))?);
         let (n_frames, n_atoms) = (self.n_frames as usize, self.places.n_atoms_of(part));
         if (chain.n_frames(), chain.n_atoms()) != (n_frames, n_atoms) {
@@ -522,6 +473,10 @@ impl reader::Reader for Reader {
         &self.file
     }
 
+    fn for_worker(&self, atoms: &Atoms) -> Result<WorkerFile, Error> {
+        Ok(WorkerFile::new(NAME, &self.told(atoms)?))
+    }
+
     fn size(&self) -> u64 {
         self.file.index.end()
     }
@@ -550,7 +505,7 @@ impl reader::Reader for Reader {
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],
-    ) -> Result<Said, Error> {
+    ) -> Result<FrameInfo, Error> {
         let frame = frames.get(at);
         let (time, step) = self.file.index.when(frame);
         let mut own = self.own(atoms, scratch)?;
@@ -583,7 +538,7 @@ impl reader::Reader for Reader {
             }
             costs.add(&self.whole, share.part, inner, &mut scratch.meter);
             // Formats that keep both in the frame: a file that took this one's place is told.
-            let keeps_both = is_exact && matches!(self.whole.format, Format::Xtc | Format::Trr);
+            let keeps_both = is_exact && self.whole.format.info().self_contained_frames;
             let found = (meta.times[0].to_bits(), meta.steps[0]);
             if keeps_both && found != (time.to_bits(), step) {
                 let what = format!(
@@ -613,7 +568,7 @@ impl reader::Reader for Reader {
         let (_, (cell, turned)) = beside.expect("at least one part is touched");
         costs.count(&mut scratch.meter);
         scratch.keep_own(own);
-        Ok(Said { time, step, cell, turned })
+        Ok(FrameInfo { time, step, cell, turned })
     }
 
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {
@@ -667,13 +622,29 @@ impl reader::Reader for Reader {
         })
     }
 
+    fn as_omitted_fields(&self) -> Option<&dyn reader::OmittedFields> {
+        Some(self)
+    }
+
+    fn as_format_data(&self) -> Option<&dyn reader::FormatData> {
+        Some(self)
+    }
+
+    fn as_partial_index(&self) -> Option<&dyn reader::PartialIndex> {
+        Some(self)
+    }
+}
+
+impl reader::OmittedFields for Reader {
     fn lost(&self, atoms: &Atoms) -> Vec<(Extra, String)> {
         let touched = self.whole.parts.iter().filter(|part| part.is_touched(atoms));
         let lost =
             |part: &Part| part.lost.iter().map(|&extra| (extra, part.name.clone())).collect();
         touched.flat_map::<Vec<_>, _>(lost).collect()
     }
+}
 
+impl reader::FormatData for Reader {
     fn left_out(
         &self,
         frame: u64,
@@ -693,10 +664,12 @@ impl reader::Reader for Reader {
         scratch.keep_own(own);
         Ok(left)
     }
+}
 
-    fn with_index(&self, index: FrameIndex) -> Option<Arc<dyn reader::Reader>> {
+impl reader::PartialIndex for Reader {
+    fn with_index(&self, index: FrameIndex) -> Arc<dyn reader::Reader> {
         let (file, whole) = (self.file.with_index(index), Arc::clone(&self.whole));
         let (noted, on_files) = (self.noted.clone(), self.on_files.clone());
-        Some(Arc::new(Reader { file, whole, noted, on_files }))
+        Arc::new(Reader { file, whole, noted, on_files })
     }
 }

@@ -1,4 +1,4 @@
-//! What formats say of a frame, in words that all of them share.
+//! Fields and metadata of frames, which all formats share.
 
 use serde::{Deserialize, Serialize};
 
@@ -62,15 +62,15 @@ impl Extra {
     }
 }
 
-/// When a frame was written, and its cell (as in [`FrameMeta`]).
+/// Time, step and unit cell of a frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Said {
+pub struct FrameInfo {
     /// ps.
     pub time: f64,
     /// Integration step.
     pub step: i64,
     /// a, b, c (Å), α, β, γ (degrees); NaN where the frame has none.
     pub cell: [f64; 6],
-    /// Box vectors (Å), where they are turned (as in [`FrameMeta`]).
+    /// Box vectors (Å), where they are turned (as in [`crate::FrameMeta`]).
     pub turned: Option<[f64; 9]>,
 }

@@ -13,6 +13,7 @@
 mod between;
 pub(crate) mod description;
 pub(crate) mod frame;
+pub mod opener;
 mod own;
 mod pack;
 mod places;
@@ -24,12 +25,12 @@ use std::time::Instant;
 
 use crate::cell::turned_vectors;
 use crate::indexed::Indexed;
-use crate::reader::{self, Wanted};
+use crate::reader::{self, Wanted, WorkerFile};
 use crate::sidecar::Found;
-use crate::source::{Source, Window, may_begin};
+use crate::source::{Source, Window};
 use crate::{
-    Error, Fault, Field, FrameIndex, Frames, IndexState, Meter, OpenOptions, Opening, Raw, Said,
-    Scratch, Stamp, Values, memory, xxh3_64,
+    Atoms, Error, Fault, Field, Format, FrameIndex, FrameInfo, Frames, IndexState, Meter,
+    OpenOptions, Opening, Raw, Scratch, Stamp, Values, memory, xxh3_64,
 };
 use between::Between;
 pub use description::{
@@ -40,7 +41,6 @@ pub use frame::{Frame, Stored, StoredAs};
 pub use own::{Manner, OwnFrame, OwnTables};
 pub use pack::{Packed, Packing, pack};
 use places::{MOST_OF_A_BYTE, Part, Piece, corrupt};
-pub(crate) use rows::sniff as sniff_rows;
 pub use rows::{Encoder, Rows};
 use unpack::{Numbers, Unpacker, Want};
 
@@ -48,12 +48,6 @@ use unpack::{Numbers, Unpacker, Want};
 const MOST_KEPT: usize = 64 << 20;
 /// Frames that are looked at for chunks to be read together.
 const LOOK_AHEAD: usize = 1024;
-const MAGIC: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
-
-/// Whether a file that begins with `first` may be an HDF5 file.
-pub fn sniff(first: &[u8]) -> bool {
-    may_begin(first, &MAGIC)
-}
 
 /// An open HDF5 trajectory.
 #[derive(Debug)]
@@ -128,12 +122,12 @@ impl Reader {
     }
 
     /// What the tables say of a frame.
-    fn said(&self, frame: u64) -> Said {
+    fn said(&self, frame: u64) -> FrameInfo {
         let index = &self.file.index;
         let (time, step) = (index.times()[frame as usize], index.steps()[frame as usize]);
         let cell = self.told.boxes.cell(frame);
         let vectors = self.told.boxes.vectors(frame);
-        Said { time, step, cell, turned: vectors.and_then(|v| turned_vectors(v, 1.0)) }
+        FrameInfo { time, step, cell, turned: vectors.and_then(|v| turned_vectors(v, 1.0)) }
     }
 
     /// Where the bytes that should be asked for together with a piece end: past pieces of this and
@@ -270,7 +264,7 @@ impl Reader {
             return Ok(None);
         }
         let n_atoms = self.file.index.n_atoms();
-        let atoms = crate::Atoms::all(n_atoms);
+        let atoms = Atoms::all(n_atoms);
         // Of one frame after the other several series are read by turns, which share one window.
         let one = Frames::Strided { first: frames.get(at), step: 1, count: 1 };
         let (frames, at) =
@@ -381,7 +375,7 @@ fn check_counts(source: &Source, told: &Description) -> Result<(usize, u64), Err
 impl reader::Reader for Reader {
     fn format(&self) -> &'static str {
         match self.told.layout {
-            Layout::H5md => "H5MD",
+            Layout::H5md => Format::H5md.name(),
             Layout::Mdtraj => "MDTRAJ",
         }
     }
@@ -398,10 +392,8 @@ impl reader::Reader for Reader {
         self.remarks.clone()
     }
 
-    fn stored_as(&self, field: Field) -> Option<StoredAs> {
-        let Description { positions, velocities, forces, .. } = &*self.told;
-        let series = [positions, velocities, forces][field as usize].as_ref()?;
-        Some(StoredAs { double: series.form.double, factor: series.factor })
+    fn for_worker(&self, _: &Atoms) -> Result<WorkerFile, Error> {
+        Ok(WorkerFile::new(reader::Reader::format(self), &*self.told))
     }
 
     fn truncated_tail(&self) -> u64 {
@@ -415,7 +407,7 @@ impl reader::Reader for Reader {
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],
-    ) -> Result<Said, Error> {
+    ) -> Result<FrameInfo, Error> {
         let frame = wanted.frames.get(at);
         scratch.meter.frames += 1;
         let Some(field) = &self.fields[wanted.field as usize] else {
@@ -449,25 +441,43 @@ impl reader::Reader for Reader {
         Ok(self.said(frame))
     }
 
-    fn known_box(&self, frame: u64) -> Option<[f64; 9]> {
-        let boxes = &self.told.boxes;
-        boxes.vectors(frame).copied().filter(|_| !boxes.cell(frame)[0].is_nan())
-    }
-
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {
         let frame = frames.get(at);
-        let Said { time, step, cell, .. } = self.said(frame);
+        let FrameInfo { time, step, cell, .. } = self.said(frame);
         let own = self.told.own.as_ref();
         Ok(Raw::H5md(Box::new(Frame {
             time,
             step,
             cell: (!cell[0].is_nan()).then_some(cell),
-            vectors: self.known_box(frame),
+            vectors: reader::KnownCells::known_box(self, frame),
             positions: self.stored(Field::Positions, frames, at, scratch)?,
             velocities: self.stored(Field::Velocities, frames, at, scratch)?,
             forces: self.stored(Field::Forces, frames, at, scratch)?,
             own: own.map(|own| own.of(frame, time, self.told.boxes.vectors(frame))),
         })))
+    }
+
+    fn as_stored_types(&self) -> Option<&dyn reader::StoredTypes> {
+        Some(self)
+    }
+
+    fn as_known_cells(&self) -> Option<&dyn reader::KnownCells> {
+        Some(self)
+    }
+}
+
+impl reader::StoredTypes for Reader {
+    fn stored_as(&self, field: Field) -> Option<StoredAs> {
+        let Description { positions, velocities, forces, .. } = &*self.told;
+        let series = [positions, velocities, forces][field as usize].as_ref()?;
+        Some(StoredAs { double: series.form.double, factor: series.factor })
+    }
+}
+
+impl reader::KnownCells for Reader {
+    fn known_box(&self, frame: u64) -> Option<[f64; 9]> {
+        let boxes = &self.told.boxes;
+        boxes.vectors(frame).copied().filter(|_| !boxes.cell(frame)[0].is_nan())
     }
 }
 

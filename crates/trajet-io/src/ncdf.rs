@@ -28,13 +28,13 @@ use crate::indexed::Indexed;
 use crate::options::LEAST_PIECE;
 use crate::reader::{self, Wanted};
 use crate::sidecar::{Finder, Found, find};
-use crate::source::{Source, Window, may_begin};
+use crate::source::{Source, Window};
 pub use crate::values::Values;
 use crate::{
-    Error, Fault, Field, FrameIndex, Frames, IndexState, Meter, OpenOptions, Opening, ParallelFor,
-    Raw, Said, Scratch, Stamp, Watch, memory,
+    Error, Fault, Field, Format, FrameIndex, FrameInfo, Frames, IndexState, Meter, OpenOptions,
+    Opening, ParallelFor, Raw, Scratch, Stamp, Watch, memory,
 };
-use classic::{MAGIC, RECORDS_AT};
+use classic::RECORDS_AT;
 pub use frame::Frame;
 use head::{Head, Slab};
 use layout::Located;
@@ -48,11 +48,6 @@ const SAMPLES: u64 = 8;
 /// Bytes that are looked at together for others than zero.
 const LOOKED_AT: u64 = 1 << 16;
 const FIRST_LOOK: u64 = 1 << 12;
-
-/// Whether a file that begins with `first` may be a NetCDF file of the classic formats.
-pub fn sniff(first: &[u8]) -> bool {
-    MAGIC.iter().any(|magic| may_begin(first, magic))
-}
 
 /// An open trajectory of Amber.
 #[derive(Debug)]
@@ -175,7 +170,7 @@ impl Reader {
         span: &Range<usize>,
         set: trajet_simd::InstructionSet,
         out: &mut [[f32; 3]],
-    ) -> Result<Said, Error> {
+    ) -> Result<FrameInfo, Error> {
         let slab = self.slab(field)?;
         let [time, lengths, angles] = self.beside();
         let time = match &self.head.time {
@@ -198,7 +193,7 @@ impl Reader {
         if field == Field::Forces {
             out.as_flattened_mut().iter_mut().for_each(|force| *force *= KJ_PER_KCAL);
         }
-        Ok(Said { time, step: frame as i64, cell, turned: None })
+        Ok(FrameInfo { time, step: frame as i64, cell, turned: None })
     }
 }
 
@@ -235,7 +230,7 @@ struct Own {
 
 impl reader::Reader for Reader {
     fn format(&self) -> &'static str {
-        "NCDF"
+        Format::Ncdf.name()
     }
 
     fn file(&self) -> &Indexed {
@@ -248,26 +243,6 @@ impl reader::Reader for Reader {
 
     fn remarks(&self) -> Vec<String> {
         self.remarks.clone()
-    }
-
-    fn indexed_again(
-        &self,
-        threads: &dyn ParallelFor,
-        watch: &Arc<Watch>,
-    ) -> Result<Option<FrameIndex>, Error> {
-        let Indexed { source, index, request_size, .. } = &self.file;
-        let (request_size, watch) = (*request_size, Arc::clone(watch));
-        let options = &OpenOptions { request_size, watch, ..OpenOptions::default() };
-        let n_frames = index.n_frames() as u64;
-        let records = Records { source, head: &self.head, n_frames, options, threads };
-        records.build(None, &mut Meter::default()).map(Some)
-    }
-
-    fn with_index(&self, index: FrameIndex) -> Option<Arc<dyn reader::Reader>> {
-        let (head, remarks) = (self.head.clone(), self.remarks.clone());
-        self.head.time.as_ref()?;
-        let (file, layout) = (self.file.with_index(index), Arc::clone(&self.layout));
-        Some(Arc::new(Reader { file, head, layout, remarks }))
     }
 
     fn truncated_tail(&self) -> u64 {
@@ -285,7 +260,7 @@ impl reader::Reader for Reader {
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],
-    ) -> Result<Said, Error> {
+    ) -> Result<FrameInfo, Error> {
         let slab = self.slab(wanted.field)?;
         let frame = wanted.frames.get(at);
         let out = out.as_chunks_mut::<3>().0;
@@ -343,6 +318,37 @@ impl reader::Reader for Reader {
         };
         scratch.meter.bytes_used += bytes.len() as u64;
         Ok(Raw::Ncdf(Box::new(frame)))
+    }
+
+    fn as_reindex(&self) -> Option<&dyn reader::Reindex> {
+        Some(self)
+    }
+
+    fn as_partial_index(&self) -> Option<&dyn reader::PartialIndex> {
+        self.head.time.is_some().then_some(self as _)
+    }
+}
+
+impl reader::Reindex for Reader {
+    fn indexed_again(
+        &self,
+        threads: &dyn ParallelFor,
+        watch: &Arc<Watch>,
+    ) -> Result<FrameIndex, Error> {
+        let Indexed { source, index, request_size, .. } = &self.file;
+        let (request_size, watch) = (*request_size, Arc::clone(watch));
+        let options = &OpenOptions { request_size, watch, ..OpenOptions::default() };
+        let n_frames = index.n_frames() as u64;
+        let records = Records { source, head: &self.head, n_frames, options, threads };
+        records.build(None, &mut Meter::default())
+    }
+}
+
+impl reader::PartialIndex for Reader {
+    fn with_index(&self, index: FrameIndex) -> Arc<dyn reader::Reader> {
+        let (head, remarks) = (self.head.clone(), self.remarks.clone());
+        let (file, layout) = (self.file.with_index(index), Arc::clone(&self.layout));
+        Arc::new(Reader { file, head, layout, remarks })
     }
 }
 

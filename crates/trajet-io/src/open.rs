@@ -1,22 +1,16 @@
-//! The door: finds the format of a file by its first bytes, and the encoder of an output by its format.
-//! The only room that knows all formats.
+//! Opens files by their first bytes, and makes the encoder of an output by its format. The only module that
+//! knows the readers and encoders of all formats.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::chain::Known;
-use crate::indexed::Indexed;
+use crate::opener::{self, KnownFile, Opener};
 use crate::reader::Reader;
-use crate::source::{Handles, Source};
 use crate::writer::{Encoder, Workspace};
 use crate::{
-    Error, Format, FrameIndex, OpenOptions, Opening, ParallelFor, Plan, Serial, dcd, divided, h5md,
-    ncdf, trr, xtc,
+    Error, Format, OpenOptions, Opening, ParallelFor, Plan, Serial, dcd, h5md, ncdf, trr, xtc,
 };
-
-/// Bytes that are read first: they show the format, and the precision of XTC.
-const FIRST_BYTES: usize = 64;
 
 /// Opens a trajectory of any format that is known, by its first bytes.
 ///
@@ -29,83 +23,72 @@ pub fn open(
     options: &OpenOptions,
     threads: &dyn ParallelFor,
 ) -> Result<Arc<dyn Reader>, Error> {
-    let begin = Instant::now();
-    let mut opening = Opening::default();
-    let mut source = Source::open(path, &mut opening.meter)?;
-    if let Some(&written) = options.written.get(path) {
-        source.must_be(written)?;
-    }
-    if let Some(division) = options.divided.get(path) {
-        return Ok(Arc::new(divided::Reader::open(source, division, options, opening)?));
-    }
-    let mut first = [0; FIRST_BYTES];
-    let n = source.size().min(FIRST_BYTES as u64) as usize;
-    source.read_at(0, &mut first[..n], &mut opening.meter)?;
-    opening.first = first[..n].to_vec();
-    let first = &first[..n.min(16)];
-    opening.open_ns = begin.elapsed().as_nanos() as u64;
-    if xtc::sniff(first) {
-        return Ok(Arc::new(xtc::Reader::open(source, options, threads, opening)?));
-    }
-    if trr::sniff(first) {
-        return Ok(Arc::new(trr::Reader::open(source, options, threads, opening)?));
-    }
-    if dcd::sniff(first) {
-        return Ok(Arc::new(dcd::Reader::open(source, options, opening)?));
-    }
-    if ncdf::sniff(first) {
-        return Ok(Arc::new(ncdf::Reader::open(source, options, threads, opening)?));
-    }
-    if (h5md::sniff(first) || h5md::sniff_rows(first))
-        && let Some(description) = options.described.get(path)
-    {
-        return Ok(Arc::new(h5md::Reader::open(source, description, options, opening)?));
-    }
-    Err(Error::UnknownFormat { path: path.to_owned(), looks_like: describe(first) })
+    open_with(path, options, &[], threads)
 }
 
-/// Opens a file that was opened elsewhere before; `index` is that of the frames to read, where the format
-/// needs one.
+/// Opens a trajectory by the first of `openers` that knows it, or as [`open`].
 ///
 /// # Errors
-/// As [`open`]; [`Error::Changed`].
-pub(crate) fn known(
-    known: &Known,
-    index: Option<FrameIndex>,
+/// As [`open`], and those of the openers.
+pub fn open_with(
+    path: &Path,
     options: &OpenOptions,
+    openers: &[&dyn Opener],
+    threads: &dyn ParallelFor,
 ) -> Result<Arc<dyn Reader>, Error> {
-    let Known { path, absolute, format, stamp, dcd_cell, description, divided } = known;
-    let handles = options.handles.clone().unwrap_or_else(|| Arc::new(Handles::new(1)));
-    let source = Source::known(path.clone(), absolute.clone(), *stamp, &handles);
-    let opening = Opening::default();
-    Ok(match (format.as_str(), index) {
-        ("DCD", None) => {
-            let options = OpenOptions { dcd_cell: *dcd_cell, ..options.clone() };
-            Arc::new(dcd::Reader::open(source, &options, opening)?)
+    if let Some(opened) = openers.iter().find_map(|opener| opener.open(path, options)) {
+        return opened;
+    }
+    let begin = Instant::now();
+    let (source, mut opening) = opener::begin(path, options)?;
+    opener::read_first(&source, &mut opening)?;
+    let first = opening.first[..opening.first.len().min(16)].to_vec();
+    let first = &first[..];
+    opening.open_ns = begin.elapsed().as_nanos() as u64;
+    Ok(match Format::of_first_bytes(first) {
+        Some(Format::Xtc) => Arc::new(xtc::Reader::open(source, options, threads, opening)?),
+        Some(Format::Trr) => Arc::new(trr::Reader::open(source, options, threads, opening)?),
+        Some(Format::Dcd) => Arc::new(dcd::Reader::open(source, options, opening)?),
+        Some(Format::Ncdf) => Arc::new(ncdf::Reader::open(source, options, threads, opening)?),
+        // Files of HDF5 are opened by `Described`.
+        Some(Format::H5md) | None => {
+            let looks_like = describe(first);
+            return Err(Error::UnknownFormat { path: path.to_owned(), looks_like });
         }
-        ("NCDF", None) => Arc::new(ncdf::Reader::open(source, options, &Serial, opening)?),
-        (format, Some(index)) => {
-            let file = Indexed::known(source, index, *stamp, options.request_size);
-            if let Some(told) = divided {
-                return Ok(Arc::new(divided::Reader::known(file, told, options)?));
-            }
-            match format {
-                "XTC" => Arc::new(xtc::Reader::known(file)),
-                "TRR" => Arc::new(trr::Reader::known(file)),
-                "NCDF" => Arc::new(ncdf::Reader::known(file)?),
-                _ => return Err(unknown(path, format)),
-            }
-        }
-        (format, None) => match description {
-            Some(said) => Arc::new(h5md::Reader::open(source, said, options, opening)?),
-            None => return Err(unknown(path, format)),
-        },
     })
 }
 
-fn unknown(path: &Path, format: &str) -> Error {
-    let looks_like = format!("it was opened as {format} elsewhere");
-    Error::UnknownFormat { path: path.to_owned(), looks_like }
+/// Opens a file that is open in another process, by the name of its format.
+///
+/// # Errors
+/// As [`open`]; [`Error::Changed`].
+pub(crate) fn open_known(
+    format: &str,
+    mut file: KnownFile<'_>,
+    options: &OpenOptions,
+) -> Result<Arc<dyn Reader>, Error> {
+    let path = file.source.path().to_owned();
+    let unknown = || {
+        let looks_like = format!("it was opened as {format} elsewhere");
+        Error::UnknownFormat { path, looks_like }
+    };
+    let opening = Opening::default();
+    Ok(match (format, file.index.take()) {
+        ("DCD", None) => {
+            let dcd_cell = Some(postcard::from_bytes(file.data).map_err(|_| unknown())?);
+            let options = OpenOptions { dcd_cell, ..options.clone() };
+            Arc::new(dcd::Reader::open(file.source, &options, opening)?)
+        }
+        ("NCDF", None) => Arc::new(ncdf::Reader::open(file.source, options, &Serial, opening)?),
+        ("H5MD" | "MDTRAJ", None) => {
+            let told = Arc::new(postcard::from_bytes(file.data).map_err(|_| unknown())?);
+            Arc::new(h5md::Reader::open(file.source, &told, options, opening)?)
+        }
+        ("XTC", Some(index)) => Arc::new(xtc::Reader::known(file.indexed(index, options))),
+        ("TRR", Some(index)) => Arc::new(trr::Reader::known(file.indexed(index, options))),
+        ("NCDF", Some(index)) => Arc::new(ncdf::Reader::known(file.indexed(index, options))?),
+        _ => return Err(unknown()),
+    })
 }
 
 /// Makes the encoder of an output, and makes sure that it can hold the first frame.
@@ -122,7 +105,7 @@ pub fn encoder(format: Format, plan: &Plan<'_>) -> Result<Arc<dyn Encoder>, Erro
     };
     encoder.encode(0, plan.first, &mut Workspace::default(), &mut Vec::new())?;
     // The frame is encoded, and its losses are counted, once more for the output.
-    encoder.rules().forget_losses();
+    encoder.checks().forget_losses();
     Ok(encoder)
 }
 

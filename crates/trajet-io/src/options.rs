@@ -5,9 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use crate::dcd::CellForm;
-use crate::divided::Divisions;
-use crate::h5md::Description;
+use crate::dcd::cell::CellForm;
 use crate::source::{Handles, Written};
 
 /// Bytes of a request where nothing else is asked for. On local disks larger ones fall out of the
@@ -36,10 +34,6 @@ pub struct OpenOptions {
     /// Where files are held open together; with none, a file alone stays open as long as it is used, and
     /// the files of a chain have handles of their own.
     pub handles: Option<Arc<Handles>>,
-    /// What is told of HDF5 files, by their paths.
-    pub described: Arc<HashMap<PathBuf, Arc<Description>>>,
-    /// What divided trajectories are, by the paths that stand for them.
-    pub divided: Arc<Divisions>,
     /// What files must be, by their paths, where that was written down.
     pub written: Arc<HashMap<PathBuf, Written>>,
     /// How the cells of DCD files are read; by the files themselves where none is given.
@@ -51,7 +45,7 @@ pub struct OpenOptions {
 /// How far the building of an index is, and whether it should end.
 #[derive(Debug, Default)]
 pub struct Watch {
-    /// Once set, building ends with [`Error::Interrupted`]; looked at once a frame.
+    /// Once set, building ends with [`crate::Error::Interrupted`]; looked at once a frame.
     pub stop: Arc<AtomicBool>,
     /// Bytes of the trajectory that the index covers so far.
     pub bytes: AtomicU64,
@@ -67,8 +61,6 @@ impl Default for OpenOptions {
             cache: None,
             continuous: false,
             handles: None,
-            described: Arc::default(),
-            divided: Arc::default(),
             written: Arc::default(),
             dcd_cell: None,
             watch: Arc::default(),

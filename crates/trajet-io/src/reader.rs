@@ -1,16 +1,17 @@
-//! What every format's reader can do.
+//! The traits of readers: what all of them can do, and what only some can.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::dcd::CellForm;
+use serde::{Deserialize, Serialize};
+
 use crate::h5md::StoredAs;
 use crate::indexed::Indexed;
 use crate::remarks::OF_SOURCE;
 use crate::source::Source;
 use crate::{
-    Atoms, Error, Extra, Field, FrameIndex, FrameMeta, Frames, Opening, ParallelFor, Raw, Said,
-    Scratch, Stamp, Watch, memory,
+    Atoms, Error, Extra, Field, FrameIndex, FrameInfo, FrameMeta, Frames, Opening, ParallelFor,
+    Raw, Scratch, Stamp, Watch, memory,
 };
 
 /// What is to be read of a trajectory.
@@ -28,6 +29,26 @@ impl<'a> Wanted<'a> {
     /// The positions of `atoms` in `frames`.
     pub fn positions(frames: &'a Frames, atoms: &'a Atoms) -> Self {
         Wanted { frames, atoms, field: Field::Positions }
+    }
+}
+
+/// How worker processes open a file that is open here.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct WorkerFile {
+    /// The name of the opener: of a format, or of a [`crate::WorkerOpener`].
+    pub opener: String,
+    /// What the opener needs to know.
+    pub data: Vec<u8>,
+}
+
+impl WorkerFile {
+    /// Serializes what the opener needs to know.
+    ///
+    /// # Panics
+    /// Never: the data is written to memory.
+    pub fn new(opener: &str, data: &impl Serialize) -> Self {
+        let data = postcard::to_stdvec(data).expect("memory takes it");
+        WorkerFile { opener: opener.to_owned(), data }
     }
 }
 
@@ -56,40 +77,19 @@ pub trait Reader: Send + Sync {
         &[]
     }
 
-    /// Returns the file's own remarks, then those of its source, which say so, and the one on its index, which
-    /// no copy keeps.
-    fn all_remarks(&self) -> Vec<String> {
-        let noted = self.noted().iter().map(|remark| format!("{OF_SOURCE}{remark}"));
-        let on_index = self.file().opening.remark.clone();
-        self.remarks().into_iter().chain(noted).chain(on_index).collect()
-    }
-
-    /// Finds the frames again from the headers of all of them; none where nothing but the file as it was
-    /// opened tells where frames are and when they were written.
-    ///
-    /// # Errors
-    /// As [`crate::open`].
-    fn indexed_again(
-        &self,
-        _: &dyn ParallelFor,
-        _: &Arc<Watch>,
-    ) -> Result<Option<FrameIndex>, Error> {
-        Ok(None)
-    }
-
     /// Reads the distinct wanted atoms, ascending, of the frame at position `at` into `out`
     /// (`[atoms.n_sorted(), 3]`). The rest of the wanted frames tells what will be asked for next.
     /// A frame without the wanted field is all NaN, and counted in the meter.
     ///
     /// # Errors
-    /// As [`Reader::read_into`].
+    /// As `dyn Reader::read_into`.
     fn read_frame(
         &self,
         wanted: &Wanted<'_>,
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],
-    ) -> Result<Said, Error>;
+    ) -> Result<FrameInfo, Error>;
 
     /// Reads the frame at position `at` as the format stores it.
     ///
@@ -97,59 +97,19 @@ pub trait Reader: Send + Sync {
     /// As [`Reader::raw`].
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error>;
 
-    /// The form of the cells of a DCD file.
-    fn dcd_cell(&self) -> Option<CellForm> {
-        None
-    }
-
-    /// How vectors of a kind stand in the file, of formats that say so once: H5MD.
-    fn stored_as(&self, _field: Field) -> Option<StoredAs> {
-        None
-    }
-
-    /// What parts that hold some of the atoms were allowed to lose, by their names.
-    fn lost(&self, _atoms: &Atoms) -> Vec<(Extra, String)> {
-        Vec::new()
-    }
-
-    /// Returns what a frame holds beside these atoms that only its own format has a place for
-    /// ([`Raw::left_out`]). No more than the front of the frame is read.
+    /// Returns how worker processes open the file, to read no other atoms than these.
     ///
     /// # Errors
-    /// As [`Reader::read_into`].
-    fn left_out(
-        &self,
-        _frame: u64,
-        _atoms: &Atoms,
-        _scratch: &mut Scratch,
-    ) -> Result<Vec<String>, Error> {
-        Ok(Vec::new())
-    }
-
-    /// Box vectors (Å, row by row) of a frame, where they are known from opening the file.
-    fn known_box(&self, _frame: u64) -> Option<[f64; 9]> {
-        None
-    }
-
-    /// Appends the bytes of neighbouring frames as they stand in the file, where each frame stands for
-    /// itself and the file has nothing beside them; false, and nothing is appended, in other formats.
-    ///
-    /// # Errors
-    /// As [`Reader::read_into`].
-    fn copy_frames(
-        &self,
-        _frames: Range<u64>,
-        _scratch: &mut Scratch,
-        _out: &mut Vec<u8>,
-    ) -> Result<bool, Error> {
-        Ok(false)
+    /// [`Error::Io`] where the working folder was removed.
+    fn for_worker(&self, _atoms: &Atoms) -> Result<WorkerFile, Error> {
+        Ok(WorkerFile { opener: self.format().to_owned(), data: Vec::new() })
     }
 
     /// Reads some atoms, in their order, of the frame at position `at` as the format stores them. The
     /// rest of the wanted frames, all of which the file has, tells what will be asked for next.
     ///
     /// # Errors
-    /// As [`Reader::read_into`].
+    /// As `dyn Reader::read_into`.
     fn raw(
         &self,
         frames: &Frames,
@@ -166,62 +126,172 @@ pub trait Reader: Send + Sync {
         };
         scratch.meter.got(&asked);
         scratch.meter.frames += 1;
-        scratch.meter.atoms_decoded += self.index().n_atoms() as u64;
+        scratch.meter.atoms_decoded += self.file().index.n_atoms() as u64;
         Ok(raw)
+    }
+
+    /// Bytes of the trajectory.
+    fn size(&self) -> u64 {
+        self.file().source.size()
+    }
+
+    /// Bytes behind the last whole frame that were left out because that was allowed.
+    fn truncated_tail(&self) -> u64 {
+        self.file().source.size() - self.file().index.end()
+    }
+
+    /// Returns the reader as one that finds the frames again from their headers.
+    fn as_reindex(&self) -> Option<&dyn Reindex> {
+        None
+    }
+
+    /// Returns the reader as one that reads with a part of its index.
+    fn as_partial_index(&self) -> Option<&dyn PartialIndex> {
+        None
+    }
+
+    /// Returns the reader as one that copies the bytes of frames.
+    fn as_copy_frames(&self) -> Option<&dyn CopyFrames> {
+        None
+    }
+
+    /// Returns the reader as one that knows unit cells without reading frames.
+    fn as_known_cells(&self) -> Option<&dyn KnownCells> {
+        None
+    }
+
+    /// Returns the reader as one of a format that stores vectors of a kind alike in all frames.
+    fn as_stored_types(&self) -> Option<&dyn StoredTypes> {
+        None
+    }
+
+    /// Returns the reader as one of files that were allowed to omit fields.
+    fn as_omitted_fields(&self) -> Option<&dyn OmittedFields> {
+        None
+    }
+
+    /// Returns the reader as one of frames that hold what only their own format has a place for.
+    fn as_format_data(&self) -> Option<&dyn FormatData> {
+        None
+    }
+}
+
+/// Finds frames again.
+pub trait Reindex {
+    /// Finds the frames again from the headers of all of them.
+    ///
+    /// # Errors
+    /// As [`crate::open`].
+    fn indexed_again(
+        &self,
+        threads: &dyn ParallelFor,
+        watch: &Arc<Watch>,
+    ) -> Result<FrameIndex, Error>;
+}
+
+/// Reads with a part of an index.
+pub trait PartialIndex {
+    /// Returns the reader of the same file with another part of its index.
+    fn with_index(&self, index: FrameIndex) -> Arc<dyn Reader>;
+}
+
+/// Copies frames that stand for themselves, in files that hold nothing else.
+pub trait CopyFrames {
+    /// Appends the bytes of neighbouring frames as they stand in the file.
+    ///
+    /// # Errors
+    /// As `dyn Reader::read_into`.
+    fn copy_frames(
+        &self,
+        frames: Range<u64>,
+        scratch: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error>;
+}
+
+/// Knows unit cells from opening the file.
+pub trait KnownCells {
+    /// Returns the box vectors (Å, row by row) of a frame, where they are known.
+    fn known_box(&self, frame: u64) -> Option<[f64; 9]>;
+}
+
+/// Stores vectors of a kind alike in all frames.
+pub trait StoredTypes {
+    /// Returns how vectors of a kind are stored, where the file has some.
+    fn stored_as(&self, field: Field) -> Option<StoredAs>;
+}
+
+/// Knows which fields were omitted when the file was written.
+pub trait OmittedFields {
+    /// Returns the fields that parts with some of these atoms omit, with the names of the parts.
+    fn lost(&self, atoms: &Atoms) -> Vec<(Extra, String)>;
+}
+
+/// Reads what only the frames' own format has a place for.
+pub trait FormatData {
+    /// Returns the names of what a frame holds beside these atoms that only its own format has a place for
+    /// ([`Raw::left_out`]). No more than the front of the frame is read.
+    ///
+    /// # Errors
+    /// As `dyn Reader::read_into`.
+    fn left_out(
+        &self,
+        frame: u64,
+        atoms: &Atoms,
+        scratch: &mut Scratch,
+    ) -> Result<Vec<String>, Error>;
+}
+
+impl dyn Reader + '_ {
+    /// The open file.
+    pub fn source(&self) -> &Source {
+        &self.file().source
+    }
+
+    /// Where the frames are.
+    pub fn index(&self) -> &FrameIndex {
+        &self.file().index
+    }
+
+    /// What ties the index to the file.
+    pub fn stamp(&self) -> &Stamp {
+        &self.file().stamp
+    }
+
+    /// What opening cost.
+    pub fn opening(&self) -> &Opening {
+        &self.file().opening
+    }
+
+    /// Returns the file's own remarks, then those of its source, which say so, and the one on its index, which
+    /// no copy keeps.
+    pub fn all_remarks(&self) -> Vec<String> {
+        let noted = self.noted().iter().map(|remark| format!("{OF_SOURCE}{remark}"));
+        let on_index = self.file().opening.remark.clone();
+        self.remarks().into_iter().chain(noted).chain(on_index).collect()
     }
 
     /// Reads one frame as the format stores it.
     ///
     /// # Errors
-    /// As [`Reader::read_into`].
-    fn read_raw(&self, frame: u64, scratch: &mut Scratch) -> Result<Raw, Error> {
+    /// As `read_into`.
+    pub fn read_raw(&self, frame: u64, scratch: &mut Scratch) -> Result<Raw, Error> {
         self.read_raw_of(frame, &Atoms::all(self.index().n_atoms()), scratch)
     }
 
     /// Reads some atoms of one frame, in their order, as the format stores them.
     ///
     /// # Errors
-    /// As [`Reader::read_into`].
-    fn read_raw_of(&self, frame: u64, atoms: &Atoms, scratch: &mut Scratch) -> Result<Raw, Error> {
+    /// As `read_into`.
+    pub fn read_raw_of(
+        &self,
+        frame: u64,
+        atoms: &Atoms,
+        scratch: &mut Scratch,
+    ) -> Result<Raw, Error> {
         let frames = Frames::Strided { first: frame, step: 1, count: 1 };
         self.index().check(&frames, self.source().path())?;
         self.raw(&frames, 0, atoms, scratch)
-    }
-
-    /// The same file with another part of its index; none where the index follows from the header and
-    /// is here whole.
-    fn with_index(&self, _index: FrameIndex) -> Option<Arc<dyn Reader>> {
-        None
-    }
-
-    /// The open file.
-    fn source(&self) -> &Source {
-        &self.file().source
-    }
-
-    /// Where the frames are.
-    fn index(&self) -> &FrameIndex {
-        &self.file().index
-    }
-
-    /// What ties the index to the file.
-    fn stamp(&self) -> &Stamp {
-        &self.file().stamp
-    }
-
-    /// What opening cost.
-    fn opening(&self) -> &Opening {
-        &self.file().opening
-    }
-
-    /// Bytes of the trajectory.
-    fn size(&self) -> u64 {
-        self.source().size()
-    }
-
-    /// Bytes behind the last whole frame that were left out because that was allowed.
-    fn truncated_tail(&self) -> u64 {
-        self.source().size() - self.index().end()
     }
 
     /// Reads the frames at `positions` of the wanted ones into `out` (`[positions, atoms, 3]`, C
@@ -233,7 +303,7 @@ pub trait Reader: Send + Sync {
     ///
     /// # Panics
     /// If `out` has another size, or the atoms were made for another number of atoms.
-    fn read_into(
+    pub fn read_into(
         &self,
         wanted: &Wanted<'_>,
         positions: Range<usize>,

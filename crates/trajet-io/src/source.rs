@@ -139,13 +139,6 @@ fn next_number() -> u64 {
     NUMBER.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Whether a file that begins with `first` may be one that begins with `magic`: one that is cut inside of that
-/// is still told by what is left of it.
-pub(crate) fn may_begin(first: &[u8], magic: &[u8]) -> bool {
-    let n = first.len().min(magic.len());
-    magic[..n] == first[..n]
-}
-
 /// The path from the root on.
 ///
 /// # Errors

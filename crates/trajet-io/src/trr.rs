@@ -16,21 +16,16 @@ use trajet_simd::multiversion;
 use crate::cell::{cell_from_vectors, turned_vectors};
 use crate::indexed::Indexed;
 use crate::reader::{self, Wanted};
-use crate::source::{Source, may_begin};
+use crate::source::Source;
 use crate::xdr::{f32_at, f64_at};
 use crate::{
-    Atoms, Error, Fault, Field, FrameIndex, Frames, Meter, OpenOptions, Opening, ParallelFor, Raw,
-    Said, Scratch, Watch, memory, walk,
+    Atoms, Error, Fault, Field, Format, FrameIndex, FrameInfo, Frames, Meter, OpenOptions, Opening,
+    ParallelFor, Raw, Scratch, Watch, memory, walk,
 };
 use frame::{ANGSTROM_PER_NM, left_out, scale};
 pub use frame::{Frame, Reals};
-use head::{Head, MAGIC, MOST_FRONT_BYTES, MOST_HEAD_BYTES, Trr, real_at};
+use head::{Head, MOST_FRONT_BYTES, MOST_HEAD_BYTES, Trr, real_at};
 pub use writer::Encoder;
-
-/// Whether a file that begins with `first` may be a TRR trajectory.
-pub fn sniff(first: &[u8]) -> bool {
-    may_begin(first, &MAGIC.to_be_bytes())
-}
 
 /// An open TRR trajectory.
 #[derive(Debug)]
@@ -133,7 +128,7 @@ struct Own {
 }
 
 /// What a frame says of itself; `front` is the frame up to the end of its box at least.
-fn said(head: &Head, front: &[u8]) -> Said {
+fn said(head: &Head, front: &[u8]) -> FrameInfo {
     let (mut cell, mut turned) = ([f64::NAN; 6], None);
     if let Some(place) = head.part(0) {
         let real = |k: usize| real_at(front, head.real, place.start + k * head.real);
@@ -141,12 +136,12 @@ fn said(head: &Head, front: &[u8]) -> Said {
         cell = cell_from_vectors(&vectors, ANGSTROM_PER_NM);
         turned = turned_vectors(&vectors, ANGSTROM_PER_NM);
     }
-    Said { time: head.time, step: i64::from(head.step), cell, turned }
+    FrameInfo { time: head.time, step: i64::from(head.step), cell, turned }
 }
 
 impl reader::Reader for Reader {
     fn format(&self) -> &'static str {
-        "TRR"
+        Format::Trr.name()
     }
 
     fn file(&self) -> &Indexed {
@@ -159,7 +154,7 @@ impl reader::Reader for Reader {
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],
-    ) -> Result<Said, Error> {
+    ) -> Result<FrameInfo, Error> {
         let frame = frames.get(at);
         let len = self.file.place(frame).1;
         let span = atoms.span();
@@ -192,42 +187,6 @@ impl reader::Reader for Reader {
         Ok(said)
     }
 
-    fn left_out(&self, frame: u64, _: &Atoms, scratch: &mut Scratch) -> Result<Vec<String>, Error> {
-        let (offset, len) = self.file.place(frame);
-        let mut front = [0; MOST_HEAD_BYTES];
-        let front = &mut front[..MOST_HEAD_BYTES.min(len)];
-        self.file.source.read_at(offset, front, &mut scratch.meter)?;
-        let head = self.head(frame, front)?;
-        let [virial, pressure] = [1, 2].map(|part| head.part(part).is_some());
-        Ok(left_out(head.lambda, virial, pressure))
-    }
-
-    fn indexed_again(
-        &self,
-        threads: &dyn ParallelFor,
-        watch: &Arc<Watch>,
-    ) -> Result<Option<FrameIndex>, Error> {
-        walk::indexed_again::<Trr>(&self.file, threads, watch).map(Some)
-    }
-
-    fn with_index(&self, index: FrameIndex) -> Option<Arc<dyn reader::Reader>> {
-        Some(Arc::new(Reader::known(self.file.with_index(index))))
-    }
-
-    fn copy_frames(
-        &self,
-        frames: Range<u64>,
-        scratch: &mut Scratch,
-        out: &mut Vec<u8>,
-    ) -> Result<bool, Error> {
-        let look = |bytes: &[u8]| {
-            let head = Head::parse(bytes).ok()?;
-            Some((head.mark(), said(&head, bytes).cell))
-        };
-        self.file.copy(frames, &mut scratch.meter, out, look)?;
-        Ok(true)
-    }
-
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {
         let (head, bytes) = self.whole(frames, at, scratch)?;
         let n_bytes = bytes.len() as u64;
@@ -258,6 +217,65 @@ impl reader::Reader for Reader {
             velocities,
             forces,
         }))
+    }
+
+    fn as_format_data(&self) -> Option<&dyn reader::FormatData> {
+        Some(self)
+    }
+
+    fn as_reindex(&self) -> Option<&dyn reader::Reindex> {
+        Some(self)
+    }
+
+    fn as_partial_index(&self) -> Option<&dyn reader::PartialIndex> {
+        Some(self)
+    }
+
+    fn as_copy_frames(&self) -> Option<&dyn reader::CopyFrames> {
+        Some(self)
+    }
+}
+
+impl reader::FormatData for Reader {
+    fn left_out(&self, frame: u64, _: &Atoms, scratch: &mut Scratch) -> Result<Vec<String>, Error> {
+        let (offset, len) = self.file.place(frame);
+        let mut front = [0; MOST_HEAD_BYTES];
+        let front = &mut front[..MOST_HEAD_BYTES.min(len)];
+        self.file.source.read_at(offset, front, &mut scratch.meter)?;
+        let head = self.head(frame, front)?;
+        let [virial, pressure] = [1, 2].map(|part| head.part(part).is_some());
+        Ok(left_out(head.lambda, virial, pressure))
+    }
+}
+
+impl reader::Reindex for Reader {
+    fn indexed_again(
+        &self,
+        threads: &dyn ParallelFor,
+        watch: &Arc<Watch>,
+    ) -> Result<FrameIndex, Error> {
+        walk::indexed_again::<Trr>(&self.file, threads, watch)
+    }
+}
+
+impl reader::PartialIndex for Reader {
+    fn with_index(&self, index: FrameIndex) -> Arc<dyn reader::Reader> {
+        Arc::new(Reader::known(self.file.with_index(index)))
+    }
+}
+
+impl reader::CopyFrames for Reader {
+    fn copy_frames(
+        &self,
+        frames: Range<u64>,
+        scratch: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let look = |bytes: &[u8]| {
+            let head = Head::parse(bytes).ok()?;
+            Some((head.mark(), said(&head, bytes).cell))
+        };
+        self.file.copy(frames, &mut scratch.meter, out, look)
     }
 }
 

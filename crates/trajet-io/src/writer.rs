@@ -4,10 +4,10 @@
 use trajet_simd::InstructionSet;
 
 use crate::Error;
-pub use crate::format::Format;
 use crate::losses::Losses;
 pub use crate::plan::{Input, Plan, WriteOptions};
-use crate::rules::Rules;
+pub use crate::table::Format;
+use crate::write_checks::WriteChecks;
 
 /// Memory that encoding uses again for every frame.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ pub struct Patch {
 pub trait Encoder: Send + Sync {
     /// What all encoders check.
     #[doc(hidden)]
-    fn rules(&self) -> &Rules;
+    fn checks(&self) -> &WriteChecks;
 
     /// Appends the bytes of one frame that was checked; whatever is appended where that fails is
     /// taken back.
@@ -60,29 +60,29 @@ pub trait Encoder: Send + Sync {
 
     /// The output's format.
     fn format(&self) -> Format {
-        self.rules().format
+        self.checks().format
     }
 
     /// Returns remarks for the user: what the frames that were encoded so far have lost because that was
     /// allowed, then [`Encoder::notes`].
     fn remarks(&self) -> Vec<String> {
-        self.rules().loss_remark().into_iter().chain(self.notes()).collect()
+        self.checks().loss_remark().into_iter().chain(self.notes()).collect()
     }
 
     /// Returns the remarks that count no frames: what is always lost, and how frames that were encoded so
     /// far differ from the first one.
     fn notes(&self) -> Vec<String> {
-        self.rules().remarks.clone()
+        self.checks().remarks.clone()
     }
 
     /// Returns what the frames that were encoded so far have lost because that was allowed.
     fn losses(&self) -> Losses {
-        self.rules().losses()
+        self.checks().losses()
     }
 
     /// Adds losses of frames of this output that another encoder has encoded.
     fn add_losses(&self, losses: &Losses) {
-        self.rules().add_losses(losses);
+        self.checks().add_losses(losses);
     }
 
     /// The bytes in front of the first frame.
@@ -101,7 +101,7 @@ pub trait Encoder: Send + Sync {
         workspace: &mut Workspace,
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        self.rules().check(number, &frame)?;
+        self.checks().check(number, &frame)?;
         let begin = out.len();
         let done = self.frame(number, &frame, workspace, out);
         if done.is_err() {

@@ -25,21 +25,16 @@ use crate::index::Mark;
 use crate::indexed::Indexed;
 use crate::reader::{self, Wanted};
 use crate::remarks::rounded;
-use crate::source::{Source, may_begin};
+use crate::source::Source;
 use crate::{
-    Atoms, Error, Fault, Field, FrameIndex, Frames, OpenOptions, Opening, ParallelFor, Raw, Said,
-    Scratch, Watch, memory, walk,
+    Atoms, Error, Fault, Field, Format, FrameIndex, FrameInfo, Frames, OpenOptions, Opening,
+    ParallelFor, Raw, Scratch, Watch, memory, walk,
 };
 use decode::{Decoded, Memory, Used};
 pub use frame::{Frame, Positions};
 use head::{ANGSTROM_PER_NM, Head, Xtc};
 pub use head::{MAGIC, MAGIC_LARGE, PLAIN_ATOMS};
 pub use writer::Encoder;
-
-/// Whether a file that begins with `first` may be an XTC trajectory.
-pub fn sniff(first: &[u8]) -> bool {
-    [MAGIC, MAGIC_LARGE].iter().any(|magic| may_begin(first, &magic.to_be_bytes()))
-}
 
 /// An open XTC trajectory.
 #[derive(Debug)]
@@ -133,7 +128,7 @@ struct Own {
 
 impl reader::Reader for Reader {
     fn format(&self) -> &'static str {
-        "XTC"
+        Format::Xtc.name()
     }
 
     fn file(&self) -> &Indexed {
@@ -150,7 +145,7 @@ impl reader::Reader for Reader {
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],
-    ) -> Result<Said, Error> {
+    ) -> Result<FrameInfo, Error> {
         if field != Field::Positions {
             return Err(self.file.no_field(self.format(), field));
         }
@@ -161,34 +156,7 @@ impl reader::Reader for Reader {
         let Mark { time, step, .. } = head.mark();
         let (vectors, scale) = (head.vectors.map(f64::from), f64::from(ANGSTROM_PER_NM));
         let cell = cell_from_vectors(&vectors, scale);
-        Ok(Said { time, step, cell, turned: turned_vectors(&vectors, scale) })
-    }
-
-    fn indexed_again(
-        &self,
-        threads: &dyn ParallelFor,
-        watch: &Arc<Watch>,
-    ) -> Result<Option<FrameIndex>, Error> {
-        walk::indexed_again::<Xtc>(&self.file, threads, watch).map(Some)
-    }
-
-    fn with_index(&self, index: FrameIndex) -> Option<Arc<dyn reader::Reader>> {
-        let (file, precision) = (self.file.with_index(index), self.precision);
-        Some(Arc::new(Reader { file, precision }))
-    }
-
-    fn copy_frames(
-        &self,
-        frames: Range<u64>,
-        scratch: &mut Scratch,
-        out: &mut Vec<u8>,
-    ) -> Result<bool, Error> {
-        let look = |bytes: &[u8]| {
-            let head = Head::parse(bytes).ok()?;
-            Some((head.mark(), cell_from_vectors(&head.vectors.map(f64::from), 1.0)))
-        };
-        self.file.copy(frames, &mut scratch.meter, out, look)?;
-        Ok(true)
+        Ok(FrameInfo { time, step, cell, turned: turned_vectors(&vectors, scale) })
     }
 
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {
@@ -222,6 +190,50 @@ impl reader::Reader for Reader {
         self.file.check_cell(frames.get(at), &raw.cell())?;
         let order = |order: &[u32]| order.iter().map(|&place| place as usize).collect::<Vec<_>>();
         Ok(Raw::Xtc(atoms.order().map(|o| raw.take(&order(o))).unwrap_or(raw)))
+    }
+
+    fn as_reindex(&self) -> Option<&dyn reader::Reindex> {
+        Some(self)
+    }
+
+    fn as_partial_index(&self) -> Option<&dyn reader::PartialIndex> {
+        Some(self)
+    }
+
+    fn as_copy_frames(&self) -> Option<&dyn reader::CopyFrames> {
+        Some(self)
+    }
+}
+
+impl reader::Reindex for Reader {
+    fn indexed_again(
+        &self,
+        threads: &dyn ParallelFor,
+        watch: &Arc<Watch>,
+    ) -> Result<FrameIndex, Error> {
+        walk::indexed_again::<Xtc>(&self.file, threads, watch)
+    }
+}
+
+impl reader::PartialIndex for Reader {
+    fn with_index(&self, index: FrameIndex) -> Arc<dyn reader::Reader> {
+        let (file, precision) = (self.file.with_index(index), self.precision);
+        Arc::new(Reader { file, precision })
+    }
+}
+
+impl reader::CopyFrames for Reader {
+    fn copy_frames(
+        &self,
+        frames: Range<u64>,
+        scratch: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let look = |bytes: &[u8]| {
+            let head = Head::parse(bytes).ok()?;
+            Some((head.mark(), cell_from_vectors(&head.vectors.map(f64::from), 1.0)))
+        };
+        self.file.copy(frames, &mut scratch.meter, out, look)
     }
 }
 

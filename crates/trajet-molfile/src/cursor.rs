@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use trajet_io::{Atoms, Chain, Field, FrameMeta, Frames, Reader, Said, Scratch, Wanted};
+use trajet_io::{Atoms, Chain, Field, FrameInfo, FrameMeta, Frames, Reader, Scratch, Wanted};
 use trajet_simd::InstructionSet;
 
 use crate::error::Error;
@@ -102,7 +102,7 @@ impl Cursor {
         &mut self,
         positions: &mut [f32],
         velocities: Option<&mut [f32]>,
-    ) -> Result<Said, Error> {
+    ) -> Result<FrameInfo, Error> {
         // Until the frame is whole: a panic must not let the host go on either.
         self.failed = true;
         let empty = self.scratch.meter.empty_frames;
@@ -121,13 +121,13 @@ impl Cursor {
         Ok(frame)
     }
 
-    fn read_field(&mut self, field: Field, out: &mut [f32]) -> Result<Said, Error> {
+    fn read_field(&mut self, field: Field, out: &mut [f32]) -> Result<FrameInfo, Error> {
         let wanted = Wanted { frames: &self.frames, atoms: &self.atoms, field };
         self.meta.clear();
         let here = self.next..self.next + 1;
         self.chain.read_into(&wanted, here, &mut self.scratch, out, &mut self.meta)?;
         let FrameMeta { times, steps, cells, turned, .. } = &self.meta;
-        Ok(Said { time: times[0], step: steps[0], cell: cells[0], turned: turned[0] })
+        Ok(FrameInfo { time: times[0], step: steps[0], cell: cells[0], turned: turned[0] })
     }
 }
 

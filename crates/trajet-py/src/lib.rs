@@ -18,6 +18,8 @@ mod stored;
 
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use trajet_io::FORMATS;
 use trajet_simd::InstructionSet;
 
 /// Native part of trajet.
@@ -30,6 +32,12 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let sets: Vec<_> = InstructionSet::available().iter().map(|set| set.name()).collect();
     module.add("INSTRUCTION_SETS", sets)?;
     module.add("REMARKS_ATTRIBUTE", trajet_io::remarks::ATTRIBUTE)?;
+    let formats = PyDict::new(module.py());
+    for info in FORMATS {
+        let suffixes = info.suffixes.iter().map(|suffix| format!(".{suffix}"));
+        formats.set_item(info.name, PyTuple::new(module.py(), suffixes)?)?;
+    }
+    module.add("FORMATS", formats)?;
     module.add("DEBUG_BUILD", cfg!(debug_assertions))?;
     module.add_class::<reader::Reader>()?;
     module.add_class::<reader::Parts>()?;

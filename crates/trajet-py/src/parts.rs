@@ -13,7 +13,8 @@ use trajet_engine::plan::{Leaves, tasks};
 use trajet_engine::report::{RunReport, Stages};
 use trajet_engine::tree::{Merger, Node};
 use trajet_engine::{Budget, Part, RunError, RunHandle, State, Subtrees, run_part};
-use trajet_io::chain::{Elsewhere, Slice};
+use trajet_io::divided::WORKER_OPENER;
+use trajet_io::worker::{Slice, WorkerTrajectory};
 use trajet_io::{Frames, Meter};
 
 use crate::apply::Raised;
@@ -159,14 +160,14 @@ impl Stop {
 /// A trajectory that was opened in another process. See `_trajet.pyi`.
 #[pyclass(frozen, module = "trajet._trajet", name = "Elsewhere")]
 pub(crate) struct PyElsewhere {
-    inner: Elsewhere,
+    inner: WorkerTrajectory,
 }
 
 #[pymethods]
 impl PyElsewhere {
     #[new]
     fn new(outline: &[u8]) -> PyResult<Self> {
-        Ok(PyElsewhere { inner: Elsewhere::new(from_bytes(outline)?) })
+        Ok(PyElsewhere { inner: WorkerTrajectory::new(from_bytes(outline)?, &[WORKER_OPENER]) })
     }
 
     #[getter]

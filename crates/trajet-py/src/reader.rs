@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::slice::from_mut;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadwriteArray3};
 use pyo3::exceptions::PyValueError;
@@ -13,8 +13,8 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use trajet_engine::run::Threads;
 use trajet_io::dcd::CellForm;
 use trajet_io::{
-    Atoms, Chain, Field, Format, FrameMeta, Frames, Losses, Meter, OpenOptions, ParallelFor,
-    Scratch, Wanted,
+    Atoms, Chain, Described, Field, Format, FrameMeta, Frames, Losses, Meter, OpenOptions,
+    ParallelFor, Scratch, Wanted,
 };
 
 use crate::arrays::{PyFrames, array, atoms, boxes, cells};
@@ -70,8 +70,8 @@ impl Reader {
         }
         let described =
             described.into_iter().map(|(path, d)| Ok((path, d.to_description()?.into())));
+        let described = Described(described.collect::<PyResult<_>>()?);
         let options = OpenOptions {
-            described: Arc::new(described.collect::<PyResult<_>>()?),
             allow_truncated_tail,
             request_size,
             sidecar,
@@ -82,7 +82,9 @@ impl Reader {
             ..OpenOptions::default()
         };
         let mut control = FromPython::new(progress);
-        let opened = py.detach(|| trajet_engine::open(&paths, &options, threads, &mut control));
+        let opened = py.detach(|| {
+            trajet_engine::open_with(&paths, &options, &[&described], threads, &mut control)
+        });
         control.check()?;
         let inner = opened.map_err(|error| from_io(py, &error))?;
         Ok(Reader::of(inner, options))
@@ -280,7 +282,8 @@ impl Reader {
         let wanted = Wanted { frames: &frames, atoms: &atoms, field };
         let threads = threads.min(frames.len()).max(1);
         let is_single = |segment: &trajet_io::chain::Segment| {
-            segment.reader.stored_as(field).is_some_and(|stored| !stored.double)
+            let typed = segment.reader.as_stored_types();
+            typed.and_then(|typed| typed.stored_as(field)).is_some_and(|stored| !stored.double)
         };
         if native_units && !self.inner.segments().iter().all(is_single) {
             return Err(PyValueError::new_err("frames are not those of H5MD in single precision"));

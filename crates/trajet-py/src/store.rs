@@ -277,9 +277,7 @@ impl PyStore {
         let (inner, options) = self.work(py, None, |store, _| {
             let dataset = store.dataset(name)?;
             let options = OpenOptions { request_size, ..OpenOptions::default() };
-            let options = dataset.options(tags.as_deref(), &options)?;
-            let paths = [dataset.path()];
-            Ok((trajet_io::chain::open(&paths, &options, &trajet_io::Serial)?, options))
+            Ok((dataset.chain(tags.as_deref(), &options)?, options))
         })?;
         Ok(Reader::of(inner, options))
     }

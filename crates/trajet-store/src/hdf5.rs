@@ -11,11 +11,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use trajet_engine::{Control, run};
-use trajet_io::divided::{Division, Heads, Part};
+use trajet_io::divided::{Division, Divisions, Heads, Part};
 use trajet_io::h5md::{Boxes, Description, NO_ROW, Series, Storage};
 use trajet_io::{
-    Atoms, Chain, Extra, Field, Format, FrameIndex, FrameMeta, Frames, GivenBox, OpenOptions,
-    Scratch, Serial, Wanted, chain, vectors_from_cell, xxh3_64,
+    Atoms, Chain, Described, Extra, Field, Format, FrameIndex, FrameMeta, Frames, GivenBox,
+    OpenOptions, Scratch, Serial, Wanted, chain, vectors_from_cell, xxh3_64,
 };
 
 use crate::control::Staged;
@@ -82,9 +82,8 @@ impl Making<'_> {
         let what = |what: String| Error::Hdf5 { path: to.to_owned(), what };
         let mut description = writer.write(job).map_err(what)?.condensed();
         let (from, options) = self.open()?;
-        let described = Arc::new([(to.to_owned(), Arc::new(description.clone()))].into());
-        let options = OpenOptions { described, ..options };
-        let made = chain::open(&[to.to_owned()], &options, &Serial)?;
+        let described = Described([(to.to_owned(), Arc::new(description.clone()))].into());
+        let made = chain::open_with(&[to.to_owned()], &options, &[&described], &Serial)?;
         let fields = Field::ALL.into_iter().zip([true, velocities, forces]);
         let fields = fields.filter(|(_, is)| *is).map(|(field, _)| field).collect();
         let pair = Pair {
@@ -166,9 +165,9 @@ impl Making<'_> {
             noted: Vec::new(),
             on_files: Vec::new(),
         };
-        let divided = Arc::new([(path.clone(), division)].into());
-        let options = OpenOptions { divided, ..OpenOptions::default() };
-        Ok((chain::open(from_ref(&path), &options, &Serial)?, options))
+        let divided = Divisions::from([(path.clone(), division)]);
+        let options = OpenOptions::default();
+        Ok((chain::open_with(from_ref(&path), &options, &[&divided], &Serial)?, options))
     }
 }
 

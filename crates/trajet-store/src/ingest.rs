@@ -308,7 +308,9 @@ fn the_format(chain: &Chain) -> Result<Format, Error> {
 /// Makes sure that a tag can have the numbers of all files as they are, where that is known of files.
 fn are_alike(chain: &Chain) -> Result<(), Error> {
     for field in Field::ALL {
-        let of = |segment: &trajet_io::chain::Segment| segment.reader.stored_as(field);
+        let of = |segment: &trajet_io::chain::Segment| {
+            segment.reader.as_stored_types()?.stored_as(field)
+        };
         let mut known = chain.segments().iter().filter_map(|segment| Some((segment, of(segment)?)));
         let Some((first, how)) = known.next() else { continue };
         if let Some((other, _)) = known.find(|(_, other)| *other != how) {

@@ -55,11 +55,5 @@ pub(crate) fn kind_of(tag: &Tag, source: Format) -> Result<Kind, Error> {
 
 /// The ending of files of a format.
 pub(crate) fn ending(format: Format) -> &'static str {
-    match format {
-        Format::Xtc => "xtc",
-        Format::Trr => "trr",
-        Format::Dcd => "dcd",
-        Format::Ncdf => "nc",
-        Format::H5md => "h5md",
-    }
+    format.suffix()
 }

@@ -1,12 +1,11 @@
 //! Data sets as trajectories: each atom comes from the tag that holds it, and no other is opened.
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::slice::from_ref;
 use std::sync::Arc;
 
-use trajet_io::divided::{Division, Heads, Part};
+use trajet_io::divided::{Division, Divisions, Heads, Part};
 use trajet_io::h5md::Description;
 use trajet_io::remarks::{kept, rounded};
 use trajet_io::source::Written;
@@ -294,18 +293,6 @@ impl Dataset {
         self.store.folder_of(&self.manifest.name).join(MANIFEST)
     }
 
-    /// How to open some tags, or all, as a trajectory.
-    ///
-    /// # Errors
-    /// As [`Dataset::division`].
-    pub fn options(
-        &self,
-        tags: Option<&[String]>,
-        options: &OpenOptions,
-    ) -> Result<OpenOptions, Error> {
-        Ok(self.with(self.division(tags)?, options))
-    }
-
     /// Some tags, or all, as a trajectory: atoms in the order of the original.
     ///
     /// # Errors
@@ -333,12 +320,8 @@ impl Dataset {
     }
 
     fn opened(&self, division: Division, options: &OpenOptions) -> Result<Chain, Error> {
-        Ok(chain::open(&[self.path()], &self.with(division, options), &Serial)?)
-    }
-
-    fn with(&self, division: Division, options: &OpenOptions) -> OpenOptions {
-        let divided = HashMap::from([(self.path(), division)]);
-        OpenOptions { divided: Arc::new(divided), ..options.clone() }
+        let divided = Divisions::from([(self.path(), division)]);
+        Ok(chain::open_with(&[self.path()], options, &[&divided], &Serial)?)
     }
 }
 

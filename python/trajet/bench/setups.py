@@ -4,9 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from trajet import _trajet
+
 POOLS = ("local", "processes", "dask", "mpi")
 TASKS = ("rmsd", "dihedrals")
-FORMATS = ("xtc", "trr", "dcd", "nc", "h5md")
+FORMATS = tuple(suffixes[0][1:] for suffixes in _trajet.FORMATS.values())
 # One file that ranks read through MPI-IO, independently or collectively.
 MPIO = ("mpio", "mpio-collective")
 # One file; one file per worker; a chain of many files.

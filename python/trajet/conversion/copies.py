@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, h5md, mdanalysis, output
-from trajet._trajet import OutputError
+from trajet._trajet import FORMATS, OutputError
 from trajet.analysis.runner import main_selection
 from trajet.conversion.files import (
     HDF5,
@@ -41,16 +41,9 @@ from trajet.trajectory import (
     resolve_frames,
 )
 
-SUFFIXES = (".xtc", ".trr", ".dcd", ".nc", ".ncdf", *HDF5)
-# File name endings of each format that is read; mdtraj's HDF5 is not written.
-ENDINGS = {
-    "XTC": (".xtc",),
-    "TRR": (".trr",),
-    "DCD": (".dcd",),
-    "NCDF": (".nc", ".ncdf"),
-    "H5MD": (".h5md", ".h5"),
-    "MDTRAJ": (".h5md",),
-}
+SUFFIXES = tuple(suffix for suffixes in FORMATS.values() for suffix in suffixes)
+# Suffixes of outputs by the format of their source; mdtraj's HDF5 is copied to H5MD.
+ENDINGS = {**FORMATS, "MDTRAJ": FORMATS["H5MD"][:1]}
 _TURNED = (
     "a box that is turned: its first vector is not along x, or its second not in the plane of x"
     " and y"

@@ -22,7 +22,7 @@ from trajet.h5md.threads import Show, map_ordered, prefetch, run_parallel
 if TYPE_CHECKING:
     from trajet.trajectory import AtomChoice, FrameChoice, Trajectory
 
-SUFFIXES = (".h5md", ".h5")
+SUFFIXES = _trajet.FORMATS["H5MD"]
 # The particles group.
 GROUP = "particles/trajectory"
 # Small frames share a chunk of up to so many bytes, uncompressed. Larger chunks compress a tenth

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from trajet._trajet import StoreError, TrajetError
+from trajet._trajet import FORMATS, StoreError, TrajetError
 from trajet.pools.pool import Progress
 from trajet.store.catalog import Store
 from trajet.store.entry import Entry
@@ -14,8 +14,10 @@ from trajet.store.profile import Profile
 from trajet.trajectory import Trajectory
 from trajet.trajectory import open as open_trajectory
 
-# File name endings of trajectories.
-TRAJECTORIES = (".xtc", ".trr", ".dcd", ".nc", ".ncdf", ".h5md")
+# File name endings of trajectories; .h5 is the ending of many other files, too.
+TRAJECTORIES = tuple(
+    suffix for suffixes in FORMATS.values() for suffix in suffixes if suffix != ".h5"
+)
 # File name endings of topologies, in the order of preference.
 TOPOLOGIES = (".tpr", ".psf", ".prmtop", ".parm7", ".gro", ".pdb")
 

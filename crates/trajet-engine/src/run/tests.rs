@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::*;
 use crate::analysis::Analysis;
 use crate::rmsd::{Fit, Group, Request, plan};
-use trajet_io::{Atoms, OpenOptions, divided};
+use trajet_io::{Atoms, OpenOptions, Opener, divided};
 
 const ATOMS: usize = 7;
 
@@ -318,12 +318,12 @@ fn a_part_of_a_divided_trajectory_costs_what_its_file_costs() {
     let part = division.parts[1].paths[0].clone();
     // The file of the whole may stand for the divided one as well.
     let divisions = divided::Divisions::from([(made.path.clone(), division)]);
-    let options =
-        OpenOptions { request_size: 4096, divided: divisions.into(), ..OpenOptions::default() };
+    let options = OpenOptions { request_size: 4096, ..OpenOptions::default() };
     // Rows, and counts of the run and of the opening.
     let run = |path: &PathBuf, first: i64| {
         let paths = std::slice::from_ref(path);
-        let chain = open(paths, &options, 1, &mut Quiet::default()).unwrap();
+        let openers: [&dyn Opener; 1] = [&divisions];
+        let chain = open_with(paths, &options, &openers, 1, &mut Quiet::default()).unwrap();
         let reference = made.positions[9..21].iter().copied().map(f64::from).collect();
         let main = Group { atoms: (first..first + 4).collect(), reference, weights: None };
         let (groups, fit) = (Vec::new(), Fit::Superposition);

@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use trajet_io::{Chain, OpenOptions, ParallelFor, Serial, Watch};
+use trajet_io::{Chain, OpenOptions, Opener, ParallelFor, Serial, Watch};
 
 /// How often the calling thread looks for a stop and shows progress.
 pub(super) const LOOK: Duration = Duration::from_millis(100);
@@ -64,9 +64,24 @@ pub fn open(
     threads: usize,
     control: &mut dyn Control,
 ) -> Result<Chain, trajet_io::Error> {
+    open_with(paths, options, &[], threads, control)
+}
+
+/// Opens the files of a trajectory as [`open`], each by the first of `openers` that knows it.
+///
+/// # Errors
+/// As [`open`], and those of the openers.
+pub fn open_with(
+    paths: &[PathBuf],
+    options: &OpenOptions,
+    openers: &[&dyn Opener],
+    threads: usize,
+    control: &mut dyn Control,
+) -> Result<Chain, trajet_io::Error> {
     let size = |path| std::fs::metadata(path).map_or(0, |m| m.len() as usize);
     let size = paths.iter().map(size).sum();
-    let open = |threads: &dyn ParallelFor| trajet_io::chain::open(paths, options, threads);
+    let open =
+        |threads: &dyn ParallelFor| trajet_io::chain::open_with(paths, options, openers, threads);
     looked_after(&options.watch, size, threads, control, &open)
 }
 

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicUsize;
 use proptest::prelude::*;
 
 use super::*;
+use crate::worker::WorkerTrajectory;
 use crate::{Atoms, Field, Meter, Serial};
 
 const ATOMS: usize = 7;
@@ -212,7 +213,7 @@ proptest! {
         let atoms = Atoms::all(ATOMS);
         let all = 0..frames.len();
         let (want, said) = read(&chain, &frames, &atoms, all, &mut Scratch::default()).unwrap();
-        let elsewhere = Elsewhere::new(chain.outline(&options, &Atoms::all(chain.n_atoms())).unwrap());
+        let elsewhere = WorkerTrajectory::new(chain.outline(&options, &Atoms::all(chain.n_atoms())).unwrap(), &[]);
         prop_assert_eq!(elsewhere.n_atoms(), ATOMS);
         let mut borders: Vec<usize> = cuts.iter().map(|cut| cut.index(frames.len())).collect();
         borders.extend([0, frames.len()]);
@@ -378,7 +379,7 @@ fn errors_elsewhere_name_frames_as_here() {
     std::fs::write(&parts.paths[1], &bytes).unwrap();
     let frames = Frames::Strided { first: 130, step: 1, count: 20 };
     let error = |outline| {
-        let there = Elsewhere::new(outline);
+        let there = WorkerTrajectory::new(outline, &[]);
         let part = there.chain(chain.slice(&frames), &mut Meter::default()).unwrap();
         read_all(&part, &frames, &mut Scratch::default()).unwrap_err()
     };

@@ -9,8 +9,8 @@ use super::cell::{Cell, CellForm};
 use super::frame::Frame;
 use super::head::{PS_PER_AKMA, TITLE};
 use crate::losses::Lost;
-use crate::rules::{self, Rules};
 use crate::time::text;
+use crate::write_checks::{self, WriteChecks};
 use crate::writer::{self, Format, Input, Patch, Plan, Workspace, put};
 use crate::{Error, Field, Raw, remarks};
 
@@ -22,7 +22,7 @@ const MOST_ATOMS: usize = (i32::MAX / 4) as usize;
 /// Makes the head and the frames of a DCD file.
 #[derive(Debug)]
 pub struct Encoder {
-    rules: Rules,
+    checks: WriteChecks,
     clock: Clock,
     n_frames: u64,
     version: i32,
@@ -37,22 +37,22 @@ impl Encoder {
     /// # Errors
     /// [`Error::CannotHold`].
     pub fn new(plan: &Plan<'_>) -> Result<Encoder, Error> {
-        let mut rules = Rules::new(Format::Dcd, plan, Some(&[Field::Positions]))?;
-        if rules.n_atoms > MOST_ATOMS {
-            let what = format!("{} atoms", rules.n_atoms);
-            return Err(rules.cannot_hold(0, what, "choose fewer atoms"));
+        let mut checks = WriteChecks::new(Format::Dcd, plan, Some(&[Field::Positions]))?;
+        if checks.n_atoms > MOST_ATOMS {
+            let what = format!("{} atoms", checks.n_atoms);
+            return Err(checks.cannot_hold(0, what, "choose fewer atoms"));
         }
         let clock = Clock::of(plan.times, plan.steps);
         if let Some((frame, time)) = clock.first_off(plan.times) {
             let lost = irregular(&clock, frame, time);
-            rules.may_lose(frame, &lost)?;
-            rules.doubt(format!("lost, as DCD holds equal steps of time only: {lost}"));
+            checks.may_lose(frame, &lost)?;
+            checks.doubt(format!("lost, as DCD holds equal steps of time only: {lost}"));
         }
         let keeps = |(k, &step): (usize, &i64)| step == clock.step(k as u64);
         if !plan.steps.iter().enumerate().all(keeps) {
-            rules.remarks.push("DCD keeps the times, but not the numbers of the steps".to_owned());
+            checks.remarks.push("DCD keeps the times, but not the numbers of the steps".to_owned());
         }
-        let has_cell = rules::may_have_cells(&plan.first);
+        let has_cell = write_checks::may_have_cells(&plan.first);
         let has_fourth =
             matches!(plan.first, Input::Raw { raw: Raw::Dcd(frame), .. } if frame.axes.len() > 3);
         let (version, form) = match plan.first {
@@ -65,7 +65,7 @@ impl Encoder {
             _ => (CellForm::Angles.version(0), CellForm::Angles),
         };
         let n_frames = plan.times.len() as u64;
-        Ok(Encoder { rules, clock, n_frames, version, has_cell, form, has_fourth })
+        Ok(Encoder { checks, clock, n_frames, version, has_cell, form, has_fourth })
     }
 
     /// Frames and steps, as the head counts them.
@@ -84,7 +84,7 @@ impl Encoder {
         if self.form == CellForm::Matrix {
             return self.matrix(number, frame);
         }
-        let [a, b, c, alpha, beta, gamma] = self.rules.cell(number, frame)?;
+        let [a, b, c, alpha, beta, gamma] = self.checks.cell(number, frame)?;
         if a.is_nan() {
             return Ok([0.0; 6]);
         }
@@ -95,7 +95,7 @@ impl Encoder {
         let numbers = [a, gamma, b, beta, alpha, c];
         if (Cell { numbers, form: self.form }).read().is_err() {
             let what = format!("the impossible cell {:?}", [a, b, c, alpha, beta, gamma]);
-            self.rules.lose(number, &[Lost::of("impossible cells", what)])?;
+            self.checks.lose(number, &[Lost::of("impossible cells", what)])?;
             return Ok([0.0; 6]);
         }
         Ok(numbers)
@@ -103,14 +103,14 @@ impl Encoder {
 
     /// The record of a frame of another file in a file of matrices: its box vectors, where they make one.
     fn matrix(&self, number: u64, frame: &Input<'_>) -> Result<[f64; 6], Error> {
-        let [xx, yx, zx, xy, yy, zy, xz, yz, zz] = self.rules.box_vectors(number, frame)?;
+        let [xx, yx, zx, xy, yy, zy, xz, yz, zz] = self.checks.box_vectors(number, frame)?;
         let numbers = [xx, xy, yy, xz, yz, zz].map(|x| x * 10.0);
         let is_one = Cell { numbers, form: self.form }.read().is_ok();
         if [xy, xz, yz] == [yx, zx, zy] && is_one {
             return Ok(numbers);
         }
         let what = "a cell that is no symmetric matrix, where that of its first frame is one";
-        Err(self.rules.cannot_hold(number, what.to_owned(), "write a file of its own"))
+        Err(self.checks.cannot_hold(number, what.to_owned(), "write a file of its own"))
     }
 }
 
@@ -126,8 +126,8 @@ fn irregular(clock: &Clock, frame: u64, time: f64) -> String {
 }
 
 impl writer::Encoder for Encoder {
-    fn rules(&self) -> &Rules {
-        &self.rules
+    fn checks(&self) -> &WriteChecks {
+        &self.checks
     }
 
     fn head(&self) -> Vec<u8> {
@@ -141,12 +141,12 @@ impl writer::Encoder for Encoder {
         control[19] = self.version;
         let mut main = b"CORD".to_vec();
         put(&mut main, &control, i32::to_le_bytes);
-        let kept = remarks::titles(&self.rules.kept);
+        let kept = remarks::titles(&self.checks.kept);
         let mut titles = (1 + (kept.len() / 80) as i32).to_le_bytes().to_vec();
         titles.extend(format!("{TITLE:80}").bytes());
         titles.extend(kept);
         let mut head = Vec::new();
-        for record in [&main, &titles, &(self.rules.n_atoms as i32).to_le_bytes().to_vec()] {
+        for record in [&main, &titles, &(self.checks.n_atoms as i32).to_le_bytes().to_vec()] {
             framed(&mut head, record.len(), |head| head.extend(record));
         }
         head
@@ -160,19 +160,19 @@ impl writer::Encoder for Encoder {
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
         if !self.clock.agrees(number, input.time()) {
-            self.rules.may_lose(number, &irregular(&self.clock, number, input.time()))?;
+            self.checks.may_lose(number, &irregular(&self.clock, number, input.time()))?;
         }
         let cell = self.cell(number, input)?;
         if self.has_cell {
             framed(out, 48, |out| put(out, &cell, f64::to_le_bytes));
         } else if cell[0] != 0.0 {
-            self.rules.lose(number, &[rules::LATE_CELL.into()])?;
+            self.checks.lose(number, &[write_checks::LATE_CELL.into()])?;
         }
         let n_axes = if self.has_fourth { 4 } else { 3 };
         if let Input::Raw { raw: Raw::Dcd(Frame { axes, .. }), .. } = *input {
             if axes.len() != n_axes {
                 let what = format!("{} dimensions, where its first frame has {n_axes}", axes.len());
-                return Err(self.rules.cannot_hold(number, what, "write a file of its own"));
+                return Err(self.checks.cannot_hold(number, what, "write a file of its own"));
             }
             for axis in axes {
                 framed(out, 4 * axis.len(), |out| put(out, axis, f32::to_le_bytes));
@@ -182,7 +182,7 @@ impl writer::Encoder for Encoder {
         if self.has_fourth {
             let what =
                 "a frame without a fourth dimension, where its first frame has one".to_owned();
-            return Err(self.rules.cannot_hold(number, what, "write a file of its own"));
+            return Err(self.checks.cannot_hold(number, what, "write a file of its own"));
         }
         let positions = input.vectors(Field::Positions, floats).unwrap_or_default();
         for axis in 0..3 {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::Part;
+use super::division::Part;
 use crate::{Atoms, Error};
 
 /// Neighbouring atoms of one part.

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use super::description::{Chunk, Description, Filters, Form, NO_ROW, Series, Storage};
 use super::{Frame, Stored, StoredAs};
-use crate::rules::Rules;
+use crate::write_checks::WriteChecks;
 use crate::writer::{self, Format, Input, Plan, Workspace, put};
 use crate::{Error, Field, Raw, Values};
 
@@ -21,7 +21,7 @@ pub(crate) fn sniff(first: &[u8]) -> bool {
 /// Makes such a file.
 #[derive(Debug)]
 pub struct Encoder {
-    rules: Rules,
+    checks: WriteChecks,
     /// What the first frame says beside its atoms.
     first: Frame,
     /// By [`Field`], how it is stored in whichever frame had it first: the first one may lack it.
@@ -34,25 +34,25 @@ impl Encoder {
     /// # Errors
     /// [`Error::CannotHold`].
     pub fn new(plan: &Plan<'_>) -> Result<Encoder, Error> {
-        let rules = Rules::new(Format::H5md, plan, None)?;
-        let first = of_h5md(&rules, 0, &plan.first)?.take(&[]);
-        Ok(Encoder { rules, first, stored: Default::default() })
+        let checks = WriteChecks::new(Format::H5md, plan, None)?;
+        let first = of_h5md(&checks, 0, &plan.first)?.take(&[]);
+        Ok(Encoder { checks, first, stored: Default::default() })
     }
 }
 
-fn of_h5md<'r>(rules: &Rules, number: u64, input: &Input<'r>) -> Result<&'r Frame, Error> {
+fn of_h5md<'r>(checks: &WriteChecks, number: u64, input: &Input<'r>) -> Result<&'r Frame, Error> {
     match *input {
         Input::Raw { raw: Raw::H5md(frame), .. } => Ok(frame),
         _ => {
             let what = "frames of another format as they are stored".to_owned();
-            Err(rules.cannot_hold(number, what, "convert them with trajet convert"))
+            Err(checks.cannot_hold(number, what, "convert them with trajet convert"))
         }
     }
 }
 
 impl writer::Encoder for Encoder {
-    fn rules(&self) -> &Rules {
-        &self.rules
+    fn checks(&self) -> &WriteChecks {
+        &self.checks
     }
 
     fn head(&self) -> Vec<u8> {
@@ -66,17 +66,17 @@ impl writer::Encoder for Encoder {
         _: &mut Workspace,
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        let frame = of_h5md(&self.rules, number, input)?;
+        let frame = of_h5md(&self.checks, number, input)?;
         if !self.first.is_like(frame) {
             let what = "numbers of another precision or unit than those of its first frame";
-            return Err(self.rules.cannot_hold(number, what.to_owned(), APART));
+            return Err(self.checks.cannot_hold(number, what.to_owned(), APART));
         }
         for field in Field::ALL {
             let Some(stored) = frame.field(field) else { continue };
             if *self.stored[field as usize].get_or_init(|| stored.how()) != stored.how() {
                 let what =
                     format!("{} in another precision or unit than other frames", field.name());
-                return Err(self.rules.cannot_hold(number, what, APART));
+                return Err(self.checks.cannot_hold(number, what, APART));
             }
             let Stored { values, .. } = stored;
             match values {
@@ -165,7 +165,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::{OpenOptions, Scratch, Serial, WriteOptions};
+    use crate::{Described, OpenOptions, Scratch, Serial, WriteOptions};
 
     fn stored(values: Values, factor: f32) -> Option<Stored> {
         Some(Stored { values, factor })
@@ -213,10 +213,9 @@ mod tests {
         raws.iter().for_each(|raw| rows.push(&raw.head()).unwrap());
         let times = frames.each_ref().map(|frame| frame.time);
         let description = rows.description(&times, &frames.each_ref().map(|frame| frame.step));
-        let described =
-            std::sync::Arc::new([(path.clone(), std::sync::Arc::new(description))].into());
-        let options = OpenOptions { described, ..OpenOptions::default() };
-        let reader = crate::open(&path, &options, &Serial).unwrap();
+        let described = Described([(path.clone(), std::sync::Arc::new(description))].into());
+        let options = OpenOptions::default();
+        let reader = crate::open_with(&path, &options, &[&described], &Serial).unwrap();
         let mut scratch = Scratch::default();
         for (k, raw) in (0..).zip(&raws) {
             assert_eq!(reader.read_raw(k, &mut scratch).unwrap(), *raw);

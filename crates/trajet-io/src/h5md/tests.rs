@@ -11,7 +11,9 @@ use proptest::prelude::*;
 use trajet_simd::InstructionSet;
 
 use super::*;
-use crate::{Atoms, FrameMeta, Serial};
+use crate::{Described, FrameMeta, Serial};
+
+const MAGIC: &[u8] = Format::H5md.info().magic[0];
 
 /// What is written.
 #[derive(Clone, Debug)]
@@ -171,7 +173,7 @@ impl Made {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("made.h5md");
         let mut file = file.to_vec();
-        for (byte, &magic) in file.iter_mut().zip(&MAGIC) {
+        for (byte, &magic) in file.iter_mut().zip(MAGIC) {
             *byte = magic;
         }
         std::fs::write(&path, file).unwrap();
@@ -186,8 +188,7 @@ impl Made {
     fn open_with(&self, options: &OpenOptions) -> Result<std::sync::Arc<dyn crate::Reader>, Error> {
         let open = |description: Description| {
             let described = (self.path.clone(), Arc::new(description));
-            let described = Arc::new([described].into());
-            crate::open(&self.path, &OpenOptions { described, ..options.clone() }, &Serial)
+            crate::open_with(&self.path, options, &[&Described([described].into())], &Serial)
         };
         let told = open(self.description.clone());
         let condensed = open(self.description.clone().condensed());

@@ -16,7 +16,7 @@ use super::layout::{
 };
 use super::units::KJ_PER_KCAL;
 use super::values::{Scale, Stored};
-use crate::rules::{self, Rules};
+use crate::write_checks::{self, WriteChecks};
 use crate::writer::{self, Format, Input, Patch, Plan, Workspace, put};
 use crate::{Error, Field, Raw, Values, remarks};
 
@@ -162,7 +162,7 @@ enum Slot {
 /// Makes the head and the frames of a NetCDF file.
 #[derive(Debug)]
 pub struct Encoder {
-    rules: Rules,
+    checks: WriteChecks,
     /// The layout of the first frame's file, where that is known.
     source: Option<Arc<Layout>>,
     /// What times of that file are divided by to be in ps.
@@ -189,16 +189,18 @@ impl Encoder {
             .filter(|&k| k == 0 || asked[k] && plan.first.holds(Field::ALL[k]))
             .map(|k| Field::ALL[k])
             .collect();
-        let mut rules = Rules::new(Format::Ncdf, plan, Some(&fields))?;
-        if rules.n_atoms > MOST_ATOMS {
-            let what = format!("{} atoms", rules.n_atoms);
-            return Err(rules.cannot_hold(0, what, "choose fewer atoms"));
+        let mut checks = WriteChecks::new(Format::Ncdf, plan, Some(&fields))?;
+        if checks.n_atoms > MOST_ATOMS {
+            let what = format!("{} atoms", checks.n_atoms);
+            return Err(checks.cannot_hold(0, what, "choose fewer atoms"));
         }
         if !plan.steps.iter().zip(0..).all(|(&step, k)| step == k) {
-            rules.remarks.push("NCDF keeps the times, but not the numbers of the steps".to_owned());
+            checks
+                .remarks
+                .push("NCDF keeps the times, but not the numbers of the steps".to_owned());
         }
         let first = own_frame(&plan.first);
-        let has_cell = rules::may_have_cells(&plan.first);
+        let has_cell = write_checks::may_have_cells(&plan.first);
         let further = first.and_then(|frame| frame.further.as_ref());
         let source = further.map(|further| Arc::clone(&further.layout));
         let divisor = source.as_ref().map_or(1.0, |layout| layout.time_divisor());
@@ -208,13 +210,13 @@ impl Encoder {
         let columns: Vec<Column> = holds.map(|holds| Column::like(holds, first, divisor)).collect();
         let layout = output_layout(source.as_deref(), &columns);
         if !layout.left_out.is_empty() {
-            rules.remarks.push(format!("left out: {}", layout.left_out.join(", ")));
+            checks.remarks.push(format!("left out: {}", layout.left_out.join(", ")));
         }
         let (Some(places), Some(n_values)) =
-            (layout.places(rules.n_atoms), layout.n_values(rules.n_atoms))
+            (layout.places(checks.n_atoms), layout.n_values(checks.n_atoms))
         else {
             let what = "variables of so many values".to_owned();
-            return Err(rules.cannot_hold(0, what, "choose fewer atoms"));
+            return Err(checks.cannot_hold(0, what, "choose fewer atoms"));
         };
         let mut places = places.into_iter().enumerate();
         let slot = |variable: &Variable| match variable.content {
@@ -229,7 +231,7 @@ impl Encoder {
         };
         let slots = layout.variables.iter().filter_map(slot).collect();
         let (n_frames, others) = (plan.times.len() as u64, Mutex::default());
-        Ok(Encoder { rules, source, divisor, layout, slots, n_values, n_frames, others })
+        Ok(Encoder { checks, source, divisor, layout, slots, n_values, n_frames, others })
     }
 
     /// The header, where the values of variables begin at `values_at`: first those that do not grow.
@@ -242,16 +244,16 @@ impl Encoder {
             put_text(&mut bytes, name);
             let length = match *length {
                 Length::Records => 0,
-                Length::Atoms => self.rules.n_atoms as u32,
+                Length::Atoms => self.checks.n_atoms as u32,
                 Length::Fixed(length) => length,
             };
             bytes.extend(length.to_be_bytes());
         }
-        let kept = remarks::text(&self.rules.kept);
+        let kept = remarks::text(&self.checks.kept);
         bytes.extend(with_text_attribute(attributes, remarks::ATTRIBUTE, kept.as_deref()));
         bytes.extend(list(VARIABLE_LIST, variables.len()));
         let len = |variable: &Variable| {
-            let len = variable.len(&self.layout, self.rules.n_atoms);
+            let len = variable.len(&self.layout, self.checks.n_atoms);
             len.expect("it was counted").next_multiple_of(4)
         };
         let is_fixed = |variable: &&Variable| matches!(variable.content, Content::Fixed(_));
@@ -283,7 +285,7 @@ impl Encoder {
         if let Some(known) = others.iter().find(|other| other.layout.as_ref() == layout) {
             return Some(Arc::clone(known));
         }
-        let other = Arc::new(Other::new(layout, &self.layout, self.rules.n_atoms));
+        let other = Arc::new(Other::new(layout, &self.layout, self.checks.n_atoms));
         others.push(Arc::clone(&other));
         Some(other)
     }
@@ -366,15 +368,15 @@ fn own_layout() -> Layout {
 }
 
 impl writer::Encoder for Encoder {
-    fn rules(&self) -> &Rules {
-        &self.rules
+    fn checks(&self) -> &WriteChecks {
+        &self.checks
     }
 
     fn notes(&self) -> Vec<String> {
         let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
         // The same for frames in any order.
         let words: BTreeSet<&String> = others.iter().flat_map(|other| &other.words).collect();
-        self.rules.remarks.iter().chain(words).cloned().collect()
+        self.checks.remarks.iter().chain(words).cloned().collect()
     }
 
     fn head(&self) -> Vec<u8> {
@@ -395,11 +397,11 @@ impl writer::Encoder for Encoder {
         Workspace { floats, .. }: &mut Workspace,
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        let cell = self.rules.cell(number, input)?;
+        let cell = self.checks.cell(number, input)?;
         let is_cell =
             |slot: &Slot| matches!(slot, Slot::Column(Column { holds: Holds::Cell(_), .. }));
         if !self.slots.iter().any(is_cell) && !cell[0].is_nan() {
-            self.rules.lose(number, &[rules::LATE_CELL.into()])?;
+            self.checks.lose(number, &[write_checks::LATE_CELL.into()])?;
         }
         // Programs write zeros where there is no cell.
         let cell = if cell[0].is_nan() { [0.0; 6] } else { cell };
@@ -410,12 +412,12 @@ impl writer::Encoder for Encoder {
         let expected = match (&other, further) {
             (None, _) => Some(self.n_values),
             (_, further) => {
-                further.map_or(Some(0), |further| further.layout.n_values(self.rules.n_atoms))
+                further.map_or(Some(0), |further| further.layout.n_values(self.checks.n_atoms))
             }
         };
         if expected != Some(values.len()) {
             let what = "a frame whose variables are not those of its file".to_owned();
-            return Err(self.rules.cannot_hold(number, what, "repair the frame first"));
+            return Err(self.checks.cannot_hold(number, what, "repair the frame first"));
         }
         let divisor = other.as_ref().map_or(self.divisor, |other| other.divisor);
         for slot in &self.slots {

@@ -2,14 +2,14 @@
 
 use super::frame::{Frame, Reals};
 use super::head::{MAGIC, VERSION};
-use crate::rules::Rules;
+use crate::write_checks::WriteChecks;
 use crate::writer::{self, Format, Input, Plan, Workspace, put};
 use crate::{Error, Field, Raw};
 
 /// Makes the frames of a TRR file.
 #[derive(Debug)]
 pub struct Encoder {
-    rules: Rules,
+    checks: WriteChecks,
 }
 
 /// Of one part of a frame where its numbers are.
@@ -39,14 +39,14 @@ impl Encoder {
     /// # Errors
     /// [`Error::CannotHold`].
     pub fn new(plan: &Plan<'_>) -> Result<Encoder, Error> {
-        let mut rules = Rules::new(Format::Trr, plan, None)?;
-        rules.no_room(None);
-        Ok(Encoder { rules })
+        let mut checks = WriteChecks::new(Format::Trr, plan, None)?;
+        checks.no_room(None);
+        Ok(Encoder { checks })
     }
 
     fn parts<'a>(&self, number: u64, input: &Input<'a>) -> Result<Parts<'a>, Error> {
-        let wants = |field| self.rules.wants(field);
-        let asked = self.rules.options.double;
+        let wants = |field| self.checks.wants(field);
+        let asked = self.checks.options.double;
         if let Input::Raw { raw: Raw::Trr(frame), .. } = *input {
             let &Frame { double, step, time, lambda, .. } = frame;
             let of = |field| frame.reals(field).filter(|_| wants(field));
@@ -60,10 +60,10 @@ impl Encoder {
         }
         let of = |field| (input.holds(field) && wants(field)).then_some(Part::Vectors(field));
         let [positions, velocities, forces] = Field::ALL.map(of);
-        let vectors = Some(Part::Box(self.rules.box_vectors(number, input)?));
+        let vectors = Some(Part::Box(self.checks.box_vectors(number, input)?));
         Ok(Parts {
             double: asked.unwrap_or(false),
-            step: self.rules.step(number, input)?,
+            step: self.checks.step(number, input)?,
             time: input.time(),
             lambda: 0.0,
             parts: [vectors, None, None, positions, velocities, forces],
@@ -75,23 +75,23 @@ impl Encoder {
         let real = if parts.double { 8 } else { 4 };
         let mut sizes = [0; 6];
         for (k, _) in parts.parts.iter().enumerate().filter(|(_, part)| part.is_some()) {
-            let values = if k < 3 { 9 } else { 3 * self.rules.n_atoms };
+            let values = if k < 3 { 9 } else { 3 * self.checks.n_atoms };
             sizes[k] = i32::try_from(values * real).map_err(|_| {
-                let what = format!("{} atoms in {real} bytes a number", self.rules.n_atoms);
-                self.rules.cannot_hold(number, what, "choose fewer atoms")
+                let what = format!("{} atoms in {real} bytes a number", self.checks.n_atoms);
+                self.checks.cannot_hold(number, what, "choose fewer atoms")
             })?;
         }
         if sizes == [0; 6] {
             let what = "a frame of which nothing is left".to_owned();
-            return Err(self.rules.cannot_hold(number, what, "leave such frames out"));
+            return Err(self.checks.cannot_hold(number, what, "leave such frames out"));
         }
         Ok(sizes)
     }
 }
 
 impl writer::Encoder for Encoder {
-    fn rules(&self) -> &Rules {
-        &self.rules
+    fn checks(&self) -> &WriteChecks {
+        &self.checks
     }
 
     fn frame(
@@ -109,7 +109,7 @@ impl writer::Encoder for Encoder {
         out.extend(VERSION);
         let sizes = [0, 0, vectors, virial, pressure, 0, 0, positions, velocities, forces];
         words(&sizes, out);
-        words(&[self.rules.n_atoms as i32, frame.step, 0], out);
+        words(&[self.checks.n_atoms as i32, frame.step, 0], out);
         let Parts { double, time, lambda, parts, .. } = frame;
         put_doubles(&[time, lambda], double, out);
         for part in parts.into_iter().flatten() {

@@ -6,7 +6,7 @@ use super::encode::{extent, groups};
 use super::steps::Unit;
 use super::{Frame, MAGIC, MAGIC_LARGE, PLAIN_ATOMS, Positions};
 use crate::remarks::rounded;
-use crate::rules::Rules;
+use crate::write_checks::WriteChecks;
 use crate::writer::{self, Format, Input, Plan, Workspace};
 use crate::{Error, Field, Raw, Snapshot};
 
@@ -19,7 +19,7 @@ const COARSER: &str = "choose a lower precision";
 /// Makes the frames of an XTC file.
 #[derive(Debug)]
 pub struct Encoder {
-    rules: Rules,
+    checks: WriteChecks,
 }
 
 /// The form in which positions are stored.
@@ -36,23 +36,23 @@ impl Encoder {
     /// # Errors
     /// [`Error::CannotHold`].
     pub fn new(plan: &Plan<'_>) -> Result<Encoder, Error> {
-        let mut rules = Rules::new(Format::Xtc, plan, Some(&[Field::Positions]))?;
+        let mut checks = WriteChecks::new(Format::Xtc, plan, Some(&[Field::Positions]))?;
         let of_source = match plan.first {
             Input::Raw { raw: Raw::Xtc(frame), .. } => frame.precision(),
             Input::Snapshot(snapshot) => snapshot.precision,
             Input::Raw { .. } => None,
         };
-        let asked = rules.options.precision;
-        let packed = (rules.n_atoms > PLAIN_ATOMS).then(|| asked.or(of_source)).flatten();
+        let asked = checks.options.precision;
+        let packed = (checks.n_atoms > PLAIN_ATOMS).then(|| asked.or(of_source)).flatten();
         let found = packed.and_then(rounded);
-        rules.no_room(found.as_deref());
-        rules.remarks.extend(found.filter(|_| asked.is_some()));
-        Ok(Encoder { rules })
+        checks.no_room(found.as_deref());
+        checks.remarks.extend(found.filter(|_| asked.is_some()));
+        Ok(Encoder { checks })
     }
 
     /// Steps per nm, where the source has so many.
     fn precision(&self, of_source: Option<f32>) -> f32 {
-        self.rules.options.precision.or(of_source).unwrap_or(PRECISION)
+        self.checks.options.precision.or(of_source).unwrap_or(PRECISION)
     }
 
     /// The positions as they are stored.
@@ -113,10 +113,10 @@ impl Encoder {
     fn unfit(&self, number: u64, k: usize, at: f32, precision: f32) -> Error {
         let mut what = format!("atom {} with {} = {at} nm", k / 3, AXES[k % 3]);
         if !at.is_finite() {
-            return self.rules.cannot_hold(number, what, "repair the positions first");
+            return self.checks.cannot_hold(number, what, "repair the positions first");
         }
         what.push_str(&format!(" in steps of 1/{precision} nm"));
-        self.rules.cannot_hold(number, what, COARSER)
+        self.checks.cannot_hold(number, what, COARSER)
     }
 
     /// Appends compressed coordinates, from their precision on, to the frame that begins at `begin`.
@@ -133,7 +133,7 @@ impl Encoder {
         if let Some(k) = extent.too_wide() {
             let (axis, from, to) = (AXES[k], extent.min[k], extent.max[k]);
             let what = format!("{axis} from {from} to {to} in steps of 1/{precision} nm");
-            return Err(self.rules.cannot_hold(number, what, COARSER));
+            return Err(self.checks.cannot_hold(number, what, COARSER));
         }
         out.extend(precision.to_be_bytes());
         out.extend([extent.min, extent.max].as_flattened().iter().flat_map(|n| n.to_be_bytes()));
@@ -157,8 +157,8 @@ impl Encoder {
 const AXES: [&str; 3] = ["x", "y", "z"];
 
 impl writer::Encoder for Encoder {
-    fn rules(&self) -> &Rules {
-        &self.rules
+    fn checks(&self) -> &WriteChecks {
+        &self.checks
     }
 
     fn frame(
@@ -175,8 +175,8 @@ impl writer::Encoder for Encoder {
                 (magic, step, time, vectors)
             }
             _ => {
-                let step = self.rules.step(number, frame)?;
-                let vectors = self.rules.box_vectors(number, frame)?.map(|x| x as f32);
+                let step = self.checks.step(number, frame)?;
+                let vectors = self.checks.box_vectors(number, frame)?.map(|x| x as f32);
                 (MAGIC, step, frame.time() as f32, vectors)
             }
         };

@@ -155,14 +155,13 @@ impl Made {
         self
     }
 
-    fn options(&self, options: OpenOptions) -> OpenOptions {
-        let divided = Divisions::from([(self.manifest.clone(), self.division.clone())]);
-        OpenOptions { divided: Arc::new(divided), ..options }
+    fn divisions(&self) -> Divisions {
+        Divisions::from([(self.manifest.clone(), self.division.clone())])
     }
 
     fn open(&self, options: OpenOptions) -> Result<Chain, Error> {
         let paths = std::slice::from_ref(&self.manifest);
-        chain::open(paths, &self.options(options), &Serial)
+        chain::open_with(paths, &options, &[&self.divisions()], &Serial)
     }
 
     fn divided(&self) -> Chain {

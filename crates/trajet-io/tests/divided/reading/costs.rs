@@ -102,7 +102,7 @@ fn comparing_costs_no_byte_more() {
 #[test]
 fn workers_are_told_of_their_frames_alone() {
     let made = large(0);
-    let (divided, options) = (made.divided(), made.options(plain()));
+    let (divided, options) = (made.divided(), plain());
     let outline =
         postcard::to_stdvec(&divided.outline(&options, &Atoms::all(200)).unwrap()).unwrap();
     assert!(outline.len() < 2000, "{}", outline.len());

@@ -1,8 +1,9 @@
 //! Parts that are not what was written are errors.
 
 use trajet_io::Meter;
-use trajet_io::chain::Elsewhere;
+use trajet_io::divided::WORKER_OPENER;
 use trajet_io::h5md::{Boxes, Description};
+use trajet_io::worker::WorkerTrajectory;
 
 use super::*;
 
@@ -59,9 +60,8 @@ fn a_division_that_contradicts_itself_is_refused() {
         let mut division = made.division.clone();
         change(&mut division);
         let divided = Divisions::from([(made.manifest.clone(), division)]);
-        let options = OpenOptions { divided: Arc::new(divided), ..plain() };
         let paths = std::slice::from_ref(&made.manifest);
-        let error = chain::open(paths, &options, &Serial).unwrap_err();
+        let error = chain::open_with(paths, &plain(), &[&divided], &Serial).unwrap_err();
         assert!(matches!(error, Error::Division { .. }), "{error}");
         assert!(error.to_string().contains(words), "{error}");
     };
@@ -131,9 +131,9 @@ proptest! {
         let divided = match elsewhere {
             false => divided,
             true => {
-                let outline = divided.outline(&made.options(options), &Atoms::all(n_atoms)).unwrap();
+                let outline = divided.outline(&options, &Atoms::all(n_atoms)).unwrap();
                 let slice = divided.slice(&Frames::all(divided.n_frames()));
-                Elsewhere::new(outline).chain(slice, &mut Meter::default()).unwrap()
+                WorkerTrajectory::new(outline, &[WORKER_OPENER]).chain(slice, &mut Meter::default()).unwrap()
             }
         };
         let atoms = atoms_of(&part.atoms);

@@ -1,7 +1,8 @@
 //! What is read of the parts is what the whole file says, here and elsewhere.
 
 use trajet_io::Meter;
-use trajet_io::chain::{Elsewhere, Outline, Slice};
+use trajet_io::divided::WORKER_OPENER;
+use trajet_io::worker::{Slice, WorkerSpec, WorkerTrajectory};
 
 use super::*;
 
@@ -93,7 +94,7 @@ proptest! {
         let made = Made::new(&made, &tags.of(n_atoms), cut_of(&made, cut));
         let twice = |a: &PathBuf, b: &PathBuf| {
             let paths = [a.clone(), b.clone(), a.clone()];
-            chain::open(&paths, &made.options(plain()), &Serial).unwrap()
+            chain::open_with(&paths, &plain(), &[&made.divisions()], &Serial).unwrap()
         };
         let whole = twice(&made.whole, &made.whole);
         let atoms = listed(&atoms, n_atoms);
@@ -105,9 +106,10 @@ proptest! {
                 same(&divided, &whole, frames, &atoms, &mut scratch);
             }
             // As it travels.
-            let outline = divided.outline(&made.options(plain()), &atoms).unwrap();
+            let outline = divided.outline(&plain(), &atoms).unwrap();
             let outline = postcard::to_stdvec(&outline).unwrap();
-            let elsewhere = Elsewhere::new(postcard::from_bytes::<Outline>(&outline).unwrap());
+            let outline = postcard::from_bytes::<WorkerSpec>(&outline).unwrap();
+            let elsewhere = WorkerTrajectory::new(outline, &[WORKER_OPENER]);
             let border = task.index(frames.len() + 1);
             for task in [0..border, border..frames.len()] {
                 let frames = frames.slice(task);

@@ -1,7 +1,7 @@
-//! A chain for workers elsewhere: what they are told once, and what they are told of the frames of a task.
+//! Trajectories in worker processes: what opens them there, and the index of the frames of a task.
 //!
-//! They look for no index: of formats that need one they get that of the frames to read. A file is opened
-//! when it is first read, and must be what it was.
+//! Workers look for no index: of formats that need one they get the index of the frames to read. A file is
+//! opened when it is first read, and must be what it was.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -11,17 +11,16 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Chain, MOST_OPEN, Run, Segment};
-use crate::dcd::CellForm;
-use crate::divided::{Division, Told};
-use crate::h5md::Description;
-use crate::reader::Reader;
-use crate::source::{Handles, absolute};
-use crate::{Atoms, Error, FrameIndex, Frames, IndexState, Meter, OpenOptions, Stamp, open};
+use crate::chain::{Chain, MOST_OPEN, Run, Segment};
+use crate::open::open_known;
+use crate::opener::{KnownFile, WorkerOpener};
+use crate::reader::{Reader, WorkerFile};
+use crate::source::{Handles, Source, absolute};
+use crate::{Atoms, Error, FrameIndex, Frames, IndexState, Meter, OpenOptions, Stamp};
 
-/// What a chain is, apart from where its frames are.
+/// What worker processes need to open a chain, apart from where its frames are.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Outline {
+pub struct WorkerSpec {
     files: Vec<Known>,
     runs: Vec<Run>,
     n_frames: u64,
@@ -32,19 +31,13 @@ pub struct Outline {
 
 /// What is known of a file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Known {
+struct Known {
     /// As the user gave it.
-    pub(crate) path: PathBuf,
+    path: PathBuf,
     /// Where it is for everybody.
-    pub(crate) absolute: PathBuf,
-    pub(crate) format: String,
-    pub(crate) stamp: Stamp,
-    /// The form of the cells of a DCD file.
-    pub(crate) dcd_cell: Option<CellForm>,
-    /// What is told of an HDF5 file.
-    pub(crate) description: Option<Arc<Description>>,
-    /// What is told of a divided trajectory.
-    pub(crate) divided: Option<Told>,
+    absolute: PathBuf,
+    stamp: Stamp,
+    file: WorkerFile,
 }
 
 /// The files that hold some frames, and the index of these frames where the format needs one.
@@ -52,49 +45,45 @@ pub(crate) struct Known {
 pub struct Slice(Vec<(usize, Option<FrameIndex>)>);
 
 impl Chain {
-    /// What workers elsewhere are told once, who read no other atoms than these; `options` are those of the
-    /// opening.
+    /// Returns what worker processes need once, who read no other atoms than these; `options` are those with
+    /// which the chain was opened.
     ///
     /// # Errors
     /// [`Error::Io`] where there is no working folder any more.
-    pub fn outline(&self, options: &OpenOptions, atoms: &Atoms) -> Result<Outline, Error> {
-        let told = |division: &Division| division.told(atoms);
+    pub fn outline(&self, options: &OpenOptions, atoms: &Atoms) -> Result<WorkerSpec, Error> {
         let known = |segment: &Segment| {
             let reader = &segment.reader;
             let path = reader.source().path().to_owned();
             Ok(Known {
                 absolute: absolute(&path)?,
-                format: reader.format().to_owned(),
                 stamp: *reader.stamp(),
-                dcd_cell: reader.dcd_cell(),
-                description: options.described.get(&path).cloned(),
-                divided: options.divided.get(&path).map(told).transpose()?,
+                file: reader.for_worker(atoms)?,
                 path,
             })
         };
-        Ok(Outline {
-            files: self.segments.iter().map(known).collect::<Result<_, Error>>()?,
+        Ok(WorkerSpec {
+            files: self.segments().iter().map(known).collect::<Result<_, Error>>()?,
             runs: self.runs.clone(),
-            n_frames: self.n_frames,
+            n_frames: self.n_frames() as u64,
             n_atoms: self.n_atoms(),
             request_size: options.request_size,
             allow_truncated_tail: options.allow_truncated_tail,
         })
     }
 
-    /// What workers elsewhere are told of `frames`.
+    /// Returns what a worker process needs to read `frames`.
     ///
     /// # Panics
     /// If there is no such frame.
     pub fn slice(&self, frames: &Frames) -> Slice {
-        let mut by_file: Vec<Vec<u64>> = vec![Vec::new(); self.segments.len()];
+        let mut by_file: Vec<Vec<u64>> = vec![Vec::new(); self.segments().len()];
         for k in 0..frames.len() {
             let place = self.place(frames.get(k));
             by_file[place.segment].push(place.frame);
         }
         let touched = by_file.into_iter().enumerate().filter(|(_, frames)| !frames.is_empty());
         let of_file = |(segment, frames): (usize, Vec<u64>)| {
-            let reader = &self.segments[segment].reader;
+            let reader = &self.segments()[segment].reader;
             let computed = reader.opening().state == IndexState::Computed;
             (segment, (!computed).then(|| reader.index().part(frames)))
         };
@@ -102,7 +91,7 @@ impl Chain {
     }
 }
 
-impl Outline {
+impl WorkerSpec {
     /// Atoms of every frame.
     pub fn n_atoms(&self) -> usize {
         self.n_atoms
@@ -114,25 +103,29 @@ impl Outline {
     }
 }
 
-/// A chain that was opened elsewhere.
-pub struct Elsewhere {
-    outline: Outline,
+/// A chain in a worker process, opened in another one.
+pub struct WorkerTrajectory {
+    outline: WorkerSpec,
     options: OpenOptions,
-    /// Those that were read already.
+    /// Openers beside those of formats.
+    openers: &'static [WorkerOpener],
+    handles: Arc<Handles>,
+    /// Readers of the files that were read already.
     readers: Mutex<HashMap<usize, Arc<dyn Reader>>>,
 }
 
-impl Elsewhere {
-    /// Opens nothing yet.
-    pub fn new(outline: Outline) -> Self {
+impl WorkerTrajectory {
+    /// Opens nothing yet. `openers` open files that no format's own reader opened.
+    pub fn new(outline: WorkerSpec, openers: &'static [WorkerOpener]) -> Self {
+        let handles = Arc::new(Handles::new(MOST_OPEN));
         let options = OpenOptions {
             allow_truncated_tail: outline.allow_truncated_tail,
             request_size: outline.request_size,
             sidecar: false,
-            handles: Some(Arc::new(Handles::new(MOST_OPEN))),
+            handles: Some(Arc::clone(&handles)),
             ..OpenOptions::default()
         };
-        Elsewhere { outline, options, readers: Mutex::default() }
+        WorkerTrajectory { outline, options, openers, handles, readers: Mutex::default() }
     }
 
     /// Atoms of every frame.
@@ -142,7 +135,7 @@ impl Elsewhere {
 
     /// How long the longest opening of a file lasts that is under way on one of these `threads`.
     pub fn opening(&self, threads: &[ThreadId]) -> Duration {
-        self.options.handles.as_ref().map_or(Duration::ZERO, |handles| handles.opening(threads))
+        self.handles.opening(threads)
     }
 
     /// The chain, of which only the frames of `slice` can be read. What opening its files cost is added to
@@ -159,11 +152,12 @@ impl Elsewhere {
             numbers.insert(number, segments.len());
             let reader = match (readers.get(&number), index) {
                 (Some(reader), None) => Arc::clone(reader),
-                (Some(reader), Some(index)) => {
-                    reader.with_index(index).unwrap_or_else(|| Arc::clone(reader))
-                }
+                (Some(reader), Some(index)) => match reader.as_partial_index() {
+                    Some(partial) => partial.with_index(index),
+                    None => Arc::clone(reader),
+                },
                 (None, index) => {
-                    let reader = open::known(known, index, &self.options)?;
+                    let reader = self.open(known, index)?;
                     meter.add(&reader.opening().meter);
                     readers.insert(number, Arc::clone(&reader));
                     reader
@@ -174,7 +168,18 @@ impl Elsewhere {
         let renumbered =
             |run: &Run| numbers.get(&run.segment).map(|&segment| Run { segment, ..run.clone() });
         let runs = self.outline.runs.iter().filter_map(renumbered).collect();
-        let (n_frames, alone) = (self.outline.n_frames, self.outline.files.len() == 1);
-        Ok(Chain { segments, runs, n_frames, remarks: Vec::new(), alone, continuous: false })
+        let alone = self.outline.files.len() == 1;
+        Ok(Chain::of_runs(segments, runs, self.outline.n_frames, alone))
+    }
+
+    /// Opens a file, or makes it ready to be opened when it is first read.
+    fn open(&self, known: &Known, index: Option<FrameIndex>) -> Result<Arc<dyn Reader>, Error> {
+        let Known { path, absolute, stamp, file } = known;
+        let source = Source::known(path.clone(), absolute.clone(), *stamp, &self.handles);
+        let known = KnownFile { source, stamp: *stamp, index, data: &file.data };
+        match self.openers.iter().find(|opener| opener.name == file.opener) {
+            Some(opener) => (opener.open)(known, &self.options),
+            None => open_known(&file.opener, known, &self.options),
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! What encoders of all formats check: that nothing is lost unsaid.
+//! Checks that an output format can hold each frame, and counts what is lost where that is allowed.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -28,9 +28,9 @@ pub(crate) fn may_have_cells(first: &Input<'_>) -> bool {
     }
 }
 
-/// What encoders of all formats check.
+/// The checks of an output, whatever its format.
 #[derive(Debug)]
-pub struct Rules {
+pub struct WriteChecks {
     pub(crate) path: PathBuf,
     pub(crate) format: Format,
     pub(crate) n_atoms: usize,
@@ -47,8 +47,8 @@ pub struct Rules {
     needed: Option<Vec<Field>>,
 }
 
-impl Rules {
-    /// The rules for a plan, whose options must be those of the format. `needed` are the vectors that
+impl WriteChecks {
+    /// The checks for a plan, whose options must be those of the format. `needed` are the vectors that
     /// every frame must have, and the only ones that are written; where it is none, each frame says
     /// what it holds.
     ///
@@ -58,8 +58,8 @@ impl Rules {
         format: Format,
         plan: &Plan<'_>,
         needed: Option<&[Field]>,
-    ) -> Result<Rules, Error> {
-        let mut rules = Rules {
+    ) -> Result<WriteChecks, Error> {
+        let mut checks = WriteChecks {
             path: plan.path.to_owned(),
             format,
             n_atoms: plan.first.n_atoms(),
@@ -70,8 +70,8 @@ impl Rules {
             kept: plan.options.remarks.clone(),
             needed: needed.map(<[Field]>::to_vec),
         };
-        let refused = |what: &str, remedy| Err(rules.cannot_hold(0, what.to_owned(), remedy));
-        match rules.options.precision {
+        let refused = |what: &str, remedy| Err(checks.cannot_hold(0, what.to_owned(), remedy));
+        match checks.options.precision {
             Some(_) if format != Format::Xtc => {
                 return refused("a precision", "leave it out: only XTC has one");
             }
@@ -83,29 +83,29 @@ impl Rules {
             }
             _ => {}
         }
-        if rules.options.double.is_some() && format != Format::Trr {
+        if checks.options.double.is_some() && format != Format::Trr {
             let remedy = "leave the choice out: only TRR has one";
             return refused("the precision that is asked for", remedy);
         }
-        if rules.n_atoms == 0 {
+        if checks.n_atoms == 0 {
             return refused("frames without atoms", "choose at least one atom");
         }
-        if i32::try_from(rules.n_atoms).is_err() {
+        if i32::try_from(checks.n_atoms).is_err() {
             return refused("so many atoms", "choose fewer atoms");
         }
         let own = matches!(plan.first, Input::Raw { raw, .. } if raw.format() == format);
         let is_turned = plan.first.box_vectors().is_some_and(|vectors| is_turned(&vectors))
             && vectors_from_cell(&plan.first.cell()).is_some();
-        if rules.options.allow_loss
+        if checks.options.allow_loss
             && matches!(format, Format::Dcd | Format::Ncdf)
             && !own
             && is_turned
         {
             // Readers of the output must know: its cells do not belong to its positions.
-            rules.kept.push(format!("left out, as {} cannot hold it: {TURNED}", format.name()));
+            checks.kept.push(format!("left out, as {} cannot hold it: {TURNED}", format.name()));
         }
-        rules.remarks.extend(not_kept(format, &plan.first));
-        Ok(rules)
+        checks.remarks.extend(not_kept(format, &plan.first));
+        Ok(checks)
     }
 
     /// Returns the losses of all frames that were encoded so far.

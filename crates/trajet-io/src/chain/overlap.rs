@@ -1,4 +1,4 @@
-//! How files follow one another in time: their order, and which frames later files repeat.
+//! The order of files in time, and the frames that later files repeat.
 
 use std::ops::Range;
 use std::sync::Arc;

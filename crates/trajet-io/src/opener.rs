@@ -1,0 +1,73 @@
+//! How files are opened of which the caller knows more than their bytes say.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::indexed::Indexed;
+use crate::reader::Reader;
+use crate::source::Source;
+use crate::{Error, FrameIndex, OpenOptions, Opening, Stamp};
+
+/// A reader, or why a file cannot be opened.
+pub type Opened = Result<Arc<dyn Reader>, Error>;
+
+/// Opens some files in its own way.
+pub trait Opener: Sync {
+    /// Opens the file at `path`; none where this opener does not know it.
+    ///
+    /// # Errors
+    /// As [`crate::open`].
+    fn open(&self, path: &Path, options: &OpenOptions) -> Option<Opened>;
+}
+
+/// Opens files in worker processes, which get from [`Reader::for_worker`] what it needs.
+#[derive(Clone, Copy, Debug)]
+pub struct WorkerOpener {
+    /// The name by which [`WorkerFile::opener`](crate::reader::WorkerFile) asks for it.
+    pub name: &'static str,
+    pub(crate) open: fn(KnownFile<'_>, &OpenOptions) -> Opened,
+}
+
+/// A file that is open in another process.
+pub(crate) struct KnownFile<'a> {
+    /// The file, which is opened when it is first read.
+    pub(crate) source: Source,
+    pub(crate) stamp: Stamp,
+    /// The index of the frames to read, where the format needs one.
+    pub(crate) index: Option<FrameIndex>,
+    pub(crate) data: &'a [u8],
+}
+
+impl KnownFile<'_> {
+    /// Returns the file with an index of these frames.
+    pub(crate) fn indexed(self, index: FrameIndex, options: &OpenOptions) -> Indexed {
+        Indexed::known(self.source, index, self.stamp, options.request_size)
+    }
+}
+
+/// Opens a file, which must be what was written down where that was.
+///
+/// # Errors
+/// As [`Source::open`]; [`Error::Altered`].
+pub(crate) fn begin(path: &Path, options: &OpenOptions) -> Result<(Source, Opening), Error> {
+    let mut opening = Opening::default();
+    let mut source = Source::open(path, &mut opening.meter)?;
+    if let Some(&written) = options.written.get(path) {
+        source.must_be(written)?;
+    }
+    Ok((source, opening))
+}
+
+/// Reads the first bytes of a file, which show its format.
+///
+/// # Errors
+/// As [`Source::read_at`].
+pub(crate) fn read_first(source: &Source, opening: &mut Opening) -> Result<(), Error> {
+    /// They show the precision of XTC, too.
+    const FIRST_BYTES: usize = 64;
+    let mut first = [0; FIRST_BYTES];
+    let n = source.size().min(FIRST_BYTES as u64) as usize;
+    source.read_at(0, &mut first[..n], &mut opening.meter)?;
+    opening.first = first[..n].to_vec();
+    Ok(())
+}
