@@ -115,15 +115,15 @@ python-tests: .venv/.made-built .venv/.made-test-tools
 test-long: .venv/.made-built .venv/.made-test-tools
 	PROPTEST_CASES=100000 cargo test --locked -p trajet-io --lib
 	$(MAKE) --jobs=2 fuzz FUZZ_SECONDS=600 FUZZ_LEVEL=3
-	$(BIN)/python -m pytest tests/with_published_files.py
+	$(BIN)/python -m pytest tests/external/with_published_files.py
 	$(PYTEST) -k "kill or killed or kills" --kills 25
-	$(BIN)/python -m pytest tests/test_signals.py --kills 100
+	$(BIN)/python -m pytest tests/cli/test_signals.py --kills 100
 	$(PYTEST) -m long
 
 # Not in the gate, which needs no GROMACS.
 test-gromacs: .venv/.made-built .venv/.made-test-tools
 	@command -v gmx >/dev/null || { echo "gmx is missing: apt-get install gromacs" >&2; exit 1; }
-	$(BIN)/python -m pytest tests/with_gromacs.py
+	$(BIN)/python -m pytest tests/external/with_gromacs.py
 
 # Hosts end badly for every byte that is lost, or read before it was written.
 test-valgrind: tools
@@ -140,12 +140,12 @@ test-openmpi: .venv/.made-built .venv/.made-test-tools | tools
 	OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_osc=^ucx \
 		MPI4PY_LIBMPI=$$(echo $(CURDIR)/$(OPENMPI)/lib/libmpi.so.*) \
 		TRAJET_MPIEXEC="$(CURDIR)/$(OPENMPI)/bin/mpiexec --oversubscribe" \
-		$(BIN)/python -m pytest tests/test_mpi.py tests/test_ranks.py
+		$(BIN)/python -m pytest tests/pools/test_mpi.py tests/pools/test_ranks.py
 
 test-slurm: .venv/.made-built .venv/.made-test-tools
 	@command -v slurmctld >/dev/null || { echo "SLURM is missing: apt-get install slurm-wlm" >&2; exit 1; }
 	$(BIN)/python -m pip install --quiet dask-jobqueue
-	tests/slurm_here.sh $(BIN)/python -m pytest tests/with_slurm.py
+	tests/external/slurm_here.sh $(BIN)/python -m pytest tests/external/with_slurm.py
 
 # Wheels of h5py know no MPI: it is built, in an environment of its own, with the MPICH of Debian.
 MPIO := .venv-mpio/bin/python

@@ -9,17 +9,20 @@ from pathlib import Path
 
 import MDAnalysis as mda
 import pytest
-from golden_files import XTC_FILES, Adk, Golden, Truth, read_with_mdanalysis
+from helpers.golden_files import XTC_FILES, Adk, Golden, Truth, read_with_mdanalysis
+from helpers.mounted_stores import UNTESTED, why_not
+from helpers.systems import Systems
 from MDAnalysisTests import datafiles
-from mounted_stores import UNTESTED, why_not
-from systems import Systems
 
 # The fixtures of a cluster of Dask.
-pytest_plugins = ["dask_cluster"]
+pytest_plugins = ["helpers.dask_cluster"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Heed Ctrl-C, and not what MDAnalysis announces when it reads DCD and PDB files."""
+    # Processes that tests start import helpers as well.
+    paths = [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
     # Who is started in the background ignores it, and so do all of its children.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("filterwarnings", "ignore:::MDAnalysis")

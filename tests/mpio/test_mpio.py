@@ -16,9 +16,9 @@ import h5py
 import numpy as np
 import pytest
 import trajet as tj
-from golden_files import Adk
-from made_files import random_vectors
-from made_hdf5 import (
+from helpers.golden_files import Adk
+from helpers.made_files import random_vectors
+from helpers.made_hdf5 import (
     LAYOUTS,
     N_ATOMS,
     N_FRAMES,
@@ -26,8 +26,8 @@ from made_hdf5 import (
     write_h5md,
     write_with_mdanalysis,
 )
+from helpers.started_ranks import MPIEXEC, assert_written_alike, run_on_ranks
 from MDAnalysisTests import datafiles
-from started_ranks import MPIEXEC, assert_written_alike, run_on_ranks
 
 HERE = Path(__file__).parent
 POSITIONS = np.array([random_vectors(N_ATOMS, seed=k) for k in range(N_FRAMES)], np.float32)

@@ -1,0 +1,317 @@
+"""Functions of one's own, on every pool that needs no server."""
+
+import csv
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import MDAnalysis as mda
+import numpy as np
+import pytest
+import trajet as tj
+from helpers.golden_files import Adk
+
+POOLS = [
+    tj.LocalPool(threads=1),
+    tj.LocalPool(threads=3, task_frames=5),
+    tj.ProcessPool(workers=2, task_frames=50),
+]
+
+
+def end_to_end(positions: np.ndarray) -> float:
+    """Distance from the first atom to the last."""
+    return float(np.linalg.norm(positions[-1].astype(float) - positions[0]))
+
+
+@pytest.fixture(scope="module")
+def calpha(long_adk: Adk) -> tj.Selection:
+    """C-alpha atoms of 980 frames."""
+    return tj.open(long_adk.psf, long_adk.xtc).select("name CA")
+
+
+@pytest.mark.parametrize("pool", POOLS)
+def test_a_number_of_each_frame(calpha: tj.Selection, pool: tj.Pool) -> None:
+    """As a loop over what was read says."""
+    result = tj.apply(end_to_end, calpha, pool=pool)
+    wanted = [end_to_end(positions) for positions in calpha.read().positions]
+    assert result.values.tolist() == wanted
+    assert result.frames.tolist() == list(range(980))
+    assert result.report["analysis"] == "apply"
+    assert result.report["parameters"]["function"] == "end_to_end"
+
+
+@pytest.mark.parametrize("pool", POOLS)
+def test_arrays_of_each_frame_and_functions_without_a_name(
+    calpha: tj.Selection, pool: tj.Pool
+) -> None:
+    """A lambda with what it closes over goes to other processes too."""
+    scale = np.float32(3)
+    result = tj.apply(lambda x: x[:4] * scale, calpha, frames=slice(900, 3, -7), pool=pool)
+    wanted = calpha.read(frames=slice(900, 3, -7)).positions[:, :4] * scale
+    assert result.values.shape == wanted.shape
+    assert result.values.tobytes() == wanted.astype(float).tobytes()
+
+
+@pytest.mark.parametrize("pool", POOLS)
+def test_blocks_with_cells(long_adk: Adk, pool: tj.Pool) -> None:
+    """The first axis of what is returned are frames."""
+    everything = tj.open(long_adk.psf, long_adk.xtc).select("all")
+
+    def centres(positions: np.ndarray, cells: np.ndarray) -> np.ndarray:
+        assert cells.shape == (len(positions), 6)
+        return np.concatenate([positions.mean(axis=1), cells[:, :1]], axis=1)
+
+    result = tj.apply(centres, everything, by="block", cells=True, frames=slice(50), pool=pool)
+    block = everything.read(frames=slice(50))
+    assert result.values.shape == (50, 4)
+    np.testing.assert_array_equal(result.values[:, 3], block.cells[:, 0])
+    np.testing.assert_array_equal(result.values[:, :3], block.positions.mean(axis=1))
+
+
+def test_a_reducer_has_the_same_bits_on_every_pool(calpha: tj.Selection) -> None:
+    """Stretches are joined in the order of frames along one tree."""
+
+    def moments(positions: np.ndarray) -> np.ndarray:
+        x = positions.astype(float)
+        return np.stack([x.sum(axis=0), (x**2).sum(axis=0)])
+
+    def blocks(positions: np.ndarray) -> np.ndarray:
+        return np.array([len(positions), positions.astype(float).sum()])
+
+    for function, by in ((moments, "frame"), (blocks, "block")):
+        values = [
+            tj.apply(function, calpha, by=by, reducer=np.add, pool=pool).values for pool in POOLS
+        ]
+        assert {array.tobytes() for array in values} == {values[0].tobytes()}
+    assert values[0][0] == 980
+    assert values[0][1] == pytest.approx(calpha.read().positions.astype(float).sum(), rel=1e-12)
+    # What joins is called with the earlier stretch first: neither sum nor order may be lost.
+    first_and_last = tj.apply(
+        lambda x: np.array([x[0, 0], x[0, 0]]), calpha, reducer=lambda a, b: [a[0], b[1]]
+    )
+    x = calpha.read().positions[:, 0, 0]
+    assert first_and_last.values.tolist() == [x[0], x[-1]]
+
+
+@pytest.mark.parametrize("pool", POOLS)
+def test_errors_of_the_function_are_raised_here(calpha: tj.Selection, pool: tj.Pool) -> None:
+    """With their own class and words."""
+
+    def picky(positions: np.ndarray) -> float:
+        if positions[0, 0] == wanted:
+            raise ZeroDivisionError("this frame is not to be had")
+        return 0.0
+
+    wanted = calpha.read(frames=[97]).positions[0, 0, 0]
+    with pytest.raises(ZeroDivisionError, match="not to be had"):
+        tj.apply(picky, calpha, pool=pool)
+
+    def bad(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        raise LookupError("cannot join these")
+
+    with pytest.raises(LookupError, match="cannot join"):
+        tj.apply(end_to_end, calpha, reducer=bad, pool=pool)
+
+
+def test_values_of_wrong_shape_or_type_are_errors(calpha: tj.Selection) -> None:
+    """A function must return numbers of constant shape, and frames first for a block."""
+    x = calpha.read(frames=[97]).positions[0, 0, 0]
+
+    def by_i(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return (a + b) * 1j
+
+    with pytest.raises(ValueError, match=r"shape \[2\] where \[1\] was expected"):
+        tj.apply(lambda p: [1.0, 2.0] if p[0, 0] == x else [1.0], calpha)
+    with pytest.raises(TypeError, match="complex"):
+        tj.apply(lambda p: 1j, calpha)
+    with pytest.raises(TypeError, match="complex"):
+        tj.apply(end_to_end, calpha, reducer=by_i)
+    with pytest.raises(TypeError, match="complex"):
+        tj.apply(lambda p: np.array([1j]) if p[0, 0] == x else np.array([1.0]), calpha)
+    with pytest.raises(ValueError, match="first axis must be the frames"):
+        tj.apply(lambda p: p.mean(axis=0), calpha, by="block")
+    with pytest.raises(ValueError, match=r"shape \[1, 2\] where \[4, 2\] was expected"):
+        tj.apply(lambda p: np.zeros((1, 2)), calpha, by="block")
+    # As many numbers, but in another order.
+    with pytest.raises(ValueError, match=r"shape \[3, 2\] where \[2, 3\] was expected"):
+        tj.apply(lambda p: p[:2].T if p[0, 0] == x else p[:2], calpha)
+    with pytest.raises(ValueError, match=r"shape \[\] where \[2, 3\] was expected"):
+        tj.apply(lambda p: p[:2], calpha, reducer=lambda a, b: 1.0)
+    with pytest.raises(ValueError, match="no frame is chosen"):
+        tj.apply(end_to_end, calpha, frames=[])
+    with pytest.raises(ValueError, match="'frame' or 'block'"):
+        tj.apply(end_to_end, calpha, by="atom")
+
+
+def test_results_are_saved_and_drawn(calpha: tj.Selection, tmp_path: Path) -> None:
+    """As other results are."""
+    result = tj.apply(lambda p: p[0], calpha)
+    result.save(tmp_path / "a.npz")
+    result.save(tmp_path / "a.csv")
+    with np.load(tmp_path / "a.npz") as kept:
+        assert kept["values"].tobytes() == result.values.tobytes()
+    lines = (tmp_path / "a.csv").read_text().splitlines()
+    assert lines[0] == "frame,time_ps,lambda_0,lambda_1,lambda_2"
+    assert len(lines) == 981
+    assert result.plot().axes
+    total = tj.apply(end_to_end, calpha, reducer=np.add)
+    total.save(tmp_path / "b.csv")
+    assert (tmp_path / "b.csv").read_text().splitlines()[0] == "index,value"
+    with pytest.raises(ValueError, match="draw them yourself"):
+        total.plot()
+
+
+def test_names_with_commas(calpha: tj.Selection, tmp_path: Path) -> None:
+    """A CSV file has as many names as columns, whatever the function is called."""
+
+    def named(positions: np.ndarray) -> np.ndarray:
+        return positions[0]
+
+    named.__name__ = 'first, "alpha"'
+    tj.apply(named, calpha, frames=[0]).save(tmp_path / "x.csv")
+    with (tmp_path / "x.csv").open(newline="") as file:
+        names, numbers = csv.reader(file)
+    assert names == ["frame", "time_ps", *(f'first, "alpha"_{k}' for k in range(3))]
+    assert len(numbers) == 5
+
+
+def meeting(patience: float) -> Callable[[], bool]:
+    """Return what tells whether two threads of a process are in it at the same time.
+
+    The second call, the first one of a run, waits for another one so many seconds; no call waits
+    after that, whether one came or not.
+    """
+
+    # Nested, so that it travels whole: workers know no tests.
+    class Meeting:
+        def __init__(self) -> None:
+            self.barrier = threading.Barrier(2)
+            self.called = False
+
+        def __call__(self) -> bool:
+            if not self.called:
+                self.called = True
+                return False
+            try:
+                self.barrier.wait(patience)
+            except threading.BrokenBarrierError:
+                return False
+            self.barrier.abort()
+            return True
+
+        def __reduce__(self) -> Any:
+            return Meeting, ()
+
+    return Meeting()
+
+
+class Converted:
+    """A result that NumPy converts when it is asked to."""
+
+    def __init__(self, number: Callable[[], float]) -> None:
+        self.number = number
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """Return one number."""
+        return np.array([self.number()])
+
+
+THREADED = [
+    tj.LocalPool(threads=3, task_frames=5),
+    tj.ProcessPool(workers=1, threads=3, task_frames=150),
+]
+
+
+@pytest.mark.parametrize("pool", THREADED)
+def test_functions_are_called_by_one_thread_of_a_process_at_a_time(
+    calpha: tj.Selection, pool: tj.Pool
+) -> None:
+    """Two calls overlap only with threads_safe=True, which the report says."""
+    for threads_safe, patience in ((False, 0.1), (True, 60.0)):
+        met = meeting(patience)
+        result = tj.apply(
+            lambda _, met=met: met(),
+            calpha,
+            reducer=np.maximum,
+            threads_safe=threads_safe,
+            pool=pool,
+        )
+        assert bool(result.values) is threads_safe
+        assert result.report["parameters"]["threads_safe"] is threads_safe
+
+
+def test_reducers_and_conversions_have_the_turn_of_the_function(calpha: tj.Selection) -> None:
+    """A reducer may change what the function reads; results are copied before the next call."""
+    pool = THREADED[0]
+    met = meeting(0.1)
+    both = tj.apply(
+        lambda _: float(met()), calpha, reducer=lambda a, b: max(a, b, float(met())), pool=pool
+    )
+    assert both.values == 0
+    converted = meeting(0.1)
+    values = tj.apply(lambda _: Converted(lambda: float(converted())), calpha, pool=pool).values
+    assert not values.any()
+
+
+def test_a_function_that_moves_an_atomgroup_gives_the_numbers_of_one_thread(long_adk: Adk) -> None:
+    """Between setting and using its positions, no other thread sets them."""
+    universe = mda.Universe(str(long_adk.psf), str(long_adk.xtc))
+    atoms = universe.select_atoms("name CA")
+    chosen = tj.open(long_adk.psf, long_adk.xtc).select("name CA")
+    met = meeting(0.1)
+
+    def gyration(positions: np.ndarray) -> float:
+        atoms.positions = positions
+        met()
+        return float(atoms.radius_of_gyration())
+
+    pool = tj.LocalPool(threads=4, task_frames=5)
+    values = tj.apply(gyration, chosen, pool=pool).values
+    assert values.tolist() == [gyration(positions) for positions in chosen.read().positions]
+
+
+def test_other_threads_decode_while_one_calls_the_function(
+    calpha: tj.Selection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All threads come with a block that they have decoded before the first call ends."""
+    came, n_threads = threading.Condition(), 3
+    arrived: set[int] = set()
+
+    class Door:
+        """A lock that writes down which threads have asked for it."""
+
+        def __init__(self) -> None:
+            self.lock = threading.Lock()
+
+        def __enter__(self) -> None:
+            with came:
+                arrived.add(threading.get_ident())
+                came.notify_all()
+            self.lock.acquire()
+
+        def __exit__(self, *_: object) -> None:
+            self.lock.release()
+
+    def function(_: np.ndarray) -> float:
+        with came:
+            # The call before the run, which sees what is returned, is none of theirs.
+            if arrived:
+                came.wait_for(lambda: len(arrived) == n_threads, timeout=60)
+            return len(arrived)
+
+    monkeypatch.setattr(sys.modules["trajet.analysis.apply"], "Lock", Door)
+    pool = tj.LocalPool(threads=n_threads, task_frames=5)
+    assert (tj.apply(function, calpha, pool=pool).values == n_threads).all()
+
+
+def test_a_function_may_call_apply_itself(calpha: tj.Selection) -> None:
+    """The inner run has a turn of its own: it does not wait for the call that it is part of."""
+
+    def inner(positions: np.ndarray) -> float:
+        pool = tj.LocalPool(threads=2)
+        return float(tj.apply(end_to_end, calpha, frames=[3, 5], pool=pool).values.sum())
+
+    result = tj.apply(inner, calpha, frames=slice(4), pool=tj.LocalPool(threads=2, task_frames=1))
+    assert len(set(result.values.tolist())) == 1

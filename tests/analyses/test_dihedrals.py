@@ -1,0 +1,719 @@
+"""Dihedral angles: MDAnalysis' values and signs, a plain twin's, and laws.
+
+MDAnalysis takes bonds as differences in float32, and the cell too: up to 1e-5 Å in these systems.
+How far that turns an angle depends on its atoms, and `plain_geometry.softness` says by how much:
+for a protein's backbone up to 1e-3 degrees, more where three atoms are nearly on a line. The plain
+twin has the same bonds in float64: only rounding remains. 180 and -180 degrees are the same. A bond
+with two shortest images gives either of two angles, and is left out.
+"""
+
+import csv
+import json
+import re
+import warnings
+from pathlib import Path
+
+import MDAnalysis as mda
+import mdtraj
+import numpy as np
+import pytest
+import trajet as tj
+from click.testing import CliRunner
+from helpers import plain_geometry as plain
+from helpers import trr_bytes, xtc_bytes
+from helpers.analysis_laws import assert_rows_follow_frames, assert_same_bits_on_any_pool, table
+from helpers.golden_files import Adk
+from helpers.made_coordinates import MADE, Made
+from helpers.systems import NAMES, Systems, in_changing_cells
+from MDAnalysis.analysis import dihedrals as mdanalysis
+from MDAnalysis.lib.distances import calc_bonds, calc_dihedrals
+from MDAnalysisTests import datafiles
+from trajet.cli.group import commands
+
+SINGLE = 1e-5
+BACKBONE_DEGREES = 1e-3
+# Of bonds relative to their length, in float64.
+ROUNDING = 1e-13
+WITH_PROTEIN = ["adk.xtc", "adk.dcd", "solvated.xtc", "solvated.trr", "cobrotoxin.trr"]
+
+
+def quadruples_of(n_atoms: int, n: int, seed: int = 0) -> np.ndarray:
+    """Draw quadruples of different atoms."""
+    rng = np.random.default_rng([n_atoms, seed])
+    return np.array([rng.choice(n_atoms, 4, replace=False) for _ in range(n)])
+
+
+def assert_twin(result: tj.Dihedrals, traj: tj.Trajectory, *, pbc: bool = True) -> None:
+    """Every angle that is defined is the plain twin's."""
+    atoms, places = np.unique(result.atoms, return_inverse=True)
+    block = traj.read(atoms=atoms)
+    compared = 0
+    for k, frame in enumerate(result.frames):
+        points = block.positions[frame][places.reshape(-1, 4)]
+        cell = block.cells[frame] if pbc else None
+        if cell is not None and traj.path.name == "skewed.dcd" and not np.isnan(cell).any():
+            # As CHARMM wrote them.
+            cell = plain.symmetric_vectors(cell)
+        scale = np.linalg.norm(plain.bonds(points, cell), axis=2).max()
+        tolerance = plain.softness(points, cell) * ROUNDING * scale
+        clear = (tolerance < 1e-3) & ~plain.has_tie(points, cell)
+        off = plain.apart(result.angles[k], plain.dihedrals(points, cell))
+        assert (off[clear] < 1e-12 + tolerance[clear]).all()
+        compared += clear.sum()
+    assert compared > 0.9 * result.angles.size
+
+
+@pytest.mark.parametrize("name", WITH_PROTEIN)
+def test_ramachandran(systems: Systems, name: str) -> None:
+    """MDAnalysis' Ramachandran of the same residues, across the cell's faces too."""
+    system = systems[name]
+    protein = system.universe.select_atoms("protein")
+    expected = mdanalysis.Ramachandran(protein).run().results.angles
+    result = tj.dihedrals(system.trajectory.select("protein"))
+    n_frames, n_residues, _ = expected.shape
+    assert n_residues >= 60
+    assert result.values.shape == (n_frames, 2 * n_residues)
+    assert result.values.dtype == np.float64
+    off = plain.apart(result.values, expected.reshape(n_frames, -1))
+    assert off.max() < BACKBONE_DEGREES
+    assert result.values.min() >= -180
+    assert result.values.max() <= 180
+    assert result.units == "degrees"
+    assert result.backbone
+    assert not result.features
+    # The protein is broken over the faces in these files: without images angles are others.
+    broken = name.startswith("solvated")
+    without = tj.dihedrals(system.trajectory.select("protein"), pbc=False)
+    assert (plain.apart(without.values, result.values).max() > 10) == broken
+
+
+@pytest.mark.parametrize("name", ["adk.xtc", "solvated.xtc"])
+def test_which_residues(systems: Systems, name: str) -> None:
+    """The residues of the selected atoms that have both angles, in their order, by name."""
+    system = systems[name]
+    residues = system.universe.select_atoms("protein").residues
+    for text, numbers in (
+        ("protein and resid 10-15 and name CB", range(10, 16)),
+        ("protein and resid 1-3", [2, 3]),
+        ("protein and resid 212-214", [212, 213]),
+        ("protein and (resid 40 or resid 7)", [7, 40]),
+    ):
+        result = tj.dihedrals(system.trajectory.select(text))
+        atoms, names = [], []
+        for number in numbers:
+            residue = residues[residues.resids == number][0]
+            if residue.resname == "GLY" and "CB" in text:
+                continue
+            names += [f"{angle} {residue.resname}{number}" for angle in ("phi", "psi")]
+            atoms += [residue.phi_selection().indices, residue.psi_selection().indices]
+        assert result.columns == tuple(names)
+        assert np.array_equal(result.atoms, atoms)
+        by_quadruple = tj.dihedrals(system.trajectory, result.atoms)
+        assert by_quadruple.values.tobytes() == result.values.tobytes()
+        assert not by_quadruple.backbone
+
+
+@pytest.fixture(scope="module")
+def porin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One frame of a porin: residues 163 to 163J, and 26 bonded to 32; PDB beside XTC."""
+    path = tmp_path_factory.mktemp("porin") / "porin.pdb"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        protein = mda.Universe(datafiles.PDB_icodes).select_atoms("protein")
+        protein.write(path)
+        protein.write(path.with_suffix(".xtc"))
+    return path
+
+
+def test_neighbours_are_not_those_of_the_numbering(porin: Path) -> None:
+    """Angles as of mdtraj; MDAnalysis takes C of 162 and N of 164 for all of 163 to 163J."""
+    result = tj.dihedrals(tj.open(porin, porin.with_suffix(".xtc")).select("protein"))
+    loaded = mdtraj.load(str(porin))
+    phi, psi = (
+        compute(loaded, periodic=False) for compute in (mdtraj.compute_phi, mdtraj.compute_psi)
+    )
+    # The first residue has no φ, the last one no ψ.
+    for kind, atoms, angles in (
+        (0, phi[0][:-1], phi[1][0, :-1]),
+        (1, psi[0][1:], psi[1][0, 1:]),
+    ):
+        assert np.array_equal(result.atoms[kind::2], atoms)
+        # The PDB has thousandths of an Å, the XTC hundredths.
+        assert plain.apart(result.values[0, kind::2], np.degrees(angles)).max() < 1
+    assert len(result.columns) == 2 * (loaded.n_residues - 2)
+    assert {"phi SER163", "psi VAL163A", "phi GLY163J"} < set(result.columns)
+
+
+@pytest.mark.parametrize("first", [1, 5, 31])
+def test_chains_in_one_segment(porin: Path, first: int, tmp_path: Path) -> None:
+    """Two chains of 30 residues in a GRO file: no angle goes from one to the other."""
+    chain = mda.Universe(porin).residues[40:70].atoms
+    both = mda.Merge(chain, chain)
+    both.residues.resids = [*range(1, 31), *range(first, first + 30)]
+    both.atoms[len(chain) :].translate([40, 0, 0])
+    gro, xtc = tmp_path / "two.gro", tmp_path / "two.xtc"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        both.atoms.write(gro)
+        both.atoms.write(xtc)
+    result = tj.dihedrals(tj.open(gro, xtc).select("protein"))
+    within = result.atoms // len(chain)
+    assert (within == within[:, :1]).all()
+    assert np.bincount(within[:, 0]).tolist() == [56, 56]
+    assert np.ptp(result.values[0].reshape(2, -1), axis=0).max() < 1
+    # Each column has a name of its own, by the index of CA where numbers are the same twice.
+    features = tj.dihedrals(tj.open(gro, xtc).select("protein"), features=True)
+    features.save(tmp_path / "two.csv")
+    with (tmp_path / "two.csv").open() as file:
+        row = next(csv.DictReader(file))
+    assert len(set(features.columns)) == len(row) - 2 == features.values.shape[1]
+    for k, name in enumerate(features.columns):
+        assert float(row[name.replace(" ", "_")]) == features.values[0, k]
+        alpha = result.atoms[k // 2, 2 - k // 2 % 2]
+        assert first != 1 or name.endswith(f" atom{alpha}")
+        assert first != 31 or " atom" not in name
+    (remark,) = result.report["remarks"]
+    assert remark.endswith("not bonded to their neighbours in frame 0 (C and N within 2.0 Å): 2")
+    said = CliRunner().invoke(commands, ["dihedrals", str(gro), str(xtc), "--select", "protein"])
+    assert f"note: {remark}" in said.output
+
+
+def with_locations(
+    porin: Path, path: Path, other: str | None = None, *, blocks: bool = False
+) -> Path:
+    """Write residues 40 to 52 of the porin, with atoms of VAL45 at A, and at B as `other`.
+
+    One after the other, or those at B in a block behind those at A.
+    """
+    lines = porin.read_text().splitlines()
+    lines = [line for line in lines if line.startswith("ATOM") and 40 <= int(line[22:26]) <= 52]
+    with path.open("w") as file:
+        behind: list[str] = []
+        for line in lines:
+            if int(line[22:26]) != 45:
+                print(*behind, line, sep="\n", file=file)
+                behind = []
+                continue
+            print(f"{line[:16]}A{line[17:]}", file=file)
+            # Atoms at B are 0.1 Å away.
+            x = float(line[30:38]) + 0.1
+            at_b = f"{line[:16]}B{other or line[17:20]}{line[20:30]}{x:8.3f}{line[38:]}"
+            if blocks:
+                behind.append(at_b)
+            else:
+                print(at_b, file=file)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        mda.Universe(path).atoms.write(path.with_suffix(".xtc"))
+    return path
+
+
+def test_alternate_locations(porin: Path, tmp_path: Path) -> None:
+    """Residues that have several N, CA or C are left out by name; a selection of one decides."""
+    path = with_locations(porin, tmp_path / "two.pdb")
+    traj = tj.open(path, path.with_suffix(".xtc"))
+    result = tj.dihedrals(traj.select("protein"))
+    assert not {"phi GLY44", "phi VAL45", "phi LYS46"} & set(result.columns)
+    (remark,) = result.report["remarks"]
+    assert "alternate locations?): 3 (GLY44, VAL45, LYS46); " in remark
+    arguments = ["dihedrals", str(path), str(path.with_suffix(".xtc")), "--select", "protein"]
+    assert f"note: {remark}" in CliRunner().invoke(commands, arguments).output
+    with pytest.raises(tj.SelectionError, match=r"3 \(GLY44, VAL45, LYS46\)"):
+        tj.dihedrals(traj.select("resid 44-46"))
+    for left_out, kept in (("B", "A"), ("A", "B")):
+        chosen = tj.dihedrals(traj.select(f"protein and not altloc {left_out}"))
+        assert chosen.report["remarks"] == []
+        assert len(chosen.columns) == 2 * 11
+        there = chosen.atoms[chosen.columns.index("phi VAL45")]
+        assert traj.named[there[1:]].altLocs.tolist() == [kept] * 3
+        # C of 44 alone has no other.
+        assert traj.named[there].names.tolist() == ["C", "N", "CA", "C"]
+
+
+def test_alternate_locations_of_published_files(tmp_path: Path) -> None:
+    """Seven residues of two chains, ILE84 in both: all are counted. Angles are mdtraj's, of A."""
+    universe = mda.Universe(datafiles.PDB_full)
+    path = trr_bytes.write_trr(tmp_path / "x.trr", universe.atoms.positions[None] / 10)
+    traj = tj.open(datafiles.PDB_full, path)
+    result = tj.dihedrals(traj.select("protein"))
+    (remark,) = result.report["remarks"]
+    assert "alternate locations?): 7 (GLU34, MET46, ILE50, ILE64, ILE84, …); " in remark
+    chosen = tj.dihedrals(traj.select("protein and not altloc B"))
+    assert len(chosen.columns) == len(result.columns) + 2 * 7
+    loaded = mdtraj.load(datafiles.PDB_full)
+    phi, angles = mdtraj.compute_phi(loaded, periodic=False)
+    theirs = {
+        f"phi {'ABCD'[residue.chain.index]}:{residue.name}{residue.resSeq}": angle
+        for residue, angle in zip(
+            (loaded.topology.atom(alpha).residue for alpha in phi[:, 2]),
+            np.degrees(angles[0]),
+            strict=True,
+        )
+    }
+    common = [name for name in chosen.columns if name in theirs]
+    assert len(common) >= 190
+    ours = chosen.values[0, [chosen.columns.index(name) for name in common]]
+    assert plain.apart(ours, np.array([theirs[name] for name in common])).max() < 0.01
+
+
+@pytest.mark.parametrize("blocks", [False, True])
+@pytest.mark.parametrize(
+    "text", ["protein", "protein and not altloc A", "protein and not altloc B"]
+)
+def test_one_number_of_two_residues(porin: Path, tmp_path: Path, text: str, blocks: bool) -> None:
+    """A residue that is VAL at A and ILE at B, which MDAnalysis tears, is named as left out."""
+    path = with_locations(porin, tmp_path / "two.pdb", "ILE", blocks=blocks)
+    result = tj.dihedrals(tj.open(path, path.with_suffix(".xtc")).select(text))
+    wrong = {f"{angle} {name}" for angle in ("phi", "psi") for name in ("GLY44", "LYS46")}
+    assert not {"phi VAL45", "phi ILE45", *wrong} & set(result.columns)
+    (remark,) = result.report["remarks"]
+    assert "LYS46); give a topology with one of the names" in remark
+    assert "(GLY44, " in remark
+
+
+def test_atom_groups(systems: Systems) -> None:
+    """An AtomGroup is as good as a Selection of the same atoms."""
+    system = systems["adk.xtc"]
+    text = "resid 30-60"
+    result = tj.dihedrals(system.universe.select_atoms(text))
+    same = tj.dihedrals(system.trajectory.select(text))
+    assert result.columns == same.columns
+    assert result.values.tobytes() == same.values.tobytes()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_any_quadruples(systems: Systems, name: str) -> None:
+    """MDAnalysis' Dihedral of atoms from anywhere, and the plain twin's angles.
+
+    In the skewed cell MDAnalysis' images are others: only where they are the same, angles are
+    compared with its own.
+    """
+    system = systems[name]
+    fours = quadruples_of(system.trajectory.n_atoms, 70)
+    result = tj.dihedrals(system.trajectory, fours)
+    assert np.array_equal(result.atoms, fours)
+    assert result.columns[0] == "-".join(map(str, fours[0]))
+    assert_twin(result, system.trajectory)
+    expected = mdanalysis.Dihedral([system.universe.atoms[four] for four in fours]).run()
+    assert result.values.shape == expected.results.angles.shape
+    for k, ts in enumerate(system.universe.trajectory):
+        points = ts.positions[fours]
+        cell = system.vectors(system.trajectory.read(frames=[k]).cells[0])
+        four = np.moveaxis(points, 1, 0)
+        lengths = [calc_bonds(*four[i : i + 2], box=ts.dimensions) for i in range(3)]
+        bonds = np.linalg.norm(plain.bonds(points, cell), axis=2)
+        same = (np.abs(np.transpose(lengths) - bonds) < 1e-3).all(axis=1)
+        assert same.all() or system.charmm
+        same &= ~plain.has_tie(points, cell)
+        assert same.mean() > 0.8 or system.charmm
+        off = plain.apart(result.values[k], expected.results.angles[k])
+        assert (off < plain.softness(points, cell) * SINGLE)[same].all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_without_images(systems: Systems, name: str) -> None:
+    """With pbc=False, bonds are differences of positions, as MDAnalysis has them without a box."""
+    system = systems[name]
+    fours = quadruples_of(system.trajectory.n_atoms, 70)
+    result = tj.dihedrals(system.trajectory, fours, pbc=False)
+    assert_twin(result, system.trajectory, pbc=False)
+    for k, ts in enumerate(system.universe.trajectory):
+        points = ts.positions[fours]
+        expected = np.degrees(calc_dihedrals(*np.moveaxis(points, 1, 0)))
+        off = plain.apart(result.values[k], expected)
+        assert (off < plain.softness(points) * SINGLE).all()
+
+
+@pytest.mark.parametrize("made", MADE, ids=lambda made: made.name)
+def test_made_coordinates(made: Made, tmp_path: Path) -> None:
+    """The plain twin's angles, however large or degenerate the coordinates are."""
+    path = xtc_bytes.write_xtc(tmp_path / "m.xtc", made.coordinates(), precision=made.precision)
+    traj = tj.open(None, path)
+    if traj.n_atoms < 4:
+        with pytest.raises(tj.SelectionError, match="out of range"):
+            tj.dihedrals(traj, [[0, 1, 2, 3]])
+        return
+    result = tj.dihedrals(traj, quadruples_of(traj.n_atoms, 50))
+    if made.name in ("line", "one-point"):
+        assert np.isnan(result.values).all()
+        features = tj.dihedrals(traj, result.atoms, features=True)
+        assert np.isnan(features.values).all()
+        return
+    assert_twin(result, traj)
+
+
+def test_sign_and_size(tmp_path: Path) -> None:
+    """Known angles, with the sign of IUPAC: clockwise, seen along the middle bond, is positive."""
+    degrees = np.arange(-175, 181, 5)
+    turn = np.radians(degrees)
+    ones, zeros = np.ones(len(turn)), np.zeros(len(turn))
+    # Seen from below (along z), x turns towards -y clockwise.
+    last = np.stack([np.cos(turn), np.sin(turn), 1.3 * ones], 1)
+    points = np.stack(
+        [np.stack([ones, zeros, -0.2 * ones], 1), np.zeros((len(turn), 3)), last * [0, 0, 1], last],
+        axis=1,
+    )
+    traj = tj.open(None, trr_bytes.write_trr(tmp_path / "known.trr", points))
+    result = tj.dihedrals(traj, [[0, 1, 2, 3], [3, 2, 1, 0], [0, 2, 1, 3]])
+    assert plain.apart(result.values[:, 0], degrees).max() < 1e-4
+    assert plain.apart(result.values[:, 1], degrees).max() < 1e-4
+    read = np.moveaxis(traj.read().positions, 1, 0)
+    expected = np.degrees(calc_dihedrals(*read))
+    assert plain.apart(result.values[:, 0], expected).max() < 1e-4
+    quarter = result.values[degrees == 90, 0]
+    assert quarter == pytest.approx(90, abs=1e-4)
+
+
+def test_mirror_images(systems: Systems, tmp_path: Path) -> None:
+    """A mirror turns every sign."""
+    x = systems["adk.xtc"].trajectory.read(frames=slice(3)).positions / 10
+    fours = tj.dihedrals(systems["adk.xtc"].trajectory.select("protein"), frames=[0]).atoms
+    there, mirrored = (
+        tj.dihedrals(tj.open(None, trr_bytes.write_trr(tmp_path / f"{name}.trr", frames)), fours)
+        for name, frames in (("x", x), ("mirror", x * [1, -1, 1]))
+    )
+    assert np.abs(there.values).min() > 0
+    assert plain.apart(there.values, -mirrored.values).max() < 1e-9
+
+
+def test_rotation_and_translation(tmp_path: Path) -> None:
+    """A body that turns and flies keeps its angles; so do quadruples that are read backwards."""
+    rng = np.random.default_rng(31)
+    body = np.cumsum(rng.normal(0, 0.1, (40, 3)), axis=0)
+    frames = [body @ plain.rotation(rng) + rng.uniform(-1, 1, 3) for _ in range(25)]
+    traj = tj.open(None, trr_bytes.write_trr(tmp_path / "rigid.trr", frames))
+    fours = np.arange(37)[:, None] + np.arange(4)
+    result = tj.dihedrals(traj, fours)
+    # Float32 positions of up to 30 Å: 2e-6 Å each.
+    soft = plain.softness(traj.read(frames=[0]).positions[0][fours])
+    assert (plain.apart(result.values, result.values[0]) < soft * SINGLE).all()
+    assert np.ptp(result.values[0]) > 90
+    backwards = tj.dihedrals(traj, fours[:, ::-1])
+    assert plain.apart(backwards.values, result.values).max() < 1e-8
+
+
+@pytest.mark.parametrize("cell", plain.CELLS.values(), ids=plain.CELLS)
+def test_broken_molecules(cell: tuple[float, ...], tmp_path: Path) -> None:
+    """Atoms moved by whole cells, each by its own: the angles of the whole molecule."""
+    rng = np.random.default_rng(32)
+    basis = plain.cell_vectors(np.array(cell, float)) / 10
+    whole = np.cumsum(rng.normal(0, 0.09, (8, 60, 3)), axis=1)
+    broken = whole + rng.integers(-3, 4, whole.shape) @ basis
+    fours = np.arange(57)[:, None] + np.arange(4)
+    files = {}
+    for name, frames in (("whole", whole), ("broken", broken)):
+        path = trr_bytes.write_trr(tmp_path / f"{name}.trr", frames, boxes=[basis] * 8)
+        files[name] = tj.open(None, path)
+    expected = tj.dihedrals(files["whole"], fours, pbc=False)
+    result = tj.dihedrals(files["broken"], fours)
+    points = files["whole"].read().positions[:, fours]
+    soft = np.array([plain.softness(frame) for frame in points])
+    # Float32 positions of up to 300 Å: 2e-5 Å each, and the cell's rounding three times.
+    assert (plain.apart(result.values, expected.values) < soft * 1e-4).all()
+    assert_twin(result, files["broken"])
+    apart = tj.dihedrals(files["broken"], fours, pbc=False)
+    assert_twin(apart, files["broken"], pbc=False)
+    assert np.median(plain.apart(apart.values, expected.values)) > 10
+
+
+def test_each_frame_has_its_own_cell(tmp_path: Path) -> None:
+    """Cells change from frame to frame, and some frames have none."""
+    traj, celled = in_changing_cells(tmp_path, 33)
+    has_cell = ~np.isnan(traj.read().cells).any(axis=1)
+    assert has_cell.tolist() == celled
+    fours = quadruples_of(20, 60)
+    result = tj.dihedrals(traj, fours)
+    assert_twin(result, traj)
+    without = tj.dihedrals(traj, fours, pbc=False).values
+    same = [a.tobytes() == b.tobytes() for a, b in zip(result.values, without, strict=True)]
+    assert same == (~has_cell).tolist()
+
+
+def test_three_atoms_on_a_line(tmp_path: Path) -> None:
+    """Not-a-number, in angles and features, and only there."""
+    x = np.array([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 1, 0], [3, 2, 5], [3, 3, 1]]) / 4
+    traj = tj.open(None, trr_bytes.write_trr(tmp_path / "line.trr", np.array([x, x * [1, 1, -1]])))
+    fours = [[0, 1, 2, 3], [3, 2, 1, 0], [3, 0, 1, 2], [1, 2, 3, 4], [2, 3, 4, 5], [4, 4, 3, 1]]
+    nan = [True, True, True, False, False, True]
+    assert np.isnan(tj.dihedrals(traj, fours).values).tolist() == [nan, nan]
+    features = tj.dihedrals(traj, fours, features=True)
+    assert np.isnan(features.values).tolist() == [np.repeat(nan, 2).tolist()] * 2
+    assert np.isnan(features.angles).tolist() == [nan, nan]
+
+
+@pytest.mark.parametrize("name", ["adk.xtc", "solvated.trr"])
+def test_features(systems: Systems, name: str) -> None:
+    """Cosine and sine of each angle in turns: on the unit circle, at the angle's place."""
+    system = systems[name]
+    selection = system.trajectory.select("protein")
+    result = tj.dihedrals(selection)
+    features = tj.dihedrals(selection, features=True)
+    assert features.features
+    assert features.units == ""
+    assert features.values.shape == (len(result.values), 2 * result.values.shape[1])
+    assert np.array_equal(features.atoms, result.atoms)
+    cosines, sines = features.values[:, ::2], features.values[:, 1::2]
+    assert np.abs(cosines**2 + sines**2 - 1).max() < 1e-15
+    assert np.abs(cosines - np.cos(np.radians(result.values))).max() < 1e-14
+    assert np.abs(sines - np.sin(np.radians(result.values))).max() < 1e-14
+    assert plain.apart(features.angles, result.values).max() < 1e-12
+    assert result.angles is result.values
+    assert features.columns[:4] == tuple(
+        f"{function} {angle}" for angle in result.columns[:2] for function in ("cos", "sin")
+    )
+
+
+@pytest.mark.parametrize("features", [False, True])
+def test_same_bits_on_any_pool(long_adk: Adk, features: bool) -> None:
+    """Threads and tasks change no bit."""
+    selection = tj.open(long_adk.psf, long_adk.xtc).select("resid 20-50")
+    assert_same_bits_on_any_pool(
+        lambda pool: tj.dihedrals(selection, features=features, pool=pool).values
+    )
+
+
+def test_order_of_quadruples(systems: Systems) -> None:
+    """Another order, or repeats, choose columns and change no bit of them."""
+    for name in ("adk.xtc", "solvated.xtc", "skewed.dcd"):
+        traj = systems[name].trajectory
+        fours = quadruples_of(traj.n_atoms, 77)
+        chosen = np.random.default_rng(34).integers(0, 77, 200)
+        for features in (False, True):
+            result = tj.dihedrals(traj, fours, features=features).values.reshape(
+                -1, 77, 1 + features
+            )
+            other = tj.dihedrals(traj, fours[chosen].tolist(), features=features).values
+            assert other.tobytes() == result[:, chosen].tobytes()
+
+
+def test_kinds_of_numbers(systems: Systems) -> None:
+    """Lists, tuples and arrays of any whole numbers name the same atoms."""
+    traj = systems["adk.xtc"].trajectory
+    fours = quadruples_of(3341, 5)
+    expected = tj.dihedrals(traj, fours).values.tobytes()
+    for same in (
+        fours.tolist(),
+        tuple(map(tuple, fours.tolist())),
+        fours.astype(np.int32),
+        fours.astype(np.uint16),
+        np.asfortranarray(fours),
+        fours.repeat(2, axis=1)[:, ::2],
+    ):
+        assert tj.dihedrals(traj, same).values.tobytes() == expected
+    assert tj.dihedrals(traj.select("name CA"), fours).values.tobytes() == expected
+
+
+@pytest.mark.parametrize("features", [False, True])
+def test_frames(systems: Systems, features: bool) -> None:
+    """Any choice of frames gives those rows."""
+    selection = systems["adk.xtc"].trajectory.select("resid 5-25")
+    assert_rows_follow_frames(
+        lambda frames: tj.dihedrals(selection, features=features, frames=frames), 98
+    )
+
+
+def test_frames_without_positions(tmp_path: Path) -> None:
+    """Their rows are not-a-number, and the report counts them."""
+    frames = list(np.random.default_rng(35).normal(0, 1, (9, 7, 3)))
+    frames[0] = frames[5] = None
+    traj = tj.open(None, trr_bytes.write_trr(tmp_path / "gappy.trr", frames))
+    for features in (False, True):
+        result = tj.dihedrals(traj, [[0, 1, 2, 3], [3, 4, 5, 6]], features=features)
+        nan = [k in (0, 5) for k in range(9)]
+        assert np.isnan(result.values).all(axis=1).tolist() == nan
+        assert np.isnan(result.values).any(axis=1).tolist() == nan
+        assert result.report["empty_frames"] == 2
+        assert result.report["frames"] == 9
+
+
+def test_selections_without_residues(systems: Systems) -> None:
+    """Water, ends of chains, or no topology: SelectionError that says what is needed."""
+    for name, text in (
+        ("solvated.xtc", "resname SOL and resid 300-400"),
+        ("skewed.dcd", "all"),
+        ("hexagonal.dcd", "index 0-10"),
+        ("adk.xtc", "resid 1"),
+        ("adk.xtc", "resid 1 or resid 214"),
+        ("solvated.xtc", "resname NA+"),
+    ):
+        traj = systems[name].trajectory
+        with pytest.raises(tj.SelectionError, match=re.escape(repr(text))) as caught:
+            tj.dihedrals(traj.select(text))
+        message = str(caught.value)
+        assert "\n" not in message
+        assert "φ" in message
+        assert "ψ" in message
+        assert "quadruples" in message
+    with pytest.raises(tj.SelectionError, match="without a topology"):
+        tj.dihedrals(tj.open(None, systems["adk.xtc"].path))
+    with pytest.raises(TypeError, match="selection"):
+        tj.dihedrals("protein")
+
+
+@pytest.mark.parametrize(("name", "atom"), [("adk.xtc", 3340), ("solvated.xtc", 47680)])
+def test_no_residue_has_a_next_one(systems: Systems, name: str, atom: int) -> None:
+    """The end of a chain, or of the system, has no ψ: SelectionError as for others."""
+    with pytest.raises(tj.SelectionError, match="neighbours in the sequence"):
+        tj.dihedrals(systems[name].trajectory.select([atom]))
+
+
+@pytest.mark.parametrize("none", [[], [[]], np.empty((0, 4), np.int64)])
+def test_no_quadruple(systems: Systems, none: object) -> None:
+    """Nothing to compute is an error."""
+    with pytest.raises(tj.SelectionError, match="no quadruple"):
+        tj.dihedrals(systems["adk.xtc"].trajectory, none)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        [0, 1, 2, 3],
+        [[0, 1, 2]],
+        [[0, 1, 2, 3, 4]],
+        [[[0, 1, 2, 3]]],
+        [[0.0, 1.0, 2.0, 3.0]],
+        [[True, False, True, True]],
+        [["a", "b", "c", "d"]],
+        "name CA",
+    ],
+)
+def test_quadruples_of_another_kind(systems: Systems, wrong: object) -> None:
+    """Not rows of four whole numbers."""
+    with pytest.raises(TypeError, match=r"whole numbers of shape \(n, 4\)"):
+        tj.dihedrals(systems["adk.xtc"].trajectory, wrong)
+
+
+@pytest.mark.parametrize("atom", [-1, 3341, 10**12])
+def test_atoms_out_of_range(systems: Systems, atom: int) -> None:
+    """The atom and the range are named."""
+    with pytest.raises(tj.SelectionError, match=rf"atom {atom} is out of range.*0 to 3340"):
+        tj.dihedrals(systems["adk.xtc"].trajectory, [[0, 1, 2, 3], [0, 1, 2, atom]])
+
+
+def test_frames_out_of_range(systems: Systems) -> None:
+    """The frame and the range are named."""
+    with pytest.raises(tj.FrameError, match="frame 98 is out of range"):
+        tj.dihedrals(systems["adk.xtc"].trajectory, [[0, 1, 2, 3]], frames=[0, 98])
+
+
+@pytest.mark.parametrize("features", [False, True])
+@pytest.mark.parametrize("backbone", [False, True])
+def test_saved(systems: Systems, tmp_path: Path, features: bool, backbone: bool) -> None:
+    """NPZ holds everything without pickle, CSV every digit under the names of the angles."""
+    traj = systems["adk.xtc"].trajectory
+    fours = None if backbone else [[0, 4, 6, 8], [9, 77, 3, 2000]]
+    what = traj.select("resid 2-4") if backbone else traj
+    result = tj.dihedrals(what, fours, features=features, frames=slice(3, 60, 7))
+    result.save(tmp_path / "d.npz")
+    with np.load(tmp_path / "d.npz", allow_pickle=False) as saved:
+        assert set(saved.files) == {"values", "times", "frames", "units", "columns"}
+        assert saved["values"].tobytes() == result.values.tobytes()
+        assert np.array_equal(saved["times"], result.times)
+        assert np.array_equal(saved["frames"], np.arange(98)[3:60:7])
+        assert str(saved["units"]) == ("" if features else "degrees")
+        assert tuple(saved["columns"].tolist()) == result.columns
+    result.save(tmp_path / "d.csv")
+    head, numbers = table(tmp_path / "d.csv")
+    names = ["0-4-6-8", "9-77-3-2000"]
+    if backbone:
+        names = [f"{angle}_{name}" for name in ("ARG2", "ILE3", "ILE4") for angle in ("phi", "psi")]
+    if features:
+        names = [f"{function}_{name}" for name in names for function in ("cos", "sin")]
+    else:
+        names = [f"{name}_degrees" for name in names]
+    assert head == ["frame", "time_ps", *names]
+    assert np.array_equal(numbers[:, 0], result.frames)
+    assert np.array_equal(numbers[:, 1], result.times)
+    assert numbers[:, 2:].tobytes() == result.values.tobytes()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["d.csv", "d.npz"]
+
+
+def test_saved_without_a_number(tmp_path: Path) -> None:
+    """Angles that are not defined are read back as not-a-number."""
+    frames = [np.zeros((4, 3)), None, np.eye(4, 3)]
+    traj = tj.open(None, trr_bytes.write_trr(tmp_path / "n.trr", frames))
+    result = tj.dihedrals(traj, [[0, 1, 2, 3]])
+    result.save(tmp_path / "n.csv")
+    _, numbers = table(tmp_path / "n.csv")
+    assert np.isnan(numbers[:, 2]).tolist() == [True, True, False]
+    assert numbers[2, 2] == result.values[2, 0]
+
+
+def test_report(systems: Systems) -> None:
+    """What was asked for, of which files."""
+    system = systems["adk.xtc"]
+    selection = system.trajectory.select("resid 5-9")
+    report = json.loads(tj.dihedrals(selection, features=True, frames=[7, 3]).report.to_json())
+    assert report["analysis"] == "dihedrals"
+    assert report["parameters"] == {
+        "first_frame": 7,
+        "last_frame": 3,
+        "n_frames": 2,
+        "selections": ["resid 5-9"],
+        "n_dihedrals": 10,
+        "backbone": True,
+        "features": True,
+        "pbc": True,
+    }
+    assert [Path(file["path"]) for file in report["inputs"]] == [system.path, system.topology]
+    report = tj.dihedrals(tj.open(None, system.path), [[0, 1, 2, 3]], pbc=False).report
+    assert report["parameters"]["n_dihedrals"] == 1
+    assert not report["parameters"]["backbone"]
+    assert not report["parameters"]["pbc"]
+    assert [Path(file["path"]) for file in report["inputs"]] == [system.path]
+
+
+@pytest.mark.parametrize("features", [False, True])
+def test_ramachandran_plot(systems: Systems, tmp_path: Path, features: bool) -> None:
+    """Counts of φ (across) and ψ (up) of all residues and frames."""
+    selection = systems["adk.xtc"].trajectory.select("protein")
+    result = tj.dihedrals(selection, features=features)
+    figure = result.plot()
+    axes, bar = figure.axes
+    assert axes.get_xlabel() == "φ (degrees)"
+    assert axes.get_ylabel() == "ψ (degrees)"
+    assert bar.get_ylabel() == "count"
+    assert axes.get_title(loc="left") == "φ and ψ of 212 residues, 98 frames"
+    assert axes.get_xlim() == axes.get_ylim() == (-180, 180)
+    counts = axes.collections[0].get_array().filled(0)
+    assert counts.sum() == 98 * 212
+    edges = np.linspace(-180, 180, len(counts) + 1)
+    phi, psi = result.angles[:, ::2].ravel(), result.angles[:, 1::2].ravel()
+    # Rows of the image are the vertical axis.
+    assert np.array_equal(counts, np.histogram2d(psi, phi, bins=[edges, edges])[0])
+    figure.savefig(tmp_path / "d.png")
+    assert (tmp_path / "d.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("features", [False, True])
+def test_plot_against_time(systems: Systems, tmp_path: Path, features: bool) -> None:
+    """Points of up to six angles, in degrees also where features were asked for."""
+    traj = systems["adk.xtc"].trajectory
+    for n in (2, 9):
+        fours = quadruples_of(3341, n)
+        result = tj.dihedrals(traj, fours, features=features)
+        figure = result.plot()
+        (axes,) = figure.axes
+        assert axes.get_xlabel() == "time (ps)"
+        assert axes.get_ylabel() == "angle (degrees)"
+        assert axes.get_ylim() == (-180, 180)
+        title = axes.get_title(loc="left")
+        assert title == ("dihedral angles" if n == 2 else "the first 6 of 9 dihedral angles")
+        assert len(axes.collections) == min(n, 6)
+        for column, points in enumerate(axes.collections):
+            x, y = points.get_offsets().data.T
+            assert np.array_equal(x, result.times)
+            assert np.array_equal(y, result.angles[:, column])
+        (legend,) = figure.legends
+        labels = ["-".join(map(str, four)) for four in fours[:6].tolist()]
+        assert [text.get_text() for text in legend.get_texts()] == labels
+    figure.savefig(tmp_path / "d.png")
+    assert (tmp_path / "d.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_plot_of_frames_without_angles(tmp_path: Path) -> None:
+    """What is not-a-number is left out, and does not fail."""
+    frames = [np.zeros((4, 3)), None, np.eye(4, 3)]
+    traj = tj.open(None, trr_bytes.write_trr(tmp_path / "n.trr", frames))
+    tj.dihedrals(traj, [[0, 1, 2, 3]]).plot().savefig(tmp_path / "n.png")
+    assert (tmp_path / "n.png").exists()

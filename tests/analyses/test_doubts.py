@@ -1,0 +1,294 @@
+"""Remarks on a trajectory stay with its copies and data sets, and every report repeats them."""
+
+import json
+import struct
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+import trajet as tj
+from helpers.commands import succeed
+from helpers.made_files import random_vectors, write_dcd
+from helpers.made_hdf5 import write_h5md
+from helpers.trr_bytes import frame_bytes
+
+N_ATOMS = 12
+POSITIONS = random_vectors(3, N_ATOMS, size=1)
+OF_SOURCE = "of its source: "
+COPIES = (".dcd", ".nc", ".h5md")
+ROUNDED = "positions are rounded to 1 Å (precision 10): up to 0.5 Å off"
+
+PROFILE = """
+[tiers]
+only = "only"
+[[tags]]
+name = "coarse"
+short = "c"
+select = "index 0:10"
+tier = "only"
+format = "xtc"
+lossy = true
+precision = 10
+[[tags]]
+name = "rest"
+short = "r"
+select = "rest"
+tier = "only"
+"""
+
+
+def run_of(path: Path, times: list[float], n_atoms: int = N_ATOMS) -> Path:
+    """Write a TRR file of frames at these times, ps."""
+    box = np.diag([4.0, 5.0, 6.0])
+    path.write_bytes(
+        b"".join(
+            frame_bytes(
+                random_vectors(n_atoms, seed=k, size=1),
+                n_atoms=n_atoms,
+                step=10 * k,
+                time=time,
+                box=box,
+            )
+            for k, time in enumerate(times)
+        )
+    )
+    return path
+
+
+@pytest.fixture
+def overlapping(tmp_path: Path) -> tj.Trajectory:
+    """Two files of which the second repeats the last frame of the first; the steps go on."""
+    first = run_of(tmp_path / "first.trr", [0.0, 1.0, 2.0])
+    second = tmp_path / "second.trr"
+    box = np.diag([4.0, 5.0, 6.0])
+    frames = (
+        frame_bytes(random_vectors(N_ATOMS, seed=k), n_atoms=N_ATOMS, step=k, time=t, box=box)
+        for k, t in ((20, 2.0), (30, 3.0))
+    )
+    second.write_bytes(b"".join(frames))
+    opened = tj.open(None, first, second)
+    (remark,) = opened.remarks
+    assert "overlap or step back at 1 of 1 seams, first from 2 ps" in remark
+    return opened
+
+
+@pytest.fixture
+def gro(tmp_path: Path) -> Path:
+    """Write a topology of `N_ATOMS` atoms."""
+    lines = [
+        f"{k + 1:5}{'SOL':5}{'OW':>5}{k + 1:5}{0.1 * k:8.3f}{0:8.3f}{0:8.3f}" for k in range(12)
+    ]
+    path = tmp_path / "top.gro"
+    path.write_text("\n".join(["made", str(N_ATOMS), *lines, "   4.0 5.0 6.0", ""]))
+    return path
+
+
+@pytest.mark.parametrize("ending", COPIES)
+def test_copies_keep_remarks_and_copies_of_copies_keep_each_once(
+    tmp_path: Path, overlapping: tj.Trajectory, ending: str
+) -> None:
+    """The text is the same after any number of copies, through any formats that keep it."""
+    (remark,) = overlapping.remarks
+    done = tj.convert(overlapping, tmp_path / f"copy{ending}", allow_loss=True)
+    assert remark in done.remarks
+    expected = [OF_SOURCE + remark]
+    if ending == ".dcd":
+        (lost,) = (said for said in done.remarks if said.startswith("lost, as DCD holds"))
+        expected.append(OF_SOURCE + lost)
+    copy = tj.open(None, done.path)
+    assert list(copy.remarks) == expected
+    report = tj.distances(copy.select([0, 1]), copy.select([2, 3])).report
+    assert report["remarks"] == expected
+    # Only DCD has made the steps of time equal, as DCD must have them.
+    others = COPIES if ending == ".dcd" else COPIES[1:]
+    for number, further in enumerate((ending, *others)):
+        done = tj.convert(copy, tmp_path / f"again-{number}{further}")
+        assert list(done.remarks)[-len(expected) :] == expected
+        copy = tj.open(None, done.path)
+        assert list(copy.remarks) == expected
+
+
+@pytest.mark.parametrize("ending", [".xtc", ".trr"])
+def test_conversion_says_that_a_format_has_no_room_for_remarks(
+    tmp_path: Path, overlapping: tj.Trajectory, ending: str
+) -> None:
+    """XTC and TRR keep none: the conversion is the only one to say so."""
+    done = tj.convert(overlapping, tmp_path / f"copy{ending}")
+    no_room = (
+        f"{ending[1:].upper()} has no room for remarks on the source: who reads the copy is not"
+        " told of them"
+    )
+    assert done.remarks == (no_room, *overlapping.remarks)
+    assert done.report is not None
+    assert done.report["remarks"] == list(done.remarks)
+    smooth = tj.open(None, overlapping.paths[0])
+    assert tj.convert(smooth, tmp_path / f"smooth{ending}").remarks == ()
+
+
+@pytest.mark.parametrize("ending", COPIES)
+def test_each_part_of_a_split_keeps_the_remarks(
+    tmp_path: Path, overlapping: tj.Trajectory, ending: str
+) -> None:
+    """Also where each of several files is only a part."""
+    parts = tj.split(overlapping, tmp_path / "parts", segments=2, format=ending[1:])
+    for part in parts:
+        (remark,) = tj.open(None, part.path).remarks
+        assert remark == OF_SOURCE + overlapping.remarks[0]
+
+
+@pytest.mark.parametrize("ending", [".dcd", ".nc"])
+def test_invented_times_and_the_order_of_atoms_are_remarked_of_copies(
+    tmp_path: Path, ending: str
+) -> None:
+    """An H5MD file without times, whose atoms are not in the order of their numbers."""
+    path = write_h5md(tmp_path / "run.h5md", POSITIONS, time=False)
+    with h5py.File(path, "a") as file:
+        file["particles/trajectory/id"] = np.arange(POSITIONS.shape[1])[::-1]
+    source = tj.open(None, path)
+    assert len(source.remarks) == 2
+    done = tj.convert(source, tmp_path / f"copy{ending}")
+    copy = tj.open(None, done.path)
+    assert copy.remarks == tuple(OF_SOURCE + remark for remark in source.remarks)
+
+
+def test_coarse_xtc_is_remarked_of_the_file_and_of_its_copies(tmp_path: Path) -> None:
+    """Steps of 1 Å are a remark of whoever reads them; GROMACS' own steps are none."""
+    source = tj.open(None, run_of(tmp_path / "run.trr", [0.0, 1.0]))
+    done = tj.convert(source, tmp_path / "coarse.xtc", precision=10)
+    assert done.remarks == (ROUNDED,)
+    for sidecar in (False, True):
+        assert tj.open(None, done.path, sidecar=sidecar).remarks == (ROUNDED,)
+    assert tj.open(None, tj.convert(source, tmp_path / "fine.xtc").path).remarks == ()
+    coarse = tj.open(None, done.path)
+    for ending in COPIES:
+        copy = tj.open(None, tj.convert(coarse, tmp_path / f"copy{ending}").path)
+        assert copy.remarks == (OF_SOURCE + ROUNDED,)
+    # The copy in XTC shows it by itself.
+    assert tj.convert(coarse, tmp_path / "again.xtc").remarks == (ROUNDED,)
+    # Few atoms are not packed, and not rounded.
+    few = tj.convert(source.select(range(9)), tmp_path / "few.xtc", precision=10)
+    assert few.remarks == ()
+    assert tj.open(None, few.path).remarks == ()
+
+
+def test_times_that_dcd_cannot_hold_are_remarked_of_the_copy(tmp_path: Path) -> None:
+    """The copy has equal steps, which its source had not."""
+    source = tj.open(None, run_of(tmp_path / "run.trr", [0.0, 1.0, 5.0]))
+    done = tj.convert(source, tmp_path / "copy.dcd", allow_loss=True)
+    (remark,) = tj.open(None, done.path).remarks
+    assert remark.startswith(
+        f"{OF_SOURCE}lost, as DCD holds equal steps of time only: the time 1 ps"
+    )
+
+
+def test_copies_without_doubts_have_nothing_more_than_before(tmp_path: Path) -> None:
+    """One title in DCD, and no further attribute in NetCDF and H5MD."""
+    source = tj.open(None, run_of(tmp_path / "run.trr", [0.0, 1.0]))
+    dcd, nc, h5md = (tmp_path / f"copy{ending}" for ending in COPIES)
+    for path in (dcd, nc, h5md):
+        tj.convert(source, path)
+    titles = (
+        struct.pack("<2i", 84, 1)
+        + b"Created by trajet. Cells have the form that the version stands for.".ljust(80)
+        + struct.pack("<i", 84)
+    )
+    assert dcd.read_bytes()[92:].startswith(titles)
+    again = tmp_path / "again.dcd"
+    tj.convert(tj.open(None, dcd), again)
+    assert again.read_bytes() == dcd.read_bytes()
+    assert b"trajet_remarks" not in nc.read_bytes()
+    with h5py.File(h5md) as file:
+        assert list(file.attrs) == []
+
+
+def test_continuous_chain_that_drops_nothing_leaves_no_doubt(tmp_path: Path) -> None:
+    """It says that nothing was dropped; a copy has nothing to keep of that."""
+    first = run_of(tmp_path / "first.trr", [0.0, 1.0])
+    second = run_of(tmp_path / "second.trr", [2.0, 3.0])
+    chain = tj.open(None, first, second, continuous=True)
+    assert len(chain.remarks) == 1
+    copy = tj.open(None, tj.convert(chain, tmp_path / "copy.nc").path)
+    assert copy.remarks == ()
+
+
+def test_remarks_of_strangers_are_few_short_lines_without_control_characters(
+    tmp_path: Path,
+) -> None:
+    """Whatever a file says: nothing that steers a terminal, and not more than can be read."""
+    dcd = write_dcd(tmp_path / "made.dcd", random_vectors(2, N_ATOMS))
+    head = dcd.read_bytes()
+    titles = [b"trajet remark: \x1b[2J\x07gone", *[b"trajet remark: %d" % k for k in range(500)]]
+    record = struct.pack("<i", len(titles)) + b"".join(title.ljust(80) for title in titles)
+    marker = struct.pack("<i", len(record))
+    dcd.write_bytes(head[:92] + marker + record + marker + head[92 + 172 :])
+    remarks = tj.open(None, dcd).remarks
+    assert remarks[0] == OF_SOURCE + "\\u{1b}[2J\\u{7}gone"
+    assert len(remarks) == 16
+    h5md = write_h5md(tmp_path / "made.h5md", POSITIONS)
+    with h5py.File(h5md, "a") as file:
+        file.attrs["trajet_remarks"] = "\u202eright to left\n" + "long " * 9000
+    remarks = tj.open(None, h5md).remarks
+    assert remarks[0] == OF_SOURCE + "\\u{202e}right to left"
+    assert len(remarks) == 2
+    assert len(remarks[1].encode()) <= len(OF_SOURCE) + 480
+    with h5py.File(h5md, "a") as file:
+        file.attrs["trajet_remarks"] = 5
+    assert tj.open(None, h5md).remarks == (OF_SOURCE + "5",)
+
+
+def test_data_set_keeps_remarks_and_every_report_repeats_them(
+    tmp_path: Path, overlapping: tj.Trajectory, gro: Path
+) -> None:
+    """The manifest has them; analyses, `get` and a division anew say them again, once each."""
+    (remark,) = overlapping.remarks
+    profile = tmp_path / "profile.toml"
+    profile.write_text(PROFILE)
+    store = tj.Store(tmp_path / "store", create=True)
+    opened = tj.open(gro, *overlapping.paths)
+    done = store.add("run", opened, profile=profile)
+    assert done.remarks == (f"coarse: {ROUNDED}", remark)
+    manifest = json.loads((tmp_path / "store/run/manifest.json").read_text())
+    assert manifest["remarks"] == [remark]
+
+    of_tag, of_run = f"coarse: {ROUNDED}", OF_SOURCE + remark
+    assert store.open("run").remarks == (of_tag, of_run)
+    coarse, rest = (store.open("run", tags=[tag]) for tag in ("coarse", "rest"))
+    assert coarse.remarks == (of_tag, of_run)
+    assert rest.remarks == (of_run,)
+    report = tj.distances(coarse.select([0, 1]), coarse.select([2, 3])).report
+    assert report["remarks"] == [of_tag, of_run]
+
+    got = store.get("run", tmp_path / "got.nc")
+    assert got.remarks[-2:] == (of_tag, of_run)
+    assert tj.open(None, got.path).remarks == (OF_SOURCE + of_tag, of_run)
+
+    late = run_of(tmp_path / "late.trr", [1.0, 9.0])
+    appended = store.append("run", tj.open(None, late))
+    said, overlap = appended.remarks
+    assert said == of_tag
+    assert overlap == 'the new frames begin at 1 ps, and "run" went on to 3 ps'
+    assert store.open("run").remarks == (of_tag, of_run, OF_SOURCE + overlap)
+
+    # Divided anew without a precision, what was rounded stays so; and again says nothing twice.
+    for _ in range(2):
+        exact = PROFILE.replace('format = "xtc"\nlossy = true\nprecision = 10\n', "")
+        profile.write_text(exact)
+        store.retag("run", profile)
+        assert store.open("run").remarks == (
+            of_run,
+            OF_SOURCE + overlap,
+            OF_SOURCE + of_tag,
+        )
+
+
+def test_commands_print_each_remark_once(tmp_path: Path, overlapping: tj.Trajectory) -> None:
+    """`convert` says what the conversion says, and nothing twice."""
+    copy = tmp_path / "copy.nc"
+    lines = succeed("convert", *overlapping.paths, copy)
+    notes = [line.removeprefix("note: ") for line in lines if line.startswith("note: ")]
+    assert notes.count(overlapping.remarks[0]) == 1
+    lines = succeed("info", copy)
+    assert [line for line in lines if OF_SOURCE in line] == [
+        f"{'note':<14}{OF_SOURCE}{overlapping.remarks[0]}"
+    ]

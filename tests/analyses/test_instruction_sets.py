@@ -1,0 +1,132 @@
+"""Every instruction set of this processor gives the same bits, from the file to the result."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers import plain_geometry as plain
+from helpers import trr_bytes, xtc_bytes
+from helpers.made_coordinates import MADE
+from helpers.systems import Systems
+from trajet import _trajet
+
+VARIABLE = "TRAJET_INSTRUCTION_SET"
+
+# Runs in a process of its own: the instruction set is chosen once, when the module is loaded.
+EVERYTHING = """
+import hashlib, sys
+from pathlib import Path
+import numpy as np
+import trajet as tj
+from trajet import _trajet
+
+def show(what, values):
+    # There are no angles on a line or in a point.
+    assert values.size > 0 and (np.isfinite(values).any() or what.startswith(("line", "one-")))
+    print(what, values.shape, hashlib.sha256(values.tobytes()).hexdigest())
+
+print(_trajet.INSTRUCTION_SET)
+rng = np.random.default_rng(51)
+for path in map(Path, sys.argv[1:]):
+    traj = tj.open(None, path)
+    n = traj.n_atoms
+    show(f"{path.name} all", traj.read(frames=slice(0, 60)).positions)
+    if n < 12:
+        continue
+    for size in (12, min(n, 333)):
+        atoms = traj.select(rng.permutation(n)[:size])
+        core = traj.select(np.sort(rng.choice(n, size - 5, replace=False)))
+        fours = np.array([rng.choice(n, 4, replace=False) for _ in range(size)])
+        weights = rng.uniform(1, 20, size)
+        name = f"{path.name} {size}"
+        show(f"{name} positions", atoms.read().positions)
+        if np.isfinite(cells := traj.read(atoms=[0]).cells).any():
+            show(f"{name} cells", cells)
+        show(f"{name} rmsd", tj.rmsd(atoms).values)
+        show(f"{name} rmsd weights", tj.rmsd(atoms, weights=weights, groups=[core]).values)
+        show(f"{name} rmsd average", tj.rmsd(atoms, reference="average").values)
+        show(f"{name} rmsd centre", tj.rmsd(atoms, superposition=False, center=True).values)
+        show(f"{name} rmsf", tj.rmsf(atoms).values)
+        show(f"{name} rmsf aligned", tj.rmsf(atoms, align=core).values)
+        show(f"{name} rmsf average", tj.rmsf(atoms, align=core, reference="average").values)
+        for pbc in (True, False):
+            show(f"{name} angles", tj.dihedrals(traj, fours, pbc=pbc).values)
+            show(f"{name} features", tj.dihedrals(traj, fours, features=True, pbc=pbc).values)
+            show(f"{name} within", tj.distances(traj.select(atoms.indices[:40]), pbc=pbc).values)
+            show(f"{name} between", tj.distances(traj.select(fours[:9, 0]), atoms, pbc=pbc).values)
+            show(f"{name} reference", tj.distances(traj.select([1, 7, 4]), reference=0).values)
+"""
+
+
+def run(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run Python with one instruction set."""
+    return subprocess.run(
+        [sys.executable, "-c", *arguments],
+        env={**os.environ, VARIABLE: name},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def files(systems: Systems, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """XTC, TRR and DCD, from real systems and made, with cells of every kind and with none."""
+    folder = tmp_path_factory.mktemp("sets")
+    rng = np.random.default_rng(52)
+    paths = [
+        systems[name].path
+        for name in ("adk.xtc", "adk.dcd", "skewed.dcd", "cobrotoxin.trr", "solvated.xtc")
+    ]
+    for made in MADE:
+        path = folder / f"{made.name}.xtc"
+        paths.append(xtc_bytes.write_xtc(path, made.coordinates(), precision=made.precision))
+    for name in ("cube", "skewed", "octahedron"):
+        basis = plain.cell_vectors(np.array(plain.CELLS[name], float)) / 10
+        x = rng.uniform(-9, 9, (20, 100, 3))
+        path = folder / f"cell-{name}.trr"
+        paths.append(trr_bytes.write_trr(path, x, boxes=[basis] * 20, double=name == "cube"))
+    return paths
+
+
+def test_same_bits_on_every_instruction_set(files: list[Path]) -> None:
+    """Positions, RMSD, RMSF, angles and distances of every file: the same digests."""
+    printed = {}
+    for name in _trajet.INSTRUCTION_SETS:
+        done = run(name, EVERYTHING, *map(str, files))
+        assert done.returncode == 0, done.stderr[-2000:]
+        assert done.stderr == ""
+        chosen, *digests = done.stdout.splitlines()
+        assert chosen == name
+        assert len(digests) > 500
+        printed[name] = digests
+    for name, digests in printed.items():
+        assert digests == printed["scalar"], name
+
+
+def test_this_process_uses_one_of_them() -> None:
+    """The widest set is taken where none is asked for; it is one of those that there are."""
+    assert _trajet.INSTRUCTION_SETS[0] == "scalar"
+    assert len(set(_trajet.INSTRUCTION_SETS)) == len(_trajet.INSTRUCTION_SETS)
+    plainly = {name: value for name, value in os.environ.items() if name != VARIABLE}
+    code = "from trajet import _trajet; print(_trajet.INSTRUCTION_SET)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=plainly, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == _trajet.INSTRUCTION_SETS[-1]
+
+
+@pytest.mark.parametrize("name", ["sse9", "AVX2", "scalar,avx2", " "])
+def test_unknown_instruction_set(name: str) -> None:
+    """A name that is no set of this processor is an ImportError that lists those that are."""
+    done = run(name, "import trajet")
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("ImportError: ")
+    assert name in last
+    for known in _trajet.INSTRUCTION_SETS:
+        assert known in last

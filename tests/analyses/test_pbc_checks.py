@@ -1,0 +1,167 @@
+"""Molecules that are broken over the box are told of where positions are taken as written."""
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import MDAnalysis as mda
+import numpy as np
+import pytest
+import trajet as tj
+from click.testing import CliRunner
+from helpers import plain_geometry as plain
+from helpers.systems import Systems
+from MDAnalysisTests import datafiles
+from trajet.cli.group import commands
+from trajet.result import Report
+
+CELLS = {name: plain.CELLS[name] for name in ("cube", "dodecahedron", "octahedron", "obtuse")}
+N_FRAMES = 7
+BROKEN = "molecules are broken over the box, and positions are taken as they are written"
+
+
+def written(
+    folder: Path, cell: tuple[float, ...] | None, broken: set[int], by: str = "atoms"
+) -> tuple[Path, Path]:
+    """Write 14 residues of a porin, which wander through the box, broken in some frames."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        chain = mda.Merge(mda.Universe(datafiles.PDB_icodes).select_atoms("protein")[300:410])
+        top, path = folder / "chain.pdb", folder / "chain.xtc"
+        chain.add_TopologyAttr("chainIDs", ["X"] * chain.atoms.n_atoms)
+        chain.atoms.write(top)
+        whole = chain.atoms.positions - chain.atoms.center_of_geometry()
+        rng = np.random.default_rng(5)
+        with mda.Writer(str(path), chain.atoms.n_atoms) as file:
+            for k in range(N_FRAMES):
+                chain.dimensions = cell
+                chain.atoms.positions = whole + rng.normal(0, 0.1, whole.shape)
+                if k in broken:
+                    # The first one in the list is at a corner of the box.
+                    if by == "atoms":
+                        chain.atoms.pack_into_box()
+                    else:
+                        chain.atoms.wrap(compound="residues")
+                elif not broken:
+                    chain.atoms.translate(rng.uniform(-100, 100, 3))
+                file.write(chain.atoms)
+    return top, path
+
+
+def remarks_on(report: Report) -> list[str]:
+    """Return the remarks on broken molecules."""
+    return [remark for remark in report["remarks"] if BROKEN in remark]
+
+
+def radius(positions: np.ndarray) -> float:
+    """Return the radius of gyration."""
+    return float(np.sqrt(((positions - positions.mean(0)) ** 2).sum(1).mean()))
+
+
+ANALYSES: dict[str, Callable[[tj.Selection], Report]] = {
+    "rmsd": lambda chosen: tj.rmsd(chosen).report,
+    "rmsd, average": lambda chosen: tj.rmsd(chosen, reference="average").report,
+    "rmsd, group": lambda c: tj.rmsd(c.trajectory.select("resid 45"), groups=[c]).report,
+    "rmsf": lambda chosen: tj.rmsf(chosen).report,
+    "rmsf, aligned": lambda chosen: tj.rmsf(chosen, align="name CA").report,
+    "rg": lambda chosen: tj.apply(radius, chosen).report,
+}
+
+
+@pytest.mark.parametrize("cell", CELLS.values(), ids=CELLS)
+@pytest.mark.parametrize("text", ["name CA", "protein", "backbone", "name CA CB"])
+@pytest.mark.parametrize("by", ["atoms", "residues"])
+def test_broken_in_every_frame(tmp_path: Path, cell: tuple[float, ...], text: str, by: str) -> None:
+    """Every analysis of positions says so, once a selection, and names neighbours."""
+    top, path = written(tmp_path, cell, set(range(N_FRAMES)), by)
+    traj = tj.open(top, path)
+    chosen = traj.select(text)
+    for name, analyse in ANALYSES.items():
+        found = [one for one in remarks_on(analyse(chosen)) if repr(text) in one]
+        assert len(found) == 1, name
+        assert "frame 0: " in found[0]
+        assert " Å as nearest images: make molecules whole first (gmx trjconv -pbc" in found[0]
+    for quiet in (tj.distances(chosen), tj.dihedrals(chosen)):
+        assert not remarks_on(quiet.report)
+    # Whoever gets cells may look at images.
+    assert not remarks_on(tj.apply(lambda x, _: radius(x), chosen, cells=True).report)
+
+
+@pytest.mark.parametrize("cell", [*CELLS.values(), None], ids=[*CELLS, "none"])
+def test_whole_molecules(tmp_path: Path, cell: tuple[float, ...] | None) -> None:
+    """Nothing is said of whole molecules, wherever they are, nor where there is no cell."""
+    top, path = written(tmp_path, cell, set())
+    for text in ("name CA", "protein", "name N"):
+        for analyse in ANALYSES.values():
+            assert analyse(tj.open(top, path).select(text))["remarks"] == []
+
+
+def test_broken_later(tmp_path: Path) -> None:
+    """RMSD looks where it is largest, RMSF at the last frame; numbers and counts are as before."""
+    top, path = written(tmp_path, CELLS["cube"], {3, 6})
+    traj, plain_one = tj.open(top, path), tj.open(None, path)
+    chosen = traj.select("name CA")
+    result = tj.rmsd(chosen)
+    (remark,) = remarks_on(result.report)
+    assert result.values.argmax() in (3, 6)
+    assert f"selection 'name CA', frame {result.values.argmax()}: " in remark
+    same = tj.rmsd(plain_one.select(chosen.indices))
+    assert same.values.tobytes() == result.values.tobytes()
+    for count in ("requests", "opens", "bytes_read", "frames"):
+        assert same.report[count] == result.report[count]
+    assert remarks_on(same.report) == []
+    (remark,) = remarks_on(tj.rmsf(chosen).report)
+    assert "frame 6: " in remark
+    assert remarks_on(tj.rmsd(chosen, frames=[0, 1, 2, 4]).report) == []
+    assert remarks_on(tj.rmsf(chosen, frames=slice(0, 3)).report) == []
+    assert "frame 3: " in remarks_on(tj.rmsd(chosen, frames=[1, 3]).report)[0]
+    assert "frame 6: " in remarks_on(tj.rmsd(chosen, reference=6, frames=[1]).report)[0]
+    arguments = ["rmsd", str(top), str(path), "--select", "name CA"]
+    assert f"note: {remarks_on(result.report)[0]}" in CliRunner().invoke(commands, arguments).output
+    # Nor do notes on many files hide it.
+    several = tj.open(top, *[path] * 8)
+    remarks = tj.rmsd(several.select("name CA")).report["remarks"]
+    assert several.remarks
+    assert BROKEN in remarks[0]
+    assert remarks[1:] == list(several.remarks)
+
+
+def test_broken_references(tmp_path: Path) -> None:
+    """Of a file, an AtomGroup, another trajectory: where it is broken is said."""
+    (tmp_path / "whole").mkdir()
+    top, path = written(tmp_path, CELLS["cube"], set(range(N_FRAMES)))
+    whole = tj.open(*written(tmp_path / "whole", CELLS["cube"], set())).select("name CA")
+    universe = mda.Universe(str(top), str(path))
+    gro = tmp_path / "broken.gro"
+    universe.atoms.write(gro)
+    for reference, where in (
+        (gro, f"reference {gro}: "),
+        (universe.select_atoms("name CA"), "the reference's Universe: "),
+        (tj.open(top, path).select("name CA"), "frame 0 of reference 'name CA': "),
+    ):
+        (remark,) = remarks_on(tj.rmsd(whole, reference=reference).report)
+        assert where in remark
+
+
+def test_systems_of_others(systems: Systems) -> None:
+    """ADK in water is broken as GROMACS wrote it; waters are no neighbours of each other."""
+    solvated = systems["solvated.xtc"].trajectory
+    assert remarks_on(tj.rmsd(solvated.select("name CA"), frames=slice(3)).report)
+    assert tj.rmsd(solvated.select("name OW"), frames=slice(3)).report["remarks"] == []
+    assert tj.rmsd(systems["adk.xtc"].trajectory.select("protein")).report["remarks"] == []
+
+
+def test_chains_far_from_each_other(tmp_path: Path) -> None:
+    """Residues that follow one another, of two molecules, half a box apart: both are whole."""
+    top, _ = written(tmp_path, None, set())
+    one = mda.Universe(str(top)).select_atoms("protein")
+    both = mda.Merge(one, one)
+    both.atoms[len(one) :].translate([35, 10, 20])
+    both.residues.resids = np.arange(1, len(both.residues) + 1)
+    both.dimensions = CELLS["cube"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        both.atoms.write(tmp_path / "both.gro")
+        both.atoms.write(tmp_path / "both.xtc")
+    traj = tj.open(tmp_path / "both.gro", tmp_path / "both.xtc")
+    assert tj.rmsd(traj.select("protein")).report["remarks"] == []

@@ -1,0 +1,316 @@
+"""RDF: MDAnalysis' InterRDF and a plain search through all images are the truth."""
+
+import itertools
+from pathlib import Path
+
+import MDAnalysis as mda
+import numpy as np
+import pytest
+import trajet as tj
+from helpers import trr_bytes, xtc_bytes
+from helpers.golden_files import Adk
+from MDAnalysis.analysis.rdf import InterRDF
+from MDAnalysisTests import datafiles
+
+N_ATOMS = 75
+N_FRAMES = 3
+# nm, row by row: a cube, a rhombic dodecahedron, a prism, and one so skewed that the nearest image
+# is often none of the neighbours along the vectors.
+BOXES = {
+    "cube": [[2, 0, 0], [0, 2, 0], [0, 0, 2]],
+    "dodecahedron": [[2.4, 0, 0], [0, 2.4, 0], [1.2, 1.2, 1.697056]],
+    "prism": [[3, 0, 0], [-1.5, 2.598076, 0], [0, 0, 1.1]],
+    "skewed": [[1.5, 0, 0], [1.4, 1.2, 0], [1.3, 1.1, 1.4]],
+}
+# The stored coordinates are f32 of a few Å, the cells of the search below f64 of f32.
+EDGE = 1e-4
+
+
+def made(folder: Path, box: str, n_atoms: int = N_ATOMS) -> Path:
+    """Write random atoms, in the cell and around it."""
+    rng = np.random.default_rng(len(box) + n_atoms)
+    coordinates = rng.uniform(-1.0, 4.0, (N_FRAMES, n_atoms, 3))
+    return xtc_bytes.write_xtc(folder / f"{box}.xtc", coordinates, box=np.array(BOXES[box]))
+
+
+def vectors_of(cell: np.ndarray) -> np.ndarray:
+    """Box vectors of a, b, c, α, β, γ."""
+    a, b, c = cell[:3]
+    cos_a, cos_b, cos_g = np.cos(np.radians(cell[3:]))
+    sin_g = np.sin(np.radians(cell[5]))
+    cy = (cos_a - cos_b * cos_g) / sin_g
+    cz = np.sqrt(1 - cos_b**2 - cy**2)
+    return np.array([[a, 0, 0], [b * cos_g, b * sin_g, 0], [c * cos_b, c * cy, c * cz]])
+
+
+def nearest(a: np.ndarray, b: np.ndarray, cell: np.ndarray) -> np.ndarray:
+    """Distances of all pairs, by the least of many images, `(n_a, n_b)`."""
+    vectors = vectors_of(cell)
+    apart = b[None].astype(np.float64) - a[:, None].astype(np.float64)
+    whole = np.round(apart @ np.linalg.inv(vectors))
+    apart -= whole @ vectors
+    best = np.full(apart.shape[:2], np.inf)
+    for shift in itertools.product(range(-3, 4), repeat=3):
+        best = np.minimum(best, np.linalg.norm(apart + np.array(shift) @ vectors, axis=-1))
+    return best
+
+
+def searched(
+    block: tj.Block, a: np.ndarray, b: np.ndarray, edges: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs of different atoms in each bin, and by how many these may differ: those at an edge."""
+    counts, unsure = np.zeros(len(edges) - 1), np.zeros(len(edges) - 1)
+    different = a[:, None] != b
+    for positions, cell in zip(block.positions, block.cells, strict=True):
+        distances = nearest(positions[a], positions[b], cell)[different]
+        counts += np.histogram(distances, edges)[0]
+        at_edge = np.abs(distances[:, None] - edges) < EDGE
+        unsure += at_edge[:, :-1].sum(axis=0) + at_edge[:, 1:].sum(axis=0)
+    return counts, unsure
+
+
+@pytest.mark.parametrize("box", sorted(BOXES))
+@pytest.mark.parametrize("longest", [4.0, 9.0, 40.0])
+def test_counts_are_those_of_a_search_through_all_images(
+    box: str, longest: float, tmp_path: Path
+) -> None:
+    """One group and two, in cells of every shape, also beyond half of the cell."""
+    traj = tj.open(None, made(tmp_path, box))
+    block = traj.read()
+    edges = np.linspace(0, longest, 31)
+    every = np.arange(N_ATOMS)
+    for a, b in ((every, None), (every[:20], every[15:])):
+        other = None if b is None else traj.select(b)
+        result = tj.rdf(traj.select(a), other, bins=30, range=(0.0, longest))
+        counts, unsure = searched(block, a, a if b is None else b, edges)
+        assert (np.abs(result.counts - counts) <= unsure).all()
+        assert unsure.sum() < 0.01 * counts.sum() + 2 * N_ATOMS * N_FRAMES
+        assert result.counts.sum() > 0
+        assert np.array_equal(result.edges, edges)
+        # Counts over what the mean density puts into a shell.
+        volume = np.mean([abs(np.linalg.det(vectors_of(cell))) for cell in block.cells])
+        pairs = (a[:, None] != (a if b is None else b)).sum()
+        ideal = N_FRAMES * pairs / volume * 4 / 3 * np.pi * np.diff(edges**3)
+        assert np.allclose(result.g, result.counts / ideal, rtol=1e-6)
+
+
+def test_a_box_of_water_is_that_of_inter_rdf(tmp_path: Path) -> None:
+    """Oxygens and hydrogens of the solvated system, as InterRDF counts them without self-pairs."""
+    universe = mda.Universe(datafiles.GRO, datafiles.XTC)
+    traj = tj.open(datafiles.GRO, datafiles.XTC, sidecar=False)
+    few = "name OW and resid 300:900"
+    hydrogens = "name HW1 HW2 and resid 300:900"
+    cases = [
+        (few, None, {"exclusion_block": (1, 1)}),
+        (few, few, {"exclusion_block": (1, 1)}),
+        (few, hydrogens, {"exclusion_block": (1, 2)}),
+        ("protein and name CA", few, {"bins": 33, "range": (2.0, 12.5)}),
+    ]
+    for a, b, options in cases:
+        groups = [universe.select_atoms(a), universe.select_atoms(b or a)]
+        theirs = {{"bins": "nbins"}.get(k, k): v for k, v in options.items()}
+        truth = InterRDF(*groups, **theirs).run(step=5).results
+        result = tj.rdf(traj.select(a), b, frames=slice(None, None, 5), **options)
+        if options.get("exclusion_block") == (1, 1):
+            plain = tj.rdf(traj.select(a), b, frames=slice(None, None, 5))
+            assert plain.g.tobytes() == result.g.tobytes()
+        # MDAnalysis rounds distances to float32: pairs at an edge may fall into the next bin.
+        assert np.abs(result.counts - truth.count).max() <= 2
+        assert np.allclose(result.r, truth.bins, atol=1e-12)
+        # Volumes are those of float32 cells there.
+        assert np.allclose(result.g, truth.rdf, rtol=1e-3, atol=2e-2)
+
+
+def test_threads_tasks_and_order_change_no_bit(tmp_path: Path) -> None:
+    """Counts are whole numbers, and volumes are added along the tree."""
+    traj = tj.open(None, made(tmp_path, "skewed"))
+    results = [
+        tj.rdf(
+            traj.select(atoms),
+            range=(0.0, 12.0),
+            pool=tj.LocalPool(threads=threads, task_frames=task_frames),
+        )
+        for atoms in (np.arange(N_ATOMS), np.arange(N_ATOMS)[::-1])
+        for threads in (1, 2, 7)
+        for task_frames in (None, 1, 1000)
+    ]
+    assert len({result.g.tobytes() + result.counts.tobytes() for result in results}) == 1
+
+
+def test_exclusions_leave_out_their_blocks(tmp_path: Path) -> None:
+    """`(n, m)` is the same as counting all pairs and taking off those within the blocks."""
+    traj = tj.open(None, made(tmp_path, "cube"))
+    atoms = np.arange(N_ATOMS)
+    whole = tj.rdf(traj.select(atoms), range=(0.0, 10.0))
+    blocks = tj.rdf(traj.select(atoms), range=(0.0, 10.0), exclusion_block=(3, 3))
+    within = sum(
+        tj.rdf(traj.select(atoms[k : k + 3]), range=(0.0, 10.0)).counts
+        for k in range(0, N_ATOMS, 3)
+    )
+    assert np.array_equal(whole.counts - blocks.counts, within)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "block"),
+    [
+        (range(N_ATOMS), None, None),
+        (range(N_ATOMS), range(N_ATOMS), None),
+        (range(N_ATOMS), range(N_ATOMS), (1, 1)),
+        (range(N_ATOMS), range(N_ATOMS)[::-1], (1, 1)),
+        (range(30), range(20, 60), None),
+        (range(30), range(20, 60), (3, 4)),
+        (range(30), range(45, 15, -1), (5, 5)),
+        ([4, 7, 4, 9], None, None),
+        ([4, 7, 4, 9], [9, 4], (2, 1)),
+    ],
+)
+@pytest.mark.parametrize("task_frames", [1, 1000])
+def test_self_pairs_are_neither_counted_nor_in_the_norm(
+    a: list[int],
+    b: list[int] | None,
+    block: tuple[int, int] | None,
+    task_frames: int,
+    tmp_path: Path,
+) -> None:
+    """Every pair of two different atoms counts once in a range that holds all distances."""
+    traj = tj.open(None, made(tmp_path, "cube"))
+    result = tj.rdf(
+        traj.select(a),
+        None if b is None else traj.select(b),
+        bins=20,
+        range=(0.0, 40.0),
+        exclusion_block=block,
+        pool=tj.LocalPool(threads=2, task_frames=task_frames),
+    )
+    first, second = np.array(a), np.array(a if b is None else b)
+    pairs = first[:, None] != second
+    if block is not None:
+        blocks = [np.arange(len(x)) // n for x, n in zip((first, second), block, strict=True)]
+        pairs &= blocks[0][:, None] != blocks[1]
+    assert result.counts.sum() == N_FRAMES * pairs.sum()
+    shells = 4 / 3 * np.pi * np.diff(result.edges**3)
+    ideal = N_FRAMES * pairs.sum() / result.report["parameters"]["mean_volume"] * shells
+    np.testing.assert_allclose(result.g, result.counts / ideal, rtol=1e-12)
+
+
+def test_first_bin_of_a_group_with_itself_is_empty(tmp_path: Path) -> None:
+    """Atoms on a lattice: no atom is closer to another one than the lattice's spacing."""
+    grid = np.arange(4) * 0.5
+    x = np.stack(np.meshgrid(grid, grid, grid), axis=-1).reshape(1, -1, 3)
+    path = xtc_bytes.write_xtc(tmp_path / "lattice.xtc", x, box=np.eye(3) * 2)
+    result = tj.rdf(tj.open(None, path).select(range(64)), bins=5, range=(0.0, 10.0))
+    assert result.g[:2].tolist() == [0, 0]
+    # Six neighbours at 5 Å of 63 others in 8000 Å³.
+    shell = 4 / 3 * np.pi * (6**3 - 4**3)
+    assert result.g[2] == pytest.approx(6 / (63 / 8000 * shell), rel=1e-6)
+
+
+def test_a_single_atom_has_no_pair(tmp_path: Path) -> None:
+    """G has no norm where there is no pair: an error, not a column of NaN."""
+    atom = tj.open(None, made(tmp_path, "cube")).select([3])
+    with pytest.raises(tj.SelectionError, match="no pair of different atoms"):
+        tj.rdf(atom)
+    with pytest.raises(tj.SelectionError, match="no pair of different atoms"):
+        tj.rdf(atom, atom)
+
+
+def water(folder: Path) -> tj.Trajectory:
+    """Write 25 waters of three atoms in a cube of 20 Å, and a topology with residues."""
+    universe = mda.Universe.empty(75, 25, atom_resindex=np.arange(75) // 3, trajectory=True)
+    for name, values in (
+        ("names", ["OW", "HW1", "HW2"] * 25),
+        ("resnames", ["SOL"] * 25),
+        ("resids", np.arange(1, 26)),
+    ):
+        universe.add_TopologyAttr(name, values)
+    universe.atoms.write(folder / "water.gro")
+    return tj.open(folder / "water.gro", made(folder, "cube"))
+
+
+def test_blocks_that_are_not_molecules_are_told_of(tmp_path: Path) -> None:
+    """What `exclusion_block` leaves out must be pairs of one molecule, as far as residues tell."""
+    traj = water(tmp_path)
+    half = {"range": (0.0, 9.0)}
+    for text, other, block in (
+        ("all", None, (3, 3)),
+        ("all", None, (1, 1)),
+        ("all", None, (15, 15)),
+        ("name OW", None, (1, 1)),
+        ("name OW", "name HW1 HW2", (1, 2)),
+    ):
+        result = tj.rdf(traj.select(text), other, exclusion_block=block, **half)
+        assert result.report["remarks"] == []
+    for text, other, block, words in (
+        # Two of three atoms, or one more.
+        ("resid 1:24", None, (2, 2), "atom 2 HW2 SOL1 and atom 2 HW2 SOL1"),
+        ("resid 1:24", None, (4, 4), "atom 4 HW1 SOL2 and atom 4 HW1 SOL2"),
+        # Others' hydrogens.
+        ("name OW and resid 1:9", "name HW1 and resid 2:10", (1, 1), "OW SOL1 and atom 4 HW1 SOL2"),
+    ):
+        result = tj.rdf(traj.select(text), other, exclusion_block=block, **half)
+        (remark,) = result.report["remarks"]
+        assert f"exclusion_block {block}: blocks do not coincide with residues" in remark
+        assert words in remark
+
+
+def test_ranges_beyond_half_of_the_cell_are_told_of(tmp_path: Path) -> None:
+    """A range beyond half of the shortest lattice vector gives a remark; cells may shrink."""
+    for box, half in (("cube", 10.0), ("prism", 5.5), ("dodecahedron", 12.0), ("skewed", 6.02)):
+        chosen = tj.open(None, made(tmp_path, box)).select(np.arange(N_ATOMS))
+        assert tj.rdf(chosen, range=(0.0, half)).report["remarks"] == []
+        (remark,) = tj.rdf(chosen, range=(0.0, half + 0.1)).report["remarks"]
+        assert f"up to {half + 0.1:g} Å are counted" in remark
+        assert f"nearest image is {half:.1f} Å (frame 0)" in remark
+    x = np.random.default_rng(3).uniform(0, 2, (2, 9, 3))
+    small = np.eye(3) * 2
+    both = trr_bytes.write_trr(tmp_path / "shrinks.trr", x, boxes=[small * 1.5, small])
+    (remark,) = tj.rdf(tj.open(None, both).select(range(9)), range=(0.0, 12.0)).report["remarks"]
+    assert "10.0 Å (frame 1)" in remark
+
+
+def test_what_cannot_be_counted_is_refused(adk: Adk, tmp_path: Path) -> None:
+    """Frames without a cell, ranges and blocks that mean nothing: words that say so."""
+    ca = tj.open(adk.psf, adk.xtc).select("name CA")
+    with pytest.raises(tj.AnalysisError, match=r"adk\.xtc: frame 5: it has no unit cell"):
+        tj.rdf(ca, frames=[5])
+    traj = tj.open(None, made(tmp_path, "cube"))
+    every = traj.select(np.arange(N_ATOMS))
+    for options, words in (
+        ({"bins": 0}, "0 bins"),
+        ({"range": (5.0, 5.0)}, "no width"),
+        ({"range": (-1.0, 5.0)}, "no width"),
+        ({"range": (0.0, float("inf"))}, "no width"),
+        ({"exclusion_block": (4, 4)}, "equally many blocks"),
+        ({"exclusion_block": (3, 5)}, "equally many blocks"),
+        ({"exclusion_block": (0, 1)}, "equally many blocks"),
+        ({"exclusion_block": (N_ATOMS, N_ATOMS)}, "every pair"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            tj.rdf(every, **options)
+    none = tj.rdf(every, frames=[])
+    assert np.isnan(none.g).all()
+    assert none.counts.sum() == 0
+
+
+def test_results_are_saved_drawn_and_reported(tmp_path: Path) -> None:
+    """NPZ and CSV hold the numbers; the figure has its axes; the report says what was asked."""
+    traj = tj.open(None, made(tmp_path, "cube"))
+    result = tj.rdf(traj.select(np.arange(N_ATOMS)), bins=20, range=(1.0, 9.0))
+    result.save(tmp_path / "rdf.npz")
+    result.save(tmp_path / "rdf.csv")
+    with np.load(tmp_path / "rdf.npz") as kept:
+        assert set(kept) == {"r", "g", "counts", "edges"}
+        assert np.array_equal(kept["g"], result.g)
+        assert np.array_equal(kept["counts"], result.counts)
+    header, *lines = (tmp_path / "rdf.csv").read_text().splitlines()
+    assert header == "r_A,g,count"
+    table = np.array([[float(cell) for cell in line.split(",")] for line in lines])
+    assert np.array_equal(table, np.column_stack([result.r, result.g, result.counts]))
+    axes = result.plot().axes[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("r (Å)", "g(r)")
+    parameters = result.report["parameters"]
+    assert result.report["analysis"] == "rdf"
+    assert parameters["range"] == [1.0, 9.0]
+    assert parameters["bins"] == 20
+    assert np.isclose(parameters["mean_volume"], 8000, rtol=1e-6)
+    assert np.isclose(result.density, N_ATOMS / 8000, rtol=1e-6)

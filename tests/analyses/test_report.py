@@ -1,0 +1,537 @@
+"""The report: its names are stable, its counts exact, its times add up."""
+
+import json
+import math
+import os
+import re
+import shutil
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import trajet as tj
+from helpers import made_reports
+from helpers.golden_files import Adk, Golden
+from trajet import _trajet, startup
+from trajet import mdanalysis as mda
+from trajet.analysis import sample
+from trajet.pools import tasks, timing
+
+NAMES = {
+    "stages",
+    "workers",
+    "tasks",
+    "requests",
+    "opens",
+    "bytes_read",
+    "bytes_used",
+    "frames",
+    "empty_frames",
+    "atoms_decoded",
+    "r_comp_io",
+    "inputs",
+    "remarks",
+    "versions",
+    "cpu",
+    "instruction_set",
+    "threads",
+    "host",
+    "pool",
+    "averages",
+    "r_comp_comm",
+    "cores",
+    "ranks_per_node",
+    "stragglers",
+    "retried",
+    "repeated",
+    "advice",
+    "heuristics",
+    "t_import",
+    "t_topology",
+    "t_select",
+    "t_command",
+}
+WORKER = {"worker", "thread", "host", "process", "tasks", "frames", "requests", "opens", "t_io"}
+TASK = {"pass", "task", "worker", "thread", "first", "frames", "t_begin", "t_end"}
+TASK_STAGES = {"t_open", "t_read", "t_decode", "t_comp", "t_merge"}
+POOLS = (
+    tj.LocalPool(threads=1),
+    tj.LocalPool(threads=3, task_frames=20),
+    tj.ProcessPool(workers=2, task_frames=50),
+    tj.ProcessPool(workers=2, threads=2, task_frames=200),
+)
+STAGES = {
+    "t_open",
+    "t_index",
+    "t_read",
+    "t_decode",
+    "t_comp",
+    "t_wait",
+    "t_comm",
+    "t_merge",
+    "t_close",
+    "t_overhead",
+    "t_total",
+}
+ADK_ATOMS = 3341
+ADK_FRAMES = 98
+
+
+@pytest.fixture(scope="module")
+def many(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """ADK ten times over: 980 frames in one file."""
+    path = tmp_path_factory.mktemp("many") / "many.xtc"
+    path.write_bytes(adk.xtc.read_bytes() * 10)
+    return path
+
+
+def n_tasks(report: Mapping[str, object]) -> int:
+    """Count the tasks of a run: the report has their number, or an entry for each."""
+    tasks = report["tasks"]
+    return tasks if isinstance(tasks, int) else len(tasks)
+
+
+def test_names(adk: Adk) -> None:
+    """Scripts depend on these names."""
+    result = tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA"))
+    report = result.report
+    assert isinstance(report, Mapping)
+    assert set(report) >= NAMES
+    assert len(report) == len(list(report))
+    for stages in (report["stages"], *report["workers"]):
+        assert set(stages) >= STAGES
+        for name in STAGES:
+            assert isinstance(stages[name], float)
+            assert math.isfinite(stages[name])
+            assert stages[name] >= 0
+    trajectory, topology = report["inputs"]
+    assert Path(trajectory["path"]).resolve() == adk.xtc.resolve()
+    assert Path(topology["path"]).resolve() == adk.psf.resolve()
+    assert trajectory["truncated_tail"] == 0
+    for file in (trajectory, topology):
+        assert isinstance(file["digest"], str)
+        assert file["digest"]
+    assert report["versions"]["trajet"] == tj.__version__
+    assert isinstance(report["instruction_set"], str)
+    assert isinstance(report["cpu"], str)
+    assert isinstance(report["host"], str)
+    with pytest.raises(KeyError):
+        report["no such name"]
+    with pytest.raises(TypeError):
+        report["frames"] = 3
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("task_frames", [None, 20, 10**9])
+@pytest.mark.parametrize("request_size", [16 * 1024, 256 * 1024, 8 << 20])
+def test_counts(many: Path, threads: int, task_frames: int | None, request_size: int) -> None:
+    """One opening, few requests, hardly a byte more than the file has."""
+    traj = tj.open(None, many, request_size=request_size)
+    pool = tj.LocalPool(threads=threads, task_frames=task_frames)
+    report = tj.rmsd(traj.select(np.arange(ADK_ATOMS)), pool=pool).report
+    size = many.stat().st_size
+    assert report["opens"] == 1
+    assert report["frames"] == 10 * ADK_FRAMES
+    assert report["atoms_decoded"] >= 10 * ADK_FRAMES * ADK_ATOMS
+    # The reference frame is decoded once more.
+    assert report["atoms_decoded"] <= (10 * ADK_FRAMES + 1) * ADK_ATOMS
+    tasks = n_tasks(report)
+    assert 1 <= tasks <= 10 * ADK_FRAMES
+    if task_frames == 10**9:
+        assert tasks == 1
+    assert 1 <= report["threads"] <= threads
+    assert len(report["workers"]) == report["threads"]
+    assert report["bytes_used"] <= report["bytes_read"]
+    assert report["bytes_used"] > 0.98 * size
+    assert report["bytes_read"] <= size + request_size * tasks
+    assert report["requests"] >= 1
+    assert report["requests"] <= report["bytes_read"] / request_size + 2 * tasks
+
+
+BEFORE = ("t_import", "t_topology", "t_select")
+
+
+def test_t_command_is_the_sum_of_the_times_before_the_run_and_of_t_total(
+    adk: Adk, tmp_path: Path
+) -> None:
+    """In every analysis and in conversions; opening is part of t_topology, no stage has any."""
+    traj = tj.open(adk.psf, adk.xtc)
+    atoms, further = traj.select("name CA"), traj.select("protein")
+    done = tj.convert(atoms, tmp_path / "ca.xtc").report
+    assert done is not None
+    reports = {
+        "rmsd": tj.rmsd(atoms, groups=[further]).report,
+        "rmsf": tj.rmsf(atoms, align=further).report,
+        "distances": tj.distances(atoms, further, frames=[0]).report,
+        "dihedrals": tj.dihedrals(further).report,
+        "apply": tj.apply(lambda positions: positions.mean(), atoms).report,
+        "convert": done,
+    }
+    opening = reports["rmsd"]["opening"]
+    for name, report in reports.items():
+        assert report["analysis"] == name
+        times = [report[each] for each in BEFORE]
+        assert report["t_command"] == pytest.approx(sum(times) + report["stages"]["t_total"])
+        assert min(times) > 0
+        assert report["t_topology"] == traj.t_topology > opening["t_open"] + opening["t_index"]
+        table = repr(report)
+        for each in (*BEFORE, "t_command"):
+            assert f"{each} " in table
+            assert each not in report["stages"]
+    assert reports["rmsd"]["t_select"] == atoms.t_select + further.t_select
+    assert reports["rmsf"]["t_select"] == atoms.t_select + further.t_select
+    assert reports["dihedrals"]["t_select"] > further.t_select
+    assert reports["convert"]["t_select"] == atoms.t_select
+
+
+class Clock:
+    """Seconds that pass when they are told to."""
+
+    now = 0.0
+
+    def perf_counter(self) -> float:
+        """Tell the time."""
+        return self.now
+
+
+def test_each_second_before_the_run_is_counted_once(
+    adk: Adk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a selection that first imports MDAnalysis and reads the topology, each its own."""
+    clock, imports, load, select = Clock(), startup.import_seconds(), mda.load, mda.select
+    traj = tj.open(adk.psf, adk.xtc)
+    opened = traj.t_topology
+
+    def slow_load(path: Path) -> Any:
+        with startup.importing("a module that nobody has"):
+            clock.now += 3
+        clock.now += 25
+        return load(path)
+
+    def slow_select(*given: Any, **how: Any) -> Any:
+        with startup.importing("os"):
+            clock.now += 0.5
+        return select(*given, **how)
+
+    monkeypatch.setattr(startup, "time", clock)
+    monkeypatch.setattr(mda, "load", slow_load)
+    monkeypatch.setattr(mda, "select", slow_select)
+    atoms = traj.select("name CA")
+    assert startup.import_seconds() == imports + 3
+    assert traj.t_topology == opened + 25
+    # What was imported already is no import.
+    assert atoms.t_select == 0.5
+
+
+def test_reports_of_older_versions_have_no_times_before_the_run(adk: Adk, tmp_path: Path) -> None:
+    """They are read, printed and drawn all the same."""
+    report = dict(tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA")).report)
+    for name in (*BEFORE, "t_command", "heuristics"):
+        del report[name]
+    (tmp_path / "old.json").write_text(json.dumps(report))
+    old = tj.Report.load(tmp_path / "old.json")
+    assert "t_command" not in repr(old) + old.to_html()
+    assert "t_total" in repr(old)
+
+
+def test_counts_of_every_file(golden: Golden, golden_xtc: Path) -> None:
+    """Frames and openings are counted right on every file, run after run."""
+    traj = tj.open(None, golden_xtc)
+    for _ in range(2):
+        report = tj.rmsd(traj.select(np.arange(traj.n_atoms))).report
+        assert report["opens"] == 1
+        assert report["frames"] == golden.truth.n_frames
+        assert report["bytes_read"] <= golden_xtc.stat().st_size + 262144 * n_tasks(report)
+
+
+def test_only_wanted_atoms_are_decoded(adk: Adk) -> None:
+    """A prefix of the atoms is decoded without what follows it."""
+    traj = tj.open(None, adk.xtc)
+    total = ADK_FRAMES * ADK_ATOMS
+    for wanted in (1, 10, 214, 1000):
+        decoded = tj.rmsd(traj.select(np.arange(wanted))).report["atoms_decoded"]
+        assert ADK_FRAMES * wanted <= decoded < total
+        # The format stores runs of nine atoms at most: a few runs may be decoded in excess.
+        assert decoded <= (ADK_FRAMES + 1) * (wanted + 64)
+
+
+def test_only_wanted_frames_are_read(many: Path) -> None:
+    """Frames that nobody asked for are neither decoded nor, where they are many, read."""
+    traj = tj.open(None, many, request_size=16 * 1024)
+    report = tj.rmsd(traj.select(np.arange(ADK_ATOMS)), frames=slice(None, None, 98)).report
+    assert report["frames"] == 10
+    assert report["atoms_decoded"] <= 11 * ADK_ATOMS
+    assert report["bytes_read"] < many.stat().st_size / 10
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_stages_of_a_worker_add_up(many: Path, threads: int) -> None:
+    """What a worker did, waiting and overhead included, is its whole time."""
+    traj = tj.open(None, many)
+    pool = tj.LocalPool(threads=threads, task_frames=50)
+    report = tj.rmsd(traj.select(np.arange(ADK_ATOMS)), pool=pool).report
+    assert len(report["workers"]) == threads
+    for worker in report["workers"]:
+        parts = sum(worker[name] for name in STAGES - {"t_total"})
+        assert parts == pytest.approx(worker["t_total"], rel=1e-6)
+    assert sum(worker["t_decode"] for worker in report["workers"]) > 0
+    assert sum(worker["t_comp"] for worker in report["workers"]) > 0
+
+
+@pytest.mark.parametrize("pool", POOLS, ids=str)
+def test_every_pool_has_the_same_names(many: Path, pool: tj.Pool) -> None:
+    """Workers and tasks of every pool are described alike, and add up alike."""
+    result = tj.rmsd(tj.open(None, many).select(np.arange(ADK_ATOMS)), pool=pool)
+    report = result.report
+    assert set(report) >= NAMES
+    workers, tasks, run = report["workers"], report["tasks"], report["stages"]["t_total"]
+    # Times are from the call's begin.
+    assert 0 < report["t_preparing"] <= min(task["t_begin"] for task in tasks)
+    for worker in workers:
+        assert set(worker) >= STAGES | WORKER
+        # Exactly: overhead outside of all stages is a stage, too.
+        parts = math.fsum(worker[name] for name in STAGES - {"t_total"})
+        assert parts == pytest.approx(worker["t_total"], rel=1e-6, abs=1e-9)
+        assert worker["t_io"] == worker["t_read"] + worker["t_decode"]
+        assert worker["t_total"] <= run
+    lanes = {(worker["worker"], worker["thread"]) for worker in workers}
+    assert len(lanes) == len(workers) == report["threads"]
+    for task in tasks:
+        assert set(task) >= TASK | TASK_STAGES
+        assert 0 <= task["t_begin"] <= task["t_end"] <= run
+        whose = {lane for lane in lanes if task["thread"] in (lane[1], None)}
+        assert task["worker"] in {worker for worker, _ in whose}
+    assert sum(task["frames"] for task in tasks) == report["frames"] == 10 * ADK_FRAMES
+    for name in TASK_STAGES - {"t_open", "t_merge"}:
+        of_tasks = math.fsum(task[name] for task in tasks)
+        assert of_tasks == pytest.approx(sum(worker[name] for worker in workers), rel=1e-6)
+    # A task of several threads is one of each that had a part in it.
+    if all(task["thread"] is not None for task in tasks) or not any(w["thread"] for w in workers):
+        assert sum(worker["tasks"] for worker in workers) == len(tasks)
+    assert max(worker["tasks"] for worker in workers) <= len(tasks)
+    for name, mean in report["averages"].items():
+        assert mean == pytest.approx(sum(worker[name] for worker in workers) / len(workers))
+    processes = {worker["process"] for worker in workers}
+    assert sum(report["ranks_per_node"].values()) == len(processes)
+    assert (os.getpid() in processes) == isinstance(pool, tj.LocalPool)
+    assert report["r_comp_comm"] is None
+
+
+def test_a_clock_around_the_call_shows_more(many: Path) -> None:
+    """t_total of the run, and so of every worker, lies within it."""
+    atoms = tj.open(None, many).select(np.arange(ADK_ATOMS))
+    for pool in POOLS:
+        begin = time.perf_counter()
+        stages = tj.rmsd(atoms, pool=pool).report["stages"]
+        assert 0 < stages["t_total"] <= time.perf_counter() - begin
+
+
+def test_ratios_without_meaning_are_none() -> None:
+    """No frame was read: there is no ratio, which is something else than zero."""
+    report = made_reports.report([made_reports.worker(0, frames=0, t_wait=1.0)])
+    assert report["r_comp_io"] is None
+    assert "R_comp/IO" not in repr(report)
+    report = made_reports.report([made_reports.worker(0, t_comp=6.0, t_read=1, t_comm=2.0)])
+    assert (report["r_comp_io"], report["r_comp_comm"]) == (6.0, 3.0)
+    two = [made_reports.worker(k, t_comp=6.0, t_read=1) for k in range(2)]
+    assert made_reports.report(two)["r_comp_io"] is None
+
+
+def test_what_a_pool_adds_is_kept() -> None:
+    """Under its own names; versions join the others."""
+    ranks = [made_reports.worker(k, rank=k, t_comp=1.0) for k in range(6)]
+    report = made_reports.report(ranks, pool="mpi", mpi={"ranks": 6}, versions={"MPI": "4.1"})
+    assert report["pool"] == "mpi"
+    assert report["mpi"] == {"ranks": 6}
+    assert report["versions"]["MPI"] == "4.1"
+    assert report["versions"]["trajet"] == tj.__version__
+    assert report["ranks_per_node"] == {"node0": 4, "node1": 2}
+    late = [{"pass": 0, "task": 3}]
+    assert made_reports.report(ranks, repeated=late)["repeated"] == late
+
+
+def test_ratio_of_computing_to_reading(many: Path) -> None:
+    """r_comp_io is t_comp / (t_read + t_decode) of a serial run, as in the papers."""
+    atoms = tj.open(None, many).select(np.arange(ADK_ATOMS))
+    pool = tj.LocalPool(threads=1)
+    report = tj.rmsd(atoms, pool=pool).report
+    stages = report["stages"]
+    expected = stages["t_comp"] / (stages["t_read"] + stages["t_decode"])
+    assert report["r_comp_io"] == pytest.approx(expected, rel=1e-9)
+    assert report["r_comp_io"] > 0
+    assert "sample" not in report
+    asked = tj.rmsd(atoms, pool=pool, sample=True).report
+    assert asked["sample"] is None
+    assert asked["r_comp_io"] > 0
+
+
+def test_no_sample_unless_asked(many: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run on several threads reads no frame twice, and its R_comp/IO is null."""
+    monkeypatch.setattr(sample, "_alone", None)
+    atoms = tj.open(None, many).select(np.arange(9))
+    report = tj.rmsd(atoms, pool=tj.LocalPool(threads=2)).report
+    assert report["r_comp_io"] is None
+    assert "sample" not in report
+
+
+def test_a_run_on_threads_serialises_nothing(many: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the run nor its sample makes a worker spec or opens the files a second time."""
+    monkeypatch.setattr(_trajet, "Elsewhere", None)
+    traj = tj.open(None, many)
+    frames = np.tile(np.arange(traj.n_frames), 2)
+    report = tj.rmsd(
+        traj.select(np.arange(9)), frames=frames, pool=tj.LocalPool(threads=2), sample=True
+    ).report
+    assert report["sample"]["frames"] >= 1
+    assert report["opens"] + report["sample"]["opens"] <= 1 + report["opening"]["opens"]
+
+
+@pytest.mark.parametrize("pool", [tj.LocalPool(threads=2), tj.ProcessPool(workers=2)])
+def test_a_serial_sample(pool: tj.LocalPool | tj.ProcessPool, many: Path) -> None:
+    """It is a hundredth of the frames for each thread, and changes no count of the run."""
+    traj = tj.open(None, many)
+    atoms = traj.select(np.arange(ADK_ATOMS))
+    # Ten times over: by numbers of frames that stand in no order.
+    frames = np.tile(np.arange(traj.n_frames), 2)[::-1]
+    report = tj.rmsd(atoms, frames=frames, pool=pool, sample=True).report
+    said = report["sample"]
+    n = len(frames)
+    assert n == report["frames"]
+    assert 1 <= said["frames"] <= n / 100 / 2
+    assert said["t_comp"] > 0
+    expected = said["t_comp"] / (said["t_read"] + said["t_decode"])
+    assert report["r_comp_io"] == pytest.approx(expected, rel=1e-9)
+    assert said["bytes_read"] <= report["bytes_read"] / 50
+    assert said["t_read"] + said["t_decode"] + said["t_comp"] <= said["t_total"]
+    # Too few for a hundredth of them, and a user's function, which would see the calls.
+    few = tj.rmsd(atoms, frames=slice(0, 900), pool=pool, sample=True)
+    assert few.report["sample"] is None
+    calls = []
+
+    def note(positions: np.ndarray) -> np.ndarray:
+        calls.append(len(positions))
+        return np.zeros(1)
+
+    if isinstance(pool, tj.LocalPool):
+        applied = tj.apply(note, atoms, frames=frames, pool=pool)
+        assert "sample" not in applied.report
+        # Once more, to see what it returns.
+        assert len(calls) == n + 1
+
+
+def test_the_run_says_what_the_sample_meets(
+    many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A frame that cannot be read is an error of the run, with all that it says of it."""
+    met = []
+    plain = sample._alone
+
+    def alone(*arguments: Any) -> dict[str, Any]:
+        try:
+            return plain(*arguments)
+        except tj.TrajetError as error:
+            met.append(error)
+            raise
+
+    monkeypatch.setattr(sample, "_alone", alone)
+    data = bytearray(many.read_bytes())
+    path = tmp_path / "broken.xtc"
+    path.write_bytes(data)
+    traj = tj.open(None, path)
+    # Some of the last frames, but for the very last, by which a file is known.
+    of = len(data) / traj.n_frames
+    begin, end = int(974 * of), int(978 * of)
+    data[begin:end] = b"\xff" * (end - begin)
+    path.write_bytes(data)
+    twice = np.tile(np.arange(traj.n_frames), 2)
+    with pytest.raises(tj.TrajetError) as caught:
+        tj.rmsd(traj.select(np.arange(9)), frames=twice, pool=tj.LocalPool(threads=2), sample=True)
+    assert met
+    assert str(path) in str(caught.value)
+
+
+def test_json_round_trip(adk: Adk, tmp_path: Path) -> None:
+    """The saved report is the report."""
+    report = tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA")).report
+    path = tmp_path / "report.json"
+    report.save(path)
+    with path.open(encoding="utf-8") as file:
+        assert json.load(file) == dict(report)
+    report.save(str(path))
+    assert [p.name for p in tmp_path.iterdir()] == ["report.json"]
+    with pytest.raises(tj.OutputError, match=re.escape(str(tmp_path / "no"))):
+        report.save(tmp_path / "no" / "report.json")
+
+
+def test_saved_report_loads_and_other_files_are_errors(adk: Adk, tmp_path: Path) -> None:
+    """A saved report loads with equal entries; any other file is a FormatError that says why."""
+    report = tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA")).report
+    path = tmp_path / "report.json"
+    report.save(path)
+    assert dict(tj.Report.load(path)) == dict(report)
+    older = {**report, "schema": 2, "sample": None}
+    path.write_text(json.dumps(older))
+    assert dict(tj.Report.load(path)) == older
+    assert tj.Report.load(path).to_html() == report.to_html()
+    for entries, words in (
+        ([1, 2], "not a report"),
+        ({}, "not a report"),
+        ({**report, "schema": 1}, "schema 1"),
+        ({name: report[name] for name in report if name != "stages"}, "without the entry stages"),
+        ({**report, "workers": [{}]}, "without the entry .* in workers"),
+    ):
+        path.write_text(json.dumps(entries))
+        with pytest.raises(tj.FormatError, match=words):
+            tj.Report.load(path)
+    path.write_bytes(b"\xff{")
+    with pytest.raises(tj.FormatError, match="not a text file"):
+        tj.Report.load(path)
+    with pytest.raises(FileNotFoundError):
+        tj.Report.load(tmp_path / "none.json")
+
+
+def digest_of(path: Path) -> str:
+    """Return the digest that a run on this file reports."""
+    return tj.rmsd(tj.open(None, path).select([0, 1, 2])).report["inputs"][0]["digest"]
+
+
+def test_digest(golden: Golden, golden_xtc: Path, tmp_path: Path) -> None:
+    """Copies have the digest of the original; a changed head or tail has another."""
+    digest = digest_of(golden_xtc)
+    folder = tmp_path / "copy"
+    folder.mkdir()
+    copy = Path(shutil.copy(golden_xtc, folder / "renamed.xtc"))
+    assert digest_of(copy) == digest
+    data = golden.source.read_bytes()
+    # Bytes that are data in every file: the low bits of the first time, and of the last times.
+    seen = {digest}
+    for position in (15, len(data) - 3):
+        changed = bytearray(data)
+        changed[position] ^= 1
+        golden_xtc.write_bytes(changed)
+        seen.add(digest_of(golden_xtc))
+    assert len(seen) == 3
+
+
+def test_bytes_of_tiers_are_added_where_there_are_any() -> None:
+    """Of threads of this process and of workers elsewhere."""
+    plain = made_reports.worker(0, t_comp=1.0)
+    names = ("bytes_by_tier", "bytes_by_tag")
+    assert not set(names) & set(made_reports.report([plain]))
+    tiers = [[0, 10, 0], [1, 2, 3]]
+    said = [{**plain, names[0]: bytes_, names[1]: bytes_[1:]} for bytes_ in tiers]
+    together = made_reports.report([plain, *said], tags=["one", "other"])
+    assert [together[name] for name in names] == [[1, 12, 3], [12, 3]]
+    assert together["tags"] == {"one": 12, "other": 3}
+    # Of workers that are other processes, over their tasks.
+    ledger, task = timing.RunTiming(), tasks.Task(0, (0, 1), (0, 1000))
+    for entry in (said[0], plain, said[1]):
+        report = {"workers": [{**entry, "tasks": 1}]}
+        ledger.add(0, task, tasks.TaskOutcome(np.empty(0), report, 0.0, 1.0, "node", 1))
+    ledger.add(1, task, tasks.TaskOutcome(np.empty(0), {"workers": [plain]}, 0.0, 1.0, "node", 2))
+    first, second = ledger.report()["workers"]
+    assert [first[name] for name in names] == [[1, 12, 3], [12, 3]]
+    assert not set(names) & set(second)

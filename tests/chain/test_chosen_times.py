@@ -1,0 +1,143 @@
+"""Frames chosen by time are chosen by times that were read from the file in this process."""
+
+import os
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trajet as tj
+from helpers import xtc_bytes
+from helpers.commands import fail, succeed
+from helpers.made_files import write_with_mdanalysis
+from helpers.trr_bytes import write_trr
+
+# Frames whose headers are compared when a kept index is loaded.
+SAMPLED = {99 * k // 8 for k in range(9)}
+# A frame that none of these is, in the part of the file that no digest covers.
+FRAME = 52
+
+
+def _xtc(path: Path) -> Path:
+    times = np.arange(100.0).tolist()
+    xtc_bytes.write_xtc(path, np.random.default_rng(1).uniform(0, 3, (100, 9, 3)), times=times)
+    return path
+
+
+def _trr(path: Path) -> Path:
+    return write_trr(path, np.random.default_rng(1).uniform(0, 3, (100, 9, 3)), picoseconds=1.0)
+
+
+def _ncdf(path: Path) -> Path:
+    return write_with_mdanalysis(path, 9, 100)
+
+
+WRITERS: dict[str, Callable[[Path], Path]] = {".xtc": _xtc, ".trr": _trr, ".nc": _ncdf}
+
+
+def sidecar_of(path: Path) -> Path:
+    """Return where the index of a trajectory is kept."""
+    return path.with_name(f".{path.name}.trajet-index")
+
+
+def give_time(path: Path, frame: int, time: float) -> None:
+    """Change the time in the header of a frame, behind the back of the kept index."""
+    assert frame not in SAMPLED
+    at = int(tj.open(None, path).reader.offsets()[frame])
+    data = bytearray(path.read_bytes())
+    if path.suffix == ".xtc":
+        at += xtc_bytes.TIME
+        old = struct.unpack_from(">f", data, at)[0]
+    elif path.suffix == ".trr":
+        at += 24 + 13 * 4
+        old = struct.unpack_from(">f", data, at)[0]
+    else:
+        old = 2.5 * frame
+        at = data.index(struct.pack(">f", old), at)
+    assert old == tj.open(None, path).reader.times()[frame]
+    data[at : at + 4] = struct.pack(">f", time)
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+def test_times_of_a_kept_index_are_compared_with_all_headers(tmp_path: Path, ending: str) -> None:
+    """A frame that the stale times leave out cannot be missed: it is an error, and then right."""
+    path = WRITERS[ending](tmp_path / f"run{ending}")
+    was = tj.open(None, path).times
+    give_time(path, FRAME, 1e6)
+    stale = tj.open(None, path)
+    assert stale.index_state == "loaded"
+    assert stale.reader.times()[FRAME] == was[FRAME]
+    with pytest.raises(tj.StaleIndexError, match=f"frame {FRAME}"):
+        _ = stale.times
+    assert not sidecar_of(path).exists()
+    again = tj.open(None, path)
+    assert (again.index_state, again.times[FRAME]) == ("built", 1e6)
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+def test_begin_and_end_choose_by_the_times_in_the_file(tmp_path: Path, ending: str) -> None:
+    """The command finds the frame whose time changed, though a kept index knows the old one."""
+    path = WRITERS[ending](tmp_path / f"run{ending}")
+    tj.open(None, path)
+    give_time(path, FRAME, 1e6)
+    copy = tmp_path / f"late{ending}"
+    succeed("convert", path, copy, "--begin", 5e5, "--quiet")
+    assert np.array_equal(tj.open(None, copy).times, [1e6])
+    assert np.array_equal(
+        tj.open(None, copy).read().positions, tj.open(None, path).read([FRAME]).positions
+    )
+
+
+def test_continuous_drops_frames_by_the_times_in_the_files(tmp_path: Path) -> None:
+    """A frame that the kept index takes for repeated is kept where its time is another."""
+    first, second = _xtc(tmp_path / "first.xtc"), tmp_path / "second.xtc"
+    times = (50.0 + np.arange(100)).tolist()
+    xtc_bytes.write_xtc(second, np.zeros((100, 9, 3)), times=times)
+    before = tj.open(None, first, second, continuous=True)
+    assert before.n_frames == 150
+    give_time(first, FRAME, -7.0)
+    after = tj.open(None, first, second, continuous=True)
+    assert after.n_frames == 151
+    assert after.times[50] == -7.0
+
+
+def test_times_are_compared_once_and_not_at_all_where_the_index_was_built(tmp_path: Path) -> None:
+    """Neither an index that was built in this process nor one that was compared is walked again."""
+    path = _xtc(tmp_path / "run.xtc")
+    built = tj.open(None, path)
+    loaded = tj.open(None, path)
+    assert (built.index_state, loaded.index_state) == ("built", "loaded")
+    was = loaded.times
+    give_time(path, FRAME, 1e6)
+    assert np.array_equal(built.times, was)
+    assert np.array_equal(loaded.times, was)
+    # A frame that is read is compared all the same.
+    with pytest.raises(tj.StaleIndexError):
+        loaded.read([FRAME])
+
+
+def test_a_sidecar_that_fits_is_not_written_again(tmp_path: Path) -> None:
+    """Choosing by time reads the headers, and leaves the file of the index as it is."""
+    path = _xtc(tmp_path / "run.xtc")
+    tj.open(None, path)
+    was = os.stat(sidecar_of(path))
+    opened = tj.open(None, path, rebuild_index=True)
+    assert opened.index_state == "built"
+    assert opened.index_path == sidecar_of(path)
+    now = os.stat(sidecar_of(path))
+    assert (now.st_ino, now.st_mtime_ns) == (was.st_ino, was.st_mtime_ns)
+
+
+def test_times_are_printed_as_single_precision_tells_them(tmp_path: Path) -> None:
+    """Zero has no sign, and a float32 has no digits of the float64 that it becomes."""
+    path = tmp_path / "run.xtc"
+    times = [-0.0, float(np.float32(0.99999994)), float(np.float32(2.1))]
+    xtc_bytes.write_xtc(path, np.zeros((3, 5, 3)), times=times)
+    lines = succeed("info", path)
+    assert "time          0 to 2.1 ps" in lines
+    xtc_bytes.write_xtc(path, np.zeros((2, 5, 3)), times=times[:2])
+    assert "time          0 to 0.99999994 ps" in succeed("info", path)
+    said = fail("convert", path, tmp_path / "copy.xtc", "--begin", "-0.5", "--end", "-0.25")
+    assert said.endswith("no frame lies from -0.5 ps to -0.25 ps: times go from 0 to 0.99999994 ps")

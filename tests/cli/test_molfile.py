@@ -1,0 +1,194 @@
+"""The plug-in for VMD: every file of MDAnalysisTests through it; the command that tells its place.
+
+`crates/trajet-molfile/tests` asks more of it, with a host in C.
+"""
+
+import ctypes
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from ctypes import CFUNCTYPE, POINTER, c_char_p, c_double, c_float, c_int, c_uint, c_void_p
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import trajet as tj
+from click.testing import CliRunner
+from helpers.golden_files import FORMATS
+from helpers.made_stores import make_store
+from trajet.cli.group import commands
+
+FILES = {path.name: path for format in FORMATS.values() for path in format.files().values()}
+# The version of the interface that VMD 1.9.4 has.
+ABI = 18
+
+
+class Timestep(ctypes.Structure):
+    """A frame, as hosts have it."""
+
+    _fields_ = [
+        *((name, POINTER(c_float)) for name in ("coords", "velocities")),
+        *((name, c_float) for name in ("A", "B", "C", "alpha", "beta", "gamma")),
+        ("physical_time", c_double),
+    ]
+
+
+class Metadata(ctypes.Structure):
+    """What there is of frames."""
+
+    _fields_ = [("count", c_uint), ("bytes", c_uint), ("has_velocities", c_int)]
+
+
+class Plugin(ctypes.Structure):
+    """A file type, in version 18 of the interface."""
+
+    _fields_ = [
+        ("abi", c_int),
+        *((name, c_char_p) for name in ("type", "name", "pretty_name", "author")),
+        *((name, c_int) for name in ("major", "minor", "is_reentrant")),
+        ("extension", c_char_p),
+        ("open", CFUNCTYPE(c_void_p, c_char_p, c_char_p, POINTER(c_int))),
+        *((name, c_void_p) for name in ("structure", "bonds")),
+        ("read", CFUNCTYPE(c_int, c_void_p, c_int, POINTER(Timestep))),
+        ("close", CFUNCTYPE(None, c_void_p)),
+        ("others", c_void_p * 18),
+        ("metadata", CFUNCTYPE(c_int, c_void_p, POINTER(Metadata))),
+        *((name, c_void_p) for name in ("qm_metadata", "console")),
+    ]
+
+
+def where() -> Path:
+    """Return what `trajet molfile` prints."""
+    done = CliRunner().invoke(commands, ["molfile"])
+    assert done.exit_code == 0, done.exception
+    return Path(done.output.strip())
+
+
+@pytest.fixture(scope="module")
+def plugin() -> Iterator[Any]:
+    """Load the library as VMD does; its type `trajet`."""
+    library = ctypes.CDLL(str(where()))
+    found = {}
+
+    @CFUNCTYPE(c_int, c_void_p, POINTER(Plugin))
+    def take(_: Any, offered: Any) -> int:
+        if offered.contents.abi != ABI:
+            return -1
+        found[offered.contents.name] = offered.contents
+        return 0
+
+    assert library.vmdplugin_init() == 0
+    assert library.vmdplugin_register(None, take) == 0
+    assert set(found) == {b"tjt", b"trajet"}
+    yield found[b"trajet"]
+    assert library.vmdplugin_fini() == 0
+
+
+def frames(plugin: Any, path: Path) -> Iterator[tuple[list[float], float, np.ndarray, Any]]:
+    """Yield cell, time, positions and velocities of all frames, as a host reads them."""
+    n_atoms = c_int(-1)
+    handle = plugin.open(bytes(path), b"trajet", ctypes.byref(n_atoms))
+    assert handle, path
+    about = Metadata()
+    assert plugin.metadata(handle, ctypes.byref(about)) == 0
+    coords = np.full((n_atoms.value, 3), 7e7, dtype=np.float32)
+    velocities = np.full_like(coords, 7e7) if about.has_velocities else None
+    step = Timestep(coords=coords.ctypes.data_as(POINTER(c_float)))
+    if velocities is not None:
+        step.velocities = velocities.ctypes.data_as(POINTER(c_float))
+    for _ in range(about.count):
+        assert plugin.read(handle, n_atoms, ctypes.byref(step)) == 0
+        cell = [step.A, step.B, step.C, step.alpha, step.beta, step.gamma]
+        yield cell, step.physical_time, coords, velocities
+    assert plugin.read(handle, n_atoms, ctypes.byref(step)) == -1
+    plugin.close(handle)
+
+
+def test_the_library_is_alone_in_its_folder() -> None:
+    """VMD loads every library of a folder that is named `molfile`."""
+    path = where()
+    assert path.parent.name == "molfile"
+    assert list(path.parent.glob("*.so")) == [path]
+
+
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_frames_are_those_of_the_package(plugin: Any, name: str, tmp_path: Path) -> None:
+    """Every bit of positions, velocities, times and cells, of every file that is read at all."""
+    path = Path(shutil.copy(FILES[name], tmp_path))
+    try:
+        block = tj.open(None, path).read(velocities=_has_velocities(path))
+    except (tj.TrajetError, ValueError):
+        assert plugin.open(bytes(path), b"trajet", ctypes.byref(c_int())) is None
+        return
+    n_frames = 0
+    for k, (cell, time, coords, velocities) in enumerate(frames(plugin, path)):
+        n_frames += 1
+        none = np.isnan(block.cells[k]).any()
+        expected = np.float32([0, 0, 0, 90, 90, 90] if none else block.cells[k])
+        np.testing.assert_array_equal(np.float32(cell), expected)
+        assert time == block.times[k]
+        assert coords.tobytes() == block.positions[k].tobytes()
+        if velocities is None:
+            assert block.velocities is None or np.isnan(block.velocities[0]).all()
+        else:
+            assert velocities.tobytes() == block.velocities[k].tobytes()
+    assert n_frames == len(block.frames)
+
+
+def test_a_tag_in_h5md(plugin: Any, tmp_path: Path) -> None:
+    """Through its pointer, in two segments: the frames of the original."""
+    wet = make_store(tmp_path, formats={"protein": "h5md"})
+    more = Path(shutil.copy(wet.xtc, tmp_path / "more.xtc"))
+    wet.store.append("wet", tj.open(None, more))
+    wet.store.link(tmp_path / "links")
+    block = tj.open(wet.gro, wet.xtc, more).select("protein").read()
+    n_frames = 0
+    for k, (_, time, coords, _) in enumerate(frames(plugin, tmp_path / "links" / "wet.p.tjt")):
+        n_frames += 1
+        assert time == block.times[k]
+        assert coords.tobytes() == block.positions[k].tobytes()
+    assert n_frames == 20
+
+
+def test_what_is_read_of_a_tag_is_written_down(plugin: Any, tmp_path: Path) -> None:
+    """When the host closes it; opening alone is no use, and a record cannot make reading fail."""
+    wet = make_store(tmp_path)
+    pointer = tmp_path / "wet.i.tjt"
+    pointer.write_text(f"trajet-pointer 1\ndataset {wet.path}\ntag i\n")
+    plugin.close(plugin.open(bytes(pointer), b"tjt", ctypes.byref(c_int())))
+    assert not (wet.path / "uses.jsonl").exists()
+    assert sum(1 for _ in frames(plugin, pointer)) == 10
+    (line,) = (wet.path / "uses.jsonl").read_text().splitlines()
+    use = json.loads(line)
+    assert (use["what"], use["tags"], use["frames"]) == ("molfile", ["ion"], 10)
+    assert wet.store.show("wet").tags[1].size <= use["bytes"]["ion"] <= 10_000
+    (wet.path / "uses.jsonl").unlink()
+    (wet.path / "uses.jsonl").mkdir()
+    assert sum(1 for _ in frames(plugin, pointer)) == 10
+
+
+def _has_velocities(path: Path) -> bool:
+    try:
+        tj.open(None, path).read(frames=[0], velocities=True)
+    except (tj.TrajetError, ValueError):
+        return False
+    return True
+
+
+def test_where_it_was_not_built(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The command says what to do."""
+    monkeypatch.setattr(tj, "__file__", str(tmp_path / "__init__.py"))
+    done = CliRunner().invoke(commands, ["molfile"])
+    assert isinstance(done.exception, FileNotFoundError)
+    assert "cargo build --release -p trajet-molfile" in str(done.exception)
+
+
+def test_nothing_of_python_is_needed() -> None:
+    """Of libraries, the C library's alone, so that VMD can load it."""
+    done = subprocess.run(["ldd", where()], capture_output=True, text=True, check=True)
+    names = {line.split()[0].split("/")[-1].split(".so")[0] for line in done.stdout.splitlines()}
+    known = {"linux-vdso", "libc", "libgcc_s", "libm", "libpthread", "libdl", "ld-linux-x86-64"}
+    assert names <= known, (names, sys.platform)

@@ -1,0 +1,395 @@
+"""Copies: any format to any, whole or not there, and nothing lost twice."""
+
+import contextlib
+import multiprocessing
+import random
+import re
+import resource
+import signal
+import struct
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import MDAnalysis as mda
+import numpy as np
+import pytest
+import trajet as tj
+from helpers import killed, xtc_bytes
+from helpers.golden_files import XTC_FILES, Adk, same_bits
+from helpers.made_files import MADE
+from MDAnalysisTests import datafiles
+from trajet import _trajet
+
+ENDINGS = tuple(suffixes[0] for suffixes in _trajet.FORMATS.values())
+
+
+@pytest.fixture(scope="module")
+def long_run(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """980 frames whose steps and times ascend, as H5MD and DCD want them; its index is kept."""
+    path = tmp_path_factory.mktemp("long") / "long.xtc"
+    frames = xtc_bytes.pieces(adk.xtc.read_bytes()) * 10
+    clocks = [struct.pack(">if", k, k) for k in range(len(frames))]
+    pairs = zip(frames, clocks, strict=True)
+    path.write_bytes(
+        b"".join(f[: xtc_bytes.STEP] + clock + f[xtc_bytes.BOX :] for f, clock in pairs)
+    )
+    assert tj.open(None, path).n_frames == 980
+    return path
+
+
+@pytest.mark.parametrize("name", sorted(XTC_FILES))
+def test_xtc_is_written_as_gromacs_writes_it(name: str, tmp_path: Path) -> None:
+    """Every published file again, byte for byte."""
+    copy = tmp_path / name
+    tj.convert(tj.open(None, XTC_FILES[name], sidecar=False), copy)
+    assert copy.read_bytes() == XTC_FILES[name].read_bytes()
+
+
+def test_a_selection_keeps_its_integers(adk: Adk, tmp_path: Path) -> None:
+    """What is read of the copy has the bits of what is read of the original, in any order."""
+    traj = tj.open(adk.psf, adk.xtc)
+    ca = traj.select("name CA")
+    for atoms in (ca.indices, ca.indices[::-1], ca.indices[[5, 200, 3]]):
+        path = tmp_path / f"part{len(atoms)}-{atoms[0]}.xtc"
+        done = tj.convert(traj.select(atoms), path, frames=slice(90, 3, -4))
+        assert done.n_atoms == len(atoms)
+        copy = tj.open(None, path, sidecar=False).read()
+        original = traj.select(atoms).read(frames=slice(90, 3, -4))
+        if len(atoms) > 9:
+            assert np.array_equal(copy.positions, original.positions)
+        else:
+            assert np.abs(copy.positions - original.positions).max() < 1e-5
+        assert np.array_equal(copy.times, original.times)
+        assert np.array_equal(copy.steps, original.steps)
+
+
+def test_velocities_and_forces(tmp_path: Path) -> None:
+    """TRR and NCDF keep them; XTC and DCD refuse, unless told to let them go."""
+    traj = tj.open(None, datafiles.TRR_sub_sol, sidecar=False)
+    want = traj.read(velocities=True, forces=True)
+    for ending in (".trr", ".nc", ".h5md"):
+        path = tmp_path / f"kept{ending}"
+        tj.convert(traj, path, allow_loss=True)
+        got = tj.open(None, path, sidecar=False).read(velocities=True, forces=True)
+        assert np.allclose(got.velocities, want.velocities, atol=1e-6)
+        assert np.allclose(got.forces, want.forces, rtol=1e-6, atol=1e-5)
+    for ending in (".xtc", ".dcd"):
+        path = tmp_path / f"lost{ending}"
+        with pytest.raises(tj.OutputError, match=r"cannot hold .*velocities.*allow.loss"):
+            tj.convert(traj, path)
+        assert not path.exists()
+        assert any("velocities" in r for r in tj.convert(traj, path, allow_loss=True).remarks)
+    path = tmp_path / "without.trr"
+    tj.convert(traj, path, velocities=False, forces=False)
+    with pytest.raises(tj.FormatError):
+        tj.open(None, path, sidecar=False).read(velocities=True)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_the_report_counts_what_was_read(adk: Adk, tmp_path: Path, ending: str) -> None:
+    """Of every format: frames, atoms and bytes, and the time that decoding took."""
+    source = tmp_path / f"source{ending}"
+    tj.convert(tj.open(None, adk.xtc), source, allow_loss=True)
+    traj = tj.open(None, source, sidecar=False)
+    for atoms in (traj, traj.select([3, 5])):
+        copy = tmp_path / f"copy{'.dcd' if ending == '.xtc' else '.xtc'}"
+        report = tj.convert(atoms, copy, allow_loss=True, force=True).report
+        assert report is not None
+        assert report["frames"] == 98
+        if atoms is traj or ending != ".xtc":
+            assert report["atoms_decoded"] == 98 * 3341
+        else:
+            # Of an XTC frame the few that are packed together with those that are asked for.
+            assert 98 * 2 <= report["atoms_decoded"] < 98 * 20
+        assert report["atoms_decoded"] * 3 < report["bytes_used"] <= report["bytes_read"]
+        assert report["stages"]["t_decode"] > 0
+
+
+def test_threads_change_no_byte(adk: Adk, tmp_path: Path) -> None:
+    """One thread or seven, to every format."""
+    traj = tj.open(adk.psf, adk.xtc)
+    for ending in ENDINGS:
+        written = set()
+        for threads in (1, 2, 7):
+            path = tmp_path / f"copy{threads}{ending}"
+            tj.convert(traj.select("protein"), path, threads=threads)
+            written.add(path.read_bytes())
+        assert len(written) == 1
+
+
+def test_what_is_refused(adk: Adk, tmp_path: Path) -> None:
+    """Outputs that are there, that are the input, of no format, or that cannot be made."""
+    traj = tj.open(adk.psf, adk.xtc)
+    there = tmp_path / "there.xtc"
+    there.write_text("precious")
+    with pytest.raises(tj.OutputError, match=r"there\.xtc: is there already.*force"):
+        tj.convert(traj, there)
+    assert there.read_text() == "precious"
+    with pytest.raises(tj.OutputError, match="is the file to be read"):
+        tj.convert(traj, adk.xtc, force=True)
+    for path, words in (
+        (tmp_path / "copy.pdb", "must end in"),
+        (tmp_path / "nowhere" / "copy.xtc", "no folder"),
+        (tmp_path, "must end in"),
+    ):
+        with pytest.raises((ValueError, tj.OutputError), match=words):
+            tj.convert(traj, path)
+    for options in ({"precision": 100.0}, {"double": True}, {"compression": 3}):
+        with pytest.raises((ValueError, tj.OutputError)):
+            tj.convert(traj, tmp_path / "copy.dcd", **options)
+    with pytest.raises(ValueError, match="no frame"):
+        tj.convert(traj, tmp_path / "copy.xtc", frames=[])
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["there.xtc"]
+    tj.convert(traj, there, force=True, frames=[0])
+    assert tj.open(None, there, sidecar=False).n_frames == 1
+
+
+def test_a_turned_box_that_is_let_go_is_said(tmp_path: Path) -> None:
+    """CHARMM's symmetric vectors: lengths and angles alone make other images of them."""
+    traj = tj.open(None, datafiles.DCD_TRICLINIC)
+    with pytest.raises(tj.OutputError, match="a box that is turned"):
+        tj.convert(traj, tmp_path / "run.nc")
+    done = tj.convert(traj, tmp_path / "run.nc", allow_loss=True)
+    assert any("NCDF cannot hold it: a box that is turned" in remark for remark in done.remarks)
+    for ending in (".xtc", ".trr", ".dcd", ".h5md"):
+        assert tj.convert(traj, tmp_path / f"run{ending}").remarks == ()
+
+
+def test_the_atoms_themselves(adk: Adk, tmp_path: Path) -> None:
+    """A structure of the subset fits the copy, and its positions are those of the first frame."""
+    traj = tj.open(adk.psf, adk.xtc)
+    structure = tmp_path / "ca.pdb"
+    tj.convert(traj.select("name CA"), tmp_path / "ca.xtc", frames=[7, 8], topology=structure)
+    copy = tj.open(structure, tmp_path / "ca.xtc", sidecar=False)
+    assert tj.rmsd(copy.select("name CA")).values.shape == (2,)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        atoms = mda.Universe(str(structure)).atoms
+    assert np.abs(atoms.positions - copy.read(frames=[0]).positions[0]).max() < 2e-3
+    with pytest.raises(ValueError, match=r"\.pdb or \.gro"):
+        tj.convert(traj, tmp_path / "b.xtc", topology=tmp_path / "b.what")
+    with pytest.raises(tj.OutputError, match=r"cannot write these atoms as \.mol2"):
+        tj.convert(traj, tmp_path / "c.xtc", topology=tmp_path / "c.mol2")
+
+
+def test_parts_are_the_whole(adk: Adk, tmp_path: Path) -> None:
+    """Segments follow each other; joined they are the file, and every analysis has its bits."""
+    traj = tj.open(adk.psf, adk.xtc)
+    whole = tj.rmsd(traj.select("name CA")).values
+    for k, options in enumerate(({"segments": 7}, {"frames_per_segment": 30}, {"segments": 98})):
+        parts = tj.split(traj, tmp_path / str(k), **options)
+        assert sum(part.n_frames for part in parts) == 98
+        joined = b"".join(part.path.read_bytes() for part in parts)
+        assert joined == adk.xtc.read_bytes()
+        chain = tj.open(adk.psf, *(part.path for part in parts), sidecar=False)
+        assert tj.rmsd(chain.select("name CA")).values.tobytes() == whole.tobytes()
+    assert [p.name for p in sorted((tmp_path / "1").iterdir())] == [
+        f"adk-{k:03d}.xtc" for k in range(4)
+    ]
+    for wrong in ({}, {"segments": 99}, {"segments": 2, "frames_per_segment": 2}):
+        with pytest.raises(ValueError, match="segments"):
+            tj.split(traj, tmp_path / "x", **wrong)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_parts_of_any_format(long_run: Path, tmp_path: Path, ending: str) -> None:
+    """The same files for any number of threads, and the chain holds what the source does."""
+    traj = tj.open(None, long_run)
+    selection = traj.select(range(5, 900, 3))
+    seen: list[tuple[int, int]] = []
+    files = set()
+    for threads in (1, 2, 5):
+        folder = tmp_path / str(threads)
+        parts = tj.split(
+            selection,
+            folder,
+            segments=4,
+            format=ending[1:],
+            threads=threads,
+            progress=lambda *counts: seen.append(counts),
+        )
+        assert seen[-1] == (980, 980)
+        assert [part.n_frames for part in parts] == [245] * 4
+        assert [part.path for part in parts] == sorted(folder.iterdir())
+        assert [part.path.name for part in parts] == [f"long-{k:03d}{ending}" for k in range(4)]
+        assert [part.size for part in parts] == [part.path.stat().st_size for part in parts]
+        files.add(tuple(part.path.read_bytes() for part in parts))
+    assert len(files) == 1
+    chain, want = tj.open(None, *(part.path for part in parts)).read(), selection.read()
+    assert np.array_equal(chain.positions, want.positions)
+    assert np.allclose(chain.times, want.times, rtol=1e-6, atol=0)
+    # Again, from this format to itself.
+    again = tj.split(tj.open(None, parts[0].path), tmp_path / "again", frames_per_segment=100)
+    assert [part.path.suffix for part in again] == [ending] * 3
+    first = tj.open(None, *(part.path for part in again)).read()
+    assert np.array_equal(first.positions, want.positions[:245])
+
+
+def test_parts_are_packed(long_run: Path, tmp_path: Path) -> None:
+    """An option of H5MD reaches all files; other formats have none of it."""
+    traj = tj.open(None, long_run)
+    plain = tj.split(traj, tmp_path / "plain", segments=2, format="h5md")
+    packed = tj.split(traj, tmp_path / "packed", segments=2, format="h5md", compression=1)
+    assert all(a.size > b.size for a, b in zip(plain, packed, strict=True))
+    with pytest.raises(ValueError, match="compression is for H5MD"):
+        tj.split(traj, tmp_path / "x", segments=2, compression=1)
+    with pytest.raises(ValueError, match="unknown format 'pdb'"):
+        tj.split(traj, tmp_path / "x", segments=2, format="pdb")
+    assert not (tmp_path / "x").exists()
+
+
+def test_no_part_of_a_division(adk: Adk, tmp_path: Path) -> None:
+    """All files or none; and no others that a pattern for them would find."""
+    traj, folder = tj.open(adk.psf, adk.xtc), tmp_path / "parts"
+    full = tj.open(None, datafiles.TRR_sub_sol, sidecar=False)
+    with pytest.raises(tj.OutputError, match=r"cobrotoxin-000\.xtc: .*velocities.*allow.loss"):
+        tj.split(full, folder, segments=3, format="xtc")
+    assert not folder.exists()
+    parts = tj.split(full, folder, segments=3, format="xtc", allow_loss=True)
+    assert all("velocities" in part.remarks[0] for part in parts)
+    tj.split(traj, folder, segments=4)
+    (folder / "adk-002.xtc").write_text("precious")
+    with pytest.raises(tj.OutputError, match=r"adk-000\.xtc: is there already.*force"):
+        tj.split(traj, folder, segments=4)
+    (folder / "adk-000.xtc").unlink()
+    (folder / "adk-001.xtc").unlink()
+    with pytest.raises(tj.OutputError, match=r"adk-002\.xtc: is there already"):
+        tj.split(traj, folder, segments=4)
+    with pytest.raises(tj.OutputError, match=r"adk-002\.xtc: is of another.* remove it and 1 more"):
+        tj.split(traj, folder, segments=2, force=True)
+    assert (folder / "adk-002.xtc").read_text() == "precious"
+    assert len(tj.split(traj, folder, segments=4, force=True)) == 4
+    # One frame of the last file is damaged.
+    data = bytearray(adk.xtc.read_bytes())
+    last = len(data) - len(xtc_bytes.pieces(bytes(data))[-1])
+    damaged = tmp_path / "damaged.xtc"
+    damaged.write_bytes(data)
+    traj = tj.open(None, damaged)
+    data[last + xtc_bytes.SMALLIDX] = 77
+    damaged.write_bytes(data)
+    for ending in ("dcd", "h5md"):
+        for threads in (1, 3):
+            with pytest.raises(tj.FormatError, match="frame 97"):
+                tj.split(traj, tmp_path / "x", segments=5, format=ending, threads=threads)
+            assert not (tmp_path / "x").exists()
+    with pytest.raises(tj.OutputError, match=r"damaged\.xtc: is a file: give a folder"):
+        tj.split(traj, damaged, segments=2)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_no_space(long_run: Path, tmp_path: Path, ending: str) -> None:
+    """A limit of the system stands for a full disk: the output is named, and nothing is left."""
+    traj = tj.open(None, long_run)
+    path = tmp_path / f"copy{ending}"
+    path.write_text("old")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, before[1]))
+    try:
+        with pytest.raises(tj.OutputError) as caught:
+            tj.convert(traj, path, force=True)
+        with pytest.raises(tj.OutputError) as also:
+            tj.split(traj, tmp_path / "parts", segments=3, format=ending[1:])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert str(caught.value).startswith(f"{path}: cannot be written: File too large")
+    assert re.search(rf"long-00\d{ending}: cannot be written: File too large", str(also.value))
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_h5md_refuses_what_it_would_lose(tmp_path: Path) -> None:
+    """λ and virials of TRR have no place; velocities of later frames have one."""
+    mixed = tj.open(None, MADE["made_mixed.trr"](tmp_path / "mixed.trr"))
+    block = mixed.read(velocities=True)
+    whole = np.flatnonzero(~np.isnan(block.positions[:, 0, 0]))
+    moving = ~np.isnan(block.velocities[whole, 0, 0])
+    frames = whole[np.argsort(moving, kind="stable")]
+    assert moving.any()
+    assert not moving.all()
+    path = tmp_path / "copy.h5md"
+    frames = np.sort(np.concatenate((frames[:1], frames[-1:])))
+    with pytest.raises(tj.OutputError, match=r"H5MD cannot hold λ = 0\.5.*allow.loss"):
+        tj.convert(mixed, path, frames=frames)
+    done = tj.convert(mixed, path, frames=frames, allow_loss=True)
+    assert "λ = 0.5" in done.remarks[0]
+    got = tj.open(None, path).read(velocities=True).velocities
+    assert same_bits(got, block.velocities[frames])
+
+
+def test_the_commands(adk: Adk, tmp_path: Path) -> None:
+    """`convert` and `split` as they are typed."""
+
+    def run(*words: object) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "trajet", *map(str, words)]
+        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+
+    done = run("convert", adk.xtc, "ca.dcd", "--topology", adk.psf, "--select", "name CA")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "ca.dcd: 98 frames of 214 atoms" in done.stdout
+    again = run("convert", adk.xtc, "ca.dcd")
+    assert again.returncode == 1
+    assert "--force" in again.stderr
+    assert run("convert", adk.xtc).returncode == 2
+    assert run("convert", adk.xtc, "out.what").returncode == 2
+    assert run("convert", adk.xtc, "out.xtc", "--select", "name CA").returncode == 2
+    assert run("convert", adk.xtc, "out.xtc", "--begin", "0", "--step", "0").returncode == 2
+    done = run("split", adk.xtc, "--segments", "4", "-o", "parts", "--quiet")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    done = run("convert", "parts/*.xtc", "again.xtc", "--start", "0", "--quiet")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (tmp_path / "again.xtc").read_bytes() == adk.xtc.read_bytes()
+
+
+def written(folder: Path) -> int:
+    """Count the bytes of files that have not their names yet."""
+    n = 0
+    for path in folder.glob(".trajet-*"):
+        with contextlib.suppress(FileNotFoundError):
+            n += path.stat().st_size
+    return n
+
+
+@pytest.mark.kills(50)
+@pytest.mark.parametrize("name", ["copy.xtc", "copy.dcd", "copy.h5md", "parts-xtc", "parts-h5md"])
+def test_kills_leave_the_old_or_the_new(
+    long_run: Path, tmp_path: Path, name: str, kills: int
+) -> None:
+    """Killed at any moment of the work: no name ever holds a file that is not whole."""
+    server = multiprocessing.get_context("forkserver")
+    server.set_forkserver_preload(["trajet", "h5py", "pytest"])
+    target = tmp_path / name
+    # Whole frames are copied as they stand, others are decoded and encoded.
+    n_atoms = 3341 if name == "parts-xtc" else 2000
+    killed.copy(long_run, target, n_atoms)
+    paths = [target] if target.suffix else sorted(target.iterdir())
+    folder = paths[0].parent
+    whole = [path.read_bytes() for path in paths]
+    size = sum(map(len, whole))
+    assert len(whole) == (1 if target.suffix else 6)
+    draw = random.Random(name)
+    inside = 0
+    for _ in range(kills):
+        for path in paths:
+            path.write_bytes(b"old")
+        # A fifth of the kills comes when all is written, and made sure of, or given its name.
+        begin, linger = draw.uniform(0, 1.25) * size, draw.uniform(0, 0.01)
+        process = server.Process(target=killed.copy, args=(long_run, target, n_atoms))
+        process.start()
+        while process.is_alive() and written(folder) <= min(begin, size - 1):
+            time.sleep(0.0002)
+        time.sleep(linger if begin > size else 0)
+        process.kill()
+        process.join()
+        found = [path.read_bytes() for path in paths]
+        assert all(one in (b"old", new) for one, new in zip(found, whole, strict=True))
+        left = list(folder.glob(".trajet-*"))
+        assert len(list(folder.iterdir())) == len(left) + len(paths)
+        inside += process.exitcode == -signal.SIGKILL and bool(left)
+        for path in left:
+            path.unlink()
+    assert inside > kills / 2
+    killed.copy(long_run, target, n_atoms)
+    assert [path.read_bytes() for path in paths] == whole

@@ -1,0 +1,30 @@
+"""The examples in docstrings run, beside `adk.psf` and `adk.xtc`, and print what they say."""
+
+import doctest
+import importlib
+import pkgutil
+from pathlib import Path
+
+import pytest
+import trajet as tj
+from helpers.golden_files import Adk
+
+MODULES = [
+    name
+    for _, name, _ in pkgutil.walk_packages(tj.__path__, "trajet.")
+    if not name.endswith(("__main__", "_trajet"))
+]
+
+
+def test_every_example_prints_what_it_says(own_adk: Adk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`traj` and `result` are an open trajectory and the RMSD of its C-alpha atoms."""
+    folder = Path(own_adk.xtc).parent
+    monkeypatch.chdir(folder)
+    traj = tj.open("adk.psf", "adk.xtc")
+    names = {"traj": traj, "result": tj.rmsd(traj.select("name CA"))}
+    tried = 0
+    for name in MODULES:
+        outcome = doctest.testmod(importlib.import_module(name), extraglobs=dict(names))
+        assert outcome.failed == 0, name
+        tried += outcome.attempted
+    assert tried >= 10

@@ -1,0 +1,83 @@
+"""The check for import cycles finds them in Rust, through re-exports, and only there."""
+
+import importlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[2] / "packaging" / "import_cycles.py"
+
+
+@pytest.fixture(scope="module")
+def cycles_of() -> Callable[[Path, Mapping[str, str]], list[list[str]]]:
+    """Return a function that writes the files of a crate and returns its cycles."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(SCRIPT.parent)
+        script = importlib.import_module(SCRIPT.stem)
+
+    def found(folder: Path, files: Mapping[str, str]) -> list[list[str]]:
+        for name, code in files.items():
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_text(code)
+        imports = script.imports_of(folder)
+        named = {"::".join(one): {"::".join(two) for two in imports[one]} for one in imports}
+        return [[str(name) for name in cycle] for cycle in script.cycles_in(named)]
+
+    return found
+
+
+# The modules of a cycle, where there is one, and the files of a crate.
+CRATES: dict[str, tuple[list[str], dict[str, str]]] = {
+    "a tree": ([], {"a.rs": "use crate::b::B;", "b.rs": "use std::fmt;"}),
+    "two modules": (["a", "b"], {"a.rs": "use crate::b::B;", "b.rs": "fn f() { crate::a::g() }"}),
+    "over three": (
+        ["a", "b", "c"],
+        {
+            "a.rs": "use crate::{b::{self, B}, d};",
+            "b.rs": "use super::c;",
+            "c.rs": "use crate::a;",
+            "d.rs": "",
+        },
+    ),
+    "a child of its parent": (
+        ["a", "a::child"],
+        {"a.rs": "use child::C; struct A;", "a/child.rs": "use super::A;"},
+    ),
+    "a name that the parent re-exports": (
+        [],
+        {
+            "a.rs": "pub(crate) use one::{One as First};",
+            "a/one.rs": "pub struct One;",
+            "a/two.rs": "use super::First;",
+        },
+    ),
+    "a name that the root re-exports": (
+        ["a", "b"],
+        {
+            "lib.rs": "mod a; mod b; pub use a::A; pub use b::B;",
+            "a.rs": "use crate::B;",
+            "b.rs": "use crate::A;",
+        },
+    ),
+    "only in tests": (
+        [],
+        {
+            "a.rs": "use crate::b;",
+            "b.rs": "#[cfg(all(test, unix))]\nmod tests { use crate::a; fn f() { a::g() } }",
+        },
+    ),
+    "only in comments and strings": (
+        [],
+        {"a.rs": "use crate::b;", "b.rs": '// use crate::a;\nconst S: &str = "use crate::a;";'},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CRATES)
+def test_cycles_are_found(
+    cycles_of: Callable[[Path, Mapping[str, str]], list[list[str]]], name: str, tmp_path: Path
+) -> None:
+    """Those of code, and no others."""
+    cycle, files = CRATES[name]
+    assert cycles_of(tmp_path, {"lib.rs": ""} | files) == ([cycle] if cycle else [])

@@ -1,0 +1,88 @@
+"""What an import costs: reading and computing need neither MDAnalysis nor matplotlib."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from helpers.golden_files import Adk
+
+HEAVY = "{'MDAnalysis', 'matplotlib', 'scipy', 'dask', 'distributed', 'mpi4py', 'h5py'}"
+
+
+def run(code: str, *arguments: str) -> str:
+    """Run code in a fresh interpreter; it must be silent on standard error."""
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.stderr == ""
+    assert done.returncode == 0
+    return done.stdout.strip()
+
+
+def test_import_alone() -> None:
+    """`import trajet` brings in nothing heavy."""
+    code = f"import sys, trajet; print(sorted({HEAVY} & set(sys.modules)))"
+    assert run(code) == "[]"
+
+
+def test_reading_and_rmsd(adk: Adk) -> None:
+    """Nor do reading, and RMSD of atoms given by number."""
+    code = f"""
+import sys
+import numpy as np
+import trajet as tj
+traj = tj.open(None, sys.argv[1])
+traj.read(frames=[0, 5], atoms=[1, 2, 3])
+selection = traj.select(np.arange(0, traj.n_atoms, 7))
+for block in selection.blocks(30):
+    pass
+result = tj.rmsd(selection, pool=tj.LocalPool(threads=2))
+print(result.values.shape, sorted({HEAVY} & set(sys.modules)))
+"""
+    assert run(code, str(adk.xtc)) == "(98,) []"
+
+
+def test_saving(adk: Adk, tmp_path: Path) -> None:
+    """Nor does saving the numbers."""
+    code = f"""
+import sys
+import trajet as tj
+result = tj.rmsd(tj.open(None, sys.argv[1]).select([4, 5, 6, 7]))
+result.save(sys.argv[2] + "/r.npz")
+result.save(sys.argv[2] + "/r.csv")
+result.report.save(sys.argv[2] + "/r.json")
+print(sorted({HEAVY} & set(sys.modules)))
+"""
+    assert run(code, str(adk.xtc), str(tmp_path)) == "[]"
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_public_names() -> None:
+    """The names of the package, each at its door."""
+    code = """
+import trajet
+names = ["open", "rmsd", "LocalPool", "Trajectory", "Selection", "Block", "Report",
+         "TrajetError", "FormatError", "TruncatedError", "SelectionError", "FrameError",
+         "OutputError", "__version__"]
+print([name for name in names if not hasattr(trajet, name)])
+print([name for name in trajet.__all__ if not hasattr(trajet, name)])
+"""
+    assert run(code).splitlines() == ["[]", "[]"]
+
+
+def test_command_line_without_work() -> None:
+    """The version is printed without MDAnalysis."""
+    code = f"""
+import runpy, sys
+sys.argv = ["trajet", "--version"]
+try:
+    runpy.run_module("trajet", run_name="__main__", alter_sys=True)
+except SystemExit as end:
+    assert not end.code
+print(sorted({HEAVY} & set(sys.modules)))
+"""
+    assert run(code).splitlines()[-1] == "[]"

@@ -1,0 +1,47 @@
+"""docs/parallel.md: its examples run as they stand; those for SLURM in `with_slurm.py`."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trajet as tj
+from helpers.doc_examples import Example, examples, place_of, run_python
+from helpers.golden_files import Adk
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "parallel.md"
+ALL = examples(DOCUMENT)
+
+
+@pytest.fixture
+def place(adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder that the examples run in."""
+    return place_of(DOCUMENT, adk, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    "example",
+    [example for example in ALL if example.language == "sh"],
+    ids=lambda example: example.text.splitlines()[-1][:40],
+)
+def test_every_command_runs(example: Example, place: Path) -> None:
+    """With the results of this process."""
+    done = subprocess.run(
+        ["bash", "-e", "-c", example.text], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    calpha = tj.open("adk.psf", "adk.xtc").select("name CA")
+    here = tj.rmsd(calpha, pool=tj.LocalPool(threads=1)).values
+    for kept in place.glob("*.npz"):
+        assert np.load(kept)["values"].tobytes() == here.tobytes()
+
+
+def test_python_runs(place: Path) -> None:
+    """Blocks that are no files, and the one that no command runs."""
+    blocks = [e for e in ALL if e.language == "python" and e.file is None]
+    assert blocks
+    for example in blocks:
+        run_python(DOCUMENT, example, {"__name__": "parallel"})
+    subprocess.run([sys.executable, "rmsd_local_cluster.py"], timeout=120, check=True)
+    assert (place / "rmsd.npz").exists()

@@ -1,0 +1,39 @@
+"""README.md: every example in it runs as it stands."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from helpers.doc_examples import commands_of, examples, run_python
+from helpers.golden_files import Adk
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+def test_every_example_runs(adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python blocks run one after the other in one namespace, commands between them."""
+    for path in (adk.psf, adk.xtc):
+        shutil.copy(path, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {"__name__": "readme"}
+    ran = {"python": 0, "sh": 0}
+    for example in examples(README):
+        if example.language == "python":
+            run_python(README, example, namespace)
+            ran["python"] += 1
+            continue
+        for command in commands_of(example.text):
+            done = subprocess.run(
+                [sys.executable, "-m", "trajet", *command],
+                capture_output=True,
+                text=True,
+                timeout=120,
+                check=False,
+            )
+            assert done.returncode == 0, (example.line, command, done.stderr)
+            assert done.stderr == ""
+            ran["sh"] += 1
+    assert ran["python"] >= 1
+    assert ran["sh"] >= 1

@@ -1,0 +1,37 @@
+"""docs/store.md: its examples run as they stand, one after the other."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from helpers.doc_examples import examples, place_of, run_python
+from helpers.golden_files import Adk
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "store.md"
+PROFILE = re.compile(r"^```toml\n(# (\S+)\n.*?)^```\s*$", re.MULTILINE | re.DOTALL)
+
+
+def test_every_example_runs(adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the order of the document, in a folder with what it names."""
+    place = place_of(DOCUMENT, adk, tmp_path, monkeypatch)
+    text = DOCUMENT.read_text(encoding="utf-8")
+    ((profile, name),) = PROFILE.findall(text)
+    (place / name).write_text(profile)
+    ran = 0
+    for example in examples(DOCUMENT):
+        ran += 1
+        if example.language == "python":
+            run_python(DOCUMENT, example, {"__name__": "store"})
+            continue
+        done = subprocess.run(
+            ["bash", "-e", "-c", example.text],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, (example.line, done.stderr)
+        assert done.stderr == "", example.line
+    assert ran >= 8
+    assert (place / "links" / "adk@core.xtc").is_file()

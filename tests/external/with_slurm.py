@@ -1,0 +1,51 @@
+"""docs/parallel.md on a real SLURM: `make test-slurm`, as root, where it is installed.
+
+pytest does not collect this file by itself: the gate needs no SLURM.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trajet as tj
+from helpers.doc_examples import place_of
+from helpers.golden_files import Adk
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "parallel.md"
+
+
+@pytest.fixture
+def place(long_adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder that the examples run in."""
+    return place_of(DOCUMENT, long_adk, tmp_path, monkeypatch)
+
+
+def finished(*command: str) -> None:
+    """Run a command to its good end."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    said = [path.read_text() for path in Path().glob("slurm-*.out")]
+    assert done.returncode == 0, (done.stdout, done.stderr, said)
+
+
+def assert_right() -> None:
+    """Assert that the result has the bits of one thread."""
+    calpha = tj.open("adk.psf", "adk.xtc").select("name CA")
+    here = tj.rmsd(calpha, pool=tj.LocalPool(threads=1))
+    with np.load("rmsd.npz") as kept:
+        assert kept["values"].shape == (980,)
+        assert kept["values"].tobytes() == here.values.tobytes()
+
+
+@pytest.mark.parametrize("job", ["mpi.sbatch", "dask.sbatch"])
+def test_jobs(place: Path, job: str) -> None:
+    """On two nodes, two tasks each."""
+    finished("sbatch", "--wait", job)
+    assert_right()
+
+
+def test_workers_that_are_jobs(place: Path) -> None:
+    """By dask-jobqueue, two of them."""
+    finished(sys.executable, "rmsd_jobqueue.py")
+    assert_right()

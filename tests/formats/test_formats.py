@@ -1,0 +1,686 @@
+"""What every format must do, on every file: one suite, and no format has a test that is weaker."""
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trajet as tj
+from helpers.damage import outcomes_of_damage, word
+from helpers.frame_borders import STREAMING, Borders, borders_of
+from helpers.golden_files import (
+    FORMATS,
+    UNREAD,
+    Golden,
+    Truth,
+    all_of,
+    assert_same,
+    format_of,
+    read_with_mdanalysis,
+    same_bits,
+)
+from helpers.made_files import MADE, random_vectors, write_dcd, write_trr, write_with_mdanalysis
+from trajet._trajet import Reader
+
+PUBLISHED = {name: path for format in FORMATS.values() for name, path in format.files().items()}
+# Files whose frames have no times: there is nothing that a sidecar would keep.
+UNTIMED = {"cpptraj_traj.nc"}
+# Which vectors the files with more than positions have.
+HOLDS = {
+    "adk_oplsaa.trr": "xv",
+    "cobrotoxin.trr": "xvf",
+    "test.trr": "xvf",
+    "trr_test_only_10_frame_10_atoms.trr": "xvf",
+    "ace_mbondi3.nc": "xvf",
+    "ace_tip3p.nc": "xvf",
+    "posfor.ncdf": "xf",
+    "made_mixed.trr": "xvf",
+    "made_double.trr": "xvf",
+    "made_silent.trr": "v",
+    "made_many.trr": "xv",
+    "made_scaled.nc": "xvf",
+}
+# Some of whose frames have no positions.
+PARTLY_EMPTY = {"made_mixed.trr", "made_double.trr"}
+# With a sidecar, different times, and more frames than are looked at before it is believed.
+LONG = {"xyz_random_walk.xtc", "made_many.trr", "made_many.nc"}
+REQUEST_SIZES = (1, 1000, 262144)
+# Of this size damage is quickly tried.
+SMALL = 80_000
+N_CUTS = 60
+# A cut of fewer bytes leaves nothing that tells the format.
+TOLD_BY = 4
+
+
+def small_files() -> list[str]:
+    """Names of files small enough to be damaged many times, of every format."""
+    names = [name for name, path in PUBLISHED.items() if 0 < path.stat().st_size < SMALL]
+    assert {format_of(Path(name)).name for name in names} == set(FORMATS)
+    return sorted([*names, *MADE])
+
+
+@pytest.fixture(scope="session", params=sorted({*PUBLISHED, *MADE} - set(UNREAD)))
+def file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Golden:
+    """Every file in turn, and MDAnalysis' reading of it."""
+    name = request.param
+    folder = tmp_path_factory.mktemp("truth")
+    source = MADE[name](folder / name) if name in MADE else PUBLISHED[name]
+    return Golden(name, source, read_with_mdanalysis(source, folder))
+
+
+@pytest.fixture
+def path(file: Golden, tmp_path: Path) -> Path:
+    """Copy the file into a folder of its own."""
+    folder = tmp_path / "own"
+    folder.mkdir()
+    return file.copy(folder)
+
+
+@pytest.fixture(scope="session", params=["large.xtc", "large.trr", "large.dcd", "large.nc"])
+def large(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Golden:
+    """Five frames of 60 000 atoms, written by MDAnalysis; TRR and NCDF with all vectors."""
+    folder = tmp_path_factory.mktemp("large")
+    fields = request.param in ("large.trr", "large.nc")
+    source = write_with_mdanalysis(folder / request.param, 60_000, 5, fields=fields)
+    return Golden(request.param, source, read_with_mdanalysis(source, folder))
+
+
+def sidecar_of(path: Path) -> Path:
+    """Where the index of a trajectory is kept."""
+    return path.with_name(f".{path.name}.trajet-index")
+
+
+def is_indexed(name: str) -> bool:
+    """Whether the file of this name gets a sidecar."""
+    return format_of(Path(name)).searched and name not in UNTIMED
+
+
+def borders(file: Golden) -> Borders:
+    """Where the frames of a file are."""
+    return borders_of(file.format.name, file.source.read_bytes())
+
+
+def held(truth: Truth, frames: np.ndarray) -> dict[str, bool]:
+    """Of velocities and forces those that some of the frames have."""
+    fields = {"velocities": truth.velocities, "forces": truth.forces}
+    return {
+        name: values is not None and not np.isnan(values[frames]).all()
+        for name, values in fields.items()
+    }
+
+
+def first_frames(truth: Truth, n: int) -> Truth:
+    """Return the truth of a file that was cut."""
+    arrays = ("positions", "times", "steps", "cells")
+    return replace(truth, **{name: getattr(truth, name)[:n] for name in arrays})
+
+
+def message_of(caught: pytest.ExceptionInfo[BaseException], path: Path) -> str:
+    """Return the text behind the path, which must be there, of an error of one line."""
+    message = str(caught.value)
+    assert str(path) in message
+    assert "\n" not in message
+    return message.replace(str(path), "")
+
+
+# Values
+
+
+def test_files_of_every_format() -> None:
+    """The table is not empty, and each exception is in it."""
+    for format in FORMATS.values():
+        assert len([name for name in format.files() if name not in UNREAD]) >= 5
+    assert set(UNREAD) <= set(PUBLISHED)
+
+
+@pytest.mark.parametrize("name", sorted(UNREAD))
+@pytest.mark.parametrize("leave", [False, True])
+def test_files_that_cannot_be_read(name: str, leave: bool, tmp_path: Path) -> None:
+    """What MDAnalysis does not read is an error that names the file."""
+    copy = Path(shutil.copy(PUBLISHED[name], tmp_path / name))
+    with pytest.raises(tj.TrajetError) as caught:
+        tj.open(None, copy, allow_truncated_tail=leave)
+    message_of(caught, copy)
+
+
+def test_borders(file: Golden, path: Path) -> None:
+    """The tests' own walkers find as many frames as MDAnalysis, and trajet finds them there."""
+    found = borders(file)
+    assert found.n_frames == file.truth.n_frames
+    assert tj.open(None, path).reader.offsets().tolist() == found.at[:-1]
+
+
+def test_properties(file: Golden, path: Path) -> None:
+    """An open trajectory knows its size, times, steps and origin."""
+    for name in (path, str(path)):
+        traj = tj.open(None, name)
+        assert traj.format == file.format.name
+        assert traj.n_frames == file.truth.n_frames
+        assert traj.n_atoms == file.truth.n_atoms
+        assert Path(traj.path) == path
+        assert same_bits(traj.times, file.truth.times)
+        assert traj.steps.dtype == np.int64
+        assert np.array_equal(traj.steps, file.truth.steps)
+
+
+def test_whole(file: Golden, path: Path) -> None:
+    """Positions, times, steps and cells, and velocities and forces where there are some."""
+    frames, atoms = all_of(file.truth)
+    traj = tj.open(None, path)
+    assert_same(traj.read(), file.truth, frames, atoms)
+    assert traj.read().velocities is None
+    for field, there in held(file.truth, frames).items():
+        if there:
+            block = traj.read(**{field: True})
+            assert getattr(block, field) is not None
+            assert_same(block, file.truth, frames, atoms)
+            continue
+        with pytest.raises(tj.FormatError) as caught:
+            traj.read(**{field: True})
+        assert field in message_of(caught, path)
+
+
+def test_vectors_that_files_hold(file: Golden) -> None:
+    """The truth itself has velocities, forces and frames without positions where it should."""
+    truth = file.truth
+    fields = {"x": truth.positions, "v": truth.velocities, "f": truth.forces}
+    there = {k for k, v in fields.items() if v is not None and not np.isnan(v).all()}
+    assert there == set(HOLDS.get(file.name, "x"))
+    empty = np.isnan(truth.positions).all(axis=(1, 2))
+    assert np.array_equal(empty, np.isnan(truth.positions).any(axis=(1, 2)))
+    assert (0 < empty.sum() < truth.n_frames) == (file.name in PARTLY_EMPTY)
+
+
+@pytest.mark.parametrize("request_size", REQUEST_SIZES)
+def test_any_frames_and_atoms(file: Golden, path: Path, request_size: int) -> None:
+    """Frames and atoms in any order, any number of times, are a slice of the whole."""
+    truth = file.truth
+    m, n = truth.n_frames, truth.n_atoms
+    rng = np.random.default_rng(m + n)
+    some = rng.choice(n, size=max(1, n // 3), replace=False)
+    atom_lists = {
+        "all": np.arange(n),
+        "first": np.array([0]),
+        "middle": np.array([n // 2]),
+        "last": np.array([n - 1]),
+        "front": np.arange(max(1, n // 10)),
+        "end": np.arange(n - max(1, n // 20), n),
+        "few": np.sort(rng.choice(n, size=min(n, 5), replace=False)),
+        "sorted": np.sort(some),
+        "unordered": some,
+        "strided": np.arange(0, n, 3),
+        "repeated": rng.integers(0, n, size=2 * min(n, 300) + 1),
+        "backwards": np.arange(n)[::-2],
+    }
+    frame_lists: list[slice | list[int]] = [
+        slice(None),
+        slice(None, None, -1),
+        slice(None, -1, 3),
+        slice(m, None, -2),
+        slice(-2, None),
+        slice(1, 10 * m, 2),
+        slice(-10 * m, 2),
+        [0],
+        [-1],
+        [m - 1, 0, 0],
+        rng.permutation(m)[:12].tolist(),
+        rng.integers(-m, m, size=min(m, 9) + 3).tolist(),
+    ]
+    traj = tj.open(None, path, request_size=request_size)
+    pairs = [(frames, "all") for frames in frame_lists]
+    pairs += [(slice(None), atoms) for atoms in atom_lists]
+    pairs += [
+        (frame_lists[rng.integers(len(frame_lists))], str(rng.choice(list(atom_lists))))
+        for _ in range(12)
+    ]
+    for frames, kind in pairs:
+        atoms = atom_lists[kind]
+        expected = np.arange(m)[frames]
+        wanted = held(truth, expected)
+        block = traj.read(frames=frames, atoms=atoms, **wanted)
+        assert_same(block, truth, expected, atoms)
+        assert [name for name in wanted if getattr(block, name) is not None] == [
+            name for name, there in wanted.items() if there
+        ]
+        if isinstance(frames, list):
+            selection = traj.select(atoms.tolist())
+            assert np.array_equal(selection.indices, atoms)
+            assert_same(selection.read(frames=np.array(frames)), truth, expected, atoms)
+            assert_same(selection.read(frames=tuple(frames)), truth, expected, atoms)
+
+
+def test_a_field_that_the_wanted_frames_lack(file: Golden, path: Path) -> None:
+    """It is an error frame by frame where no frame that is asked for has it, else NaN."""
+    traj = tj.open(None, path)
+    for frame in range(min(file.truth.n_frames, 20)):
+        for field, there in held(file.truth, np.array([frame])).items():
+            if there:
+                block = traj.read(frames=[frame], atoms=[0], **{field: True})
+                assert_same(block, file.truth, np.array([frame]), np.array([0]))
+            else:
+                with pytest.raises(tj.FormatError, match=re.escape(str(path))):
+                    traj.read(frames=[frame], atoms=[0], **{field: True})
+
+
+def test_blocks(file: Golden, path: Path) -> None:
+    """Blocks of any size, put together, are what read() returns."""
+    truth = file.truth
+    n = truth.n_frames
+    traj = tj.open(None, path)
+    atoms = np.arange(truth.n_atoms)[::-3]
+    selection = traj.select(atoms)
+    for size in {None, 1, 2, 3, max(1, n - 1), n, n + 1, 500}:
+        of_blocks = (
+            (traj.blocks(size), slice(None), np.arange(truth.n_atoms)),
+            (traj.blocks(size, frames=[0, -1, 0], atoms=atoms), [0, -1, 0], atoms),
+            (selection.blocks(size, frames=slice(None, None, -1)), slice(None, None, -1), atoms),
+        )
+        for blocks, frames, which in of_blocks:
+            expected = np.arange(n)[frames]
+            done = 0
+            most = size or min(256, max(1, (512 << 10) // (12 * len(which))))
+            for block in blocks:
+                here = expected[done : done + most]
+                assert_same(block, truth, here, which)
+                done += len(here)
+            assert done == len(expected)
+
+
+def test_frame_out_of_range(file: Golden, path: Path) -> None:
+    """A frame that is not there is an IndexError that names it and the range."""
+    traj = tj.open(None, path)
+    n = file.truth.n_frames
+    for frames in ([n], [0, n], [-n - 1], [10**12]):
+        with pytest.raises(tj.FrameError) as caught:
+            traj.read(frames=frames)
+        assert isinstance(caught.value, IndexError)
+        message = message_of(caught, path)
+        assert str(frames[-1]) in message
+        assert str(n) in message
+
+
+def test_atom_out_of_range(file: Golden, path: Path) -> None:
+    """An atom that is not there is a SelectionError, wherever it is asked for."""
+    traj = tj.open(None, path)
+    n = file.truth.n_atoms
+    for atoms in ([n], [0, n], [10**12]):
+        with pytest.raises(tj.SelectionError, match=re.escape(str(n))):
+            traj.select(atoms)
+        with pytest.raises(tj.SelectionError, match=re.escape(str(n))):
+            traj.read(atoms=atoms)
+
+
+def test_out_is_filled_and_returned(file: Golden, path: Path) -> None:
+    """`out` is the array that receives the positions."""
+    traj = tj.open(None, path)
+    truth = file.truth
+    out = np.full(truth.positions.shape, 7, np.float32)
+    assert traj.read(out=out).positions is out
+    assert same_bits(out, truth.positions)
+    atoms = np.arange(truth.n_atoms)[::-2]
+    out = np.full((1, len(atoms), 3), 7, np.float32)
+    assert traj.select(atoms).read(frames=[-1], out=out).positions is out
+    assert same_bits(out, truth.positions[-1:][:, atoms])
+
+
+# Damage
+
+
+def cuts(file: Golden, size: int) -> Iterator[tuple[int, bool]]:
+    """Yield byte positions at which to cut, the last one first, and whether they are random."""
+    rng = np.random.default_rng(size)
+    random = set(rng.integers(0, size, size=N_CUTS).tolist())
+    at = borders(file).at
+    # Each opening takes a millisecond.
+    near_each = (0, 1, 4) if len(at) > 40 else (0, 1, 3, 4, 8, 52, 56, 57, 91, 92, 93)
+    near = {border + side * k for border in at for k in near_each for side in (-1, 1)}
+    for cut in sorted(random | near, reverse=True):
+        if 0 <= cut < size:
+            yield cut, cut in random
+
+
+def test_cut_anywhere(file: Golden, path: Path) -> None:
+    """A cut file is an error that says where, or is read up to the last whole frame."""
+    found = borders(file)
+    refused = read = 0
+    for cut, at_random in cuts(file, path.stat().st_size):
+        os.truncate(path, cut)
+        whole = found.whole(cut)
+        truth = first_frames(file.truth, whole)
+        if cut == found.at[whole] and whole > 0 and not file.format.counted:
+            traj = tj.open(None, path, sidecar=False)
+            assert traj.n_frames == whole
+            assert same_bits(traj.times, truth.times)
+            read += 1
+        else:
+            with pytest.raises(tj.FormatError) as caught:
+                tj.open(None, path, sidecar=False)
+            message = message_of(caught, path)
+            assert isinstance(caught.value, tj.TruncatedError) or cut < TOLD_BY
+            assert not isinstance(caught.value, tj.TruncatedError) or cut > 0
+            if cut >= TOLD_BY:
+                assert re.search(rf"\bframe {whole}\b", message)
+                assert {int(n) for n in re.findall(r"\d+", message)} & {found.at[whole], cut}
+            refused += 1
+        if whole == 0:
+            with pytest.raises(tj.FormatError) as caught:
+                tj.open(None, path, sidecar=False, allow_truncated_tail=True)
+            message_of(caught, path)
+            continue
+        traj = tj.open(None, path, sidecar=False, allow_truncated_tail=True)
+        assert traj.n_frames == whole
+        assert same_bits(traj.times, truth.times)
+        assert traj.reader.truncated_tail == cut - found.at[whole]
+        frames, atoms = all_of(truth)
+        frames = frames if at_random else frames[-1:]
+        assert_same(traj.read(frames=frames), truth, frames, atoms)
+        with pytest.raises(tj.FrameError):
+            traj.read(frames=[whole])
+    assert read == (0 if file.format.counted else found.n_frames - 1)
+    assert refused >= 20
+
+
+def test_leave_is_not_needed_for_a_whole_file(file: Golden, path: Path) -> None:
+    """allow_truncated_tail changes nothing where nothing is cut."""
+    traj = tj.open(None, path, allow_truncated_tail=True)
+    assert traj.reader.truncated_tail == 0
+    assert_same(traj.read(), file.truth, *all_of(file.truth))
+
+
+def test_cut_while_open(file: Golden, path: Path) -> None:
+    """A file that shrinks under an open trajectory gives an error, not zeros and not a crash."""
+    traj = tj.open(None, path)
+    os.truncate(path, borders(file).at[-1] - 5)
+    with pytest.raises((tj.TrajetError, OSError), match=re.escape(str(path))):
+        traj.read(frames=[-1])
+
+
+def test_frames_of_the_header(file: Golden, path: Path) -> None:
+    """Where a header counts frames wrongly there is a remark, and none where it does not."""
+    found = borders(file)
+    remarks = tj.open(None, path).remarks
+    told = any(f"{found.claimed} frames" in remark for remark in remarks)
+    assert told == (found.claimed not in (None, found.n_frames))
+
+
+@pytest.mark.parametrize("claimed", [0, 1, 9, 11, 10**6, -1])
+def test_frames_that_dcd_claims(claimed: int, tmp_path: Path) -> None:
+    """DCD: the number of frames in the header is a remark and nothing else."""
+    positions = random_vectors(10, 12)
+    path = write_dcd(tmp_path / "claimed.dcd", positions, claimed=claimed)
+    traj = tj.open(None, path)
+    assert same_bits(traj.read().positions, positions)
+    assert len(traj.remarks) == 1
+    assert str(claimed) in traj.remarks[0]
+
+
+def test_frames_that_ncdf_claims(tmp_path: Path) -> None:
+    """NCDF: fewer frames than claimed are a cut file, more were not finished, or nobody counted."""
+    path = write_with_mdanalysis(tmp_path / "claimed.nc", 12, 10)
+    data = path.read_bytes()
+    truth = read_with_mdanalysis(path, tmp_path)
+
+    def claim(n: int, cut: int = len(data)) -> Path:
+        path.write_bytes((data[:4] + n.to_bytes(4, "big") + data[8:])[:cut])
+        return path
+
+    at = borders_of("NCDF", data).at
+    for n in (11, 10**6):
+        with pytest.raises(tj.TruncatedError, match=re.escape(str(path))):
+            tj.open(None, claim(n))
+        traj = tj.open(None, claim(n), allow_truncated_tail=True)
+        assert_same(traj.read(), truth, *all_of(truth))
+        assert str(n) in traj.remarks[0]
+    for n in (1, 9):
+        for cut in (len(data), at[n] + 1):
+            traj = tj.open(None, claim(n, cut))
+            assert_same(traj.read(), truth, np.arange(n), np.arange(12))
+            assert len(traj.remarks) == 1
+    with pytest.raises(tj.FormatError, match=re.escape(str(path))):
+        tj.open(None, claim(0))
+    for n in (1, 9, 10):
+        traj = tj.open(None, claim(STREAMING, at[n]))
+        assert_same(traj.read(), truth, np.arange(n), np.arange(12))
+        assert traj.remarks == ()
+        with pytest.raises(tj.TruncatedError, match=re.escape(str(path))):
+            tj.open(None, claim(STREAMING, at[n] - 1))
+
+
+@pytest.mark.parametrize("name", small_files())
+def test_random_bytes(name: str, tmp_path: Path) -> None:
+    """Bytes changed at random give an error or a block of the right shape, never more."""
+    path = tmp_path / name
+    data = MADE[name](path).read_bytes() if name in MADE else PUBLISHED[name].read_bytes()
+    path.write_bytes(data)
+    at = borders_of(format_of(path).name, data).at
+    rng = np.random.default_rng(2023)
+    cases = []
+    for k in range(150):
+        if k % 3 == 0:
+            positions = rng.integers(0, len(data), size=rng.integers(1, 4))
+        elif k % 3 == 1:
+            positions = rng.integers(0, max(at[0], 100), size=1)
+        else:
+            positions = at[rng.integers(len(at) - 1)] + rng.integers(0, 100, size=1)
+        cases.append([(int(p) % len(data), int(rng.integers(0, 256))) for p in positions])
+    outcomes = outcomes_of_damage(path, cases)
+    assert set(outcomes) <= {"read", "FormatError", "TruncatedError"}
+    assert 0 < outcomes.count("read") < len(cases)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "test.xtc",
+        "test.trr",
+        "made_double.trr",
+        "test.dcd",
+        "made_fixed.dcd",
+        "made_big_endian.dcd",
+        "ace_mbondi3.nc",
+        "posfor.ncdf",
+    ],
+)
+def test_every_word_of_the_headers(name: str, tmp_path: Path) -> None:
+    """Any word of the headers may be zero, negative or huge: nothing is allocated for it."""
+    path = tmp_path / name
+    data = MADE[name](path).read_bytes() if name in MADE else PUBLISHED[name].read_bytes()
+    path.write_bytes(data)
+    at = borders_of(format_of(path).name, data).at
+    places = [*range(0, at[0] + 96, 4), *range(at[-2], at[-2] + 96, 4)]
+    values = (0, 0x7FFFFFFF, 0xFFFFFFFF, 0xFFFFFF7F, 0x80000000, 0x00FFFFFF)
+    cases = [word(p, value) for p in places if p + 4 <= len(data) for value in values]
+    outcomes = outcomes_of_damage(path, cases)
+    assert set(outcomes) <= {"read", "FormatError", "TruncatedError"}
+    assert 0 < outcomes.count("read") < len(cases)
+
+
+# Index
+
+
+def test_second_opening(file: Golden, path: Path) -> None:
+    """Formats whose frames must be searched keep what they found; others leave nothing."""
+    for states in (("built", "computed"), ("loaded", "computed")):
+        traj = tj.open(None, path)
+        assert traj.index_state == states[not is_indexed(file.name)]
+        assert_same(traj.read(), file.truth, *all_of(file.truth))
+        expected = {path} | ({sidecar_of(path)} if is_indexed(file.name) else set())
+        assert set(path.parent.iterdir()) == expected
+        assert traj.index_path == (sidecar_of(path) if is_indexed(file.name) else None)
+
+
+def test_file_that_grew(file: Golden, path: Path) -> None:
+    """Frames appended to a file are added to its index, one opening after the other."""
+    data, found = path.read_bytes(), borders(file)
+    m = found.n_frames
+    state = "built"
+    for n in sorted({1, 2, m // 2, m - 1, m} & set(range(1, m + 1))):
+        grown = data[: found.at[n]] if n < m else data
+        if file.format.counted:
+            grown = grown[:4] + n.to_bytes(4, "big") + grown[8:]
+        path.write_bytes(grown)
+        truth = first_frames(file.truth, n)
+        for expected in (state, "loaded"):
+            traj = tj.open(None, path)
+            assert traj.index_state == (expected if is_indexed(file.name) else "computed")
+            assert traj.n_frames == n
+            assert same_bits(traj.times, truth.times)
+            assert_same(traj.read(), truth, *all_of(truth))
+        state = "extended"
+
+
+def test_sidecar_of_another_file(file: Golden, path: Path, tmp_path: Path) -> None:
+    """Whatever trajectory a sidecar is of, if not of this one it is not believed."""
+    data = path.read_bytes()
+    turned = bytes([*data[:-1], data[-1] ^ 1])
+    strangers = {
+        "other.xtc": lambda p: write_with_mdanalysis(p, 9, 4),
+        "other.trr": lambda p: write_trr(p, ["bx"] * 4, 9, "f4"),
+        "other.nc": lambda p: write_with_mdanalysis(p, 9, 4),
+        # This file, but for its last bit.
+        f"turned{path.suffix}": lambda p: p.write_bytes(turned),
+    }
+    for name, make in strangers.items():
+        other = tmp_path / name
+        make(other)
+        indexed = tj.open(None, other).index_path
+        if indexed is None:
+            assert not is_indexed(file.name)
+            continue
+        shutil.copy(indexed, sidecar_of(path))
+        traj = tj.open(None, path)
+        assert traj.index_state == ("built" if is_indexed(file.name) else "computed")
+        assert_same(traj.read(), file.truth, *all_of(file.truth))
+
+
+def test_frames_exchanged_behind_the_index(file: Golden, path: Path, tmp_path: Path) -> None:
+    """Two frames change places: the new ones are read, or an error that says what helps."""
+    data = path.read_bytes()
+    at = borders(file).at
+    if len(at) < 4:
+        return
+    m = len(at) - 1
+    stale = 0
+    for first in sorted({1, m // 3, m // 2, m // 2 + 2, m - 2} & set(range(1, m - 1))):
+        path.write_bytes(data)
+        tj.open(None, path)
+        one, two = data[at[first] : at[first + 1]], data[at[first + 1] : at[first + 2]]
+        path.write_bytes(data[: at[first]] + two + one + data[at[first + 2] :])
+        truth = read_with_mdanalysis(path, tmp_path)
+        for frames in ([first], [first + 1], slice(None)):
+            try:
+                block = tj.open(None, path).read(frames=frames)
+            except tj.StaleIndexError as error:
+                assert str(path) in str(error)
+                stale += 1
+                block = tj.open(None, path).read(frames=frames)  # the index is built anew
+            assert_same(block, truth, np.arange(m)[frames], np.arange(truth.n_atoms))
+        sidecar_of(path).unlink(missing_ok=True)
+    assert (stale > 0) == (file.name in LONG)
+
+
+# Counts
+
+
+@pytest.mark.parametrize("request_size", [1000, 4096, 262144])
+def test_reading_all_in_few_requests(file: Golden, path: Path, request_size: int) -> None:
+    """One opening, no byte twice, at most bytes / request size + 2 requests."""
+    traj = tj.open(None, path, request_size=request_size)
+    n = traj.n_frames
+    out = np.empty((n, traj.n_atoms, 3), np.float32)
+    counts = traj.reader.read((0, 1, n), None, out, "positions")["counts"]
+    size = path.stat().st_size
+    assert traj.reader.opening()["opens"] + counts["opens"] == 1
+    assert counts["bytes_used"] <= counts["bytes_read"] <= size
+    assert counts["requests"] <= size / request_size + 2
+    empty = np.isnan(file.truth.positions).all(axis=(1, 2)).sum()
+    assert counts["frames"] == n
+    assert counts["empty_frames"] == empty
+    assert counts["atoms_decoded"] == (n - empty) * traj.n_atoms
+
+
+@pytest.mark.parametrize("request_size", [1000, 4096, 262144])
+def test_blocks_ask_for_what_one_call_does(file: Golden, path: Path, request_size: int) -> None:
+    """Requests go on from one block into the next, and nothing is unpacked again."""
+    out = np.empty_like(file.truth.positions)
+    n = len(out)
+
+    def opened() -> Reader:
+        return tj.open(None, path, request_size=request_size).reader
+
+    once = opened().read((0, 1, n), None, out, "positions")["counts"]
+    for size in (1, 3):
+        parts = opened().parts((0, 1, n), None)
+        for begin in range(0, n, size):
+            parts.read(begin, out[begin : begin + size])
+        assert parts.counts() == once
+
+
+def test_report_of_a_run(file: Golden, path: Path) -> None:
+    """An analysis of one task opens the file once and goes over it once."""
+    traj = tj.open(None, path)
+    frames = np.flatnonzero(~np.isnan(file.truth.positions).any(axis=(1, 2)))
+    if len(frames) == 0:
+        return
+    atoms = traj.select(np.arange(traj.n_atoms))
+    pool = tj.LocalPool(threads=1, task_frames=10**9)
+    report = tj.rmsd(atoms, frames=frames, pool=pool).report
+    size = path.stat().st_size
+    assert report["opens"] == 1
+    assert report["frames"] == len(frames)
+    assert report["requests"] <= size / 262144 + 2
+    assert report["bytes_read"] <= size
+    assert report["inputs"][0]["format"] == file.format.name
+    assert report["inputs"][0]["truncated_tail"] == 0
+
+
+def test_few_atoms_of_large_frames(large: Golden, tmp_path: Path) -> None:
+    """Of frames that are longer than a request only what holds the wanted atoms is read."""
+    truth = large.truth
+    frames, atoms = all_of(truth)
+    path = large.copy(tmp_path)
+    assert_same(tj.open(None, path).read(**held(truth, frames)), truth, frames, atoms)
+    size = path.stat().st_size
+    for begin in (0, 30_000, 59_990):
+        some = np.arange(begin, begin + 10)
+        for field in ("positions", *(name for name, there in held(truth, frames).items() if there)):
+            out = np.empty((5, 10, 3), np.float32)
+            reader = tj.open(None, path).reader
+            counts = reader.read((0, 1, 5), some, out, field)["counts"]
+            assert same_bits(out, getattr(truth, field)[:, some])
+            assert counts["frames"] == 5
+            assert counts["bytes_used"] <= counts["bytes_read"]
+            if large.format.name == "XTC":
+                # Its coordinates are a chain, of which the front alone can be had.
+                part = {0: 0.01, 30_000: 0.8, 59_990: 1.01}[begin]
+                assert counts["bytes_read"] < part * size
+            else:
+                assert counts["bytes_read"] < size / 100
+                assert counts["requests"] <= 4 * 5
+
+
+# What single formats have alone
+
+
+def test_trr_frame_without_a_box(tmp_path: Path) -> None:
+    """It has no cell (MDAnalysis lets the last one stand)."""
+    path = write_trr(tmp_path / "boxes.trr", ["x", "bx", "x", "bu", "u"], 5, "f4")
+    cells = tj.open(None, path).read().cells
+    assert np.isnan(cells).all(axis=1).tolist() == [True, False, True, False, True]
+
+
+def test_dcd_in_both_orders_of_bytes(tmp_path: Path) -> None:
+    """Big endian and little endian are the same trajectory."""
+    cells = np.array([[31, -0.2, 32, 0.1, 0.05 * k, 33.3] for k in range(4)])
+    some = {"cells": cells, "fixed": np.array([0, 4])}
+    both = [
+        tj.open(None, write_dcd(tmp_path / name, random_vectors(4, 9), order=order, **some)).read()
+        for name, order in (("little.dcd", "<"), ("big.dcd", ">"))
+    ]
+    for name in ("positions", "times", "steps", "cells"):
+        assert np.array_equal(getattr(both[0], name), getattr(both[1], name))
+    assert same_bits(both[0].positions[:, [0, 4]], random_vectors(4, 9)[[0] * 4][:, [0, 4]])

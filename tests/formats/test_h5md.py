@@ -1,0 +1,671 @@
+"""HDF5 trajectories, read: H5MD bit for bit as MDAnalysis does, and mdtraj's layout."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import h5py
+import mdtraj
+import numpy as np
+import pytest
+import trajet as tj
+from helpers.damage import outcomes_of_damage
+from helpers.golden_files import DATA, Adk, Truth, all_of, assert_same, same_bits
+from helpers.made_files import random_vectors
+from helpers.made_hdf5 import (
+    LAYOUTS,
+    N_ATOMS,
+    N_FRAMES,
+    truth_of,
+    write_as_gromacs,
+    write_h5md,
+    write_with_mdanalysis,
+)
+
+PUBLISHED = {path.name: path for path in sorted(DATA.rglob("*.h5md"))}
+# Whose other groups MDAnalysis refuses, and whose particles are those of another file.
+SAME_AS = {"cu_malformed.h5md": "cu.h5md"}
+POSITIONS = random_vectors(N_FRAMES, N_ATOMS)
+
+
+def assert_as(path: Path, truth: Truth) -> None:
+    """Everything, and some frames and atoms, as the truth has it."""
+    traj = tj.open(None, path)
+    assert (traj.format, traj.n_frames, traj.n_atoms) == ("H5MD", truth.n_frames, truth.n_atoms)
+    assert same_bits(traj.times, truth.times)
+    assert np.array_equal(traj.steps, truth.steps)
+    assert traj.index_state == "computed"
+    has = {name: getattr(truth, name) is not None for name in ("velocities", "forces")}
+    assert_same(traj.read(**has), truth, *all_of(truth))
+    rng = np.random.default_rng(truth.n_atoms)
+    for _ in range(12):
+        frames = rng.integers(0, truth.n_frames, size=rng.integers(1, 6))
+        atoms = rng.integers(0, truth.n_atoms, size=rng.integers(1, 9))
+        assert_same(traj.read(frames=frames, atoms=atoms, **has), truth, frames, atoms)
+
+
+# Values
+
+
+@pytest.mark.parametrize("name", sorted(PUBLISHED))
+def test_published_files(name: str) -> None:
+    """The files of MDAnalysisTests: floats and doubles, nm and Å, fs and ps, odd chunks."""
+    assert_as(PUBLISHED[name], truth_of(PUBLISHED[SAME_AS.get(name, name)]))
+
+
+MDANALYSIS: dict[str, dict[str, Any]] = {
+    "as it is": {},
+    "contiguous": {"n_frames": N_FRAMES, "chunks": False},
+    "n_frames": {"n_frames": N_FRAMES},
+    "chunks": {"chunks": (3, 11, 2)},
+    "gzip": {"compression": "gzip", "compression_opts": 4},
+    "gzip chunks": {"compression": "gzip", "chunks": (4, 20, 3)},
+    "number": {"compression": 1},
+    "angstrom": {"lengthunit": "Angstrom", "velocityunit": "Angstrom/fs"},
+    "pm": {"lengthunit": "pm", "velocityunit": "pm/ps", "forceunit": "kcal/(mol*Angstrom)"},
+    "fm": {"lengthunit": "fm", "velocityunit": "m/s", "forceunit": "kJ/(mol*Angstrom)"},
+    "akma": {"velocityunit": "Angstrom/AKMA"},
+    "nm/ns": {"velocityunit": "nm/ns"},
+    "positions": {"velocities": False, "forces": False},
+    "velocities": {"positions": False, "forces": False},
+    "no cell": {"cells": False},
+}
+
+
+@pytest.mark.parametrize("name", MDANALYSIS)
+def test_files_of_mdanalysis(name: str, tmp_path: Path) -> None:
+    """Its writer in all of its options."""
+    path = write_with_mdanalysis(tmp_path / "made.h5md", **MDANALYSIS[name])
+    assert_as(path, truth_of(path))
+
+
+@pytest.mark.parametrize(("unit", "scale"), [("fs", 1e-3), ("ns", 1e3), ("AKMA", 0.04888821)])
+def test_times_are_doubles(unit: str, scale: float, tmp_path: Path) -> None:
+    """MDAnalysis multiplies them in single precision; the double is at most that far away."""
+    path = write_with_mdanalysis(tmp_path / "made.h5md", timeunit=unit)
+    with h5py.File(path) as file:
+        stored = file["particles/trajectory/position/time"][()].astype(np.float64)
+    times = tj.open(None, path).times
+    assert np.array_equal(times, stored * scale)
+    assert np.allclose(times, truth_of(path).times, rtol=2**-22, atol=0)
+
+
+@pytest.mark.parametrize("libver", ["earliest", "v110", "latest"])
+@pytest.mark.parametrize("kind", ["<f4", ">f4", "<f8", ">f8"])
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_every_layout(name: str, kind: str, libver: str, tmp_path: Path) -> None:
+    """However HDF5 lays the numbers down, they are read as MDAnalysis reads them."""
+    layout = LAYOUTS[name]
+    values = random_vectors(N_FRAMES, N_ATOMS).astype(kind)
+    if kind.endswith("8"):
+        values += 1e-9
+    edges = np.diag([3.0, 4.0, 5.0]) + np.arange(N_FRAMES)[:, None, None] / 8
+    path = write_h5md(tmp_path / "made.h5md", values, layout=layout, edges=edges, libver=libver)
+    assert_as(path, truth_of(path))
+
+
+def test_threads_change_no_bit(adk: Adk, tmp_path: Path) -> None:
+    """Any number of threads and any size of task, in chunks of several frames."""
+    traj = tj.open(adk.psf, adk.xtc)
+    positions = traj.read().positions
+    layout = {"chunks": (7, 500, 3), "compression": "gzip", "shuffle": True}
+    path = write_h5md(tmp_path / "adk.h5md", positions, unit="Angstrom", layout=layout)
+    selection = tj.open(adk.psf, path).select("name CA")
+    expected = tj.rmsd(traj.select("name CA")).values
+    for threads in (1, 2, 7):
+        for task_frames in (None, 1, 30):
+            pool = tj.LocalPool(threads=threads, task_frames=task_frames)
+            assert same_bits(tj.rmsd(selection, pool=pool).values, expected)
+
+
+def test_a_chunk_is_read_once(tmp_path: Path) -> None:
+    """Of packed chunks those with wanted atoms are read, once a task, and nothing else."""
+    layout = {"chunks": (4, 20, 3), "compression": "gzip"}
+    path = write_h5md(tmp_path / "made.h5md", POSITIONS, layout=layout)
+    with h5py.File(path) as file:
+        chunks: list[Any] = []
+        file["particles/trajectory/position/value"].id.chunk_iter(chunks.append)
+    sizes = {chunk.chunk_offset: chunk.size for chunk in chunks}
+    reader = tj.open(None, path, request_size=1).reader
+    out = np.empty((4, 2, 3), np.float32)
+    counts = reader.read((4, 1, 4), np.array([0, 41]), out, "positions")["counts"]
+    # Beside them the head, which must be the one that stood there when the file was opened.
+    assert counts["bytes_read"] == sizes[4, 0, 0] + sizes[4, 40, 0] + 4096
+    assert counts["requests"] == 3
+
+
+def test_several_files_are_one_trajectory(tmp_path: Path, adk: Adk) -> None:
+    """HDF5 files among others."""
+    positions = tj.open(None, adk.xtc).read().positions
+    time = np.arange(98) + 98.0
+    path = write_h5md(tmp_path / "more.h5md", positions, unit="Angstrom", time=time)
+    traj = tj.open(None, adk.xtc, path)
+    assert (traj.n_frames, traj.format) == (196, "XTC, H5MD")
+    assert same_bits(traj.read().positions, np.concatenate((positions, positions)))
+
+
+# What may be missing, and what may be there twice
+
+
+@pytest.mark.parametrize("of", ["value", "edges"])
+def test_boxes(of: str, tmp_path: Path) -> None:
+    """Vectors or lengths, fixed or not."""
+    matrix = np.array([[3.0, 0, 0], [1, 4, 0], [0.5, 0.25, 5]])
+    n = (1,) if of == "edges" else (N_FRAMES, 1)
+    for edges, expected in (
+        (np.array([3.0, 4, 5]), [30, 40, 50, 90, 90, 90]),
+        (np.array([3, 4, 5]), [30, 40, 50, 90, 90, 90]),
+        (matrix, mdtraj.utils.box_vectors_to_lengths_and_angles(*matrix * 10)),
+    ):
+        tiled = edges if of == "edges" else np.tile(edges, (n[0],) + (1,) * edges.ndim)
+        path = write_h5md(tmp_path / "made.h5md", POSITIONS, edges=tiled, edges_of=of)
+        cells = tj.open(None, path).read(atoms=[0]).cells
+        assert np.allclose(cells, [expected] * N_FRAMES, rtol=1e-6)
+        if of == "value":
+            assert_as(path, truth_of(path))
+
+
+def test_no_box(tmp_path: Path) -> None:
+    """Without periodic boundaries edges are placeholders, as the specification says."""
+    edges = np.tile([3.0, 4, 5], (N_FRAMES, 1))
+    for boundary, remarks in (("none", 0), (["periodic", "periodic", "none"], 1)):
+        path = write_h5md(tmp_path / "made.h5md", POSITIONS, edges=edges, boundary=boundary)
+        traj = tj.open(None, path)
+        assert np.isnan(traj.read(atoms=[0]).cells).all()
+        assert len(traj.remarks) == remarks
+    write_h5md(path, POSITIONS)
+    assert np.isnan(tj.open(None, path).read(atoms=[0]).cells).all()
+    write_h5md(path, POSITIONS, edges=edges, boundary=None)
+    assert (tj.open(None, path).read(atoms=[0]).cells[0, :3] == [30, 40, 50]).all()
+    write_h5md(path, POSITIONS, edges=np.zeros((N_FRAMES, 3)))
+    assert np.isnan(tj.open(None, path).read(atoms=[0]).cells).all()
+    with h5py.File(path, "a") as file:
+        file["particles/trajectory/box"].attrs["dimension"] = 2
+    with pytest.raises(tj.FormatError, match="2 dimensions"):
+        tj.open(None, path)
+    with h5py.File(path, "a") as file:
+        del file["particles/trajectory/box"]
+    assert np.isnan(tj.open(None, path).read(atoms=[0]).cells).all()
+
+
+def test_turned_boxes(tmp_path: Path) -> None:
+    """Vectors that do not lie as usual are given on: nearest images depend on it."""
+    turned = np.array([[0.0, 3, 0], [4, 0, 0], [0, 0, 5]])
+    edges = np.tile(turned, (N_FRAMES, 1, 1))
+    path = write_h5md(tmp_path / "made.h5md", POSITIONS, edges=edges)
+    traj = tj.open(None, path)
+    got = traj.reader.read((0, 1, N_FRAMES), None, np.empty_like(POSITIONS), "positions")
+    assert np.array_equal(got["vectors"], edges.reshape(-1, 9) * 10)
+    lengths = np.abs(traj.read(atoms=[0, 1]).cells[0])
+    assert lengths.tolist() == [30, 40, 50, 90, 90, 90]
+
+
+def test_fixed_steps_and_times(tmp_path: Path) -> None:
+    """Scalars are increments; attributes say where they begin."""
+    path = write_h5md(tmp_path / "made.h5md", POSITIONS, time=0.25, step=50, time_unit="ns")
+    traj = tj.open(None, path)
+    assert np.array_equal(traj.times, np.arange(N_FRAMES) * 0.25 * 1000)
+    assert np.array_equal(traj.steps, np.arange(N_FRAMES) * 50)
+    with h5py.File(path, "a") as file:
+        file["particles/trajectory/position/time"].attrs["offset"] = 2.0
+        file["particles/trajectory/position/step"].attrs["offset"] = -7
+    traj = tj.open(None, path)
+    assert np.array_equal(traj.times, (2 + np.arange(N_FRAMES) * 0.25) * 1000)
+    assert np.array_equal(traj.steps, np.arange(N_FRAMES) * 50 - 7)
+
+
+def test_no_times(tmp_path: Path) -> None:
+    """Frames are numbered where there are none, with a remark."""
+    path = write_h5md(tmp_path / "made.h5md", POSITIONS, time=False)
+    traj = tj.open(None, path)
+    assert np.array_equal(traj.times, np.arange(N_FRAMES))
+    assert np.array_equal(traj.steps, np.arange(N_FRAMES) * 10)
+    assert traj.remarks == ("it has no times: frames are numbered instead",)
+
+
+def test_several_groups(tmp_path: Path) -> None:
+    """One must be named, unless the others have no positions."""
+    path = write_h5md(tmp_path / "made.h5md", POSITIONS, group="all")
+    with h5py.File(path, "a") as file:
+        file.create_group("particles/topology")
+    assert tj.open(None, path).n_atoms == N_ATOMS
+    assert tj.open(None, path, particles="all").n_atoms == N_ATOMS
+    write_h5md(path, POSITIONS[:5, :7] + 1, group="few", mode="a")
+    with pytest.raises(tj.FormatError, match=r"'all', 'few'.*particles="):
+        tj.open(None, path)
+    few = tj.open(None, path, particles="few").read()
+    assert same_bits(few.positions, (POSITIONS[:5, :7] + 1) * np.float32(10))
+    with pytest.raises(ValueError, match="no particles 'none' in it, but 'all', 'few'"):
+        tj.open(None, path, particles="none")
+
+
+def test_vectors_of_other_steps(tmp_path: Path) -> None:
+    """Velocities belong to positions of the same step; where there are none they are NaN."""
+    path = write_h5md(tmp_path / "made.h5md", POSITIONS, edges=np.eye(3)[:0])
+    with h5py.File(path, "a") as file:
+        group = file["particles/trajectory"]
+        group["velocity/value"] = POSITIONS[:5] + 1
+        group["velocity/value"].attrs["unit"] = "nm ps-1"
+        group["velocity/step"] = [0, 20, 25, 100, 200]
+        del group["box/edges"]
+        group["box/edges/value"] = np.arange(1, 4)[:, None] * [1.0, 2, 3]
+        group["box/edges/step"] = [10, 20, 40]
+    traj = tj.open(None, path)
+    block = traj.read(velocities=True)
+    there = [0, 2, 10]
+    assert same_bits(block.velocities[there], (POSITIONS[[0, 1, 3]] + 1) * np.float32(10))
+    assert np.isnan(np.delete(block.velocities, there, axis=0)).all()
+    assert np.flatnonzero(~np.isnan(block.cells[:, 0])).tolist() == [1, 2, 4]
+    assert block.cells[4, :3].tolist() == [30, 60, 90]
+    assert len(traj.remarks) == 3
+    with pytest.raises(tj.FormatError, match="none of the 2 frames has velocities"):
+        traj.read(frames=[1, 3], velocities=True)
+    with h5py.File(path, "a") as file:
+        file["particles/trajectory/velocity/step"][()] = [0, 20, 20, 100, 200]
+    with pytest.raises(tj.FormatError, match="they do not ascend"):
+        tj.open(None, path)
+
+
+def test_atoms_that_change_places(tmp_path: Path) -> None:
+    """`id` is compared: a row is an atom only where it is the same one in all frames."""
+    path = write_h5md(tmp_path / "made.h5md", POSITIONS)
+    identities = np.tile(np.arange(N_ATOMS), (N_FRAMES, 1))
+    with h5py.File(path, "a") as file:
+        file["particles/trajectory/id/value"] = identities
+    assert tj.open(None, path).n_frames == N_FRAMES
+    with h5py.File(path, "a") as file:
+        file["particles/trajectory/id/value"][-1] = identities[0, ::-1]
+    with pytest.raises(tj.FormatError, match=f"change places.* frame {N_FRAMES - 1} "):
+        tj.open(None, path)
+
+
+@pytest.mark.parametrize("fixed", [True, False])
+def test_atoms_in_another_order(fixed: bool, tmp_path: Path) -> None:
+    """Rows that are not in the order of `id` may not be in the topology's either: that is said."""
+    path = write_h5md(tmp_path / "made.h5md", POSITIONS)
+    identities = np.arange(N_ATOMS, dtype=np.uint32)
+    where = "particles/trajectory/id" + ("" if fixed else "/value")
+    for numbers, said in ((identities, 0), (identities[::-1], 1)):
+        with h5py.File(path, "a") as file:
+            file.pop("particles/trajectory/id", None)
+            file[where] = numbers if fixed else np.tile(numbers, (N_FRAMES, 1))
+        remarks = tj.open(None, path).remarks
+        assert [
+            remark.startswith(f"its atoms are not in the order of their numbers ({where})")
+            for remark in remarks
+        ] == [True] * said
+
+
+# Units
+
+
+def test_units_that_are_missing(tmp_path: Path) -> None:
+    """They are asked for, as MDAnalysis does, and what is said is remarked."""
+    path = write_h5md(tmp_path / "made.h5md", POSITIONS, unit=None, time_unit=None)
+    with pytest.raises(tj.FormatError, match=r"has no unit.*units=.*--unit"):
+        tj.open(None, path)
+    with pytest.raises(tj.FormatError, match=r"time has no unit"):
+        tj.open(None, path, units={"position": "nm"})
+    units = {"position": "nm", "time": "fs"}
+    traj = tj.open(None, path, units=units)
+    assert same_bits(traj.read().positions, POSITIONS * np.float32(10))
+    assert np.allclose(traj.times, np.arange(N_FRAMES) * 0.5e-3)
+    assert len(traj.remarks) == 2
+    truth = truth_of(path, convert_units=False)
+    as_it_is = tj.open(None, path, units={"position": "Angstrom", "time": "ps"})
+    assert_same(as_it_is.read(), truth, *all_of(truth))
+
+
+def test_files_as_gromacs_writes_them(tmp_path: Path) -> None:
+    """GROMACS 2026: no unit of time, texts of fixed length, velocities at steps of their own."""
+    path = write_as_gromacs(tmp_path / "made.h5md", POSITIONS)
+    traj = tj.open(None, path)
+    assert traj.remarks == (
+        "the file names no unit of time: ps, as usual there",
+        "velocities are there at 3 of 11 frames",
+    )
+    block = traj.read(velocities=True)
+    assert same_bits(block.positions, POSITIONS * np.float32(10))
+    assert same_bits(block.velocities[::5], POSITIONS[::5] * np.float32(10))
+    assert np.isnan(block.velocities[1:5]).all()
+    assert np.array_equal(block.times, np.arange(N_FRAMES) * 0.5)
+    assert np.allclose(block.cells, [30, 40, 50, 90, 90, 90])
+
+
+def test_units_that_do_not_fit(tmp_path: Path, adk: Adk) -> None:
+    """Unknown ones, contradictions, and such of nothing."""
+    path = write_h5md(tmp_path / "made.h5md", POSITIONS, unit="lightyear")
+    with pytest.raises(tj.FormatError, match="'lightyear' of position is not known"):
+        tj.open(None, path)
+    write_h5md(path, POSITIONS)
+    assert tj.open(None, path, units={"position": "nanometer"}).n_frames == N_FRAMES
+    with pytest.raises(ValueError, match="is in nm, as the file says, not in Angstrom"):
+        tj.open(None, path, units={"position": "Angstrom"})
+    with pytest.raises(ValueError, match="units are given for 'length'"):
+        tj.open(None, path, units={"length": "nm"})
+    for option in ({"units": {"position": "nm"}}, {"particles": "all"}):
+        with pytest.raises(ValueError, match="not an HDF5 file"):
+            tj.open(None, adk.xtc, **option)
+
+
+# mdtraj
+
+
+@pytest.fixture(scope="module")
+def of_mdtraj(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Ten frames with cells, as mdtraj writes them."""
+    whole = mdtraj.load(str(adk.xtc), top=str(adk.psf))[::10]
+    cells = np.full((10, 3), 5.0) + np.arange(10)[:, None] / 8
+    whole.unitcell_lengths, whole.unitcell_angles = cells, np.full((10, 3), [80, 90, 100])
+    path = tmp_path_factory.mktemp("mdtraj") / "adk.h5"
+    whole.save_hdf5(str(path))
+    return path
+
+
+def test_files_of_mdtraj(of_mdtraj: Path, tmp_path: Path) -> None:
+    """Equal to mdtraj's own numbers times ten, within a rounding."""
+    theirs = mdtraj.load(str(of_mdtraj))
+    traj = tj.open(None, of_mdtraj)
+    assert (traj.format, traj.remarks) == ("MDTRAJ", ())
+    block = traj.read()
+    assert same_bits(block.positions, theirs.xyz * np.float32(10))
+    assert np.array_equal(block.times, theirs.time)
+    assert np.array_equal(block.steps, np.arange(10))
+    assert np.allclose(block.cells[:, :3], theirs.unitcell_lengths * 10.0, rtol=1e-7)
+    assert np.allclose(block.cells[:, 3:], theirs.unitcell_angles, rtol=1e-7)
+    atoms = [3000, 2, 2]
+    assert same_bits(traj.read(atoms=atoms).positions, theirs.xyz[:, atoms] * np.float32(10))
+    with pytest.raises(tj.FormatError, match="no velocities"):
+        traj.read(velocities=True)
+    with pytest.raises(ValueError, match="no groups of particles"):
+        tj.open(None, of_mdtraj, particles="all")
+    copy = Path(shutil.copy(of_mdtraj, tmp_path / "without.h5"))
+    with h5py.File(copy, "a") as file:
+        file["velocities"] = theirs.xyz
+        for name in ("time", "cell_lengths"):
+            del file[name]
+        del file["coordinates"].attrs["units"]
+    traj = tj.open(None, copy)
+    assert len(traj.remarks) == 3
+    block = traj.read(velocities=True)
+    assert np.isnan(block.cells).all()
+    assert np.array_equal(block.times, np.arange(10))
+    assert same_bits(block.velocities, block.positions)
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ({"compression": "lzf"}, "LZF: write it again with gzip"),
+        ({"compression": "gzip", "fletcher32": True}, "Fletcher32: repack it with 'h5repack"),
+        ({"scaleoffset": 3}, "scale-offset: repack it with 'h5repack"),
+    ],
+)
+def test_filters(option: dict[str, Any], words: str, tmp_path: Path) -> None:
+    """Filters that are not undone are named, and a remedy that knows them."""
+    layout = {"chunks": (2, N_ATOMS, 3), **option}
+    path = write_h5md(tmp_path / "made.h5md", POSITIONS, layout=layout)
+    with pytest.raises(tj.FormatError, match=f"filter {words}"):
+        tj.open(None, path)
+
+
+def test_types_and_shapes(tmp_path: Path) -> None:
+    """Numbers of other types, of other axes, or that do not change in time."""
+    path = tmp_path / "made.h5md"
+    for values, words in (
+        (POSITIONS.astype(np.float16), "float16"),
+        (POSITIONS.astype(np.int32), "int32"),
+        (POSITIONS[:, :, :2], "three numbers"),
+        (POSITIONS[:, :, 0], "three numbers"),
+        (POSITIONS[:0], "holds no frame"),
+    ):
+        write_h5md(path, values)
+        with pytest.raises(tj.FormatError, match=words):
+            tj.open(None, path)
+    write_h5md(path, POSITIONS)
+    with h5py.File(path, "a") as file:
+        group = file["particles/trajectory"]
+        group["velocity/value"] = POSITIONS[:, :5]
+        group["velocity/value"].attrs["unit"] = "nm/ps"
+    with pytest.raises(tj.FormatError, match="velocity of 5"):
+        tj.open(None, path)
+    with h5py.File(path, "a") as file:
+        group = file["particles/trajectory"]
+        del group["velocity"], group["position"]
+        group["position"] = POSITIONS[0]
+    with pytest.raises(tj.FormatError, match="does not change in time"):
+        tj.open(None, path)
+    with h5py.File(path, "a") as file:
+        del file["particles/trajectory/position"]
+    with pytest.raises(tj.FormatError, match="neither positions"):
+        tj.open(None, path)
+
+
+def test_numbers_of_other_files(tmp_path: Path) -> None:
+    """Links, external and virtual datasets would be read at places of another file."""
+    other = write_h5md(tmp_path / "other.h5md", POSITIONS)
+    name = "particles/trajectory/position/value"
+    virtual = h5py.VirtualLayout(POSITIONS.shape, "f4")
+    virtual[...] = h5py.VirtualSource(other, name, POSITIONS.shape)
+    path = tmp_path / "made.h5md"
+    POSITIONS.tofile(tmp_path / "raw")
+    for make in (
+        lambda file: file.__setitem__(name, h5py.ExternalLink("other.h5md", name)),
+        lambda file: file.create_virtual_dataset(name, virtual),
+        lambda file: file.create_dataset(
+            name, POSITIONS.shape, "f4", external=[("raw", 0, POSITIONS.nbytes)]
+        ),
+    ):
+        write_h5md(path, POSITIONS)
+        with h5py.File(path, "a") as file:
+            del file[name]
+            make(file)
+        with pytest.raises(tj.FormatError, match="other file"):
+            tj.open(None, path)
+    write_h5md(path, POSITIONS)
+    with h5py.File(path, "a") as file:
+        file["elsewhere"] = file[name]
+        del file[name]
+        file[name] = h5py.SoftLink("/elsewhere")
+    assert_as(path, truth_of(path))
+
+
+def test_other_hdf5_files(tmp_path: Path) -> None:
+    """What is no trajectory, and what another program must convert."""
+    path = tmp_path / "made.h5"
+    for attribute, value, words in (
+        ("nothing", 1, "neither H5MD"),
+        ("Conventions", "AMBER", "NetCDF-4.*nccopy"),
+        ("_NCProperties", "version=2", "NetCDF-4.*nccopy"),
+        ("conventions", "Pande", "without coordinates"),
+    ):
+        with h5py.File(path, "w") as file:
+            file.attrs[attribute] = value
+        with pytest.raises(tj.FormatError, match=words):
+            tj.open(None, path)
+
+
+# Damage
+
+
+def test_frames_that_were_never_written(tmp_path: Path) -> None:
+    """Room is no frame: HDF5 would give zeros."""
+    path = tmp_path / "made.h5md"
+    for layout in LAYOUTS.values():
+        if "chunks" not in layout or "early" in layout:
+            continue
+        write_h5md(path, POSITIONS, layout={**layout, "maxshape": (None,) * 3})
+        with h5py.File(path, "a") as file:
+            element = file["particles/trajectory/position"]
+            frames = 64 if layout["chunks"][0] == 64 else 4 * layout["chunks"][0]
+            element["value"].resize(N_FRAMES + frames, axis=0)
+            for name in ("step", "time"):
+                rows = np.arange(N_FRAMES + frames)
+                unit = element[name].attrs.get("unit")
+                del element[name]
+                element[name] = rows
+                if unit is not None:
+                    element[name].attrs["unit"] = unit
+        with pytest.raises(tj.TruncatedError, match=r"frame \d+ was never written") as caught:
+            tj.open(None, path)
+        whole = int(re.findall(r"frame (\d+)", str(caught.value))[0])
+        assert N_FRAMES <= whole < N_FRAMES + frames
+        traj = tj.open(None, path, allow_truncated_tail=True)
+        assert traj.n_frames == whole
+        assert any(f"{whole} were written" in remark for remark in traj.remarks)
+        assert same_bits(traj.read().positions[:N_FRAMES], POSITIONS * np.float32(10))
+
+
+def test_nothing_was_written(tmp_path: Path) -> None:
+    """Neither a contiguous dataset without its bytes nor chunks without one are zeros."""
+    path = tmp_path / "made.h5md"
+    for chunks in (None, (2, N_ATOMS, 3)):
+        write_h5md(path, POSITIONS)
+        with h5py.File(path, "a") as file:
+            element = file["particles/trajectory/position"]
+            del element["value"]
+            element.create_dataset("value", POSITIONS.shape, "f4", chunks=chunks)
+            element["value"].attrs["unit"] = "nm"
+        for leave in (False, True):
+            with pytest.raises(tj.TruncatedError, match="not even one frame"):
+                tj.open(None, path, allow_truncated_tail=leave)
+
+
+def test_steps_that_are_fewer(tmp_path: Path) -> None:
+    """As where a program was ended that had made room for all of its frames."""
+    path = write_with_mdanalysis(tmp_path / "made.h5md", n_frames=N_FRAMES + 4)
+    with pytest.raises(tj.TruncatedError, match=f"frame {N_FRAMES} was not written to its end"):
+        tj.open(None, path)
+    traj = tj.open(None, path, allow_truncated_tail=True)
+    assert traj.n_frames == N_FRAMES
+    assert len(traj.remarks) == 1
+    assert np.array_equal(traj.read().times, np.arange(N_FRAMES) * 2.5)
+
+
+@pytest.mark.parametrize("name", ["contiguous", "odd gzip"])
+def test_cut_anywhere(name: str, tmp_path: Path) -> None:
+    """Every cut is an error of one line with the path, and never a shorter trajectory."""
+    path = write_h5md(tmp_path / "made.h5md", POSITIONS, layout=LAYOUTS[name])
+    size = path.stat().st_size
+    rng = np.random.default_rng(5)
+    cuts = {*rng.integers(1, size, 150).tolist(), *range(1, 12), 95, 96, 97, size - 1}
+    for cut in sorted(cuts, reverse=True):
+        os.truncate(path, cut)
+        for leave in (False, True):
+            with pytest.raises(tj.FormatError) as caught:
+                tj.open(None, path, allow_truncated_tail=leave)
+            assert isinstance(caught.value, tj.TruncatedError)
+            assert str(path) in str(caught.value)
+            assert "\n" not in str(caught.value)
+
+
+def test_damaged_chunks(tmp_path: Path) -> None:
+    """A changed byte of packed numbers is an error: gzip has a checksum."""
+    layout = LAYOUTS["odd shuffled"]
+    path = write_h5md(tmp_path / "made.h5md", POSITIONS, layout=layout)
+    chunks: list[Any] = []
+    with h5py.File(path) as file:
+        file["particles/trajectory/position/value"].id.chunk_iter(chunks.append)
+    data = path.read_bytes()
+    rng = np.random.default_rng(3)
+    cases = []
+    for k in range(100):
+        chunk = chunks[rng.integers(len(chunks))]
+        at = chunk.byte_offset + int(rng.integers(chunk.size))
+        cases.append([(at, data[at] ^ (1 << k % 8))])
+    outcomes = outcomes_of_damage(path, cases)
+    # A bit or two of the wrapping mean nothing.
+    assert outcomes.count("FormatError") >= 97
+    assert set(outcomes) <= {"FormatError", "read"}
+
+
+def test_nothing_old_is_read_again(tmp_path: Path) -> None:
+    """A file whose tables changed is an error, also where its size is the same."""
+    path = write_h5md(tmp_path / "made.h5md", POSITIONS, layout=LAYOUTS["odd gzip"])
+    traj = tj.open(None, path)
+    traj.read()
+    with path.open("r+b") as file:
+        file.write(bytes(path.stat().st_size))
+    with pytest.raises(tj.StaleIndexError, match="frame 0"):
+        traj.read()
+    os.truncate(path, 2000)
+    with pytest.raises((tj.TrajetError, OSError), match=re.escape(str(path))):
+        traj.read(frames=[-1])
+
+
+# Around it
+
+
+HIDDEN = """
+import sys
+sys.modules["h5py"] = None
+import trajet as tj
+from trajet import h5md
+try:
+    tj.open(None, sys.argv[1])
+except tj.MissingPackageError as error:
+    assert isinstance(error, ImportError) and isinstance(error, tj.TrajetError)
+    print(error)
+try:
+    h5md.write(sys.argv[2] + "/out.h5md", tj.open(None, sys.argv[3]))
+except tj.MissingPackageError as error:
+    print(error)
+"""
+
+
+def test_without_h5py(tmp_path: Path, adk: Adk) -> None:
+    """The extra is named, for reading as for writing; other formats need nothing."""
+    path = write_h5md(tmp_path / "made.h5md", POSITIONS)
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    command = [sys.executable, "-c", HIDDEN, str(path), str(folder), str(adk.xtc)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    read, written = done.stdout.splitlines()
+    for line, name in ((read, str(path)), (written, "out.h5md")):
+        assert name in line
+        assert "pip install 'trajet[h5md]'" in line
+    assert list(folder.iterdir()) == []
+
+
+def test_only_hdf5_files_import_h5py(tmp_path: Path, adk: Adk) -> None:
+    """The library is loaded for them alone."""
+    path = write_h5md(tmp_path / "made.h5md", POSITIONS)
+    code = (
+        "import sys, trajet as tj; tj.open(None, sys.argv[1]).read(); print('h5py' in sys.modules)"
+    )
+    for name, loaded in ((adk.xtc, "False"), (path, "True")):
+        command = [sys.executable, "-c", code, str(name)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+        assert done.stdout.strip() == loaded
+
+
+def test_command_line(tmp_path: Path, adk: Adk) -> None:
+    """`info` and the analyses open them like any other file."""
+    positions = tj.open(None, adk.xtc).read(frames=slice(0, 5)).positions
+    path = write_h5md(tmp_path / "made.h5md", positions, unit=None, group="a")
+    write_h5md(path, positions, unit=None, group="b", mode="a")
+
+    def run(*arguments: str) -> tuple[int, str]:
+        command = [sys.executable, "-m", "trajet", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    assert run("info", str(path))[0] == 1
+    assert "--particles" in run("info", str(path))[1]
+    assert "--unit position='nm'" in run("info", "--particles", "b", str(path))[1]
+    options = ("--particles", "b", "--unit", "position=Angstrom")
+    code, text = run("info", *options, str(path))
+    assert code == 0
+    assert re.search(r"format +H5MD\n", text)
+    assert re.search(r"frames +5\n", text)
+    assert "was asked for" in text
+    code, text = run("rmsd", str(adk.psf), str(path), "--select", "name CA", *options)
+    assert code == 0
+    assert run("info", "--unit", "nm", str(path))[0] == 2

@@ -1,0 +1,137 @@
+"""Memory that the system refuses: MemoryError, after which the process goes on; never an abort."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trajet as tj
+from helpers.commands import fail
+from helpers.made_files import write_dcd
+from helpers.systems import Systems
+from trajet import _trajet
+
+N_ATOMS = 200_000
+ALL_FORMATS = [suffixes[0][1:] for suffixes in _trajet.FORMATS.values()]
+# Memory that was freed goes back to the system, and no thread has some in reserve.
+_EXACT = {
+    "MALLOC_ARENA_MAX": "1",
+    "MALLOC_MMAP_THRESHOLD_": "65536",
+    "MALLOC_TRIM_THRESHOLD_": "0",
+}
+# Does something again and again, under limits from none of the memory that it needs to all of it.
+UNDER_LIMITS = """
+import resource, sys
+import numpy as np
+import trajet as tj
+
+def mapped():
+    return int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+
+def sweep(do, step=5 << 17):
+    expected = do(tj.open(None, path))
+    refused = done = 0
+    for extra in range(0, 3200 << 17, step):
+        # Another reader has no memory that can be used again.
+        trajectory = tj.open(None, path)
+        try:
+            resource.setrlimit(resource.RLIMIT_AS, (mapped() + extra, hard))
+            got = do(trajectory)
+        except MemoryError:
+            refused += 1
+            continue
+        finally:
+            resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+        assert np.array_equal(got, expected)
+        done += 1
+        if done == 3:
+            break
+    print(what, refused, done)
+
+what, path = sys.argv[1:]
+soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+trajectory = tj.open(None, path)
+n = trajectory.n_atoms
+if what == "read":
+    out = np.empty((2, n, 3), np.float32)
+    odd = np.empty((2, n // 2, 3), np.float32)
+    backwards = np.arange(1, n, 2)[::-1].copy()
+    numbers = np.arange(2)
+
+    def read_all(trajectory):
+        reader = trajectory.reader
+        reader.read(numbers, None, out, "positions", threads=1)
+        reader.read(numbers, backwards, odd, "positions", threads=1)
+        return odd
+
+    sweep(read_all)
+elif what == "rmsf":
+    sweep(lambda trajectory: tj.rmsf(
+        trajectory, reference="average", align=trajectory.select(np.arange(100_000)),
+        pool=tj.LocalPool(threads=1),
+    ).values, 1 << 20)
+elif what == "rmsd":
+    sweep(lambda trajectory: tj.rmsd(
+        trajectory, groups=[trajectory.select(np.arange(100_000))], pool=tj.LocalPool(threads=1)
+    ).values, 1 << 20)
+"""
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two frames of many atoms in each format."""
+    folder = tmp_path_factory.mktemp("files")
+    draw = np.random.default_rng(0)
+    first = folder / "made.dcd"
+    write_dcd(first, draw.random((2, N_ATOMS, 3), np.float32) * 100)
+    trajectory = tj.open(None, first)
+    for name in ("xtc", "trr", "nc", "h5md"):
+        tj.convert(trajectory.select(np.arange(N_ATOMS)), folder / f"made.{name}")
+    return folder
+
+
+def _sweep(what: str, path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", UNDER_LIMITS, what, str(path)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, **_EXACT},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    refused, completed = map(int, done.stdout.split()[1:])
+    assert refused >= 3
+    assert completed == 3
+
+
+@pytest.mark.parametrize("name", ALL_FORMATS)
+def test_readers_raise_memory_error(files: Path, name: str) -> None:
+    """Buffers of requests, of frames and of unpacked chunks."""
+    _sweep("read", files / f"made.{name}")
+
+
+@pytest.mark.parametrize("analysis", ["rmsd", "rmsf"])
+def test_analyses_raise_memory_error(files: Path, analysis: str) -> None:
+    """Lists of atoms, references, states and what threads compute with."""
+    _sweep(analysis, files / "made.xtc")
+
+
+def test_requests_of_too_much_memory_raise_memory_error(files: Path) -> None:
+    """A result that no process can address."""
+    trajectory = tj.open(None, files / "made.dcd")
+    with pytest.raises(MemoryError):
+        trajectory.read(frames=np.zeros(10**8, np.int64))
+    assert trajectory.read(frames=[1]).positions.shape == (1, N_ATOMS, 3)
+
+
+def test_command_without_memory_exits_with_1(systems: Systems) -> None:
+    """One line, which says what was too large."""
+    system = systems["solvated.xtc"]
+    said = fail("distances", system.topology, system.path, "--select", "all", "--force")
+    assert re.search(
+        r"not enough memory \(\d+ GiB are needed for the numbers of all frames\)", said
+    )

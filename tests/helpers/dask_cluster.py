@@ -1,0 +1,160 @@
+"""A real Dask scheduler with three workers, as processes beside it on this machine.
+
+Functions that change workers are nested, so that they travel whole: workers know no tests.
+"""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trajet as tj
+from distributed import Client
+
+from helpers.golden_files import Adk
+
+N_WORKERS = 3
+PATIENCE = 60
+
+
+@contextmanager
+def started(command: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a command of Dask meanwhile."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", f"distributed.cli.dask_{command}", "--no-dashboard", *arguments],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(PATIENCE)
+        finally:
+            process.kill()
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for what comes soon."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """Return a client of a scheduler with three workers, each of which Dask starts again."""
+    folder = tmp_path_factory.mktemp("dask")
+    told = folder / "scheduler.json"
+    place = ["--host", "127.0.0.1", "--scheduler-file", str(told)]
+    alone = ["--nworkers", str(N_WORKERS), "--nthreads", "1", "--local-directory", str(folder)]
+    with started("scheduler", "--port", "0", *place):
+        # It may be there and not be written yet.
+        until(lambda: told.exists() and told.read_text().rstrip().endswith("}"))
+        address = json.loads(told.read_text())["address"]
+        with started("worker", "--nanny", *place, *alone), Client(address) as client:
+            client.wait_for_workers(N_WORKERS, timeout=PATIENCE)
+            yield client
+
+
+@pytest.fixture
+def client(cluster: Client) -> Iterator[Client]:
+    """Return the client, with all of its workers; what a test did to them is undone."""
+    until(lambda: len(cluster.nthreads()) == N_WORKERS)
+    yield cluster
+    assert left_behind(cluster) == []
+    cluster.run(undo)
+
+
+def left_behind(client: Client) -> list[str]:
+    """Return what the scheduler still knows of our runs."""
+
+    def known(dask_scheduler: Any) -> list[str]:
+        names = [*dask_scheduler.plugins, *dask_scheduler.worker_plugins]
+        names += [str(key) for key in dask_scheduler.tasks]
+        return [name for name in names if "trajet" in name]
+
+    end = time.monotonic() + 10
+    # Tasks that were cancelled go soon, not at once.
+    while (names := client.run_on_scheduler(known)) and time.monotonic() < end:
+        time.sleep(0.05)
+    return names
+
+
+def change_do(client: Client, first: Callable[..., None], workers: list[str] | None = None) -> None:
+    """Have workers call `first(tasks, stop)` before each task; `tasks` keeps things."""
+
+    def change() -> None:
+        from trajet.pools import tasks
+
+        plain = tasks.Worker.do
+
+        def do(self: Any, task: bytes, rows: Any, stop: Any = None) -> Any:
+            first(tasks, stop)
+            return plain(self, task, rows, stop)
+
+        tasks.Worker.do = do  # type: ignore[method-assign]
+        tasks.plain = plain  # type: ignore[attr-defined]
+
+    client.run(change, workers=workers)
+
+
+def change_copies(client: Client, first: Callable[..., None]) -> None:
+    """Have workers call `first(tasks, number, what)` before each file; see `change_do`."""
+
+    def change() -> None:
+        from trajet.conversion import files
+        from trajet.pools import tasks
+
+        plain = files.Copier.do
+        tasks.files = []  # type: ignore[attr-defined]
+
+        def do(self: Any, what: Any, threads: int, show: Any) -> Any:
+            tasks.files.append(what.path.name)
+            first(tasks, len(tasks.files), what)
+            return plain(self, what, threads, show)
+
+        files.Copier.do = do  # type: ignore[method-assign]
+        tasks.plain_copy = plain  # type: ignore[attr-defined]
+
+    client.run(change)
+
+
+def _make_undo() -> Callable[[], None]:
+    def undo() -> None:
+        from trajet.pools import tasks
+
+        if hasattr(tasks, "plain"):
+            tasks.Worker.do = tasks.plain  # type: ignore[method-assign]
+            del tasks.plain
+        if hasattr(tasks, "plain_opening"):
+            tasks.Worker.opening = tasks.plain_opening  # type: ignore[method-assign]
+            del tasks.plain_opening, tasks.opened
+        if hasattr(tasks, "plain_copy"):
+            from trajet.conversion import files
+
+            files.Copier.do = tasks.plain_copy  # type: ignore[method-assign]
+            del tasks.plain_copy
+
+    return undo
+
+
+undo = _make_undo()
+
+
+def broken_copy(adk: Adk, folder: Path) -> Path:
+    """Return a copy of the trajectory with a corrupt frame, and without a kept index."""
+    broken = folder / "broken.xtc"
+    data = bytearray(adk.xtc.read_bytes())
+    offset = int(tj.open(None, adk.xtc).reader.offsets()[500])
+    data[offset + 100 : offset + 400] = bytes(300)
+    broken.write_bytes(data)
+    return broken

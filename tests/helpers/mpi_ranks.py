@@ -1,0 +1,320 @@
+"""What ranks run in the tests of MPI: `mpiexec -n N python mpi_ranks.py WHAT FOLDER`.
+
+FOLDER holds `adk.psf` and `adk.xtc`; rank 0 writes there what the tests look at.
+"""
+
+import errno
+import itertools
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import trajet as tj
+from trajet import output
+from trajet.conversion.files import Copier
+from trajet.pools.mpi.communicator import communicator_of
+from trajet.pools.tasks import Worker
+
+from helpers import pool_laws
+
+HEAVY = {"MDAnalysis", "matplotlib", "scipy", "h5py"}
+# Longer than any run of the tests: who is not stopped fails.
+FOREVER = 60.0
+
+
+def bits(folder: Path) -> None:
+    """Save what every analysis yields, by every way."""
+    traj = tj.open(folder / "adk.psf", folder / "adk.xtc")
+    ways = [*itertools.product(("static", "dynamic"), ("collective", "one-sided"))]
+    for scheduling, gathering in (*ways, ("dynamic", "shared")):
+        pool = tj.MpiPool(scheduling=scheduling, gathering=gathering)
+        found = {}
+        for name, compute in pool_laws.analyses(traj).items():
+            try:
+                found[name] = compute(pool)
+            except AttributeError:
+                # The result is on rank 0.
+                assert pool.rank
+        if not pool.rank:
+            np.savez(folder / f"{scheduling} {gathering}.npz", **found)
+
+
+def once(folder: Path) -> None:
+    """Look at what each rank opens and imports."""
+    pool = tj.MpiPool(scheduling="static", oversubscription=4)
+    traj = tj.open(folder / "adk.psf", *sorted((folder / "parts").iterdir()), pool=pool)
+    result = tj.rmsd(traj.select("name CA"), groups=["name N"], pool=pool)
+    heavy = everybodys(sorted(HEAVY & set(sys.modules)))
+    if result:
+        save(folder, {"report": json.loads(result.report.to_json()), "heavy": heavy})
+
+
+def ways(folder: Path) -> None:
+    """Threads, small tasks, rows in a file, functions of one's own."""
+    pools = {
+        "threads": tj.MpiPool(threads=2),
+        "small tasks": tj.MpiPool(task_frames=1, gathering="collective"),
+        "file": tj.MpiPool(rows_in=folder / "rows.npy"),
+    }
+    traj = tj.open(folder / "adk.psf", folder / "adk.xtc", pool=pools["threads"])
+    atoms = traj.select(range(0, 3000, 50))
+    fours = np.arange(400).reshape(-1, 4)
+    found, reports = {}, {}
+    for name, pool in pools.items():
+        features = tj.dihedrals(traj, fours, features=True, pool=pool)
+        spread = tj.apply(lambda positions: positions.std(axis=0), atoms, pool=pool)
+        if features and spread:
+            found |= {f"{name}, features": features.values, f"{name}, apply": spread.values}
+            reports[name] = json.loads(features.report.to_json())
+    if found:
+        np.savez(folder / "ways.npz", **found)
+        save(folder, reports)
+
+
+def wide(folder: Path) -> None:
+    """Compute rows of half a megabyte, by the pool's own division."""
+    traj = tj.open(folder / "adk.psf", folder / "adk.xtc", pool=tj.MpiPool())
+    one, other = traj.select(range(245)), traj.select(range(245, 490))
+    reports = {}
+    for scheduling in ("static", "dynamic"):
+        pool = tj.MpiPool(scheduling=scheduling)
+        result = tj.distances(one, other, frames=slice(0, 300), pool=pool)
+        if result:
+            reports[scheduling] = [task["frames"] for task in result.report["tasks"]]
+    if reports:
+        save(folder, reports)
+
+
+def caught(folder: Path) -> None:
+    """Errors before and in a run reach every rank, and all go on."""
+    pool, said = tj.MpiPool(task_frames=8), []
+
+    def attempt(what: Callable[[], object]) -> None:
+        try:
+            what()
+        except Exception as error:
+            said.append([type(error).__name__, str(error)])
+
+    attempt(lambda: tj.open(folder / "adk.psf", folder / "nothing.xtc", pool=pool))
+    traj = tj.open(folder / "adk.psf", folder / "adk.xtc", pool=pool)
+    broken = tj.open(folder / "adk.psf", folder / "broken.xtc", pool=pool)
+    attempt(lambda: tj.rmsd(traj.select([1, 2, 3]), groups=["name X"], pool=pool))
+    attempt(lambda: tj.rmsd(broken.select(range(0, 3000, 7)), pool=pool))
+    attempt(lambda: tj.apply(lambda _: [1.0, 2.0][pool.rank :], traj.select([1]), pool=pool))
+    plain, kept = Worker.do, tj.MpiPool(rows_in=folder / "rows.npy")
+    Worker.do = failing
+    attempt(lambda: tj.rmsd(traj.select([1, 2, 3]), pool=kept))
+    Worker.do = plain
+    result = tj.rmsd(traj.select([1, 2, 3]), pool=pool)
+    all_said = everybodys(said)
+    if result:
+        save(folder, {"said": all_said, "frames": len(result.frames)})
+
+
+def failing(*_: object) -> None:
+    """Do nothing, as where the storage is gone."""
+    raise OSError(errno.EIO, "the storage is gone")
+
+
+def stragglers(folder: Path) -> None:
+    """Let the storage of a rank fail twice, and a rank never come back from its first task."""
+    pool = tj.MpiPool(task_frames=16)
+    traj = tj.open(folder / "adk.psf", folder / "adk.xtc", pool=pool)
+    atoms, plain = traj.select(range(0, 3000, 7)), Worker.do
+    failures = [errno.EIO, errno.ESTALE]
+
+    def failing(self: Worker, task: bytes, rows: Any, stop: Any = None) -> Any:
+        if failures and pool.rank == 1:
+            raise OSError(failures.pop(), "the storage is not well")
+        return plain(self, task, rows, stop)
+
+    def stuck(self: Worker, task: bytes, rows: Any, stop: Any) -> Any:
+        end = time.monotonic() + FOREVER
+        while pool.rank == pool.size - 1:
+            time.sleep(0.01)
+            if stop.is_set:
+                raise KeyboardInterrupt
+            assert time.monotonic() < end, "nobody has done the task instead"
+        return plain(self, task, rows, stop)
+
+    reports, values = {}, {}
+    for name, do in (("failing", failing), ("stuck", stuck)):
+        Worker.do = do
+        result = tj.rmsd(atoms, pool=pool)
+        if result:
+            reports[name], values[name] = json.loads(result.report.to_json()), result.values
+    if values:
+        np.savez(folder / "stragglers.npz", **values)
+        save(folder, reports)
+
+
+def copies(folder: Path) -> None:
+    """Divide a chain of files in every way, and write one file together."""
+    pool = tj.MpiPool(threads=2)
+    traj = tj.open(None, *sorted((folder / "parts").iterdir()), pool=pool)
+    seen: list[tuple[int, int]] = []
+    first = tj.split(
+        traj, folder / "first", segments=8, pool=pool, progress=lambda *now: seen.append(now)
+    )
+    heavy = everybodys(sorted(HEAVY & set(sys.modules)))
+    every = pool_laws.divisions(traj, folder / "there", pool)
+    converted = pool_laws.conversions(traj, folder / "converted", pool)
+    whole = tj.convert(
+        traj, folder / "together.h5md", frames=slice(98, 196), compression=2, pool=pool
+    )
+    if first:
+        done = {name: [part.n_frames for part in parts] for name, parts in every.items()}
+        reports = [json.loads(part.report.to_json()) for part in first]
+        said = {"heavy": heavy, "reports": reports, "seen": seen, "done": done}
+        said["converted"] = {name: one.remarks for name, one in converted.items()}
+        save(folder, {**said, "whole": [whole.n_frames, whole.n_atoms, whole.size]})
+
+
+def copies_with_a_slow_rank(folder: Path) -> None:
+    """Divide a trajectory while one rank does nothing, until the others have written the rest."""
+    pool = tj.MpiPool()
+    traj = tj.open(None, folder / "adk.xtc", pool=pool)
+    plain = Copier.do
+
+    def n_written() -> int:
+        there = (folder / "out").glob(".trajet-*/*.xtc")
+        return sum(not path.name.startswith(".") for path in there)
+
+    def slow(self: Copier, what: Any, threads: int, show: Any) -> Any:
+        end = time.monotonic() + FOREVER / 4
+        while pool.rank == 1 and n_written() < 7 and time.monotonic() < end:
+            time.sleep(0.02)
+        return plain(self, what, threads, show)
+
+    Copier.do = slow
+    parts = tj.split(traj, folder / "out", segments=8, pool=pool)
+    Copier.do = plain
+    if parts:
+        save(folder, [part.report["workers"][0]["rank"] for part in parts])
+
+
+def copies_that_fail(folder: Path) -> None:
+    """Meet the errors of rank 0 and of others; then write after all."""
+    pool, said = tj.MpiPool(), []
+    traj = tj.open(None, folder / "adk.xtc", pool=pool)
+    broken = tj.open(None, folder / "broken.xtc", pool=pool)
+    out = folder / "out"
+
+    def attempt(what: Callable[[], object]) -> None:
+        try:
+            what()
+        except Exception as error:
+            said.append([type(error).__name__, str(error)])
+
+    def refuse(*_: object, **__: object) -> None:
+        raise tj.OutputError("somebody else was here")
+
+    # Frame 500 is of the last rank.
+    attempt(lambda: tj.split(broken, out, segments=2, format="trr", pool=pool))
+    attempt(lambda: tj.split(broken, out, frames_per_segment=98, format="h5md", pool=pool))
+    some = slice(490, 580)
+    attempt(lambda: tj.convert(broken, folder / "out.h5md", frames=some, pool=pool))
+    attempt(lambda: tj.convert(broken, folder / "out.trr", pool=pool))
+    attempt(lambda: tj.split(traj, out, segments=3, pool=pool, threads=2))
+    # When all have written.
+    plain, output.give_name = output.give_name, refuse
+    attempt(lambda: tj.split(traj, out, segments=3, pool=pool))
+    output.give_name = plain
+    left = sorted(path.name for path in folder.glob("*out*"))
+    parts = tj.split(traj, out, segments=3, pool=pool)
+    all_said = everybodys(said)
+    if parts:
+        save(folder, {"said": all_said, "left": left, "parts": len(parts)})
+
+
+def copies_interrupted(folder: Path) -> None:
+    """Convert and divide a trajectory again and again until somebody interrupts it."""
+    pool = tj.MpiPool()
+    traj = tj.open(None, folder / "adk.xtc", pool=pool)
+    tell_number(folder, pool.rank)
+    while True:
+        for kind in ("trr", "h5md"):
+            some = slice(0, 98 if kind == "h5md" else None)
+            tj.convert(traj, folder / "out" / f"one.{kind}", frames=some, force=True, pool=pool)
+        tj.split(traj, folder / "out", segments=5, format="trr", force=True, pool=pool)
+
+
+def copies_killed(folder: Path) -> None:
+    """Divide a trajectory again and again until somebody kills a rank."""
+    pool = tj.MpiPool()
+    traj = tj.open(None, folder / "adk.xtc", pool=pool)
+    tell_number(folder, pool.rank)
+    while True:
+        tj.split(traj, folder / "out", segments=5, format="trr", force=True, pool=pool)
+
+
+def broken(folder: Path) -> None:
+    """Meet a corrupt frame."""
+    pool = tj.MpiPool()
+    traj = tj.open(folder / "adk.psf", folder / "broken.xtc", pool=pool)
+    tj.rmsd(traj.select(range(0, 3000, 7)), pool=pool)
+
+
+def alone(folder: Path) -> None:
+    """Fail on one rank that follows, in the script's own code."""
+    pool = tj.MpiPool()
+    traj = tj.open(folder / "adk.psf", folder / "adk.xtc", pool=pool)
+    if pool.rank == 1:
+        raise RuntimeError("of one's own")
+    while True:
+        tj.rmsd(traj.select([1, 2, 3]), pool=pool)
+
+
+def killed(folder: Path) -> None:
+    """Go on until somebody kills a rank."""
+    pool = tj.MpiPool()
+    traj = tj.open(folder / "adk.psf", folder / "adk.xtc", pool=pool)
+    tj.rmsd(traj.select(range(0, 3000, 7)), pool=pool)
+    tell_number(folder, pool.rank)
+    while True:
+        tj.rmsd(traj.select(range(0, 3000, 7)), pool=pool)
+
+
+def windows(folder: Path) -> None:
+    """Fill memory that other ranks reach, of any size, and find that nobody else has."""
+    ranks = communicator_of(None)
+    for size in range(1, 80):
+        window = ranks.window(size if ranks.rank == 0 else 16, 1)
+        memory = np.frombuffer(window.tomemory(), np.uint8)
+        assert len(memory) >= size or ranks.rank
+        ranks.barrier()
+        memory[:] = 1 + ranks.rank
+        ranks.barrier()
+        assert (memory == 1 + ranks.rank).all()
+        ranks.barrier()
+        window.Free()
+    if ranks.rank == 0:
+        save(folder, "nobody")
+
+
+def tell_number(folder: Path, rank: int) -> None:
+    """Say the number of this process; whoever finds the file finds it in there."""
+    part = folder / f"part {rank}"
+    part.write_text(str(os.getpid()))
+    part.rename(folder / f"rank {rank}")
+
+
+def everybodys(thing: object) -> Any:
+    """Return on rank 0 what every rank has."""
+    from mpi4py import MPI
+
+    return MPI.COMM_WORLD.gather(thing)
+
+
+def save(folder: Path, thing: object) -> None:
+    """Write down what a test looks at."""
+    (folder / "said.json").write_text(json.dumps(thing))
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]](Path(sys.argv[2]))

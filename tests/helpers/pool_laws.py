@@ -1,0 +1,122 @@
+"""Laws that every pool holds: the bits of one thread."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import trajet as tj
+
+Compute = Callable[[tj.Pool], np.ndarray]
+
+
+def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
+    """Return analyses of every shape: rows, moments of two passes, a histogram, wide rows."""
+    atoms = traj.select(np.arange(0, traj.n_atoms, max(1, traj.n_atoms // 60)))
+    others = traj.select(np.arange(1, traj.n_atoms, max(1, traj.n_atoms // 40)))
+    fours = atoms.indices[: len(atoms.indices) // 4 * 4].reshape(-1, 4)
+    found: dict[str, Compute] = {
+        "rmsd": lambda pool: tj.rmsd(atoms, groups=[others], pool=pool).values,
+        "rmsd, average": lambda pool: tj.rmsd(atoms, reference="average", pool=pool).values,
+        "rmsf": lambda pool: tj.rmsf(atoms, align=others, reference="average", pool=pool).values,
+        "features": lambda pool: tj.dihedrals(traj, fours, features=True, pool=pool).values,
+        "distances": lambda pool: tj.distances(atoms, others, pool=pool).values,
+        "some frames": lambda pool: tj.rmsd(atoms, frames=[5, 1, 1, 7, 0], pool=pool).values,
+        "no frame": lambda pool: tj.rmsd(atoms, frames=[], pool=pool).values,
+    }
+    if np.isfinite(traj.read(atoms=[0]).cells).all():
+        found["rdf"] = lambda pool: tj.rdf(atoms, others, range=(0.0, 8.0), pool=pool).g
+    return found
+
+
+def assert_same_bits(pool: tj.Pool, traj: tj.Trajectory) -> None:
+    """Assert that every analysis has the bits that it has on one thread of this process."""
+    for name, compute in analyses(traj).items():
+        here, there = compute(tj.LocalPool(threads=1)), compute(pool)
+        assert here.shape == there.shape, name
+        assert here.size > 0 or name == "no frame"
+        assert here.tobytes() == there.tobytes(), name
+
+
+def segments(source: Path, folder: Path, n: int) -> list[Path]:
+    """Divide a trajectory into files of their own."""
+    tj.split(tj.open(None, source), folder, segments=n)
+    return sorted(folder.iterdir())
+
+
+# Whole frames, other formats, some atoms; as many frames a file as do not fit those of the source.
+DIVISIONS: dict[str, dict[str, Any]] = {
+    "xtc": {"segments": 7},
+    "trr": {"frames_per_segment": 150, "format": "trr"},
+    "dcd": {"segments": 3, "format": "dcd", "allow_loss": True},
+    "nc": {"segments": 2, "format": "nc", "allow_loss": True},
+    # The steps of a longer stretch go back.
+    "h5md": {"frames_per_segment": 98, "format": "h5md", "compression": 1},
+}
+
+
+def divisions(
+    traj: tj.Trajectory, folder: Path, pool: tj.Pool | None = None
+) -> dict[str, list[tj.Conversion]]:
+    """Divide a trajectory in every way, each into a folder of its name."""
+    subjects = {name: traj for name in DIVISIONS} | {"nc": traj.select(range(0, 900, 7))}
+    return {
+        name: tj.split(subjects[name], folder / name, pool=pool, **options)
+        for name, options in DIVISIONS.items()
+    }
+
+
+# Endings, and options: all atoms or some, all frames or some, in files of one pass.
+CONVERSIONS: dict[str, dict[str, Any]] = {
+    "all.xtc": {},
+    "coarse.xtc": {"precision": 100},
+    "some.trr": {"frames": slice(900, None, -7), "double": True},
+    "all.dcd": {},
+    "few.nc": {"frames": [5, 3, 3, 97]},
+    "packed.h5md": {"frames": slice(0, 98), "compression": 1},
+    "some.h5md": {"frames": slice(0, 98, 3)},
+}
+
+
+def conversions(
+    traj: tj.Trajectory, folder: Path, pool: tj.Pool | None = None
+) -> dict[str, tj.Conversion]:
+    """Convert a trajectory in every way, each into a file of its name."""
+    atoms = traj.select(range(0, 900, 7))
+    return {
+        name: tj.convert(
+            atoms if name[0] in "sf" else traj,
+            folder / name,
+            allow_loss=True,
+            pool=pool,
+            **options,
+        )
+        for name, options in CONVERSIONS.items()
+    }
+
+
+def assert_same_conversions(there: Path, here: Path) -> None:
+    """Assert that two folders hold the same outputs; see `assert_same_files`."""
+    for folder in (there, here):
+        assert sorted(path.name for path in folder.iterdir()) == sorted(CONVERSIONS)
+    assert_same_files(there, here)
+
+
+def assert_same_files(there: Path, here: Path) -> None:
+    """Assert that two folders hold the same files, byte for byte, and nothing else.
+
+    Of HDF5 every group, dataset and attribute is compared, with its type and how it is stored: the
+    library does not always give them the same places in a file.
+    """
+    # Ranks import this module and are tested to load no h5py.
+    from helpers.made_hdf5 import content_of, tables_of
+
+    names = [sorted(str(p.relative_to(own)) for p in own.rglob("*")) for own in (there, here)]
+    assert names[0] == names[1]
+    for name in names[0]:
+        one, other = there / name, here / name
+        if name.endswith(".h5md"):
+            assert content_of(one) == content_of(other), name
+            assert tables_of(one) == tables_of(other), name
+        else:
+            assert one.is_dir() or one.read_bytes() == other.read_bytes(), name

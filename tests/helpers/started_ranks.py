@@ -1,0 +1,46 @@
+"""Ranks of MPI that are started as users start them."""
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+from helpers.golden_files import Adk
+from helpers.made_hdf5 import tables_of
+
+# Another MPI than the one of pip, say: TRAJET_MPIEXEC="mpiexec --oversubscribe".
+MPIEXEC = shlex.split(
+    os.environ.get("TRAJET_MPIEXEC", str(Path(sys.executable).with_name("mpiexec")))
+)
+
+
+def command(size: int, *arguments: object) -> list[str]:
+    """Return a command that runs Python on so many ranks."""
+    return [*MPIEXEC, "-n", str(size), sys.executable, *map(str, arguments)]
+
+
+def run_on_ranks(
+    size: int, *arguments: object, code: int = 0
+) -> "subprocess.CompletedProcess[str]":
+    """Run Python on so many ranks, and want an exit code."""
+    done = subprocess.run(
+        command(size, *arguments),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    return done
+
+
+def assert_written_alike(adk: Adk, folder: Path, options: tuple[str, ...]) -> None:
+    """Copy to H5MD by the command: every value, attribute and chunk is that of one process."""
+    alone, together = folder / "alone.h5md", folder / "together.h5md"
+    copy = ("-m", "trajet", "convert", adk.xtc, "--topology", adk.psf, *options)
+    run_on_ranks(1, *copy, alone)
+    said = run_on_ranks(4, *copy, together, "--pool", "mpi").stdout
+    assert said.count("98 frames of") == 1
+    assert tables_of(together) == tables_of(alone)
+    assert sorted(p.name for p in folder.iterdir()) == [alone.name, together.name]

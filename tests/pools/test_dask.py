@@ -1,0 +1,490 @@
+"""Workers of a real Dask scheduler: the results of one thread, and what the report says."""
+
+import contextlib
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import types
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import trajet as tj
+from click.testing import CliRunner
+from distributed import Client, LocalCluster
+from distributed.security import Security
+from helpers import pool_laws
+from helpers.dask_cluster import (
+    N_WORKERS,
+    PATIENCE,
+    change_do,
+)
+from helpers.golden_files import Adk
+from helpers.made_hdf5 import tables_of
+from MDAnalysisTests.datafiles import TRR
+from trajet.cli.group import commands
+from trajet.pools.dask import dask_client
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"scheduling": "static"},
+        {"scheduling": "static", "oversubscription": 3, "threads": 2},
+        {"oversubscription": 2},
+        {"task_frames": 7, "threads": 2},
+    ],
+)
+def test_bits_are_those_of_one_thread(
+    client: Client, long_adk: Adk, options: dict[str, Any]
+) -> None:
+    """Rows, moments, histograms and wide rows, of all frames and of some."""
+    pool = tj.DaskPool(client, **options)
+    pool_laws.assert_same_bits(pool, tj.open(long_adk.psf, long_adk.xtc))
+
+
+def test_workers_open_what_they_read_and_no_index(
+    client: Client, long_adk: Adk, tmp_path: Path
+) -> None:
+    """Opens, requests and bytes are those of the tasks' own frames; MDAnalysis is not loaded."""
+    paths = pool_laws.segments(long_adk.xtc, tmp_path / "parts", 20)
+    traj = tj.open(long_adk.psf, *paths)
+    report = tj.rmsd(traj.select("name CA"), reference="average", pool=tj.DaskPool(client)).report
+    assert report["passes"] == 2
+    assert {worker["process"] for worker in report["workers"]}.isdisjoint({os.getpid()})
+    # Each worker opens a file once at most, for both passes, and looks at its head and tail then.
+    assert all(worker["opens"] <= 20 for worker in report["workers"])
+    assert sum(worker["opens"] for worker in report["workers"]) >= 20
+    size = sum(path.stat().st_size for path in paths)
+    opens = sum(worker["opens"] for worker in report["workers"])
+    most = 2 * size / 2**18 + 2 * len(report["tasks"]) + 2 * opens
+    # A task in two files asks for the rest of each.
+    assert report["requests"] <= most + 2 * 2 * len(paths)
+    assert 2 * size <= report["bytes_read"] <= 2 * size + 2 * 4096 * opens + 2 * 20 * 2**15
+    assert not any(client.run(lambda: "MDAnalysis" in sys.modules).values())
+
+
+def test_workers_are_told_once_a_pass(client: Client, long_adk: Adk) -> None:
+    """The reference and the atoms go to each worker once, and not with each task."""
+
+    def count() -> None:
+        from trajet.pools.dask import plugins
+
+        plain = plugins.RunPlugin.setup
+        plugins.told = []
+
+        def setup(self: Any, worker: Any) -> None:
+            plugins.told.append(self.name)
+            plain(self, worker)
+
+        plugins.RunPlugin.setup = setup
+
+    def told() -> list[str]:
+        from trajet.pools.dask import plugins
+
+        return plugins.told
+
+    def largest(dask_scheduler: Any) -> int:
+        from distributed.protocol.pickle import dumps
+
+        tasks = dask_scheduler.tasks.items()
+        return max(len(dumps(state.run_spec)) for key, state in tasks if "trajet" in key[0])
+
+    client.run(count)
+    sizes = []
+    traj = tj.open(long_adk.psf, long_adk.xtc)
+    change_do(client, lambda *_: __import__("time").sleep(0.01))
+    result = tj.rmsd(
+        traj,
+        reference="average",
+        pool=tj.DaskPool(client),
+        progress=lambda *_: sizes.append(client.run_on_scheduler(largest)),
+    )
+    assert result.report["tasks"]
+    for names in client.run(told).values():
+        assert len(names) == len(set(names)) == 2
+    # The reference alone has 12 bytes an atom.
+    assert sizes and max(sizes) < 12 * traj.n_atoms
+
+
+def test_static_blocks_stay_where_they_are(client: Client, long_adk: Adk) -> None:
+    """A worker each, of neighbouring frames."""
+    traj = tj.open(long_adk.psf, long_adk.xtc)
+    pool = tj.DaskPool(client, scheduling="static", oversubscription=4)
+    change_do(client, lambda *_: __import__("time").sleep(0.02))
+    report = tj.rmsd(traj.select("name CA"), pool=pool).report
+    assert [worker["tasks"] for worker in report["workers"]] == [4, 4, 4]
+    by_worker = [task["worker"] for task in report["tasks"]]
+    assert len(by_worker) == 12
+    assert all(len(set(by_worker[k : k + 4])) == 1 for k in (0, 4, 8))
+
+
+def test_tasks_of_wide_rows_are_small(client: Client, long_adk: Adk) -> None:
+    """At most 64 MiB of rows, though a static worker has 72 MB to do."""
+    traj = tj.open(long_adk.psf, long_adk.xtc)
+    pairs = traj.select(range(245)), traj.select(range(245, 490))
+    pool = tj.DaskPool(client, scheduling="static")
+    result = tj.distances(*pairs, frames=slice(0, 450), pool=pool)
+    assert sum(task["frames"] for task in result.report["tasks"]) == 450
+    assert max(task["frames"] for task in result.report["tasks"]) <= 2**26 // (8 * 245 * 245)
+
+
+def test_report(client: Client, long_adk: Adk) -> None:
+    """The scheduler's record has every task, and its time holds that inside of it."""
+    traj = tj.open(long_adk.psf, long_adk.xtc)
+    report = tj.rmsd(traj.select("name CA"), reference="average", pool=tj.DaskPool(client)).report
+    assert report["pool"] == "dask"
+    assert report["scheduler"] == client.scheduler.address
+    assert report["retried"] == []
+    assert "distributed" in report["versions"]
+    assert {worker["address"] for worker in report["workers"]} <= set(client.nthreads())
+    for worker in report["workers"]:
+        stages = [worker[name] for name in report["stages"] if name not in ("t_io", "t_total")]
+        assert sum(stages) == pytest.approx(worker["t_total"])
+    changes = Counter(
+        tuple(change[name] for name in ("pass", "task", "copy", "start", "finish"))
+        for change in report["transitions"]
+    )
+    assert report["transitions_left_out"] == 0
+    assert len(report["tasks"]) > 2 * N_WORKERS
+    for task in report["tasks"]:
+        assert task["t_scheduler"] >= task["t_end"] - task["t_begin"] - 0.005
+        assert task["t_waiting"] == task["t_scheduler"] - (task["t_end"] - task["t_begin"])
+        assert changes[task["pass"], task["task"], task["copy"], "processing", "memory"] == 1
+    given = {change["address"] for change in report["transitions"] if change["address"]}
+    assert given >= {worker["address"] for worker in report["workers"]}
+    json.loads(report.to_json())
+
+
+def test_rows_in_a_file(client: Client, long_adk: Adk, tmp_path: Path) -> None:
+    """Rows are in the file and mapped from it; states need none."""
+    traj = tj.open(long_adk.psf, long_adk.xtc)
+    fours = np.arange(400).reshape(-1, 4)
+    here = tj.dihedrals(traj, fours, features=True, pool=tj.LocalPool())
+    path = tmp_path / "rows.npy"
+    pool = tj.DaskPool(client, rows_in=path)
+    there = tj.dihedrals(traj, fours, features=True, pool=pool)
+    assert there.values.tobytes() == here.values.tobytes()
+    assert isinstance(there.values.base, np.memmap)
+    assert np.load(path).tobytes() == here.values.tobytes()
+    # The next result replaces the file and leaves the first one as it is.
+    tj.dihedrals(traj, fours[::-1], features=True, pool=pool)
+    assert there.values.tobytes() == here.values.tobytes()
+    assert np.load(path).tobytes() != here.values.tobytes()
+    path.unlink()
+    tj.rmsf(traj.select("name CA"), pool=pool)
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(tj.OutputError, match="no folder"):
+        tj.rmsd(traj, pool=tj.DaskPool(client, rows_in=tmp_path / "none" / "rows.npy"))
+
+
+def test_rows_in_a_file_take_no_memory(client: Client, adk: Adk, tmp_path: Path) -> None:
+    """The client's peak is a few fetches, not the rows: a sixtieth of the papers' 8.5 GB here."""
+    script = """
+import sys
+import numpy as np
+import trajet as tj
+from distributed import Client, LocalCluster
+from trajet.pools.dask import dispatcher
+
+def peak():
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+
+dispatcher._MOST_FETCHED = 2**20
+address, path, *files = sys.argv[1:]
+with Client(address) as client:
+    traj = tj.open(None, *files)
+    fours = np.arange(848).reshape(-1, 4)
+    pool = tj.DaskPool(client, rows_in=path, task_frames=100)
+    run = lambda frames: tj.dihedrals(traj, fours, features=True, frames=frames, pool=pool)
+    run(slice(0, 100))
+    before = peak()
+    rows = run(slice(None)).values
+    print(rows.nbytes, 1024 * (peak() - before))
+"""
+    (tmp_path / "adk0.xtc").write_bytes(adk.xtc.read_bytes() * 105)
+    files = [str(tmp_path / f"adk{k}.xtc") for k in range(4)]
+    for other in files[1:]:
+        Path(other).symlink_to(files[0])
+    address, rows = client.scheduler.address, tmp_path / "rows.npy"
+    done = subprocess.run(
+        [sys.executable, "-c", script, address, str(rows), *files],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
+    )
+    size, grown = map(int, done.stdout.split())
+    assert size > 8.5e9 / 64
+    assert grown < size / 4
+    kept = np.load(rows, mmap_mode="r")
+    here = tj.dihedrals(
+        tj.open(None, *files),
+        np.arange(848).reshape(-1, 4),
+        features=True,
+        frames=slice(0, None, 997),
+        pool=tj.LocalPool(),
+    )
+    assert kept[::997].tobytes() == here.values.tobytes()
+
+
+def test_copies_are_those_of_one_process(client: Client, long_adk: Adk, tmp_path: Path) -> None:
+    """Byte for byte, in every format; workers know no topology, and open what they read."""
+    paths = pool_laws.segments(long_adk.xtc, tmp_path / "parts", 20)
+    traj = tj.open(long_adk.psf, *paths)
+    pool = tj.DaskPool(client, threads=2)
+    there = pool_laws.divisions(traj, tmp_path / "there", pool)
+    here = pool_laws.divisions(traj, tmp_path / "here")
+    pool_laws.assert_same_files(tmp_path / "there", tmp_path / "here")
+    for name, parts in here.items():
+        assert [part.n_frames for part in there[name]] == [part.n_frames for part in parts]
+        assert [part.remarks for part in there[name]] == [part.remarks for part in parts]
+    reports = [part.report for part in there["xtc"]]
+    assert {report["pool"] for report in reports} == {"dask"}
+    workers = [worker for report in reports for worker in report["workers"]]
+    assert {worker["process"] for worker in workers}.isdisjoint({os.getpid()})
+    assert {worker["address"] for worker in workers} <= set(client.nthreads())
+    assert sum(worker["frames"] for worker in workers) == 980
+    # Each opens a file once at most.
+    assert 20 <= sum(worker["opens"] for worker in workers) <= 20 + 6
+    assert not any(client.run(lambda: "MDAnalysis" in sys.modules).values())
+
+
+@pytest.mark.parametrize("name", [*pool_laws.DIVISIONS, "continuous"])
+def test_copies_of_any_format(client: Client, adk: Adk, tmp_path: Path, name: str) -> None:
+    """Also where frames of a chain were dropped, and of some atoms."""
+    source, parts = tj.open(None, adk.xtc), tmp_path / "parts"
+    if name == "continuous":
+        parts.mkdir()
+        for k, frames in enumerate((slice(0, 60), slice(31, 98))):
+            tj.convert(source, parts / f"{k}.xtc", frames=frames)
+    else:
+        tj.split(source, parts, **pool_laws.DIVISIONS[name])
+    traj = tj.open(None, *sorted(parts.iterdir()), continuous=name == "continuous")
+    some = traj.select(range(5, 3000, 3))
+    for subject, folder in ((traj, "all"), (some, "some")):
+        for pool, where in ((tj.DaskPool(client), "there"), (None, "here")):
+            out = tmp_path / where / folder
+            tj.split(subject, out, frames_per_segment=14, allow_loss=True, pool=pool)
+    pool_laws.assert_same_files(tmp_path / "there", tmp_path / "here")
+    assert traj.n_frames == 98
+    assert len(list((tmp_path / "there").rglob("*.*"))) == 2 * 7
+
+
+def assert_tasks_are_stretches(report: tj.Report) -> None:
+    """They hold all frames, workers' times are made of their stages, and joining is none's."""
+    tasks, workers = report["tasks"], report["workers"]
+    assert sum(worker["tasks"] for worker in workers) == len(tasks) > len(workers)
+    ends = [task["first"] + task["frames"] for task in tasks]
+    assert [task["first"] for task in tasks] == [0, *ends[:-1]]
+    assert ends[-1] == report["frames"]
+    total, joining = report["stages"]["t_total"], report["t_joining"]
+    assert all(0 <= task["t_begin"] < task["t_end"] <= total - joining for task in tasks)
+    names = [name for name in report["stages"] if name != "t_total"]
+    for worker in workers:
+        assert sum(worker[name] for name in names) == pytest.approx(worker["t_total"])
+    written = sum(worker["t_merge"] for worker in workers)
+    assert joining > 0
+    assert report["stages"]["t_merge"] == pytest.approx(written + joining)
+
+
+def test_conversions_are_those_of_one_process(
+    client: Client, long_adk: Adk, tmp_path: Path
+) -> None:
+    """Byte for byte, of stretches that workers write; each is open once, and frames are counted."""
+    traj, pool = tj.open(None, long_adk.xtc), tj.DaskPool(client)
+    for where in ("there", "here"):
+        (tmp_path / where).mkdir()
+    seen: list[tuple[int, int]] = []
+    there = pool_laws.conversions(traj, tmp_path / "there", pool)
+    here = pool_laws.conversions(traj, tmp_path / "here")
+    pool_laws.assert_same_conversions(tmp_path / "there", tmp_path / "here")
+    for name, one in here.items():
+        other = there[name]
+        assert (other.n_frames, other.n_atoms) == (one.n_frames, one.n_atoms)
+        assert other.remarks == one.remarks
+        assert other.size == (tmp_path / "there" / name).stat().st_size
+    report = there["coarse.xtc"].report
+    assert report["pool"] == "dask"
+    assert report["frames"] == 980
+    assert {worker["address"] for worker in report["workers"]} <= set(client.nthreads())
+    assert len(report["workers"]) <= N_WORKERS
+    assert report["opens"] <= 1 + N_WORKERS
+    assert_tasks_are_stretches(report)
+
+    def show(done: int, total: int) -> None:
+        seen.append((done, total))
+
+    again = {"force": True, "allow_loss": True}
+    tj.convert(traj, tmp_path / "there" / "all.dcd", **again, pool=pool, progress=show)
+    assert seen == sorted(seen)
+    assert seen[-1] == (980, 980)
+
+
+def test_velocities_in_some_frames_alone(client: Client, tmp_path: Path) -> None:
+    """TRR says so; stretches of H5MD have vectors of all frames, and refuse others."""
+    tj.convert(tj.open(None, TRR), tmp_path / "without.trr", velocities=False)
+    traj, pool = tj.open(None, tmp_path / "without.trr", TRR), tj.DaskPool(client)
+    for kind in ("trr", "dcd"):
+        whole = [tmp_path / f"{where}.{kind}" for where in ("there", "here")]
+        done = [
+            tj.convert(traj, path, allow_loss=True, pool=writer)
+            for path, writer in zip(whole, (pool, None), strict=True)
+        ]
+        assert whole[0].read_bytes() == whole[1].read_bytes()
+        assert done[0].remarks == done[1].remarks
+    out, some = tmp_path / "out.h5md", traj.select(range(20))
+    frames = [1, 2, 4, *range(15, 20)]
+    # A stretch a frame, some without; one stretch with both.
+    for atoms, words in ((traj, r"frame [124] has"), (some, r"frames 1 to 2, 4 have")):
+        with pytest.raises(tj.FormatError, match=f": {words} no velocities: .*--no-velocities"):
+            tj.convert(atoms, out, frames=frames, allow_loss=True, pool=pool)
+        assert not out.exists()
+    tj.convert(traj, out, frames=slice(10, None), allow_loss=True, pool=pool)
+    alone = tj.convert(tj.open(None, TRR), tmp_path / "alone.h5md", allow_loss=True)
+    assert tables_of(out) == tables_of(alone.path)
+
+
+def test_what_means_nothing_is_refused(
+    client: Client, long_adk: Adk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At once."""
+    with pytest.raises(ValueError, match="oversubscription must be at least 1"):
+        tj.DaskPool(client, oversubscription=0)
+    with pytest.raises(ValueError, match="dynamic or static"):
+        tj.DaskPool(client, scheduling="random")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="how large tasks are"):
+        tj.DaskPool(client, oversubscription=2, task_frames=2)
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(tj.MissingPackageError, match=r"trajet\[dask\]"):
+        tj.rmsd(tj.open(None, long_adk.xtc).select([1, 2, 3]), pool=tj.DaskPool(client))
+
+
+def test_errors_are_said_once(adk: Adk, tmp_path: Path) -> None:
+    """In one line, and not by each worker of this machine with its traceback."""
+    damaged = tmp_path / "damaged.dcd"
+    tj.convert(tj.open(None, adk.xtc), damaged)
+    content = bytearray(damaged.read_bytes())
+    content[-10_000:] = bytes(10_000)
+    damaged.write_bytes(content)
+    what = ["rmsd", adk.psf, damaged, "--select", "name CA", "--pool", "dask", "--workers", "2"]
+    command = [sys.executable, "-m", "trajet", *what]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert re.fullmatch(r"trajet: .*frame 97 at byte \d+ is corrupt: .*\n", done.stderr)
+
+
+def test_the_command_line(client: Client, adk: Adk, tmp_path: Path) -> None:
+    """By the address of a scheduler, and with workers of this machine."""
+    here = tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA")).values
+    choices = [["--scheduler", client.scheduler.address], ["--workers", "2"]]
+    for k, choice in enumerate(choices):
+        out = tmp_path / f"{k}.npz"
+        what = ["rmsd", adk.psf, adk.xtc, "--select", "name CA", "-o", out, "--quiet"]
+        command = [sys.executable, "-m", "trajet", *what, "--pool", "dask", *choice]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        with np.load(out) as kept:
+            assert kept["values"].tobytes() == here.tobytes()
+    tj.split(tj.open(None, adk.xtc), tmp_path / "here", segments=3)
+    what = ["split", adk.xtc, "--segments", "3", "-o", tmp_path / "there"]
+    copy = [sys.executable, "-m", "trajet", *what, "--pool", "dask", *choices[0]]
+    done = subprocess.run(copy, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("98 frames in 3 files") == 1
+    pool_laws.assert_same_files(tmp_path / "there", tmp_path / "here")
+    command[-2:] = ["--scheduler", "tcp://127.0.0.1:9"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "tcp://127.0.0.1:9: no Dask scheduler answers there" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    command[-2:] = ["--scheduler", client.scheduler.address, "--workers", "2"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "leave --workers out" in done.stderr
+
+
+def listening_addresses(pids: set[int]) -> set[str]:
+    """Return the local addresses on which these processes accept TCP connections."""
+    sockets: set[str] = set()
+    for pid in pids:
+        for entry in Path(f"/proc/{pid}/fd").iterdir():
+            with contextlib.suppress(FileNotFoundError):
+                sockets.update(re.findall(r"socket:\[(\d+)\]", os.readlink(entry)))
+    addresses = set()
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            # 0A is the state LISTEN.
+            if fields[3] == "0A" and fields[9] in sockets:
+                addresses.add(fields[1].partition(":")[0])
+    return addresses
+
+
+def test_own_cluster_refuses_strangers() -> None:
+    """It listens on 127.0.0.1 alone, and takes no connection without its certificate."""
+    before = listening_addresses({os.getpid()})
+    with dask_client(workers=2) as client:
+        workers = client.run(os.getpid)
+        # Addresses stand there in hexadecimal, the last byte first.
+        assert listening_addresses(set(workers.values())) == {"0100007F"}
+        assert listening_addresses({os.getpid()}) <= before | {"0100007F"}
+        targets = [client.scheduler.address, min(workers)]
+        assert all(target.startswith("tls://127.0.0.1:") for target in targets)
+        for target in targets:
+            plain = target.replace("tls://", "tcp://")
+            with pytest.raises(OSError):
+                Client(plain, timeout=1)
+            with pytest.raises(OSError):
+                Client(target, security=Security.temporary(), timeout=1)
+
+
+def test_rows_of_a_command_go_to_a_file(
+    client: Client, adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """--rows-in keeps a result of any size out of memory, so that it wants no --force."""
+    monkeypatch.setattr("trajet.cli.options._LARGE_RESULT", 1000)
+    rows = tmp_path / "rows.npy"
+    pool = ["--pool", "dask", "--scheduler", client.scheduler.address, "--rows-in", str(rows)]
+    select = "name CA and resid 1:10"
+    command = ["distances", str(adk.psf), str(adk.xtc), "--select", select, "--quiet", *pool]
+    done = CliRunner().invoke(commands, command)
+    assert done.exit_code == 0, done.exception
+    here = tj.distances(tj.open(adk.psf, adk.xtc).select(select)).values
+    assert np.load(rows).tobytes() == here.tobytes()
+
+
+def test_threads_and_workers_of_one_process_call_a_function_in_turns(long_adk: Adk) -> None:
+    """Two workers of Dask in this process, with two threads each: no two calls overlap."""
+    calls = types.ModuleType("calls_in_this_process")
+    calls.barrier = threading.Barrier(2)  # type: ignore[attr-defined]
+    sys.modules[calls.__name__] = calls
+
+    def overlaps(_: np.ndarray) -> bool:
+        import calls_in_this_process as calls
+
+        if (threading.current_thread() is threading.main_thread()) or calls.barrier.broken:
+            return False
+        try:
+            calls.barrier.wait(0.1)
+        except threading.BrokenBarrierError:
+            return False
+        return True
+
+    cluster = LocalCluster(
+        processes=False, n_workers=2, threads_per_worker=2, dashboard_address=None
+    )
+    try:
+        with cluster, Client(cluster) as client:
+            atoms = tj.open(long_adk.psf, long_adk.xtc).select("name CA")
+            result = tj.apply(overlaps, atoms, pool=tj.DaskPool(client, task_frames=100))
+    finally:
+        del sys.modules[calls.__name__]
+    assert not result.values.any()

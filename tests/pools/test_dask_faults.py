@@ -1,0 +1,570 @@
+"""Workers of a real Dask scheduler that fail, hang, come late or are killed."""
+
+import json
+import os
+import random
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trajet as tj
+from distributed import Client, LocalCluster
+from helpers import pool_laws
+from helpers.dask_cluster import (
+    N_WORKERS,
+    PATIENCE,
+    broken_copy,
+    change_copies,
+    change_do,
+    left_behind,
+    started,
+    undo,
+    until,
+)
+from helpers.golden_files import Adk
+from helpers.made_hdf5 import tables_of
+
+
+def test_an_error_of_a_worker_is_raised_here(client: Client, long_adk: Adk, tmp_path: Path) -> None:
+    """With its class and words; other tasks are dropped, and no file of rows is left."""
+    traj = tj.open(long_adk.psf, broken_copy(long_adk, tmp_path))
+    before = set(tmp_path.iterdir())
+    pool = tj.DaskPool(client, rows_in=tmp_path / "rows.npy")
+    with pytest.raises(tj.FormatError, match="frame 500 at byte"):
+        tj.rmsd(traj.select("name CA"), pool=pool)
+    assert set(tmp_path.iterdir()) == before
+
+
+def test_a_storage_that_fails_once_is_asked_again(client: Client, long_adk: Adk) -> None:
+    """Each worker's third task fails; the report says so."""
+
+    def fail(tasks: Any, _stop: Any) -> None:
+        import errno
+
+        tasks.calls = getattr(tasks, "calls", 0) + 1
+        if tasks.calls == 3:
+            raise OSError(errno.EIO, "a cable was pulled")
+
+    traj = tj.open(long_adk.psf, long_adk.xtc)
+    here = tj.rmsd(traj.select("name CA"), pool=tj.LocalPool()).values
+    change_do(client, fail)
+    result = tj.rmsd(traj.select("name CA"), pool=tj.DaskPool(client, task_frames=4))
+    assert result.values.tobytes() == here.tobytes()
+    assert 1 <= len(result.report["retried"]) <= N_WORKERS
+    assert all("a cable was pulled" in retry["error"] for retry in result.report["retried"])
+
+
+def test_a_storage_that_always_fails_is_an_error(client: Client, long_adk: Adk) -> None:
+    """After three attempts."""
+
+    def fail(_work: Any, _stop: Any) -> None:
+        import errno
+
+        raise OSError(errno.EIO, "a cable was cut")
+
+    traj = tj.open(long_adk.psf, long_adk.xtc)
+    change_do(client, fail)
+    with pytest.raises(OSError, match="a cable was cut") as caught:
+        tj.rmsd(traj.select("name CA"), pool=tj.DaskPool(client))
+    assert any("during the task of frames" in note for note in caught.value.__notes__)
+
+
+def test_a_straggler_is_overtaken(client: Client, long_adk: Adk, tmp_path: Path) -> None:
+    """An idle worker does its task; it stops reading, and the report names it."""
+    begun = tmp_path / "begun"
+
+    def wait(_work: Any, _stop: Any) -> None:
+        end = time.monotonic() + 30
+        while not begun.exists() and time.monotonic() < end:
+            time.sleep(0.02)
+
+    def hang(tasks: Any, stop: Any) -> None:
+        begun.touch()
+        end = time.monotonic() + 60
+        while not stop.is_set and time.monotonic() < end:
+            time.sleep(0.02)
+        tasks.stopped = stop.is_set
+        raise KeyboardInterrupt
+
+    def stopped() -> bool:
+        from trajet.pools import tasks
+
+        return getattr(tasks, "stopped", False)
+
+    traj = tj.open(long_adk.psf, long_adk.xtc)
+    slow = sorted(client.nthreads())[0]
+    others = set(client.nthreads()) - {slow}
+    here = tj.rmsd(traj.select("name CA"), pool=tj.LocalPool()).values
+    change_do(client, wait, workers=sorted(others))
+    change_do(client, hang, workers=[slow])
+    result = tj.rmsd(traj.select("name CA"), pool=tj.DaskPool(client))
+    assert result.values.tobytes() == here.tobytes()
+    repeated = result.report["repeated"]
+    hung = [late for late in repeated if (late["address"], late["state"]) == (slow, "running")]
+    assert hung
+    assert all(late["also_on"] in others for late in hung)
+    # Where the machine is slow others may be late too: then either of two may answer, or whom Dask
+    # chose instead. The one that hangs answers nothing.
+    for late in repeated:
+        assert set(late["rules"]) <= {"median", "fastest"}
+        assert late["rules"]
+        assert late["also_on"] != late["address"]
+        assert late["answered_by"] in others
+    until(lambda: all(client.run(stopped, workers=[slow]).values()))
+
+
+def test_a_worker_that_sends_no_rows_is_overtaken(client: Client, long_adk: Adk) -> None:
+    """What it has done is done again, and the report says that it was its gathering."""
+
+    def hold(dask_worker: Any) -> None:
+        import asyncio
+
+        plain = dask_worker.handlers["get_data"]
+
+        async def get_data(comm: Any, **options: Any) -> Any:
+            await asyncio.sleep(8)
+            return await plain(comm, **options)
+
+        dask_worker.handlers["get_data"] = get_data
+        dask_worker.plain = plain
+
+    def release(dask_worker: Any) -> None:
+        dask_worker.handlers["get_data"] = dask_worker.plain
+
+    traj = tj.open(long_adk.psf, long_adk.xtc)
+    slow = sorted(client.nthreads())[0]
+    here = tj.rmsd(traj.select("name CA"), pool=tj.LocalPool()).values
+    client.run(hold, workers=[slow])
+    try:
+        result = tj.rmsd(traj.select("name CA"), pool=tj.DaskPool(client))
+    finally:
+        client.run(release, workers=[slow])
+    assert result.values.tobytes() == here.tobytes()
+    named = {straggler["state"]: straggler["address"] for straggler in result.report["repeated"]}
+    assert named["gathering"] == slow
+    (held,) = [worker for worker in result.report["workers"] if worker["address"] == slow]
+    assert held["frames"] == 0
+    assert held["t_comm"] > 0
+    assert slow_in(result.report)[slow] == "gathering"
+
+
+def slow_in(report: tj.Report) -> dict[str, str]:
+    """Return the stage of each worker that a report names as a straggler, by address."""
+    address = {worker["worker"]: worker["address"] for worker in report["workers"]}
+    workers = [entry for entry in report["stragglers"] if "task" not in entry]
+    return {address[entry["worker"]]: entry["stage"] for entry in workers}
+
+
+def test_a_worker_that_opens_late_is_named(client: Client, long_adk: Adk) -> None:
+    """It comes to no frame and is waited for by nobody: what it says meanwhile is what is known."""
+
+    def hang(tasks: Any, stop: Any) -> None:
+
+        begin = time.monotonic()
+        if not hasattr(tasks, "plain_opening"):
+            tasks.plain_opening = tasks.Worker.opening
+        tasks.Worker.opening = lambda _self, _task: time.monotonic() - begin
+        # Nothing ends an opening.
+        while time.monotonic() < begin + 3 or not stop.is_set:
+            time.sleep(0.02)
+        tasks.opened = True
+        raise KeyboardInterrupt
+
+    def opened() -> bool:
+        from trajet.pools import tasks
+
+        return hasattr(tasks, "opened")
+
+    traj = tj.open(long_adk.psf, long_adk.xtc)
+    slow = sorted(client.nthreads())[0]
+    here = tj.rmsd(traj.select("name CA"), pool=tj.LocalPool()).values
+    change_do(client, hang, workers=[slow])
+    result = tj.rmsd(traj.select("name CA"), pool=tj.DaskPool(client))
+    assert result.values.tobytes() == here.tobytes()
+    assert slow in [straggler["address"] for straggler in result.report["repeated"]]
+    (late,) = [worker for worker in result.report["workers"] if worker["address"] == slow]
+    assert late["frames"] == late["tasks"] == 0
+    assert late["t_open"] == pytest.approx(late["t_total"])
+    assert slow_in(result.report)[slow] == "opening"
+    (entry,) = [entry for entry in result.report["stragglers"] if "task" not in entry]
+    assert entry["host"] == late["host"] == socket.gethostname()
+    until(lambda: all(client.run(opened, workers=[slow]).values()))
+
+
+def test_an_opening_is_told_by_the_thread_that_opens(long_adk: Adk) -> None:
+    """Not by the other thread of its process, which waits."""
+
+    def hang(tasks: Any, stop: Any) -> None:
+        import time
+
+        begin = time.monotonic()
+        tasks.opener = getattr(tasks, "opener", stop)
+        tasks.Worker.opening = lambda _self, task: (
+            time.monotonic() - begin if task is tasks.opener else 0.0
+        )
+        while time.monotonic() < begin + 3 or not stop.is_set:
+            time.sleep(0.02)
+        raise KeyboardInterrupt
+
+    atoms = tj.open(long_adk.psf, long_adk.xtc).select("name CA")
+    local = {"n_workers": 2, "threads_per_worker": 2, "dashboard_address": ":0"}
+    with LocalCluster(**local) as two, Client(two) as client:
+        slow = sorted(client.nthreads())[0]
+        change_do(client, hang, workers=[slow])
+        report = tj.rmsd(atoms, pool=tj.DaskPool(client)).report
+    copies = [entry for entry in report["repeated"] if entry["address"] == slow]
+    assert len(copies) >= 2
+    (late,) = [worker for worker in report["workers"] if worker["address"] == slow]
+    assert 0 < late["t_open"] == pytest.approx(late["t_total"])
+
+
+def test_a_conversion_that_fails_leaves_nothing(
+    client: Client, long_adk: Adk, tmp_path: Path
+) -> None:
+    """Whatever fails: a frame, the disk of a worker, or the end; what stood there still does."""
+    broken = broken_copy(long_adk, tmp_path)
+    pool = tj.DaskPool(client)
+    for name in ("out.trr", "out.h5md"):
+        with pytest.raises(tj.FormatError, match="frame 500 at byte"):
+            tj.convert(
+                tj.open(None, broken, sidecar=False),
+                tmp_path / name,
+                frames=slice(490, 580),
+                pool=pool,
+            )
+    traj = tj.open(None, long_adk.xtc)
+
+    def lose(_work: Any, _number: int, what: Any) -> None:
+        import shutil
+
+        shutil.rmtree(what.own.parent, ignore_errors=True)
+
+    change_copies(client, lose)
+    with pytest.raises(tj.OutputError, match=r"out\.xtc: cannot be written: No such"):
+        tj.convert(traj, tmp_path / "out.xtc", pool=pool)
+    client.run(undo)
+    assert list(tmp_path.iterdir()) == [broken]
+    old = tmp_path / "old.xtc"
+    old.write_bytes(b"old")
+    with pytest.raises(tj.OutputError, match=r"old\.xtc: is there already"):
+        tj.convert(traj, old, pool=pool)
+    with pytest.raises(ValueError, match="give threads instead of this pool"):
+        tj.convert(traj, tmp_path / "out.xtc", pool=tj.LocalPool())
+    assert old.read_bytes() == b"old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["broken.xtc", "old.xtc"]
+
+
+def test_a_copy_that_fails_leaves_nothing(client: Client, long_adk: Adk, tmp_path: Path) -> None:
+    """Neither files nor their folder; an error names the file that was to be."""
+    broken = broken_copy(long_adk, tmp_path)
+    out, pool = tmp_path / "out", tj.DaskPool(client)
+    for options in ({"segments": 4, "format": "trr"}, {"frames_per_segment": 98, "format": "h5md"}):
+        with pytest.raises(tj.FormatError, match="frame 500 at byte"):
+            tj.split(tj.open(None, broken, sidecar=False), out, pool=pool, **options)
+
+    def lose(_work: Any, _number: int, what: Any) -> None:
+        import shutil
+
+        shutil.rmtree(what.own.parent, ignore_errors=True)
+
+    change_copies(client, lose)
+    for kind in ("xtc", "h5md"):
+        with pytest.raises(
+            tj.OutputError, match=rf"out/long-0\d+\.{kind}: cannot be written: No such"
+        ):
+            tj.split(
+                tj.open(None, long_adk.xtc), out, frames_per_segment=98, format=kind, pool=pool
+            )
+    client.run(undo)
+    assert list(tmp_path.iterdir()) == [broken]
+    parts = tj.split(tj.open(None, long_adk.xtc), out, segments=4, pool=pool)
+    before = {path: path.read_bytes() for path in out.iterdir()}
+    with pytest.raises(tj.OutputError, match=r"-000\.xtc: is there already"):
+        tj.split(tj.open(None, long_adk.xtc), out, segments=4, pool=pool)
+    assert len(parts) == len(before) == 4
+    assert {path: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_storage_that_fails_once_is_asked_again_for_a_copy(
+    client: Client, long_adk: Adk, tmp_path: Path
+) -> None:
+    """Each worker's first file fails; the report of that file says so."""
+
+    def fail(_work: Any, number: int, _what: Any) -> None:
+        import errno
+
+        if number == 1:
+            raise OSError(errno.EIO, "a cable was pulled")
+
+    change_copies(client, fail)
+    traj = tj.open(None, long_adk.xtc)
+    parts = tj.split(traj, tmp_path / "there", segments=12, pool=tj.DaskPool(client))
+    tj.split(traj, tmp_path / "here", segments=12)
+    pool_laws.assert_same_files(tmp_path / "there", tmp_path / "here")
+    retried = [retry for part in parts for retry in part.report["retried"]]
+    assert 1 <= len(retried) <= N_WORKERS
+    assert all("a cable was pulled" in retry["error"] for retry in retried)
+
+
+def test_a_worker_killed_in_a_copy(client: Client, long_adk: Adk, tmp_path: Path) -> None:
+    """Its file is written by another, and nothing is left of its own."""
+
+    def slowly(_work: Any, _number: int, _what: Any) -> None:
+
+        time.sleep(0.1)
+
+    change_copies(client, slowly)
+    victims = sorted(client.run(os.getpid).values())[:1]
+
+    def kill(done: int, _total: int) -> None:
+        if done and victims:
+            os.kill(victims.pop(), signal.SIGKILL)
+
+    traj, pool = tj.open(None, long_adk.xtc), tj.DaskPool(client)
+    tj.split(traj, tmp_path / "there", segments=20, pool=pool, progress=kill)
+    assert victims == []
+    tj.split(traj, tmp_path / "here", segments=20)
+    pool_laws.assert_same_files(tmp_path / "there", tmp_path / "here")
+
+
+@pytest.mark.parametrize("kind", ["xtc", "h5md"])
+def test_a_worker_killed_in_a_conversion(
+    client: Client, long_adk: Adk, tmp_path: Path, kind: str
+) -> None:
+    """Its stretches are written by another; the output is that of one process, and alone."""
+
+    def slowly(_work: Any, _number: int, _what: Any) -> None:
+        time.sleep(0.1)
+
+    change_copies(client, slowly)
+    victims = sorted(client.run(os.getpid).values())[:1]
+
+    def kill(done: int, _total: int) -> None:
+        if done and victims:
+            os.kill(victims.pop(), signal.SIGKILL)
+
+    atoms, some = tj.open(None, long_adk.xtc).select(range(500)), slice(0, 98)
+    out, here = (tmp_path / name / f"one.{kind}" for name in ("out", "here"))
+    for path, pool, progress in ((out, tj.DaskPool(client), kill), (here, None, None)):
+        path.parent.mkdir()
+        tj.convert(atoms, path, frames=some, pool=pool, progress=progress)
+        assert list(path.parent.iterdir()) == [path]
+    assert victims == []
+    if kind == "xtc":
+        assert out.read_bytes() == here.read_bytes()
+    else:
+        assert tables_of(out) == tables_of(here)
+
+
+@pytest.mark.parametrize("kind", ["xtc", "h5md"])
+def test_an_interrupted_conversion_leaves_what_was_there(
+    client: Client, long_adk: Adk, tmp_path: Path, kind: str
+) -> None:
+    """Whether workers write, or their stretches are put together; and workers go on to nothing."""
+    old = tmp_path / f"old.{kind}"
+    old.write_bytes(b"old")
+    atoms = tj.open(None, long_adk.xtc).select(range(500))
+    for moment in (0.2, 0.7):
+
+        def interrupt(done: int, total: int, moment: float = moment) -> None:
+            if done >= moment * total:
+                signal.raise_signal(signal.SIGINT)
+
+        with pytest.raises(KeyboardInterrupt):
+            tj.convert(
+                atoms,
+                old,
+                frames=slice(0, 98),
+                force=True,
+                pool=tj.DaskPool(client),
+                progress=interrupt,
+            )
+        assert old.read_bytes() == b"old"
+        assert list(tmp_path.iterdir()) == [old]
+        until(lambda: not any(client.call_stack().values()))
+
+
+@pytest.mark.parametrize("kind", ["trr", "h5md"])
+def test_a_disk_that_is_full_at_the_end_leaves_what_was_there(
+    client: Client, long_adk: Adk, tmp_path: Path, kind: str
+) -> None:
+    """The output is named, not a stretch of it, which had room."""
+    old = tmp_path / f"old.{kind}"
+    old.write_bytes(b"old")
+    traj, some = tj.open(None, long_adk.xtc), slice(0, 98)
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, usual[1]))
+    try:
+        with pytest.raises(tj.OutputError, match=rf"old\.{kind}: cannot be written: File too"):
+            tj.convert(traj, old, frames=some, force=True, pool=tj.DaskPool(client))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+    assert old.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [old]
+
+
+def test_a_conversion_whose_scheduler_dies_leaves_nothing(long_adk: Adk, tmp_path: Path) -> None:
+    """It says so, and does not wait for another one."""
+    traj = tj.open(None, long_adk.xtc)
+    at = ["--host", "127.0.0.1"]
+    told = tmp_path / "scheduler.json"
+    out = tmp_path / "out"
+    out.mkdir()
+    file = ["--scheduler-file", str(told)]
+    with started("scheduler", "--port", "0", *at, *file) as scheduler:
+        until(lambda: told.exists() and told.read_text().rstrip().endswith("}"))
+        address = json.loads(told.read_text())["address"]
+        with started("worker", *at, *file, "--nthreads", "1"), Client(address) as client:
+
+            def slowly(_work: Any, _number: int, _what: Any) -> None:
+                time.sleep(0.1)
+
+            client.wait_for_workers(1, timeout=PATIENCE)
+            change_copies(client, slowly)
+            with pytest.raises(tj.WorkerError, match="scheduler"):
+                tj.convert(
+                    traj,
+                    out / "one.trr",
+                    pool=tj.DaskPool(client),
+                    progress=lambda done, _: scheduler.kill() if done else None,
+                )
+            assert list(out.iterdir()) == []
+
+
+def test_interrupt(client: Client, long_adk: Adk) -> None:
+    """Ctrl-C ends the run, and the reading of the workers."""
+
+    def hang(tasks: Any, stop: Any) -> None:
+
+        while not stop.is_set:
+            time.sleep(0.02)
+        raise KeyboardInterrupt
+
+    traj = tj.open(long_adk.psf, long_adk.xtc)
+    change_do(client, hang)
+    timer = threading.Timer(1.0, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        tj.rmsd(traj.select("name CA"), pool=tj.DaskPool(client))
+    until(lambda: not any(client.call_stack().values()))
+
+
+@pytest.mark.kills(2)
+def test_a_killed_worker_changes_nothing(client: Client, long_adk: Adk, kills: int) -> None:
+    """At random moments, of each run one; Dask starts it again, and it takes part again."""
+
+    def slowly(_work: Any, _stop: Any) -> None:
+
+        time.sleep(0.02)
+
+    traj = tj.open(long_adk.psf, long_adk.xtc)
+    atoms = traj.select("name CA")
+    here = tj.rmsd(atoms, reference="average", pool=tj.LocalPool()).values
+    seed = random.randrange(2**32)
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    for _ in range(kills):
+        until(lambda: len(client.nthreads()) == N_WORKERS)
+        client.run(undo)
+        change_do(client, slowly)
+        processes = client.run(os.getpid)
+        moment = chance.uniform(0.0, 0.95)
+        killed: list[int] = []
+
+        def kill(
+            done: int,
+            total: int,
+            moment: float = moment,
+            killed: list[int] = killed,
+            victim: int = chance.choice(sorted(processes.values())),
+        ) -> None:
+            if done >= moment * total and not killed:
+                killed.append(victim)
+                os.kill(victim, signal.SIGKILL)
+
+        pool = tj.DaskPool(client, task_frames=4)
+        result = tj.rmsd(atoms, reference="average", pool=pool, progress=kill)
+        assert len(killed) == 1
+        assert result.values.tobytes() == here.tobytes()
+
+
+def test_a_client_that_dies_leaves_nothing(client: Client, long_adk: Adk) -> None:
+    """Neither what workers were told nor what the scheduler wrote down."""
+    code = """
+import os, signal, sys
+import trajet as tj
+from distributed import Client
+client = Client(sys.argv[1])
+atoms = tj.open(None, sys.argv[2]).select(range(50))
+tj.rmsd(atoms, pool=tj.DaskPool(client), progress=lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+"""
+    change_do(client, lambda *_: __import__("time").sleep(0.05))
+    command = [sys.executable, "-c", code, client.scheduler.address, str(long_adk.xtc)]
+    assert subprocess.run(command, timeout=PATIENCE, check=False).returncode == -signal.SIGKILL
+    until(lambda: left_behind(client) == [])
+
+    def plugins(dask_worker: Any) -> list[str]:
+        return [name for name in dask_worker.plugins if "trajet" in name]
+
+    until(lambda: not any(client.run(plugins).values()))
+
+
+def test_workers_that_come_late_or_never(long_adk: Adk, caplog: pytest.LogCaptureFixture) -> None:
+    """They are waited for, which is said."""
+    atoms = tj.open(long_adk.psf, long_adk.xtc).select("name CA")
+    local = {"n_workers": 0, "threads_per_worker": 2, "dashboard_address": ":0"}
+    with LocalCluster(**local) as few, Client(few) as client:
+        with pytest.raises(tj.WorkerError, match=r"no worker came .* in 0\.2 s"):
+            tj.rmsd(atoms, pool=tj.DaskPool(client, wait_for_workers=0.2))
+        assert "waiting 0.2 s" in caplog.text
+        timer = threading.Timer(0.5, few.scale, [1])
+        timer.start()
+        result = tj.rmsd(atoms, pool=tj.DaskPool(client))
+        assert "waiting 60 s" in caplog.text
+        here = tj.rmsd(atoms, pool=tj.LocalPool()).values
+        assert result.values.tobytes() == here.tobytes()
+        # Its two threads do a task each.
+        assert len({worker["process"] for worker in result.report["workers"]}) == 1
+        assert {worker["tasks"] > 0 for worker in result.report["workers"]} == {True}
+        assert len(result.report["workers"]) == 2
+    with pytest.raises(tj.WorkerError, match="client of Dask is closed"):
+        tj.rmsd(atoms, pool=tj.DaskPool(client))
+
+
+def test_stragglers_are_heard_of_after_the_scheduler_was_started_again(long_adk: Adk) -> None:
+    """The client finds it by itself; the new scheduler does not know who listened to the old."""
+
+    def hang(_work: Any, stop: Any) -> None:
+        end = time.monotonic() + 10
+        while not stop.is_set and time.monotonic() < end:
+            time.sleep(0.02)
+
+    atoms = tj.open(long_adk.psf, long_adk.xtc).select("name CA")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    address = f"tcp://127.0.0.1:{port}"
+    at = ["--host", "127.0.0.1", "--port", port]
+    two = [address, "--host", "127.0.0.1", "--nworkers", "2", "--nthreads", "1"]
+    with started("scheduler", *at) as first, Client(address, timeout=PATIENCE) as client:
+        with started("worker", *two):
+            client.wait_for_workers(2, timeout=PATIENCE)
+            here = tj.rmsd(atoms, pool=tj.DaskPool(client)).values
+            connection = client.scheduler_comm
+            first.kill()
+            first.wait(PATIENCE)
+        with started("scheduler", *at), started("worker", *two):
+            until(lambda: client.status == "running" and client.scheduler_comm is not connection)
+            client.wait_for_workers(2, timeout=PATIENCE)
+            slow = sorted(client.nthreads())[0]
+            change_do(client, hang, workers=[slow])
+            result = tj.rmsd(atoms, pool=tj.DaskPool(client))
+            assert result.values.tobytes() == here.tobytes()
+            assert slow in [late["address"] for late in result.report["repeated"]]

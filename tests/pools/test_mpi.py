@@ -1,0 +1,365 @@
+"""Ranks of MPI, started as users start them."""
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import time
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import trajet as tj
+from helpers import pool_laws
+from helpers.golden_files import Adk
+from helpers.made_hdf5 import tables_of
+from helpers.started_ranks import command
+from trajet.pools.timing import WORKER_STAGES
+
+RANKS = (1, 2, 5)
+# Seconds after which a run hangs: far more than any needs.
+HANGS = 120
+
+
+def run(ranks: int, *arguments: object, code: int = 0) -> subprocess.CompletedProcess[str]:
+    """Run Python on so many ranks, and want an exit code."""
+    done = subprocess.run(
+        command(ranks, *arguments), capture_output=True, text=True, timeout=HANGS, check=False
+    )
+    assert (done.returncode == 0) == (code == 0), done.stderr
+    return done
+
+
+def said(ranks: int, what: str, folder: Path) -> Any:
+    """Have ranks do something of `mpi_ranks`, and return what rank 0 says of it."""
+    run(ranks, "-m", "helpers.mpi_ranks", what, folder)
+    return json.loads((folder / "said.json").read_text())
+
+
+@pytest.fixture
+def folder(long_adk: Adk, tmp_path: Path) -> Path:
+    """Return a folder with the trajectory and one that has a corrupt frame."""
+    for path in (long_adk.psf, long_adk.xtc):
+        (tmp_path / f"adk{path.suffix}").symlink_to(path)
+    data = bytearray(long_adk.xtc.read_bytes())
+    offset = int(tj.open(None, long_adk.xtc).reader.offsets()[500])
+    data[offset + 100 : offset + 400] = bytes(300)
+    (tmp_path / "broken.xtc").write_bytes(data)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def truth(long_adk: Adk) -> dict[str, np.ndarray]:
+    """Return what one thread yields."""
+    traj = tj.open(long_adk.psf, long_adk.xtc)
+    one = tj.LocalPool(threads=1)
+    return {name: compute(one) for name, compute in pool_laws.analyses(traj).items()}
+
+
+def assert_same(there: np.ndarray, here: np.ndarray) -> None:
+    """Assert that every bit is the same."""
+    assert (there.shape, there.dtype) == (here.shape, here.dtype)
+    assert there.tobytes() == here.tobytes()
+
+
+def test_ranks_have_memory_of_their_own(tmp_path: Path) -> None:
+    """Which MPICH 4.0 does not give them, where its size is not a multiple of 16 bytes."""
+    assert said(3, "windows", tmp_path) == "nobody"
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_bits_are_those_of_one_thread(
+    ranks: int, folder: Path, truth: dict[str, np.ndarray]
+) -> None:
+    """By every way of scheduling and gathering."""
+    run(ranks, "-m", "helpers.mpi_ranks", "bits", folder)
+    ways = sorted(path.stem for path in folder.glob("*.npz"))
+    assert len(ways) == 5
+    for way in ways:
+        with np.load(folder / f"{way}.npz") as found:
+            assert set(found) == set(truth)
+            for name, values in truth.items():
+                assert_same(found[name], values)
+
+
+def test_static_data_goes_once(long_adk: Adk, folder: Path) -> None:
+    """Ranks import no MDAnalysis, build no index, and open the files of their own frames."""
+    paths = pool_laws.segments(long_adk.xtc, folder / "parts", 20)
+    found = said(4, "once", folder)
+    assert found["heavy"][1:] == [[], [], []]
+    assert "MDAnalysis" in found["heavy"][0]
+    report = found["report"]
+    assert [worker["rank"] for worker in report["workers"]] == [0, 1, 2, 3]
+    assert len({worker["process"] for worker in report["workers"]}) == 4
+    # A quarter of twenty files each, and the one that a border goes through.
+    assert all(worker["opens"] <= 6 for worker in report["workers"])
+    assert sum(worker["frames"] for worker in report["workers"]) == 980
+    assert len(report["tasks"]) == 16
+    # Opening looks at head and tail. A task reads from each of its files.
+    size = sum(path.stat().st_size for path in paths)
+    opens = sum(worker["opens"] for worker in report["workers"])
+    files = opens + len(report["tasks"])
+    assert report["requests"] <= size / 2**18 + 2 * files + 2 * opens
+    assert report["bytes_read"] <= size + 2 * 4096 * opens + 2**18 * files
+    assert report["mpi"]["ranks"] == 4
+    assert sum(report["mpi"]["ranks_per_node"].values()) == 4
+    assert report["mpi"]["library"]
+
+
+def test_threads_small_tasks_and_files(folder: Path, long_adk: Adk) -> None:
+    """They change no bit, and the report accounts for all the time of each thread."""
+    reports = said(3, "ways", folder)
+    traj = tj.open(long_adk.psf, long_adk.xtc)
+    one, fours = tj.LocalPool(threads=1), np.arange(400).reshape(-1, 4)
+    features = tj.dihedrals(traj, fours, features=True, pool=one).values
+    atoms = traj.select(range(0, 3000, 50))
+    spread = tj.apply(lambda positions: positions.std(axis=0), atoms, pool=one).values
+    with np.load(folder / "ways.npz") as found:
+        for name in ("threads", "small tasks", "file"):
+            assert_same(found[f"{name}, features"], features)
+            assert_same(found[f"{name}, apply"], spread)
+    # The last that was computed.
+    assert_same(np.load(folder / "rows.npy"), spread.reshape(980, 3))
+    assert not list(folder.glob(".trajet-*"))
+    assert reports["file"]["mpi"]["gathering"] == "file"
+    # Leaves of 4 frames.
+    assert len(reports["small tasks"]["tasks"]) == 245
+    for name, report in reports.items():
+        assert len(report["workers"]) == 3 * (2 if name == "threads" else 1)
+        for worker in report["workers"]:
+            known = sum(worker[stage] for stage in WORKER_STAGES)
+            assert known == pytest.approx(worker["t_total"], rel=1e-6)
+
+
+def test_tasks_of_wide_rows_are_small(folder: Path) -> None:
+    """A static rank has 150 frames to do, and 64 MiB are 139; leaves stay whole."""
+    found = said(2, "wide", folder)
+    assert all(sum(frames) == 300 for frames in found.values())
+    assert max(found["static"]) < 150
+    assert max(found["dynamic"]) < 139
+
+
+def test_errors_reach_every_rank(folder: Path) -> None:
+    """Those of rank 0 before the run, and of any rank in it; then all go on."""
+    found = said(3, "caught", folder)
+    assert found["said"][1:] == found["said"][:1] * 2
+    kinds = [kind for kind, _ in found["said"][0]]
+    known = ["FileNotFoundError", "SelectionError", "FormatError", "ValueError", "OSError"]
+    assert kinds == known
+    assert "the storage is gone" in found["said"][0][4][1]
+    assert not list(folder.glob("*rows*"))
+    assert "frame 500 at byte" in found["said"][0][2][1]
+    assert found["frames"] == 980
+
+
+def test_stragglers_and_passing_errors(folder: Path, long_adk: Adk) -> None:
+    """A task is tried again; one that hangs is done elsewhere, and counts once."""
+    reports = said(3, "stragglers", folder)
+    traj = tj.open(long_adk.psf, long_adk.xtc)
+    one = tj.rmsd(traj.select(range(0, 3000, 7)), pool=tj.LocalPool(threads=1)).values
+    with np.load(folder / "stragglers.npz") as found:
+        assert_same(found["failing"], one)
+        assert_same(found["stuck"], one)
+    retried = reports["failing"]["retried"]
+    assert len(retried) == 2
+    assert len({entry["task"] for entry in retried}) == 1
+    assert "not well" in retried[0]["error"]
+    stuck = reports["stuck"]
+    assert [entry["won"] for entry in stuck["repeated"]].count(True) == 1
+    assert [worker["tasks"] for worker in stuck["workers"]][2] == 0
+    tasks = [task["task"] for task in stuck["tasks"]]
+    assert tasks == list(range(len(tasks)))
+    assert sum(worker["frames"] for worker in stuck["workers"]) == 980
+
+
+@pytest.mark.parametrize(
+    ("what", "words"), [("broken", "frame 500 at byte"), ("alone", "RuntimeError: of one's own")]
+)
+def test_an_error_ends_all(what: str, words: str, folder: Path) -> None:
+    """With its words on standard error, once."""
+    done = run(3, "-m", "helpers.mpi_ranks", what, folder, code=1)
+    assert done.stderr.count(words) == 1
+
+
+@pytest.mark.kills(1)
+def test_a_killed_rank_ends_all(attempt: int, folder: Path) -> None:
+    """At any moment. No process is left, and no file in memory."""
+    processes = killed(folder, "killed", (1 + attempt) % 3)
+    assert not list(Path("/dev/shm").glob(f"trajet-*-{processes[0]}-*"))
+
+
+def killed(
+    folder: Path, what: str, victim: int | None, by: signal.Signals = signal.SIGKILL
+) -> list[int]:
+    """Kill a rank, or all, of what goes on for ever, and see all end; return their numbers."""
+    with subprocess.Popen(
+        command(3, "-m", "helpers.mpi_ranks", what, folder),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as ranks:
+        processes: list[int] = []
+        try:
+            wait_until(lambda: len(list(folder.glob("rank *"))) == 3)
+            processes += [int(path.read_text()) for path in sorted(folder.glob("rank *"))]
+            time.sleep(random.random())
+            for process in processes if victim is None else processes[victim : victim + 1]:
+                os.kill(process, by)
+            assert ranks.wait(HANGS) != 0
+        finally:
+            # Ranks that hang would hold up all tests behind this one.
+            ranks.kill()
+            for process in filter(is_alive, processes):
+                os.kill(process, signal.SIGKILL)
+    wait_until(lambda: not any(map(is_alive, processes)))
+    return processes
+
+
+def is_alive(process: int) -> bool:
+    """Return whether a process runs."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def wait_until(holds: Any) -> None:
+    """Wait until something holds."""
+    end = time.monotonic() + HANGS
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_copies_are_those_of_one_process(ranks: int, folder: Path, long_adk: Adk) -> None:
+    """Byte for byte; ranks open the files of their own frames, and know no topology."""
+    paths = pool_laws.segments(long_adk.xtc, folder / "parts", 20)
+    for where in ("converted", "converted here"):
+        (folder / where).mkdir()
+    found = said(ranks, "copies", folder)
+    traj = tj.open(None, *paths)
+    converted = pool_laws.conversions(traj, folder / "converted here")
+    pool_laws.assert_same_conversions(folder / "converted", folder / "converted here")
+    assert found["converted"] == {name: list(one.remarks) for name, one in converted.items()}
+    done = pool_laws.divisions(traj, folder / "here")
+    pool_laws.assert_same_files(folder / "there", folder / "here")
+    assert found["done"] == {name: [p.n_frames for p in parts] for name, parts in done.items()}
+    tj.split(traj, folder / "first here", segments=8)
+    pool_laws.assert_same_files(folder / "first", folder / "first here")
+    alone = tj.convert(traj, folder / "alone.h5md", frames=slice(98, 196), compression=2)
+    assert tables_of(folder / "together.h5md") == tables_of(alone.path)
+    assert found["whole"][:2] == [98, 3341]
+    assert found["whole"][2] == (folder / "together.h5md").stat().st_size
+    assert found["heavy"] == [[]] * ranks
+    assert found["seen"][-1] == [980, 980]
+    assert not list(folder.glob("**/.trajet-*tmp*"))
+    # Every frame is read once, the first of each of 8 files twice; files are opened by who reads
+    # them, once.
+    workers = [worker for report in found["reports"] for worker in report["workers"]]
+    assert len({worker["process"] for worker in workers}) == ranks
+    for rank in range(ranks):
+        own = [worker for worker in workers if worker["rank"] == rank]
+        n_frames, opens = (sum(worker[name] for worker in own) for name in ("frames", "opens"))
+        # Of 49 frames each, and those that the borders of its stretches go through.
+        did = [report["workers"][0]["rank"] == rank for report in found["reports"]]
+        stretches = sum(here and not before for before, here in pairwise([False, *did]))
+        assert opens <= n_frames / 49 + 2 * stretches
+    names = ("frames", "opens", "requests", "bytes_read")
+    frames, opens, requests, n_bytes = (sum(worker[name] for worker in workers) for name in names)
+    size = sum(path.stat().st_size for path in paths)
+    assert frames == 980
+    assert size <= n_bytes <= size + 2 * 4096 * opens + 8 * 2 * size / 980
+    # Of 28 stretches of one file each the first frame is looked at before two threads share it.
+    assert requests <= size / 2**18 + 2 * opens + 3 * 28
+
+
+def test_segments_of_a_slow_rank_are_written_by_others(folder: Path, long_adk: Adk) -> None:
+    """It writes the one that it has; each of those that nobody has begun goes to who is free."""
+    by_rank = said(2, "copies_with_a_slow_rank", folder)
+    assert len(by_rank) == 8
+    assert by_rank.count(1) == 1
+    tj.split(tj.open(None, long_adk.xtc), folder / "here", segments=8)
+    ours = [path.read_bytes() for path in sorted((folder / "out").iterdir())]
+    assert ours == [path.read_bytes() for path in sorted((folder / "here").iterdir())]
+
+
+def test_a_copy_that_fails_leaves_nothing(folder: Path) -> None:
+    """All ranks meet the error, whichever rank has it, and go on."""
+    found = said(3, "copies_that_fail", folder)
+    assert found["said"][1:] == found["said"][:1] * 2
+    words = [": ".join(error) for error in found["said"][0]]
+    expected = (
+        *["FormatError: .*frame 500 at byte"] * 4,
+        "ValueError: .*leave threads out",
+        "OutputError: somebody else",
+    )
+    assert len(words) == len(expected)
+    for said_words, pattern in zip(words, expected, strict=True):
+        assert re.match(pattern, said_words)
+    assert found["left"] == []
+    assert found["parts"] == 3
+
+
+@pytest.mark.kills(1)
+def test_a_rank_killed_in_a_copy(attempt: int, folder: Path, long_adk: Adk) -> None:
+    """At any moment what has a name is whole."""
+    killed(folder, "copies_killed", attempt % 3)
+    tj.split(tj.open(None, long_adk.xtc), folder / "here", segments=5, format="trr")
+    # Named after what was split.
+    whole = {
+        path.name.replace(long_adk.xtc.stem, "adk"): path.read_bytes()
+        for path in (folder / "here").iterdir()
+    }
+    for path in folder.glob("out/adk*"):
+        assert path.read_bytes() == whole[path.name]
+
+
+@pytest.mark.kills(2)
+def test_ranks_interrupted_in_a_copy(attempt: int, folder: Path, long_adk: Adk) -> None:
+    """Where all of them or rank 0 meets Ctrl-C: nothing is left but what is whole."""
+    out, traj = folder / "out", tj.open(None, long_adk.xtc)
+    out.mkdir()
+    killed(folder, "copies_interrupted", 0 if attempt % 2 else None, signal.SIGINT)
+    tj.split(traj, folder / "here", segments=5, format="trr")
+    whole = {
+        path.name.replace(long_adk.xtc.stem, "adk"): path.read_bytes()
+        for path in (folder / "here").iterdir()
+    }
+    tj.convert(traj, folder / "one.trr")
+    whole["one.trr"] = (folder / "one.trr").read_bytes()
+    tj.convert(traj, folder / "one.h5md", frames=slice(0, 98))
+    for path in out.iterdir():
+        if path.name == "one.h5md":
+            assert tables_of(path) == tables_of(folder / "one.h5md")
+        else:
+            assert path.read_bytes() == whole[path.name]
+
+
+def test_commands_that_copy(folder: Path, long_adk: Adk) -> None:
+    """Rank 0 says what was written, once."""
+    what = ["-m", "trajet", "split", long_adk.xtc, "--segments", 4]
+    done = run(3, *what, "-o", folder / "there", "--pool", "mpi")
+    assert done.stdout.count("980 frames in 4 files") == 1
+    tj.split(tj.open(None, long_adk.xtc), folder / "here", segments=4)
+    pool_laws.assert_same_files(folder / "there", folder / "here")
+    done = run(3, *what, "-o", folder / "there", "--pool", "mpi", code=1)
+    assert done.stderr.count("is there already") == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_command_line(folder: Path, long_adk: Adk) -> None:
+    """Rank 0 runs the command; one table, one file, the same bytes."""
+    what = ["-m", "trajet", "rmsd", long_adk.psf, long_adk.xtc, "--select", "name CA"]
+    done = run(3, *what, "--pool", "mpi", "-o", folder / "mpi.csv")
+    assert done.stdout.count("980 frames") == 1
+    tj.rmsd(tj.open(long_adk.psf, long_adk.xtc).select("name CA")).save(folder / "local.csv")
+    assert (folder / "mpi.csv").read_bytes() == (folder / "local.csv").read_bytes()
+    what[-1] = "name NONE"
+    done = run(3, *what, "--pool", "mpi", code=1)
+    assert done.stderr.count("matches none of the 3341 atoms") == 1
+    assert "Traceback" not in done.stderr

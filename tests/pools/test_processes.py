@@ -1,0 +1,101 @@
+"""Pools of other processes of this machine."""
+
+import errno
+import os
+import signal
+import tempfile
+import threading
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO
+
+import pytest
+import trajet as tj
+from helpers import pool_laws
+from helpers.golden_files import Adk
+from trajet.pools import shared
+
+
+@pytest.mark.parametrize(
+    ("workers", "threads", "task_frames"), [(1, 1, None), (3, 1, 7), (2, 2, 1)]
+)
+def test_bits_are_those_of_one_thread(
+    long_adk: Adk, workers: int, threads: int, task_frames: int | None
+) -> None:
+    """Rows, moments, histograms and wide rows, of all frames and of some."""
+    pool = tj.ProcessPool(workers=workers, threads=threads, task_frames=task_frames)
+    pool_laws.assert_same_bits(pool, tj.open(long_adk.psf, long_adk.xtc))
+
+
+def test_workers_open_what_they_read_and_no_index(long_adk: Adk, tmp_path: Path) -> None:
+    """Opens and requests are those of the tasks' own frames."""
+    paths = pool_laws.segments(long_adk.xtc, tmp_path / "parts", 20)
+    traj = tj.open(long_adk.psf, *paths)
+    result = tj.rmsd(traj.select("name CA"), pool=tj.ProcessPool(workers=2))
+    report = result.report
+    assert len(report["workers"]) <= 2
+    assert {worker["process"] for worker in report["workers"]}.isdisjoint({os.getpid()})
+    # Each worker opens a file once at most, and looks at its head and tail then.
+    assert all(worker["opens"] <= 20 for worker in report["workers"])
+    assert report["opens"] <= 20 + 2 * 20
+    size = sum(path.stat().st_size for path in paths)
+    most = size / 2**18 + 2 * len(report["tasks"]) + 2 * 2 * 20
+    assert report["requests"] <= most
+
+
+def test_an_error_of_a_worker_is_raised_here(long_adk: Adk, tmp_path: Path) -> None:
+    """With its class and words."""
+    broken = tmp_path / "broken.xtc"
+    data = bytearray(long_adk.xtc.read_bytes())
+    traj = tj.open(None, long_adk.xtc)
+    offset = int(traj.reader.offsets()[500])
+    data[offset + 100 : offset + 400] = bytes(300)
+    broken.write_bytes(data)
+    traj = tj.open(long_adk.psf, broken)
+    with pytest.raises(tj.FormatError, match="frame 500 at byte"):
+        tj.rmsd(traj.select("name CA"), pool=tj.ProcessPool(workers=2))
+
+
+def test_a_dead_process_ends_the_run(long_adk: Adk) -> None:
+    """Soon, with an error that says so."""
+    traj = tj.open(long_adk.psf, long_adk.xtc)
+    atoms = traj.select("name CA")
+    pool = tj.ProcessPool(workers=2, task_frames=1)
+    victim = tj.rmsd(atoms, pool=pool).report["workers"][0]["process"]
+
+    def kill() -> None:
+        time.sleep(0.05)
+        os.kill(victim, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    with pytest.raises(tj.TrajetError, match="died"):
+        for _ in range(200):
+            tj.rmsd(atoms, pool=pool)
+    killer.join()
+    # The next run has processes of its own.
+    assert tj.rmsd(atoms, pool=pool).values.shape == (980,)
+
+
+def test_rows_go_to_the_disk_where_memory_is_full(
+    adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And nothing is left in either place; where both are full, memory is short."""
+    reserved, full = shared._reserved, [Path("/dev/shm")]
+
+    def reserved_unless_full(kept: ExitStack, place: Path, size: int) -> IO[bytes]:
+        if place in full:
+            raise OSError(errno.ENOSPC, "full")
+        return reserved(kept, place, size)
+
+    monkeypatch.setattr(shared, "_reserved", reserved_unless_full)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    atoms = tj.open(adk.psf, adk.xtc).select("name CA")
+    pool = tj.ProcessPool(workers=2)
+    assert tj.rmsd(atoms, pool=pool).values.tobytes() == tj.rmsd(atoms).values.tobytes()
+    full.append(tmp_path)
+    with pytest.raises(MemoryError, match="GiB are needed"):
+        tj.rmsd(atoms, pool=pool)
+    assert not list(tmp_path.iterdir())
+    assert not list(Path("/dev/shm").glob(f"trajet-*-{os.getpid()}-*"))

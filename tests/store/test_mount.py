@@ -1,0 +1,589 @@
+"""Mounted stores, read by programs that know nothing of us."""
+
+import errno
+import hashlib
+import json
+import mmap
+import os
+import random
+import signal
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import mdtraj
+import numpy as np
+import pytest
+import trajet as tj
+from helpers.golden_files import FORMATS, Adk
+from helpers.made_stores import TWO_TAGS, Solvated, make_store
+from helpers.mounted_stores import (
+    PATIENCE,
+    Mounted,
+    eventually,
+    is_mounted,
+    mounted,
+    needs_fuse,
+    start,
+    unmount,
+)
+
+READERS = {
+    "xtc": mdtraj.formats.XTCTrajectoryFile,
+    "trr": mdtraj.formats.TRRTrajectoryFile,
+    "dcd": mdtraj.formats.DCDTrajectoryFile,
+    "nc": mdtraj.formats.NetCDFTrajectoryFile,
+}
+
+
+@pytest.fixture(scope="module")
+def wet(tmp_path_factory: pytest.TempPathFactory) -> Solvated:
+    """Return a store for reading only."""
+    return make_store(tmp_path_factory.mktemp("wet"))
+
+
+@pytest.fixture(scope="module")
+def shown(wet: Solvated, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mounted]:
+    """Return it mounted."""
+    with mounted(wet.store.folder, tmp_path_factory.mktemp("shown")) as at:
+        yield at
+
+
+@pytest.fixture
+def own_wet(tmp_path: Path) -> Solvated:
+    """Return a store for a test that changes it."""
+    return make_store(tmp_path)
+
+
+def frames_of_mdanalysis(path: Path, numbers: list[int]) -> Iterator[tuple[Any, ...]]:
+    """Yield positions, cells and times that MDAnalysis reads of some frames."""
+    kind = {"xtc": "XTC", "trr": "TRR", "dcd": "DCD", "nc": "NCDF"}[path.suffix[1:]]
+    with warnings.catch_warnings():
+        # Of the folder, in which it cannot keep its offsets.
+        warnings.simplefilter("ignore")
+        with FORMATS[kind].reader(str(path)) as reader:
+            for number in numbers:
+                ts = reader[number]
+                yield ts.positions.copy(), ts.dimensions, ts.time
+
+
+def frames_of_mdtraj(path: Path, numbers: list[int]) -> Iterator[tuple[Any, ...]]:
+    """Yield what mdtraj reads of some frames."""
+    with READERS[path.suffix[1:]](str(path)) as file:
+        for number in numbers:
+            file.seek(number)
+            yield tuple(file.read(n_frames=1))
+
+
+def assert_same(read: Iterator[tuple[Any, ...]], source: Iterator[tuple[Any, ...]]) -> None:
+    """Compare frames, number by number."""
+    for ours, theirs in zip(read, source, strict=True):
+        for a, b in zip(ours, theirs, strict=True):
+            assert (a is None) == (b is None)
+            assert a is None or np.array_equal(a, b)
+
+
+def test_the_whole_is_the_source_and_the_tags_are_their_files(
+    wet: Solvated, shown: Mounted
+) -> None:
+    """GROMACS' file comes back byte for byte, of the right size before it is read."""
+    names = {"wet.xtc", "wet.dcd", "wet.gro"}
+    for tag in ("protein", "ion", "water"):
+        names |= {f"wet@{tag}.{ending}" for ending in ("xtc", "dcd", "gro", "ndx")}
+    assert {path.name for path in shown.folder.iterdir()} == names
+    same = {"wet.xtc": wet.xtc, "wet.gro": wet.gro}
+    for tag, tier in (("protein", "fast"), ("ion", "slow"), ("water", "slow")):
+        (folder,) = (wet.folder / tier).glob("wet-*")
+        names_of_tag = [f"{tag}.{ending}" for ending in ("xtc", "gro", "ndx")]
+        same |= {f"wet@{name}": folder / name for name in names_of_tag}
+    for name, path in same.items():
+        found = (shown / name).stat()
+        assert found.st_size == path.stat().st_size
+        assert found.st_mode == 0o100444
+        assert found.st_mtime_ns == (wet.path / "manifest.json").stat().st_mtime_ns
+        assert (shown / name).read_bytes() == path.read_bytes()
+    for refused in (lambda: (shown / "new").write_text(""), (shown / "wet.xtc").unlink):
+        with pytest.raises(OSError, match="Read-only"):
+            refused()
+    assert not (shown / "wet.nc").exists()
+    assert not (shown / "dry.xtc").exists()
+
+
+def test_decoded_views_are_what_readers_give(wet: Solvated, shown: Mounted) -> None:
+    """DCD files with the positions, cells and times of the source, to the last bit of positions."""
+    source = tj.open(wet.gro, wet.xtc)
+    for name, atoms in (("wet.dcd", "all"), ("wet@protein.dcd", "protein")):
+        view = tj.open(None, shown / name).read()
+        truth = source.select(atoms).read()
+        assert np.array_equal(view.positions, truth.positions)
+        assert np.allclose(view.times, truth.times, rtol=1e-6)
+        assert np.allclose(view.cells, truth.cells, rtol=1e-6)
+
+
+def test_a_view_that_would_lie_is_not_shown(own_wet: Solvated, tmp_path: Path) -> None:
+    """Times in unequal steps, which DCD has no place for, as where a simulation begins again."""
+    own_wet.store.append("wet", tj.open(None, own_wet.xtc, own_wet.xtc, sidecar=False))
+    with mounted(own_wet.store.folder, tmp_path / "shown") as shown:
+        names = os.listdir(shown.folder)
+        assert "wet.xtc" in names
+        assert not [name for name in names if name.endswith(".dcd")]
+        assert not (shown / "wet.dcd").exists()
+        assert all((shown / name).stat().st_size for name in names)
+        assert (shown / "wet.xtc").read_bytes() == 2 * own_wet.xtc.read_bytes()
+        assert shown.end() == (0, "")
+
+
+def test_a_list_needs_the_manifests_alone(adk: Adk, tmp_path: Path) -> None:
+    """Whatever the number of frames: times stand in tables, which are not read for it."""
+    store, profile = tj.Store(tmp_path / "store", create=True), tmp_path / "profile.toml"
+    profile.write_text(TWO_TAGS.replace(" or index 200:250", ""))
+    chosen = tj.open(adk.psf, adk.xtc).select("index 0:119")
+    tj.convert(chosen, tmp_path / "few.xtc", topology=tmp_path / "few.gro")
+    few = (tmp_path / "few.xtc").read_bytes()
+    names = ["one", "two", "three"]
+    for name, times in zip(names, (1, 120, 120), strict=True):
+        xtc = tmp_path / f"{name}.xtc"
+        xtc.write_bytes(few * times)
+        store.add(name, tj.open(tmp_path / "few.gro", xtc), profile=profile)
+    manifests = [store.folder / name / "manifest.json" for name in names]
+    moments = 2 * 120 * 98 * 16
+    for known in (True, False):
+        with mounted(store.folder, tmp_path / "shown") as shown:
+            counts = Path(f"/proc/{shown.process.pid}/io")
+            before = int(counts.read_text().split()[1])
+            listed = os.listdir(shown.folder)
+            read = int(counts.read_text().split()[1]) - before
+        views = {"one.dcd", "one@some.dcd", "one@others.dcd"}
+        assert {name for name in listed if name.endswith(".dcd")} == views
+        if known:
+            # And settings and questions of the kernel.
+            assert read < sum(path.stat().st_size for path in manifests) + 2**14 < moments
+        else:
+            assert moments < read
+        # As manifests were before.
+        for path in manifests:
+            told = json.loads(path.read_text())
+            told.pop("is_even", None)
+            path.write_text(json.dumps(told))
+
+
+def test_what_is_read_is_written_down_when_it_is_closed(own_wet: Solvated, tmp_path: Path) -> None:
+    """With the tags, frames and bytes; what was only looked at, or read in vain, is no use."""
+    sizes = {kept.tag.name: kept.size for kept in own_wet.store.show("wet").tags}
+    record = own_wet.path / "uses.jsonl"
+
+    def told(count: int) -> dict[str, Any]:
+        # The kernel says later that a file was closed.
+        assert eventually(lambda: record.exists() and record.read_text().count("\n") >= count)
+        use: dict[str, Any] = json.loads(record.read_text().splitlines()[count - 1])
+        assert use.pop("at")[:2] == "20"
+        return use
+
+    with mounted(own_wet.store.folder, tmp_path / "shown") as shown:
+        for name in os.listdir(shown.folder):
+            (shown / name).stat()
+        (shown / "wet@protein.ndx").read_bytes()
+        (shown / "wet@protein.xtc").read_bytes()
+        of_protein = {"protein": sizes["protein"]}
+        once = {"what": "mount", "tags": ["protein"], "frames": 10, "bytes": of_protein}
+        assert told(1) == once
+        (shown / "wet.xtc").read_bytes()
+        whole = told(2)
+        assert (whole["tags"], whole["frames"]) == (["protein", "ion", "water"], 10)
+        for tag, size in sizes.items():
+            # And what opening a file costs.
+            assert size <= whole["bytes"][tag] <= size + 40_000
+        (shown / "wet@ion.dcd").read_bytes()
+        assert (told(3)["tags"], told(3)["frames"]) == (["ion"], 10)
+        with (shown / "wet@water.xtc").open("rb", buffering=0) as left_open:
+            left_open.read(700_000)
+            assert shown.end() == (0, "")
+            assert told(4)["tags"] == ["water"]
+            assert 4 <= told(4)["frames"] < 10
+    told_of = own_wet.store.stats("wet")
+    assert told_of.uses == 4
+    assert {tag.name: tag.uses for tag in told_of.tags} == {"protein": 2, "ion": 2, "water": 2}
+
+
+def test_a_record_that_cannot_be_written_is_no_error_of_reads(
+    own_wet: Solvated, tmp_path: Path
+) -> None:
+    """As where the store is on a disk for reading only."""
+    (own_wet.path / "uses.jsonl").mkdir()
+    with mounted(own_wet.store.folder, tmp_path / "shown") as shown:
+        for _ in range(2):
+            assert (shown / "wet.xtc").read_bytes() == own_wet.xtc.read_bytes()
+        assert shown.end() == (0, "")
+
+
+def test_the_store_is_named_by_an_option_too(wet: Solvated, tmp_path: Path) -> None:
+    """As for all other commands; both at once is one too many."""
+    needs_fuse()
+    folder = tmp_path / "shown"
+    folder.mkdir()
+    words = [sys.executable, "-m", "trajet", "store", "mount"]
+    store = str(wet.store.folder)
+    process = subprocess.Popen([*words, "--store", store, str(folder)], stdout=subprocess.PIPE)
+    try:
+        assert eventually(lambda: is_mounted(folder))
+        assert (folder / "wet.xtc").read_bytes() == wet.xtc.read_bytes()
+    finally:
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE) == 0
+        process.communicate()
+    for wrong in (["--store", store, store, str(folder)], [str(folder)], []):
+        done = subprocess.run([*words, *wrong], capture_output=True, text=True, check=False)
+        assert done.returncode == 2
+        assert "STORE FOLDER" in done.stderr
+
+
+def test_files_can_be_mapped_into_memory(wet: Solvated, shown: Mounted) -> None:
+    """As readers of NetCDF do."""
+    with (
+        (shown / "wet.xtc").open("rb") as file,
+        mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped,
+    ):
+        assert mapped[:] == wet.xtc.read_bytes()
+
+
+def test_others_read_the_source_forwards_and_at_random(wet: Solvated, shown: Mounted) -> None:
+    """MDAnalysis and mdtraj, every frame."""
+    numbers = list(range(10))
+    anyhow = random.Random(7).choices(numbers, k=20)
+    for order in (numbers, anyhow):
+        for frames in (frames_of_mdanalysis, frames_of_mdtraj):
+            assert_same(frames(shown / "wet.xtc", order), frames(wet.xtc, order))
+
+
+@pytest.mark.parametrize("ending", sorted(READERS))
+def test_every_format_grown_by_a_segment(ending: str, tmp_path: Path) -> None:
+    """The whole and each tag are one file, however many there are of them."""
+    source = tj.open(None, FORMATS["XTC"].files()["cobrotoxin.xtc"], sidecar=False)
+    first, whole = tmp_path / f"first.{ending}", tmp_path / f"all.{ending}"
+    tj.convert(source, first, frames=slice(0, 2), allow_loss=True)
+    tj.convert(source, whole, allow_loss=True)
+    topology = tmp_path / "top.gro"
+    _write_gro(topology, source.n_atoms)
+    (tmp_path / "two.toml").write_text(TWO_TAGS)
+    store = tj.Store(tmp_path / "store", create=True)
+    growing = tmp_path / f"grown.{ending}"
+    growing.write_bytes(first.read_bytes())
+    store.add("set", tj.open(topology, growing, sidecar=False), profile=tmp_path / "two.toml")
+    growing.write_bytes(whole.read_bytes())
+    store.append("set", tj.open(topology, growing, sidecar=False))
+    with mounted(store.folder, tmp_path / "shown") as shown:
+        read = tj.open(None, shown / f"set.{ending}", sidecar=False)
+        truth = tj.open(None, whole, sidecar=False)
+        assert read.n_frames == truth.n_frames > 2
+        for a, b in zip(read.blocks(1), truth.blocks(1), strict=True):
+            assert np.array_equal(a.positions, b.positions)
+            assert np.array_equal(a.cells, b.cells, equal_nan=True)
+            assert np.array_equal(a.times, b.times)
+        assert (shown / f"set.{ending}").read_bytes() == whole.read_bytes()
+        numbers = random.Random(3).choices(range(read.n_frames), k=2 * read.n_frames)
+        for frames in (frames_of_mdanalysis, frames_of_mdtraj):
+            assert_same(frames(shown / f"set.{ending}", numbers), frames(whole, numbers))
+        for tag in ("some", "others"):
+            for view in {ending, "dcd"}:
+                part = tj.open(None, shown / f"set@{tag}.{view}", sidecar=False)
+                mine = store.open("set", tags=[tag]).read()
+                assert np.array_equal(part.read().positions, mine.positions)
+                assert np.allclose(part.times, truth.times, rtol=1e-6)
+        assert shown.end() == (0, "")
+
+
+def _write_gro(path: Path, n_atoms: int) -> None:
+    """Write a topology in which atoms have nothing but numbers."""
+    atoms = [f"{1:5d}RES  {'A':>5}{k % 100000:5d}{0:8.3f}{0:8.3f}{0:8.3f}" for k in range(n_atoms)]
+    path.write_text("\n".join(["made", str(n_atoms), *atoms, "   1.0   1.0   1.0", ""]))
+
+
+READ_AND_SAY = """
+import hashlib, random, sys, warnings
+warnings.simplefilter("ignore")
+sys.path.insert(0, sys.argv[3])
+from pathlib import Path
+from test_mount import digest_of_frames
+print(digest_of_frames(Path(sys.argv[1]), int(sys.argv[2])))
+"""
+
+
+def digest_of_frames(path: Path, seed: int) -> str:
+    """Read all frames forwards, then some at random; return a digest of what was read."""
+    numbers = [*range(10), *random.Random(seed).choices(range(10), k=20)]
+    digest = hashlib.sha256()
+    for frames in (frames_of_mdanalysis, frames_of_mdtraj):
+        for frame in frames(path, numbers):
+            for value in frame:
+                digest.update(np.asarray(value).tobytes())
+    return digest.hexdigest()
+
+
+def test_eight_readers_at_once(wet: Solvated, tmp_path: Path) -> None:
+    """Processes of their own, which all want the same file from the beginning on."""
+    with mounted(wet.store.folder, tmp_path / "shown") as shown:
+        words = [sys.executable, "-c", READ_AND_SAY, str(shown / "wet.xtc")]
+        here = str(Path(__file__).parent)
+        readers = [
+            subprocess.Popen([*words, str(seed), here], stdout=subprocess.PIPE, text=True)
+            for seed in range(8)
+        ]
+        said = [reader.communicate(timeout=4 * PATIENCE)[0].strip() for reader in readers]
+        assert said == [digest_of_frames(wet.xtc, seed) for seed in range(8)]
+        assert shown.end() == (0, "")
+
+
+READ_FOR_EVER = """
+import os, sys
+print("reading", flush=True)
+try:
+    while True:
+        with open(sys.argv[1], "rb") as file:
+            while file.read(1 << 16):
+                pass
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+except OSError as error:
+    print(error, flush=True)
+"""
+
+
+@pytest.fixture(params=[signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def number(request: pytest.FixtureRequest) -> Iterator[int]:
+    """Return a signal that processes heed which are started now, also under nohup."""
+    before = signal.signal(request.param, signal.SIG_DFL)
+    yield request.param
+    signal.signal(request.param, before)
+
+
+def test_unmounting_while_readers_are_active(wet: Solvated, tmp_path: Path, number: int) -> None:
+    """It ends at once and cleanly; the readers get errors."""
+    with mounted(wet.store.folder, tmp_path / "shown") as shown:
+        names = ["wet.xtc", "wet.dcd", "wet@water.xtc", "wet@protein.dcd"]
+        words = [[sys.executable, "-c", READ_FOR_EVER, str(shown / name)] for name in names]
+        readers = [subprocess.Popen(w, stdout=subprocess.PIPE, text=True) for w in words]
+        try:
+            for reader in readers:
+                assert reader.stdout is not None
+                assert reader.stdout.readline() == "reading\n"
+            assert shown.end(number) == (0, "")
+            for reader in readers:
+                said, _ = reader.communicate(timeout=PATIENCE)
+                assert said.startswith("[Errno"), said
+        finally:
+            for reader in readers:
+                reader.kill()
+        assert not any(shown.folder.iterdir())
+
+
+def test_what_is_open_is_served_after_unmounting_from_outside(
+    wet: Solvated, tmp_path: Path
+) -> None:
+    """`umount -l`, as users do where something is in use: the end comes with the last file."""
+    with mounted(wet.store.folder, tmp_path / "shown") as shown:
+        with (shown / "wet.xtc").open("rb") as file:
+            begin = file.read(1000)
+            unmount(shown.folder, lazily=True)
+            assert not is_mounted(shown.folder)
+            assert begin + file.read() == wet.xtc.read_bytes()
+            assert shown.process.poll() is None
+        assert shown.ended() == (0, "")
+
+
+def test_a_killed_mount_is_mounted_again(wet: Solvated, tmp_path: Path) -> None:
+    """Readers get errors, and the next mount clears what is left."""
+    folder = tmp_path / "shown"
+    with mounted(wet.store.folder, folder) as shown:
+        file = (shown / "wet.xtc").open("rb", buffering=0)
+        shown.process.kill()
+        shown.process.wait()
+        assert is_mounted(folder)
+        with pytest.raises(OSError, match=r"not connected|abort"):
+            file.read()
+        with pytest.raises(OSError, match="not connected"):
+            file.close()
+        with pytest.raises(OSError, match="not connected"):
+            folder.stat()
+        words = start(wet.store.folder, folder)
+        try:
+            assert eventually(lambda: is_alive(folder))
+            assert (folder / "wet.xtc").read_bytes() == wet.xtc.read_bytes()
+        finally:
+            words.send_signal(signal.SIGINT)
+            assert words.wait(PATIENCE) == 0
+            words.communicate()
+
+
+def is_alive(folder: Path) -> bool:
+    """Whether a folder can be looked into and has something."""
+    try:
+        return any(folder.iterdir())
+    except OSError:
+        return False
+
+
+def test_a_file_that_is_gone_is_an_error_of_reads_that_need_it(
+    own_wet: Solvated, tmp_path: Path
+) -> None:
+    """The other tags are read as before, sizes are known, and it comes back when the file does."""
+    (water,) = (own_wet.folder / "slow").glob("wet-*/water.xtc")
+    (ion,) = (own_wet.folder / "slow").glob("wet-*/ion.xtc")
+    with mounted(own_wet.store.folder, tmp_path / "shown") as shown:
+        water.rename(water.with_suffix(".away"))
+        ion.write_bytes(ion.read_bytes()[:-8])
+        for name in ("wet.xtc", "wet.dcd", "wet@water.xtc", "wet@water.dcd", "wet@ion.xtc"):
+            assert (shown / name).stat().st_size > 0
+            with pytest.raises(OSError, match="Input/output") as caught:
+                (shown / name).read_bytes()
+            assert caught.value.errno == errno.EIO
+        protein = next((own_wet.folder / "fast").glob("wet-*/protein.xtc"))
+        assert (shown / "wet@protein.xtc").read_bytes() == protein.read_bytes()
+        water.with_suffix(".away").rename(water)
+        assert (shown / "wet@water.xtc").read_bytes() == water.read_bytes()
+        code, said = shown.end()
+    assert code == 0
+    assert f"trajet: wet@water.xtc: {water}: cannot open: No such file" in said
+    assert f"trajet: wet@ion.xtc: {ion}: has " in said
+    assert "trajet: wet.xtc: " in said
+
+
+def test_a_changed_byte_is_an_error_of_reads_that_need_it(
+    own_wet: Solvated, tmp_path: Path
+) -> None:
+    """Of the whole, the tag and what is decoded; frames before it and other tags are read."""
+    protein = next((own_wet.folder / "fast").glob("wet-*/protein.xtc"))
+    begin = int(tj.open(None, protein).reader.offsets()[6])
+    data = bytearray(protein.read_bytes())
+    data[begin + 1000] ^= 1
+    protein.write_bytes(data)
+    with mounted(own_wet.store.folder, tmp_path / "shown") as shown:
+        for name in ("wet.xtc", "wet.dcd", "wet@protein.xtc", "wet@protein.dcd"):
+            with pytest.raises(OSError, match="Input/output") as caught:
+                (shown / name).read_bytes()
+            assert caught.value.errno == errno.EIO
+        before = int(tj.open(None, own_wet.xtc).reader.offsets()[5])
+        with (shown / "wet.xtc").open("rb") as file:
+            assert file.read(before) == own_wet.xtc.read_bytes()[:before]
+        water = next((own_wet.folder / "slow").glob("wet-*/water.xtc"))
+        assert (shown / "wet@water.xtc").read_bytes() == water.read_bytes()
+        code, said = shown.end()
+    assert code == 0
+    lines = [
+        line for line in said.splitlines() if f"{protein}: frame 6 at byte {begin} is not" in line
+    ]
+    assert {line.split(": ")[1] for line in lines} == {
+        "wet.xtc",
+        "wet.dcd",
+        "wet@protein.xtc",
+        "wet@protein.dcd",
+    }
+    assert all("trajet store verify wet --store" in line for line in lines)
+
+
+def test_the_folder_follows_the_store(own_wet: Solvated, tmp_path: Path) -> None:
+    """What comes and goes is seen; who has something open goes on with that."""
+    store = own_wet.store
+    with mounted(store.folder, tmp_path / "shown") as shown:
+        before = (shown / "wet.xtc").stat()
+        with (shown / "wet.xtc").open("rb") as file, (shown / "wet@water.xtc").open("rb") as part:
+            begin, of_water = file.read(500_000), part.read(1000)
+            (water,) = (own_wet.folder / "slow").glob("wet-*/water.xtc")
+            bytes_of_water = water.read_bytes()
+            store.move("wet", "water", "fast")
+            assert eventually(lambda: (shown / "wet.xtc").stat().st_ino != before.st_ino)
+            assert begin + file.read() == own_wet.xtc.read_bytes()
+            assert of_water + part.read() == bytes_of_water
+        assert (shown / "wet.xtc").read_bytes() == own_wet.xtc.read_bytes()
+        store.add("more.sets", tj.open(own_wet.gro, own_wet.xtc), profile=own_wet.profile)
+        assert "more.sets@ion.dcd" in os.listdir(shown.folder)
+        assert (shown / "more.sets.xtc").read_bytes() == own_wet.xtc.read_bytes()
+        store.append("wet", tj.open(None, own_wet.xtc, own_wet.xtc, sidecar=False))
+        assert eventually(lambda: (shown / "wet.xtc").stat().st_size == 2 * before.st_size)
+        assert (shown / "wet.xtc").read_bytes() == own_wet.xtc.read_bytes() * 2
+        store.remove("wet")
+        assert eventually(lambda: not (shown / "wet.xtc").exists())
+        assert all(name.startswith("more.sets") for name in os.listdir(shown.folder))
+        assert shown.end() == (0, "")
+
+
+def _file(folder: Path, _: Path) -> AbstractContextManager[object]:
+    folder.write_text("")
+    return nullcontext()
+
+
+def _full(folder: Path, _: Path) -> AbstractContextManager[object]:
+    folder.mkdir()
+    (folder / "mine").touch()
+    return nullcontext()
+
+
+# What makes each folder, and what is said of it.
+REFUSALS: dict[str, tuple[Callable[[Path, Path], AbstractContextManager[object]], str]] = {
+    "missing": (lambda folder, store: nullcontext(), "there is no such folder to mount on"),
+    "file": (_file, "is no folder"),
+    "full": (_full, "is not empty (there is mine)"),
+    "in use": (
+        lambda folder, store: mounted(store, folder),
+        "mounted there already (trajet, fuse)",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+def test_folders_that_cannot_be_mounted_on(case: str, wet: Solvated, tmp_path: Path) -> None:
+    """One line says what and what to do."""
+    begin, words = REFUSALS[case]
+    folder = tmp_path / "shown"
+    with begin(folder, wet.store.folder):
+        process = start(wet.store.folder, folder)
+        _, said = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1
+    assert said.startswith(f"trajet: {folder}: ") and words in said
+    assert said.count("\n") == 1
+    assert not is_mounted(folder)
+
+
+def test_a_folder_in_the_store_and_no_store(wet: Solvated, tmp_path: Path) -> None:
+    """Neither is mounted."""
+    inside = wet.store.folder / "shown"
+    on_tier = wet.folder / "fast" / "shown"
+    inside.mkdir()
+    on_tier.mkdir()
+    for store, folder, words in (
+        (wet.store.folder, inside, "lies in the store itself"),
+        (wet.store.folder, on_tier, "or in a tier"),
+        (tmp_path, tmp_path, "is no store"),
+    ):
+        process = start(store, folder)
+        _, said = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 1
+        assert words in said
+    inside.rmdir()
+    on_tier.rmdir()
+
+
+def test_numbers_of_threads_change_nothing(wet: Solvated, tmp_path: Path) -> None:
+    """One that answers is enough."""
+    script = (
+        "import sys, trajet as tj\n"
+        "ready = lambda: print('shows', flush=True)\n"
+        "tj.Store(sys.argv[1]).mount(sys.argv[2], threads=1, ready=ready)\n"
+    )
+    needs_fuse()
+    folder = tmp_path / "shown"
+    folder.mkdir()
+    words = [sys.executable, "-c", script, wet.store.folder, folder]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None and process.stdout.readline() == "shows\n"
+        assert (folder / "wet.xtc").read_bytes() == wet.xtc.read_bytes()
+        unmount(folder)
+        assert process.wait(PATIENCE) == 0
+    finally:
+        process.kill()
+        process.communicate()
+        if is_mounted(folder):
+            unmount(folder, lazily=True)

@@ -1,0 +1,556 @@
+"""`trajet store …`: what it prints and writes, how it says no, and a watched folder."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import click
+import numpy as np
+import pytest
+import trajet as tj
+from helpers.commands import fail, misuse, names_in, run, succeed
+from helpers.golden_files import Adk
+from helpers.made_stores import TWO_TAGS, Solvated, make_sources, make_store
+from trajet.cli.entry import commands
+from trajet.store.profile import default_text
+from trajet.store.watch import Watch
+
+COMMANDS = (
+    *("add", "append", "list", "show", "get", "move", "verify", "stats", "remove", "retag"),
+    *("repair", "watch", "link", "profile"),
+)
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Solvated:
+    """Return topology, trajectory and profile, without a store."""
+    return make_sources(tmp_path)
+
+
+@pytest.fixture
+def wet(tmp_path: Path) -> Solvated:
+    """Return a store."""
+    return make_store(tmp_path)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help(command: str) -> None:
+    """Each shows an example that can be copied, and the group lists it."""
+    text = "\n".join(succeed("store", command, "--help"))
+    assert re.search(rf"^\s*trajet store {command}\b", text, re.MULTILINE)
+    assert re.search(rf"^  {command}\s", "\n".join(succeed("store", "--help")), re.MULTILINE)
+
+
+def test_from_adding_to_removing(sources: Solvated) -> None:
+    """Every command on one data set."""
+    at = ("--store", sources.folder / "store")
+    given = ("--topology", sources.gro, "--profile", sources.profile)
+    lines = succeed("store", "add", "wet", *at, *given, "--trajectory", sources.xtc)
+    assert [line.split()[0] for line in lines] == ["tag", "protein", "ion", "water", "wet:"]
+    assert "10 frames of 47681 atoms" in lines[-1]
+    _, line = succeed("store", "list", *at)
+    assert line.split()[:4] == ["wet", "10", "47681", "3"]
+    shown = succeed("store", "show", "wet", *at)
+    files = [Path(line.strip()) for line in shown if line.startswith("  ")]
+    assert [path.name for path in files] == ["protein.xtc", "ion.xtc", "water.xtc"]
+    assert all(path.is_file() for path in files)
+    whole = sources.folder / "whole.xtc"
+    succeed("store", "get", "wet", *at, "-o", whole)
+    assert whole.read_bytes() == sources.xtc.read_bytes()
+    part, gro = sources.folder / "part.dcd", sources.folder / "part.gro"
+    tags = ("--tag", "ion", "--tag", "p")
+    succeed("store", "get", "wet", *at, *tags, "-o", part, "--topology-out", gro)
+    assert tj.open(gro, part).select("resname NA+").n_atoms == 4
+    (line,) = succeed("store", "move", "wet", *at, "--tag", "protein", "--tier", "slow")
+    assert line.endswith("is on slow")
+    (line,) = succeed("store", "verify", *at)
+    assert "wet" in line
+    remark, seam, line = succeed(
+        "store", "append", "wet", *at, "--trajectory", sources.xtc, sources.xtc
+    )
+    assert "new frames begin at 0 ps" in remark
+    assert "step back at 1 of 1 seams" in seam
+    assert line == "wet: 10 frames added, 20 in all"
+    head, *_ = succeed("store", "stats", *at)
+    assert head.startswith("wet: 2 uses")
+    assert len(succeed("store", "link", sources.folder / "links", *at)) == 15
+    succeed("store", "retag", "wet", *at, "--profile", sources.profile)
+    assert succeed("store", "repair", *at) == ["nothing was left behind"]
+    *_, line = succeed("store", "remove", "wet", *at, "--yes")
+    assert line == "wet: removed"
+    assert succeed("store", "list", *at) == ["no data sets"]
+    assert whole.read_bytes() == sources.xtc.read_bytes()
+
+
+def test_quiet(sources: Solvated) -> None:
+    """Nothing is printed."""
+    at = ("--store", sources.folder / "store", "--quiet")
+    given = ("--topology", sources.gro, "--trajectory", sources.xtc)
+    assert succeed("store", "add", "wet", *at, *given) == []
+    for command in (("list",), ("show", "wet"), ("verify",), ("stats",), ("repair",)):
+        assert succeed("store", *command, *at) == []
+    assert succeed("store", "link", sources.folder / "links", *at) == []
+    assert succeed("store", "remove", "wet", *at, "--yes") == []
+
+
+def test_profile(tmp_path: Path) -> None:
+    """What is printed is a profile."""
+    path = tmp_path / "my.toml"
+    path.write_text("\n".join(succeed("store", "profile")) + "\n")
+    assert path.read_text() == default_text()
+    assert len(tj.store.Profile.load(path).tags) == 7
+
+
+def test_analyses_of_a_data_set(wet: Solvated, tmp_path: Path) -> None:
+    """`trajet rmsd STORE/NAME`, `info` and `convert`, as those of the trajectory."""
+    select = ("--select", "name CA")
+    succeed("rmsd", wet.path, *select, "-o", tmp_path / "ours.npz", "--quiet")
+    succeed("rmsd", wet.gro, wet.xtc, *select, "-o", tmp_path / "plain.npz", "--quiet")
+    ours, plain = (np.load(tmp_path / f"{name}.npz")["values"] for name in ("ours", "plain"))
+    assert ours.tobytes() == plain.tobytes()
+    assert wet.store.stats("wet").uses == 1
+    facts = succeed("info", f"{wet.path}@protein")
+    assert f"file          {wet.path}@protein" in facts
+    assert "atoms         3341" in facts
+    size = wet.store.show("wet").tags[0].size
+    assert any(fact.startswith(f"size          {size} bytes") for fact in facts)
+    succeed("convert", wet.path, tmp_path / "ca.xtc", *select)
+    assert tj.open(None, tmp_path / "ca.xtc").n_atoms == 214
+    succeed("split", "--segments", 2, wet.xtc, "-o", tmp_path / "parts")
+
+
+def test_what_is_refused(wet: Solvated) -> None:
+    """One line and 1, or the usage and 2."""
+    at = ("--store", wet.folder / "store")
+    given = ("--topology", wet.gro, "--trajectory", wet.xtc)
+    assert "is no store" in fail("store", "list", "--store", wet.folder)
+    assert 'has a data set "wet" already' in fail("store", "add", "wet", *at, *given)
+    assert "it has wet" in fail("store", "show", "dry", *at)
+    assert "it has protein, ion, water" in fail("rmsd", f"{wet.path}@lipid", "--select", "all")
+    unknown = fail("store", "get", "wet", *at, "--tag", "lipid", "-o", wet.folder / "x.xtc")
+    assert "it has protein, ion, water" in unknown
+    assert "it has fast, slow" in fail("store", "move", "wet", *at, "--tag", "ion", "--tier", "t")
+    assert "no such file" in fail("store", "retag", "wet", *at, "--profile", "none.toml").lower()
+    assert "no such folder" in fail("store", "watch", wet.folder / "none", *at)
+    assert "STORE/NAME" in misuse("rmsd", wet.gro, "--select", "name CA")
+    store = wet.store.folder
+    assert f"data set of it: {store / 'wet'}" in misuse("rmsd", store, "--select", "name CA")
+    assert "--trajectory" in misuse("store", "add", "x", *at, "--topology", wet.gro)
+    assert "NAME" in misuse("store", "add", *at, *given)
+
+
+@pytest.fixture
+def adk_store(adk: Adk, tmp_path: Path) -> Path:
+    """Return a data set of ADK with two tags; the store lies beside its original, run.xtc."""
+    shutil.copy(adk.xtc, tmp_path / "run.xtc")
+    store = tj.Store(tmp_path / "md", create=True)
+    (tmp_path / "two.toml").write_text(TWO_TAGS)
+    store.add("run", tj.open(adk.psf, tmp_path / "run.xtc"), profile=tmp_path / "two.toml")
+    return tmp_path / "md" / "run"
+
+
+def parsed(*arguments: object) -> None:
+    """Run a command in this process, where its own errors are seen."""
+    commands.main([*map(str, arguments)], "trajet", standalone_mode=False)
+
+
+def test_store_slash_name_is_taken_wherever_store_and_name_are(
+    adk: Adk,
+    adk_store: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The two forms print the same; a store alone stands for all of its data sets."""
+    store = adk_store.parent
+    original, at = store.parent / "run.xtc", ("--store", store)
+
+    def printed(*arguments: object) -> list[str]:
+        parsed("store", *arguments)
+        return capsys.readouterr().out.splitlines()
+
+    assert printed("show", adk_store) == printed("show", "run", *at)
+    assert printed("stats", adk_store) == printed("stats", "run", *at)
+    assert printed("stats", store) == printed("stats", *at)
+    assert printed("verify", adk_store) == printed("verify", store) == printed("verify", *at)
+    profile = ("--profile", store.parent / "two.toml")
+    given = ("--topology", adk.psf, "--trajectory", original, *profile)
+    assert "98 frames" in printed("add", store / "two", *given)[-1]
+    line = printed("append", store / "two", "--trajectory", original, original)[-1]
+    assert line == "two: 98 frames added, 196 in all"
+    assert "196 frames" in printed("retag", store / "two", *profile)[-1]
+    assert printed("remove", store / "two", "--yes")[-1] == "two: removed"
+    assert tj.Store(store).list() == ("run",)
+    monkeypatch.chdir(store)
+    assert printed("show", "run")[1] == "frames     98"
+    assert printed("show", "./run/")[1] == "frames     98"
+
+
+def test_tags_of_a_path_are_those_of_the_option(adk_store: Path) -> None:
+    """`get` and `move` take STORE/NAME@TAG; other commands refuse tags, and do nothing."""
+    folder, at = adk_store.parents[1], ("--store", adk_store.parent)
+    parsed("store", "get", f"{adk_store}@others,s", "-o", folder / "both.xtc")
+    assert (folder / "both.xtc").read_bytes() == (folder / "run.xtc").read_bytes()
+    parsed("store", "get", f"{adk_store}@some", "-o", folder / "ours.xtc")
+    parsed("store", "get", "run", *at, "--tag", "some", "-o", folder / "theirs.xtc")
+    assert (folder / "ours.xtc").read_bytes() == (folder / "theirs.xtc").read_bytes()
+    assert tj.open(None, folder / "ours.xtc").n_atoms == 151
+    parsed("store", "move", f"{adk_store}@s", "--tier", "slow")
+    assert [kept.tag.tier for kept in tj.Store(adk_store.parent).show("run").tags] == ["slow"] * 2
+    with pytest.raises(click.UsageError, match="not both"):
+        parsed("store", "get", f"{adk_store}@some", "--tag", "others", "-o", folder / "no.xtc")
+    for named in (f"{adk_store}@s,o", str(adk_store)):
+        with pytest.raises(click.UsageError, match="one at a time"):
+            parsed("store", "move", named, "--tier", "fast")
+    for command in ("show", "stats", "verify", "remove"):
+        with pytest.raises(click.UsageError, match="leave @some out"):
+            parsed("store", command, f"{adk_store}@some", *["--yes"][command != "remove" :])
+    assert tj.Store(adk_store.parent).list() == ("run",)
+
+
+def test_a_data_set_needs_one_store(adk_store: Path) -> None:
+    """None and two are refused before anything is looked for."""
+    with pytest.raises(click.UsageError, match="in which store"):
+        parsed("store", "show", "run")
+    with pytest.raises(click.UsageError, match="not both"):
+        parsed("store", "show", adk_store, "--store", adk_store.parent)
+    with pytest.raises(click.UsageError, match="STORE/NAME"):
+        parsed("store", "verify")
+    with pytest.raises(tj.StoreError, match="is no store"):
+        parsed("store", "show", adk_store.parents[1] / "none" / "run")
+
+
+def test_remove_without_a_terminal_wants_yes(adk_store: Path) -> None:
+    """Exit code 2 without; it says what would go, and whether the original is where it was."""
+    original = adk_store.parents[1] / "run.xtc"
+    said = misuse("store", "remove", adk_store)
+    assert "run: 98 frames of 3341 atoms" in said
+    assert re.search(r"tag others: 3190 atoms, \S+ \wiB, 1 file on slow", said)
+    assert re.search(rf"original {re.escape(str(original))} \(.*\): unchanged", said)
+    assert "only copy" not in said
+    assert "--yes" in said
+    assert tj.open(adk_store).n_frames == 98
+    lines = succeed("store", "remove", adk_store, "--yes")
+    assert lines[0].startswith("run: 98 frames")
+    assert lines[-1] == "run: removed"
+    assert tj.Store(adk_store.parent).list() == ()
+    assert original.is_file()
+
+
+def test_remove_says_what_became_of_the_original(adk_store: Path) -> None:
+    """Of another size, of other bytes, not there, not to be read: each is told from the others."""
+    original = adk_store.parents[1] / "run.xtc"
+    whole = original.read_bytes()
+    store = tj.Store(adk_store.parent)
+    assert [each.state for each in store.originals("run")] == ["unchanged"]
+    original.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    assert [each.state for each in store.originals("run")] == ["changed"]
+    original.write_bytes(whole + whole)
+    assert [each.state for each in store.originals("run")] == ["changed"]
+    original.unlink()
+    assert [each.state for each in store.originals("run")] == ["missing"]
+    said = misuse("store", "remove", adk_store)
+    assert ": missing\n" in said
+    assert "may be the only copy of these frames" in said
+    original.symlink_to(original)
+    (state,) = (each.state for each in store.originals("run"))
+    assert state.startswith("unreadable: ")
+
+
+@pytest.mark.parametrize(("answer", "code"), [("n", 1), ("", 1), ("y", 0)])
+def test_remove_asks_on_a_terminal(adk_store: Path, answer: str, code: int) -> None:
+    """Only yes removes."""
+    ours, theirs = os.openpty()
+    os.write(ours, f"{answer}\n".encode())
+    done = subprocess.run(
+        [sys.executable, "-m", "trajet", "store", "remove", str(adk_store)],
+        stdin=theirs,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    os.close(ours)
+    os.close(theirs)
+    assert done.returncode == code, done.stderr
+    assert "tag some" in done.stderr
+    assert "Remove run? [y/N]" in done.stderr
+    assert done.stdout == ("run: removed\n" if code == 0 else "")
+    assert ("nothing was removed" in done.stderr) == (code == 1)
+    assert tj.Store(adk_store.parent).list() == (() if code == 0 else ("run",))
+
+
+def test_damage_is_an_exit_code(wet: Solvated) -> None:
+    """What `verify` finds is on standard error, a line each."""
+    path = wet.store.show("wet").tags[1].paths[0]
+    data = bytearray(path.read_bytes())
+    data[100] ^= 1
+    path.write_bytes(data)
+    assert str(path) in fail("store", "verify", "--store", wet.folder / "store")
+
+
+def test_a_manifest_of_a_newer_schema(wet: Solvated) -> None:
+    """Nothing is guessed."""
+    path = wet.path / "manifest.json"
+    path.write_text(path.read_text().replace('"schema":1', '"schema":2'))
+    assert "use a newer trajet" in fail("store", "show", "wet", "--store", wet.folder / "store")
+
+
+def test_a_damaged_data_set_hides_no_other(wet: Solvated) -> None:
+    """What can be said of the others is said; what is wrong, and what to do, is said too."""
+    store = wet.folder / "store"
+    wet.store.add("dry", tj.open(wet.gro, wet.xtc), profile=wet.profile)
+    (store / "dry" / "manifest.json").write_text("{")
+    for command in (["list"], ["stats"], ["link", wet.folder / "links"]):
+        done = run("store", *command, "--store", store)
+        assert done.returncode == 1
+        # Of links the whole path is printed, in which the folder's name stands too.
+        assert any(Path(line).name.startswith("wet") for line in done.stdout.splitlines()), command
+        (said,) = done.stderr.splitlines()
+        assert str(store / "dry" / "manifest.json") in said
+        assert "bring it back from a copy, or remove" in said
+
+
+def test_a_store_that_was_moved(wet: Solvated) -> None:
+    """With tiers in it: who reads is told, nothing is changed, and `repair` finds them."""
+    made, new = wet.folder / "made", wet.folder / "new"
+    given = ("--topology", wet.gro, "--trajectory", wet.xtc)
+    succeed("store", "add", "wet", "--store", made, *given)
+    succeed("store", "move", "wet", "--store", made, "--tag", "protein", "--tier", "slow")
+    made.rename(new)
+    at = ("--store", new)
+    assert "trajet store repair" in fail("rmsd", new / "wet", "--select", "name CA")
+    for command in (("remove", "wet", "--yes"), ("move", "wet", "--tag", "ion", "--tier", "fast")):
+        assert "was moved here from" in fail("store", *command, *at)
+    assert "was moved here from" in fail("store", "add", "two", *at, *given)
+    assert len(succeed("store", "repair", *at)) == 2
+    assert succeed("store", "repair", *at) == ["nothing was left behind"]
+    whole = wet.folder / "whole.xtc"
+    succeed("store", "get", "wet", *at, "-o", whole)
+    assert whole.read_bytes() == wet.xtc.read_bytes()
+    links = [path for path in new.rglob("*") if path.is_symlink()]
+    assert links
+    assert all(path.resolve().is_relative_to(new) and path.exists() for path in links)
+    succeed("store", "verify", *at)
+    succeed("store", "remove", "wet", *at, "--yes")
+
+
+def arrivals(sources: Solvated) -> Path:
+    """Make a folder with the topology of all that will come."""
+    folder = sources.folder / "in"
+    folder.mkdir()
+    shutil.copy(sources.gro, folder / "system.gro")
+    return folder
+
+
+def test_watched_once(sources: Solvated) -> None:
+    """What has settled is divided and what grew is appended; the rest is left alone."""
+    folder, store = arrivals(sources), sources.folder / "taken"
+    shutil.copy(sources.xtc, folder / "one.xtc")
+    shutil.copy(sources.xtc, folder / ".two.xtc.part")
+    (folder / "notes.txt").write_text("not for a store")
+    (folder / "old").mkdir()
+    shutil.copy(sources.xtc, folder / "old" / "three.xtc")
+    before = names_in(folder)
+    once = ("store", "watch", folder, "--store", store, "--once", "--settle", 0)
+    (line,) = succeed(*once)
+    assert line.endswith("one.xtc: 10 frames added to one")
+    assert succeed(*once) == []
+    with (folder / "one.xtc").open("ab") as grown:
+        grown.write(sources.xtc.read_bytes())
+    (line,) = succeed(*once)
+    assert line.endswith("one.xtc: 10 frames added to one")
+    assert tj.open(store / "one").n_frames == 20
+    assert tj.Store(store).list() == ("one",)
+    assert names_in(folder) == before | {".one.xtc.trajet-index"}
+
+
+class Clock:
+    """Seconds that pass when they are told to."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        """Tell the time."""
+        return self.now
+
+
+def test_what_still_grows_is_left_alone(sources: Solvated) -> None:
+    """Until it has not changed for as long as was asked for."""
+    folder, clock = arrivals(sources), Clock()
+    watch = Watch(tj.Store(sources.folder / "store", create=True), folder, 60, clock=clock)
+    data = sources.xtc.read_bytes()
+    for part in (3, 2, 1):
+        (folder / "run.xtc").write_bytes(data[: len(data) // part])
+        assert list(watch.look()) == []
+        clock.now += 59
+    assert list(watch.look()) == []
+    clock.now += 1
+    (arrival,) = watch.look()
+    assert (arrival.name, arrival.frames, arrival.error) == ("run", 10, None)
+    assert list(watch.look()) == []
+
+
+def test_failures_are_said_once(sources: Solvated) -> None:
+    """And tried again when trajectory or topology are others; the others are added meanwhile."""
+    folder, clock = arrivals(sources), Clock()
+    watch = Watch(tj.Store(sources.folder / "store", create=True), folder, 0, clock=clock)
+    data = sources.xtc.read_bytes()
+    (folder / "cut.xtc").write_bytes(data[: len(data) // 2])
+    (folder / "good.xtc").write_bytes(data)
+    cut, good = watch.look()
+    assert isinstance(cut.error, tj.TruncatedError)
+    assert (good.name, good.frames) == ("good", 10)
+    assert list(watch.look()) == []
+    (folder / "cut.xtc").write_bytes(data)
+    (arrival,) = watch.look()
+    assert (arrival.name, arrival.frames) == ("cut", 10)
+    assert "--allow-truncated-tail" in str(cut.error)
+    shutil.copy(folder / "system.gro", folder / "other.gro")
+    (folder / "third.xtc").write_bytes(data)
+    (arrival,) = watch.look()
+    assert "several topologies" in str(arrival.error)
+    assert list(watch.look()) == []
+    shutil.copy(folder / "system.gro", folder / "third.gro")
+    (arrival,) = watch.look()
+    assert arrival.error is None
+    (folder / "good.xtc").write_bytes(data[: len(data) // 2] + data)
+    (arrival,) = watch.look()
+    assert arrival.error is not None
+    assert watch.store.show("good").n_frames == 10
+
+
+@pytest.mark.parametrize("settled", ["system.xtc", "system.dcd"])
+def test_whole_frames_of_a_cut_file_are_taken_in_where_that_is_asked_for(
+    sources: Solvated, settled: str
+) -> None:
+    """Once; those that come later are appended, up to all of them."""
+    folder, source = arrivals(sources), sources.folder / settled
+    tj.convert(tj.open(None, sources.xtc), source)
+    data, path = source.read_bytes(), folder / settled
+    path.write_bytes(data[: len(data) // 2 + 100])
+    at = ("--store", sources.folder / "store", "--once", "--settle", 0)
+    assert "--allow-truncated-tail" in fail("store", "watch", folder, *at)
+    asked = ("store", "watch", folder, *at, "--allow-truncated-tail")
+    (line,) = succeed(*asked)
+    first = int(line.split()[1])
+    assert 3 <= first <= 6
+    assert succeed(*asked) == []
+    # A part of a frame more is nothing yet, and is not asked about again and again.
+    path.write_bytes(data[: len(data) // 2 + 104])
+    watch = Watch(tj.Store(sources.folder / "store"), folder, 0, allow_truncated_tail=True)
+    opened = []
+    take_in = watch._take_in
+    watch._take_in = lambda *what: opened.append(what) or take_in(*what)
+    assert [list(watch.look()) for _ in range(3)] == [[], [], []]
+    assert len(opened) <= 1
+    path.write_bytes(data)
+    (line,) = succeed(*asked)
+    assert int(line.split()[1]) == 10 - first
+    ours = tj.open(sources.folder / "store" / "system").read().positions
+    assert ours.tobytes() == tj.open(None, source).read().positions.tobytes()
+
+
+def test_a_damaged_data_set_is_said_once_and_the_others_are_taken_in(sources: Solvated) -> None:
+    """Its own files wait until it is whole again."""
+    folder, store = arrivals(sources), sources.folder / "store"
+    data, more = sources.xtc.read_bytes(), tj.open(None, sources.xtc)
+    for name in ("grown", "damaged"):
+        (folder / f"{name}.xtc").write_bytes(data)
+    watch = Watch(tj.Store(store, create=True), folder, 0)
+    assert len(list(watch.look())) == 2
+    tj.convert(more, folder / "second.xtc")
+    watch.store.append("damaged", tj.open(None, folder / "second.xtc"))
+    assert list(watch.look()) == []
+    manifest = store / "damaged" / "manifest.json"
+    whole = manifest.read_bytes()
+    manifest.write_text("{")
+    for name in ("grown", "second"):
+        with (folder / f"{name}.xtc").open("ab") as grown:
+            grown.write(data)
+    said, arrival = watch.look()
+    assert (said.path, said.name) == (manifest.parent, "damaged")
+    assert "is not what a store writes" in str(said.error)
+    assert (arrival.name, arrival.frames) == ("grown", 10)
+    assert list(watch.look()) == []
+    # Who has never read the manifest takes in nothing new: it may be of that data set.
+    done = run("store", "watch", folder, "--store", store, "--once", "--settle", 0)
+    assert done.returncode == 1
+    assert str(manifest) in done.stderr
+    assert sorted(path.parent.name for path in store.glob("*/manifest.json")) == [
+        "damaged",
+        "grown",
+    ]
+    manifest.write_bytes(whole)
+    assert [arrival.name for arrival in watch.look()] == ["damaged"]
+
+
+def test_a_folder_that_goes_and_comes(sources: Solvated) -> None:
+    """As one on a network does: said once, and the watch goes on."""
+    folder = arrivals(sources)
+    watch = Watch(tj.Store(sources.folder / "store", create=True), folder, 0)
+    away = folder.rename(sources.folder / "away")
+    (arrival,) = watch.look()
+    assert isinstance(arrival.error, FileNotFoundError)
+    assert list(watch.look()) == []
+    shutil.copy(sources.xtc, away / "run.xtc")
+    away.rename(folder)
+    (arrival,) = watch.look()
+    assert (arrival.name, arrival.frames) == ("run", 10)
+
+
+def test_interrupted_watch(sources: Solvated) -> None:
+    """Ctrl-C ends it with 130; what was added by then is whole."""
+    folder, store = arrivals(sources), sources.folder / "taken"
+    shutil.copy(sources.xtc, folder / "one.xtc")
+    command = ("store", "watch", folder, "--store", store, "--settle", 0, "--interval", 0.05)
+    watching = subprocess.Popen(
+        [sys.executable, "-m", "trajet", *map(str, command)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+    )
+    assert watching.stdout is not None
+    assert "one.xtc: 10 frames added to one" in watching.stdout.readline()
+    shutil.copy(sources.xtc, folder / "two.xtc")
+    assert "two.xtc" in watching.stdout.readline()
+    time.sleep(0.2)
+    watching.send_signal(signal.SIGINT)
+    _, said = watching.communicate(timeout=60)
+    assert watching.returncode == 130
+    assert said.strip() == "trajet: interrupted"
+    assert tj.Store(store).list() == ("one", "two")
+    assert run("store", "verify", "--store", store).returncode == 0
+
+
+def test_watch_ignores_named_pipes(sources: Solvated) -> None:
+    """A pipe is neither a trajectory nor a topology: nothing waits for its writer."""
+    folder = arrivals(sources)
+    (folder / "run.xtc").write_bytes(sources.xtc.read_bytes())
+    for name in ("pipe.xtc", "pipe.psf"):
+        os.mkfifo(folder / name)
+    watch = Watch(tj.Store(sources.folder / "store", create=True), folder, 0)
+    (arrival,) = watch.look()
+    assert (arrival.name, arrival.frames, arrival.error) == ("run", 10, None)
+    (folder / "system.gro").unlink()
+    (folder / "next.xtc").write_bytes(sources.xtc.read_bytes())
+    (arrival,) = watch.look()
+    assert "there is no topology beside it" in str(arrival.error)
+
+
+@pytest.mark.parametrize("ending", [b".xtc", b".gro"])
+def test_watch_names_files_whose_names_are_not_text(sources: Solvated, ending: bytes) -> None:
+    """Such a trajectory, or topology, is an error that says so; it is printed escaped."""
+    folder = arrivals(sources)
+    (folder / "run.xtc").write_bytes(sources.xtc.read_bytes())
+    odd = os.fsencode(folder) + b"/caf\xe9" + ending
+    os.rename(folder / ("run.xtc" if ending == b".xtc" else "system.gro"), odd)
+    store = sources.folder / "store"
+    said = fail("store", "watch", folder, "--store", store, "--once", "--settle", 0)
+    assert "caf\\udce9" in said
+    assert "the file name is not UTF-8: rename the file" in said

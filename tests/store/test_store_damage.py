@@ -1,0 +1,159 @@
+"""No number comes of a file of a tag that was changed from outside."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trajet as tj
+from helpers.golden_files import Adk
+from helpers.made_stores import TWO_TAGS
+
+N_FRAMES = 12
+ENDINGS = ("xtc", "trr", "dcd", "nc")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A data set and the file of its tag `some`."""
+
+    store: tj.Store
+    psf: Path
+    source: Path
+    file: Path
+
+    @property
+    def path(self) -> Path:
+        """What stands for the data set."""
+        return self.store.folder / "set"
+
+    def flip(self, at: int) -> None:
+        """Change a bit of the file."""
+        data = bytearray(self.file.read_bytes())
+        data[at] ^= 4
+        self.file.write_bytes(data)
+
+    def offset(self, frame: int) -> int:
+        """Return where a frame of the file begins."""
+        return int(tj.open(None, self.file).reader.offsets()[frame])
+
+
+def make(adk: Adk, folder: Path, ending: str) -> Case:
+    """Divide the first frames, in a format."""
+    source, profile = folder / f"set.{ending}", folder / "profile.toml"
+    tj.convert(tj.open(adk.psf, adk.xtc), source, frames=slice(0, N_FRAMES))
+    profile.write_text(TWO_TAGS)
+    store = tj.Store(folder / "store", create=True)
+    store.add("set", tj.open(adk.psf, source), profile=profile)
+    (some,) = (kept for kept in store.show("set").tags if kept.tag.name == "some")
+    return Case(store, adk.psf, source, some.paths[0])
+
+
+@pytest.fixture(params=ENDINGS)
+def case(adk: Adk, tmp_path: Path, request: pytest.FixtureRequest) -> Case:
+    """Return one of each format."""
+    return make(adk, tmp_path, request.param)
+
+
+def read_all(case: Case) -> object:
+    """Read all tags."""
+    return tj.open(case.path).read()
+
+
+def read_one_atom(case: Case) -> object:
+    """Read a little of each frame."""
+    return tj.open(case.path).read(atoms=[3])
+
+
+def read_raw(case: Case) -> object:
+    """Copy the tag, as it is stored."""
+    out = case.store.folder.parent / f"copy{case.file.suffix}"
+    try:
+        return case.store.get("set", out, tags=["some"])
+    finally:
+        assert not out.exists()
+
+
+def analyse(pool: Callable[[], tj.Pool]) -> Callable[[Case], object]:
+    """Return what analyses the tag in a pool."""
+
+    def run(case: Case) -> object:
+        return tj.rmsd(tj.open(case.path).select("index 0:99"), pool=pool())
+
+    return run
+
+
+READS: dict[str, Callable[[Case], object]] = {
+    "all": read_all,
+    "one": read_one_atom,
+    "get": read_raw,
+    "threads": analyse(lambda: tj.LocalPool(threads=2)),
+    "processes": analyse(lambda: tj.ProcessPool(workers=2, task_frames=3)),
+}
+
+
+@pytest.mark.parametrize("way", READS)
+@pytest.mark.parametrize("place", ["begin", "middle", "end"])
+def test_a_changed_frame_is_an_error(case: Case, place: str, way: str) -> None:
+    """It names file, frame and byte, and what to do; the other tag is read as before."""
+    frame = {"begin": 0, "middle": 5, "end": N_FRAMES - 1}[place]
+    begin, size = case.offset(frame), case.file.stat().st_size
+    end = size if frame == N_FRAMES - 1 else case.offset(frame + 1)
+    case.flip({"begin": begin + (end - begin) // 2, "middle": end - 9, "end": size - 1}[place])
+    with pytest.raises(tj.StoreError) as caught:
+        READS[way](case)
+    words = str(caught.value)
+    assert f"{case.file}: frame {frame} at byte {begin} is not the one that was written" in words
+    assert f"trajet store verify set --store {case.store.folder} says" in words
+    others = tj.open(case.psf, case.source).select("not (index 0:99 or index 200:250)")
+    read = tj.open(f"{case.path}@others").read()
+    assert np.array_equal(read.positions, others.read().positions)
+    (problem,) = case.store.verify("set")
+    assert f"frame {frame} (bytes {begin} to {end})" in problem
+
+
+@pytest.mark.parametrize("case", ["dcd", "nc"], indirect=True)
+@pytest.mark.parametrize("at", [13, 60, -1])
+def test_a_changed_head_is_an_error(case: Case, at: int) -> None:
+    """Wherever the byte is in what stands before the first frame."""
+    case.flip(at if at >= 0 else case.offset(0) - 1)
+    with pytest.raises(tj.StoreError, match="this file of some was changed from outside"):
+        read_one_atom(case)
+
+
+@pytest.mark.parametrize("change", ["cut", "grown", "replaced"])
+def test_another_file_is_an_error(case: Case, change: str) -> None:
+    """Also one that is sound in itself."""
+    data = case.file.read_bytes()
+    match change:
+        case "cut":
+            case.file.write_bytes(data[: case.offset(N_FRAMES - 1)])
+        case "grown":
+            case.file.write_bytes(data + data[case.offset(N_FRAMES - 1) :])
+        case "replaced":
+            atoms = tj.open(case.psf, case.source).select("index 1:100 or index 200:250")
+            own = case.file.with_name(f"own{case.file.suffix}")
+            tj.convert(atoms, own)
+            own.replace(case.file)
+    with pytest.raises(tj.StoreError) as caught:
+        read_one_atom(case)
+    assert str(case.file) in str(caught.value)
+    size = case.file.stat().st_size
+    if size != len(data):
+        assert f"has {size} bytes, and was written with {len(data)}" in str(caught.value)
+
+
+def test_the_command_says_it_in_one_line(case: Case) -> None:
+    """And ends with exit code 1, without a result."""
+    case.flip(case.offset(7) + 40)
+    out = case.store.folder.parent / "out.npz"
+    words = [sys.executable, "-m", "trajet", "rmsd", case.path, "--select", "index 0:99"]
+    done = subprocess.run(
+        [*words, "-o", out, "--quiet"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, len(done.stderr.splitlines()), out.exists()) == (1, 1, False)
+    assert "frame 7 at byte" in done.stderr
+    assert "trajet store verify set --store" in done.stderr

@@ -1,0 +1,189 @@
+"""Divided and put together again: every value of the original, whatever the division."""
+
+import json
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trajet as tj
+from helpers.golden_files import FORMATS
+from helpers.killed_store import opened
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from MDAnalysisTests import datafiles
+from trajet import _trajet, h5md
+from trajet.conversion.files import How
+
+FILES = {
+    name: path
+    for format in FORMATS.values()
+    for name, path in format.files().items()
+    if name != "empty.dcd"
+}
+# Of published files what H5MD has no place for.
+NOT_BACK = "H5MD cannot hold positions of (XTC|TRR|NCDF) so that they come back"
+LOSES = {
+    # Nine atoms or fewer: floats in nm.
+    "test.xtc": NOT_BACK,
+    **dict.fromkeys(
+        (
+            *("adk_oplsaa.trr", "cobrotoxin.trr", "test.trr"),
+            *("trr_test_only_10_frame_10_atoms.trr", "ace_mbondi3.nc", "ace_tip3p.nc"),
+        ),
+        "H5MD cannot hold a frame of .* lacks the velocities",
+    ),
+    "posfor.ncdf": "H5MD cannot hold a frame of NCDF .a part lacks the forces",
+}
+KINDS = ("positions", "velocities", "forces")
+
+
+def ranges(atoms: np.ndarray) -> list[list[int]]:
+    """Return ascending numbers as ranges."""
+    runs = [
+        list(run) for _, run in groupby(enumerate(atoms.tolist()), lambda pair: pair[1] - pair[0])
+    ]
+    return [[run[0][1], run[-1][1] + 1] for run in runs]
+
+
+def made(folder: Path) -> _trajet.Store:
+    """Return a store, which is made where there is none."""
+    return _trajet.Store(folder, create=True, hdf5=h5md.write_described)
+
+
+def spec(folder: Path, tag_of: np.ndarray, formats: Sequence[str] = ("exact",)) -> str:
+    """Return a profile: the atoms `k` of each tag are where `tag_of` is `k`; formats by turns."""
+    tiers = {name: {"folder": str(folder / name), "limit": None} for name in ("fast", "slow")}
+    tags = [
+        {"name": f"tag{k}", "short": f"t{k}", "select": "", "tier": ("fast", "slow")[k % 2]}
+        | {"format": formats[k % len(formats)], "atoms": ranges(np.flatnonzero(tag_of == k))}
+        for k in np.unique(tag_of).tolist()
+    ]
+    return json.dumps({"tiers": tiers, "tags": tags})
+
+
+def division(n_atoms: int, n_tags: int, seed: int) -> np.ndarray:
+    """Return a tag for each atom: neighbours often share one, and the last tag has few atoms."""
+    draw = np.random.default_rng(seed)
+    n_runs = int(draw.integers(1, 3 * n_tags + 1))
+    borders = np.sort(draw.integers(0, n_atoms + 1, n_runs - 1))
+    tags = draw.integers(0, n_tags, n_runs)[np.searchsorted(borders, np.arange(n_atoms), "right")]
+    scattered = draw.random(n_atoms) < draw.choice([0, 0.02, 0.5])
+    tags[scattered] = draw.integers(0, n_tags, int(scattered.sum()))
+    few = draw.choice(n_atoms, min(n_atoms, int(draw.integers(1, 10))), replace=False)
+    tags[few] = n_tags
+    return np.asarray(tags)
+
+
+def copied(reader: _trajet.Reader, path: Path) -> bytes:
+    """Return a copy in the same format, which keeps all that a frame says."""
+    part = (path, (0, 1, reader.n_frames))
+    _trajet.convert(reader, [part], None, How(), force=True, threads=2, progress=None)
+    return path.read_bytes()
+
+
+def vectors(reader: _trajet.Reader, kind: str, frames: np.ndarray) -> dict[str, np.ndarray] | None:
+    """Return what is read of some frames; None where there are no such vectors."""
+    out = np.empty((len(frames), reader.n_atoms, 3), np.float32)
+    try:
+        said = reader.read(frames, None, out, kind)
+    except _trajet.FormatError:
+        return None
+    return {"vectors": out} | {key: said[key] for key in ("times", "steps", "cells")}
+
+
+def assert_same(
+    one: _trajet.Reader,
+    other: _trajet.Reader,
+    folder: Path,
+    ending: str,
+    kinds: Sequence[str] = KINDS,
+) -> None:
+    """Compare all that two trajectories hold."""
+    assert (one.n_frames, one.n_atoms, one.format) == (other.n_frames, other.n_atoms, other.format)
+    np.testing.assert_array_equal(one.times(), other.times())
+    np.testing.assert_array_equal(one.steps(), other.steps())
+    draw = np.random.default_rng(0)
+    few = draw.integers(0, one.n_frames, min(20, one.n_frames))
+    for kind in kinds:
+        for frames in (few, np.arange(min(20, one.n_frames))):
+            ours, theirs = vectors(one, kind, frames), vectors(other, kind, frames)
+            assert (ours is None) == (theirs is None)
+            for key, values in (ours or {}).items():
+                # Bits, so that NaN is NaN.
+                assert values.tobytes() == theirs[key].tobytes(), (kind, key)
+    assert copied(one, folder / f"one{ending}") == copied(other, folder / f"other{ending}")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_published_file(name: str, tmp_path: Path) -> None:
+    """All that is read, and every byte that is written of it."""
+    source, store = opened(FILES[name]), made(tmp_path / "store")
+    tag_of = division(source.n_atoms, 3, seed=source.n_atoms)
+    given = [[] for _ in np.unique(tag_of)]
+    ending = FILES[name].suffix
+    try:
+        copied(source, tmp_path / f"copy{ending}")
+    except _trajet.OutputError as error:
+        with pytest.raises(type(error)):
+            store.add("one", source, spec(tmp_path, tag_of), FILES[name], given, threads=2)
+        assert store.names() == []
+        return
+    store.add("one", source, spec(tmp_path, tag_of), FILES[name], given, threads=2)
+    assert store.verify("one", threads=2) == []
+    assert_same(store.reader("one", request_size=1 << 18), source, tmp_path, ending)
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("formats", [("h5md",), ("exact", "h5md")], ids=["all", "some"])
+def test_every_published_file_as_h5md(name: str, formats: tuple[str, ...], tmp_path: Path) -> None:
+    """The same of tags in H5MD, where it loses nothing; where it would, nothing is added."""
+    source, store = opened(FILES[name]), made(tmp_path / "store")
+    tag_of = division(source.n_atoms, 3, seed=source.n_atoms)
+    given, asked = [[] for _ in np.unique(tag_of)], spec(tmp_path, tag_of, formats)
+    if name in LOSES:
+        with pytest.raises((tj.OutputError, tj.StoreError), match=LOSES[name]):
+            store.add("one", source, asked, FILES[name], given, threads=2)
+        assert store.names() == []
+        assert not (tmp_path / "fast").exists()
+        assert not (tmp_path / "slow").exists()
+        return
+    store.add("one", source, asked, FILES[name], given, threads=2)
+    assert store.verify("one", threads=2) == []
+    union = store.reader("one", request_size=1 << 18)
+    # Of TRR without velocities they are not a number, of H5MD an error.
+    assert_same(union, source, tmp_path, FILES[name].suffix, ["positions"])
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    name=st.sampled_from(
+        ["XTC", "TRR_sub_sol", "DCD_NAMD_TRICLINIC", "NCDFtruncoct", "XTC_sub_sol"]
+    ),
+    n_tags=st.integers(1, 7),
+    seed=st.integers(0, 2**32),
+    again=st.integers(0, 2**32),
+    turns=st.lists(st.sampled_from(["exact", "h5md"]), min_size=2, max_size=3),
+)
+def test_any_division(
+    tmp_path_factory: pytest.TempPathFactory,
+    name: str,
+    n_tags: int,
+    seed: int,
+    again: int,
+    turns: list[str],
+) -> None:
+    """And one that is made of another."""
+    folder, path = tmp_path_factory.mktemp("any"), Path(getattr(datafiles, name))
+    source, store = opened(path), made(folder / "store")
+    formats = ["exact"] if path.name in LOSES else turns
+    for number, tag_of in enumerate(division(source.n_atoms, n_tags, k) for k in (seed, again)):
+        asked, given = spec(folder, tag_of, formats), [[] for _ in np.unique(tag_of)]
+        formats = formats[::-1]
+        if number == 0:
+            store.add("one", source, asked, path, given, threads=2)
+        else:
+            store.retag("one", asked, given, threads=2)
+        assert store.verify("one", threads=2) == []
+        assert_same(store.reader("one", request_size=1 << 18), source, folder, path.suffix)

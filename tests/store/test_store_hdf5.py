@@ -1,0 +1,516 @@
+"""Tags that are kept as H5MD: the original all the same, read without HDF5's library."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+import trajet as tj
+from helpers.made_stores import Solvated, make_sources, make_store
+from helpers.mounted_stores import eventually, mounted
+from MDAnalysis.coordinates.H5MD import H5MDReader
+from MDAnalysis.lib.formats.libmdaxdr import XTCFile
+from MDAnalysisTests import datafiles
+from trajet import _trajet, h5md
+
+CALPHA = "name CA"
+TWO = {"protein": "h5md", "ion": "h5md"}
+
+
+@pytest.fixture(scope="module")
+def wet(tmp_path_factory: pytest.TempPathFactory) -> Solvated:
+    """Return a store for reading only, whose protein and ions are in H5MD."""
+    return make_store(tmp_path_factory.mktemp("wet"), formats=TWO)
+
+
+@pytest.fixture
+def own_wet(tmp_path: Path) -> Solvated:
+    """Return a store for a test that changes it."""
+    return make_store(tmp_path, formats=TWO)
+
+
+def file_of(wet: Solvated, tag: str) -> Path:
+    """Return the first file of a tag."""
+    (kept,) = [kept for kept in wet.store.show("wet").tags if kept.tag.name == tag]
+    return kept.paths[0]
+
+
+def said(wet: Solvated) -> dict[str, Any]:
+    """Return the manifest."""
+    told: dict[str, Any] = json.loads((wet.path / "manifest.json").read_text())
+    return told
+
+
+def test_all_tags_are_the_original(wet: Solvated, tmp_path: Path) -> None:
+    """Every number that is read, and every byte as a file."""
+    ours, plain = tj.open(wet.path), tj.open(wet.gro, wet.xtc)
+    one, other = ours.read(), plain.read()
+    for name in ("positions", "times", "steps", "cells", "frames"):
+        assert getattr(one, name).tobytes() == getattr(other, name).tobytes(), name
+    wet.store.get("wet", tmp_path / "whole.xtc")
+    assert (tmp_path / "whole.xtc").read_bytes() == wet.xtc.read_bytes()
+    for tags, text in ((["ion"], "resname NA+"), (["protein", "ion"], "protein or resname NA+")):
+        one = wet.store.open("wet", tags=tags).read()
+        other = plain.select(text).read()
+        for name in ("positions", "times", "steps", "cells"):
+            assert getattr(one, name).tobytes() == getattr(other, name).tobytes(), (tags, name)
+
+
+def test_its_files_are_those_of_others(wet: Solvated) -> None:
+    """MDAnalysis reads the protein's; it is what `convert` writes, in Å and ps."""
+    path, truth = file_of(wet, "protein"), tj.open(wet.gro, wet.xtc).select("protein").read()
+    assert path.name == "protein.h5md"
+    assert sorted(other.name for other in path.parent.iterdir()) == [
+        *("protein.gro", "protein.h5md", "protein.ndx"),
+    ]
+    with H5MDReader(str(path)) as reader:
+        assert reader.n_frames == 10
+        for ts, positions, time, cell in zip(
+            reader, truth.positions, truth.times, truth.cells, strict=True
+        ):
+            assert np.array_equal(ts.positions, positions)
+            assert ts.time == time
+            assert np.allclose(ts.dimensions, cell, rtol=1e-6)
+
+
+def test_bytes_of_the_needed_chunks_alone(wet: Solvated) -> None:
+    """Of a frame its chunk, which is compared with its checksum, and of no other tag anything."""
+    traj = tj.open(wet.path)
+    result = tj.rmsd(traj.select(CALPHA), reference=tj.open(wet.gro, wet.xtc).select(CALPHA))
+    assert result.report["tiers"] == {"fast": result.report["bytes_read"], "slow": 0}
+    size = file_of(wet, "protein").stat().st_size
+    assert 0 < result.report["bytes_read"] <= 1.1 * size
+    frame, reader = 12 * 3341, wet.store.open("wet", tags=["protein"], request_size=4096).reader
+
+    def read(number: int, atoms: np.ndarray) -> tuple[bytes, int]:
+        out = np.empty((1, len(atoms), 3), np.float32)
+        told = reader.read(np.array([number]), atoms, out, "positions")
+        return out.tobytes(), told["counts"]["bytes_read"]
+
+    # Who reads first opens the file; its head is compared with what it was each time.
+    read(0, np.array([0]))
+    assert frame <= read(7, np.array([0, 3]))[1] <= frame + 3 * 4096
+    positions, bytes_read = read(7, np.arange(3341))
+    assert frame <= bytes_read <= frame + 3 * 4096
+    truth = tj.open(None, wet.xtc).read([7], atoms=np.arange(3341)).positions
+    assert positions == truth.tobytes()
+
+
+WITHOUT = """
+import sys
+sys.modules["h5py"] = None
+import numpy as np
+import trajet as tj
+traj = tj.open(sys.argv[1])
+print(traj.select("protein").read().positions.sum(dtype=np.float64))
+print(tj.rmsd(traj.select("name CA"), pool=tj.ProcessPool(workers=2)).values.sum())
+print(tj.Store(sys.argv[2]).verify())
+tj.Store(sys.argv[2]).move("wet", "protein", "slow")
+try:
+    tj.Store(sys.argv[2]).append("wet", tj.open(None, sys.argv[3]))
+except tj.MissingPackageError as error:
+    print(error)
+"""
+
+
+def test_reading_needs_no_h5py(own_wet: Solvated) -> None:
+    """Nor checking nor moving; writing says what to install, before it begins."""
+    more = own_wet.folder / "more.xtc"
+    shutil.copy(own_wet.xtc, more)
+    words = [sys.executable, "-c", WITHOUT, own_wet.path, own_wet.store.folder, more]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    plain = tj.open(own_wet.gro, own_wet.xtc)
+    lines = done.stdout.splitlines()
+    total = plain.select("protein").read().positions.sum(dtype=np.float64)
+    assert lines == [
+        str(total),
+        str(tj.rmsd(plain.select(CALPHA)).values.sum()),
+        "()",
+        "tag 'protein' is kept as h5md: h5py is needed for HDF5 files: pip install 'trajet[h5md]'",
+    ]
+    assert own_wet.store.verify() == ()
+
+
+def test_grown_moved_and_tagged_anew(own_wet: Solvated) -> None:
+    """To H5MD and from it: whatever is done, the original stays the original."""
+    store, whole = own_wet.store, own_wet.xtc.read_bytes()
+    # Steps must not go back from one file's end to its own beginning.
+    more = own_wet.folder / "more.xtc"
+    more.write_bytes(whole)
+    assert store.append("wet", tj.open(None, more)).n_frames == 10
+
+    def check() -> None:
+        assert store.verify() == ()
+        one = store.open("wet").read()
+        other = tj.open(None, own_wet.xtc, more).read()
+        for name in ("positions", "times", "steps", "cells"):
+            assert getattr(one, name).tobytes() == getattr(other, name).tobytes(), name
+        store.get("wet", own_wet.folder / "whole.xtc", force=True)
+        assert (own_wet.folder / "whole.xtc").read_bytes() == 2 * whole
+        files = {path.name for path in own_wet.path.iterdir() if "chunks" in path.name}
+        kept = [file for segment in said(own_wet)["segments"] for file in segment["files"]]
+        assert files == {file["chunks"]["file"] for file in kept if "chunks" in file}
+
+    check()
+    old = file_of(own_wet, "protein")
+    store.move("wet", "protein", "slow")
+    assert {path.name for path in file_of(own_wet, "protein").parent.glob("*.h5md")} == {
+        *("protein.h5md", "protein-1.h5md"),
+    }
+    assert tj.open(None, old).n_frames == 10
+    check()
+    links = {path.name for path in store.link(own_wet.folder / "links")}
+    assert {f"wet@protein-00{k}.h5md" for k in (0, 1)} | {"wet@water-000.xtc"} <= links
+    exact = own_wet.profile.read_text().replace('format = "h5md"\n', "")
+    own_wet.profile.write_text(exact)
+    # All frames are one segment then, whose steps go back.
+    store.retag("wet", own_wet.profile)
+    check()
+    assert not [path for path in own_wet.folder.rglob("*.h5md") if not path.is_symlink()]
+    own_wet.profile.write_text(exact.replace('"rest"', '"rest"\nformat = "h5md"'))
+    before = said(own_wet)
+    with pytest.raises(tj.StoreError, match='tag "water": the steps of the frames go back'):
+        store.retag("wet", own_wet.profile)
+    assert said(own_wet) == before
+    check()
+
+
+def test_to_hdf5_and_back(own_wet: Solvated) -> None:
+    """In one step each."""
+    store, text = own_wet.store, own_wet.profile.read_text()
+    for changed in (
+        text.replace('"h5md"', '"exact"'),
+        text.replace('"rest"', '"rest"\nformat="h5md"'),
+    ):
+        own_wet.profile.write_text(changed)
+        store.retag("wet", own_wet.profile)
+        assert store.verify() == ()
+        store.get("wet", own_wet.folder / "whole.xtc", force=True)
+        assert (own_wet.folder / "whole.xtc").read_bytes() == own_wet.xtc.read_bytes()
+    store.remove("wet")
+    left = [path for tier in ("fast", "slow") for path in (own_wet.folder / tier).iterdir()]
+    # The marks of the tiers stay.
+    assert [path for path in left if not path.name.startswith(".trajet-tier-")] == []
+    assert not own_wet.path.exists()
+
+
+def test_mounted(own_wet: Solvated, tmp_path: Path) -> None:
+    """The whole is GROMACS' file, a tag is its file, and one for each time that it grew."""
+    store, whole = own_wet.store, own_wet.xtc.read_bytes()
+    more = own_wet.folder / "more.xtc"
+    more.write_bytes(whole)
+    truth = tj.open(own_wet.gro, own_wet.xtc).select("protein").read().positions
+    with mounted(store.folder, tmp_path / "shown") as shown:
+        assert (shown / "wet.xtc").read_bytes() == whole
+        path = file_of(own_wet, "protein")
+        assert (shown / "wet@protein.h5md").read_bytes() == path.read_bytes()
+        with H5MDReader(str(shown / "wet@protein.h5md")) as reader:
+            assert np.array_equal(reader[7].positions, truth[7])
+        view = tj.open(None, shown / "wet@protein.dcd", sidecar=False).read()
+        assert np.array_equal(view.positions, truth)
+        store.append("wet", tj.open(None, more))
+        assert eventually((shown / "wet@protein-001.h5md").exists)
+        names = {path.name for path in shown.folder.iterdir() if path.suffix == ".h5md"}
+        assert names == {f"wet@{tag}-00{k}.h5md" for tag in TWO for k in (0, 1)}
+        assert eventually(lambda: (shown / "wet.xtc").stat().st_size == 2 * len(whole))
+        assert (shown / "wet.xtc").read_bytes() == 2 * whole
+        for k, kept in enumerate(said(own_wet)["segments"]):
+            (file,) = [file for file in kept["files"] if "protein" in file["path"]]
+            stored = (own_wet.folder / "fast" / file["path"]).read_bytes()
+            assert (shown / f"wet@protein-00{k}.h5md").read_bytes() == stored
+        assert shown.end()[0] == 0
+
+
+@pytest.mark.parametrize("where", ["chunk", "tables", "told"])
+def test_a_changed_byte_is_found(own_wet: Solvated, where: str) -> None:
+    """In frames, and in what stands around them; nothing is divided or moved from there."""
+    path = file_of(own_wet, "protein")
+    with h5py.File(path) as file:
+        value = file["particles/trajectory/position/value"]
+        frames, chunk = value.chunks[0], value.id.get_chunk_info(3)
+    at = {"chunk": chunk.byte_offset + 17, "tables": 60, "told": 40}[where]
+    expected = {
+        "chunk": f"frame {3 * frames} (bytes {chunk.byte_offset} to",
+        "tables": "its tables (bytes 0 to",
+        "told": "is not what the store wrote",
+    }[where]
+    if where == "told":
+        (path,) = own_wet.path.glob("chunks-protein-*")
+    data = bytearray(path.read_bytes())
+    data[at] ^= 4
+    path.write_bytes(data)
+    (problem,) = own_wet.store.verify("wet")
+    assert problem.startswith(f"{path}: ")
+    assert expected in problem
+    if where == "chunk":
+        protein = tj.open(own_wet.path).select("protein")
+        assert protein.read(frames=slice(0, 3 * frames)).positions.shape[0] == 3 * frames
+        for look in (protein.read, lambda: tj.rmsd(protein)):
+            with pytest.raises(tj.StoreError, match=r"protein\.h5md.* is not what was written"):
+                look()
+    before = said(own_wet)
+    with pytest.raises(tj.StoreError):
+        own_wet.store.move("wet", "protein", "slow")
+    with pytest.raises(tj.StoreError, match=r"(is|are) not what|nothing was divided"):
+        own_wet.store.retag("wet", own_wet.profile)
+    assert said(own_wet) == before
+
+
+def test_a_byte_that_is_changed_anywhere_is_found_at_reading(own_wet: Solvated) -> None:
+    """In vectors, and in what others read: times, steps, boxes, and the tables that lead there."""
+    path = file_of(own_wet, "protein")
+    with h5py.File(path) as file:
+        group = file["particles/trajectory"]
+        places = [
+            value.id.get_offset() + 3
+            for value in (group["box/edges/value"], group["position/time"], group["position/step"])
+        ]
+    size = path.stat().st_size
+    store = _trajet.Store(own_wet.store.folder)
+
+    def read() -> np.ndarray:
+        out = np.empty((10, 3341, 3), np.float32)
+        store.reader("wet", ["protein"], request_size=2**18).read(
+            (0, 1, 10), None, out, "positions"
+        )
+        return out
+
+    truth = read()
+    assert size > 10 * 12 * 3341
+    file = os.open(path, os.O_RDWR)
+    for at in (*places, *range(0, size, 1117), *range(0, 3000, 97), size - 1):
+        was = os.pread(file, 1, at)
+        os.pwrite(file, bytes([was[0] ^ 0x20]), at)
+        with pytest.raises(tj.StoreError, match=r"protein\.h5md"):
+            read()
+        os.pwrite(file, was, at)
+    assert np.array_equal(read(), truth)
+    # By workers too, each of which compares a part of it.
+    was = os.pread(file, 1, places[0])
+    os.pwrite(file, bytes([was[0] ^ 0x20]), places[0])
+    with pytest.raises(tj.StoreError, match="of its tables, are not what was written"):
+        tj.rmsd(tj.open(own_wet.path).select(CALPHA), pool=tj.ProcessPool(workers=2))
+    os.close(file)
+
+
+def test_workers_are_told_little(tmp_path: Path) -> None:
+    """Of tags that they read alone; times and boxes with the frames of a task."""
+    n_frames, n_atoms = 3000, 12
+    topology, xtc = tmp_path / "few.gro", tmp_path / "few.xtc"
+    lines = [f"    1ALA     CA{k + 1:5d}   0.000   0.000   0.000" for k in range(n_atoms)]
+    topology.write_text("\n".join(["few", f"{n_atoms:5d}", *lines, "   3.0   3.0   3.0", ""]))
+    rng = np.random.default_rng(5)
+    with XTCFile(str(xtc), "w") as file:
+        for k in range(n_frames):
+            box = np.eye(3, dtype=np.float32) * np.float32(3 + k * 1e-4)
+            file.write(rng.uniform(0, 3, (n_atoms, 3)).astype(np.float32), box, k, k * 0.5, 1000.0)
+    tags = (("one", "index 0:9"), ("other", "rest"))
+    profile = tmp_path / "p.toml"
+    profile.write_text(
+        '[tiers]\nt = "t"\n'
+        + "".join(
+            f'[[tags]]\nname = "{name}"\nselect = "{select}"\ntier = "t"\nformat = "h5md"\n'
+            for name, select in tags
+        )
+    )
+    plain = tj.open(topology, xtc)
+    store = tj.Store(tmp_path / "store", create=True)
+    store.add("few", plain, profile=profile)
+    reader = store.open("few").reader
+    # Paths, places of chunks and their checksums; 49 bytes a frame and tag were boxes.
+    told = [len(reader.outline(atoms)) for atoms in (None, np.arange(10), np.array([11]))]
+    assert max(told) < n_frames
+    assert told[1] < told[0]
+    assert told[2] < told[0]
+    frames = [len(reader.slice((first, 1, 100))) for first in (0, n_frames - 100)]
+    # Where it stands, time, step, box, and two checksums.
+    assert max(frames) < 100 * (5 + 8 + 3 + 48 + 20)
+    selection = store.open("few").select("index 3:11")
+    pool = tj.ProcessPool(workers=2)
+    again = tj.apply(_cell_and_first, selection, cells=True, pool=pool)
+    truth = tj.apply(_cell_and_first, plain.select("index 3:11"), cells=True)
+    assert len(np.unique(truth.values[:, 0])) == n_frames
+    assert np.array_equal(again.values, truth.values)
+    assert np.array_equal(again.times, truth.times)
+
+
+def _cell_and_first(positions: np.ndarray, cell: np.ndarray) -> np.ndarray:
+    return np.concatenate((cell, positions[0], positions[-1]))
+
+
+def test_a_cut_file_is_an_error(own_wet: Solvated) -> None:
+    """Which says which."""
+    path = file_of(own_wet, "protein")
+    data = path.read_bytes()
+    path.write_bytes(data[:-1000])
+    (problem,) = own_wet.store.verify("wet")
+    assert f"{path}: has {len(data) - 1000} bytes, and was written with {len(data)}" in problem
+    path.write_bytes(data[: len(data) // 2])
+    with pytest.raises(tj.StoreError, match=r"protein\.h5md"):
+        tj.open(own_wet.path).select("protein").read()
+
+
+def nothing_is_left(wet: Solvated) -> bool:
+    """Whether a failed addition has left nothing."""
+    tiers = [wet.folder / tier for tier in ("fast", "slow")]
+    files = [path for tier in tiers if tier.exists() for path in tier.iterdir()]
+    pending = [*(wet.folder / "store/.pending").iterdir()]
+    return not files and not pending and not wet.path.exists()
+
+
+def added(wet: Solvated, writer: Any) -> dict[str, Any]:
+    """Divide with another writer of HDF5."""
+    store = _trajet.Store(wet.folder / "store", create=True, hdf5=writer)
+    tiers = {"fast": {"folder": str(wet.folder / "fast"), "limit": None}}
+    tags = [
+        {"name": "some", "short": "s", "select": "", "tier": "fast", "format": "h5md"}
+        | {"atoms": [[0, 100]]},
+        {"name": "rest", "short": "r", "select": "", "tier": "fast", "format": "exact"}
+        | {"atoms": [[100, 47681]]},
+    ]
+    reader, asked = tj.open(None, wet.xtc).reader, json.dumps({"tiers": tiers, "tags": tags})
+    done: dict[str, Any] = store.add("wet", reader, asked, wet.gro, [[], []], threads=2)
+    return done
+
+
+def test_what_a_writer_gets_wrong_is_found(tmp_path: Path) -> None:
+    """Before it counts: a number, a time, a frame too few; what it raises is raised."""
+    wet = make_sources(tmp_path)
+
+    def changing(name: str, at: tuple[int, ...], by: float) -> Any:
+        def write(reader: Any, path: Path, **asked: Any) -> dict[str, Any]:
+            h5md.write_described(reader, path, **asked)
+            with h5py.File(path, "a") as file:
+                file["particles/trajectory/position"][name][at] += by
+            return h5md.describe(path)
+
+        return write
+
+    def other_box(reader: Any, path: Path, **asked: Any) -> dict[str, Any]:
+        h5md.write_described(reader, path, **asked)
+        with h5py.File(path, "a") as file:
+            file["particles/trajectory/box/edges/value"][4, 1, 1] *= 1.001
+        return h5md.describe(path)
+
+    def short(reader: Any, path: Path, **asked: Any) -> dict[str, Any]:
+        told = h5md.write_described(reader, path, **asked)
+        return {**told, **{key: told[key][:-1] for key in ("times", "steps", "boxes")}}
+
+    def full(reader: Any, path: Path, **asked: Any) -> dict[str, Any]:
+        raise tj.OutputError(f"{path}: no space left")
+
+    writers = {
+        "holds another frame 6 than": changing("value", (6, 40, 1), 1e-3),
+        "holds another frame 2 than": changing("time", (2,), 0.5),
+        "holds another box in frame 4": other_box,
+        "has 9 frames of 100 atoms": short,
+        "no space left": full,
+        "through Python": None,
+    }
+    for words, writer in writers.items():
+        with pytest.raises((tj.StoreError, tj.OutputError), match=words):
+            added(wet, writer)
+        assert nothing_is_left(wet), words
+    assert added(wet, h5md.write_described)["n_frames"] == 10
+    assert _trajet.Store(wet.folder / "store").verify("wet", threads=2) == []
+
+
+def test_progress_goes_once_from_none_to_all(tmp_path: Path) -> None:
+    """Over dividing and writing: never back, and of as many frames as there are."""
+    wet = make_sources(tmp_path)
+    wet.profile.write_text(wet.profile.read_text().replace('"rest"', '"rest"\nformat = "h5md"'))
+    seen: list[tuple[int, int]] = []
+    store = tj.Store(tmp_path / "store", create=True)
+    store.add(
+        "wet",
+        tj.open(wet.gro, wet.xtc),
+        profile=wet.profile,
+        progress=lambda *told: seen.append(told),
+    )
+    assert {total for _, total in seen} == {10}
+    counts = [done for done, _ in seen]
+    assert counts == sorted(counts)
+    assert counts[-1] == 10
+
+
+def test_it_is_interrupted_while_it_writes(tmp_path: Path) -> None:
+    """By what progress raises, as Ctrl-C does; then nothing is left."""
+    wet = make_sources(tmp_path)
+
+    def interrupted(reader: Any, path: Path, **asked: Any) -> dict[str, Any]:
+        def show(_: int) -> None:
+            raise KeyboardInterrupt
+
+        return h5md.write_described(reader, path, **{**asked, "show": show})
+
+    with pytest.raises(KeyboardInterrupt):
+        added(wet, interrupted)
+    assert nothing_is_left(wet)
+
+
+def test_what_it_cannot_hold_goes_only_where_that_is_said(tmp_path: Path) -> None:
+    """TRR's nm, which Å in single precision do not give back, and its velocities."""
+    folder = tmp_path
+    profile = folder / "p.toml"
+    lines = (
+        '[tiers]\nt = "t"\n[[tags]]\nname = "all"\nselect = "all"\ntier = "t"\nformat = "h5md"\n'
+    )
+    profile.write_text(lines)
+    traj = tj.open(datafiles.GRO, datafiles.TRR)
+    store = tj.Store(folder / "store", create=True)
+    with pytest.raises(tj.OutputError, match=r"frame 0: H5MD cannot hold .*lossy = true"):
+        store.add("wet", traj, profile=profile)
+    profile.write_text(f"{lines}lossy = true\n")
+    store.add("wet", traj, profile=profile)
+    assert store.verify() == ()
+    ours = store.open("wet").read(velocities=True)
+    truth = traj.read(velocities=True)
+    assert ours.velocities is not None
+    assert truth.velocities is not None
+    for name in ("positions", "velocities", "times", "steps", "cells"):
+        assert getattr(ours, name).tobytes() == getattr(truth, name).tobytes(), name
+
+
+def test_a_limit_ends_the_writing(tmp_path: Path) -> None:
+    """Not only when all was written; the original as it was divided first does not count."""
+    wet = make_sources(tmp_path)
+    text = wet.profile.read_text().replace(
+        'name = "protein"\n', 'name = "protein"\nformat = "h5md"\n'
+    )
+    vectors, opened = 12 * 3341 * 10, tj.open(wet.gro, wet.xtc)
+    store, seen = tj.Store(tmp_path / "store", create=True), []
+
+    def add(limit: int) -> None:
+        tier = f'fast = {{folder = "fast", limit = {limit}}}\n'
+        wet.profile.write_text(text.replace('fast = "fast"\n', tier))
+        store.add("wet", opened, profile=wet.profile, progress=lambda *done: seen.append(done))
+
+    with pytest.raises(tj.StoreError, match="above its limit"):
+        add(vectors // 2)
+    done, total = max(seen)
+    # It is divided, written and compared.
+    assert total // 3 <= done < 2 * total // 3
+    assert store.list() == ()
+    add(vectors + 600_000)
+    assert store.verify() == ()
+
+
+def test_a_changed_byte_is_not_divided_anew(own_wet: Solvated) -> None:
+    """Whether it is of a chunk or of the tables."""
+    path, store = file_of(own_wet, "protein"), own_wet.store
+    sound, before = path.read_bytes(), said(own_wet)
+    for at in [*range(0, len(sound), len(sound) // 9), len(sound) - 1, 600]:
+        path.write_bytes(sound[:at] + bytes([sound[at] ^ 4]) + sound[at + 1 :])
+        with pytest.raises(tj.TrajetError):
+            store.retag("wet", own_wet.profile)
+        assert said(own_wet) == before
+    path.write_bytes(sound)
+    store.retag("wet", own_wet.profile)
+    assert store.verify() == ()

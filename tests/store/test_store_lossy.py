@@ -1,0 +1,258 @@
+"""What a lossy tag has let go of: the whole does without it, the other tags keep what they have."""
+
+import json
+from pathlib import Path
+
+import MDAnalysis as mda
+import numpy as np
+import pytest
+import trajet as tj
+from helpers.made_files import write_trr, write_with_mdanalysis
+from helpers.mounted_stores import mounted
+
+N_ATOMS = 30
+# Velocities and forces now and then, as GROMACS writes them; TRR says in each frame what it holds.
+SOME = ["bxuf", "bx", "bxu", "bx", "bxf", "bxuf"]
+FIELDS = ("velocities", "forces")
+
+
+def profile(folder: Path, *tags: str) -> Path:
+    """Write a profile of tags: `name, selection, and what else is said of it`."""
+    lines = ['[tiers]\nhere = "here"']
+    for tag in tags:
+        name, select, *rest = tag.split(";")
+        lines += [f'[[tags]]\nname = "{name}"\nselect = "{select}"\ntier = "here"', *rest]
+    path = folder / "profile.toml"
+    path.write_text("\n".join(lines))
+    return path
+
+
+def lossy(form: str) -> tuple[str, ...]:
+    """Return two exact tags, and one that may lose something."""
+    rest = f'water;rest;format = "{form}";lossy = true'
+    return ("front;index 0:9", "few;index 13:16", rest)
+
+
+FRONT, WATER = np.r_[0:10, 13:17], np.setdiff1d(np.arange(N_ATOMS), np.r_[0:10, 13:17])
+
+
+def sourced(folder: Path, ending: str, held: list[str] = SOME) -> tj.Trajectory:
+    """Return a trajectory with velocities and forces."""
+    path = folder / f"run{ending}"
+    if ending == ".trr":
+        write_trr(path, held, N_ATOMS, "f4")
+    else:
+        amber = write_with_mdanalysis(path.with_suffix(".nc"), N_ATOMS, len(held), fields=True)
+        if ending != ".nc":
+            tj.convert(tj.open(None, amber), path, force=True)
+    top = folder / "top.gro"
+    atoms = mda.Universe.empty(
+        N_ATOMS, n_residues=N_ATOMS, atom_resindex=range(N_ATOMS), trajectory=True
+    )
+    atoms.atoms.write(top)
+    return tj.open(top, path)
+
+
+def added(folder: Path, form: str, ending: str = ".trr", held: list[str] = SOME) -> tj.Store:
+    """Return a store that has it as `run`, one tag in a format with loss."""
+    store = tj.Store(folder / "store", create=True)
+    store.add("run", sourced(folder, ending, held), profile=profile(folder, *lossy(form)))
+    return store
+
+
+def vectors(path: Path | str, kind: str, atoms: np.ndarray | None = None) -> np.ndarray | None:
+    """Return velocities or forces of all frames; None where no frame has them."""
+    try:
+        is_file = bool(Path(path).suffix)
+        traj = tj.open(None, path, sidecar=False) if is_file else tj.open(path)
+        block = traj.read(atoms=atoms, **{kind: True})
+    except tj.FormatError:
+        return None
+    values = getattr(block, kind)
+    assert isinstance(values, np.ndarray)
+    return values
+
+
+def same(one: np.ndarray | None, other: np.ndarray | None) -> bool:
+    """Whether both are the same in every bit; what is not a number is."""
+    return one is not None and other is not None and np.array_equal(one, other, equal_nan=True)
+
+
+@pytest.mark.parametrize("form", ["xtc", "dcd", "ncdf", "h5md"])
+@pytest.mark.parametrize("ending", [".trr", ".nc", ".h5md"])
+def test_the_whole_has_what_all_tags_have(form: str, ending: str, tmp_path: Path) -> None:
+    """In every format; what is left out is said, with the tags that have let it go."""
+    held = ["bxuf"] * 4 if form == "ncdf" or ending != ".trr" else SOME
+    store, source = added(tmp_path, form, ending, held), tmp_path / f"run{ending}"
+    wanted = tj.open(None, source).read()
+    keeps = form in ("ncdf", "h5md")
+    assert store.show("run").tags[2].lost == (() if keeps else FIELDS)
+    for to in (".trr", ".nc", ".h5md"):
+        if to != ".trr" and len(set(held)) > 1 and keeps:
+            # Frames differ in what they hold, which these formats do not take.
+            continue
+        done = store.get("run", tmp_path / f"whole{to}", allow_loss=True)
+        said = [remark for remark in done.remarks if remark.endswith("let go of: water")]
+        assert len(said) == (0 if keeps else 2), done.remarks
+        got = tj.open(None, done.path).read()
+        assert np.abs(got.positions - wanted.positions).max() <= 0.0051
+        # TRR has nm in single precision.
+        assert np.allclose(got.positions[:, FRONT], wanted.positions[:, FRONT], rtol=2e-7, atol=0)
+        assert np.array_equal(got.times, wanted.times)
+        assert np.allclose(got.cells, wanted.cells, rtol=1e-5)
+        for kind in FIELDS:
+            found, there = vectors(done.path, kind), vectors(source, kind)
+            assert there is not None
+            if not keeps:
+                assert found is None
+                continue
+            assert found is not None
+            assert np.allclose(found, there, rtol=1e-6, equal_nan=True)
+    for to in (".xtc", ".dcd"):
+        done = store.get("run", tmp_path / f"whole{to}", allow_loss=True)
+        assert done.n_frames == len(held)
+    assert store.verify() == ()
+
+
+@pytest.mark.parametrize("form", ["xtc", "dcd"])
+@pytest.mark.parametrize("before", [False, True], ids=["now", "a store of before"])
+def test_who_asks_for_it_is_told(form: str, before: bool, tmp_path: Path) -> None:
+    """By the name of the tag; others' atoms have all that they had, in every bit."""
+    store = added(tmp_path, form)
+    if before:
+        manifest = tmp_path / "store" / "run" / "manifest.json"
+        told = json.loads(manifest.read_text())
+        del told["lost"]
+        manifest.write_text(json.dumps(told))
+    path, source = tmp_path / "store" / "run", tmp_path / "run.trr"
+    for kind in FIELDS:
+        for atoms in (None, WATER[:1], np.r_[0:30:7]):
+            with pytest.raises(tj.FormatError, match=rf"has no {kind} of all .* of them \(water\)"):
+                tj.open(path).read(atoms=atoms, **{kind: True})
+        with pytest.raises(tj.FormatError, match=rf"has no {kind} of all .* of them \(water\)"):
+            tj.open(f"{path}@few,water").read(**{kind: True})
+        there = vectors(source, kind)
+        assert there is not None
+        assert same(vectors(path, kind, FRONT), there[:, FRONT])
+        assert same(vectors(f"{path}@few", kind), there[:, 13:17])
+        done = store.get("run", tmp_path / "front.trr", tags=["front", "few"], force=True)
+        assert done.remarks == ()
+        assert same(vectors(done.path, kind), there[:, FRONT])
+        done = store.get("run", tmp_path / "some.trr", tags=["few", "water"], force=True)
+        assert len(done.remarks) == 2
+        assert vectors(done.path, kind) is None
+
+
+@pytest.mark.parametrize("ending", [".trr", ".nc", ".h5md"])
+@pytest.mark.parametrize("form", ["xtc", "h5md"])
+def test_tagged_anew_nothing_is_lost_that_a_tag_has(ending: str, form: str, tmp_path: Path) -> None:
+    """In whatever tags its atoms come; frames that are added later are as the others."""
+    held = SOME if ending == ".trr" else ["bxuf"] * 6
+    store, source = added(tmp_path, form, ending, held), tmp_path / f"run{ending}"
+    path = tmp_path / "store" / "run"
+    keeps = form == "h5md"
+    before = {kind: vectors(path, kind, FRONT) for kind in FIELDS}
+    positions = tj.open(path).read().positions
+    tags = ("all of both;index 0:9 13:16", "first;index 10:12", "rest;rest")
+    new = profile(tmp_path, *(tag.replace("all of both", "both") for tag in tags))
+    done = store.retag("run", new)
+    assert len(done.remarks) == 2
+    assert store.verify() == ()
+    assert tj.open(path).read().positions.tobytes() == positions.tobytes()
+    for kind in FIELDS:
+        there = vectors(source, kind)
+        assert there is not None
+        assert same(before[kind], there[:, FRONT])
+        assert same(vectors(path, kind, FRONT), there[:, FRONT])
+        assert (vectors(path, kind) is None) != keeps
+    assert [kept.lost for kept in store.show("run").tags] == [(), *[() if keeps else FIELDS] * 2]
+    # Once more, to other tags, and after frames were added.
+    more = sourced(tmp_path, ending, [*held, *held[:2]])
+    assert store.append("run", more).n_frames == 2
+    store.retag("run", profile(tmp_path, "a;index 0:5", "b;index 6:9 13:16", "c;rest"))
+    assert store.verify() == ()
+    for kind in FIELDS:
+        there = vectors(source, kind)
+        assert there is not None
+        assert same(vectors(path, kind, FRONT), there[:, FRONT])
+        assert (vectors(path, kind) is None) != keeps
+    done = store.get("run", tmp_path / "whole.trr")
+    assert done.n_frames == len(held) + 2
+    assert len([remark for remark in done.remarks if remark.endswith("let go of: c")]) == (
+        2 - 2 * keeps
+    )
+
+
+@pytest.mark.parametrize("ending", [".trr", ".nc", ".h5md"])
+def test_tagged_anew_no_tag_loses_what_some_of_its_atoms_have(ending: str, tmp_path: Path) -> None:
+    """That is refused, and the data set is as it was; unless it is asked for."""
+    held = SOME if ending == ".trr" else ["bxuf"] * 6
+    store, path = added(tmp_path, "xtc", ending, held), tmp_path / "store" / "run"
+    before = (path / "manifest.json").read_bytes()
+    for form in ("", ';format = "h5md";lossy = true', ';format = "ncdf";lossy = true'):
+        mixed = profile(tmp_path, f"mixed;index 0:11{form}", "others;rest")
+        words = (
+            'tag "mixed": has atoms of water, which have let go of their velocities,'
+            " and of front, which have them and would lose them"
+        )
+        with pytest.raises(tj.StoreError, match=words):
+            store.retag("run", mixed)
+        assert (path / "manifest.json").read_bytes() == before
+    asked = profile(
+        tmp_path, 'mixed;index 0:11;format = "xtc";lossy = true', "few;index 13:16", "rest;rest"
+    )
+    store.retag("run", asked)
+    there = vectors(tmp_path / f"run{ending}", "velocities")
+    assert there is not None
+    assert same(vectors(f"{path}@few", "velocities"), there[:, 13:17])
+    assert vectors(f"{path}@mixed", "velocities") is None
+    assert store.verify() == ()
+
+
+def test_frames_that_a_tag_would_lose_are_not_added(tmp_path: Path) -> None:
+    """NetCDF says once what all frames hold: the first of the new ones has no velocities."""
+    store = added(tmp_path, "ncdf", held=["bxuf"] * 3)
+    more = sourced(tmp_path, ".trr", ["bxuf"] * 3 + ["bx", "bxuf"])
+    with pytest.raises(tj.StoreError, match="has the velocities of all frames so far"):
+        store.append("run", more)
+    assert store.show("run").n_frames == 3
+
+
+def test_a_mounted_whole_is_what_is_got(tmp_path: Path) -> None:
+    """Its size is known before; a text beside it says what it is without."""
+    store = added(tmp_path, "xtc")
+    store.get("run", tmp_path / "whole.trr")
+    with mounted(store.folder, tmp_path / "shown") as shown:
+        whole = (tmp_path / "whole.trr").read_bytes()
+        assert (shown / "run.trr").stat().st_size == len(whole)
+        assert (shown / "run.trr").read_bytes() == whole
+        said = (shown / "run.README").read_text().splitlines()
+        assert len(said) == 2
+        assert "without velocities, which lossy tags have let go of: water" in said[0]
+        few = tj.open(None, shown / "run@few.trr", sidecar=False).read(forces=True)
+        there = vectors(tmp_path / "run.trr", "forces")
+        assert there is not None
+        assert same(few.forces, there[:, 13:17])
+        store.retag("run", profile(tmp_path, "front;index 0:9 13:16", "water;rest"))
+        assert (shown / "run.trr").read_bytes() == whole
+        assert shown.end()[0] == 0
+
+
+def test_a_format_that_would_leave_out_what_comes_late(tmp_path: Path) -> None:
+    """Frames of NCDF have what the first one has: `retag` is refused, `add` says what is lost."""
+    held = ["bx", "bxuf", "bxuf"]
+    store, source = tj.Store(tmp_path / "store", create=True), sourced(tmp_path, ".trr", held)
+    water = "water;rest"
+    store.add("run", source, profile=profile(tmp_path, "front;index 0:9", water))
+    before = [vectors(tmp_path / "store" / "run", kind) for kind in FIELDS]
+    form = 'format = "ncdf";lossy = true'
+    late = profile(tmp_path, "front;index 0:9", f"{water};{form}")
+    with pytest.raises(tj.StoreError, match=r'"water": has velocities, .* first frame has none'):
+        store.retag("run", profile=late)
+    for kind, vectors_before in zip(FIELDS, before, strict=True):
+        assert same(vectors(tmp_path / "store" / "run", kind), vectors_before)
+    done = store.add("other", source, profile=late)
+    (said,) = [remark for remark in done.remarks if remark.startswith("water: left out")]
+    for kind in FIELDS:
+        words = f"{kind}, where its first frame has none (in 2 of 3 frames, first in frame 1)"
+        assert words in said
