@@ -1,6 +1,6 @@
 """Empty tasks, which measure the overhead of a pool.
 
-A task reads one frame of 11,000 atoms, 132 kB, and calls a function that returns 0.
+A task reads one frame of 16,000 atoms, 192 kB, and calls a function that returns 0.
 """
 
 from pathlib import Path
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from trajet.bench import dcd
 
 # With so many atoms a leaf holds one frame, so that each frame can be a task.
-_ATOMS = 11_000
+_ATOMS = 16_000
 _FRAMES = 64
 
 

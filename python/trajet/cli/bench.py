@@ -269,7 +269,7 @@ def scheduler(
     """Count how many tasks each pool hands out in a second.
 
     Nothing is done in them. One worker with many threads against many workers of one thread. A task
-    reads one frame of 132 kB, from the page cache.
+    reads one frame of 192 kB, from the page cache.
 
     \b
     Examples:
