@@ -1,7 +1,7 @@
 //! A trajectory that was divided by atoms: parts of it in files of their own, read as one.
 //!
 //! Each wanted atom comes from the part that holds it; no other part is opened. When frames were written
-//! stands in the index of the whole, what else they say beside their atoms in [`Heads`], which only whole
+//! stands in the index of the whole, what else they say beside their atoms in [`FrameMetadata`], which only whole
 //! frames need ([`crate::Raw`]).
 
 use std::collections::HashMap;
@@ -26,11 +26,11 @@ use crate::{
     IndexState, MOST_TIERS, Meter, OpenOptions, Opening, Raw, Scratch, Serial, Stamp, chain,
 };
 pub use division::{Division, Divisions, Part};
-pub use heads::Heads;
+pub use frame_metadata::FrameMetadata;
 use shares::{Places, Share};
 
 mod division;
-mod heads;
+mod frame_metadata;
 mod shares;
 
 /// Files that stay open, of all parts: each thread reads one of every part, and 256 are what some systems allow.
@@ -81,7 +81,7 @@ struct Whole {
     remedy: String,
     /// Of the parts that were touched.
     opened: Vec<Mutex<Option<Arc<Chain>>>>,
-    heads: Vec<(PathBuf, Mutex<Option<Arc<Heads>>>)>,
+    heads: Vec<(PathBuf, Mutex<Option<Arc<FrameMetadata>>>)>,
     options: OpenOptions,
 }
 
@@ -371,7 +371,7 @@ impl Whole {
         let heads = match &mut *loaded {
             Some(heads) => Arc::clone(heads),
             none => {
-                let heads = Heads::load_counted(path, meter);
+                let heads = FrameMetadata::load_counted(path, meter);
                 let heads = Arc::new(heads.map_err(|error| self.explained(error, None))?);
                 let expected = chain.segments()[place.segment].reader.index().n_frames();
                 if heads.len() != expected {

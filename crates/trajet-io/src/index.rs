@@ -132,7 +132,7 @@ impl FrameIndex {
         Some(self.digests[self.at(frame) * n + part])
     }
 
-    /// Says which boxes the frames have, for parts that leave them out ([`crate::h5md::Boxes::Elsewhere`]).
+    /// Says which boxes the frames have, for parts that leave them out ([`crate::h5md::Boxes::InParentIndex`]).
     pub fn set_boxes(&mut self, boxes: impl IntoIterator<Item = GivenBox>) {
         self.boxes = BoxColumn::new(boxes);
     }

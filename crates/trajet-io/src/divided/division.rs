@@ -25,7 +25,7 @@ pub struct Division {
     /// ([`FrameIndex::push_divided`]); their boxes, where parts leave these out or may hold others
     /// ([`FrameIndex::set_boxes`]).
     pub index: Arc<FrameIndex>,
-    /// Of each segment what its frames say beside their atoms ([`crate::divided::Heads`]). Where there is one part, and none
+    /// Of each segment what its frames say beside their atoms ([`crate::divided::FrameMetadata`]). Where there is one part, and none
     /// of these, a raw frame is what the part has.
     pub heads: Vec<PathBuf>,
     /// Who has which atoms: each is in one part.

@@ -3,7 +3,7 @@
 // Ranges of atoms are the values here.
 #![allow(clippy::single_range_in_vec_init)]
 
-mod heads;
+mod frame_metadata;
 mod join;
 #[path = "../write/made.rs"]
 mod made;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use trajet_io::chain;
-use trajet_io::divided::{Division, Divisions, Heads, Part};
+use trajet_io::divided::{Division, Divisions, FrameMetadata, Part};
 use trajet_io::source::Written;
 use trajet_io::xtc::{self, Positions};
 use trajet_io::{
@@ -99,7 +99,7 @@ impl Made {
             chain.read_raw(frame, &mut Scratch::default()).unwrap()
         });
         for (number, segment) in segments.iter().enumerate() {
-            let mut of_segment = Heads::default();
+            let mut of_segment = FrameMetadata::default();
             of_file.by_ref().take(segment.len()).for_each(|raw| of_segment.push(&raw));
             heads.push(path(&format!("heads-{number}.bin")));
             std::fs::write(&heads[number], of_segment.to_bytes()).unwrap();

@@ -81,7 +81,7 @@ fn a_division_that_contradicts_itself_is_refused() {
     refused(&|d| d.n_atoms = 100, "its index");
     let more = |d: &mut Division| Arc::make_mut(&mut d.index).push_divided(0..1, (0.0, 0), [1]);
     refused(&more, "its digests");
-    let without = || Description { boxes: Boxes::Elsewhere(10), ..Description::default() };
+    let without = || Description { boxes: Boxes::InParentIndex(10), ..Description::default() };
     refused(&|d| d.parts[0].described = vec![without().into()], "its boxes");
     refused(
         &|d| d.parts[1].written = d.parts[1].written.repeat(2),

@@ -26,7 +26,7 @@ const REQUEST: usize = 1 << 20;
 
 /// The heads of frames, in their order.
 #[derive(Clone, Debug, Default)]
-pub struct Heads {
+pub struct FrameMetadata {
     /// Where they were read; empty where they were made.
     path: PathBuf,
     ends: Vec<u64>,
@@ -34,7 +34,7 @@ pub struct Heads {
     layouts: Vec<Arc<Layout>>,
 }
 
-impl Heads {
+impl FrameMetadata {
     /// Adds what the next frame says beside its atoms.
     ///
     /// # Panics
@@ -133,12 +133,12 @@ impl Heads {
     /// # Errors
     /// [`Error::Division`] where it is not what was written; [`Error::Io`], [`Error::NotAFile`],
     /// [`Error::Empty`].
-    pub fn load(path: &Path) -> Result<Heads, Error> {
-        Heads::load_counted(path, &mut Meter::default())
+    pub fn load(path: &Path) -> Result<FrameMetadata, Error> {
+        FrameMetadata::load_counted(path, &mut Meter::default())
     }
 
     /// The same, counted.
-    pub(super) fn load_counted(path: &Path, meter: &mut Meter) -> Result<Heads, Error> {
+    pub(super) fn load_counted(path: &Path, meter: &mut Meter) -> Result<FrameMetadata, Error> {
         let source = Source::open(path, meter)?;
         let fault = |what: String| Error::Division { path: path.to_owned(), what };
         let mut bytes = Vec::new();
@@ -152,7 +152,7 @@ impl Heads {
             at += piece.len() as u64;
         }
         let heads = parse(&bytes).map_err(fault)?;
-        Ok(Heads { path: path.to_owned(), ..heads })
+        Ok(FrameMetadata { path: path.to_owned(), ..heads })
     }
 
     fn fault(&self, what: String) -> Error {
@@ -160,7 +160,7 @@ impl Heads {
     }
 }
 
-impl FrameBoxes for Heads {
+impl FrameBoxes for FrameMetadata {
     fn n_frames(&self) -> usize {
         self.len()
     }
@@ -171,14 +171,14 @@ impl FrameBoxes for Heads {
 }
 
 /// Wherever they are kept.
-impl PartialEq for Heads {
-    fn eq(&self, other: &Heads) -> bool {
+impl PartialEq for FrameMetadata {
+    fn eq(&self, other: &FrameMetadata) -> bool {
         self.ends == other.ends && self.bytes == other.bytes && self.layouts == other.layouts
     }
 }
 
 /// The heads that a file holds; in words what is wrong.
-fn parse(bytes: &[u8]) -> Result<Heads, String> {
+fn parse(bytes: &[u8]) -> Result<FrameMetadata, String> {
     let word = |at: usize| {
         let word = bytes.get(at..at.checked_add(8)?)?;
         Some(u64::from_le_bytes(word.try_into().expect("eight bytes")))
@@ -218,7 +218,7 @@ fn parse(bytes: &[u8]) -> Result<Heads, String> {
     };
     let layouts = begins.zip(&layout_ends).map(layout).collect::<Option<_>>();
     let layouts = layouts.ok_or("a layout of its files is none")?;
-    Ok(Heads { path: PathBuf::new(), ends, bytes: heads.to_vec(), layouts })
+    Ok(FrameMetadata { path: PathBuf::new(), ends, bytes: heads.to_vec(), layouts })
 }
 
 /// So many ends, and what stands behind them.

@@ -2,26 +2,26 @@
 
 use proptest::prelude::*;
 use trajet_io::Error;
-use trajet_io::divided::Heads;
+use trajet_io::divided::FrameMetadata;
 use trajet_io::xxh3_64;
 
 use super::*;
 
-fn of(frames: &[Timed]) -> Heads {
-    let mut heads = Heads::default();
+fn of(frames: &[Timed]) -> FrameMetadata {
+    let mut heads = FrameMetadata::default();
     frames.iter().for_each(|(raw, ..)| heads.push(raw));
     heads
 }
 
-fn load(bytes: &[u8]) -> Result<Heads, Error> {
+fn load(bytes: &[u8]) -> Result<FrameMetadata, Error> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("heads.bin");
     std::fs::write(&path, bytes).unwrap();
-    Heads::load(&path)
+    FrameMetadata::load(&path)
 }
 
 /// Asks for everything; frames that come out are heads.
-fn read(heads: &Heads) {
+fn read(heads: &FrameMetadata) {
     for k in 0..=heads.len() {
         match heads.get(k) {
             Ok(head) => {
@@ -68,7 +68,7 @@ proptest! {
 
 #[test]
 fn counts_that_cannot_be_are_refused() {
-    let bytes = Heads::default().to_bytes();
+    let bytes = FrameMetadata::default().to_bytes();
     assert!(load(&bytes).unwrap().is_empty());
     for count in [1u64, u64::MAX, u64::MAX / 8 + 1, 1 << 40] {
         let mut bytes = bytes.clone();
