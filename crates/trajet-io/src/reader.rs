@@ -117,14 +117,14 @@ pub trait Reader: Send + Sync {
         atoms: &Atoms,
         scratch: &mut Scratch,
     ) -> Result<Raw, Error> {
-        let asked = scratch.meter.asked();
+        let timer = scratch.meter.start_decode_timer();
         let whole = self.whole_raw(frames, at, scratch)?;
         self.file().check_cell(frames.get(at), &whole.cell())?;
         let raw = match atoms.listed_indices() {
             Some(list) => whole.take(&list),
             None => whole,
         };
-        scratch.meter.got(&asked);
+        scratch.meter.stop_decode_timer(&timer);
         scratch.meter.frames += 1;
         scratch.meter.atoms_decoded += self.file().index.n_atoms() as u64;
         Ok(raw)
@@ -315,7 +315,7 @@ impl dyn Reader + '_ {
         assert_eq!(atoms.n_total(), self.index().n_atoms(), "atoms of another trajectory");
         assert_eq!(out.len(), positions.len() * atoms.len() * 3, "size of the output");
         self.index().check(frames, self.source().path())?;
-        let asked = scratch.meter.asked();
+        let timer = scratch.meter.start_decode_timer();
         let mut unordered = std::mem::take(&mut scratch.unordered);
         if atoms.order().is_some() {
             memory::resize(&mut unordered, atoms.n_sorted() * 3, 0.0, "the atoms of a frame")?;
@@ -337,7 +337,7 @@ impl dyn Reader + '_ {
             meta.push(frames.get(at), said);
         }
         scratch.unordered = unordered;
-        scratch.meter.got(&asked);
+        scratch.meter.stop_decode_timer(&timer);
         Ok(())
     }
 }
