@@ -12,7 +12,8 @@ use crate::source::{Handles, Written};
 /// cache before they are decoded; on parallel file systems, several MiB are better.
 pub const DEFAULT_REQUEST_SIZE: usize = 256 * 1024;
 
-/// Smallest piece of a file, in bytes, that is given to a thread of its own. Small under fuzzing, where files are short.
+/// Smallest piece of a file, in bytes, that is given to a thread of its own. Small for fuzz targets, whose files
+/// are short.
 pub(crate) const LEAST_PIECE: u64 = if cfg!(fuzzing) { 64 } else { 16 << 20 };
 
 /// Options for opening a trajectory.
