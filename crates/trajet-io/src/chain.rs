@@ -23,7 +23,7 @@ use crate::{
     Atoms, Error, Extra, Format, FrameIndex, FrameMeta, Frames, IndexState, OpenOptions, Opening,
     ParallelFor, Raw, Scratch, Watch,
 };
-use overlap::{dropped_remarks, in_order_of_times, n_kept, seam_remark, without_repeats};
+use overlap::{dropped_remarks, in_order_of_times, n_kept, overlap_remark, without_repeats};
 
 mod overlap;
 
@@ -69,7 +69,7 @@ fn cut(reader: &Arc<dyn Reader>) -> Option<String> {
 /// Consecutive frames of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Run {
-    /// Their numbers in the chain.
+    /// The numbers of the frames in the chain.
     pub(crate) frames: Range<u64>,
     /// The number of their file.
     pub(crate) segment: usize,
@@ -211,7 +211,7 @@ impl Chain {
             kept = without_repeats(&readers);
             remarks.extend(dropped_remarks(&readers, &kept));
         } else {
-            remarks.extend(seam_remark(&readers));
+            remarks.extend(overlap_remark(&readers));
         }
         let (mut segments, mut runs, mut n_frames) = (Vec::new(), Vec::new(), 0);
         for (segment, (reader, kept)) in readers.into_iter().zip(kept).enumerate() {

@@ -92,7 +92,7 @@ pub enum Fault {
     Memory {
         /// Bytes needed.
         needed: u64,
-        /// Their purpose.
+        /// Purpose of the memory.
         what: &'static str,
     },
     /// Any other fault, described in text.
@@ -259,11 +259,11 @@ pub enum Error {
     ChainAtoms {
         /// The file.
         path: PathBuf,
-        /// Its number of atoms.
+        /// Number of atoms in the file.
         found: usize,
         /// The first file of the chain.
         first: PathBuf,
-        /// Its number of atoms.
+        /// Number of atoms in the first file.
         expected: usize,
     },
     /// The stored metadata of a divided trajectory is not what was written.
@@ -333,7 +333,7 @@ pub enum Error {
     NoField {
         /// The file.
         path: PathBuf,
-        /// Its format.
+        /// Format of the file.
         format: &'static str,
         /// The requested field.
         field: &'static str,
@@ -358,9 +358,9 @@ pub enum Error {
     CannotHold {
         /// The output.
         path: PathBuf,
-        /// Its frame.
+        /// The frame's number in the output.
         frame: u64,
-        /// Its format.
+        /// Format of the output.
         format: &'static str,
         /// The data that would be lost, or wrong.
         what: String,
@@ -386,7 +386,7 @@ pub enum Error {
     Memory {
         /// Bytes needed.
         needed: u64,
-        /// Their purpose.
+        /// Purpose of the memory.
         what: &'static str,
     },
     /// The caller cancelled the operation.

@@ -27,18 +27,18 @@ pub struct FrameIndex {
     end: u64,
     times: Vec<f64>,
     steps: Vec<i64>,
-    /// Of a divided trajectory: the digests of each frame's bytes, one per part.
+    /// Digests of each frame's bytes, one per part, if the trajectory is divided.
     digests: Vec<u64>,
-    /// Boxes of a divided trajectory, if not all of its parts have them.
+    /// Boxes, if the trajectory is divided and not all of its parts have them.
     boxes: BoxColumn,
     /// The frame metadata from which boxes are decoded, one entry per segment. A part of an index has the boxes
     /// of its frames instead.
     #[serde(skip)]
     heads: Segments,
-    /// Of a part: whether the boxes of some of its frames could not be decoded.
+    /// In a part of an index: whether the boxes of some of its frames could not be decoded.
     boxes_fail: bool,
-    /// Of a part: the ranges of frames that it contains. The tables have one more entry after each range, for the end
-    /// of its last frame.
+    /// In a part of an index: the ranges of frames that it contains. The tables have one more entry after each range,
+    /// for the end of its last frame.
     ranges: Option<Vec<FrameRange>>,
 }
 

@@ -115,7 +115,7 @@ pub(super) fn dropped_remarks(
 }
 
 /// Returns a remark on files that begin before the previous file ends; `None` if there are none.
-pub(super) fn seam_remark(readers: &[Arc<dyn Reader>]) -> Option<String> {
+pub(super) fn overlap_remark(readers: &[Arc<dyn Reader>]) -> Option<String> {
     let back = |pair: &&[Arc<dyn Reader>]| {
         let (times, next) = (pair[0].index().times(), pair[1].index().times());
         is_from(times, times.len() - 1, next[0])

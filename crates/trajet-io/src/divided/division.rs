@@ -48,13 +48,13 @@ pub struct Part {
     pub name: String,
     /// Number of its storage tier, below [`crate::MOST_TIERS`].
     pub tier: u8,
-    /// Its files, one per segment.
+    /// Files of the part, one per segment.
     pub paths: Vec<PathBuf>,
     /// The recorded identities of these files; empty if they are not known.
     pub written: Vec<Written>,
     /// The layouts of these files if they are HDF5 files, else empty.
     pub described: Vec<Arc<Description>>,
-    /// Its atoms, by their numbers in the whole trajectory, ascending.
+    /// Atoms of the part, by their numbers in the whole trajectory, ascending.
     pub atoms: Vec<Range<u32>>,
     /// Fields of the whole trajectory that the part omits.
     pub lost: Vec<Extra>,

@@ -28,7 +28,7 @@ pub(super) struct Share {
     pub(super) part: usize,
     /// The atoms by their numbers in the part, ascending.
     pub(super) atoms: Atoms,
-    /// Their positions in the sorted selection.
+    /// Positions of the atoms in the sorted selection.
     pub(super) columns: Vec<Range<u32>>,
 }
 

@@ -12,11 +12,11 @@ use std::path::Path;
 /// The reason why a file is not trusted.
 #[derive(Debug, PartialEq)]
 pub(super) enum Untrusted {
-    /// It belongs to the user with this id.
+    /// The file belongs to another user, with this id.
     Owner(u32),
-    /// It is a link, a folder, a named pipe or a device.
+    /// The file is a link, a folder, a named pipe or a device.
     NotRegular,
-    /// Its type or owner cannot be determined.
+    /// The type or owner of the file cannot be determined.
     Unknown(ErrorKind),
 }
 
@@ -60,7 +60,7 @@ pub(super) fn open(path: &Path, owner: Option<u32>) -> Result<Option<File>, Untr
     }
 }
 
-/// The same for systems without file owners.
+/// Opens the sidecar at `path`, on systems without file owners.
 #[cfg(not(unix))]
 pub(super) fn open(path: &Path, _: Option<u32>) -> Result<Option<File>, Untrusted> {
     match path.symlink_metadata() {
