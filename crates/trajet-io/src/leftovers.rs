@@ -102,7 +102,7 @@ fn start_of(process: u32) -> std::io::Result<Option<u64>> {
         Ok(stat) => Ok(stat
             .rsplit_once(')')
             .and_then(|(_, rest)| rest.split_whitespace().nth(19)?.parse().ok())),
-        // ESRCH: it ended just now.
+        // ESRCH: the process has just ended.
         Err(error) if error.kind() == ErrorKind::NotFound || error.raw_os_error() == Some(3) => {
             Ok(None)
         }
@@ -143,7 +143,7 @@ mod tests {
         fs::remove_file(folder.path().join(&dead[2])).unwrap();
         fs::create_dir(folder.path().join(&dead[2])).unwrap();
         std::os::unix::fs::symlink("/", folder.path().join(&dead[2]).join("link")).unwrap();
-        // The first name in a folder.
+        // The first call for a folder removes leftovers.
         let name = temporary_name(folder.path());
         assert!(
             !belongs_to_dead_process(&name)

@@ -11,7 +11,7 @@ use crate::{Error, FrameIndex, OpenOptions, Opening, Stamp};
 /// A reader, or the reason why a file cannot be opened.
 pub type Opened = Result<Arc<dyn Reader>, Error>;
 
-/// Opens some files in its own way.
+/// Opens files that need more than their bytes, such as recorded metadata.
 pub trait Opener: Sync {
     /// Opens the file at `path`; returns `None` if this opener does not recognise it.
     ///

@@ -123,7 +123,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// An output before its first frame.
+/// The properties of an output that must be known before its first frame is encoded.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan<'a> {
     /// The path of the output, for messages.

@@ -9,9 +9,9 @@
 //! Stamps and digests detect accidents, not forgeries: a sidecar is used only if it is a regular file that belongs
 //! to this user, to root or to the owner of the trajectory (`sidecar/place`). Others are neither read nor replaced.
 //!
-//! Sidecar layout, little endian: magic (8 bytes), format (4), version (u32), atoms, size of the
-//! trajectory, bytes that whole frames fill, digest of the head, digest of the tail, frames (u64
-//! each), then offsets (u64), times (f64), steps (i64) of all frames, and the XXH3 digest of all that.
+//! Sidecar layout, little endian: magic (8 bytes), format (4), version (u32); number of atoms, size of the
+//! trajectory, end of the last whole frame, digest of the head, digest of the tail, number of frames (u64 each);
+//! offsets (u64), times (f64) and steps (i64) of all frames; the XXH3 digest of all preceding bytes.
 
 use std::collections::hash_map::RandomState;
 use std::fs;
@@ -219,7 +219,7 @@ fn write_beside_and_rename(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
         .open(&temporary)
         .and_then(|mut file| file.write_all(bytes).and_then(|()| fs::rename(&temporary, path)));
     if written.is_err() {
-        // Nothing more can be done about a file that cannot be removed either.
+        // If the file cannot be removed either, it stays.
         let _ = fs::remove_file(&temporary);
     }
     written

@@ -84,7 +84,7 @@ impl Handles {
             }
             (open.len() > self.most).then(|| open.remove(0))
         });
-        // Closing may take its time: not under the lock.
+        // Closing a file may block, so it is done without the lock.
         drop(closed);
     }
 }

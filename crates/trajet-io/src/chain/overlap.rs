@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::reader::Reader;
 use crate::time::text;
 
-/// Most files that a remark names.
+/// Largest number of files that a remark names.
 const MOST_NAMED: usize = 5;
 
 /// Returns the number of frames in the kept ranges.

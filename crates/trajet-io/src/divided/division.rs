@@ -41,7 +41,7 @@ pub struct Division {
     pub on_files: Vec<String>,
 }
 
-/// Some atoms of a trajectory, in files of their own.
+/// A part of a divided trajectory: the files that hold some of its atoms.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Part {
     /// Name of the part, for messages.

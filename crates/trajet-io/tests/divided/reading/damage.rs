@@ -11,7 +11,7 @@ use super::*;
 fn a_replaced_part_is_an_error() {
     let made = large(0).without_digests();
     let part = |k: usize| &made.division.parts[k].paths[0];
-    // Other atoms.
+    // A file with different atoms.
     let divided = made.divided();
     std::fs::copy(part(0), part(1)).unwrap();
     let error = positions(&divided, &Atoms::all(200), &mut Scratch::default()).unwrap_err();
