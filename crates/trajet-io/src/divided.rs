@@ -172,7 +172,7 @@ impl Reader {
     }
 
     /// Returns the raw frame of the only part, with the time, step and box of the index, if that has boxes.
-    fn completed(&self, mut raw: Raw, frame: u64) -> Result<Raw, Error> {
+    fn with_index_data(&self, mut raw: Raw, frame: u64) -> Result<Raw, Error> {
         let (index, path) = (&self.file.index, self.file.source.path());
         if let Raw::H5md(found) = &mut raw
             && let Some((cell, turned)) = index.given_box(frame, path)?
@@ -271,7 +271,7 @@ impl Whole {
         let options = OpenOptions { watch: Arc::new(scratch.watch()), ..self.options.clone() };
         let openers: [&dyn Opener; 1] = [&Described(described.collect())];
         let chain = chain::open_with(&record.paths, &options, &openers, &Serial);
-        let chain = Arc::new(chain.map_err(|error| self.of_part(part, error))?);
+        let chain = Arc::new(chain.map_err(|error| self.in_part(part, error))?);
         let (n_frames, n_atoms) = (self.n_frames as usize, self.atom_map.n_atoms_of(part));
         if (chain.n_frames(), chain.n_atoms()) != (n_frames, n_atoms) {
             let (frames, atoms) = (chain.n_frames(), chain.n_atoms());
@@ -280,7 +280,7 @@ impl Whole {
                 record.name
             );
             let other = Error::Altered { path: chain.path().to_owned(), what };
-            return Err(self.of_part(part, other));
+            return Err(self.in_part(part, other));
         }
         let mut meter = chain.opening().meter.clone();
         let taken = begin.elapsed().as_nanos() as u64;
@@ -305,13 +305,13 @@ impl Whole {
     }
 
     /// Returns the fields that any of the parts omits.
-    fn lost_of(&self, shares: &[Share]) -> Vec<Extra> {
+    fn omitted_by(&self, shares: &[Share]) -> Vec<Extra> {
         let lost = |extra: &Extra| shares.iter().any(|s| self.parts[s.part].lost.contains(extra));
         Extra::ALL.into_iter().filter(lost).collect()
     }
 
     /// Checks that none of the parts omits this field.
-    fn check_lost(&self, shares: &[Share], field: Field) -> Result<(), Error> {
+    fn check_not_omitted(&self, shares: &[Share], field: Field) -> Result<(), Error> {
         let Some(extra) = Extra::of(field) else { return Ok(()) };
         let parts = shares.iter().map(|share| &self.parts[share.part]);
         let lossy = parts.filter(|part| part.lost.contains(&extra)).map(|part| part.name.clone());
@@ -329,17 +329,17 @@ impl Whole {
     }
 
     /// Adds the name of the part and advice, or a known reason, to an error of its files.
-    fn of_part(&self, part: usize, error: Error) -> Error {
+    fn in_part(&self, part: usize, error: Error) -> Error {
         let part = &self.parts[part];
         if !error.is_damage() {
-            return self.explained(error, part.mark.as_deref());
+            return self.with_reason(error, part.mark.as_deref());
         }
         let (part, remedy) = (part.name.clone(), self.remedy.clone());
         Error::InPart { error: Box::new(error), part, remedy }
     }
 
     /// Adds the reason, if it can be determined, to the error of a missing file; `mark` is that of its part.
-    fn explained(&self, error: Error, mark: Option<&Path>) -> Error {
+    fn with_reason(&self, error: Error, mark: Option<&Path>) -> Error {
         let Error::Io { path, source, .. } = error.root() else { return error };
         if source.kind() != ErrorKind::NotFound {
             return error;
@@ -376,7 +376,7 @@ impl Whole {
             Some(metadata) => Arc::clone(metadata),
             none => {
                 let metadata = FrameMetadata::load_counted(path, meter);
-                let metadata = Arc::new(metadata.map_err(|error| self.explained(error, None))?);
+                let metadata = Arc::new(metadata.map_err(|error| self.with_reason(error, None))?);
                 let expected = chain.segments()[place.segment].reader.index().n_frames();
                 if metadata.len() != expected {
                     let what = format!("the heads of {} frames for {expected}", metadata.len());
@@ -514,7 +514,7 @@ impl reader::Reader for Reader {
         let (time, step) = self.file.index.when(frame);
         let mut own = self.own(atoms, scratch)?;
         let WorkerState { shares, parts, vectors, meta, .. } = &mut *own;
-        self.whole.check_lost(shares, field)?;
+        self.whole.check_not_omitted(shares, field)?;
         let (mut costs, mut beside) = (Costs::default(), None::<(bool, GivenBox)>);
         for share in &*shares {
             let part = &self.whole.parts[share.part];
@@ -536,7 +536,7 @@ impl reader::Reader for Reader {
                 }
             };
             let read = chain.read_into(&request, at..at + 1, inner, target, meta);
-            read.map_err(|error| self.whole.of_part(share.part, error))?;
+            read.map_err(|error| self.whole.in_part(share.part, error))?;
             if direct.is_none() {
                 share.scatter(vectors, out);
             }
@@ -595,18 +595,18 @@ impl reader::Reader for Reader {
             inner.expected = self.file.index.digest(frame, share.part);
             let chain = &opened.chain;
             let raw = chain.raw(frames, at, &share.atoms, inner);
-            raws.push(raw.map_err(|error| self.whole.of_part(share.part, error))?);
+            raws.push(raw.map_err(|error| self.whole.in_part(share.part, error))?);
             costs.add(&self.whole, share.part, inner, &mut scratch.meter);
             if head.is_none() && !self.whole.metadata.is_empty() {
                 head = Some(self.whole.head(chain, frame, &mut scratch.meter)?);
             }
         }
         let joined = match head {
-            None => self.completed(raws.pop().expect("the one part is touched"), frame)?,
+            None => self.with_index_data(raws.pop().expect("the one part is touched"), frame)?,
             Some(head) => {
                 let parts: Vec<_> =
                     shares.iter().map(|share| &share.columns[..]).zip(&raws).collect();
-                let lost = self.whole.lost_of(shares);
+                let lost = self.whole.omitted_by(shares);
                 let (head, filled) = match self.whole.filled {
                     true => (head, &lost[..]),
                     false => (head.without(&lost), &[][..]),
@@ -663,7 +663,7 @@ impl reader::FormatData for Reader {
             opened.chain.left_out_of(frame, &share.atoms, inner)?
         } else {
             let head = self.whole.head(&opened.chain, frame, &mut scratch.meter)?;
-            head.without(&self.whole.lost_of(shares)).left_out()
+            head.without(&self.whole.omitted_by(shares)).left_out()
         };
         scratch.keep_own(own);
         Ok(left)

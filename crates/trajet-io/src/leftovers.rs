@@ -20,8 +20,8 @@ static SEEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 pub fn owner() -> String {
     let process = std::process::id();
     // A file with start time 0 is never removed as that of a dead process.
-    let start = start_of(process).ok().flatten().unwrap_or(0);
-    format!("{}-{process}-{start}", here())
+    let start = start_time(process).ok().flatten().unwrap_or(0);
+    format!("{}-{process}-{start}", host_id())
 }
 
 /// Returns a unique name for a temporary file in `folder`. The first call for a folder removes the temporary files
@@ -77,15 +77,15 @@ fn belongs_to_dead_process(name: &str) -> bool {
         return false;
     };
     // If `/proc` shows this process, it shows all processes of this user.
-    let shows_processes = || matches!(start_of(std::process::id()), Ok(Some(_)));
+    let shows_processes = || matches!(start_time(std::process::id()), Ok(Some(_)));
     start > 0
-        && host == here()
+        && host == host_id()
         && shows_processes()
-        && start_of(process).is_ok_and(|now| now != Some(start))
+        && start_time(process).is_ok_and(|now| now != Some(start))
 }
 
 /// Returns the host, its boot and its PID namespace.
-fn here() -> String {
+fn host_id() -> String {
     let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let plain = |c: char| if c.is_ascii_alphanumeric() || ".-_".contains(c) { c } else { '_' };
     let host: String = host.trim_end().chars().map(plain).take(64).collect();
@@ -96,7 +96,7 @@ fn here() -> String {
 }
 
 /// Returns the start time of a process, in clock ticks since the boot; `None` if there is no such process.
-fn start_of(process: u32) -> std::io::Result<Option<u64>> {
+fn start_time(process: u32) -> std::io::Result<Option<u64>> {
     match fs::read_to_string(format!("/proc/{process}/stat")) {
         // The program name, in parentheses, may contain any characters.
         Ok(stat) => Ok(stat
@@ -118,21 +118,22 @@ mod tests {
     #[test]
     fn only_temporary_files_of_dead_processes_of_this_host_are_removed() {
         let folder = tempfile::tempdir().unwrap();
-        let (process, start) = (std::process::id(), start_of(std::process::id()).unwrap().unwrap());
-        let place = here();
+        let (process, start) =
+            (std::process::id(), start_time(std::process::id()).unwrap().unwrap());
+        let host = host_id();
         let dead = [
-            format!(".trajet-{place}-{}-7-00ff.tmp", u32::MAX),
-            format!(".trajet-{place}-{}-7-00ff.tmp.npz", u32::MAX),
-            format!("trajet-{place}-{}-7-abc_d", u32::MAX),
+            format!(".trajet-{host}-{}-7-00ff.tmp", u32::MAX),
+            format!(".trajet-{host}-{}-7-00ff.tmp.npz", u32::MAX),
+            format!("trajet-{host}-{}-7-abc_d", u32::MAX),
             // An earlier process had this number.
-            format!(".trajet-{place}-{process}-{}-00ff.tmp", start - 1),
+            format!(".trajet-{host}-{process}-{}-00ff.tmp", start - 1),
         ];
         let alive = [
-            format!(".trajet-{place}-{process}-{start}-00ff.tmp"),
-            format!(".trajet-x{place}-{}-7-00ff.tmp", u32::MAX),
-            format!(".trajet-{place}1-{}-7-00ff.tmp", u32::MAX),
-            format!(".trajet-{place}-{}-0-00ff.tmp", u32::MAX),
-            format!("x.trajet-{place}-{}-7-00ff.tmp", u32::MAX),
+            format!(".trajet-{host}-{process}-{start}-00ff.tmp"),
+            format!(".trajet-x{host}-{}-7-00ff.tmp", u32::MAX),
+            format!(".trajet-{host}1-{}-7-00ff.tmp", u32::MAX),
+            format!(".trajet-{host}-{}-0-00ff.tmp", u32::MAX),
+            format!("x.trajet-{host}-{}-7-00ff.tmp", u32::MAX),
             ".trajet-tier-0123456789abcdef".to_owned(),
             ".run.xtc.trajet-index".to_owned(),
             format!(".trajet-{}-00ff.tmp", u32::MAX),
@@ -147,7 +148,7 @@ mod tests {
         let name = temporary_name(folder.path());
         assert!(
             !belongs_to_dead_process(&name)
-                && name.starts_with(&format!(".trajet-{place}-{process}-"))
+                && name.starts_with(&format!(".trajet-{host}-{process}-"))
         );
         let mut left: Vec<_> = fs::read_dir(folder.path()).unwrap().flatten().collect();
         left.sort_by_key(fs::DirEntry::file_name);
