@@ -1,7 +1,7 @@
 //! A file of frames' heads as input.
 
 use trajet_io::Raw;
-use trajet_io::divided::Heads;
+use trajet_io::divided::FrameMetadata;
 use trajet_io::xxh3_64;
 
 use crate::disk::OnDisk;
@@ -19,7 +19,7 @@ pub fn heads(input: &[u8]) {
 fn check(bytes: &[u8]) {
     let file = OnDisk::new(bytes);
     let mut budget = Budget::of(EACH * bytes.len() + FIXED);
-    let Ok(heads) = budget.theirs(|| Heads::load(file.path())) else { return };
+    let Ok(heads) = budget.theirs(|| FrameMetadata::load(file.path())) else { return };
     for k in 0..=heads.len() {
         let Ok(head) = budget.theirs(|| heads.get(k)) else { continue };
         budget.ours(|| {
@@ -33,8 +33,8 @@ fn check(bytes: &[u8]) {
     }
 }
 
-fn keep(head: &Raw) -> Heads {
-    let mut heads = Heads::default();
+fn keep(head: &Raw) -> FrameMetadata {
+    let mut heads = FrameMetadata::default();
     heads.push(head);
     heads
 }

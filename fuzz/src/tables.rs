@@ -92,7 +92,7 @@ pub(crate) fn read(input: &[u8]) -> (Description, &[u8]) {
     let told = if bit(7) { bytes.byte() } else { 0 };
     let listed = told >> 4;
     if told & 8 != 0 {
-        description.boxes = Boxes::Elsewhere(u64::from(n_frames));
+        description.boxes = Boxes::InParentIndex(u64::from(n_frames));
         (description.times, description.steps) = Default::default();
     }
     if told & 1 != 0 {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use trajet_engine::report::RunReport;
-use trajet_io::divided::Heads;
+use trajet_io::divided::FrameMetadata;
 use trajet_io::{Atoms, Chain, Extra, Format, Frames, Losses, Raw, Whole, WriteOptions};
 
 /// Frames to copy, and the output.
@@ -111,7 +111,7 @@ pub struct FrameRows {
     /// Of each target the XXH3 digest of each frame's bytes.
     pub digests: Vec<Vec<u64>>,
     /// Per-frame data beside the atoms.
-    pub heads: Heads,
+    pub heads: FrameMetadata,
     /// The digest of each frame as it was read, where that is wanted.
     pub sources: Vec<u64>,
 }

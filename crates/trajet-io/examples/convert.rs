@@ -1,4 +1,4 @@
-//! Writes a trajectory in the format that the ending of another path names.
+//! Converts a trajectory to the format of the output path's suffix.
 //!
 //! ```text
 //! cargo run --release -p trajet-io --example convert -- IN OUT [precision=100] [raw|snapshot] [loss] [double]

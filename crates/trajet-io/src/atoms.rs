@@ -1,56 +1,56 @@
-//! Which atoms are wanted, prepared once so that decoders can ask cheaply.
+//! The selected atoms, in a form that decoders can query cheaply.
 
 use crate::{Error, memory};
 
-/// Marks in [`Atoms::next_wanted`] that no wanted atom follows.
+/// Marks in [`Atoms::next_wanted`] that no selected atom follows.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// The wanted atoms of a trajectory, in the order in which they are wanted.
+/// The selected atoms of a trajectory, in the order in which they were requested.
 #[derive(Clone, Debug)]
 pub struct Atoms {
     n_total: usize,
-    /// Wanted atoms, ascending, each once; `None` where every atom is wanted.
+    /// Selected atoms, ascending, each once; `None` if every atom is selected.
     sorted: Option<Vec<u32>>,
-    /// For each atom the first wanted one at or after it, and [`NONE`] past the last one.
+    /// For each atom the first selected one at or after it, and [`NONE`] past the last one.
     next_wanted: Vec<u32>,
-    /// Where the caller's order differs: its k-th atom is `sorted[order[k]]`.
+    /// If the requested order differs from ascending: its k-th atom is `sorted[order[k]]`.
     order: Option<Vec<u32>>,
 }
 
 impl Atoms {
-    /// Every atom of `n_total`.
+    /// Selects all `n_total` atoms.
     pub fn all(n_total: usize) -> Self {
         Atoms { n_total, sorted: None, next_wanted: Vec::new(), order: None }
     }
 
-    /// The listed atoms, in that order; repeats are allowed.
+    /// Selects the listed atoms, in that order; repeats are allowed.
     ///
     /// # Errors
     /// [`Error::AtomOutOfRange`] for an index that is not in `0..n_total`.
     pub fn listed(list: &[i64], n_total: usize) -> Result<Self, Error> {
         const WHAT: &str = "a list of atoms";
-        let mut wanted = Vec::new();
-        memory::reserve(&mut wanted, list.len(), WHAT)?;
+        let mut selected = Vec::new();
+        memory::reserve(&mut selected, list.len(), WHAT)?;
         for &atom in list {
             match u32::try_from(atom) {
-                Ok(a) if (a as usize) < n_total && a != NONE => wanted.push(a),
+                Ok(a) if (a as usize) < n_total && a != NONE => selected.push(a),
                 _ => return Err(Error::AtomOutOfRange { atom, n_atoms: n_total }),
             }
         }
-        let mut sorted = memory::copied(&wanted, WHAT)?;
+        let mut sorted = memory::copied(&selected, WHAT)?;
         sorted.sort_unstable();
         sorted.dedup();
         let mut order = None;
-        if sorted != wanted {
-            let place = |a: &u32| sorted.binary_search(a).expect("taken from this list") as u32;
-            let places: &mut Vec<u32> = order.insert(Vec::new());
-            memory::reserve(places, wanted.len(), WHAT)?;
-            places.extend(wanted.iter().map(place));
+        if sorted != selected {
+            let column = |a: &u32| sorted.binary_search(a).expect("taken from this list") as u32;
+            let columns: &mut Vec<u32> = order.insert(Vec::new());
+            memory::reserve(columns, selected.len(), WHAT)?;
+            columns.extend(selected.iter().map(column));
         }
         if sorted.len() == n_total {
             return Ok(Atoms { n_total, sorted: None, next_wanted: Vec::new(), order });
         }
-        // Only as long as the last wanted atom needs: a protein in front of much water stays small.
+        // Only as long as the last selected atom needs: small for a protein in front of much water.
         let reach = sorted.last().map_or(0, |&last| last as usize + 1);
         let mut next_wanted = memory::filled(reach + 1, NONE, WHAT)?;
         for pair in (0..sorted.len()).rev() {
@@ -60,27 +60,27 @@ impl Atoms {
         Ok(Atoms { n_total, sorted: Some(sorted), next_wanted, order })
     }
 
-    /// Atoms in a frame of the file.
+    /// Returns the number of atoms in a frame of the file.
     pub fn n_total(&self) -> usize {
         self.n_total
     }
 
-    /// Atoms that each frame yields, repeats counted.
+    /// Returns the number of selected atoms, repeats counted.
     pub fn len(&self) -> usize {
         self.order.as_ref().map_or(self.n_sorted(), Vec::len)
     }
 
-    /// Whether no atom is wanted.
+    /// Returns whether no atom is selected.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The distinct wanted atoms, ascending; `None` where every atom is wanted.
+    /// Returns the distinct selected atoms, ascending; `None` if every atom is selected.
     pub fn sorted(&self) -> Option<&[u32]> {
         self.sorted.as_deref()
     }
 
-    /// The stretch of the frame from the first wanted atom to the last; empty where none is wanted.
+    /// Returns the range of atoms from the first selected one to the last; empty if none is selected.
     pub fn span(&self) -> std::ops::Range<usize> {
         match self.sorted() {
             Some([first, .., last]) => *first as usize..*last as usize + 1,
@@ -90,26 +90,26 @@ impl Atoms {
         }
     }
 
-    /// The atoms in the caller's order; none where they are all, ascending.
+    /// Returns the atoms in the requested order; `None` if that is all atoms, ascending.
     pub fn listed_indices(&self) -> Option<Vec<usize>> {
-        let sorted = |place: usize| self.sorted().map_or(place, |list| list[place] as usize);
+        let sorted = |column: usize| self.sorted().map_or(column, |list| list[column] as usize);
         match self.order() {
-            Some(order) => Some(order.iter().map(|&place| sorted(place as usize)).collect()),
+            Some(order) => Some(order.iter().map(|&column| sorted(column as usize)).collect()),
             None => self.sorted().map(|list| list.iter().map(|&atom| atom as usize).collect()),
         }
     }
 
-    /// How many distinct atoms are wanted.
+    /// Returns the number of distinct selected atoms.
     pub fn n_sorted(&self) -> usize {
         self.sorted.as_ref().map_or(self.n_total, Vec::len)
     }
 
-    /// For each atom the first wanted one at or after it; shorter than the frame (see `listed`).
+    /// Returns for each atom the first selected one at or after it; shorter than the frame (see `listed`).
     pub(crate) fn next_wanted(&self) -> &[u32] {
         &self.next_wanted
     }
 
-    /// The caller's order over the sorted atoms, where it differs from ascending.
+    /// Returns the requested order as positions in the sorted atoms, if it differs from ascending.
     pub fn order(&self) -> Option<&[u32]> {
         self.order.as_deref()
     }
@@ -129,14 +129,14 @@ mod tests {
     }
 
     #[test]
-    fn a_full_list_is_every_atom() {
+    fn a_list_of_all_atoms_selects_every_atom() {
         assert!(Atoms::listed(&[0, 1, 2], 3).unwrap().sorted().is_none());
         let reversed = Atoms::listed(&[2, 1, 0], 3).unwrap();
         assert_eq!((reversed.sorted(), reversed.order()), (None, Some(&[2, 1, 0][..])));
     }
 
     #[test]
-    fn indices_outside_are_refused() {
+    fn indices_out_of_range_are_errors() {
         for bad in [-1, 3, i64::from(u32::MAX), i64::MAX] {
             assert!(
                 matches!(Atoms::listed(&[bad], 3), Err(Error::AtomOutOfRange { atom, .. }) if atom == bad)

@@ -1,11 +1,12 @@
-//! Unit cells: lengths and angles, and box vectors.
+//! Conversions between unit cells (lengths and angles) and box vectors.
 
-/// A box as readers give it: lengths and angles, and the vectors of one that is turned ([`crate::FrameMeta::turned`]).
+/// A box as readers return it: lengths (Å) and angles (degrees), and its vectors if it is rotated
+/// ([`crate::FrameMeta::turned`]).
 pub type GivenBox = ([f64; 6], Option<[f64; 9]>);
 
-/// The cell lengths (in the vectors' unit times `scale`) and angles (degrees) of three box vectors,
-/// row by row. All NaN where no vector has a length; all infinite where a number is not finite, as which readers
-/// refuse it.
+/// Returns the cell lengths (in the vectors' unit times `scale`) and angles (degrees) of three box vectors,
+/// given row by row. All six are NaN if every vector is zero, and infinite if a number is not finite, which
+/// readers report as an error.
 pub fn cell_from_vectors(vectors: &[f64; 9], scale: f64) -> [f64; 6] {
     let row = |i: usize| [0, 1, 2].map(|k| vectors[3 * i + k]);
     let dot = |u: [f64; 3], v: [f64; 3]| u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
@@ -17,7 +18,7 @@ pub fn cell_from_vectors(vectors: &[f64; 9], scale: f64) -> [f64; 6] {
     if la + lb + lc == 0.0 {
         return [f64::NAN; 6];
     }
-    // Of a vector without a length too: then there are lengths, but no volume.
+    // 90 degrees also beside a zero vector: such a cell has lengths, but no volume.
     let right = |d: f64| d == 0.0 || d.is_nan();
     let angle = |d: f64| if right(d) { 90.0 } else { libm::acos(d.clamp(-1.0, 1.0)).to_degrees() };
     [
@@ -30,7 +31,7 @@ pub fn cell_from_vectors(vectors: &[f64; 9], scale: f64) -> [f64; 6] {
     ]
 }
 
-/// The vectors times `scale`, where lengths and angles alone do not say how they stand: see
+/// Returns the vectors times `scale` if lengths and angles do not determine their orientation, else `None`: see
 /// [`crate::FrameMeta::turned`].
 pub fn turned_vectors(vectors: &[f64; 9], scale: f64) -> Option<[f64; 9]> {
     let [ax, ay, az, _, by, bz, _, _, cz] = *vectors;
@@ -39,8 +40,8 @@ pub fn turned_vectors(vectors: &[f64; 9], scale: f64) -> Option<[f64; 9]> {
     (finite && !usual).then(|| vectors.map(|x| x * scale))
 }
 
-/// Box vectors row by row, in the unit of the lengths, of a cell (a, b, c, α, β, γ in degrees): the first
-/// along x, the second in the plane of x and y. None where no box has such angles and lengths.
+/// Returns the box vectors of a cell (a, b, c, α, β, γ in degrees), row by row, in the unit of the lengths: the
+/// first along x, the second in the xy plane. Returns `None` if no box has these lengths and angles.
 pub fn vectors_from_cell(cell: &[f64; 6]) -> Option<[f64; 9]> {
     let [a, b, c, alpha, beta, gamma] = *cell;
     let sound = [a, b, c].iter().all(|&v| v > 0.0 && v.is_finite())
@@ -62,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rhombic_dodecahedron_has_its_angles() {
+    fn angles_of_a_rhombic_dodecahedron() {
         let d = 8.0f64;
         let h = (0.5f64).sqrt() * d;
         let cell = cell_from_vectors(&[d, 0.0, 0.0, 0.0, d, 0.0, d / 2.0, d / 2.0, h], 10.0);
@@ -72,19 +73,19 @@ mod tests {
     }
 
     #[test]
-    fn no_box_is_nan_not_zero() {
+    fn a_missing_box_is_nan_and_an_invalid_one_infinite() {
         assert!(cell_from_vectors(&[0.0; 9], 10.0).iter().all(|v| v.is_nan()));
         for bad in [f64::INFINITY, f64::NAN] {
             let vectors = [3.0, 0.0, 0.0, 0.0, 4.0, 0.0, 0.0, bad, 5.0];
             assert_eq!(cell_from_vectors(&vectors, 10.0), [f64::INFINITY; 6]);
         }
-        // A vector is missing: lengths, but no volume.
+        // One vector is zero: lengths, but no volume.
         let flat = cell_from_vectors(&[3.0, 0.0, 0.0, 0.0, 4.0, 0.0, 0.0, 0.0, 0.0], 10.0);
         assert_eq!(flat, [30.0, 40.0, 0.0, 90.0, 90.0, 90.0]);
     }
 
     #[test]
-    fn vectors_that_are_turned_are_kept() {
+    fn vectors_of_rotated_boxes_are_kept() {
         assert_eq!(turned_vectors(&[3.0, 0.0, 0.0, 1.0, 3.0, 0.0, 1.0, 1.0, 3.0], 10.0), None);
         let turned = [0.0, 0.0, 3.0, 3.0, 0.0, 1.0, 0.0, 3.0, 1.0];
         assert_eq!(turned_vectors(&turned, 10.0), Some(turned.map(|x| x * 10.0)));

@@ -1,11 +1,10 @@
-//! Files that are one trajectory. Frames are numbered through; times and steps are those of the files.
+//! Several files read as one trajectory. Frames are numbered consecutively; times and steps are those of the files.
 //!
-//! A chain is read as the file would be that holds the same frames one after the other. A file alone
-//! is a chain too. Frames that files repeat where one goes on after another are kept unless the chain
-//! is to be continuous: then files are put in the order of their first times, and of frames from the
-//! first time of a later file on those of the later file are kept, as by gmx trjcat and MDAnalysis'
-//! ChainReader (departure: several formats, gaps and single frames are taken, and times are compared
-//! as closely as single precision tells them apart).
+//! Reading a chain gives the same results as reading one file with the same frames. A single file is a chain,
+//! too. Frames that a later file repeats are kept unless the chain is continuous. In a continuous chain, files are
+//! sorted by their first times, and from the first time of a later file on, only the frames of the later file are
+//! kept, as by gmx trjcat and by MDAnalysis' ChainReader (differences: several formats, gaps and single frames are
+//! accepted, and times are compared with the resolution of single precision).
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -24,13 +23,13 @@ use crate::{
     Atoms, Error, Extra, Format, FrameIndex, FrameMeta, Frames, IndexState, OpenOptions, Opening,
     ParallelFor, Raw, Scratch, Watch,
 };
-use overlap::{dropped_remarks, in_order_of_times, n_kept, seam_remark, without_repeats};
+use overlap::{dropped_remarks, in_order_of_times, n_kept, overlap_remark, without_repeats};
 
 mod overlap;
 
-/// Most files of a chain that are open at the same time, beside those that are read just then.
+/// Largest number of files of a chain that are open at the same time, beside those that are being read.
 pub const MOST_OPEN: usize = 64;
-/// Wanted frames of a list, behind those that are read now, that a file's reader is shown.
+/// Number of requested frames of a list, after those being read, that a file's reader gets to read ahead.
 const AHEAD: usize = 1024;
 
 /// A trajectory of one or several files.
@@ -39,19 +38,19 @@ pub struct Chain {
     pub(crate) runs: Vec<Run>,
     n_frames: u64,
     remarks: Vec<String>,
-    /// Whether there is one file, so that its frames are those of the chain.
+    /// Whether the chain has one file, whose frames are those of the chain.
     alone: bool,
-    /// Whether frames that a later file repeats are left out.
+    /// Whether frames that a later file repeats are dropped.
     continuous: bool,
 }
 
 /// A file of a chain.
 pub struct Segment {
-    /// Reads it.
+    /// The reader of the file.
     pub reader: Arc<dyn Reader>,
-    /// Frames of it that the chain leaves out, because a later file repeats them.
+    /// Number of its frames that the chain drops, because a later file repeats them.
     pub dropped: usize,
-    /// Whether a kept index was compared with the headers of all frames ([`Chain::check_times`]).
+    /// Whether a loaded index was compared with the headers of all frames ([`Chain::check_times`]).
     checked: AtomicBool,
 }
 
@@ -61,36 +60,36 @@ impl Segment {
     }
 }
 
-/// The remark on an unfinished frame that is left out.
+/// Returns the remark on an incomplete frame at the end of a file, if there is one.
 fn cut(reader: &Arc<dyn Reader>) -> Option<String> {
     let n = reader.truncated_tail();
     (n > 0).then(|| format!("{n} bytes of an unfinished frame at the end are left out"))
 }
 
-/// Neighbouring frames of a file.
+/// Consecutive frames of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Run {
-    /// Their numbers in the chain.
+    /// The numbers of the frames in the chain.
     pub(crate) frames: Range<u64>,
-    /// Their file.
+    /// The number of their file.
     pub(crate) segment: usize,
-    /// The number in the file of the first of them.
+    /// The number of the first frame in the file.
     pub(crate) first: u64,
 }
 
-/// Where a frame of a chain is kept.
+/// The position of a frame in the files of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Which file.
+    /// The number of the file.
     pub segment: usize,
-    /// The frame's number in it.
+    /// The frame's number in the file.
     pub frame: u64,
 }
 
-/// Opens files that are one trajectory, several at a time, with more threads for larger ones.
+/// Opens files as one trajectory, in parallel, with more threads for larger files.
 ///
 /// # Errors
-/// As [`crate::open`], of the first file in order that has one; [`Error::ChainAtoms`].
+/// As [`crate::open`], for the first file in order that fails; [`Error::ChainAtoms`].
 ///
 /// # Panics
 /// If there is no path.
@@ -102,7 +101,7 @@ pub fn open(
     open_with(paths, options, &[], threads)
 }
 
-/// Opens files that are one trajectory, each by the first of `openers` that knows it, or as [`open`].
+/// Opens files as one trajectory, each with the first of `openers` that recognises it, or else as [`open`] does.
 ///
 /// # Errors
 /// As [`open`], and those of the openers.
@@ -119,15 +118,15 @@ pub fn open_with(
         return Ok(Chain::from(crate::open_with(path, options, openers, threads)?));
     }
     let handles = options.handles.clone().unwrap_or_else(|| Arc::new(Handles::new(MOST_OPEN)));
-    // Which frames there are is decided by times that were read from the files just now.
+    // Frames are dropped by their times, which must be those in the files, not in an outdated index.
     let rebuild_index = options.rebuild_index || options.continuous;
     let options = OpenOptions { handles: Some(handles), rebuild_index, ..options.clone() };
     let sizes: Vec<u64> =
         paths.iter().map(|path| std::fs::metadata(path).map_or(0, |m| m.len())).collect();
     let all = sizes.iter().sum::<u64>().max(1);
     let opened: Vec<Mutex<Option<Opened>>> = paths.iter().map(|_| Mutex::default()).collect();
-    // What stands behind a file that cannot be opened is not looked at; what stands before it is, so
-    // that the error is the same for any number of threads.
+    // Files after one that failed are skipped, files before it are still opened, so that the error is the same for
+    // any number of threads.
     let bad = AtomicUsize::new(usize::MAX);
     threads.each(paths.len(), &|k| {
         if k > bad.load(Ordering::Relaxed) || options.watch.stop.load(Ordering::Relaxed) {
@@ -149,7 +148,7 @@ pub fn open_with(
     Chain::join(readers, options.continuous)
 }
 
-/// A part of the threads.
+/// A share of the threads.
 struct Share<'a> {
     threads: &'a dyn ParallelFor,
     width: usize,
@@ -165,7 +164,7 @@ impl ParallelFor for Share<'_> {
 }
 
 impl From<Arc<dyn Reader>> for Chain {
-    /// The chain of one file.
+    /// Returns the chain of one file.
     fn from(reader: Arc<dyn Reader>) -> Self {
         let n_frames = reader.index().n_frames() as u64;
         let runs = vec![Run { frames: 0..n_frames, segment: 0, first: 0 }];
@@ -175,7 +174,7 @@ impl From<Arc<dyn Reader>> for Chain {
 }
 
 impl Chain {
-    /// Makes a chain of files of which only some may be there; `alone` says whether the whole has one file.
+    /// Returns a chain of which only some files may be present; `alone`: whether the complete chain has one file.
     pub(crate) fn of_runs(
         segments: Vec<Segment>,
         runs: Vec<Run>,
@@ -185,13 +184,13 @@ impl Chain {
         Chain { segments, runs, n_frames, remarks: Vec::new(), alone, continuous: false }
     }
 
-    /// Files as one trajectory.
+    /// Joins open files to one trajectory.
     ///
     /// # Errors
     /// [`Error::ChainAtoms`].
     ///
     /// # Panics
-    /// If there is none.
+    /// If there are no files.
     pub fn join(mut readers: Vec<Arc<dyn Reader>>, continuous: bool) -> Result<Chain, Error> {
         let first = &readers[0];
         let expected = first.index().n_atoms();
@@ -212,7 +211,7 @@ impl Chain {
             kept = without_repeats(&readers);
             remarks.extend(dropped_remarks(&readers, &kept));
         } else {
-            remarks.extend(seam_remark(&readers));
+            remarks.extend(overlap_remark(&readers));
         }
         let (mut segments, mut runs, mut n_frames) = (Vec::new(), Vec::new(), 0);
         for (segment, (reader, kept)) in readers.into_iter().zip(kept).enumerate() {
@@ -228,22 +227,22 @@ impl Chain {
         Ok(Chain { segments, runs, n_frames, remarks, alone, continuous })
     }
 
-    /// Whether there is one file, so that its frames are those of the chain.
+    /// Returns whether the chain has one file, whose frames are those of the chain.
     pub fn is_alone(&self) -> bool {
         self.alone
     }
 
-    /// The files, in the order of their frames.
+    /// Returns the files, in the order of their frames.
     pub fn segments(&self) -> &[Segment] {
         &self.segments
     }
 
-    /// The first file.
+    /// Returns the path of the first file.
     pub fn path(&self) -> &Path {
         self.segments[0].reader.source().path()
     }
 
-    /// The format, or those of the files.
+    /// Returns the format, or those of the files, separated by commas.
     pub fn format(&self) -> String {
         let mut names: Vec<&str> = Vec::new();
         for segment in &self.segments {
@@ -255,27 +254,27 @@ impl Chain {
         names.join(", ")
     }
 
-    /// Atoms of every frame.
+    /// Returns the number of atoms in each frame.
     pub fn n_atoms(&self) -> usize {
         self.segments[0].reader.index().n_atoms()
     }
 
-    /// Frames of all files, without those that are left out.
+    /// Returns the number of frames, without dropped ones.
     pub fn n_frames(&self) -> usize {
         self.n_frames as usize
     }
 
-    /// Time of each frame, ps.
+    /// Returns the time of each frame, ps.
     pub fn times(&self) -> Cow<'_, [f64]> {
         self.gather(FrameIndex::times)
     }
 
-    /// Integration step of each frame.
+    /// Returns the integration step of each frame.
     pub fn steps(&self) -> Cow<'_, [i64]> {
         self.gather(FrameIndex::steps)
     }
 
-    /// Time (ps) and integration step of a frame.
+    /// Returns the time (ps) and the integration step of a frame.
     ///
     /// # Panics
     /// If there is no such frame.
@@ -284,7 +283,7 @@ impl Chain {
         self.segments[segment].reader.index().when(within)
     }
 
-    /// Where each frame begins in its file.
+    /// Returns the byte at which each frame begins in its file.
     pub fn offsets(&self) -> Cow<'_, [u64]> {
         self.gather(FrameIndex::offsets)
     }
@@ -303,17 +302,18 @@ impl Chain {
         Cow::Owned(all)
     }
 
-    /// Bytes of all files.
+    /// Returns the size of all files in bytes.
     pub fn size(&self) -> u64 {
         self.segments.iter().map(|segment| segment.reader.size()).sum()
     }
 
-    /// Bytes of unfinished frames that were left out because that was allowed.
+    /// Returns the number of bytes of incomplete frames at the ends of files, which are ignored
+    /// ([`OpenOptions::allow_truncated_tail`]).
     pub fn truncated_tail(&self) -> u64 {
         self.segments.iter().map(|segment| segment.reader.truncated_tail()).sum()
     }
 
-    /// What opening cost, over all files; the sidecar is that of the first one.
+    /// Returns the cost of opening all files; the sidecar is that of the first one.
     pub fn opening(&self) -> Opening {
         let mut all = self.segments[0].reader.opening().clone();
         for segment in &self.segments[1..] {
@@ -326,18 +326,19 @@ impl Chain {
         all
     }
 
-    /// What a user should know of how the files follow one another.
+    /// Returns remarks on the order and overlap of the files.
     pub fn chain_remarks(&self) -> &[String] {
         &self.remarks
     }
 
-    /// What parts that hold some of the atoms were allowed to lose, by their names, where this is divided.
+    /// Returns the fields that parts with some of these atoms omit, with the names of the parts; empty if no file is
+    /// divided.
     pub fn lost(&self, atoms: &Atoms) -> Vec<(Extra, String)> {
         let omitting = self.segments.iter().filter_map(|s| s.reader.as_omitted_fields());
         omitting.flat_map(|reader| reader.lost(atoms)).collect()
     }
 
-    /// What a user should know: of the chain, then of each file.
+    /// Returns remarks for the user: on the chain, then on each file.
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks = self.remarks.clone();
         for segment in &self.segments {
@@ -353,11 +354,11 @@ impl Chain {
         remarks
     }
 
-    /// Returns the remarks that a copy of the frames keeps, each once ([`crate::remarks`]): the remarks on the
-    /// chain and its files, and those that the files keep of their sources. Remarks that readers of a copy in the
-    /// format `copied_to` make again by themselves are left out.
+    /// Returns the remarks that a copy of the frames stores, each once ([`crate::remarks`]): the remarks on the
+    /// chain and its files, and those on their sources that the files store. Remarks that a reader of a copy in the
+    /// format `copied_to` produces itself are omitted.
     pub fn doubts(&self, copied_to: Option<&str>) -> Vec<String> {
-        // A continuous chain that drops nothing says so, and leaves no doubt.
+        // The remark of a continuous chain that drops no frame is not a doubt.
         let smooth = self.continuous && self.segments.iter().all(|segment| segment.dropped == 0);
         let mut remarks = if smooth { Vec::new() } else { self.remarks.clone() };
         let made_again = self.remarks_made_again(copied_to);
@@ -376,8 +377,8 @@ impl Chain {
         kept(remarks)
     }
 
-    /// Returns the remarks on files that readers of a copy in the format `copied_to` make again by themselves: a
-    /// copy is made as the first file is.
+    /// Returns the remarks on files that a reader of a copy in the format `copied_to` produces itself: a copy has the
+    /// properties of the first file.
     pub fn remarks_made_again(&self, copied_to: Option<&str>) -> Vec<String> {
         let Some(first) = self.segments.first() else { return Vec::new() };
         let lasting = first.reader.lasting_remarks(copied_to);
@@ -385,11 +386,11 @@ impl Chain {
         all.filter(|remark| !lasting.contains(remark)).collect()
     }
 
-    /// Compares the times and places of all frames of a kept index with the headers of the frames, once; an
+    /// Compares the times and offsets of all frames in a loaded index with the headers of the frames, once. An
     /// index that was built or computed at opening needs no comparison.
     ///
     /// # Errors
-    /// [`Error::Stale`] where a file has another frame; as [`crate::open`] where it has none.
+    /// [`Error::Stale`] if a frame differs; as [`crate::open`] if the frames cannot be found.
     pub fn check_times(&self, threads: &dyn ParallelFor, watch: &Arc<Watch>) -> Result<(), Error> {
         for segment in &self.segments {
             let reader = &segment.reader;
@@ -406,7 +407,7 @@ impl Chain {
         Ok(())
     }
 
-    /// Where a frame is kept.
+    /// Returns the file of a frame and its number there.
     ///
     /// # Panics
     /// If there is no such frame.
@@ -415,7 +416,7 @@ impl Chain {
         Place { segment: run.segment, frame: run.within(frame) }
     }
 
-    /// The file that holds a frame.
+    /// Returns the path of the file that holds a frame.
     ///
     /// # Panics
     /// If there is no such frame.
@@ -427,10 +428,10 @@ impl Chain {
         &self.runs[self.runs.partition_point(|run| run.frames.end <= frame)]
     }
 
-    /// Checks that every wanted frame exists.
+    /// Checks that every requested frame exists.
     ///
     /// # Errors
-    /// [`Error::FrameOutOfRange`] with the largest frame asked for.
+    /// [`Error::FrameOutOfRange`] with the largest requested frame.
     pub fn check(&self, frames: &Frames) -> Result<(), Error> {
         match frames.largest() {
             Some(frame) if frame >= self.n_frames => Err(Error::FrameOutOfRange {
@@ -445,22 +446,22 @@ impl Chain {
     /// Reads frames as `dyn Reader::read_into` does.
     ///
     /// # Errors
-    /// As that; where there are several files, as [`Error::InChain`].
+    /// As `dyn Reader::read_into`, wrapped in [`Error::InChain`] if there are several files.
     ///
     /// # Panics
-    /// As that.
+    /// As `dyn Reader::read_into`.
     pub fn read_into(
         &self,
-        wanted: &Wanted<'_>,
+        request: &Wanted<'_>,
         positions: Range<usize>,
         scratch: &mut Scratch,
         out: &mut [f32],
         meta: &mut FrameMeta,
     ) -> Result<(), Error> {
         if self.alone {
-            return self.segments[0].reader.read_into(wanted, positions, scratch, out, meta);
+            return self.segments[0].reader.read_into(request, positions, scratch, out, meta);
         }
-        let Wanted { frames, atoms, field } = *wanted;
+        let Wanted { frames, atoms, field } = *request;
         let frame_len = atoms.len() * 3;
         assert_eq!(out.len(), positions.len() * frame_len, "size of the output");
         self.check(frames)?;
@@ -468,13 +469,13 @@ impl Chain {
         let mut at = positions.start;
         while at < positions.end {
             let run = self.run_of(frames.get(at));
-            let stretch = run.stretch(frames, at, positions.end);
-            let here = at..positions.end.min(at + stretch.len());
+            let within = run.frames_within(frames, at, positions.end);
+            let here = at..positions.end.min(at + within.len());
             let (out, others) = rest.split_at_mut(here.len() * frame_len);
             let before = meta.frames.len();
-            let wanted = Wanted { frames: &stretch, atoms, field };
+            let request = Wanted { frames: &within, atoms, field };
             let reader = &self.segments[run.segment].reader;
-            let read = reader.read_into(&wanted, 0..here.len(), scratch, out, meta);
+            let read = reader.read_into(&request, 0..here.len(), scratch, out, meta);
             for (number, position) in meta.frames[before..].iter_mut().zip(here.clone()) {
                 *number = frames.get(position);
             }
@@ -488,7 +489,7 @@ impl Chain {
         Ok(())
     }
 
-    /// Returns what a frame holds beside these atoms that only its own format has a place for.
+    /// Returns the names of a frame's format-specific data beside these atoms.
     ///
     /// # Errors
     /// As [`Chain::read_into`].
@@ -506,8 +507,8 @@ impl Chain {
         left.map_err(|error| self.in_chain(error, frame))
     }
 
-    /// Counts what frames hold beside these atoms that only their own formats have a place for. The losses
-    /// number the frames by their positions among `frames`, from `begin` on.
+    /// Counts the format-specific data that frames hold beside these atoms. In the result, frames are numbered by
+    /// their positions in `frames`, from `begin` on.
     ///
     /// # Errors
     /// As [`Chain::read_into`].
@@ -537,20 +538,20 @@ impl Chain {
         self.read_raw_of(frame, &Atoms::all(self.n_atoms()), scratch)
     }
 
-    /// Box vectors (Å, row by row) of a frame, where they are known from opening its file.
+    /// Returns the box vectors (Å, row by row) of a frame, if they are in memory once its file is open.
     pub fn known_box(&self, frame: u64) -> Option<[f64; 9]> {
         let Place { segment, frame: within } = self.place(frame);
         self.segments[segment].reader.as_known_cells()?.known_box(within)
     }
 
-    /// Appends the bytes of neighbouring frames as they stand in one file of a format; false, and
-    /// nothing is appended, where they stand in several, in another format, or not for themselves.
+    /// Appends the bytes of consecutive frames to `out`, unchanged. Returns false, and appends nothing, if they lie
+    /// in several files or in another format, or are not self-contained.
     ///
     /// # Errors
     /// As [`Chain::read_into`].
     ///
     /// # Panics
-    /// If there is no frame, or no such one.
+    /// If `frames` is empty or out of range.
     pub fn copy_frames(
         &self,
         frames: Range<u64>,
@@ -586,8 +587,8 @@ impl Chain {
         read.map_err(|error| self.in_chain(error, frame))
     }
 
-    /// Reads some atoms of the frame at position `at` as its format stores them; all frames are there. The
-    /// rest of them tells what will be asked for next.
+    /// Reads some atoms of the frame at position `at` as its format stores them. All `frames` must exist; those
+    /// that follow are used to read ahead.
     ///
     /// # Errors
     /// As [`Chain::read_into`].
@@ -602,13 +603,13 @@ impl Chain {
             return self.segments[0].reader.raw(frames, at, atoms, scratch);
         }
         let run = self.run_of(frames.get(at));
-        let stretch = run.stretch(frames, at, at + 1);
-        let read = self.segments[run.segment].reader.raw(&stretch, 0, atoms, scratch);
+        let within = run.frames_within(frames, at, at + 1);
+        let read = self.segments[run.segment].reader.raw(&within, 0, atoms, scratch);
         read.map_err(|error| self.in_chain(error, frames.get(at)))
     }
 
-    /// Reads some atoms of frames, one after the other, as their format stores them, and hands each to
-    /// `take`.
+    /// Reads some atoms of frames as their format stores them, and calls `take` with the position and the data of
+    /// each.
     ///
     /// # Errors
     /// As [`Chain::read_into`], and those of `take`.
@@ -623,20 +624,20 @@ impl Chain {
         let mut at = 0;
         while at < frames.len() {
             let run = self.run_of(frames.get(at));
-            let stretch = run.stretch(frames, at, frames.len());
+            let within = run.frames_within(frames, at, frames.len());
             let reader = &self.segments[run.segment].reader;
-            for k in 0..stretch.len() {
+            for k in 0..within.len() {
                 scratch.check_stop()?;
-                let raw = reader.raw(&stretch, k, atoms, scratch);
+                let raw = reader.raw(&within, k, atoms, scratch);
                 let raw = raw.map_err(|error| self.in_chain(error, frames.get(at + k)))?;
                 take(at + k, &raw)?;
             }
-            at += stretch.len();
+            at += within.len();
         }
         Ok(())
     }
 
-    /// The error of a file, in terms of the chain where there are several.
+    /// Adds the frame's number in the chain to the error of a file, if there are several files.
     fn in_chain(&self, error: Error, chained: u64) -> Error {
         if self.alone || matches!(error, Error::Interrupted) {
             return error;
@@ -646,14 +647,14 @@ impl Chain {
 }
 
 impl Run {
-    /// The number in its file of a frame of the chain.
+    /// Returns the number in its file of a frame of the chain.
     fn within(&self, frame: u64) -> u64 {
         frame - self.frames.start + self.first
     }
 
-    /// The wanted frames from position `at` on, as far as they lie in this run, by their numbers in
-    /// the file. Of a list that goes on behind `end` only as much as helps to read ahead.
-    fn stretch(&self, frames: &Frames, at: usize, end: usize) -> Frames {
+    /// Returns the requested frames from position `at` on, as far as they lie in this run, by their numbers in the
+    /// file. Of a list, at most [`AHEAD`] frames after position `end` are included, for reading ahead.
+    fn frames_within(&self, frames: &Frames, at: usize, end: usize) -> Frames {
         match frames {
             Frames::Strided { step, count, .. } => {
                 let frame = frames.get(at);
@@ -670,7 +671,7 @@ impl Run {
                 let needed = list[at..end].iter().take_while(here).count();
                 let mut len = needed;
                 if at + needed == end {
-                    // Nobody reads ahead over a step back.
+                    // Readers do not read ahead past a step back.
                     let ahead = list[end - 1..].windows(2).take_while(|pair| pair[0] < pair[1]);
                     let ahead = ahead.map(|pair| &pair[1]).take_while(here);
                     len += ahead.take(AHEAD).count();
@@ -686,7 +687,7 @@ impl Run {
 }
 
 impl IndexState {
-    /// How much work the index of several files was: that of the one that took most.
+    /// Returns the state that took more work.
     fn max(self, other: IndexState) -> IndexState {
         let work = |state| match state {
             IndexState::Computed => 0,

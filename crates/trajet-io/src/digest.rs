@@ -1,9 +1,9 @@
-//! The digest of all that is kept of a file: XXH3 of 64 bits.
+//! The digest of files, frames and indexes: 64-bit XXH3.
 
-/// The same, piece by piece.
+/// The streaming form of [`xxh3_64`].
 pub use twox_hash::XxHash3_64 as Xxh3;
 
-/// The digest of bytes, made with the vector instructions that the processor has.
+/// Returns the 64-bit XXH3 digest of bytes, computed with the processor's vector instructions.
 pub fn xxh3_64(bytes: &[u8]) -> u64 {
     Xxh3::oneshot(bytes)
 }
@@ -14,9 +14,9 @@ mod tests {
 
     use super::*;
 
-    /// What stores and sidecars have written down. Numbers by xxhash-rust 0.8 of the bytes `k * 31 % 251`.
+    /// Stores and sidecars contain these digests. Expected values by xxhash-rust 0.8, of the bytes `k * 31 % 251`.
     #[test]
-    fn digests_are_what_they_always_were() {
+    fn digests_never_change() {
         let bytes: Vec<u8> = (0..100_000u32).map(|k| (k * 31 % 251) as u8).collect();
         let expected = [
             (0, 0x2d06800538d394c2),

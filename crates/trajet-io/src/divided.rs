@@ -1,8 +1,8 @@
-//! A trajectory that was divided by atoms: parts of it in files of their own, read as one.
+//! A trajectory whose atoms are divided among the files of several parts, read as one.
 //!
-//! Each wanted atom comes from the part that holds it; no other part is opened. When frames were written
-//! stands in the index of the whole, what else they say beside their atoms in [`Heads`], which only whole
-//! frames need ([`crate::Raw`]).
+//! Each requested atom is read from the part that holds it; no other part is opened. Times and steps are in the
+//! index of the whole trajectory. The other per-frame data is in [`FrameMetadata`], which only raw frames need
+//! ([`crate::Raw`]).
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
@@ -26,17 +26,17 @@ use crate::{
     IndexState, MOST_TIERS, Meter, OpenOptions, Opening, Raw, Scratch, Serial, Stamp, chain,
 };
 pub use division::{Division, Divisions, Part};
-pub use heads::Heads;
-use shares::{Places, Share};
+pub use frame_metadata::FrameMetadata;
+use shares::{AtomMap, Share};
 
 mod division;
-mod heads;
+mod frame_metadata;
 mod shares;
 
-/// Files that stay open, of all parts: each thread reads one of every part, and 256 are what some systems allow.
+/// Number of files of all parts that stay open: each thread reads one of every part, and some systems allow 256.
 const MOST_OPEN_OF_PARTS: usize = 3 * chain::MOST_OPEN;
 
-/// The name by which worker processes open divided trajectories.
+/// The name of [`WORKER_OPENER`].
 const NAME: &str = "divided";
 
 /// Opens divided trajectories in worker processes.
@@ -53,14 +53,14 @@ impl Opener for Divisions {
     }
 }
 
-/// What worker processes need to know of a division: the index comes with each task.
+/// The data from which worker processes open a divided trajectory. The index comes with each task.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Told {
+struct DivisionSpec {
     division: Division,
     n_frames: u64,
 }
 
-/// A divided trajectory.
+/// The reader of a divided trajectory.
 pub struct Reader {
     file: Indexed,
     whole: Arc<Whole>,
@@ -68,28 +68,29 @@ pub struct Reader {
     on_files: Vec<String>,
 }
 
-/// What readers of different parts of the index share.
+/// State that readers with different parts of the index share.
 struct Whole {
-    /// The file that stands for it, and what that was at opening.
+    /// The file that represents the trajectory, and its stamp at opening.
     path: PathBuf,
     stamp: Stamp,
     format: Format,
     n_frames: u64,
     parts: Vec<Part>,
-    places: Places,
+    atom_map: AtomMap,
     filled: bool,
     remedy: String,
-    /// Of the parts that were touched.
+    /// The files of the parts that were opened.
     opened: Vec<Mutex<Option<Arc<Chain>>>>,
-    heads: Vec<(PathBuf, Mutex<Option<Arc<Heads>>>)>,
+    /// Path and content of the frame metadata of each segment, which is loaded on first use.
+    metadata: Vec<(PathBuf, Mutex<Option<Arc<FrameMetadata>>>)>,
     options: OpenOptions,
 }
 
 impl Reader {
-    /// Opens no part yet; `source` is the file that stands for the whole.
+    /// Returns the reader without opening a part; `source` is the file that represents the trajectory.
     ///
     /// # Errors
-    /// [`Error::Division`] where the division contradicts itself; [`Error::Io`].
+    /// [`Error::Division`] if the division contradicts itself; [`Error::Io`].
     pub(crate) fn open(
         source: Source,
         division: &Division,
@@ -111,24 +112,25 @@ impl Reader {
         let file = Indexed::new(source, found, options, opening, begin)?;
         let (whole, on_files) = (Arc::new(whole), division.on_files.clone());
         let mut reader = Reader { file, whole, noted: Vec::new(), on_files };
-        // A tag that was divided anew may still have the precision that was written down.
+        // If a tag was divided again, the recorded precision may still be that of a part.
         let own = reader::Reader::remarks(&reader);
         reader.noted = kept(division.noted.iter().filter(|remark| !own.contains(remark)));
         Ok(reader)
     }
 
-    /// Returns the reader of a division that is open in another process.
+    /// Returns the reader of a divided trajectory that is open in another process.
     ///
     /// # Errors
     /// As [`Reader::open`].
     fn known(mut known: KnownFile<'_>, options: &OpenOptions) -> Opened {
         let path = known.source.path().to_owned();
         let fault = |what: &str| Error::Division { path: path.clone(), what: what.to_owned() };
-        let told = postcard::from_bytes(known.data);
-        let Told { division, n_frames } = told.map_err(|_| fault("its division cannot be read"))?;
+        let spec = postcard::from_bytes(known.data);
+        let DivisionSpec { division, n_frames } =
+            spec.map_err(|_| fault("its division cannot be read"))?;
         let index = known.index.take().ok_or_else(|| fault("it has no index of its frames"))?;
         let file = known.indexed(index, options);
-        // Nobody has opened the parts yet, and who does needs their indices.
+        // The parts are not open yet, and opening them needs their indexes.
         let options = OpenOptions { sidecar: true, ..options.clone() };
         let whole = Whole::new(&division, n_frames, (file.source.path(), file.stamp), &options)?;
         whole.check_index(&file.index)?;
@@ -136,32 +138,32 @@ impl Reader {
         Ok(Arc::new(Reader { file, whole: Arc::new(whole), noted, on_files }))
     }
 
-    /// Returns what workers need, who read no other atoms than these.
-    fn told(&self, atoms: &Atoms) -> Result<Told, Error> {
+    /// Returns the data from which workers open the trajectory to read only these atoms.
+    fn spec(&self, atoms: &Atoms) -> Result<DivisionSpec, Error> {
         let all = |paths: &[PathBuf]| -> Result<Vec<_>, Error> {
             paths.iter().map(|path| absolute(path)).collect()
         };
         let part = |part: &Part| {
-            let described = if part.is_touched(atoms) { &part.described[..] } else { &[] };
+            let described = if part.holds_any_of(atoms) { &part.described[..] } else { &[] };
             Ok(Part { paths: all(&part.paths)?, described: described.to_vec(), ..part.clone() })
         };
         let (whole, n_atoms) = (&self.whole, self.file.index.n_atoms());
-        let heads = whole.heads.iter().map(|(path, _)| absolute(path));
+        let metadata = whole.metadata.iter().map(|(path, _)| absolute(path));
         let division = Division {
             n_atoms,
             format: whole.format.name().to_owned(),
             index: FrameIndex::new(n_atoms).into(),
-            heads: heads.collect::<Result<_, Error>>()?,
+            heads: metadata.collect::<Result<_, Error>>()?,
             filled: whole.filled,
             remedy: whole.remedy.clone(),
             noted: Vec::new(),
             on_files: Vec::new(),
             parts: whole.parts.iter().map(part).collect::<Result<_, Error>>()?,
         };
-        Ok(Told { division, n_frames: whole.n_frames })
+        Ok(DivisionSpec { division, n_frames: whole.n_frames })
     }
 
-    /// Returns the remarks on what parts have rounded.
+    /// Returns the remarks on rounded positions of parts.
     fn on_parts(&self) -> impl Iterator<Item = String> {
         self.whole.parts.iter().filter_map(|part| {
             let words = rounded(part.precision?)?;
@@ -169,31 +171,31 @@ impl Reader {
         })
     }
 
-    /// The raw frame of the only part, with what the index of the whole says instead of it.
-    fn completed(&self, mut raw: Raw, frame: u64) -> Result<Raw, Error> {
+    /// Returns the raw frame of the only part, with the time, step and box of the index, if that has boxes.
+    fn with_index_data(&self, mut raw: Raw, frame: u64) -> Result<Raw, Error> {
         let (index, path) = (&self.file.index, self.file.source.path());
-        if let Raw::H5md(said) = &mut raw
+        if let Raw::H5md(found) = &mut raw
             && let Some((cell, turned)) = index.given_box(frame, path)?
         {
-            (said.time, said.step) = index.when(frame);
-            said.cell = (!cell[0].is_nan()).then_some(cell);
-            said.vectors = turned.filter(|_| said.cell.is_some());
+            (found.time, found.step) = index.when(frame);
+            found.cell = (!cell[0].is_nan()).then_some(cell);
+            found.vectors = turned.filter(|_| found.cell.is_some());
         }
         Ok(raw)
     }
 
-    /// The memory of a worker, ready for these atoms.
-    fn own(&self, atoms: &Atoms, scratch: &mut Scratch) -> Result<Box<Own>, Error> {
-        let mut own: Box<Own> = scratch.take_own();
+    /// Takes the worker's state for this reader from the scratch and prepares it for these atoms.
+    fn own(&self, atoms: &Atoms, scratch: &mut Scratch) -> Result<Box<WorkerState>, Error> {
+        let mut own: Box<WorkerState> = scratch.take_own();
         let number = self.file.source.number();
-        if own.of != number {
-            let lane = |_| Lane { touched: None, scratch: scratch.beside() };
-            let lanes = (0..self.whole.parts.len()).map(lane).collect();
-            *own = Own { of: number, lanes, ..Own::default() };
+        if own.source != number {
+            let state = |_| PartState { opened: None, scratch: scratch.beside() };
+            let parts = (0..self.whole.parts.len()).map(state).collect();
+            *own = WorkerState { source: number, parts, ..WorkerState::default() };
         }
-        if own.shares.is_empty() || own.wanted.as_deref() != atoms.sorted() {
-            own.shares = self.whole.places.shares(atoms)?;
-            own.wanted = atoms.sorted().map(<[u32]>::to_vec);
+        if own.shares.is_empty() || own.selected.as_deref() != atoms.sorted() {
+            own.shares = self.whole.atom_map.shares(atoms)?;
+            own.selected = atoms.sorted().map(<[u32]>::to_vec);
         }
         Ok(own)
     }
@@ -210,7 +212,7 @@ impl Whole {
         let Division { n_atoms, format, heads, parts, filled, remedy, .. } = division;
         let format = Format::named(format)
             .ok_or_else(|| fault(format!("its frames are of the format {format}")))?;
-        let places = Places::new(*n_atoms, parts).map_err(fault)?;
+        let atom_map = AtomMap::new(*n_atoms, parts).map_err(fault)?;
         let mut written = HashMap::new();
         for part in parts {
             let (name, found) = (&part.name, part.paths.len());
@@ -223,8 +225,10 @@ impl Whole {
                 return Err(fault(format!("{known} of the {found} files of {name} are known")));
             }
             if ![0, found].contains(&part.described.len()) {
-                let told = part.described.len();
-                return Err(fault(format!("{told} of the {found} files of {name} are told of")));
+                let described = part.described.len();
+                return Err(fault(format!(
+                    "{described} of the {found} files of {name} are told of"
+                )));
             }
             written.extend(part.paths.iter().cloned().zip(part.written.iter().copied()));
             if usize::from(part.tier) >= MOST_TIERS {
@@ -232,7 +236,7 @@ impl Whole {
             }
         }
         let room = || Arc::new(Handles::new(MOST_OPEN_OF_PARTS.max(parts.len())));
-        // Parts are what they are: nothing is cut off, and none is divided again.
+        // These options must not change the frames of parts, which are recorded.
         let options = OpenOptions {
             handles: Some(options.handles.clone().unwrap_or_else(room)),
             allow_truncated_tail: false,
@@ -248,51 +252,51 @@ impl Whole {
             n_frames,
             opened: parts.iter().map(|_| Mutex::default()).collect(),
             parts: parts.clone(),
-            places,
+            atom_map,
             filled: *filled,
             remedy: remedy.clone(),
-            heads: heads.iter().map(|path| (path.clone(), Mutex::default())).collect(),
+            metadata: heads.iter().map(|path| (path.clone(), Mutex::default())).collect(),
             options,
         })
     }
 
-    /// The files of a part, opened when it is touched first.
+    /// Returns the files of a part, which are opened on first use.
     fn part(&self, part: usize, scratch: &mut Scratch) -> Result<Arc<Chain>, Error> {
         let mut opened = scratch.meter.lock(&self.opened[part]);
         if let Some(chain) = &*opened {
             return Ok(Arc::clone(chain));
         }
-        let (begin, said) = (Instant::now(), &self.parts[part]);
-        let described = said.paths.iter().cloned().zip(said.described.iter().cloned());
+        let (begin, record) = (Instant::now(), &self.parts[part]);
+        let described = record.paths.iter().cloned().zip(record.described.iter().cloned());
         let options = OpenOptions { watch: Arc::new(scratch.watch()), ..self.options.clone() };
         let openers: [&dyn Opener; 1] = [&Described(described.collect())];
-        let chain = chain::open_with(&said.paths, &options, &openers, &Serial);
-        let chain = Arc::new(chain.map_err(|error| self.of_part(part, error))?);
-        let (n_frames, n_atoms) = (self.n_frames as usize, self.places.n_atoms_of(part));
+        let chain = chain::open_with(&record.paths, &options, &openers, &Serial);
+        let chain = Arc::new(chain.map_err(|error| self.in_part(part, error))?);
+        let (n_frames, n_atoms) = (self.n_frames as usize, self.atom_map.n_atoms_of(part));
         if (chain.n_frames(), chain.n_atoms()) != (n_frames, n_atoms) {
             let (frames, atoms) = (chain.n_frames(), chain.n_atoms());
             let what = format!(
                 "{frames} frames of {atoms} atoms where {} has {n_frames} of {n_atoms}",
-                said.name
+                record.name
             );
             let other = Error::Altered { path: chain.path().to_owned(), what };
-            return Err(self.of_part(part, other));
+            return Err(self.in_part(part, other));
         }
         let mut meter = chain.opening().meter.clone();
         let taken = begin.elapsed().as_nanos() as u64;
         meter.open_ns = taken.saturating_sub(meter.read_ns);
-        self.place(part, meter.bytes_read, &mut meter);
+        self.count_bytes(part, meter.bytes_read, &mut meter);
         scratch.meter.add(&meter);
         *opened = Some(Arc::clone(&chain));
         Ok(chain)
     }
 
-    /// Makes sure that an index has digests of all parts, or of none, and the boxes that parts leave out.
+    /// Checks that an index has the digests of all parts, or of none, and the boxes that parts omit.
     fn check_index(&self, index: &FrameIndex) -> Result<(), Error> {
-        let told = self.parts.iter().flat_map(|part| &part.described);
+        let mut described = self.parts.iter().flat_map(|part| &part.described);
         let what = if index.n_digests().is_none_or(|n| ![0, self.parts.len()].contains(&n)) {
             "its digests are not those of its parts"
-        } else if told.into_iter().any(|told| told.lacks_boxes()) && !index.has_boxes() {
+        } else if described.any(|description| description.lacks_boxes()) && !index.has_boxes() {
             "its boxes are not those of its frames"
         } else {
             return Ok(());
@@ -300,14 +304,14 @@ impl Whole {
         Err(Error::Division { path: self.path.clone(), what: what.to_owned() })
     }
 
-    /// What any of the parts was allowed to lose.
-    fn lost_of(&self, shares: &[Share]) -> Vec<Extra> {
+    /// Returns the fields that any of the parts omits.
+    fn omitted_by(&self, shares: &[Share]) -> Vec<Extra> {
         let lost = |extra: &Extra| shares.iter().any(|s| self.parts[s.part].lost.contains(extra));
         Extra::ALL.into_iter().filter(lost).collect()
     }
 
-    /// Makes sure that all of the parts have vectors of a kind that they were not allowed to lose.
-    fn check_lost(&self, shares: &[Share], field: Field) -> Result<(), Error> {
+    /// Checks that none of the parts omits this field.
+    fn check_not_omitted(&self, shares: &[Share], field: Field) -> Result<(), Error> {
         let Some(extra) = Extra::of(field) else { return Ok(()) };
         let parts = shares.iter().map(|share| &self.parts[share.part]);
         let lossy = parts.filter(|part| part.lost.contains(&extra)).map(|part| part.name.clone());
@@ -317,25 +321,25 @@ impl Whole {
         if parts.is_empty() { Ok(()) } else { Err(Error::LetGo { path, parts, what }) }
     }
 
-    /// Counts bytes that were read of a part.
-    fn place(&self, part: usize, bytes: u64, meter: &mut Meter) {
+    /// Counts bytes that were read from a part.
+    fn count_bytes(&self, part: usize, bytes: u64, meter: &mut Meter) {
         meter.by_tier[usize::from(self.parts[part].tier)] += bytes;
         meter.by_part.resize(self.parts.len(), 0);
         meter.by_part[part] += bytes;
     }
 
-    /// The error of a part, with the reason and what to do, where that is known.
-    fn of_part(&self, part: usize, error: Error) -> Error {
+    /// Adds the name of the part and advice, or a known reason, to an error of its files.
+    fn in_part(&self, part: usize, error: Error) -> Error {
         let part = &self.parts[part];
         if !error.is_damage() {
-            return self.explained(error, part.mark.as_deref());
+            return self.with_reason(error, part.mark.as_deref());
         }
         let (part, remedy) = (part.name.clone(), self.remedy.clone());
         Error::InPart { error: Box::new(error), part, remedy }
     }
 
-    /// Of a file that is not there the reason, where that can be known; `mark` is that of its part.
-    fn explained(&self, error: Error, mark: Option<&Path>) -> Error {
+    /// Adds the reason, if it can be determined, to the error of a missing file; `mark` is that of its part.
+    fn with_reason(&self, error: Error, mark: Option<&Path>) -> Error {
         let Error::Io { path, source, .. } = error.root() else { return error };
         if source.kind() != ErrorKind::NotFound {
             return error;
@@ -363,26 +367,26 @@ impl Whole {
         Error::PartGone { path: path.clone(), why }
     }
 
-    /// What a frame says beside its atoms; `chain` is of any part.
+    /// Returns the metadata of a frame, as a frame without atoms; `chain` is that of any part.
     fn head(&self, chain: &Chain, frame: u64, meter: &mut Meter) -> Result<Raw, Error> {
         let place = chain.place(frame);
-        let (path, loaded) = &self.heads[place.segment];
+        let (path, loaded) = &self.metadata[place.segment];
         let mut loaded = meter.lock(loaded);
-        let heads = match &mut *loaded {
-            Some(heads) => Arc::clone(heads),
+        let metadata = match &mut *loaded {
+            Some(metadata) => Arc::clone(metadata),
             none => {
-                let heads = Heads::load_counted(path, meter);
-                let heads = Arc::new(heads.map_err(|error| self.explained(error, None))?);
+                let metadata = FrameMetadata::load_counted(path, meter);
+                let metadata = Arc::new(metadata.map_err(|error| self.with_reason(error, None))?);
                 let expected = chain.segments()[place.segment].reader.index().n_frames();
-                if heads.len() != expected {
-                    let what = format!("the heads of {} frames for {expected}", heads.len());
+                if metadata.len() != expected {
+                    let what = format!("the heads of {} frames for {expected}", metadata.len());
                     return Err(Error::Division { path: path.clone(), what });
                 }
-                Arc::clone(none.insert(heads))
+                Arc::clone(none.insert(metadata))
             }
         };
         drop(loaded);
-        let head = heads.get(place.frame as usize)?;
+        let head = metadata.get(place.frame as usize)?;
         if head.format() != self.format {
             let what = format!("the head of its frame {} is of another format", place.frame);
             return Err(Error::Division { path: path.clone(), what });
@@ -391,59 +395,59 @@ impl Whole {
     }
 }
 
-/// What a worker keeps between frames.
+/// The state that a worker keeps between frames.
 #[derive(Default)]
-struct Own {
-    /// The source of the reader that this is for.
-    of: u64,
-    /// The atoms that `shares` are for; all where there is no list.
-    wanted: Option<Vec<u32>>,
+struct WorkerState {
+    /// The number of the source of the reader to which this belongs.
+    source: u64,
+    /// The atoms for which `shares` were made; `None` for all atoms.
+    selected: Option<Vec<u32>>,
     shares: Vec<Share>,
-    /// One a part.
-    lanes: Vec<Lane>,
+    /// One per part.
+    parts: Vec<PartState>,
     vectors: Vec<f32>,
     meta: FrameMeta,
 }
 
-/// What a worker keeps of a part: a window belongs to one file.
-struct Lane {
-    touched: Option<Touched>,
+/// The state that a worker keeps of a part. Each part has its own scratch, because a window holds bytes of one file.
+struct PartState {
+    opened: Option<OpenedPart>,
     scratch: Scratch,
 }
 
-/// A part that was opened.
-struct Touched {
+/// The open files of a part.
+struct OpenedPart {
     chain: Arc<Chain>,
-    /// Whether it is of the format of the whole.
+    /// Whether the part has the format of the whole trajectory.
     is_exact: bool,
-    /// Whether its boxes are known with the index of the whole.
+    /// Whether the part has no boxes, which are then in the index of the whole trajectory.
     lacks_boxes: bool,
 }
 
-impl Lane {
-    /// The part's files, ready for this call.
+impl PartState {
+    /// Returns the part's files and scratch, ready for this call.
     fn ready(
         &mut self,
         whole: &Whole,
         part: usize,
         outer: &mut Scratch,
-    ) -> Result<(&Touched, &mut Scratch), Error> {
-        let Lane { touched, scratch } = self;
-        let touched = match touched {
-            Some(touched) => touched,
+    ) -> Result<(&OpenedPart, &mut Scratch), Error> {
+        let PartState { opened, scratch } = self;
+        let opened = match opened {
+            Some(opened) => opened,
             none => {
                 let chain = whole.part(part, outer)?;
                 let is_exact = chain.format() == whole.format.name();
-                let lacks_boxes = whole.parts[part].described.iter().any(|told| told.lacks_boxes());
-                none.insert(Touched { chain, is_exact, lacks_boxes })
+                let lacks_boxes = whole.parts[part].described.iter().any(|one| one.lacks_boxes());
+                none.insert(OpenedPart { chain, is_exact, lacks_boxes })
             }
         };
         scratch.follow(outer);
-        Ok((touched, scratch))
+        Ok((opened, scratch))
     }
 }
 
-/// What a frame cost over the parts: it counts once, the requests of each part on its tier.
+/// The cost of reading a frame from several parts: the frame counts once, bytes count for each part and its tier.
 #[derive(Default)]
 struct Costs {
     empty: bool,
@@ -455,7 +459,7 @@ impl Costs {
         self.empty |= of_part.empty_frames > 0;
         let of_part = Meter { frames: 0, empty_frames: 0, ..of_part };
         meter.add(&of_part);
-        whole.place(part, of_part.bytes_read, meter);
+        whole.count_bytes(part, of_part.bytes_read, meter);
     }
 
     fn count(self, meter: &mut Meter) {
@@ -474,7 +478,7 @@ impl reader::Reader for Reader {
     }
 
     fn for_worker(&self, atoms: &Atoms) -> Result<WorkerFile, Error> {
-        Ok(WorkerFile::new(NAME, &self.told(atoms)?))
+        Ok(WorkerFile::new(NAME, &self.spec(atoms)?))
     }
 
     fn size(&self) -> u64 {
@@ -509,35 +513,35 @@ impl reader::Reader for Reader {
         let frame = frames.get(at);
         let (time, step) = self.file.index.when(frame);
         let mut own = self.own(atoms, scratch)?;
-        let Own { shares, lanes, vectors, meta, .. } = &mut *own;
-        self.whole.check_lost(shares, field)?;
+        let WorkerState { shares, parts, vectors, meta, .. } = &mut *own;
+        self.whole.check_not_omitted(shares, field)?;
         let (mut costs, mut beside) = (Costs::default(), None::<(bool, GivenBox)>);
         for share in &*shares {
             let part = &self.whole.parts[share.part];
-            let (touched, inner) = lanes[share.part].ready(&self.whole, share.part, scratch)?;
+            let (opened, inner) = parts[share.part].ready(&self.whole, share.part, scratch)?;
             inner.expected = self.file.index.digest(frame, share.part);
-            let &Touched { ref chain, is_exact, lacks_boxes } = touched;
-            let wanted = Wanted { frames, atoms: &share.atoms, field };
+            let &OpenedPart { ref chain, is_exact, lacks_boxes } = opened;
+            let request = Wanted { frames, atoms: &share.atoms, field };
             meta.clear();
-            let direct = match &share.places[..] {
-                [places] => Some(3 * places.start as usize..3 * places.end as usize),
+            let direct = match &share.columns[..] {
+                [columns] => Some(3 * columns.start as usize..3 * columns.end as usize),
                 _ => None,
             };
             let target = match &direct {
-                Some(places) => &mut out[places.clone()],
+                Some(values) => &mut out[values.clone()],
                 None => {
                     let len = 3 * share.atoms.len();
                     memory::resize(vectors, len, 0.0, "the atoms of a frame")?;
                     &mut vectors[..]
                 }
             };
-            let read = chain.read_into(&wanted, at..at + 1, inner, target, meta);
-            read.map_err(|error| self.whole.of_part(share.part, error))?;
+            let read = chain.read_into(&request, at..at + 1, inner, target, meta);
+            read.map_err(|error| self.whole.in_part(share.part, error))?;
             if direct.is_none() {
                 share.scatter(vectors, out);
             }
             costs.add(&self.whole, share.part, inner, &mut scratch.meter);
-            // Formats that keep both in the frame: a file that took this one's place is told.
+            // In formats that store time and step in the frame, this detects a file that was replaced.
             let keeps_both = is_exact && self.whole.format.info().self_contained_frames;
             let found = (meta.times[0].to_bits(), meta.steps[0]);
             if keeps_both && found != (time.to_bits(), step) {
@@ -552,7 +556,7 @@ impl reader::Reader for Reader {
                 return Err(Error::Division { path: chain.path_of(frame).to_owned(), what });
             }
             if beside.is_none_or(|(was_exact, _)| is_exact && !was_exact) {
-                // A part in the whole's own format has the bits of its boxes.
+                // A part in the format of the whole trajectory has the exact bits of its boxes.
                 let own = (is_exact && !lacks_boxes).then(|| (meta.cells[0], meta.turned[0]));
                 let given = match own {
                     Some(own) => own,
@@ -584,25 +588,25 @@ impl reader::Reader for Reader {
     ) -> Result<Raw, Error> {
         let frame = frames.get(at);
         let mut own = self.own(atoms, scratch)?;
-        let Own { shares, lanes, .. } = &mut *own;
+        let WorkerState { shares, parts, .. } = &mut *own;
         let (mut costs, mut raws, mut head) = (Costs::default(), Vec::new(), None);
         for share in &*shares {
-            let (touched, inner) = lanes[share.part].ready(&self.whole, share.part, scratch)?;
+            let (opened, inner) = parts[share.part].ready(&self.whole, share.part, scratch)?;
             inner.expected = self.file.index.digest(frame, share.part);
-            let chain = &touched.chain;
+            let chain = &opened.chain;
             let raw = chain.raw(frames, at, &share.atoms, inner);
-            raws.push(raw.map_err(|error| self.whole.of_part(share.part, error))?);
+            raws.push(raw.map_err(|error| self.whole.in_part(share.part, error))?);
             costs.add(&self.whole, share.part, inner, &mut scratch.meter);
-            if head.is_none() && !self.whole.heads.is_empty() {
+            if head.is_none() && !self.whole.metadata.is_empty() {
                 head = Some(self.whole.head(chain, frame, &mut scratch.meter)?);
             }
         }
         let joined = match head {
-            None => self.completed(raws.pop().expect("the one part is touched"), frame)?,
+            None => self.with_index_data(raws.pop().expect("the one part is touched"), frame)?,
             Some(head) => {
                 let parts: Vec<_> =
-                    shares.iter().map(|share| &share.places[..]).zip(&raws).collect();
-                let lost = self.whole.lost_of(shares);
+                    shares.iter().map(|share| &share.columns[..]).zip(&raws).collect();
+                let lost = self.whole.omitted_by(shares);
                 let (head, filled) = match self.whole.filled {
                     true => (head, &lost[..]),
                     false => (head.without(&lost), &[][..]),
@@ -637,10 +641,10 @@ impl reader::Reader for Reader {
 
 impl reader::OmittedFields for Reader {
     fn lost(&self, atoms: &Atoms) -> Vec<(Extra, String)> {
-        let touched = self.whole.parts.iter().filter(|part| part.is_touched(atoms));
+        let parts = self.whole.parts.iter().filter(|part| part.holds_any_of(atoms));
         let lost =
             |part: &Part| part.lost.iter().map(|&extra| (extra, part.name.clone())).collect();
-        touched.flat_map::<Vec<_>, _>(lost).collect()
+        parts.flat_map::<Vec<_>, _>(lost).collect()
     }
 }
 
@@ -652,14 +656,14 @@ impl reader::FormatData for Reader {
         scratch: &mut Scratch,
     ) -> Result<Vec<String>, Error> {
         let mut own = self.own(atoms, scratch)?;
-        let Own { shares, lanes, .. } = &mut *own;
+        let WorkerState { shares, parts, .. } = &mut *own;
         let share = &shares[0];
-        let (touched, inner) = lanes[share.part].ready(&self.whole, share.part, scratch)?;
-        let left = if self.whole.heads.is_empty() {
-            touched.chain.left_out_of(frame, &share.atoms, inner)?
+        let (opened, inner) = parts[share.part].ready(&self.whole, share.part, scratch)?;
+        let left = if self.whole.metadata.is_empty() {
+            opened.chain.left_out_of(frame, &share.atoms, inner)?
         } else {
-            let head = self.whole.head(&touched.chain, frame, &mut scratch.meter)?;
-            head.without(&self.whole.lost_of(shares)).left_out()
+            let head = self.whole.head(&opened.chain, frame, &mut scratch.meter)?;
+            head.without(&self.whole.omitted_by(shares)).left_out()
         };
         scratch.keep_own(own);
         Ok(left)

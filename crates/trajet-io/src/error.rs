@@ -1,36 +1,36 @@
-//! What can go wrong between a path and its coordinates, with path, frame and byte offset.
+//! The errors of this crate, with path, frame and byte offset.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What is wrong with the bytes of one frame.
+/// A fault in the bytes of one frame.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Fault {
     /// The frame does not begin with a magic number of the format.
     #[error("a frame begins with the magic number {found}, expected 1995 or 2023")]
     Magic {
-        /// The number in the file.
+        /// The number found in the file.
         found: i32,
     },
     /// The header claims an impossible number of atoms.
     #[error("the header claims {found} atoms")]
     AtomCount {
-        /// The number in the file.
+        /// The number found in the file.
         found: i32,
     },
     /// The two atom counts of one frame disagree.
     #[error("the header claims {header} atoms, the coordinates {coordinates}")]
     AtomCountTwice {
-        /// Atoms by the frame's header.
+        /// Atoms according to the frame's header.
         header: i32,
-        /// Atoms by the header of the compressed coordinates.
+        /// Atoms according to the header of the compressed coordinates.
         coordinates: i32,
     },
     /// The precision is not a positive number.
     #[error("the precision is {found}, expected a positive number")]
     Precision {
-        /// The number in the file.
+        /// The number found in the file.
         found: f32,
     },
     /// The largest coordinate of an axis is below the smallest.
@@ -38,27 +38,27 @@ pub enum Fault {
     Range {
         /// 0, 1 or 2.
         axis: usize,
-        /// Smallest integer coordinate by the header.
+        /// Smallest integer coordinate according to the header.
         min: i32,
-        /// Largest integer coordinate by the header.
+        /// Largest integer coordinate according to the header.
         max: i32,
     },
     /// The index of the small size is outside of the format's table.
     #[error("the index of the small size is {found}, expected 9 to 72")]
     SmallIndex {
-        /// The number in the file, or reached by the stream.
+        /// The number found in the file, or reached while decoding.
         found: i64,
     },
     /// The byte count cannot belong to this number of atoms.
     #[error("{bytes} bytes are claimed for {atoms} atoms, which need {least} to {most}")]
     ByteCount {
-        /// Bytes of compressed coordinates by the header.
+        /// Bytes of compressed coordinates according to the header.
         bytes: u64,
         /// Atoms of the frame.
         atoms: u64,
-        /// Fewest bytes that the format can spend.
+        /// Fewest bytes that the format can use for them.
         least: u64,
-        /// Most bytes that the format can spend.
+        /// Most bytes that the format can use for them.
         most: u64,
     },
     /// The compressed coordinates end before the last atom.
@@ -72,10 +72,10 @@ pub enum Fault {
     Leftover {
         /// Bytes that the atoms take.
         used: u64,
-        /// Bytes by the header.
+        /// Bytes according to the header.
         claimed: u64,
     },
-    /// A group of atoms goes past the last atom.
+    /// A group of atoms extends past the last atom.
     #[error("a run of atoms begun at atom {atom} goes past the last one")]
     Overrun {
         /// The first atom of the group.
@@ -84,66 +84,66 @@ pub enum Fault {
     /// A coordinate is outside the range that its own header allows.
     #[error("a coordinate lies outside of the range that the frame declares")]
     OutsideRange,
-    /// A number of the box is NaN or infinite.
+    /// A number of the unit cell is NaN or infinite.
     #[error("its box has a number that is not finite")]
     Box,
-    /// The system refuses the memory that the frame needs; readers return [`Error::Memory`] for it.
+    /// The system refused the memory that the frame needs; readers return [`Error::Memory`] instead.
     #[error("{needed} bytes of memory are needed for {what}")]
     Memory {
-        /// Bytes.
+        /// Bytes needed.
         needed: u64,
-        /// What they are for.
+        /// Purpose of the memory.
         what: &'static str,
     },
-    /// Anything else, in words.
+    /// Any other fault, described in text.
     #[error("{0}")]
     Malformed(String),
 }
 
-/// Everything that can go wrong in this crate.
+/// An error of this crate.
 #[non_exhaustive]
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The operating system refused.
+    /// The operating system reported an error.
     #[error("{}: cannot {doing}: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What was tried.
+        /// The operation that failed.
         doing: &'static str,
-        /// The reason given.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The path names a folder or a device.
+    /// The path is that of a folder or a device.
     #[error("{}: not a regular file: give the path of a trajectory", path.display())]
     NotAFile {
         /// The path.
         path: PathBuf,
-        /// Whether it is a folder.
+        /// Whether the path is that of a folder.
         folder: bool,
     },
-    /// The file has no byte.
+    /// The file is empty.
     #[error("{}: the file is empty (0 bytes): no frame 0 at byte 0; was the copy cut short?", path.display())]
     Empty {
         /// The file.
         path: PathBuf,
     },
-    /// The first bytes are of no format that is read here.
+    /// The first bytes belong to no supported format.
     #[error("{}: frame 0 at byte 0: of no format that is read ({looks_like}): XTC, TRR, DCD, NCDF (Amber's NetCDF 3) and H5MD are, and the topology comes before the trajectory", path.display())]
     UnknownFormat {
         /// The file.
         path: PathBuf,
-        /// What the first bytes suggest.
+        /// A guess from the first bytes.
         looks_like: String,
     },
-    /// The file is of a format that is read, but holds what is not.
+    /// The file uses a feature of its format that is not supported.
     #[error("{}: frame 0 at byte 0: {what}: {remedy}", path.display())]
     Unsupported {
         /// The file.
         path: PathBuf,
-        /// What it holds, or lacks.
+        /// The feature, or the data that is missing.
         what: String,
-        /// What to do about it.
+        /// Advice to the user.
         remedy: &'static str,
     },
     /// The file ends inside a frame.
@@ -156,16 +156,16 @@ pub enum Error {
     Truncated {
         /// The file.
         path: PathBuf,
-        /// The frame that is not whole.
+        /// The incomplete frame.
         frame: u64,
-        /// Where it begins.
+        /// Byte at which it begins.
         offset: u64,
-        /// Bytes that the frame needs (of its header, where that is cut).
+        /// Bytes that the frame needs, or that its header needs if that is cut.
         needed: u64,
         /// Bytes from `offset` to the end of the file.
         left: u64,
     },
-    /// The file has room for frames that were never written.
+    /// The file has room for frames that were never written to it.
     #[error(
         "{}: frame {frame} was never written, although the file has room for {n_frames} frames: \
          let the program that writes it end{}",
@@ -175,9 +175,9 @@ pub enum Error {
     Unwritten {
         /// The file.
         path: PathBuf,
-        /// The first frame that is not there.
+        /// The first missing frame.
         frame: u64,
-        /// Frames for which there is room.
+        /// Frames for which the file has room.
         n_frames: u64,
     },
     /// A frame has another number of atoms than the first.
@@ -191,7 +191,7 @@ pub enum Error {
         path: PathBuf,
         /// The frame.
         frame: u64,
-        /// Where it begins.
+        /// Byte at which it begins.
         offset: u64,
         /// Atoms of frame 0.
         expected: usize,
@@ -205,12 +205,12 @@ pub enum Error {
         path: PathBuf,
         /// The frame.
         frame: u64,
-        /// Where it begins.
+        /// Byte at which it begins.
         offset: u64,
-        /// What is wrong.
+        /// The fault.
         fault: Fault,
     },
-    /// The cell record of a DCD file has another form than the file says.
+    /// The cell record of a DCD frame does not have the form that the file declares.
     #[error(
         "{}: frame {frame} at byte {offset}: {what}: say which it is with --dcd-cell matrix or --dcd-cell \
          angles (dcd_cell=\"matrix\", dcd_cell=\"angles\")",
@@ -221,12 +221,12 @@ pub enum Error {
         path: PathBuf,
         /// The frame.
         frame: u64,
-        /// Where it begins.
+        /// Byte at which it begins.
         offset: u64,
-        /// The record and its readings.
+        /// The record and its possible interpretations.
         what: String,
     },
-    /// A frame does not begin where the index says.
+    /// A frame is not the one that was indexed.
     #[error(
         "{}: frame {frame} at byte {offset} is not the one that the index knows: the file has \
          changed; open it again (or run the command again) to index it anew",
@@ -237,10 +237,10 @@ pub enum Error {
         path: PathBuf,
         /// The frame.
         frame: u64,
-        /// Where the index puts it.
+        /// Byte at which it begins according to the index.
         offset: u64,
     },
-    /// A file that was closed meanwhile is another one when it is opened again.
+    /// A file that was closed meanwhile has changed when it is reopened.
     #[error(
         "{}: the file has changed since it was opened first; open it again (or run the command \
          again) to index it anew",
@@ -250,7 +250,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// A file of a chain has another number of atoms than the first one.
+    /// A file of a chain does not have as many atoms as the first one.
     #[error(
         "{}: {found} atoms, but {} has {expected}: files that are one trajectory hold the same atoms",
         path.display(),
@@ -259,86 +259,86 @@ pub enum Error {
     ChainAtoms {
         /// The file.
         path: PathBuf,
-        /// Its atoms.
+        /// Number of atoms in the file.
         found: usize,
         /// The first file of the chain.
         first: PathBuf,
-        /// Its atoms.
+        /// Number of atoms in the first file.
         expected: usize,
     },
-    /// What a store keeps of a divided trajectory is not what was written.
+    /// The stored metadata of a divided trajectory is not what was written.
     #[error("{}: {what}: verify the store", path.display())]
     Division {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         what: String,
     },
-    /// A file of a divided trajectory is not there, for a reason that is known.
+    /// A file of a divided trajectory is missing, for a known reason.
     #[error("{}: is not there: {why}", path.display())]
     PartGone {
         /// The file.
         path: PathBuf,
-        /// Why, and what to do.
+        /// The reason, and advice to the user.
         why: String,
     },
-    /// Bytes are not those that were written.
+    /// The bytes of a file are not those that were written.
     #[error("{}: {what}", path.display())]
     Altered {
         /// The file.
         path: PathBuf,
-        /// Which bytes.
+        /// The bytes that differ.
         what: String,
     },
-    /// A file of a divided trajectory is not what was written.
+    /// A file of a divided trajectory was changed.
     #[error("{error}: this file of {part} was changed from outside: {remedy}")]
     InPart {
-        /// What is wrong, in terms of the file.
+        /// The error, in terms of the file.
         error: Box<Error>,
-        /// Whose atoms it has.
+        /// The name of the part.
         part: String,
-        /// What to do about it.
+        /// Advice to the user.
         remedy: String,
     },
-    /// Something is wrong with a frame of a file that is one of several.
+    /// An error in a frame of a file that is one of several in a chain.
     #[error("{error}{}", of_chain(*frame, *chained))]
     InChain {
-        /// What is wrong, in terms of the file.
+        /// The error, in terms of the file.
         error: Box<Error>,
         /// The frame's number in its file.
         frame: u64,
-        /// Its number in the chain.
+        /// The frame's number in the chain.
         chained: u64,
     },
-    /// A frame number past the end was asked for.
+    /// A requested frame is past the end of the trajectory.
     #[error("{}: frame {frame} is out of range: the trajectory has {n_frames} frames, 0 to {}", path.display(), n_frames.saturating_sub(1))]
     FrameOutOfRange {
         /// The file.
         path: PathBuf,
-        /// The frame asked for.
+        /// The requested frame.
         frame: i64,
         /// Frames in the trajectory.
         n_frames: u64,
     },
-    /// An atom index past the end was asked for.
+    /// A requested atom index is out of range.
     #[error("atom {atom} is out of range: the trajectory has {n_atoms} atoms, 0 to {}", n_atoms.saturating_sub(1))]
     AtomOutOfRange {
-        /// The atom asked for.
+        /// The requested atom.
         atom: i64,
         /// Atoms in the trajectory.
         n_atoms: usize,
     },
-    /// The format, or this file, has no such vectors.
+    /// The format, or this file, does not have the requested field.
     #[error("{}: there are no {field} in this {format} file: read its positions only", path.display())]
     NoField {
         /// The file.
         path: PathBuf,
-        /// Its format.
+        /// Format of the file.
         format: &'static str,
-        /// Which vectors were asked for.
+        /// The requested field.
         field: &'static str,
     },
-    /// Parts of a divided trajectory were allowed to lose what is asked for.
+    /// The requested field was omitted from parts of a divided trajectory.
     #[error(
         "{}: has no {what} of all these atoms, lossy tags have let go of them ({}): read positions \
          only, or atoms of other tags",
@@ -346,56 +346,56 @@ pub enum Error {
         parts.join(", ")
     )]
     LetGo {
-        /// What stands for the trajectory.
+        /// The folder of the divided trajectory.
         path: PathBuf,
-        /// The parts.
+        /// The names of the parts that omit it.
         parts: Vec<String>,
-        /// What was asked for.
+        /// The requested field.
         what: &'static str,
     },
-    /// An output's format has no place for something that it is to hold.
+    /// The format of an output has no place for data that is to be written.
     #[error("{}: frame {frame}: {format} cannot hold {what}: {remedy}", path.display())]
     CannotHold {
         /// The output.
         path: PathBuf,
-        /// Its frame.
+        /// The frame's number in the output.
         frame: u64,
-        /// Its format.
+        /// Format of the output.
         format: &'static str,
-        /// What would be lost, or wrong.
+        /// The data that would be lost, or wrong.
         what: String,
-        /// What to do about it.
+        /// Advice to the user.
         remedy: &'static str,
     },
-    /// An output is there already.
+    /// The output exists already.
     #[error("{}: is there already: give another name, or replace it with --force (force=True)", path.display())]
     Exists {
         /// The output.
         path: PathBuf,
     },
-    /// The operating system refused to make or to write an output.
+    /// An output cannot be created or written.
     #[error("{}: cannot be written: {source}{}", path.display(), remedy(source))]
     Unwritable {
         /// The output.
         path: PathBuf,
-        /// The reason given.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The system has not got the memory that a file or a request needs.
+    /// The system refused the memory that a file or a request needs.
     #[error("{needed} bytes of memory are needed for {what}, and the system refuses them")]
     Memory {
-        /// Bytes.
+        /// Bytes needed.
         needed: u64,
-        /// What they are for.
+        /// Purpose of the memory.
         what: &'static str,
     },
-    /// The caller asked to stop.
+    /// The caller cancelled the operation.
     #[error("interrupted")]
     Interrupted,
 }
 
 impl Error {
-    /// Whether the bytes of a file are not what they should be.
+    /// Returns whether the error means that the bytes of a file are not what they should be.
     pub(crate) fn is_damage(&self) -> bool {
         matches!(
             self.root(),
@@ -414,7 +414,7 @@ impl Error {
         )
     }
 
-    /// What is wrong, in terms of one file.
+    /// Returns the error in terms of one file.
     pub fn root(&self) -> &Error {
         match self {
             Error::InChain { error, .. } => error.root(),
@@ -422,7 +422,7 @@ impl Error {
         }
     }
 
-    /// The file whose index is of no use any more, since the file has changed.
+    /// Returns the path of the file that has changed since it was indexed, if that is the error.
     pub fn changed(&self) -> Option<&Path> {
         match self.root() {
             Error::Changed { path } | Error::Stale { path, .. } => Some(path),
@@ -431,12 +431,12 @@ impl Error {
     }
 }
 
-/// Which frame of a chain a frame of one of its files is, for the end of a message.
+/// Returns the end of a message, which relates a file's frame number to that in the chain.
 pub fn of_chain(frame: u64, chained: u64) -> String {
     format!(" (frame {frame} of this file is frame {chained} of the chain)")
 }
 
-/// What to do where an output cannot be written.
+/// Returns advice to the user about an output that cannot be written.
 fn remedy(source: &io::Error) -> &'static str {
     use io::ErrorKind::{PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
     match source.kind() {
@@ -446,7 +446,7 @@ fn remedy(source: &io::Error) -> &'static str {
     }
 }
 
-/// What can still be done with a file whose frames before `frame` are whole.
+/// Returns advice to the user about a file whose frames before `frame` are whole.
 fn whole_frames(frame: u64) -> String {
     match frame {
         0 => "; not even one frame is whole".to_owned(),

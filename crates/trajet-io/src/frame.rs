@@ -1,23 +1,23 @@
-//! Fields and metadata of frames, which all formats share.
+//! Fields and metadata of frames, common to all formats.
 
 use serde::{Deserialize, Serialize};
 
-/// One kind of vectors that a frame may hold for each atom.
+/// A vector field that a frame may hold: one vector per atom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
-    /// Å.
+    /// Positions, Å.
     Positions,
-    /// Å/ps.
+    /// Velocities, Å/ps.
     Velocities,
-    /// kJ/(mol Å).
+    /// Forces, kJ/(mol Å).
     Forces,
 }
 
 impl Field {
-    /// All kinds.
+    /// All fields.
     pub const ALL: [Field; 3] = [Field::Positions, Field::Velocities, Field::Forces];
 
-    /// The word that messages use.
+    /// Returns the name used in messages.
     pub fn name(self) -> &'static str {
         match self {
             Field::Positions => "positions",
@@ -27,7 +27,7 @@ impl Field {
     }
 }
 
-/// What a frame may hold of each atom beside its position.
+/// Per-atom data that a frame may hold beside positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Extra {
@@ -35,15 +35,15 @@ pub enum Extra {
     Velocities,
     /// Forces.
     Forces,
-    /// A fourth coordinate, of CHARMM's DCD.
+    /// A fourth coordinate, in DCD files of CHARMM.
     Fourth,
 }
 
 impl Extra {
-    /// All kinds.
+    /// All variants.
     pub const ALL: [Extra; 3] = [Extra::Velocities, Extra::Forces, Extra::Fourth];
 
-    /// The word that messages use.
+    /// Returns the name used in messages.
     pub fn name(self) -> &'static str {
         match self {
             Extra::Velocities => Field::Velocities.name(),
@@ -52,7 +52,7 @@ impl Extra {
         }
     }
 
-    /// Vectors of a kind, but for positions.
+    /// Returns the variant for a field; `None` for positions.
     pub fn of(field: Field) -> Option<Extra> {
         match field {
             Field::Positions => None,
@@ -65,12 +65,12 @@ impl Extra {
 /// Time, step and unit cell of a frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FrameInfo {
-    /// ps.
+    /// Time, ps.
     pub time: f64,
     /// Integration step.
     pub step: i64,
-    /// a, b, c (Å), α, β, γ (degrees); NaN where the frame has none.
+    /// Unit cell: a, b, c (Å), α, β, γ (degrees); NaN if the frame has none.
     pub cell: [f64; 6],
-    /// Box vectors (Å), where they are turned (as in [`crate::FrameMeta`]).
+    /// Box vectors (Å) of a rotated box, as in [`crate::FrameMeta`].
     pub turned: Option<[f64; 9]>,
 }

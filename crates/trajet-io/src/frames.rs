@@ -1,32 +1,32 @@
-//! Which frames are wanted, in which order: an arithmetic row or a list.
+//! The selected frames and their order: a strided range or a list.
 
 use std::ops::Deref;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-/// The wanted frames of a trajectory by number, in the order in which they are wanted.
+/// The selected frames of a trajectory by number, in the order in which they were requested.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Frames {
     /// `first, first + step, …`, `count` of them; the step may be negative.
     Strided {
         /// Number of the first frame.
         first: u64,
-        /// Distance between neighbours.
+        /// Difference between neighbours.
         step: i64,
-        /// How many.
+        /// Number of frames.
         count: usize,
     },
     /// Any frames in any order, repeats allowed.
     Listed(FrameList),
 }
 
-/// Numbers of frames.
+/// A list of frame numbers.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(from = "Arc<[u64]>")]
 pub struct FrameList {
     numbers: Arc<[u64]>,
-    /// Asked for with every block that is read.
+    /// Cached, because it is needed for every block that is read.
     largest: Option<u64>,
 }
 
@@ -58,12 +58,12 @@ impl From<Vec<u64>> for Frames {
 }
 
 impl Frames {
-    /// All frames of a trajectory of `n` frames.
+    /// Selects all frames of a trajectory of `n` frames.
     pub fn all(n: usize) -> Self {
         Frames::Strided { first: 0, step: 1, count: n }
     }
 
-    /// How many frames are wanted.
+    /// Returns the number of selected frames.
     pub fn len(&self) -> usize {
         match self {
             Frames::Strided { count, .. } => *count,
@@ -71,12 +71,12 @@ impl Frames {
         }
     }
 
-    /// Whether no frame is wanted.
+    /// Returns whether no frame is selected.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Number of the frame at `position`.
+    /// Returns the number of the frame at `position`.
     ///
     /// # Panics
     /// If `position` is not below [`Frames::len`].
@@ -90,10 +90,10 @@ impl Frames {
         }
     }
 
-    /// The frames at `positions`, as frames of their own.
+    /// Returns the frames at `positions`.
     ///
     /// # Panics
-    /// If `positions` goes past [`Frames::len`].
+    /// If `positions` extends past [`Frames::len`].
     #[must_use]
     pub fn slice(&self, positions: std::ops::Range<usize>) -> Frames {
         assert!(positions.end <= self.len(), "{positions:?} of {} frames", self.len());
@@ -107,7 +107,7 @@ impl Frames {
         }
     }
 
-    /// The largest frame number, or none if no frame is wanted.
+    /// Returns the largest frame number; `None` if no frame is selected.
     pub fn largest(&self) -> Option<u64> {
         match self {
             Frames::Strided { count: 0, .. } => None,
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strided_rows_count_down_too() {
+    fn strides_may_be_negative() {
         let frames = Frames::Strided { first: 9, step: -3, count: 4 };
         assert_eq!((0..4).map(|i| frames.get(i)).collect::<Vec<_>>(), [9, 6, 3, 0]);
         assert_eq!(frames.largest(), Some(9));

@@ -362,7 +362,7 @@ fn check_counts(source: &Source, told: &Description) -> Result<(usize, u64), Err
     let n = n.ok_or_else(|| corrupt(source, format!("{n_atoms} atoms are told of")))?;
     let [times, steps, n_boxes] = [told.times.len(), told.steps.len(), boxes.len()];
     let (n_frames, fit) = match boxes {
-        &Boxes::Elsewhere(n) => (n, n > 0 && times == 0 && steps == 0),
+        &Boxes::InParentIndex(n) => (n, n > 0 && times == 0 && steps == 0),
         _ => (times as u64, times > 0 && steps == times && (n_boxes <= 1 || n_boxes == times)),
     };
     if !fit {

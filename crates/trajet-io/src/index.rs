@@ -1,4 +1,4 @@
-//! The frame index: where each frame of a file begins, when and at which step it was written.
+//! The frame index: the offset, time and step of each frame of a file.
 
 use std::fmt::Debug;
 use std::ops::Range;
@@ -16,10 +16,10 @@ use crate::{Error, Frames};
 
 mod boxes;
 
-/// Where each frame begins, when and at which step it was written.
+/// The offset, time and step of each frame of a file.
 ///
-/// A part of an index ([`FrameIndex::part`]) knows some of the frames by the numbers that they have in the
-/// file; only what concerns single frames can be asked of it.
+/// A part of an index ([`FrameIndex::part`]) contains some of the frames, under the numbers that they have in the
+/// file. Only the methods that take a frame number work on it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FrameIndex {
     n_atoms: usize,
@@ -27,21 +27,22 @@ pub struct FrameIndex {
     end: u64,
     times: Vec<f64>,
     steps: Vec<i64>,
-    /// Of a divided trajectory what the bytes of each frame must be: as many digests a frame as there are parts.
+    /// Digests of each frame's bytes, one per part, if the trajectory is divided.
     digests: Vec<u64>,
-    /// Of a divided trajectory whose parts do not all have boxes.
+    /// Boxes, if the trajectory is divided and not all of its parts have them.
     boxes: BoxColumn,
-    /// Where the boxes of all frames are looked up, a segment each. A part of an index has the boxes of its
-    /// frames instead.
+    /// The frame metadata from which boxes are decoded, one entry per segment. A part of an index has the boxes
+    /// of its frames instead.
     #[serde(skip)]
     heads: Segments,
-    /// Whether a part should have boxes of heads that could not be decoded.
+    /// In a part of an index: whether the boxes of some of its frames could not be decoded.
     boxes_fail: bool,
-    /// Of a part: which frames it knows. Behind those of a stretch stands where the last of them ends.
-    stretches: Option<Vec<Stretch>>,
+    /// In a part of an index: the ranges of frames that it contains. The tables have one more entry after each range,
+    /// for the end of its last frame.
+    ranges: Option<Vec<FrameRange>>,
 }
 
-/// Boxes of the frames of a segment, which are decoded when they are asked for.
+/// Boxes of the frames of a segment, decoded on request.
 pub trait FrameBoxes: Debug + Send + Sync {
     /// Returns the number of frames.
     fn n_frames(&self) -> usize;
@@ -49,36 +50,36 @@ pub trait FrameBoxes: Debug + Send + Sync {
     /// Returns the box of frame `k`.
     ///
     /// # Errors
-    /// [`Error::Division`] where it cannot be decoded.
+    /// [`Error::Division`] if it cannot be decoded.
     fn given_box(&self, k: usize) -> Result<GivenBox, Error>;
 }
 
-/// The boxes of all frames, a segment each.
+/// The boxes of all frames, one entry per segment.
 #[derive(Clone, Debug, Default)]
 struct Segments(Vec<Arc<dyn FrameBoxes>>);
 
 impl PartialEq for Segments {
-    /// Whether both look boxes up in the same place.
+    /// Compares by identity: whether both refer to the same metadata.
     fn eq(&self, other: &Segments) -> bool {
         self.0.len() == other.0.len() && self.0.iter().zip(&other.0).all(|(a, b)| Arc::ptr_eq(a, b))
     }
 }
 
-/// Neighbouring frames that a part of an index knows.
+/// Consecutive frames of a part of an index.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Stretch {
+struct FrameRange {
     frames: Range<u64>,
-    /// The place of the first of them.
+    /// Row of the first frame in the tables.
     at: usize,
 }
 
 impl FrameIndex {
-    /// An index without frames.
+    /// Returns an index without frames.
     pub fn new(n_atoms: usize) -> Self {
         FrameIndex { n_atoms, ..FrameIndex::default() }
     }
 
-    /// Makes an index of columns with a value for each frame.
+    /// Returns an index made of columns with one value per frame.
     pub(crate) fn from_columns(
         n_atoms: usize,
         (offsets, end): (Vec<u64>, u64),
@@ -88,10 +89,10 @@ impl FrameIndex {
         FrameIndex { n_atoms, offsets, end, times, steps, ..FrameIndex::default() }
     }
 
-    /// Makes room for `more` frames.
+    /// Reserves capacity for `more` further frames.
     ///
     /// # Errors
-    /// [`Refused`] if the system has not got the memory.
+    /// [`Refused`] if there is not enough memory.
     #[inline]
     pub fn reserve(&mut self, more: usize) -> Result<(), Refused> {
         const WHAT: &str = "the index of all frames";
@@ -100,7 +101,7 @@ impl FrameIndex {
         reserve(&mut self.steps, more, WHAT)
     }
 
-    /// Adds the frame that follows the last one and ends at byte `end`.
+    /// Appends a frame that begins at byte `offset` and ends at byte `end`.
     pub fn push(&mut self, offset: u64, end: u64, time: f64, step: i64) {
         self.offsets.push(offset);
         self.times.push(time);
@@ -108,7 +109,7 @@ impl FrameIndex {
         self.end = end;
     }
 
-    /// The same, of a divided trajectory, with the XXH3 digest of the frame's bytes in the file of each part.
+    /// Appends a frame of a divided trajectory, with the XXH3 digest of its bytes in the file of each part.
     pub fn push_divided(
         &mut self,
         extent: Range<u64>,
@@ -119,33 +120,34 @@ impl FrameIndex {
         self.digests.extend(digests);
     }
 
-    /// How many parts' digests are known of each frame; none where it is not the same number of all.
+    /// Returns the number of digests per frame; `None` if it is not the same for all frames.
     pub(crate) fn n_digests(&self) -> Option<usize> {
         let n_frames = self.n_frames();
         let n = self.digests.len().checked_div(n_frames).unwrap_or(0);
         (n * n_frames == self.digests.len()).then_some(n)
     }
 
-    /// The digest of a frame's bytes in the file of a part, where it is known.
+    /// Returns the digest of a frame's bytes in the file of a part, if it is known.
     pub(crate) fn digest(&self, frame: u64, part: usize) -> Option<u64> {
         let n = self.n_digests().filter(|&n| part < n)?;
         Some(self.digests[self.at(frame) * n + part])
     }
 
-    /// Says which boxes the frames have, for parts that leave them out ([`crate::h5md::Boxes::Elsewhere`]).
+    /// Sets the boxes of all frames, for parts that omit them ([`crate::h5md::Boxes::InParentIndex`]).
     pub fn set_boxes(&mut self, boxes: impl IntoIterator<Item = GivenBox>) {
         self.boxes = BoxColumn::new(boxes);
     }
 
-    /// Has boxes taken from the heads of all frames, a segment each: parts leave boxes out, or may hold others.
+    /// Sets the frame metadata from which boxes are decoded, one entry per segment, for parts that omit boxes or may
+    /// hold different ones.
     pub fn set_heads<B: FrameBoxes + 'static>(&mut self, heads: Vec<Arc<B>>) {
         self.heads = Segments(heads.into_iter().map(|heads| heads as _).collect());
     }
 
-    /// Returns the box of a frame, where boxes are known here.
+    /// Returns the box of a frame, if the index has boxes.
     ///
     /// # Errors
-    /// [`Error::Division`] where the head of the frame cannot be decoded.
+    /// [`Error::Division`] if the metadata of the frame cannot be decoded.
     pub(crate) fn given_box(&self, frame: u64, path: &Path) -> Result<Option<GivenBox>, Error> {
         let mut at = self.at(frame);
         for heads in &self.heads.0 {
@@ -162,13 +164,13 @@ impl FrameIndex {
         Ok(self.boxes.get(at))
     }
 
-    /// Whether each frame has its box here.
+    /// Returns whether the index has a box for every frame.
     pub(crate) fn has_boxes(&self) -> bool {
         let n_heads: usize = self.heads.0.iter().map(|heads| heads.n_frames()).sum();
-        n_heads == self.n_frames() || self.boxes.are_of(self.n_frames())
+        n_heads == self.n_frames() || self.boxes.covers(self.n_frames())
     }
 
-    /// Adds the boxes of a stretch of frames, and one behind them that is of no frame, from the heads.
+    /// Appends the boxes of a range of frames, decoded from the metadata, and a filler for the entry after them.
     ///
     /// # Errors
     /// As [`FrameIndex::given_box`].
@@ -180,7 +182,7 @@ impl FrameIndex {
         Ok(())
     }
 
-    /// Adds all frames of `later` from its `skip`-th on.
+    /// Appends the frames of `later`, without the first `skip`.
     pub(crate) fn append(&mut self, later: &FrameIndex, skip: usize) {
         if skip < later.n_frames() {
             self.offsets.extend_from_slice(&later.offsets[skip..]);
@@ -190,70 +192,70 @@ impl FrameIndex {
         }
     }
 
-    /// Atoms of every frame.
+    /// Returns the number of atoms in each frame.
     pub fn n_atoms(&self) -> usize {
         self.n_atoms
     }
 
-    /// Whole frames.
+    /// Returns the number of whole frames.
     pub fn n_frames(&self) -> usize {
         self.offsets.len()
     }
 
-    /// What is known of some frames; `wanted` are numbers in any order. Frames between neighbours that are
-    /// no further apart than it takes to name a stretch are there too.
+    /// Returns the part of the index for some `frames`, numbers in any order. It also contains the frames between
+    /// requested ones that are at most 8 apart, since a further range would take more memory.
     ///
     /// # Panics
     /// If there is no such frame.
     #[must_use]
-    pub fn part(&self, wanted: impl IntoIterator<Item = u64>) -> FrameIndex {
+    pub fn part(&self, frames: impl IntoIterator<Item = u64>) -> FrameIndex {
         const NEAR: u64 = 8;
-        let mut wanted: Vec<u64> = wanted.into_iter().collect();
-        wanted.sort_unstable();
+        let mut frames: Vec<u64> = frames.into_iter().collect();
+        frames.sort_unstable();
         let n_digests = self.n_digests().unwrap_or(0);
         let mut part = FrameIndex::new(self.n_atoms);
-        let (mut stretches, mut boxes): (Vec<Stretch>, _) = (Vec::new(), Vec::new());
-        for frame in wanted {
-            match stretches.last_mut() {
+        let (mut ranges, mut boxes): (Vec<FrameRange>, _) = (Vec::new(), Vec::new());
+        for frame in frames {
+            match ranges.last_mut() {
                 Some(last) if frame < last.frames.end + NEAR => {
                     last.frames.end = last.frames.end.max(frame + 1);
                 }
-                _ => stretches.push(Stretch { frames: frame..frame + 1, at: 0 }),
+                _ => ranges.push(FrameRange { frames: frame..frame + 1, at: 0 }),
             }
         }
-        for stretch in &mut stretches {
-            stretch.at = part.offsets.len();
-            let places = self.at(stretch.frames.start)..self.at(stretch.frames.end - 1) + 1;
-            part.offsets.extend_from_slice(&self.offsets[places.clone()]);
-            part.times.extend_from_slice(&self.times[places.clone()]);
-            part.steps.extend_from_slice(&self.steps[places.clone()]);
-            let digests = places.start * n_digests..places.end * n_digests;
+        for range in &mut ranges {
+            range.at = part.offsets.len();
+            let rows = self.at(range.frames.start)..self.at(range.frames.end - 1) + 1;
+            part.offsets.extend_from_slice(&self.offsets[rows.clone()]);
+            part.times.extend_from_slice(&self.times[rows.clone()]);
+            part.steps.extend_from_slice(&self.steps[rows.clone()]);
+            let digests = rows.start * n_digests..rows.end * n_digests;
             part.digests.extend_from_slice(&self.digests[digests]);
-            part.boxes.append(&self.boxes, places);
+            part.boxes.append(&self.boxes, rows);
             if !self.heads.0.is_empty() {
-                part.boxes_fail |= self.decode_boxes(stretch.frames.clone(), &mut boxes).is_err();
+                part.boxes_fail |= self.decode_boxes(range.frames.clone(), &mut boxes).is_err();
             }
-            part.push(self.extent(stretch.frames.end - 1).end, 0, f64::NAN, 0);
+            part.push(self.extent(range.frames.end - 1).end, 0, f64::NAN, 0);
             part.digests.resize(part.digests.len() + n_digests, 0);
         }
         if !self.heads.0.is_empty() {
             part.set_boxes(boxes);
         }
         part.end = part.offsets.last().copied().unwrap_or(0);
-        part.stretches = Some(stretches);
+        part.ranges = Some(ranges);
         part
     }
 
-    /// The place of a frame in the tables.
+    /// Returns the row of a frame in the tables.
     fn at(&self, frame: u64) -> usize {
-        let Some(stretches) = &self.stretches else { return frame as usize };
-        let k = stretches.partition_point(|stretch| stretch.frames.end <= frame);
-        let stretch = stretches.get(k).filter(|stretch| stretch.frames.contains(&frame));
-        let stretch = stretch.unwrap_or_else(|| panic!("frame {frame} is not in this part"));
-        stretch.at + (frame - stretch.frames.start) as usize
+        let Some(ranges) = &self.ranges else { return frame as usize };
+        let k = ranges.partition_point(|range| range.frames.end <= frame);
+        let range = ranges.get(k).filter(|range| range.frames.contains(&frame));
+        let range = range.unwrap_or_else(|| panic!("frame {frame} is not in this part"));
+        range.at + (frame - range.frames.start) as usize
     }
 
-    /// The bytes of a frame.
+    /// Returns the byte range of a frame.
     ///
     /// # Panics
     /// If there is no such frame.
@@ -262,38 +264,38 @@ impl FrameIndex {
         self.offsets[at]..self.offsets.get(at + 1).copied().unwrap_or(self.end)
     }
 
-    /// Where a frame begins; for the number of frames, where the last one ends.
+    /// Returns the byte at which a frame begins; for `frame` = the number of frames, the byte at which the last ends.
     ///
     /// # Panics
     /// If `frame` is above the number of frames.
     pub fn offset(&self, frame: u64) -> u64 {
-        if self.stretches.is_none() && frame as usize == self.offsets.len() {
+        if self.ranges.is_none() && frame as usize == self.offsets.len() {
             return self.end;
         }
         self.offsets[self.at(frame)]
     }
 
-    /// Where each frame begins.
+    /// Returns the byte at which each frame begins.
     pub fn offsets(&self) -> &[u64] {
         &self.offsets
     }
 
-    /// Bytes that whole frames fill.
+    /// Returns the byte at which the last whole frame ends.
     pub fn end(&self) -> u64 {
         self.end
     }
 
-    /// Time of each frame, ps.
+    /// Returns the time of each frame, ps.
     pub fn times(&self) -> &[f64] {
         &self.times
     }
 
-    /// Integration step of each frame.
+    /// Returns the integration step of each frame.
     pub fn steps(&self) -> &[i64] {
         &self.steps
     }
 
-    /// Time (ps) and integration step of a frame.
+    /// Returns the time (ps) and the integration step of a frame.
     ///
     /// # Panics
     /// If there is no such frame.
@@ -302,7 +304,7 @@ impl FrameIndex {
         (self.times[at], self.steps[at])
     }
 
-    /// Whether `frame` is this one: a file may have changed since it was indexed.
+    /// Returns whether `mark` is that of the indexed `frame`: a file may have changed since it was indexed.
     pub(crate) fn knows(&self, frame: u64, mark: &Mark) -> bool {
         let (at, extent) = (self.at(frame), self.extent(frame));
         mark.n_atoms == self.n_atoms
@@ -311,7 +313,7 @@ impl FrameIndex {
             && mark.len == extent.end - extent.start
     }
 
-    /// Makes sure that another index of the same file has the same frames.
+    /// Checks that another index of the same file has the same frames.
     ///
     /// # Errors
     /// [`Error::Stale`] with the first frame that differs.
@@ -330,13 +332,13 @@ impl FrameIndex {
         }
     }
 
-    /// Checks that every wanted frame exists.
+    /// Checks that every requested frame exists.
     ///
     /// # Errors
-    /// [`Error::FrameOutOfRange`] with the largest frame asked for.
+    /// [`Error::FrameOutOfRange`] with the largest requested frame.
     pub fn check(&self, frames: &Frames, path: &Path) -> Result<(), Error> {
-        if self.stretches.is_some() {
-            // Whoever cut the part out has looked.
+        if self.ranges.is_some() {
+            // The frames were checked when the part was made.
             return Ok(());
         }
         match frames.largest() {
@@ -350,33 +352,33 @@ impl FrameIndex {
     }
 }
 
-/// What an index keeps of a frame, as the frame's own header says it.
+/// The data of a frame's header that the index stores, to recognise the frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Mark {
     pub(crate) n_atoms: usize,
-    /// ps.
+    /// Time, ps.
     pub(crate) time: f64,
     pub(crate) step: i64,
-    /// Bytes of the whole frame.
+    /// Size of the whole frame in bytes.
     pub(crate) len: u64,
 }
 
-/// Where an index came from.
+/// The origin of an index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IndexState {
-    /// Follows from the header and the size of the file.
+    /// Computed from the header and the size of the file.
     Computed,
     /// Built from the trajectory just now.
     #[default]
     Built,
-    /// Read from a sidecar that fits.
+    /// Read from a matching sidecar.
     Loaded,
-    /// Read from a sidecar, and the frames that have come since added.
+    /// Read from a sidecar and extended by the frames that were written since.
     Extended,
 }
 
 impl IndexState {
-    /// The word that reports use.
+    /// Returns the name used in reports.
     pub fn name(self) -> &'static str {
         match self {
             IndexState::Computed => "computed",

@@ -1,4 +1,4 @@
-//! An open file with its index: what the readers of all formats stand on.
+//! An open file with its index, the basis of the readers of all formats.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::{
     Error, Fault, Field, FrameIndex, Frames, Meter, OpenOptions, Opening, Scratch, Stamp, xxh3_64,
 };
 
-/// An open trajectory whose frames have been found.
+/// An open trajectory file and its frame index.
 #[derive(Debug)]
 pub struct Indexed {
     pub(crate) source: Arc<Source>,
@@ -22,7 +22,7 @@ pub struct Indexed {
 }
 
 impl Indexed {
-    /// Puts together what opening yielded; `begin` is when the search for the index began.
+    /// Combines an open file with its index; `begin` is the time at which the search for the index began.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -45,27 +45,27 @@ impl Indexed {
         Ok(Indexed { source: Arc::new(source), index, stamp, opening, request_size })
     }
 
-    /// The file of whose frames `index` tells, a part of an index that was made elsewhere.
+    /// Combines a file with `index`, a part of an index that was made by another process.
     pub(crate) fn known(source: Source, index: FrameIndex, stamp: Stamp, request: usize) -> Self {
         let (source, index, opening) = (Arc::new(source), index.into(), Opening::default());
         Indexed { source, index, stamp, opening, request_size: request.max(1) }
     }
 
-    /// The same file with another part of its index.
+    /// Returns the same file with another part of its index.
     pub(crate) fn with_index(&self, index: FrameIndex) -> Self {
         let (source, index) = (Arc::clone(&self.source), index.into());
         let opening = self.opening.clone();
         Indexed { source, index, stamp: self.stamp, opening, request_size: self.request_size }
     }
 
-    /// Where a frame begins, and its bytes.
+    /// Returns the offset and the size of a frame in bytes.
     pub(crate) fn place(&self, frame: u64) -> (u64, usize) {
         let Range { start, end } = self.index.extent(frame);
         (start, (end - start) as usize)
     }
 
-    /// Where the bytes that should be asked for together with frame `at` of `frames` end: past
-    /// following frames, over gaps of up to a quarter of a request.
+    /// Returns the end of the bytes to read together with frame `at` of `frames`. They include following frames,
+    /// across gaps of up to a quarter of a request.
     pub(crate) fn wanted_until(&self, frames: &Frames, at: usize) -> u64 {
         let gap = self.request_size as u64 / 4;
         let Range { start: begin, mut end } = self.index.extent(frames.get(at));
@@ -80,7 +80,7 @@ impl Indexed {
         end
     }
 
-    /// The bytes of a whole frame, read together with those that are wanted next.
+    /// Returns the bytes of a whole frame, which are read together with those of the next requested frames.
     ///
     /// # Errors
     /// [`Error::Io`], [`Error::Altered`].
@@ -102,9 +102,8 @@ impl Indexed {
         Ok(bytes)
     }
 
-    /// Appends the bytes of neighbouring frames, each of which begins with the header that the index saw;
-    /// `look`
-    /// reads it, and the cell.
+    /// Appends the bytes of consecutive frames to `out`. `look` decodes the header and the cell of each; the header
+    /// must match the index.
     ///
     /// # Errors
     /// [`Error::Io`], [`Error::Stale`], [`Error::Corrupt`].
@@ -137,7 +136,7 @@ impl Indexed {
         Ok(())
     }
 
-    /// Makes sure that the bytes of a frame are those that were written, where their digest is known.
+    /// Checks the bytes of a frame against their recorded digest, if there is one.
     ///
     /// # Errors
     /// [`Error::Altered`].
@@ -160,8 +159,8 @@ impl Indexed {
         Err(Error::Altered { path: self.source.path().to_owned(), what })
     }
 
-    /// Makes sure that a frame is the one that the index saw; `mark` is what its header says now,
-    /// none where it has no sound header any more.
+    /// Checks that a frame is the one that was indexed; `mark` comes from its current header, `None` if that is
+    /// no longer valid.
     ///
     /// # Errors
     /// [`Error::Stale`].
@@ -173,7 +172,7 @@ impl Indexed {
         Err(Error::Stale { path, frame, offset: self.index.offset(frame) })
     }
 
-    /// Makes sure that all numbers of a frame's box were finite: readers give infinite ones where one is not.
+    /// Checks that all numbers of a frame's box were finite: readers return an infinite cell if one is not.
     ///
     /// # Errors
     /// [`Error::Corrupt`].
@@ -184,12 +183,12 @@ impl Indexed {
         }
     }
 
-    /// The error for vectors that this format, or this file, does not have.
+    /// Returns the error for a field that this format, or this file, does not have.
     pub(crate) fn no_field(&self, format: &'static str, field: Field) -> Error {
         Error::NoField { path: self.source.path().to_owned(), format, field: field.name() }
     }
 
-    /// The error for a frame whose bytes contradict the format.
+    /// Returns the error for a frame whose bytes contradict the format.
     pub(crate) fn corrupt(&self, frame: u64, fault: Fault) -> Error {
         let path = self.source.path().to_owned();
         match fault {

@@ -1,9 +1,9 @@
-//! Names of temporary files and folders say which process owns them, so that those of dead processes can be removed.
+//! Names of temporary files and folders, which identify their process, and removal of those of dead processes.
 //!
-//! `.trajet-HOST-BOOT-NAMESPACE-PID-START-RANDOM.tmp`: the host, the random number of its boot, its namespace of process
-//! ids, the process and when that began, in clock ticks since the boot. Process ids mean nothing on other hosts and in
-//! other containers, and are used again. Names alone do not tell hosts apart: machines made from one image may share
-//! their name, and a disk. What an earlier boot left therefore stays.
+//! `.trajet-HOST-BOOT-NAMESPACE-PID-START-RANDOM.tmp`: the host, the random id of its boot, its PID namespace, the
+//! process and its start time in clock ticks since the boot. Process ids mean nothing on other hosts and in other
+//! containers, and are reused. Host names are not unique: machines made from one image may share their name, and a
+//! disk. Files of an earlier boot are therefore kept.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,19 +13,19 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// Folders that were looked at.
+/// Folders from which leftovers were removed.
 static SEEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// Returns the part of a name that identifies this process.
 pub fn owner() -> String {
     let process = std::process::id();
-    // Without a start, nobody takes the file for that of a dead process.
-    let start = start_of(process).ok().flatten().unwrap_or(0);
-    format!("{}-{process}-{start}", here())
+    // A file with start time 0 is never removed as that of a dead process.
+    let start = start_time(process).ok().flatten().unwrap_or(0);
+    format!("{}-{process}-{start}", host_id())
 }
 
-/// Returns a name that nobody else takes for a temporary file in `folder`. The first call for a folder removes what
-/// dead processes of this host and user left there.
+/// Returns a unique name for a temporary file in `folder`. The first call for a folder removes the temporary files
+/// that dead processes of this host and user left there.
 pub fn temporary_name(folder: &Path) -> String {
     let folder = if folder == Path::new("") { Path::new(".") } else { folder };
     let is_new = std::path::absolute(folder)
@@ -33,22 +33,23 @@ pub fn temporary_name(folder: &Path) -> String {
     if is_new {
         remove_leftovers(folder);
     }
-    // Hash maps are seeded with random numbers: that is a source of them.
+    // Hash maps are seeded with random numbers.
     let random = RandomState::new().build_hasher().finish();
     format!(".trajet-{}-{:012x}.tmp", owner(), random >> 16)
 }
 
-/// Removes temporary files and folders (`.trajet-….tmp`, `trajet-…`) in a folder that belong to this user and to
-/// processes of this host that are dead; returns how many. What cannot be removed stays.
+/// Removes the temporary files and folders (`.trajet-….tmp`, `trajet-…`) in a folder that belong to this user and
+/// to dead processes of this host; returns their number. Entries that cannot be removed are skipped.
 pub fn remove_leftovers(folder: &Path) -> usize {
     let Ok(entries) = fs::read_dir(folder) else { return 0 };
-    let named =
-        entries.flatten().filter(|entry| is_of_the_dead(&entry.file_name().to_string_lossy()));
+    let named = entries
+        .flatten()
+        .filter(|entry| belongs_to_dead_process(&entry.file_name().to_string_lossy()));
     let paths: Vec<PathBuf> = named.map(|entry| entry.path()).collect();
     if paths.is_empty() {
         return 0;
     }
-    // Folders of processes belong to their users.
+    // `/proc/self` belongs to the user of this process.
     let Ok(me) = fs::metadata("/proc/self").map(|me| me.uid()) else { return 0 };
     let mut removed = 0;
     for path in paths {
@@ -62,29 +63,29 @@ pub fn remove_leftovers(folder: &Path) -> usize {
     removed
 }
 
-/// Whether a name is that of a temporary file or folder of a process of this host that is dead.
-fn is_of_the_dead(name: &str) -> bool {
+/// Returns whether a name is that of a temporary file or folder of a dead process of this host.
+fn belongs_to_dead_process(name: &str) -> bool {
     let marked = match name.strip_prefix(".trajet-") {
         Some(rest) => rest.split_once(".tmp").map(|(marked, _)| marked),
         None => name.strip_prefix("trajet-"),
     };
-    // Hosts may have dashes in their names.
+    // Host names may contain dashes.
     let Some(mut parts) = marked.map(|marked| marked.rsplitn(4, '-')) else { return false };
     let mut next = || parts.next().unwrap_or_default();
-    let (_random, start, process, place) = (next(), next(), next(), next());
+    let (_random, start, process, host) = (next(), next(), next(), next());
     let (Ok(start), Ok(process)) = (start.parse::<u64>(), process.parse::<u32>()) else {
         return false;
     };
-    // The file system of processes shows this one: then it shows all of this user.
-    let shows_processes = || matches!(start_of(std::process::id()), Ok(Some(_)));
+    // If `/proc` shows this process, it shows all processes of this user.
+    let shows_processes = || matches!(start_time(std::process::id()), Ok(Some(_)));
     start > 0
-        && place == here()
+        && host == host_id()
         && shows_processes()
-        && start_of(process).is_ok_and(|now| now != Some(start))
+        && start_time(process).is_ok_and(|now| now != Some(start))
 }
 
-/// Returns the host, its boot and its namespace of process ids.
-fn here() -> String {
+/// Returns the host, its boot and its PID namespace.
+fn host_id() -> String {
     let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let plain = |c: char| if c.is_ascii_alphanumeric() || ".-_".contains(c) { c } else { '_' };
     let host: String = host.trim_end().chars().map(plain).take(64).collect();
@@ -94,14 +95,14 @@ fn here() -> String {
     format!("{host}-{}-{digits}", boot.split('-').next().unwrap_or_default().trim_end())
 }
 
-/// Returns when a process began, in clock ticks since the host did; none where there is no such process.
-fn start_of(process: u32) -> std::io::Result<Option<u64>> {
+/// Returns the start time of a process, in clock ticks since the boot; `None` if there is no such process.
+fn start_time(process: u32) -> std::io::Result<Option<u64>> {
     match fs::read_to_string(format!("/proc/{process}/stat")) {
-        // The name of the program, in parentheses, may have any characters.
+        // The program name, in parentheses, may contain any characters.
         Ok(stat) => Ok(stat
             .rsplit_once(')')
             .and_then(|(_, rest)| rest.split_whitespace().nth(19)?.parse().ok())),
-        // ESRCH: it ended just now.
+        // ESRCH: the process has just ended.
         Err(error) if error.kind() == ErrorKind::NotFound || error.raw_os_error() == Some(3) => {
             Ok(None)
         }
@@ -113,25 +114,26 @@ fn start_of(process: u32) -> std::io::Result<Option<u64>> {
 mod tests {
     use super::*;
 
-    /// The process of tests is alive; no process has the highest number.
+    /// This process is alive; no process has the highest number.
     #[test]
-    fn temporary_files_of_dead_processes_of_this_host_alone_are_removed() {
+    fn only_temporary_files_of_dead_processes_of_this_host_are_removed() {
         let folder = tempfile::tempdir().unwrap();
-        let (process, start) = (std::process::id(), start_of(std::process::id()).unwrap().unwrap());
-        let place = here();
+        let (process, start) =
+            (std::process::id(), start_time(std::process::id()).unwrap().unwrap());
+        let host = host_id();
         let dead = [
-            format!(".trajet-{place}-{}-7-00ff.tmp", u32::MAX),
-            format!(".trajet-{place}-{}-7-00ff.tmp.npz", u32::MAX),
-            format!("trajet-{place}-{}-7-abc_d", u32::MAX),
-            // Another process had this number.
-            format!(".trajet-{place}-{process}-{}-00ff.tmp", start - 1),
+            format!(".trajet-{host}-{}-7-00ff.tmp", u32::MAX),
+            format!(".trajet-{host}-{}-7-00ff.tmp.npz", u32::MAX),
+            format!("trajet-{host}-{}-7-abc_d", u32::MAX),
+            // An earlier process had this number.
+            format!(".trajet-{host}-{process}-{}-00ff.tmp", start - 1),
         ];
         let alive = [
-            format!(".trajet-{place}-{process}-{start}-00ff.tmp"),
-            format!(".trajet-x{place}-{}-7-00ff.tmp", u32::MAX),
-            format!(".trajet-{place}1-{}-7-00ff.tmp", u32::MAX),
-            format!(".trajet-{place}-{}-0-00ff.tmp", u32::MAX),
-            format!("x.trajet-{place}-{}-7-00ff.tmp", u32::MAX),
+            format!(".trajet-{host}-{process}-{start}-00ff.tmp"),
+            format!(".trajet-x{host}-{}-7-00ff.tmp", u32::MAX),
+            format!(".trajet-{host}1-{}-7-00ff.tmp", u32::MAX),
+            format!(".trajet-{host}-{}-0-00ff.tmp", u32::MAX),
+            format!("x.trajet-{host}-{}-7-00ff.tmp", u32::MAX),
             ".trajet-tier-0123456789abcdef".to_owned(),
             ".run.xtc.trajet-index".to_owned(),
             format!(".trajet-{}-00ff.tmp", u32::MAX),
@@ -142,9 +144,12 @@ mod tests {
         fs::remove_file(folder.path().join(&dead[2])).unwrap();
         fs::create_dir(folder.path().join(&dead[2])).unwrap();
         std::os::unix::fs::symlink("/", folder.path().join(&dead[2]).join("link")).unwrap();
-        // The first name in a folder.
+        // The first call for a folder removes leftovers.
         let name = temporary_name(folder.path());
-        assert!(!is_of_the_dead(&name) && name.starts_with(&format!(".trajet-{place}-{process}-")));
+        assert!(
+            !belongs_to_dead_process(&name)
+                && name.starts_with(&format!(".trajet-{host}-{process}-"))
+        );
         let mut left: Vec<_> = fs::read_dir(folder.path()).unwrap().flatten().collect();
         left.sort_by_key(fs::DirEntry::file_name);
         let left: BTreeSet<_> = left.iter().map(|e| e.file_name().into_string().unwrap()).collect();

@@ -1,8 +1,8 @@
-//! Bytes to coordinates and back. This crate knows no analysis and starts no thread.
+//! Reads and writes trajectory files. This crate contains no analysis and starts no thread.
 //!
-//! Coordinates leave it as `f32` Å ([`Block`]) or exactly as the format stores them ([`Raw`]).
-//! Every byte read passes through [`source::Source`] and is counted in a [`Meter`]. Frames become bytes
-//! again in an [`Encoder`], and files in an [`Output`].
+//! Readers return coordinates as `f32` Å ([`Block`]) or exactly as the format stores them ([`Raw`]).
+//! Every byte is read through [`source::Source`] and counted in a [`Meter`]. An [`Encoder`] turns frames
+//! into bytes, and an [`Output`] writes them to a file.
 
 mod atoms;
 mod block;

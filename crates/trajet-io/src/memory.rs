@@ -1,8 +1,9 @@
-//! Memory whose size a file or a request determines: a refused allocation is an error, not the end of the process.
+//! Allocations whose size is determined by a file or a request. A refused allocation is an error and does not
+//! abort the process.
 
 use crate::{Error, Fault};
 
-/// Memory that the system refuses.
+/// An allocation that the system refused.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Refused {
     needed: u64,
@@ -21,10 +22,10 @@ impl From<Refused> for Fault {
     }
 }
 
-/// Resizes a buffer that is used again; new elements are `value`.
+/// Resizes a buffer; new elements are `value`.
 ///
 /// # Errors
-/// [`Refused`] if the system has not got the memory.
+/// [`Refused`] if there is not enough memory.
 #[inline]
 pub fn resize<T: Copy>(
     buffer: &mut Vec<T>,
@@ -37,10 +38,10 @@ pub fn resize<T: Copy>(
     Ok(())
 }
 
-/// Makes room for `more` elements behind those of a vector.
+/// Reserves capacity for `more` further elements of a vector.
 ///
 /// # Errors
-/// [`Refused`] if the system has not got the memory.
+/// [`Refused`] if there is not enough memory.
 #[inline]
 pub fn reserve<T>(buffer: &mut Vec<T>, more: usize, what: &'static str) -> Result<(), Refused> {
     buffer.try_reserve(more).map_err(|_| refused::<T>(buffer.len().saturating_add(more), what))
@@ -49,7 +50,7 @@ pub fn reserve<T>(buffer: &mut Vec<T>, more: usize, what: &'static str) -> Resul
 /// Returns a vector of `len` elements, all of them `value`.
 ///
 /// # Errors
-/// [`Refused`] if the system has not got the memory.
+/// [`Refused`] if there is not enough memory.
 pub fn filled<T: Copy>(len: usize, value: T, what: &'static str) -> Result<Vec<T>, Refused> {
     let mut made = room_for(len, what)?;
     made.resize(len, value);
@@ -59,7 +60,7 @@ pub fn filled<T: Copy>(len: usize, value: T, what: &'static str) -> Result<Vec<T
 /// Returns a vector with the elements of a slice.
 ///
 /// # Errors
-/// [`Refused`] if the system has not got the memory.
+/// [`Refused`] if there is not enough memory.
 pub fn copied<T: Copy>(from: &[T], what: &'static str) -> Result<Vec<T>, Refused> {
     let mut made = room_for(from.len(), what)?;
     made.extend_from_slice(from);
@@ -73,12 +74,13 @@ fn room_for<T>(len: usize, what: &'static str) -> Result<Vec<T>, Refused> {
     Ok(made)
 }
 
-/// Asks the system for memory and gives it back, before code that cannot report a refusal takes as much.
+/// Allocates memory and frees it again, to find out whether code that cannot report a failed allocation may
+/// take as much.
 ///
 /// # Errors
-/// [`Refused`] if the system has not got the memory.
+/// [`Refused`] if there is not enough memory.
 pub fn ask(bytes: usize, what: &'static str) -> Result<(), Refused> {
-    // Or the compiler leaves out an allocation that nobody uses.
+    // Without this, the compiler removes the unused allocation.
     std::hint::black_box(room_for::<u8>(bytes, what)?);
     Ok(())
 }
@@ -96,7 +98,7 @@ mod tests {
     const TOO_MANY: usize = usize::MAX / 16;
 
     #[test]
-    fn refused_memory_is_an_error_that_names_the_bytes() {
+    fn a_refused_allocation_is_an_error_that_names_the_bytes() {
         let needed = |refused| match Error::from(refused) {
             Error::Memory { needed, what: "numbers" } => needed,
             other => panic!("{other}"),

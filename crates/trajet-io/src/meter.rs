@@ -1,12 +1,12 @@
-//! What reading cost.
+//! Counters of reading and decoding.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Most tiers whose bytes are counted apart.
+/// Largest number of storage tiers whose bytes are counted separately.
 pub const MOST_TIERS: usize = 8;
 
-/// What one worker has asked of the storage and of the decoders.
+/// Counters of the files, bytes, frames and time that one worker has read and decoded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Meter {
     /// Files opened.
@@ -15,60 +15,60 @@ pub struct Meter {
     pub requests: u64,
     /// Bytes that the requests returned.
     pub bytes_read: u64,
-    /// Bytes of these that were read on each tier of a store.
+    /// Bytes read from each storage tier; part of `bytes_read`.
     pub by_tier: [u64; MOST_TIERS],
-    /// The same of each part of a divided trajectory; empty where none was.
+    /// Bytes read from each part of a divided trajectory; empty if none was read.
     pub by_part: Vec<u64>,
-    /// Bytes that decoders looked at.
+    /// Bytes that decoders examined.
     pub bytes_used: u64,
     /// Frames decoded.
     pub frames: u64,
-    /// Frames of these that had no positions (or whatever else was wanted): all NaN.
+    /// Decoded frames that lack the requested field, whose vectors are all NaN.
     pub empty_frames: u64,
     /// Atoms whose coordinates were decoded.
     pub atoms_decoded: u64,
-    /// Nanoseconds spent in opening files again.
+    /// Nanoseconds spent reopening files.
     pub open_ns: u64,
     /// Nanoseconds spent in read requests.
     pub read_ns: u64,
     /// Nanoseconds spent in decoding.
     pub decode_ns: u64,
-    /// Nanoseconds spent in waiting for another thread that opens what is wanted, or compares it.
+    /// Nanoseconds spent waiting for another thread that opens or checks the same file.
     pub wait_ns: u64,
 }
 
-/// What was counted, and when, as frames were asked for.
+/// The clock and counters at the beginning of a read, from which the time spent decoding is computed.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct DecodeTimer {
     begin: Instant,
     decode_ns: u64,
-    elsewhere_ns: u64,
+    waiting_ns: u64,
 }
 
 impl Meter {
-    /// To be called before frames are asked for.
-    pub(crate) fn asked(&self) -> Asked {
-        Asked {
+    /// Starts a timer of decoding; to be called before frames are read.
+    pub(crate) fn start_decode_timer(&self) -> DecodeTimer {
+        DecodeTimer {
             begin: Instant::now(),
             decode_ns: self.decode_ns,
-            elsewhere_ns: self.elsewhere_ns(),
+            waiting_ns: self.waiting_ns(),
         }
     }
 
-    /// Counts as decoding all that was done since frames were asked for, but for openings and requests: also
-    /// to find frames in the bytes at hand, and to put atoms in their order.
-    pub(crate) fn got(&mut self, asked: &Asked) {
-        let taken = asked.begin.elapsed().as_nanos() as u64;
-        let elsewhere = self.elsewhere_ns() - asked.elsewhere_ns;
-        self.decode_ns = asked.decode_ns + taken.saturating_sub(elsewhere);
+    /// Counts the time since the timer was started as decoding, except for opening files, read requests and
+    /// waiting. It includes finding frames in the buffer and reordering atoms.
+    pub(crate) fn stop_decode_timer(&mut self, timer: &DecodeTimer) {
+        let taken = timer.begin.elapsed().as_nanos() as u64;
+        let waiting = self.waiting_ns() - timer.waiting_ns;
+        self.decode_ns = timer.decode_ns + taken.saturating_sub(waiting);
     }
 
-    /// Nanoseconds in which the storage, or another thread, was waited for.
-    fn elsewhere_ns(&self) -> u64 {
+    /// Returns the nanoseconds spent waiting for the storage or for another thread.
+    fn waiting_ns(&self) -> u64 {
         self.open_ns + self.read_ns + self.wait_ns
     }
 
-    /// Locks what another thread may hold that opens a file or compares it: who comes later waits.
+    /// Locks a mutex that another thread may hold while it opens or checks a file, and counts the time waited.
     pub(crate) fn lock<'a, T>(&mut self, what: &'a Mutex<T>) -> MutexGuard<'a, T> {
         what.try_lock().unwrap_or_else(|_| {
             let begin = Instant::now();
@@ -78,7 +78,7 @@ impl Meter {
         })
     }
 
-    /// Adds another meter's counts.
+    /// Adds the counters of another meter.
     pub fn add(&mut self, other: &Meter) {
         self.opens += other.opens;
         self.requests += other.requests;

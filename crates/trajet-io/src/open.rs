@@ -1,5 +1,5 @@
-//! Opens files by their first bytes, and makes the encoder of an output by its format. The only module that
-//! knows the readers and encoders of all formats.
+//! Chooses the reader of a file by its first bytes, and the encoder of an output by its format. The only
+//! module that knows the readers and encoders of all formats.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use crate::{
     Error, Format, OpenOptions, Opening, ParallelFor, Plan, Serial, dcd, h5md, ncdf, trr, xtc,
 };
 
-/// Opens a trajectory of any format that is known, by its first bytes.
+/// Opens a trajectory of any supported format, which its first bytes identify.
 ///
 /// # Errors
-/// [`Error::Io`], [`Error::NotAFile`], [`Error::Empty`], [`Error::UnknownFormat`], and what the
-/// format's index finds: [`Error::Truncated`], [`Error::Corrupt`], [`Error::AtomCount`],
+/// [`Error::Io`], [`Error::NotAFile`], [`Error::Empty`], [`Error::UnknownFormat`], and the errors of
+/// indexing the file: [`Error::Truncated`], [`Error::Corrupt`], [`Error::AtomCount`],
 /// [`Error::Unsupported`].
 pub fn open(
     path: &Path,
@@ -26,7 +26,7 @@ pub fn open(
     open_with(path, options, &[], threads)
 }
 
-/// Opens a trajectory by the first of `openers` that knows it, or as [`open`].
+/// Opens a trajectory with the first of `openers` that recognises it, or else as [`open`] does.
 ///
 /// # Errors
 /// As [`open`], and those of the openers.
@@ -50,7 +50,7 @@ pub fn open_with(
         Some(Format::Trr) => Arc::new(trr::Reader::open(source, options, threads, opening)?),
         Some(Format::Dcd) => Arc::new(dcd::Reader::open(source, options, opening)?),
         Some(Format::Ncdf) => Arc::new(ncdf::Reader::open(source, options, threads, opening)?),
-        // Files of HDF5 are opened by `Described`.
+        // HDF5 files are opened by `Described`.
         Some(Format::H5md) | None => {
             let looks_like = describe(first);
             return Err(Error::UnknownFormat { path: path.to_owned(), looks_like });
@@ -58,7 +58,7 @@ pub fn open_with(
     })
 }
 
-/// Opens a file that is open in another process, by the name of its format.
+/// Opens a file that another process has opened and described, by the name of its format.
 ///
 /// # Errors
 /// As [`open`]; [`Error::Changed`].
@@ -81,8 +81,8 @@ pub(crate) fn open_known(
         }
         ("NCDF", None) => Arc::new(ncdf::Reader::open(file.source, options, &Serial, opening)?),
         ("H5MD" | "MDTRAJ", None) => {
-            let told = Arc::new(postcard::from_bytes(file.data).map_err(|_| unknown())?);
-            Arc::new(h5md::Reader::open(file.source, &told, options, opening)?)
+            let description = Arc::new(postcard::from_bytes(file.data).map_err(|_| unknown())?);
+            Arc::new(h5md::Reader::open(file.source, &description, options, opening)?)
         }
         ("XTC", Some(index)) => Arc::new(xtc::Reader::known(file.indexed(index, options))),
         ("TRR", Some(index)) => Arc::new(trr::Reader::known(file.indexed(index, options))),
@@ -91,7 +91,7 @@ pub(crate) fn open_known(
     })
 }
 
-/// Makes the encoder of an output, and makes sure that it can hold the first frame.
+/// Returns the encoder of an output after checking that the format can hold the first frame.
 ///
 /// # Errors
 /// [`Error::CannotHold`].
@@ -104,12 +104,12 @@ pub fn encoder(format: Format, plan: &Plan<'_>) -> Result<Arc<dyn Encoder>, Erro
         Format::H5md => Arc::new(h5md::Encoder::new(plan)?),
     };
     encoder.encode(0, plan.first, &mut Workspace::default(), &mut Vec::new())?;
-    // The frame is encoded, and its losses are counted, once more for the output.
+    // The output encodes this frame again and counts its losses then.
     encoder.checks().forget_losses();
     Ok(encoder)
 }
 
-/// What the first bytes of a file that cannot be read suggest.
+/// Returns a guess, from its first bytes, of what an unrecognised file is.
 fn describe(first: &[u8]) -> String {
     let known: [(&[u8], usize, &str); 5] = [
         (

@@ -1,4 +1,4 @@
-//! How files are opened of which the caller knows more than their bytes say.
+//! Opening files about which the caller knows more than their bytes show.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,44 +8,44 @@ use crate::reader::Reader;
 use crate::source::Source;
 use crate::{Error, FrameIndex, OpenOptions, Opening, Stamp};
 
-/// A reader, or why a file cannot be opened.
+/// A reader, or the reason why a file cannot be opened.
 pub type Opened = Result<Arc<dyn Reader>, Error>;
 
-/// Opens some files in its own way.
+/// Opens files that need more than their bytes, such as recorded metadata.
 pub trait Opener: Sync {
-    /// Opens the file at `path`; none where this opener does not know it.
+    /// Opens the file at `path`; returns `None` if this opener does not recognise it.
     ///
     /// # Errors
     /// As [`crate::open`].
     fn open(&self, path: &Path, options: &OpenOptions) -> Option<Opened>;
 }
 
-/// Opens files in worker processes, which get from [`Reader::for_worker`] what it needs.
+/// Opens files in worker processes from the data of [`Reader::for_worker`].
 #[derive(Clone, Copy, Debug)]
 pub struct WorkerOpener {
-    /// The name by which [`WorkerFile::opener`](crate::reader::WorkerFile) asks for it.
+    /// The name that [`WorkerFile::opener`](crate::reader::WorkerFile) refers to.
     pub name: &'static str,
     pub(crate) open: fn(KnownFile<'_>, &OpenOptions) -> Opened,
 }
 
-/// A file that is open in another process.
+/// A file that another process has opened and described.
 pub(crate) struct KnownFile<'a> {
     /// The file, which is opened when it is first read.
     pub(crate) source: Source,
     pub(crate) stamp: Stamp,
-    /// The index of the frames to read, where the format needs one.
+    /// The index of the frames to read, if the format needs one.
     pub(crate) index: Option<FrameIndex>,
     pub(crate) data: &'a [u8],
 }
 
 impl KnownFile<'_> {
-    /// Returns the file with an index of these frames.
+    /// Returns the file together with an index of its frames.
     pub(crate) fn indexed(self, index: FrameIndex, options: &OpenOptions) -> Indexed {
         Indexed::known(self.source, index, self.stamp, options.request_size)
     }
 }
 
-/// Opens a file, which must be what was written down where that was.
+/// Opens a file and checks it against [`OpenOptions::written`], if it is listed there.
 ///
 /// # Errors
 /// As [`Source::open`]; [`Error::Altered`].
@@ -58,12 +58,12 @@ pub(crate) fn begin(path: &Path, options: &OpenOptions) -> Result<(Source, Openi
     Ok((source, opening))
 }
 
-/// Reads the first bytes of a file, which show its format.
+/// Reads the first bytes of a file, which identify its format.
 ///
 /// # Errors
 /// As [`Source::read_at`].
 pub(crate) fn read_first(source: &Source, opening: &mut Opening) -> Result<(), Error> {
-    /// They show the precision of XTC, too.
+    /// Enough to include the precision of an XTC file.
     const FIRST_BYTES: usize = 64;
     let mut first = [0; FIRST_BYTES];
     let n = source.size().min(FIRST_BYTES as u64) as usize;

@@ -1,24 +1,24 @@
-//! What opening a trajectory cost.
+//! The cost of opening a trajectory.
 
 use std::path::PathBuf;
 
 use crate::{IndexState, Meter};
 
-/// What opening cost, and where the index is.
+/// The cost of opening a trajectory, and the origin of its index.
 #[derive(Clone, Debug, Default)]
 pub struct Opening {
-    /// Where the index came from.
+    /// Origin of the index.
     pub state: IndexState,
-    /// The sidecar that holds it; none where it lives in memory only.
+    /// The sidecar that holds the index; `None` if it is in memory only.
     pub sidecar: Option<PathBuf>,
-    /// A remark on a sidecar that is there and was ignored.
+    /// A remark on an existing sidecar that was ignored.
     pub remark: Option<String>,
-    /// Opens, requests and bytes.
+    /// Files opened, requests and bytes.
     pub meter: Meter,
-    /// Nanoseconds for opening and looking at the head.
+    /// Nanoseconds spent opening the file and reading its head.
     pub open_ns: u64,
-    /// Nanoseconds for loading, checking or building the index.
+    /// Nanoseconds spent loading, checking or building the index.
     pub index_ns: u64,
-    /// The first bytes of the file, by which its format was known.
+    /// The first bytes of the file, which identify its format.
     pub(crate) first: Vec<u8>,
 }

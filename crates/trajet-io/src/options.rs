@@ -1,4 +1,4 @@
-//! How trajectories are opened.
+//! Options for opening trajectories.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -8,46 +8,47 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use crate::dcd::cell::CellForm;
 use crate::source::{Handles, Written};
 
-/// Bytes of a request where nothing else is asked for. On local disks larger ones fall out of the
-/// processor's cache before they are decoded; on parallel file systems several MiB are better.
+/// Default size of a read request, in bytes. On local disks, larger requests fall out of the processor's
+/// cache before they are decoded; on parallel file systems, several MiB are better.
 pub const DEFAULT_REQUEST_SIZE: usize = 256 * 1024;
 
-/// A piece of a file for a thread of its own is at least this large. Fuzz targets have short files.
+/// Smallest piece of a file, in bytes, that is given to a thread of its own. Small for fuzz targets, whose files
+/// are short.
 pub(crate) const LEAST_PIECE: u64 = if cfg!(fuzzing) { 64 } else { 16 << 20 };
 
-/// How to open a trajectory.
+/// Options for opening a trajectory.
 #[derive(Clone, Debug)]
 pub struct OpenOptions {
-    /// Read the whole frames of a file that ends inside a frame, instead of refusing it.
+    /// Whether to read the whole frames of a file that ends inside a frame, instead of refusing it.
     pub allow_truncated_tail: bool,
-    /// Bytes of a read request.
+    /// Size of a read request, in bytes.
     pub request_size: usize,
-    /// Whether to look for a sidecar and to leave one.
+    /// Whether to load the index from a sidecar and to save it in one.
     pub sidecar: bool,
-    /// Whether to build the index although there is a sidecar that fits.
+    /// Whether to build the index even if a matching sidecar exists.
     pub rebuild_index: bool,
     /// The folder for sidecars of trajectories whose own folder cannot be written.
     pub cache: Option<PathBuf>,
-    /// Whether frames of a file that come again in a later one of the chain are left out. Times decide that, so
-    /// that indexes of several files are built again from their headers.
+    /// Whether to drop frames that a later file of the chain repeats. Repeats are found by their times, so the
+    /// indexes of several files are rebuilt from their headers.
     pub continuous: bool,
-    /// Where files are held open together; with none, a file alone stays open as long as it is used, and
-    /// the files of a chain have handles of their own.
+    /// The pool of open files to use. If `None`, a single file stays open as long as its reader lives, and
+    /// the files of a chain share a new pool.
     pub handles: Option<Arc<Handles>>,
-    /// What files must be, by their paths, where that was written down.
+    /// The recorded size and head digest of files, by path; a file that differs is an error.
     pub written: Arc<HashMap<PathBuf, Written>>,
-    /// How the cells of DCD files are read; by the files themselves where none is given.
+    /// The form of the unit cells of DCD files; if `None`, it is detected from each file.
     pub dcd_cell: Option<CellForm>,
-    /// Shared with whoever wants to see how far the index is, or to stop it.
+    /// Progress and cancellation of index building, shared with the caller.
     pub watch: Arc<Watch>,
 }
 
-/// How far the building of an index is, and whether it should end.
+/// Progress and cancellation of index building.
 #[derive(Debug, Default)]
 pub struct Watch {
-    /// Once set, building ends with [`crate::Error::Interrupted`]; looked at once a frame.
+    /// Cancels the build with [`crate::Error::Interrupted`] when set; checked once per frame.
     pub stop: Arc<AtomicBool>,
-    /// Bytes of the trajectory that the index covers so far.
+    /// Bytes of the trajectory that are indexed so far.
     pub bytes: AtomicU64,
 }
 

@@ -1,5 +1,5 @@
-//! Where outputs go: written beside under a name of their own, and renamed when whole. Under the final
-//! name there is never half a file.
+//! Atomic outputs: a file is written beside its final path under a temporary name, and renamed when it is complete.
+//! The final path never shows an incomplete file.
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
@@ -9,23 +9,23 @@ use std::path::{Path, PathBuf};
 use crate::leftovers::temporary_name;
 use crate::{Error, Patch};
 
-/// Bytes that are written at a time. Fewer are gathered: frames are often short. More at once make Linux
-/// look for as much memory in one piece, which a virtual machine may have to get from its host: from 128 KiB
-/// on that was seen to take eight times as long.
+/// Size of a write request in bytes. Shorter frames are buffered. For larger writes, Linux allocates as much
+/// contiguous memory, which a virtual machine may have to get from its host: from 128 KiB on, writes were measured
+/// to take eight times as long.
 pub const PIECE: usize = 1 << 16;
 
-/// A file that is being written. Dropped before [`Output::finish`], it leaves nothing behind.
+/// A file that is being written. If it is dropped before [`Output::finish`], it is removed.
 #[derive(Debug)]
 pub struct Output {
-    // Closed before it is removed: some systems do not remove open files.
+    // Declared first, so that it is closed before it is removed: some systems do not remove open files.
     file: File,
-    place: Whole,
-    gathered: Vec<u8>,
+    target: Whole,
+    buffer: Vec<u8>,
     len: u64,
 }
 
 impl Output {
-    /// Begins the file that will stand at `path`; what stands there is replaced only by `force`.
+    /// Begins a file that will be published at `path`. An existing file is replaced only with `force`.
     ///
     /// # Errors
     /// [`Error::Exists`], [`Error::NotAFile`], [`Error::Unwritable`].
@@ -45,21 +45,21 @@ impl Output {
         let folder = path.parent().unwrap_or(Path::new(""));
         let beside = path.with_file_name(temporary_name(folder));
         let file = OpenOptions::new().write(true).create_new(true).open(&beside).map_err(failed)?;
-        let place = Whole { path: path.to_owned(), beside, force };
-        Ok(Output { file, place, gathered: Vec::new(), len: 0 })
+        let target = Whole { path: path.to_owned(), beside, force };
+        Ok(Output { file, target, buffer: Vec::new(), len: 0 })
     }
 
-    /// Where the file will stand.
+    /// Returns the final path of the file.
     pub fn path(&self) -> &Path {
-        &self.place.path
+        &self.target.path
     }
 
-    /// Bytes so far.
+    /// Returns the number of bytes so far.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether there is no byte yet.
+    /// Returns whether there are no bytes yet.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -67,46 +67,46 @@ impl Output {
     /// Appends bytes.
     ///
     /// # Errors
-    /// [`Error::Unwritable`], for instance where the disk is full.
+    /// [`Error::Unwritable`], for instance if the disk is full.
     pub fn append(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.len += bytes.len() as u64;
-        if self.gathered.len() + bytes.len() > PIECE {
+        if self.buffer.len() + bytes.len() > PIECE {
             self.flush()?;
         }
         let mut pieces = bytes.chunks_exact(PIECE);
         for piece in &mut pieces {
-            self.file.write_all(piece).map_err(|source| self.place.failed(source))?;
+            self.file.write_all(piece).map_err(|source| self.target.failed(source))?;
         }
-        self.gathered.extend_from_slice(pieces.remainder());
+        self.buffer.extend_from_slice(pieces.remainder());
         Ok(())
     }
 
-    /// Appends what comes next in another file, which stands at `path`, at most so many bytes; returns how many
-    /// there were. The system copies them where it can.
+    /// Appends up to `most` bytes of another file, which was opened at `path`, from its current position on. Returns
+    /// the number of bytes appended. The copy is made in the kernel if possible.
     ///
     /// # Errors
-    /// [`Error::Unwritable`], and [`Error::Io`] where the other file cannot be read.
+    /// [`Error::Unwritable`], and [`Error::Io`] if the other file cannot be read.
     pub fn append_file(&mut self, path: &Path, mut other: &File, most: u64) -> Result<u64, Error> {
         self.flush()?;
         let unreadable = |source| Error::Io { path: path.to_owned(), doing: "read it", source };
         let begin = other.stream_position().map_err(unreadable)?;
         let copied = io::copy(&mut other.take(most), &mut self.file).map_err(|source| {
-            // The system does not say which of the files it was: whether this one can be read does.
+            // The error does not name the file that failed: find out whether the other one can be read.
             let again = other.seek(SeekFrom::Start(begin));
             let again = again.and_then(|_| io::copy(&mut other.take(most), &mut io::sink()));
-            again.map_or_else(unreadable, |_| self.place.failed(source))
+            again.map_or_else(unreadable, |_| self.target.failed(source))
         })?;
         self.len += copied;
         Ok(copied)
     }
 
-    /// Puts the patches in and makes sure that all bytes are on the disk.
+    /// Applies the patches and syncs the file to the disk.
     ///
     /// # Errors
     /// [`Error::Unwritable`].
     pub fn finish(mut self, patches: &[Patch]) -> Result<Whole, Error> {
         self.flush()?;
-        let Output { mut file, place, .. } = self;
+        let Output { mut file, target, .. } = self;
         let mut complete = || {
             for Patch { offset, bytes } in patches {
                 file.seek(SeekFrom::Start(*offset))?;
@@ -116,18 +116,18 @@ impl Output {
         };
         let completed = complete();
         drop(file);
-        completed.map_err(|source| place.failed(source))?;
-        Ok(place)
+        completed.map_err(|source| target.failed(source))?;
+        Ok(target)
     }
 
     fn flush(&mut self) -> Result<(), Error> {
-        self.file.write_all(&self.gathered).map_err(|source| self.place.failed(source))?;
-        self.gathered.clear();
+        self.file.write_all(&self.buffer).map_err(|source| self.target.failed(source))?;
+        self.buffer.clear();
         Ok(())
     }
 }
 
-/// A file that is whole, but has not its name yet. Dropped before [`publish`], it leaves nothing behind.
+/// A complete file that does not have its final name yet. If it is dropped before [`publish`], it is removed.
 #[derive(Debug)]
 pub struct Whole {
     path: PathBuf,
@@ -143,16 +143,15 @@ impl Whole {
 
 impl Drop for Whole {
     fn drop(&mut self) {
-        // Once renamed it is gone.
+        // After the rename there is no such file any more.
         let _ = std::fs::remove_file(&self.beside);
     }
 }
 
-/// Gives files their names, one after the other. Where one cannot have its name, those behind it get
-/// none.
+/// Renames files to their final paths, one after the other. If one fails, the following ones are not renamed.
 ///
 /// # Errors
-/// [`Error::Exists`] where somebody else made a file of that name meanwhile, and [`Error::Unwritable`].
+/// [`Error::Exists`] if another process created a file of that name meanwhile, and [`Error::Unwritable`].
 pub fn publish(files: Vec<Whole>) -> Result<(), Error> {
     let mut folders = BTreeSet::new();
     for file in &files {
@@ -170,12 +169,12 @@ pub fn publish(files: Vec<Whole>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Gives a file a name that no other has. A link tells in one step whether the name is free; where the
-/// file system has no links, a look before does, which another program may overtake.
+/// Renames a file without replacing an existing one. A hard link does so atomically. On file systems without hard
+/// links, existence is checked first, so that a file which another program creates meanwhile may be replaced.
 fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     match std::fs::hard_link(from, to) {
         Ok(()) => {
-            // The file is there; its other name is tried again when this is dropped.
+            // The file has its name; `Whole` tries again to remove the other one when it is dropped.
             let _ = std::fs::remove_file(from);
             Ok(())
         }
@@ -187,7 +186,7 @@ fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Brings the names themselves to the disk, where the system can do that.
+/// Syncs a folder to the disk, where the system supports it.
 fn sync_folder(folder: &Path) {
     let folder = if folder == Path::new("") { Path::new(".") } else { folder };
     if let Ok(folder) = File::open(folder) {
@@ -205,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_and_patches_arrive_under_the_name_at_the_end() {
+    fn bytes_and_patches_are_published_at_the_end() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.dcd");
         let mut output = Output::begin(&path, false).unwrap();
@@ -226,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_in_another_file_is_appended() {
+    fn the_rest_of_another_file_is_appended() {
         let folder = tempfile::tempdir().unwrap();
         let [path, other] = ["out.dcd", "part"].map(|name| folder.path().join(name));
         let large: Vec<u8> = (0..2 * PIECE as u32).map(|k| (k / 7) as u8).collect();
@@ -241,27 +240,27 @@ mod tests {
         assert!(std::fs::read(&path).unwrap() == [b"head", &large[..]].concat());
     }
 
-    /// A folder can be opened, but not read; a device that is always full stands for a disk that is.
+    /// A folder can be opened, but not read; `/dev/full` simulates a full disk.
     #[cfg(target_os = "linux")]
     #[test]
-    fn of_two_files_the_one_that_fails_is_named() {
+    fn errors_of_append_file_name_the_file_that_failed() {
         let folder = tempfile::tempdir().unwrap();
         let [path, other] = ["out.xtc", "part"].map(|name| folder.path().join(name));
         let mut output = Output::begin(&path, false).unwrap();
         let file = File::open(folder.path()).unwrap();
-        let said = output.append_file(folder.path(), &file, 10).unwrap_err().to_string();
+        let message = output.append_file(folder.path(), &file, 10).unwrap_err().to_string();
         assert_eq!(
-            said,
+            message,
             format!("{}: cannot read it: Is a directory (os error 21)", folder.path().display())
         );
         std::fs::write(&other, [7; 100]).unwrap();
         output.file = OpenOptions::new().write(true).open("/dev/full").unwrap();
-        let said = output.append_file(&other, &File::open(&other).unwrap(), 10).unwrap_err();
-        assert!(said.to_string().contains("out.xtc: cannot be written: No space left"), "{said}");
+        let error = output.append_file(&other, &File::open(&other).unwrap(), 10).unwrap_err();
+        assert!(error.to_string().contains("out.xtc: cannot be written: No space left"), "{error}");
     }
 
     #[test]
-    fn what_is_dropped_leaves_nothing() {
+    fn a_dropped_output_leaves_no_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.xtc");
         let mut output = Output::begin(&path, false).unwrap();
@@ -271,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_there_is_replaced_by_force_alone() {
+    fn an_existing_file_is_replaced_only_with_force() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.xtc");
         std::fs::write(&path, "old").unwrap();
@@ -285,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_somebody_else_made_meanwhile_stays() {
+    fn a_file_created_meanwhile_is_not_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.xtc");
         let mut output = Output::begin(&path, false).unwrap();
@@ -297,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn files_have_their_names_when_all_are_whole() {
+    fn files_are_renamed_only_by_publish() {
         let folder = tempfile::tempdir().unwrap();
         let paths = ["a.xtc", "b.xtc", "c.xtc"].map(|name| folder.path().join(name));
         let whole = |path: &PathBuf| {
@@ -331,18 +330,21 @@ mod tests {
         assert_eq!(names(folder.path()), [""; 0]);
     }
 
-    /// A device that is always full stands for a disk that is.
+    /// `/dev/full` simulates a full disk.
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_full_disk_is_said_and_leaves_nothing() {
+    fn a_full_disk_is_an_error_and_leaves_no_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.xtc");
         for many in [10, 2 * PIECE] {
             let mut output = Output::begin(&path, false).unwrap();
             output.file = OpenOptions::new().write(true).open("/dev/full").unwrap();
             let done = output.append(&vec![0; many]).and_then(|()| output.finish(&[]));
-            let said = done.unwrap_err().to_string();
-            assert!(said.contains("out.xtc: cannot be written: No space left on device"), "{said}");
+            let message = done.unwrap_err().to_string();
+            assert!(
+                message.contains("out.xtc: cannot be written: No space left on device"),
+                "{message}"
+            );
             assert_eq!(names(folder.path()), [""; 0]);
         }
     }

@@ -1,14 +1,14 @@
-//! How callers lend their threads: this crate starts none.
+//! Parallel loops on threads that the caller provides: this crate starts none.
 
-/// Does several pieces of work, perhaps at the same time. This crate starts no threads itself.
+/// Runs the iterations of a loop, possibly in parallel, on the caller's threads.
 pub trait ParallelFor: Sync {
-    /// How many pieces are worth making.
+    /// Returns the number of pieces into which work should be divided.
     fn width(&self) -> usize;
-    /// Calls `work` with each number below `n`.
+    /// Calls `work` once with each number in `0..n`, in any order.
     fn each(&self, n: usize, work: &(dyn Fn(usize) + Sync));
 }
 
-/// One piece after the other.
+/// Runs all iterations in order, on the calling thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Serial;
 
@@ -21,7 +21,7 @@ impl ParallelFor for Serial {
     }
 }
 
-/// Pieces in any order, as threads would finish them.
+/// Runs iterations in reverse order, to test that results do not depend on it.
 #[cfg(test)]
 pub(crate) struct Backwards(pub(crate) usize);
 

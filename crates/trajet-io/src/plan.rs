@@ -1,23 +1,23 @@
-//! What is written: the frames of an output, and what is asked of it.
+//! The frames and options of an output.
 
 use std::path::Path;
 
 use crate::{Field, Raw, Snapshot};
 
-/// What is asked of an output.
+/// Options for writing a trajectory.
 #[derive(Clone, Debug)]
 pub struct WriteOptions {
-    /// XTC: steps per nm; that of the source where none is asked for, or 1000.
+    /// XTC only: precision in steps per nm. If `None`, the precision of the source, or 1000 if it has none.
     pub precision: Option<f32>,
-    /// TRR: whether numbers have double precision; as those of the source where nothing is asked for.
+    /// TRR only: whether to write double precision. If `None`, as in the source.
     pub double: Option<bool>,
     /// Whether to write the velocities that the source has.
     pub velocities: bool,
     /// Whether to write the forces that the source has.
     pub forces: bool,
-    /// Write what the format can hold, instead of refusing what it cannot.
+    /// Whether to omit data that the format cannot hold, instead of refusing to write.
     pub allow_loss: bool,
-    /// Remarks on the source that the output keeps if its format has room for them ([`crate::remarks`]).
+    /// Remarks on the source, which the output stores if its format has room for them ([`crate::remarks`]).
     pub remarks: Vec<String>,
 }
 
@@ -34,25 +34,25 @@ impl Default for WriteOptions {
     }
 }
 
-/// A frame to be written. What stands in a frame of the output's own format is kept bit for bit.
+/// A frame to write. A raw frame of the output's own format is copied bit for bit.
 #[derive(Clone, Copy, Debug)]
 pub enum Input<'a> {
-    /// As a reader's file stores it, and its time (ps) and step by the index: not every format
-    /// stores them in the frame.
+    /// A frame as its file stores it, with the time and step of the index: not every format stores these
+    /// in the frame.
     Raw {
         /// The frame.
         raw: &'a Raw,
-        /// ps.
+        /// Time, ps.
         time: f64,
         /// Integration step.
         step: i64,
     },
-    /// In our units, after a transform or from elsewhere.
+    /// A frame in Å and ps, for example after a transformation.
     Snapshot(&'a Snapshot),
 }
 
 impl<'a> Input<'a> {
-    /// Whether the frame has vectors of a kind.
+    /// Returns whether the frame has this field.
     pub fn holds(&self, field: Field) -> bool {
         match self {
             Input::Raw { raw, .. } => raw.holds(field),
@@ -60,7 +60,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Vectors in our units, in `memory` where they have to be computed.
+    /// Returns the vectors of a field in the units of [`Field`]; `memory` holds them if they must be computed.
     pub(crate) fn vectors<'m>(
         &self,
         field: Field,
@@ -89,7 +89,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Whether all parts of the frame are of as many atoms as it says.
+    /// Returns whether all fields have as many atoms as the frame declares.
     pub(crate) fn is_sound(&self) -> bool {
         match self {
             Input::Raw { raw, .. } => raw.is_sound(),
@@ -100,7 +100,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Atoms in the frame.
+    /// Returns the number of atoms in the frame.
     pub fn n_atoms(&self) -> usize {
         match self {
             Input::Raw { raw, .. } => raw.n_atoms(),
@@ -123,18 +123,18 @@ impl<'a> Input<'a> {
     }
 }
 
-/// An output before its first frame.
+/// The properties of an output that must be known before its first frame is encoded.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan<'a> {
-    /// Where it will be; for messages.
+    /// The path of the output, for messages.
     pub path: &'a Path,
-    /// Its first frame. All others must have as many atoms; where the format says once what frames
-    /// hold, they must hold what this one does.
+    /// The first frame. All others must have as many atoms; if the format declares the fields of all frames
+    /// once, they must have the same fields.
     pub first: Input<'a>,
     /// Times of all frames, ps.
     pub times: &'a [f64],
-    /// Their integration steps.
+    /// Integration steps of all frames.
     pub steps: &'a [i64],
-    /// What is asked for.
+    /// Options for writing.
     pub options: &'a WriteOptions,
 }

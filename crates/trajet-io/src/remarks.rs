@@ -1,33 +1,33 @@
-//! Remarks that a copy keeps of its source: what is doubtful of the numbers stays with them.
+//! Remarks on the source of a copy, stored with it: doubts about the numbers stay with the numbers.
 //!
-//! DCD keeps remarks in title lines, NetCDF and H5MD in an attribute, a store in the manifest of a data
-//! set. XTC and TRR have no room for any. Remarks are read from files of strangers: each is one line
-//! without control characters, and number and length are limited. A remark that went through several
-//! copies stays the same text, so that none is kept twice.
+//! DCD stores remarks in title lines, NetCDF and H5MD in an attribute, a store in the manifest of a data
+//! set. XTC and TRR have no room for any. Files are not trusted: a remark is one line without control
+//! characters, and number and length are limited. The text of a remark does not change when it is copied
+//! several times, so that none is stored twice.
 
-/// Name of the attribute that keeps remarks, of the file (NetCDF) or its root group (H5MD).
+/// Name of the attribute that stores remarks: an attribute of the file (NetCDF) or of its root group (H5MD).
 pub const ATTRIBUTE: &str = "trajet_remarks";
-/// Largest number of remarks that a copy keeps.
+/// Largest number of remarks that a copy stores.
 pub const MOST: usize = 16;
 /// Largest number of bytes of a remark.
 pub const LONGEST: usize = 480;
 /// Largest number of bytes of [`text`].
 pub const LONGEST_TEXT: usize = MOST * (LONGEST + 1);
-/// Introduces a remark that was kept by a copy.
+/// Prefix of a remark on the source of a copy.
 pub const OF_SOURCE: &str = "of its source: ";
-/// The last remark where there were more than [`MOST`].
+/// Replaces the last remark if there were more than [`MOST`].
 const FURTHER: &str = "there were further remarks, for which the copy had no room";
-/// Coarsest XTC precision, in steps per nm, that needs no remark: the default of GROMACS.
+/// Lowest XTC precision, in steps per nm, that needs no remark: the default of GROMACS.
 const USUAL_PRECISION: f32 = 1000.0;
 /// Bytes of a DCD title.
 const TITLE: usize = 80;
-/// Begins the first title of a remark, and each further title of the same remark.
+/// Prefixes of the first title of a remark and of the following titles of the same remark.
 const TITLES: [&[u8]; 2] = [b"trajet remark: ", b"trajet    ...: "];
 
-/// Returns the remark as one line of at most [`LONGEST`] bytes, control and direction characters escaped.
+/// Returns the remark as one line of at most [`LONGEST`] bytes, with control and direction characters escaped.
 pub fn line(remark: &str) -> String {
     let mut line = String::new();
-    // Where the line has to end if it turns out to be too long.
+    // The length to which the line is cut if it becomes too long.
     let mut cut = 0;
     for c in remark.trim().chars() {
         match c {
@@ -52,7 +52,7 @@ pub fn line(remark: &str) -> String {
     line
 }
 
-/// Returns the remarks that a copy keeps: each once, as [`line()`], at most [`MOST`].
+/// Returns the remarks that a copy stores: each once, as [`line()`] formats it, at most [`MOST`].
 pub fn kept<S: AsRef<str>>(remarks: impl IntoIterator<Item = S>) -> Vec<String> {
     let mut kept: Vec<String> = Vec::new();
     for remark in remarks {
@@ -69,13 +69,13 @@ pub fn kept<S: AsRef<str>>(remarks: impl IntoIterator<Item = S>) -> Vec<String> 
     kept
 }
 
-/// Returns the remarks as the value of [`ATTRIBUTE`], one a line; none where there are no remarks.
+/// Returns the remarks as the value of [`ATTRIBUTE`], one per line; `None` if there are no remarks.
 pub fn text(remarks: &[String]) -> Option<String> {
     let kept = kept(remarks);
     (!kept.is_empty()).then(|| kept.join("\n"))
 }
 
-/// Returns the remarks of a value of [`ATTRIBUTE`], of which more than [`LONGEST_TEXT`] bytes are not looked at.
+/// Returns the remarks in a value of [`ATTRIBUTE`]. Bytes past the first [`LONGEST_TEXT`] are ignored.
 pub fn of_text(text: &str) -> Vec<String> {
     let mut end = text.len().min(LONGEST_TEXT);
     while !text.is_char_boundary(end) {
@@ -84,7 +84,7 @@ pub fn of_text(text: &str) -> Vec<String> {
     kept(text[..end].lines().take(MOST + 1))
 }
 
-/// Returns DCD titles of [`TITLE`] ASCII characters that hold the remarks, one after the other.
+/// Returns the remarks as concatenated DCD titles of [`TITLE`] ASCII characters each.
 pub(crate) fn titles(remarks: &[String]) -> Vec<u8> {
     let mut titles = Vec::new();
     for remark in kept(remarks) {
@@ -108,29 +108,29 @@ pub(crate) fn titles(remarks: &[String]) -> Vec<u8> {
 /// Returns the remarks among DCD titles of [`TITLE`] bytes each.
 pub(crate) fn of_titles(titles: &[u8]) -> Vec<String> {
     let mut remarks: Vec<Vec<u8>> = Vec::new();
-    let mut goes_on = false;
+    let mut is_open = false;
     for title in titles.as_chunks::<TITLE>().0 {
         if let Some(begin) = title.strip_prefix(TITLES[0]) {
             if remarks.len() > MOST {
                 break;
             }
             remarks.push(begin.to_vec());
-            goes_on = true;
+            is_open = true;
         } else if let Some(more) = title.strip_prefix(TITLES[1])
-            && let Some(last) = remarks.last_mut().filter(|_| goes_on)
+            && let Some(last) = remarks.last_mut().filter(|_| is_open)
         {
-            // Escapes take up to ten bytes for a character of two.
+            // The escape of a two-byte character takes up to ten bytes.
             if last.len() < 10 * LONGEST {
                 last.extend_from_slice(more);
             }
         } else {
-            goes_on = false;
+            is_open = false;
         }
     }
     kept(remarks.iter().map(|remark| unescaped(&String::from_utf8_lossy(remark))))
 }
 
-/// Replaces `\u{…}` by the characters beyond ASCII that they stand for.
+/// Replaces the escapes `\u{…}` of non-ASCII characters by the characters.
 fn unescaped(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -155,7 +155,7 @@ fn unescaped(text: &str) -> String {
     plain + rest
 }
 
-/// Returns the remark on positions that are rounded to so many steps per nm; none where that is usual.
+/// Returns the remark on positions that are rounded to `precision` steps per nm; `None` if that is fine enough.
 pub fn rounded(precision: f32) -> Option<String> {
     (precision < USUAL_PRECISION).then(|| {
         let step = 10.0 / precision;
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn remarks_of_strangers_are_bounded_lines_without_control_characters() {
+    fn untrusted_remarks_become_bounded_lines_without_control_characters() {
         let hostile = "\u{1b}[2Jx\u{7}\n\r\u{202e}y\u{9b}";
         let line = line(hostile);
         assert_eq!(line, "\\u{1b}[2Jx\\u{7}\\u{a}\\u{d}\\u{202e}y\\u{9b}");
@@ -194,7 +194,7 @@ mod tests {
             unescaped(&line),
             line.replace("\\u{202e}", "\u{202e}").replace("\\u{9b}", "\u{9b}")
         );
-        // Titles that spell control characters do not bring them back.
+        // Escaped control characters in titles stay escaped.
         let titles = titles(&strings(&[&line]));
         assert_eq!(of_titles(&titles), [line]);
 
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn titles_of_strangers_are_bounded() {
+    fn untrusted_titles_are_bounded() {
         let mut titles = Vec::new();
         for k in 0..100 {
             titles.extend(format!("{:80}", format!("trajet remark: {k}")).bytes());
@@ -222,13 +222,13 @@ mod tests {
         let remarks = of_titles(&titles);
         assert_eq!(remarks.len(), MOST);
         assert!(remarks.iter().all(|remark| remark.len() <= LONGEST));
-        // What goes on nothing is no remark.
+        // A continuation without a first title is not a remark.
         let alone = format!("{:80}{:80}", "trajet    ...: more", "Created by another program");
         assert_eq!(of_titles(alone.as_bytes()), Vec::<String>::new());
     }
 
     #[test]
-    fn only_precisions_below_the_usual_one_are_remarked() {
+    fn only_precisions_below_the_default_are_remarked() {
         assert_eq!(rounded(1000.0), None);
         let words = "positions are rounded to 1 Å (precision 10): up to 0.5 Å off";
         assert_eq!(rounded(10.0).as_deref(), Some(words));

@@ -1,4 +1,4 @@
-//! Memory that reading uses again.
+//! Buffers that reading reuses.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -9,24 +9,24 @@ use trajet_simd::InstructionSet;
 use crate::source::Window;
 use crate::{Error, Meter, Watch};
 
-/// Memory that a worker uses again for every frame, and its counts.
+/// Buffers that a worker reuses for every frame, and its counters.
 #[derive(Debug)]
 pub struct Scratch {
     pub(crate) window: Window,
-    /// Atoms of a frame before they are put in the order in which they are wanted.
+    /// Atoms of a frame before they are put in the requested order.
     pub(crate) unordered: Vec<f32>,
-    /// What the last format that read with this keeps between frames.
+    /// State that the last format to read with this scratch keeps between frames.
     own: Option<Box<dyn Any + Send>>,
-    /// The how manieth call this is: what a format keeps of the bytes belongs to one.
+    /// Call counter: the bytes that a format caches are valid within one call only.
     pub(crate) call: u64,
-    /// What decoders may use.
+    /// The vector instructions that decoders may use.
     pub(crate) set: InstructionSet,
-    /// The XXH3 digest that the bytes of the frame must have that is read now. Where it is known, frames are
-    /// read whole, however few of their atoms are wanted.
+    /// The XXH3 digest that the current frame's bytes must have. If it is set, frames are read whole, however few
+    /// of their atoms are requested.
     pub(crate) expected: Option<u64>,
-    /// Whether H5MD is read in the units of its file; other formats take no notice.
+    /// Whether H5MD files are read in their own units; other formats ignore this.
     pub native_units: bool,
-    /// What was asked of the storage and of the decoders.
+    /// Counters of the reads and decoding done with this scratch.
     pub meter: Meter,
     stop: Option<Arc<AtomicBool>>,
 }
@@ -38,7 +38,7 @@ impl Default for Scratch {
 }
 
 impl Scratch {
-    /// A scratch whose decoders use these vector instructions.
+    /// Returns a scratch whose decoders use these vector instructions.
     pub fn on(set: InstructionSet) -> Self {
         Scratch {
             window: Window::default(),
@@ -53,13 +53,13 @@ impl Scratch {
         }
     }
 
-    /// A scratch whose reads end with [`Error::Interrupted`] once `stop` is set; it is looked at
-    /// once a frame.
+    /// Returns a scratch whose reads fail with [`Error::Interrupted`] once `stop` is set, which is checked
+    /// once per frame.
     pub fn stopped_by(stop: Arc<AtomicBool>) -> Self {
         Scratch { stop: Some(stop), ..Scratch::default() }
     }
 
-    /// The scratch for another call: nothing that was read or counted is left in it, its memory is.
+    /// Returns the scratch for another call: cached bytes and counters are cleared, allocations are kept.
     #[must_use]
     pub fn renewed(mut self) -> Self {
         self.window.forget();
@@ -69,22 +69,22 @@ impl Scratch {
         self
     }
 
-    /// The memory that a format keeps for itself, new where another format was here before.
+    /// Takes the state that a format keeps between frames, or a default if another format was last.
     pub(crate) fn take_own<T: Default + Send + 'static>(&mut self) -> Box<T> {
         self.own.take().and_then(|own| own.downcast().ok()).unwrap_or_default()
     }
 
-    /// Gives back what [`Scratch::take_own`] took.
+    /// Puts back the state that [`Scratch::take_own`] took.
     pub(crate) fn keep_own<T: Send + 'static>(&mut self, own: Box<T>) {
         self.own = Some(own);
     }
 
-    /// A scratch for another file that is read with this one.
+    /// Returns a scratch for another file that is read in the same calls as this one.
     pub(crate) fn beside(&self) -> Scratch {
         Scratch { stop: self.stop.clone(), call: self.call, ..Scratch::on(self.set) }
     }
 
-    /// Renews this scratch where the one that it was made beside was.
+    /// Clears cached bytes if `other`, from which this scratch was made, has been renewed since.
     pub(crate) fn follow(&mut self, other: &Scratch) {
         if self.call != other.call {
             self.window.forget();
@@ -92,7 +92,7 @@ impl Scratch {
         }
     }
 
-    /// Ends the building of an index when reads with this scratch end.
+    /// Returns a watch that cancels index building when reads with this scratch are cancelled.
     pub(crate) fn watch(&self) -> Watch {
         Watch { stop: self.stop.clone().unwrap_or_default(), ..Watch::default() }
     }

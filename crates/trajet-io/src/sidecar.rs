@@ -1,17 +1,17 @@
-//! The sidecar file that keeps the index of a trajectory.
+//! The sidecar file, which stores the index of a trajectory.
 //!
-//! A sidecar lies beside its trajectory as `.NAME.trajet-index`; where that folder cannot be written,
-//! in the user's cache folder; else the index lives in memory only. It is stamped with the size of
-//! the trajectory and digests of its head and tail: a modification time that differs between nodes
-//! does not matter. It is written to a name of its own and renamed, so that any number of processes
-//! may do so at once without a lock: each reads a whole index, and the last one's stays.
+//! A sidecar is stored beside its trajectory as `.NAME.trajet-index`, or, if that folder cannot be written,
+//! in the user's cache folder. If that fails too, the index is in memory only. It is stamped with the size of
+//! the trajectory and digests of its head and tail, since modification times may differ between nodes. It is
+//! written to a temporary file and renamed, so that any number of processes may write it without a lock: readers
+//! see a whole index, and the last one written stays.
 //!
-//! Stamps and digests find accidents, not forgeries: a sidecar counts only if it is a regular file that belongs
+//! Stamps and digests detect accidents, not forgeries: a sidecar is used only if it is a regular file that belongs
 //! to this user, to root or to the owner of the trajectory (`sidecar/place`). Others are neither read nor replaced.
 //!
-//! Sidecar layout, little endian: magic (8 bytes), format (4), version (u32), atoms, size of the
-//! trajectory, bytes that whole frames fill, digest of the head, digest of the tail, frames (u64
-//! each), then offsets (u64), times (f64), steps (i64) of all frames, and the XXH3 digest of all that.
+//! Sidecar layout, little endian: magic (8 bytes), format (4), version (u32); number of atoms, size of the
+//! trajectory, end of the last whole frame, digest of the head, digest of the tail, number of frames (u64 each);
+//! offsets (u64), times (f64) and steps (i64) of all frames; the XXH3 digest of all preceding bytes.
 
 use std::collections::hash_map::RandomState;
 use std::fs;
@@ -31,49 +31,49 @@ const VERSION: u32 = 1;
 const HEADER_BYTES: usize = 64;
 const FRAME_BYTES: usize = 24;
 
-/// An index, where it came from, and the sidecar that keeps it.
+/// An index, its origin, and the sidecar that stores it.
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) index: Arc<FrameIndex>,
     pub(crate) stamp: Stamp,
     pub(crate) state: IndexState,
     pub(crate) sidecar: Option<PathBuf>,
-    /// A remark on a sidecar that was not used although it is there.
+    /// A remark on an existing sidecar that was ignored.
     pub(crate) remark: Option<String>,
 }
 
 impl Found {
-    /// An index that no sidecar keeps: it takes no pass over the file.
+    /// Returns an index that is not stored in a sidecar, because making it needs no pass over the file.
     pub(crate) fn without_sidecar(index: Arc<FrameIndex>, stamp: Stamp, state: IndexState) -> Self {
         Found { index, stamp, state, sidecar: None, remark: None }
     }
 }
 
-/// How a format finds its frames.
+/// Builds and checks the frame index of a format.
 pub(crate) trait Finder {
-    /// Stands in the sidecar.
+    /// Identifies the format in sidecars.
     const FORMAT: [u8; 4];
-    /// Bytes of the shortest frame that the format allows.
+    /// Size in bytes of the shortest frame that the format allows.
     const SHORTEST_FRAME: u64;
 
-    /// Whether a loaded index may belong to this file: looks at a few frames.
+    /// Returns whether a loaded index may belong to this file, after checking a few frames.
     ///
     /// # Errors
     /// [`Error::Io`].
     fn agrees(&self, index: &FrameIndex, meter: &mut Meter) -> Result<bool, Error>;
 
-    /// Gives `bytes`, which stand at byte `at`, back what they said when the file held only the frames
-    /// of `index`: for formats that count frames in a header.
+    /// Restores `bytes`, which begin at byte `at` of the file, to their values when the file had only the frames
+    /// of `index`: for formats whose header counts the frames.
     fn rewind(&self, _index: &FrameIndex, _at: u64, _bytes: &mut [u8]) {}
 
-    /// Makes the index, from `base` on where the file has only grown since.
+    /// Builds the index, or extends `base` if the file has only grown since.
     ///
     /// # Errors
-    /// Of a file that is not what the format says.
+    /// The errors of a file that violates the format.
     fn build(&self, base: Option<FrameIndex>, meter: &mut Meter) -> Result<FrameIndex, Error>;
 }
 
-/// The index of an open file: loaded, extended or built, and kept for the next time.
+/// Loads, extends or builds the index of an open file, and stores a new one in a sidecar.
 ///
 /// # Errors
 /// As [`Finder::build`].
@@ -91,7 +91,7 @@ pub(crate) fn find<F: Finder>(
     };
     if options.rebuild_index {
         let index = finder.build(None, meter)?;
-        // What is there already need not be written again.
+        // An identical sidecar need not be written again.
         let sidecar = match loaded.first() {
             Some((path, kept, old)) if *kept == stamp && *old == index => Some(path.clone()),
             _ if options.sidecar => places.save(&stamp, &index),
@@ -127,12 +127,12 @@ pub(crate) fn find<F: Finder>(
     Ok(Found { index: index.into(), stamp, state, sidecar, remark })
 }
 
-/// Most bytes that the sidecar of a file of `size` bytes can have, with frames of `shortest` bytes.
+/// Returns the largest size of the sidecar of a file of `size` bytes whose frames have at least `shortest` bytes.
 fn most_sidecar_bytes(size: u64, shortest: u64) -> u64 {
     (size / shortest) * FRAME_BYTES as u64 + HEADER_BYTES as u64 + 8
 }
 
-/// The paths at which a trajectory's sidecar may lie, best first.
+/// The possible paths of a trajectory's sidecar, best first.
 #[derive(Clone, Debug)]
 pub struct Sidecar {
     candidates: Vec<PathBuf>,
@@ -142,8 +142,8 @@ pub struct Sidecar {
 }
 
 impl Sidecar {
-    /// Returns the places for the sidecar of `trajectory`, which belongs to the user `owner`: beside it, then in
-    /// `cache`.
+    /// Returns the possible paths of the sidecar of `trajectory`, which belongs to the user `owner`: beside it, then
+    /// in `cache`.
     pub fn of(
         trajectory: &Path,
         owner: Option<u32>,
@@ -154,15 +154,15 @@ impl Sidecar {
         let name = absolute.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let mut candidates = vec![absolute.with_file_name(format!(".{name}.trajet-index"))];
         if let Some(cache) = cache {
-            // Files of one name in different folders stay apart.
-            let place = xxh3_64(absolute.as_os_str().as_encoded_bytes());
-            candidates.push(cache.join("index").join(format!("{place:016x}-{name}.trajet-index")));
+            // The digest distinguishes files of one name in different folders.
+            let digest = xxh3_64(absolute.as_os_str().as_encoded_bytes());
+            candidates.push(cache.join("index").join(format!("{digest:016x}-{name}.trajet-index")));
         }
         Sidecar { candidates, owner, format }
     }
 
-    /// Reads the sidecars that are whole and of this format, with their stamps. A file is ignored if it is not
-    /// trusted (module `place`), or longer than `most` bytes.
+    /// Reads the valid sidecars of this format, with their stamps. A file is ignored if it is not trusted (module
+    /// `place`), or longer than `most` bytes.
     pub fn load(&self, most: u64) -> Vec<(PathBuf, Stamp, FrameIndex)> {
         let read = |path: &PathBuf| {
             let file = place::open(path, self.owner).ok()??;
@@ -170,7 +170,7 @@ impl Sidecar {
             if len > most {
                 return None;
             }
-            // One byte more shows a file that grew meanwhile.
+            // Reading one byte more detects a file that grew meanwhile.
             let mut bytes = Vec::with_capacity(len as usize + 1);
             file.take(len + 1).read_to_end(&mut bytes).ok()?;
             let (stamp, index) = decode(&bytes, self.format)?;
@@ -179,8 +179,8 @@ impl Sidecar {
         self.candidates.iter().filter_map(read).collect()
     }
 
-    /// Writes the index to the first place that takes it; `None` where none does. What is not trusted is never
-    /// replaced: two users of one folder would replace each other's sidecars for ever.
+    /// Writes the index to the first possible path and returns that; `None` if there is none. Files that are not
+    /// trusted are never replaced: two users of one folder would replace each other's sidecars for ever.
     pub fn save(&self, stamp: &Stamp, index: &FrameIndex) -> Option<PathBuf> {
         let bytes = encode(stamp, index, self.format);
         let write = |(k, path): (usize, &PathBuf)| {
@@ -194,7 +194,7 @@ impl Sidecar {
         self.candidates.iter().enumerate().find_map(write)
     }
 
-    /// Returns a remark on the first sidecar that is there and is not trusted.
+    /// Returns a remark on the first existing sidecar that is not trusted.
     fn remark(&self) -> Option<String> {
         self.candidates.iter().find_map(|path| {
             let why = place::open(path, self.owner).err()?;
@@ -206,9 +206,9 @@ impl Sidecar {
     }
 }
 
-/// Readers see the old file or the new one, whole. What a failed attempt leaves is removed.
+/// Writes a file atomically: readers see the old file or the new one. A failed attempt leaves no file behind.
 fn write_beside_and_rename(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    // Hash maps are seeded with random numbers: nobody can predict the name, nor have it made before.
+    // Hash maps are seeded with random numbers: nobody can predict the name and create the file first.
     let random = RandomState::new().build_hasher().finish();
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{}-{random:016x}.tmp", std::process::id()));
@@ -219,7 +219,7 @@ fn write_beside_and_rename(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
         .open(&temporary)
         .and_then(|mut file| file.write_all(bytes).and_then(|()| fs::rename(&temporary, path)));
     if written.is_err() {
-        // Nothing more can be done about a file that cannot be removed either.
+        // If the file cannot be removed either, it stays.
         let _ = fs::remove_file(&temporary);
     }
     written
@@ -241,7 +241,7 @@ fn encode(stamp: &Stamp, index: &FrameIndex, format: [u8; 4]) -> Vec<u8> {
     bytes
 }
 
-/// None where anything does not fit: a sidecar is never an error, only stale.
+/// Decodes a sidecar; returns `None` if it is invalid. An unreadable sidecar is rebuilt, never reported as an error.
 fn decode(bytes: &[u8], format: [u8; 4]) -> Option<(Stamp, FrameIndex)> {
     let word = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
     let body = bytes.len().checked_sub(8).filter(|&n| n >= HEADER_BYTES)?;
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sidecar_gives_back_what_was_kept() {
+    fn an_index_survives_a_round_trip() {
         let (stamp, index) = three_frames();
         let bytes = encode(&stamp, &index, *b"XTC ");
         assert_eq!(decode(&bytes, *b"XTC "), Some((stamp, index)));
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn any_changed_or_missing_byte_makes_it_stale() {
+    fn a_sidecar_with_a_changed_or_missing_byte_is_invalid() {
         let (stamp, index) = three_frames();
         let bytes = encode(&stamp, &index, *b"XTC ");
         for n in 0..bytes.len() {
@@ -303,11 +303,11 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_cannot_be_written_falls_back_to_the_cache() {
+    fn an_unwritable_folder_falls_back_to_the_cache() {
         let folder = tempfile::tempdir().unwrap();
         let trajectory = folder.path().join("a.xtc");
         fs::write(&trajectory, b"x").unwrap();
-        // A folder in the sidecar's place refuses the rename for every user.
+        // A folder at the sidecar's path makes the rename fail for every user, root included.
         fs::create_dir(folder.path().join(".a.xtc.trajet-index")).unwrap();
         let cache = folder.path().join("cache");
         let (stamp, index) = three_frames();

@@ -1,8 +1,8 @@
-//! Where bytes come from. Every read passes here and is counted.
+//! Counted reads of files: all bytes of trajectories are read here.
 //!
-//! Reads are positional, so that threads share one open file. There is no memory map: a file cut by
-//! somebody else would then kill the process. Of many files that are open together no more than a
-//! bounded number is ([`Handles`]); one that was closed is opened again when it is read.
+//! Reads are positional, so that threads share one open file. Files are not memory-mapped: if another process
+//! truncated one, this process would be killed. The number of files that are open at the same time is bounded
+//! ([`Handles`]); a file that was closed is reopened when it is read.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -17,42 +17,42 @@ pub use crate::meter::{MOST_TIERS, Meter};
 pub use crate::stamp::Stamp;
 use crate::{Error, memory, xxh3_64};
 
-/// Readable bytes that every slice given to a decoder has behind its end (their value is not used).
+/// Number of readable bytes after the end of every slice that decoders get (their value is not used).
 pub const SLACK: usize = 16;
 
-/// Files that are held open together: when there are too many, the one that was read least recently is
-/// closed. Whoever reads it just then keeps it a little longer.
+/// A pool of open files. When there are too many, the least recently read one is closed, or, if a thread is
+/// reading it, as soon as that read ends.
 #[derive(Debug)]
 pub struct Handles {
     most: usize,
-    /// By the numbers of their sources, least recently used first.
+    /// Open files with the numbers of their sources, least recently used first.
     open: Mutex<Vec<(u64, Arc<File>)>>,
-    /// Who opens a file just now, and since when.
+    /// Threads that are opening a file, and when they began.
     opening: Mutex<Vec<(ThreadId, Instant)>>,
 }
 
 impl Handles {
-    /// Room for `most` files, at least one, and no more than a quarter of the files that this process may have
-    /// open.
+    /// Returns a pool for `most` files, but at least one, and at most a quarter of the files that this process
+    /// may have open.
     pub fn new(most: usize) -> Self {
         let most = most.min(most_open_files() / 4).max(1);
         Handles { most, open: Mutex::default(), opening: Mutex::default() }
     }
 
-    /// How many files are open.
+    /// Returns the number of open files.
     #[cfg(test)]
     pub(crate) fn n_open(&self) -> usize {
         self.with(|open| open.len())
     }
 
-    /// How long the longest opening lasts that is under way on one of these `threads`.
+    /// Returns for how long one of these `threads` has been opening a file: the longest time, or zero.
     pub fn opening(&self, threads: &[ThreadId]) -> Duration {
         let opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
         let theirs = opening.iter().filter(|(thread, _)| threads.contains(thread));
         theirs.map(|(_, begin)| begin.elapsed()).max().unwrap_or_default()
     }
 
-    /// Does what opens a file, to be seen by others.
+    /// Runs `open` and records meanwhile that this thread is opening a file.
     fn while_opening<T>(&self, open: impl FnOnce() -> T) -> T {
         let opening = || self.opening.lock().unwrap_or_else(PoisonError::into_inner);
         let mine = (thread::current().id(), Instant::now());
@@ -84,53 +84,55 @@ impl Handles {
             }
             (open.len() > self.most).then(|| open.remove(0))
         });
-        // Closing may take its time: not under the lock.
+        // Closing a file may block, so it is done without the lock.
         drop(closed);
     }
 }
 
-/// What a file must be.
+/// The recorded identity of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Written {
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// Bytes in front of the first frame, and their XXH3 digest.
+    /// Number of bytes before the first frame, and their XXH3 digest.
     pub head: (u64, u64),
 }
 
-/// One open file.
+/// An open file.
 #[derive(Debug)]
 pub struct Source {
     path: PathBuf,
-    /// What it must be, where that is known.
+    /// The recorded identity that the file must have, if there is one.
     written: Option<Written>,
-    /// Tells it from every other source of this process.
+    /// Unique number of the source in this process.
     number: u64,
     size: u64,
-    /// User id of the file's owner, where the file was opened and the system knows users.
+    /// User id of the file's owner, if the file was opened and the system has users.
     owner: Option<u32>,
-    hold: Hold,
+    handle: FileHandle,
 }
 
+/// An open file, or the means to open it again.
 #[derive(Debug)]
-enum Hold {
-    /// Open as long as the source lives.
-    Always(File),
-    /// Open while there is room among others.
-    Shared {
+enum FileHandle {
+    /// Stays open as long as the source lives.
+    Own(File),
+    /// Is open while there is room in a pool.
+    Pooled {
         handles: Arc<Handles>,
-        /// What the file must be when it is opened again.
+        /// The stamp that the file must have when it is reopened.
         stamp: Stamp,
-        /// The path does not depend on the working folder.
+        /// The absolute path, which does not depend on the working folder.
         absolute: PathBuf,
-        /// Whose turn it is to open the file: of threads that miss it at once one does, the others wait.
-        turn: Mutex<()>,
+        /// Held while the file is opened: if several threads need it, one opens it and the others wait.
+        opening: Mutex<()>,
     },
 }
 
-impl Hold {
-    fn shared(handles: &Arc<Handles>, stamp: Stamp, absolute: PathBuf) -> Hold {
-        Hold::Shared { handles: Arc::clone(handles), stamp, absolute, turn: Mutex::default() }
+impl FileHandle {
+    fn pooled(handles: &Arc<Handles>, stamp: Stamp, absolute: PathBuf) -> FileHandle {
+        let opening = Mutex::default();
+        FileHandle::Pooled { handles: Arc::clone(handles), stamp, absolute, opening }
     }
 }
 
@@ -139,10 +141,10 @@ fn next_number() -> u64 {
     NUMBER.fetch_add(1, Ordering::Relaxed)
 }
 
-/// The path from the root on.
+/// Returns the absolute path.
 ///
 /// # Errors
-/// [`Error::Io`] where there is no working folder any more.
+/// [`Error::Io`] if the working folder was removed.
 pub(crate) fn absolute(path: &Path) -> Result<PathBuf, Error> {
     std::path::absolute(path).map_err(|source| Error::Io {
         path: path.to_owned(),
@@ -155,13 +157,13 @@ impl Source {
     /// Opens a regular file for reading.
     ///
     /// # Errors
-    /// [`Error::Io`] as the operating system says, [`Error::NotAFile`], [`Error::Empty`].
+    /// [`Error::Io`], [`Error::NotAFile`], [`Error::Empty`].
     pub fn open(path: &Path, meter: &mut Meter) -> Result<Self, Error> {
         let io = |doing| {
             let path = path.to_owned();
             move |source| Error::Io { path, doing, source }
         };
-        // Looked at before opening: opening a named pipe would wait for its writer.
+        // Checked before opening: opening a named pipe would wait for its writer.
         let before = std::fs::metadata(path).map_err(io("open it"))?;
         if !before.is_file() {
             return Err(Error::NotAFile { path: path.to_owned(), folder: before.is_dir() });
@@ -174,11 +176,11 @@ impl Source {
         }
         let (path, size, number) = (path.to_owned(), metadata.len(), next_number());
         let owner = owner_of(&metadata);
-        Ok(Source { path, written: None, number, size, owner, hold: Hold::Always(file) })
+        Ok(Source { path, written: None, number, size, owner, handle: FileHandle::Own(file) })
     }
 
-    /// From now on this is an error where the file is another one: at once by its size, by its head when
-    /// that is first looked at ([`Stamp::of`]).
+    /// Requires the file to have a recorded identity. The size is checked at once, the head when it is first
+    /// read ([`Stamp::of`]).
     ///
     /// # Errors
     /// [`Error::Altered`].
@@ -191,7 +193,7 @@ impl Source {
         Err(Error::Altered { path: self.path.clone(), what })
     }
 
-    /// Makes sure that the file has the head that was written; `front` are its first bytes.
+    /// Checks that the file has the recorded head; `front` is its first bytes.
     ///
     /// # Errors
     /// [`Error::Altered`]; as [`Source::read_at`].
@@ -213,72 +215,72 @@ impl Source {
         Err(Error::Altered { path: self.path.clone(), what })
     }
 
-    /// A file of which is known what it is; it is opened when it is first read.
+    /// Returns the source of a file with a known stamp, which is opened when it is first read.
     pub(crate) fn known(
         path: PathBuf,
         absolute: PathBuf,
         stamp: Stamp,
         handles: &Arc<Handles>,
     ) -> Self {
-        let hold = Hold::shared(handles, stamp, absolute);
-        Source { path, written: None, number: next_number(), size: stamp.size, owner: None, hold }
+        let handle = FileHandle::pooled(handles, stamp, absolute);
+        Source { path, written: None, number: next_number(), size: stamp.size, owner: None, handle }
     }
 
-    /// From now on the file is open only while there is room for it among `handles`. When it is
-    /// opened again its first [`Source::size`] bytes must have this `stamp`.
+    /// Moves the file to a pool, which may close it. When it is reopened, its first [`Source::size`] bytes must
+    /// have this `stamp`.
     ///
     /// # Errors
-    /// [`Error::Io`] where there is no working folder any more.
+    /// [`Error::Io`] if the working folder was removed.
     pub(crate) fn share(&mut self, handles: &Arc<Handles>, stamp: Stamp) -> Result<(), Error> {
         let absolute = absolute(&self.path)?;
-        let shared = Hold::shared(handles, stamp, absolute);
-        if let Hold::Always(file) = std::mem::replace(&mut self.hold, shared) {
+        let pooled = FileHandle::pooled(handles, stamp, absolute);
+        if let FileHandle::Own(file) = std::mem::replace(&mut self.handle, pooled) {
             handles.put(self.number, Arc::new(file));
         }
         Ok(())
     }
 
-    /// The path that was opened.
+    /// Returns the path that was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Tells it from every other source of this process.
+    /// Returns the unique number of the source in this process.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
-    /// Bytes in the file when it was opened.
+    /// Returns the size of the file, in bytes, when it was opened.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// User id of the file's owner, where the file was opened and the system knows users.
+    /// Returns the user id of the file's owner, if the file was opened and the system has users.
     pub(crate) fn owner(&self) -> Option<u32> {
         self.owner
     }
 
-    /// Fills `buffer` from byte `offset` on, in one request.
+    /// Fills `buffer` with the bytes from `offset` on, in one request.
     ///
     /// # Errors
-    /// [`Error::Io`], also where the file has become shorter than it was; [`Error::Changed`] where it
-    /// had to be opened again and is another one.
+    /// [`Error::Io`], also if the file has become shorter; [`Error::Changed`] if it had to be reopened and has
+    /// changed.
     pub fn read_at(&self, offset: u64, buffer: &mut [u8], meter: &mut Meter) -> Result<(), Error> {
-        let shared;
-        let file = match &self.hold {
-            Hold::Always(file) => file,
-            Hold::Shared { handles, stamp, absolute, turn } => {
-                shared = match handles.get(self.number) {
+        let pooled;
+        let file = match &self.handle {
+            FileHandle::Own(file) => file,
+            FileHandle::Pooled { handles, stamp, absolute, opening } => {
+                pooled = match handles.get(self.number) {
                     Some(file) => file,
                     None => {
-                        let _turn = meter.lock(turn);
+                        let _guard = meter.lock(opening);
                         match handles.get(self.number) {
                             Some(file) => file,
                             None => self.open_again(handles, stamp, absolute, meter)?,
                         }
                     }
                 };
-                &*shared
+                &*pooled
             }
         };
         let begin = Instant::now();
@@ -293,7 +295,7 @@ impl Source {
         })
     }
 
-    /// Opens the file again, which must be what it was. It may have grown.
+    /// Reopens the file and checks that it is still the same. It may have grown.
     fn open_again(
         &self,
         handles: &Handles,
@@ -310,24 +312,24 @@ impl Source {
             other => other.map_err(|_| changed())?,
         };
         let same = now.size >= self.size && Stamp::of(&now, self.size, meter)? == *stamp;
-        let Hold::Always(file) = now.hold else { unreachable!("opened just now") };
+        let FileHandle::Own(file) = now.handle else { unreachable!("opened just now") };
         if !same {
             return Err(changed());
         }
         let file = Arc::new(file);
         handles.put(self.number, Arc::clone(&file));
-        // What was read meanwhile is counted as reading.
+        // The time of read requests is already counted as reading.
         let taken = begin.elapsed().as_nanos() as u64;
         meter.open_ns += taken.saturating_sub(meter.read_ns - reading);
         Ok(file)
     }
 }
 
-/// Bytes of the head and of the tail that enter a stamp.
+/// Number of bytes at the head and at the tail of a file that a stamp covers.
 const STAMP_BYTES: u64 = 4096;
 
 impl Stamp {
-    /// The stamp that the first `size` bytes of a file have.
+    /// Returns the stamp of the first `size` bytes of a file.
     ///
     /// # Errors
     /// As [`Source::read_at`].
@@ -335,7 +337,7 @@ impl Stamp {
         Stamp::with(source, size, |_, _| (), meter)
     }
 
-    /// The same, of bytes that `change` has been shown, with the place of the first, and may change.
+    /// As [`Stamp::of`], of bytes that `change` may modify first; it gets their offset, too.
     pub(crate) fn with(
         source: &Source,
         size: u64,
@@ -356,7 +358,7 @@ impl Stamp {
         Ok(Stamp { size, head: digest(0)?, tail: digest(size - n)? })
     }
 
-    /// Whether the head of the file is still the one that was stamped.
+    /// Returns whether the head of the file is still the one that was stamped.
     ///
     /// # Errors
     /// As [`Source::read_at`].
@@ -368,7 +370,7 @@ impl Stamp {
     }
 }
 
-/// Returns how many files this process may have open (`ulimit -n`).
+/// Returns the number of files that this process may have open (`ulimit -n`).
 #[cfg(unix)]
 fn most_open_files() -> usize {
     use nix::sys::resource::{Resource, getrlimit};
@@ -412,41 +414,41 @@ fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> std::io
 
 /// Bytes of a page.
 const PAGE: usize = 4096;
-/// How far behind the place of its copy in the page cache a byte is put, modulo a page. Processors compare
-/// addresses by their place in the page: where a copy is written up to 32 bytes behind what is read, reading
-/// takes up to five times as long. Half a page is far from that; odd multiples of 16 are a little faster.
+/// Distance, modulo a page, of a byte in the buffer from its copy in the page cache. Processors compare addresses
+/// by their offset in the page: copying takes up to five times as long if the target lies up to 32 bytes after
+/// the source. Half a page is far from that; odd multiples of 16 are a little faster.
 const APART: usize = PAGE / 2 + 16;
 
-/// A stretch of a file held in memory, moved forward by requests of a chosen size.
+/// A range of a file in memory, which is moved forward by requests of a chosen size.
 ///
 /// Its memory is bounded by one request, one frame and one page.
 #[derive(Debug, Default)]
 pub struct Window {
     buffer: Vec<u8>,
-    /// Where in the buffer the stretch begins: see [`APART`].
+    /// Offset of the range in the buffer: see [`APART`].
     at: usize,
-    /// The source that the bytes are of.
+    /// Number of the source to which the bytes belong.
     of: u64,
     start: u64,
     len: usize,
 }
 
 impl Window {
-    /// Whether the bytes `from..from + len` of `source` are here.
+    /// Returns whether the bytes `from..from + len` of `source` are in memory.
     pub fn holds(&self, source: &Source, from: u64, len: usize) -> bool {
         let end = self.start + self.len as u64;
         self.of == source.number && self.start <= from && from + len as u64 <= end
     }
 
-    /// Forgets the bytes and keeps the memory.
+    /// Discards the bytes and keeps the allocation.
     pub fn forget(&mut self) {
         self.len = 0;
     }
 
-    /// The bytes `from..from + len`, with [`SLACK`] readable bytes behind them.
+    /// Returns the bytes `from..from + len`, followed by [`SLACK`] readable bytes.
     ///
-    /// What is missing is asked for in one request that goes on to the next multiple of
-    /// `request_size`, but not past `until`, where the wanted bytes end.
+    /// Missing bytes are read in one request that extends to the next multiple of `request_size`, but not past
+    /// `until`, the end of the bytes that will be needed.
     ///
     /// # Errors
     /// As [`Source::read_at`].
@@ -465,7 +467,7 @@ impl Window {
         }
         let held = self.start..self.start + self.len as u64;
         if !self.holds(source, from, len) {
-            // What is held of the wanted bytes moves to the front; the rest is one request.
+            // Needed bytes that are in memory move to the front; the rest is one request.
             let keep = if held.contains(&from) { (held.end - from) as usize } else { 0 };
             let begin = from + keep as u64;
             let request = request_size.max(1) as u64;
@@ -503,7 +505,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_share_aligned_requests() {
+    fn consecutive_reads_share_aligned_requests() {
         let (_folder, source) = file_of(1000);
         let (mut window, mut meter) = (Window::default(), Meter::default());
         for from in (0..990).step_by(10) {
@@ -515,7 +517,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_lie_apart_from_their_place_in_the_page_cache() {
+    fn buffer_offsets_differ_from_page_cache_offsets() {
         let (_folder, source) = file_of(100_000);
         let (mut window, mut meter) = (Window::default(), Meter::default());
         for (from, len) in
@@ -528,7 +530,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_of_another_file_are_not_taken_for_these() {
+    fn a_window_does_not_return_bytes_of_another_file() {
         let (folder, source) = file_of(1000);
         let path = folder.path().join("other");
         std::fs::write(&path, [255; 1000]).unwrap();
@@ -546,7 +548,7 @@ mod tests {
     }
 
     #[test]
-    fn an_opening_is_seen_while_it_lasts_and_is_its_threads() {
+    fn opening_times_are_reported_per_thread() {
         let (handles, mine) = (Handles::new(1), [thread::current().id()]);
         let seen = handles.while_opening(|| {
             handles.while_opening(|| ());
@@ -559,20 +561,20 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_an_opening_counts_it() {
+    fn waiting_for_an_opening_is_counted() {
         let (opened, mut meter) = (Mutex::new(0), Meter::default());
         *meter.lock(&opened) += 1;
         assert_eq!(meter, Meter::default());
         let held = meter.lock(&opened);
         let mut other = Meter::default();
         thread::scope(|scope| {
-            let (tell, comes) = std::sync::mpsc::channel();
+            let (sender, receiver) = std::sync::mpsc::channel();
             let (opened, other) = (&opened, &mut other);
             scope.spawn(move || {
-                tell.send(()).unwrap();
+                sender.send(()).unwrap();
                 *other.lock(opened) += 1;
             });
-            comes.recv().unwrap();
+            receiver.recv().unwrap();
             thread::sleep(Duration::from_millis(50));
             drop(held);
         });
@@ -582,9 +584,9 @@ mod tests {
     }
 
     #[test]
-    fn the_file_that_was_read_longest_ago_is_closed() {
+    fn the_least_recently_read_file_is_closed() {
         let (_folder, source) = file_of(10);
-        let Hold::Always(file) = &source.hold else { unreachable!() };
+        let FileHandle::Own(file) = &source.handle else { unreachable!() };
         let handles = Handles::new(3);
         let put = |number| handles.put(number, Arc::new(file.try_clone().unwrap()));
         (1..=3).for_each(put);
@@ -597,7 +599,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_miss_a_file_at_once_open_it_once() {
+    fn concurrent_threads_open_a_file_once() {
         let (folder, source) = file_of(100);
         let stamp = Stamp::of(&source, source.size(), &mut Meter::default()).unwrap();
         let path = folder.path().join("bytes");
@@ -620,7 +622,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_read_past_what_is_wanted() {
+    fn no_byte_is_read_past_the_requested_end() {
         let (_folder, source) = file_of(1000);
         let (mut window, mut meter) = (Window::default(), Meter::default());
         window.bytes(&source, 100, 50, 150, 256, &mut meter).unwrap();
@@ -637,7 +639,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_and_empty_files_are_named() {
+    fn folders_and_empty_files_are_errors() {
         let folder = tempfile::tempdir().unwrap();
         let mut meter = Meter::default();
         assert!(matches!(

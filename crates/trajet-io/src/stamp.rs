@@ -1,10 +1,10 @@
-//! What ties a kept index to its file.
+//! The stamp that ties a stored index to its file.
 
 use serde::{Deserialize, Serialize};
 
 use crate::xxh3_64;
 
-/// What ties an index to the file that it describes.
+/// Size and digests that identify the file that an index describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
     /// Bytes in the file.
@@ -16,7 +16,7 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// The digest that reports name, as hexadecimal digits: of size, head and tail.
+    /// Returns the digest of size, head and tail that reports show, as `xxh3:` and 16 hexadecimal digits.
     pub fn digest(&self) -> String {
         let mut bytes = [0; 24];
         bytes[..8].copy_from_slice(&self.size.to_le_bytes());

@@ -1,24 +1,24 @@
 //! The table of formats: the only list of them.
 //!
-//! How files of a format are opened and encoded stands in `open`, which knows the readers and encoders; the
-//! compiler finds a format that is missing there.
+//! The readers and encoders of the formats are listed in `open`; the compiler rejects a format that is missing
+//! there.
 
 use std::path::Path;
 
 use crate::frame::Extra;
 
-/// The formats that are written.
+/// A trajectory format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// GROMACS' compressed format.
+    /// The compressed format of GROMACS.
     Xtc,
-    /// GROMACS' format of full precision.
+    /// The full-precision format of GROMACS.
     Trr,
     /// The format of CHARMM and NAMD.
     Dcd,
     /// The NetCDF format of Amber.
     Ncdf,
-    /// H5MD: here its numbers alone are written, of which HDF5's library makes a file.
+    /// H5MD. This crate encodes the numbers only; the HDF5 library writes the file.
     H5md,
 }
 
@@ -31,17 +31,17 @@ pub struct FormatInfo {
     pub name: &'static str,
     /// Suffixes of file names, without the dot and in lower case; the first is the usual one.
     pub suffixes: &'static [&'static str],
-    /// The first bytes of its files, one of these.
+    /// Magic numbers: its files begin with one of these.
     pub magic: &'static [&'static [u8]],
-    /// The data that its frames can hold of each atom beside positions.
+    /// Per-atom data that its frames can hold beside positions.
     pub extras: &'static [Extra],
-    /// Whether each frame stands for itself, with its time and step, and a file is frames one after another.
+    /// Whether a file is a sequence of self-contained frames, each with its time and step.
     pub self_contained_frames: bool,
-    /// Whether this crate writes whole files; HDF5's library makes those of H5MD.
+    /// Whether this crate writes whole files; those of H5MD are written by the HDF5 library.
     pub is_written_here: bool,
 }
 
-/// All formats, in the order of [`Format`], in which first bytes are compared, too.
+/// All formats, in the order of [`Format`]. First bytes are compared in this order.
 pub const FORMATS: [FormatInfo; 5] = [
     FormatInfo {
         format: Format::Xtc,
@@ -65,7 +65,7 @@ pub const FORMATS: [FormatInfo; 5] = [
         format: Format::Dcd,
         name: "DCD",
         suffixes: &["dcd"],
-        // The marker of a record of 84 bytes, of four bytes or of eight, in both byte orders.
+        // The marker of a record of 84 bytes, four or eight bytes wide, in both byte orders.
         magic: &[
             b"\x54\0\0\0CORD",
             b"\0\0\0\x54CORD",
@@ -80,7 +80,7 @@ pub const FORMATS: [FormatInfo; 5] = [
         format: Format::Ncdf,
         name: "NCDF",
         suffixes: &["nc", "ncdf"],
-        // The classic formats, with offsets of 32 and of 64 bits.
+        // The classic formats, with 32-bit and 64-bit offsets.
         magic: &[b"CDF\x01", b"CDF\x02"],
         extras: &[Extra::Velocities, Extra::Forces],
         self_contained_frames: false,
@@ -113,12 +113,12 @@ impl Format {
         self.info().suffixes[0]
     }
 
-    /// Returns the format of a name.
+    /// Returns the format with this name.
     pub fn named(name: &str) -> Option<Format> {
         FORMATS.iter().find(|info| info.name == name).map(|info| info.format)
     }
 
-    /// Returns the format that this crate writes at a path, by its suffix.
+    /// Returns the format that this crate writes to a path with this suffix.
     pub fn of(path: &Path) -> Option<Format> {
         let suffix = path.extension()?.to_str()?.to_ascii_lowercase();
         let mut written = FORMATS.iter().filter(|info| info.is_written_here);
@@ -130,8 +130,8 @@ impl Format {
         FORMATS.iter().map(|info| info.format).find(|format| format.may_begin_with(first))
     }
 
-    /// Returns whether a file of this format may begin with `first`: a file that is cut inside of its first
-    /// bytes is recognised by what is left of them.
+    /// Returns whether a file of this format may begin with `first`, which may be shorter than the magic number:
+    /// a file that was cut there is recognised by the bytes that are left.
     pub fn may_begin_with(self, first: &[u8]) -> bool {
         self.info().magic.iter().any(|magic| {
             let n = first.len().min(magic.len());
@@ -139,7 +139,7 @@ impl Format {
         })
     }
 
-    /// Whether its files can have room for it.
+    /// Returns whether files of this format can store this field.
     pub fn can_keep(self, extra: Extra) -> bool {
         self.info().extras.contains(&extra)
     }
@@ -151,7 +151,7 @@ mod tests {
     use crate::xtc;
 
     #[test]
-    fn rows_stand_in_the_order_of_formats() {
+    fn rows_are_in_the_order_of_the_enum() {
         for (k, info) in FORMATS.iter().enumerate() {
             assert_eq!(info.format as usize, k);
             assert_eq!(Format::named(info.name), Some(info.format));
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_magic_is_recognised() {
+    fn a_truncated_magic_number_is_recognised() {
         assert_eq!(Format::of_first_bytes(b"CD"), Some(Format::Ncdf));
         assert_eq!(Format::of_first_bytes(b"\0\0\x07\xc9"), Some(Format::Trr));
         assert_eq!(Format::of_first_bytes(b"BZh9"), None);

@@ -1,7 +1,7 @@
-//! Times in words.
+//! Times as text.
 
-/// Returns a time (ps) as it was meant: as short as single precision tells it where it is of single
-/// precision, else with ten digits; zero has no sign.
+/// Returns a time (ps) as text: the shortest form that single precision distinguishes if the number is one of
+/// single precision, else ten digits. Zero has no sign.
 pub fn text(time: f64) -> String {
     let single = time as f32;
     if time == 0.0 {
@@ -16,7 +16,7 @@ pub fn text(time: f64) -> String {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn times_are_shown_as_they_were_meant() {
+    fn times_are_shown_without_rounding_noise() {
         for (time, text) in [
             (-0.0, "0"),
             (f64::from(0.999_999_94_f32), "0.99999994"),

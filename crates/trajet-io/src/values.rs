@@ -1,8 +1,8 @@
-//! Numbers in the precision in which a file stores them.
+//! Numbers in the precision of their file.
 
 use serde::{Deserialize, Serialize};
 
-/// Values in their stored precision.
+/// Numbers in the precision in which a file stores them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Values {
     /// Single precision.
@@ -12,7 +12,7 @@ pub enum Values {
 }
 
 impl Values {
-    /// How many there are.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         match self {
             Values::Float(values) => values.len(),
@@ -20,12 +20,12 @@ impl Values {
         }
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Of three values an atom those of `atoms`, in that order.
+    /// Returns the values of `atoms`, in that order, from an array of three values per atom.
     pub(crate) fn take(&self, atoms: &[usize]) -> Values {
         fn of<T: Copy>(values: &[T], atoms: &[usize]) -> Vec<T> {
             let triples = values.as_chunks::<3>().0;

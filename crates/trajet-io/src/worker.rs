@@ -1,7 +1,7 @@
-//! Trajectories in worker processes: what opens them there, and the index of the frames of a task.
+//! Trajectories in worker processes: the spec from which they are opened, and the index of the frames of a task.
 //!
-//! Workers look for no index: of formats that need one they get the index of the frames to read. A file is
-//! opened when it is first read, and must be what it was.
+//! Workers do not build or load indexes: for formats that need one, they get the index of the frames to read. A
+//! file is opened when it is first read, and must not have changed.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -18,10 +18,10 @@ use crate::reader::{Reader, WorkerFile};
 use crate::source::{Handles, Source, absolute};
 use crate::{Atoms, Error, FrameIndex, Frames, IndexState, Meter, OpenOptions, Stamp};
 
-/// What worker processes need to open a chain, apart from where its frames are.
+/// The data from which worker processes open a chain, without the index of its frames.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct WorkerSpec {
-    files: Vec<Known>,
+    files: Vec<FileSpec>,
     runs: Vec<Run>,
     n_frames: u64,
     n_atoms: usize,
@@ -29,32 +29,32 @@ pub struct WorkerSpec {
     allow_truncated_tail: bool,
 }
 
-/// What is known of a file.
+/// The data from which worker processes open a file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Known {
-    /// As the user gave it.
+struct FileSpec {
+    /// The path as the user gave it.
     path: PathBuf,
-    /// Where it is for everybody.
+    /// The absolute path, which is valid in all processes.
     absolute: PathBuf,
     stamp: Stamp,
     file: WorkerFile,
 }
 
-/// The files that hold some frames, and the index of these frames where the format needs one.
+/// The files that hold some frames, by number, and the index of these frames if the format needs one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Slice(Vec<(usize, Option<FrameIndex>)>);
 
 impl Chain {
-    /// Returns what worker processes need once, who read no other atoms than these; `options` are those with
-    /// which the chain was opened.
+    /// Returns the spec from which worker processes open the chain, to read only these atoms; `options` are those
+    /// with which the chain was opened.
     ///
     /// # Errors
-    /// [`Error::Io`] where there is no working folder any more.
+    /// [`Error::Io`] if the working folder was removed.
     pub fn outline(&self, options: &OpenOptions, atoms: &Atoms) -> Result<WorkerSpec, Error> {
-        let known = |segment: &Segment| {
+        let spec = |segment: &Segment| {
             let reader = &segment.reader;
             let path = reader.source().path().to_owned();
-            Ok(Known {
+            Ok(FileSpec {
                 absolute: absolute(&path)?,
                 stamp: *reader.stamp(),
                 file: reader.for_worker(atoms)?,
@@ -62,7 +62,7 @@ impl Chain {
             })
         };
         Ok(WorkerSpec {
-            files: self.segments().iter().map(known).collect::<Result<_, Error>>()?,
+            files: self.segments().iter().map(spec).collect::<Result<_, Error>>()?,
             runs: self.runs.clone(),
             n_frames: self.n_frames() as u64,
             n_atoms: self.n_atoms(),
@@ -71,7 +71,7 @@ impl Chain {
         })
     }
 
-    /// Returns what a worker process needs to read `frames`.
+    /// Returns the files and index that a worker process needs to read `frames`.
     ///
     /// # Panics
     /// If there is no such frame.
@@ -92,63 +92,64 @@ impl Chain {
 }
 
 impl WorkerSpec {
-    /// Atoms of every frame.
+    /// Returns the number of atoms in each frame.
     pub fn n_atoms(&self) -> usize {
         self.n_atoms
     }
 
-    /// Frames of the chain.
+    /// Returns the number of frames in the chain.
     pub fn n_frames(&self) -> usize {
         self.n_frames as usize
     }
 }
 
-/// A chain in a worker process, opened in another one.
+/// A chain that was opened in another process, in a worker process.
 pub struct WorkerTrajectory {
-    outline: WorkerSpec,
+    spec: WorkerSpec,
     options: OpenOptions,
-    /// Openers beside those of formats.
+    /// Openers beside those of the formats.
     openers: &'static [WorkerOpener],
     handles: Arc<Handles>,
-    /// Readers of the files that were read already.
+    /// Readers of the files that were already used, by file number.
     readers: Mutex<HashMap<usize, Arc<dyn Reader>>>,
 }
 
 impl WorkerTrajectory {
-    /// Opens nothing yet. `openers` open files that no format's own reader opened.
-    pub fn new(outline: WorkerSpec, openers: &'static [WorkerOpener]) -> Self {
+    /// Returns the trajectory without opening a file. `openers` open files that are not opened by the reader of a
+    /// format.
+    pub fn new(spec: WorkerSpec, openers: &'static [WorkerOpener]) -> Self {
         let handles = Arc::new(Handles::new(MOST_OPEN));
         let options = OpenOptions {
-            allow_truncated_tail: outline.allow_truncated_tail,
-            request_size: outline.request_size,
+            allow_truncated_tail: spec.allow_truncated_tail,
+            request_size: spec.request_size,
             sidecar: false,
             handles: Some(Arc::clone(&handles)),
             ..OpenOptions::default()
         };
-        WorkerTrajectory { outline, options, openers, handles, readers: Mutex::default() }
+        WorkerTrajectory { spec, options, openers, handles, readers: Mutex::default() }
     }
 
-    /// Atoms of every frame.
+    /// Returns the number of atoms in each frame.
     pub fn n_atoms(&self) -> usize {
-        self.outline.n_atoms
+        self.spec.n_atoms
     }
 
-    /// How long the longest opening of a file lasts that is under way on one of these `threads`.
+    /// Returns for how long one of these `threads` has been opening a file: the longest time, or zero.
     pub fn opening(&self, threads: &[ThreadId]) -> Duration {
         self.handles.opening(threads)
     }
 
-    /// The chain, of which only the frames of `slice` can be read. What opening its files cost is added to
-    /// `meter`.
+    /// Returns the chain, of which only the frames of `slice` can be read. The cost of opening its files is added
+    /// to `meter`.
     ///
     /// # Errors
-    /// Of files that have changed since.
+    /// The errors of files that have changed since.
     pub fn chain(&self, slice: Slice, meter: &mut Meter) -> Result<Chain, Error> {
         let mut readers = meter.lock(&self.readers);
         let mut segments = Vec::with_capacity(slice.0.len());
         let mut numbers = HashMap::new();
         for (number, index) in slice.0 {
-            let Some(known) = self.outline.files.get(number) else { continue };
+            let Some(file) = self.spec.files.get(number) else { continue };
             numbers.insert(number, segments.len());
             let reader = match (readers.get(&number), index) {
                 (Some(reader), None) => Arc::clone(reader),
@@ -157,7 +158,7 @@ impl WorkerTrajectory {
                     None => Arc::clone(reader),
                 },
                 (None, index) => {
-                    let reader = self.open(known, index)?;
+                    let reader = self.open(file, index)?;
                     meter.add(&reader.opening().meter);
                     readers.insert(number, Arc::clone(&reader));
                     reader
@@ -167,14 +168,14 @@ impl WorkerTrajectory {
         }
         let renumbered =
             |run: &Run| numbers.get(&run.segment).map(|&segment| Run { segment, ..run.clone() });
-        let runs = self.outline.runs.iter().filter_map(renumbered).collect();
-        let alone = self.outline.files.len() == 1;
-        Ok(Chain::of_runs(segments, runs, self.outline.n_frames, alone))
+        let runs = self.spec.runs.iter().filter_map(renumbered).collect();
+        let alone = self.spec.files.len() == 1;
+        Ok(Chain::of_runs(segments, runs, self.spec.n_frames, alone))
     }
 
-    /// Opens a file, or makes it ready to be opened when it is first read.
-    fn open(&self, known: &Known, index: Option<FrameIndex>) -> Result<Arc<dyn Reader>, Error> {
-        let Known { path, absolute, stamp, file } = known;
+    /// Returns the reader of a file. If it gets an index, it opens the file when it first reads a frame.
+    fn open(&self, spec: &FileSpec, index: Option<FrameIndex>) -> Result<Arc<dyn Reader>, Error> {
+        let FileSpec { path, absolute, stamp, file } = spec;
         let source = Source::known(path.clone(), absolute.clone(), *stamp, &self.handles);
         let known = KnownFile { source, stamp: *stamp, index, data: &file.data };
         match self.openers.iter().find(|opener| opener.name == file.opener) {

@@ -1,5 +1,5 @@
-//! GROMACS' files, read frame by frame and written again: each frame must come back byte for byte. Takes
-//! a folder, so that it is not run by itself:
+//! Reads GROMACS files frame by frame and encodes each frame again, which must give the same bytes. Needs a folder
+//! of files, and is therefore ignored by default:
 //!
 //! ```text
 //! TRAJET_FOLDER=… cargo test --release -p trajet-io --test rewrite -- --ignored --nocapture
@@ -13,10 +13,10 @@ use trajet_io::{
     open,
 };
 
-/// Of so many timings the shortest counts.
+/// Number of timings, of which the shortest counts.
 const TRIES: usize = 20;
 
-/// All files of GROMACS below a folder.
+/// Collects all XTC and TRR files below a folder.
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
@@ -28,8 +28,8 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The bytes of a frame that is read and written again, and how long writing took.
-fn written_again(
+/// Reads a frame and encodes it again; returns the bytes and the shortest encoding time.
+fn reencode(
     reader: &dyn Reader,
     frame: usize,
     (scratch, workspace): (&mut Scratch, &mut Workspace),
@@ -50,15 +50,15 @@ fn written_again(
     Ok((out, fastest))
 }
 
-/// The number of frames that do not come back.
-fn different(path: &Path) -> Result<usize, trajet_io::Error> {
+/// Returns the number of frames whose bytes differ.
+fn count_different(path: &Path) -> Result<usize, trajet_io::Error> {
     let options = OpenOptions { sidecar: false, ..OpenOptions::default() };
     let reader = open(path, &options, &Serial)?;
     let bytes = std::fs::read(path).expect("a file that was opened");
     let (index, mut scratch) = (reader.index(), Scratch::default());
     let (mut workspace, mut different, mut taken) = (Workspace::default(), 0, Duration::ZERO);
     for frame in 0..index.n_frames() {
-        let again = written_again(&*reader, frame, (&mut scratch, &mut workspace));
+        let again = reencode(&*reader, frame, (&mut scratch, &mut workspace));
         let (out, fastest) = match again {
             Ok(again) => again,
             Err(error) => {
@@ -67,8 +67,8 @@ fn different(path: &Path) -> Result<usize, trajet_io::Error> {
             }
         };
         taken += fastest;
-        let place = index.offset(frame as u64) as usize..index.offset(frame as u64 + 1) as usize;
-        let there = &bytes[place];
+        let extent = index.offset(frame as u64) as usize..index.offset(frame as u64 + 1) as usize;
+        let there = &bytes[extent];
         if out != there {
             let at = out.iter().zip(there).position(|(a, b)| a != b);
             println!("frame {frame}: {} bytes of {}, differ at {at:?}", out.len(), there.len());
@@ -87,13 +87,13 @@ fn different(path: &Path) -> Result<usize, trajet_io::Error> {
 
 #[test]
 #[ignore = "takes a folder of trajectories: TRAJET_FOLDER"]
-fn frames_of_gromacs_come_back_byte_for_byte() {
+fn frames_of_gromacs_are_rewritten_byte_for_byte() {
     let folder = std::env::var_os("TRAJET_FOLDER").expect("TRAJET_FOLDER names a folder");
     let mut paths = Vec::new();
     files(folder.as_ref(), &mut paths);
     paths.sort();
     assert!(!paths.is_empty(), "no XTC or TRR file below {folder:?}");
-    let count = |path: &PathBuf| match different(path) {
+    let count = |path: &PathBuf| match count_different(path) {
         Ok(different) => different,
         Err(error) => {
             println!("left out: {error}");

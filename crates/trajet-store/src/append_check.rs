@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use trajet_engine::{Control, run};
-use trajet_io::divided::Heads;
+use trajet_io::divided::FrameMetadata;
 use trajet_io::index::Stamp;
 use trajet_io::time::text;
 use trajet_io::{Atoms, Chain, Meter, OpenOptions, Scratch, xxh3_64};
@@ -73,7 +73,7 @@ impl Store {
         if chain.n_frames() as u64 > skip {
             // Tags may omit fields; the metadata has them all.
             let heads = self.folder_of(&was.name).join(&was.segments[0].heads.file);
-            let first = Heads::load(&heads)?.get(0)?;
+            let first = FrameMetadata::load(&heads)?.get(0)?;
             if !first.is_like(&chain.read_raw(skip, &mut Scratch::default())?) {
                 return Err(Error::Refused(format!(
                     "{}: stores its numbers otherwise than the frames of {:?}: add it under another \

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use trajet_engine::{Control, run};
-use trajet_io::divided::{Division, Divisions, Heads, Part};
+use trajet_io::divided::{Division, Divisions, FrameMetadata, Part};
 use trajet_io::h5md::{Boxes, Description, NO_ROW, Series, Storage};
 use trajet_io::{
     Atoms, Chain, Described, Extra, Field, Format, FrameIndex, FrameMeta, Frames, GivenBox,
@@ -56,7 +56,7 @@ pub(crate) struct Making<'a> {
     pub(crate) steps: &'a [i64],
     /// Bytes of each frame of the ordinary file.
     pub(crate) sizes: &'a [u64],
-    pub(crate) heads: &'a Heads,
+    pub(crate) heads: &'a FrameMetadata,
     /// Where these stand.
     pub(crate) heads_at: &'a Path,
     pub(crate) filled: &'a Filled,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::slice::from_ref;
 use std::sync::Arc;
 
-use trajet_io::divided::{Division, Divisions, Heads, Part};
+use trajet_io::divided::{Division, Divisions, FrameMetadata, Part};
 use trajet_io::h5md::Description;
 use trajet_io::remarks::{kept, rounded};
 use trajet_io::source::Written;
@@ -169,12 +169,12 @@ impl Dataset {
     /// Returns what the store keeps of all frames beside their atoms, a segment each.
     ///
     /// # Errors
-    /// As [`Heads::load`]; [`Error::Damaged`].
-    fn heads(&self) -> Result<Vec<Arc<Heads>>, Error> {
+    /// As [`FrameMetadata::load`]; [`Error::Damaged`].
+    fn heads(&self) -> Result<Vec<Arc<FrameMetadata>>, Error> {
         let folder = self.store.folder_of(&self.manifest.name);
         let load = |segment: &Segment| {
             let path = folder.join(&segment.heads.file);
-            let heads = Heads::load(&path)?;
+            let heads = FrameMetadata::load(&path)?;
             if heads.len() as u64 != segment.n_frames {
                 let what = format!("the heads of {} frames for {}", heads.len(), segment.n_frames);
                 return Err(Error::damaged(&path, what));

@@ -1,6 +1,6 @@
 //! What the frames of the other seeds say beside their atoms.
 
-use trajet_io::divided::Heads;
+use trajet_io::divided::FrameMetadata;
 use trajet_io::{Scratch, Serial};
 
 use crate::case::without_sidecar;
@@ -10,13 +10,13 @@ use crate::disk::OnDisk;
 pub(super) fn files() -> Vec<Vec<u8>> {
     let sources =
         [super::xtc::files(), super::trr::files(), super::dcd::files(), super::ncdf::files()];
-    let (mut all, mut files) = (Heads::default(), Vec::new());
+    let (mut all, mut files) = (FrameMetadata::default(), Vec::new());
     for source in sources.iter().flatten() {
         let file = OnDisk::new(source);
         let Ok(reader) = trajet_io::open(file.path(), &without_sidecar(), &Serial) else {
             continue;
         };
-        let (mut heads, mut scratch) = (Heads::default(), Scratch::default());
+        let (mut heads, mut scratch) = (FrameMetadata::default(), Scratch::default());
         for k in 0..reader.index().n_frames() as u64 {
             let frame = reader.read_raw(k, &mut scratch).expect("seeds are sound");
             heads.push(&frame);

@@ -275,7 +275,7 @@ fn counts_add_up() {
 fn divided(made: &Made) -> divided::Division {
     let (whole, all) = (opened(made), Frames::all(2000));
     let path = |name: &str| made.folder.path().join(name);
-    let mut heads = divided::Heads::default();
+    let mut heads = divided::FrameMetadata::default();
     let push = |_, raw: &trajet_io::Raw| {
         heads.push(raw);
         Ok(())

@@ -1,4 +1,4 @@
-//! The order of files in time, and the frames that later files repeat.
+//! Sorts files by time and drops frames that later files repeat.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -6,9 +6,10 @@ use std::sync::Arc;
 use crate::reader::Reader;
 use crate::time::text;
 
-/// Most files that a remark names.
+/// Largest number of files that a remark names.
 const MOST_NAMED: usize = 5;
 
+/// Returns the number of frames in the kept ranges.
 pub(super) fn n_kept(kept: &[Range<usize>]) -> usize {
     kept.iter().map(Range::len).sum()
 }
@@ -17,20 +18,20 @@ fn name(reader: &Arc<dyn Reader>) -> String {
     reader.source().path().display().to_string()
 }
 
-/// How far apart times around `time` may be and still be the same: two roundings to single precision.
+/// Returns the difference below which times around `time` count as equal: two roundings to single precision.
 fn slack(time: f64) -> f64 {
     2.0 * f64::from(f32::EPSILON) * time.abs()
 }
 
-/// Whether frame `k` was written at `limit` or later, where times may be rounded to single precision.
-/// Frames that are closer together than that are told apart by half of what lies between them.
+/// Returns whether frame `k` was written at `limit` or later, allowing for times rounded to single precision.
+/// The tolerance is at most half the distance to the neighbouring frame.
 fn is_from(times: &[f64], k: usize, limit: f64) -> bool {
     let gap = |a: usize, b: usize| times.get(b).map_or(f64::INFINITY, |t| (t - times[a]).abs());
     let half_a_step = gap(k.saturating_sub(1), k.max(1)) / 2.0;
     times[k] >= limit - slack(limit).min(half_a_step)
 }
 
-/// Puts files in the order of their first times; says so where that is another one.
+/// Sorts files by their first times; returns a remark if that changes their order.
 pub(super) fn in_order_of_times(readers: &mut [Arc<dyn Reader>]) -> Option<String> {
     let first = |reader: &Arc<dyn Reader>| reader.index().times()[0];
     if readers.is_sorted_by(|a, b| first(a).total_cmp(&first(b)).is_le()) {
@@ -42,7 +43,7 @@ pub(super) fn in_order_of_times(readers: &mut [Arc<dyn Reader>]) -> Option<Strin
     Some(format!("files are in the order of their first times: {}{more}", names.join(", ")))
 }
 
-/// The frames of each file that no later one repeats.
+/// Returns the frames of each file that no later file repeats.
 pub(super) fn without_repeats(readers: &[Arc<dyn Reader>]) -> Vec<Vec<Range<usize>>> {
     let mut limit = f64::INFINITY;
     let mut kept: Vec<_> = readers
@@ -65,7 +66,7 @@ pub(super) fn without_repeats(readers: &[Arc<dyn Reader>]) -> Vec<Vec<Range<usiz
     kept
 }
 
-/// How many frames are left out, and what else is lost with them.
+/// Returns remarks on the dropped frames, and on those that no other frame replaces.
 pub(super) fn dropped_remarks(
     readers: &[Arc<dyn Reader>],
     kept: &[Vec<Range<usize>>],
@@ -77,7 +78,7 @@ pub(super) fn dropped_remarks(
         "{all} frames were dropped at {seams} of {} seams: later files have their times again",
         readers.len() - 1
     )];
-    // Where a later file ended before the one that it replaces, nothing stands for what is dropped.
+    // If a later file ends before the one that it replaces, no frame replaces the dropped ones.
     let spans: Vec<Option<(f64, f64)>> = readers
         .iter()
         .zip(kept)
@@ -113,8 +114,8 @@ pub(super) fn dropped_remarks(
     remarks
 }
 
-/// Says where a file does not go on in time where the one before it ended.
-pub(super) fn seam_remark(readers: &[Arc<dyn Reader>]) -> Option<String> {
+/// Returns a remark on files that begin before the previous file ends; `None` if there are none.
+pub(super) fn overlap_remark(readers: &[Arc<dyn Reader>]) -> Option<String> {
     let back = |pair: &&[Arc<dyn Reader>]| {
         let (times, next) = (pair[0].index().times(), pair[1].index().times());
         is_from(times, times.len() - 1, next[0])

@@ -1,4 +1,4 @@
-//! Laws of chains on files that a naive writer makes: seven atoms, stored as plain floats.
+//! Tests of chains, on files of seven atoms made by a minimal writer that stores plain floats.
 
 use std::sync::atomic::AtomicUsize;
 
@@ -10,13 +10,13 @@ use crate::{Atoms, Field, Meter, Serial};
 
 const ATOMS: usize = 7;
 
-/// A coordinate, nm.
+/// Returns coordinate `k` of a frame, nm.
 fn value(frame: u32, k: usize) -> f32 {
     let mixed = (frame * 1009 + k as u32 * 31 + 77).wrapping_mul(2_654_435_761);
     f32::from_bits(0x3f00_0000 | mixed >> 8)
 }
 
-/// A frame: its number stands for its coordinates.
+/// A frame, whose number determines its coordinates.
 #[derive(Clone, Copy, Debug)]
 struct Made {
     number: u32,
@@ -104,7 +104,7 @@ fn of_times(times: &[&[f32]]) -> Folder {
     }))
 }
 
-/// Positions, and what was pushed to the meta, of the frames at `positions`.
+/// Returns the coordinates, as bits, and the metadata of the frames at `positions`.
 fn read(
     chain: &Chain,
     frames: &Frames,
@@ -123,7 +123,7 @@ fn read_all(chain: &Chain, frames: &Frames, scratch: &mut Scratch) -> Result<Vec
     read(chain, frames, &atoms, 0..frames.len(), scratch).map(|(positions, _)| positions)
 }
 
-fn wanted_frames(n: usize) -> impl Strategy<Value = Frames> {
+fn requested_frames(n: usize) -> impl Strategy<Value = Frames> {
     let n = n as u64;
     let strided = (0..n, -7i64..=7, 1usize..60).prop_map(move |(first, step, count)| {
         let room = match step {
@@ -139,7 +139,7 @@ fn wanted_frames(n: usize) -> impl Strategy<Value = Frames> {
     prop_oneof![strided, listed, ascending]
 }
 
-/// Ends of files within 40 frames; kinds of files.
+/// Ends of files within 40 frames, and whether each is TRR.
 fn splits() -> impl Strategy<Value = (Vec<usize>, Vec<bool>)> {
     (prop::collection::btree_set(1usize..40, 0..12), prop::collection::vec(any::<bool>(), 13))
         .prop_map(|(ends, kinds)| (ends.into_iter().chain([40]).collect(), kinds))
@@ -149,9 +149,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn a_chain_is_the_file_that_holds_all_frames(
+    fn a_chain_reads_as_one_file_with_all_frames(
         (ends, kinds) in splits(),
-        frames in wanted_frames(40),
+        frames in requested_frames(40),
         atoms in prop::collection::vec(0..ATOMS as i64, 1..10),
         cut in any::<prop::sample::Index>(),
         (request_size, most_open) in (1usize..4000, 1usize..5),
@@ -175,8 +175,8 @@ proptest! {
         let atoms = Atoms::listed(&atoms, ATOMS).unwrap();
         let all = 0..frames.len();
         let mut scratch = Scratch::default();
-        let (want, said) = read(&whole, &frames, &atoms, all, &mut Scratch::default()).unwrap();
-        // In two steps with one memory, as the leaves of a task are read.
+        let (want, expected) = read(&whole, &frames, &atoms, all, &mut Scratch::default()).unwrap();
+        // In two calls with one scratch, as the leaves of a task are read.
         let cut = cut.index(frames.len() + 1);
         let (mut got, mut meta) = read(&chain, &frames, &atoms, 0..cut, &mut scratch).unwrap();
         let (more, rest) = read(&chain, &frames, &atoms, cut..frames.len(), &mut scratch).unwrap();
@@ -185,9 +185,9 @@ proptest! {
         meta.times.extend(rest.times);
         meta.steps.extend(rest.steps);
         prop_assert_eq!(got, want);
-        prop_assert_eq!(meta.frames, said.frames);
-        prop_assert_eq!(meta.times, said.times);
-        prop_assert_eq!(meta.steps, said.steps);
+        prop_assert_eq!(meta.frames, expected.frames);
+        prop_assert_eq!(meta.times, expected.times);
+        prop_assert_eq!(meta.steps, expected.steps);
         prop_assert!(handles.n_open() <= most_open);
         prop_assert_eq!(scratch.meter.frames, frames.len() as u64);
         if most_open > ends.len() {
@@ -196,9 +196,9 @@ proptest! {
     }
 
     #[test]
-    fn workers_elsewhere_read_the_same_from_slices(
+    fn worker_processes_read_the_same_frames(
         (ends, kinds) in splits(),
-        frames in wanted_frames(40),
+        frames in requested_frames(40),
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..4),
         continuous in any::<bool>(),
     ) {
@@ -212,9 +212,10 @@ proptest! {
         let chain = parts.chain(&options);
         let atoms = Atoms::all(ATOMS);
         let all = 0..frames.len();
-        let (want, said) = read(&chain, &frames, &atoms, all, &mut Scratch::default()).unwrap();
-        let elsewhere = WorkerTrajectory::new(chain.outline(&options, &Atoms::all(chain.n_atoms())).unwrap(), &[]);
-        prop_assert_eq!(elsewhere.n_atoms(), ATOMS);
+        let (want, expected) = read(&chain, &frames, &atoms, all, &mut Scratch::default()).unwrap();
+        let spec = chain.outline(&options, &Atoms::all(chain.n_atoms())).unwrap();
+        let worker = WorkerTrajectory::new(spec, &[]);
+        prop_assert_eq!(worker.n_atoms(), ATOMS);
         let mut borders: Vec<usize> = cuts.iter().map(|cut| cut.index(frames.len())).collect();
         borders.extend([0, frames.len()]);
         borders.sort_unstable();
@@ -223,15 +224,15 @@ proptest! {
         let (mut got, mut numbers, mut opening) = (Vec::new(), Vec::new(), Meter::default());
         for task in borders.windows(2) {
             let frames = frames.slice(task[0]..task[1]);
-            let part = elsewhere.chain(chain.slice(&frames), &mut opening).unwrap();
+            let part = worker.chain(chain.slice(&frames), &mut opening).unwrap();
             let all = 0..frames.len();
             let (positions, meta) = read(&part, &frames, &atoms, all, &mut scratch).unwrap();
             got.extend(positions);
             numbers.extend(meta.frames);
         }
         prop_assert_eq!(got, want);
-        prop_assert_eq!(numbers, said.frames);
-        // Each file that is touched is opened once, with a look at its head and tail.
+        prop_assert_eq!(numbers, expected.frames);
+        // Each file that is read is opened once, to check its head and tail.
         let touched: std::collections::BTreeSet<usize> =
             (0..frames.len()).map(|k| chain.place(frames.get(k)).segment).collect();
         prop_assert_eq!(opening, Meter::default());
@@ -239,10 +240,10 @@ proptest! {
     }
 
     #[test]
-    fn what_is_kept_of_repeated_frames_ascends(
+    fn times_of_continuous_chains_ascend(
         files in prop::collection::vec((0u32..60, 1u32..30), 1..7),
     ) {
-        // Each file goes on from a checkpoint somewhere, at the same times.
+        // Each file continues from some checkpoint, at the same times.
         let parts = Folder::of(files.iter().map(|&(first, n)| xtc(&row(first..first + n), ATOMS)));
         let chain = parts.chain(&continuous());
         let (times, steps) = (chain.times(), chain.steps());
@@ -250,7 +251,7 @@ proptest! {
         let all: usize = files.iter().map(|&(_, n)| n as usize).sum();
         let dropped: usize = chain.segments().iter().map(|segment| segment.dropped).sum();
         prop_assert_eq!(chain.n_frames() + dropped, all);
-        // A frame is there if the last file that begins at it or before it has it.
+        // A frame is kept if the last file that begins at or before it has it.
         let mut sorted = files.clone();
         sorted.sort_by_key(|&(first, _)| first);
         for number in 0..100 {
@@ -258,7 +259,7 @@ proptest! {
             let there = last.is_some_and(|&(first, n)| number < first + n);
             prop_assert_eq!(steps.contains(&i64::from(number)), there, "{}", number);
         }
-        // What is read are the frames of these numbers.
+        // The coordinates are those of the kept frames.
         let got = read_all(&chain, &Frames::all(chain.n_frames()), &mut Scratch::default()).unwrap();
         let want: Vec<u32> = steps
             .iter()
@@ -269,7 +270,7 @@ proptest! {
 }
 
 #[test]
-fn requests_go_on_within_a_file_and_end_with_it() {
+fn requests_do_not_extend_past_a_file() {
     let parts = Folder::of((0..4).map(|k| xtc(&row(100 * k..100 * (k + 1)), ATOMS)));
     let chain = parts.chain(&plain());
     let size = std::fs::metadata(&parts.paths[0]).unwrap().len();
@@ -282,13 +283,13 @@ fn requests_go_on_within_a_file_and_end_with_it() {
     assert_eq!((all.requests, all.bytes_read), (4, 4 * size));
     let listed = meter(Frames::from((0..400).collect::<Vec<_>>()));
     assert_eq!((listed.requests, listed.bytes_read), (4, 4 * size));
-    // From the middle of one file to that of the next.
+    // From the middle of one file to the middle of the next.
     let some = meter(Frames::Strided { first: 50, step: 1, count: 100 });
     assert_eq!((some.requests, some.bytes_read), (2, size));
 }
 
 #[test]
-fn a_hundred_files_are_opened_once_and_few_stay_open() {
+fn the_number_of_open_files_is_bounded() {
     let parts = Folder::of((0..100).map(|k| xtc(&row(3 * k..3 * (k + 1)), ATOMS)));
     let handles = Arc::new(Handles::new(MOST_OPEN));
     let chain = parts.chain(&OpenOptions { handles: Some(Arc::clone(&handles)), ..plain() });
@@ -299,7 +300,7 @@ fn a_hundred_files_are_opened_once_and_few_stay_open() {
         assert_eq!(handles.n_open(), MOST_OPEN);
         scratch.meter.opens
     };
-    // The last 64 are open: backwards, only the others must be opened again.
+    // The last 64 are open: reading backwards reopens only the others.
     let count = 300;
     assert_eq!(opens(Frames::Strided { first: 299, step: -1, count }), 36);
     assert_eq!(opens(Frames::Strided { first: 0, step: 1, count: 64 * 3 }), 0);
@@ -308,7 +309,7 @@ fn a_hundred_files_are_opened_once_and_few_stay_open() {
 }
 
 #[test]
-fn one_file_is_its_own_chain() {
+fn a_single_file_is_a_chain() {
     let one = Folder::of([xtc(&row(0..9), ATOMS)]);
     let chain = one.chain(&plain());
     assert_eq!(
@@ -318,15 +319,15 @@ fn one_file_is_its_own_chain() {
     assert_eq!(chain.path_of(8), one.paths[0]);
     let error = read_all(&chain, &Frames::from(vec![9]), &mut Scratch::default()).unwrap_err();
     assert!(matches!(error, Error::FrameOutOfRange { frame: 9, n_frames: 9, .. }));
-    let wanted =
+    let request =
         Wanted { frames: &Frames::all(1), atoms: &Atoms::all(ATOMS), field: Field::Forces };
     let (mut out, mut meta) = (vec![0.0; 3 * ATOMS], FrameMeta::default());
-    let read = chain.read_into(&wanted, 0..1, &mut Scratch::default(), &mut out, &mut meta);
+    let read = chain.read_into(&request, 0..1, &mut Scratch::default(), &mut out, &mut meta);
     assert!(matches!(read, Err(Error::NoField { .. })));
 }
 
 #[test]
-fn files_of_other_atoms_are_named_with_both_counts() {
+fn different_atom_counts_are_an_error_with_both_counts() {
     let parts = Folder::of([xtc(&row(0..3), 7), xtc(&row(3..6), 7), xtc(&row(6..9), 6)]);
     let error = parts.error(&plain());
     let [a, _, c] = [0, 1, 2].map(|k| parts.paths[k].display().to_string());
@@ -335,7 +336,7 @@ fn files_of_other_atoms_are_named_with_both_counts() {
 }
 
 #[test]
-fn errors_name_the_file_and_the_frame_in_it_and_in_the_chain() {
+fn errors_name_the_file_and_both_frame_numbers() {
     let mut damaged = xtc(&row(5..10), ATOMS);
     let len = damaged.len() / 5;
     let parts = Folder::of([xtc(&row(0..5), ATOMS), damaged.clone(), xtc(&row(10..15), ATOMS)]);
@@ -369,34 +370,34 @@ fn errors_name_the_file_and_the_frame_in_it_and_in_the_chain() {
 }
 
 #[test]
-fn errors_elsewhere_name_frames_as_here() {
+fn errors_in_workers_name_the_same_frames() {
     let parts = Folder::of((0..3).map(|k| xtc(&row(100 * k..100 * (k + 1)), ATOMS)));
     let chain = parts.chain(&plain());
-    let outline = chain.outline(&plain(), &Atoms::all(chain.n_atoms())).unwrap();
+    let spec = chain.outline(&plain(), &Atoms::all(chain.n_atoms())).unwrap();
     let mut bytes = std::fs::read(&parts.paths[1]).unwrap();
     let frame = bytes.len() / 100;
     bytes[40 * frame..40 * frame + 4].fill(0);
     std::fs::write(&parts.paths[1], &bytes).unwrap();
     let frames = Frames::Strided { first: 130, step: 1, count: 20 };
-    let error = |outline| {
-        let there = WorkerTrajectory::new(outline, &[]);
-        let part = there.chain(chain.slice(&frames), &mut Meter::default()).unwrap();
+    let error = |spec| {
+        let worker = WorkerTrajectory::new(spec, &[]);
+        let part = worker.chain(chain.slice(&frames), &mut Meter::default()).unwrap();
         read_all(&part, &frames, &mut Scratch::default()).unwrap_err()
     };
     let here = read_all(&chain, &frames, &mut Scratch::default()).unwrap_err();
     let message = here.to_string();
     assert!(message.contains("part1: frame 40 at byte"), "{message}");
     assert!(message.contains("frame 140"), "{message}");
-    // Head and tail, which are looked at when the file is opened there, are as they were.
-    assert_eq!(error(outline.clone()).to_string(), message);
+    // Head and tail, which the worker checks when it opens the file, are unchanged.
+    assert_eq!(error(spec.clone()).to_string(), message);
     bytes[0..4].fill(0);
     std::fs::write(&parts.paths[1], &bytes).unwrap();
-    let Error::InChain { error, .. } = error(outline) else { panic!("an error of the chain") };
+    let Error::InChain { error, .. } = error(spec) else { panic!("an error of the chain") };
     assert!(matches!(*error, Error::Changed { .. }));
 }
 
 #[test]
-fn a_file_that_changed_while_it_was_closed_is_an_error() {
+fn a_file_that_changed_while_closed_is_an_error() {
     let bytes = |k: u32| xtc(&row(5 * k..5 * (k + 1)), ATOMS);
     let parts = Folder::of((0..3).map(bytes));
     let one = || Some(Arc::new(Handles::new(1)));
@@ -404,7 +405,7 @@ fn a_file_that_changed_while_it_was_closed_is_an_error() {
     let first = |chain: &Chain| read_all(chain, &Frames::all(2), &mut Scratch::default());
     let last = |chain: &Chain| read_all(chain, &Frames::from(vec![14]), &mut Scratch::default());
     assert!(first(&chain).is_ok());
-    // Rewritten as it was, and grown: the frames are still there.
+    // Rewritten unchanged, and extended: the frames are still there.
     let mut grown = bytes(0);
     grown.extend(bytes(3));
     for same in [bytes(0), grown] {
@@ -434,7 +435,7 @@ fn a_file_that_changed_while_it_was_closed_is_an_error() {
 }
 
 #[test]
-fn cut_files_are_errors_unless_allowed_wherever_they_are() {
+fn truncated_files_are_errors_unless_allowed() {
     let whole = |k: u32| xtc(&row(5 * k..5 * (k + 1)), ATOMS);
     let cut = |k: u32| whole(k)[..whole(k).len() - 10].to_vec();
     let allowed = OpenOptions { allow_truncated_tail: true, ..plain() };
@@ -459,7 +460,7 @@ fn cut_files_are_errors_unless_allowed_wherever_they_are() {
     }
 }
 
-/// Threads, as the engine has them.
+/// Runs iterations on several threads, as the engine does.
 struct Several(usize);
 
 impl ParallelFor for Several {
@@ -483,7 +484,7 @@ impl ParallelFor for Several {
 }
 
 #[test]
-fn the_first_bad_file_is_the_error_on_any_number_of_threads() {
+fn the_error_is_that_of_the_first_bad_file_for_any_number_of_threads() {
     let good = |k: u32| xtc(&row(5 * k..5 * (k + 1)), ATOMS);
     let mut files: Vec<_> = (0..40).map(good).collect();
     for bad in [17, 23, 39] {
@@ -503,7 +504,7 @@ fn the_first_bad_file_is_the_error_on_any_number_of_threads() {
 }
 
 #[test]
-fn many_threads_build_read_and_reopen_at_the_same_time() {
+fn many_threads_can_read_and_reopen_files() {
     let parts = Folder::of((0..30).map(|k| xtc(&row(10 * k..10 * (k + 1)), ATOMS)));
     let handles = Some(Arc::new(Handles::new(4)));
     let chain = open(&parts.paths, &OpenOptions { handles, ..plain() }, &Several(8)).unwrap();
@@ -521,13 +522,13 @@ fn many_threads_build_read_and_reopen_at_the_same_time() {
         assert!(got == want);
         opens.lock().unwrap().add(&scratch.meter);
     });
-    // A worker that goes through the files opens each once at most.
+    // A thread that reads the files in order opens each at most once.
     assert!(opens.into_inner().unwrap().opens <= 8 * 30);
 }
 
 #[test]
-fn repeats_at_a_seam_are_the_later_files() {
-    // The last frame again; a restart from an earlier one; a gap.
+fn repeated_frames_are_taken_from_the_later_file() {
+    // A repeated last frame; a restart from an earlier frame; a gap.
     let parts = of_times(&[&[0.0, 1.0, 2.0], &[2.0, 3.0, 4.0, 5.0], &[4.0, 5.0, 6.0], &[9.0]]);
     let chain = parts.chain(&continuous());
     assert_eq!(*chain.times(), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 9.0]);
@@ -555,7 +556,7 @@ fn repeats_at_a_seam_are_the_later_files() {
 }
 
 #[test]
-fn a_continuous_chain_is_in_the_order_of_times() {
+fn files_of_a_continuous_chain_are_sorted_by_time() {
     let parts = of_times(&[&[4.0, 5.0], &[0.0, 1.0], &[2.0, 3.0]]);
     let chain = parts.chain(&continuous());
     assert_eq!(*chain.times(), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
@@ -569,8 +570,8 @@ fn a_continuous_chain_is_in_the_order_of_times() {
 }
 
 #[test]
-fn what_no_later_frame_replaces_is_told() {
-    // The second file begins inside of the first and ends before it; the third has all of the fourth.
+fn dropped_frames_without_a_replacement_are_remarked() {
+    // The second file begins and ends inside the first; the fourth repeats all of the third.
     let parts = of_times(&[&[0.0, 1.0, 2.0, 3.0, 4.0], &[2.0, 3.0], &[7.0, 8.0], &[7.0, 8.0, 9.0]]);
     let chain = parts.chain(&continuous());
     assert_eq!(*chain.times(), [0.0, 1.0, 2.0, 3.0, 7.0, 8.0, 9.0]);
@@ -587,7 +588,7 @@ fn what_no_later_frame_replaces_is_told() {
 }
 
 #[test]
-fn times_are_compared_as_closely_as_floats_tell_them_apart() {
+fn times_are_compared_with_single_precision() {
     let up = |t: f32| f32::from_bits(t.to_bits() + 1);
     let down = |t: f32| f32::from_bits(t.to_bits() - 1);
     for near in [up, down, |t| t] {
@@ -596,7 +597,7 @@ fn times_are_compared_as_closely_as_floats_tell_them_apart() {
         assert_eq!(*chain.steps(), [1, 3, 4]);
         assert!(parts.chain(&plain()).remarks()[0].contains("step back"));
     }
-    // Neighbours that lie as close as floats can are still two frames.
+    // Frames whose times are adjacent floats are still two frames.
     let t = 1e7f32;
     let parts = of_times(&[&[down(down(t)), down(t)], &[t, up(t)]]);
     assert_eq!(parts.chain(&continuous()).n_frames(), 4);
@@ -604,10 +605,10 @@ fn times_are_compared_as_closely_as_floats_tell_them_apart() {
 }
 
 #[test]
-fn files_without_times_that_compare_are_kept() {
+fn files_with_nan_times_are_kept() {
     let parts = of_times(&[&[f32::NAN, f32::NAN], &[f32::NAN]]);
     assert_eq!(parts.chain(&continuous()).n_frames(), 3);
-    // All times zero: nothing but the last file is left, and that is said.
+    // All times are zero: only the last file is kept, with a remark.
     let parts = of_times(&[&[0.0, 0.0], &[0.0, 0.0, 0.0]]);
     let chain = parts.chain(&continuous());
     assert_eq!(chain.n_frames(), 3);
@@ -615,15 +616,15 @@ fn files_without_times_that_compare_are_kept() {
 }
 
 #[test]
-fn formats_and_velocities_of_several_files() {
+fn files_of_a_chain_may_have_different_formats() {
     let parts = Folder::of([xtc(&row(0..3), ATOMS), trr(&row(3..6)), xtc(&row(6..9), ATOMS)]);
     let chain = parts.chain(&plain());
     assert_eq!(chain.format(), "XTC, TRR");
-    let wanted =
+    let request =
         Wanted { frames: &Frames::all(9), atoms: &Atoms::all(ATOMS), field: Field::Velocities };
     let (mut out, mut meta) = (vec![0.0; 27 * ATOMS], FrameMeta::default());
     let error =
-        chain.read_into(&wanted, 0..9, &mut Scratch::default(), &mut out, &mut meta).unwrap_err();
+        chain.read_into(&request, 0..9, &mut Scratch::default(), &mut out, &mut meta).unwrap_err();
     assert!(matches!(error.root(), Error::NoField { .. }));
     assert!(error.to_string().starts_with(&parts.paths[0].display().to_string()));
 }

@@ -1,4 +1,4 @@
-//! How a trajectory is divided.
+//! The division of a trajectory into parts.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,62 +11,62 @@ use crate::h5md::description::Description;
 use crate::source::Written;
 use crate::{Atoms, Extra, FrameIndex};
 
-/// What divided trajectories are, by the paths that stand for them.
+/// Divided trajectories, by the paths of the files that represent them.
 pub type Divisions = HashMap<PathBuf, Division>;
 
-/// How a trajectory was divided.
+/// The division of a trajectory: the files and atoms of its parts, and their metadata.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Division {
-    /// Atoms of the whole.
+    /// Number of atoms in the whole trajectory.
     pub n_atoms: usize,
-    /// The name of its format.
+    /// Name of the format of the whole trajectory.
     pub format: String,
-    /// Its frames, by the sizes that they have in its format, and what the bytes of each must be in every part
-    /// ([`FrameIndex::push_divided`]); their boxes, where parts leave these out or may hold others
+    /// Index of the whole trajectory: the extents that frames have in its format, the digests of each frame's bytes
+    /// in every part ([`FrameIndex::push_divided`]), and boxes, if parts omit them or may hold different ones
     /// ([`FrameIndex::set_boxes`]).
     pub index: Arc<FrameIndex>,
-    /// Of each segment what its frames say beside their atoms ([`crate::divided::Heads`]). Where there is one part, and none
-    /// of these, a raw frame is what the part has.
+    /// Paths of the frame metadata, one per segment ([`crate::divided::FrameMetadata`]). If there is one part and no
+    /// such file, a raw frame is that of the part.
     pub heads: Vec<PathBuf>,
-    /// Who has which atoms: each is in one part.
+    /// The parts. Each atom is in exactly one of them.
     pub parts: Vec<Part>,
-    /// For who divides whole frames again: what some parts have let go is not a number of their atoms.
-    /// Otherwise whole frames do without it.
+    /// Whether fields that some parts omit are filled with NaN in whole frames, as repartitioning needs. Otherwise
+    /// whole frames do not have these fields.
     pub filled: bool,
-    /// For messages: what to do where a file of a part was changed from outside.
+    /// Advice for messages about a file of a part that another program has changed.
     pub remedy: String,
-    /// Remarks that were written down with it ([`crate::remarks`]).
+    /// Remarks that are stored with the division ([`crate::remarks`]).
     pub noted: Vec<String>,
-    /// Remarks on the files that were divided, which readers of a whole copy make again by themselves.
+    /// Remarks on the files that were divided, which a reader of a whole copy produces itself.
     pub on_files: Vec<String>,
 }
 
-/// Some atoms of a trajectory, in files of their own.
+/// A part of a divided trajectory: the files that hold some of its atoms.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Part {
-    /// For messages.
+    /// Name of the part, for messages.
     pub name: String,
-    /// Its number below [`crate::MOST_TIERS`].
+    /// Number of its storage tier, below [`crate::MOST_TIERS`].
     pub tier: u8,
-    /// A file for each segment.
+    /// Files of the part, one per segment.
     pub paths: Vec<PathBuf>,
-    /// What these must be; nothing where that is not known.
+    /// The recorded identities of these files; empty if they are not known.
     pub written: Vec<Written>,
-    /// Of files of HDF5 what is told of each; empty where they are others.
+    /// The layouts of these files if they are HDF5 files, else empty.
     pub described: Vec<Arc<Description>>,
-    /// Its atoms in the whole, ascending.
+    /// Atoms of the part, by their numbers in the whole trajectory, ascending.
     pub atoms: Vec<Range<u32>>,
-    /// What it was allowed to lose of what the whole's frames hold.
+    /// Fields of the whole trajectory that the part omits.
     pub lost: Vec<Extra>,
-    /// A file that is where its files are kept, unless that is not mounted.
+    /// A file that marks its tier: if it is missing, the tier is not mounted.
     pub mark: Option<PathBuf>,
-    /// Steps per nm to which its positions were rounded, where they were.
+    /// Precision of its positions in steps per nm, if they were rounded.
     pub precision: Option<f32>,
 }
 
 impl Part {
-    /// Whether it is opened by who reads these atoms.
-    pub(super) fn is_touched(&self, atoms: &Atoms) -> bool {
+    /// Returns whether reading these atoms may open the part; always true for an empty selection.
+    pub(super) fn holds_any_of(&self, atoms: &Atoms) -> bool {
         let Some(list) = atoms.sorted().filter(|list| !list.is_empty()) else { return true };
         self.atoms.iter().any(|range| {
             let next = list.partition_point(|&atom| atom < range.start);

@@ -1,43 +1,43 @@
-//! Which part holds which atoms, and where they belong among those that are wanted.
+//! Maps the selected atoms to the parts that hold them.
 
 use std::ops::Range;
 
 use super::division::Part;
 use crate::{Atoms, Error};
 
-/// Neighbouring atoms of one part.
+/// Consecutive atoms of one part.
 #[derive(Debug)]
 struct Piece {
     atoms: Range<u32>,
     part: usize,
-    /// The number in the part of the first of them.
+    /// The number of the first atom in the part.
     first: u32,
 }
 
-/// Where each atom is.
+/// Maps each atom to its part.
 #[derive(Debug)]
-pub(super) struct Places {
-    /// Of all atoms, ascending.
+pub(super) struct AtomMap {
+    /// Runs of atoms, ascending, which together are all atoms.
     pieces: Vec<Piece>,
     n_atoms_of: Vec<usize>,
 }
 
-/// What a part holds of the wanted atoms.
+/// The selected atoms that a part holds.
 #[derive(Debug)]
 pub(super) struct Share {
     pub(super) part: usize,
-    /// By their numbers in the part, ascending.
+    /// The atoms by their numbers in the part, ascending.
     pub(super) atoms: Atoms,
-    /// Where they belong among the wanted ones.
-    pub(super) places: Vec<Range<u32>>,
+    /// Positions of the atoms in the sorted selection.
+    pub(super) columns: Vec<Range<u32>>,
 }
 
-impl Places {
-    /// Makes sure that each atom is in one part.
+impl AtomMap {
+    /// Returns the map after checking that each atom is in exactly one part.
     ///
     /// # Errors
-    /// In words.
-    pub(super) fn new(n_atoms: usize, parts: &[Part]) -> Result<Places, String> {
+    /// A message about the first fault.
+    pub(super) fn new(n_atoms: usize, parts: &[Part]) -> Result<AtomMap, String> {
         let (mut pieces, mut n_atoms_of) = (Vec::new(), Vec::new());
         for (number, part) in parts.iter().enumerate() {
             let (mut first, mut end) = (0, 0);
@@ -64,7 +64,7 @@ impl Places {
             end = piece.atoms.end;
         }
         match end as usize == n_atoms {
-            true => Ok(Places { pieces, n_atoms_of }),
+            true => Ok(AtomMap { pieces, n_atoms_of }),
             false => Err(format!("its parts have {end} atoms together, its frames {n_atoms}")),
         }
     }
@@ -73,19 +73,20 @@ impl Places {
         self.n_atoms_of[part]
     }
 
-    /// What each part holds of the wanted atoms; where none is wanted, the first part holds none of them.
+    /// Returns the share of each part that holds selected atoms. For an empty selection, that is an empty share of the
+    /// first part.
     ///
     /// # Errors
-    /// Never: what is wanted is there.
-    pub(super) fn shares(&self, wanted: &Atoms) -> Result<Vec<Share>, Error> {
+    /// [`Error::Memory`].
+    pub(super) fn shares(&self, selected: &Atoms) -> Result<Vec<Share>, Error> {
         let n_parts = self.n_atoms_of.len();
         let mut lists: Vec<Vec<i64>> = vec![Vec::new(); n_parts];
-        let mut places: Vec<Vec<Range<u32>>> = vec![Vec::new(); n_parts];
+        let mut columns: Vec<Vec<Range<u32>>> = vec![Vec::new(); n_parts];
         let mut at = 0;
         for Piece { atoms, part, first } in &self.pieces {
             let begin = at;
             let within = |atom: u32| i64::from(atom - atoms.start + first);
-            match wanted.sorted() {
+            match selected.sorted() {
                 None => {
                     at = atoms.end as usize;
                     lists[*part].extend(atoms.clone().map(within));
@@ -96,29 +97,29 @@ impl Places {
                 }
             }
             let here = begin as u32..at as u32;
-            match places[*part].last_mut() {
+            match columns[*part].last_mut() {
                 Some(last) if last.end == here.start => last.end = here.end,
                 _ if here.is_empty() => {}
-                _ => places[*part].push(here),
+                _ => columns[*part].push(here),
             }
         }
-        let share = |(part, (list, places)): (usize, (Vec<i64>, Vec<Range<u32>>))| {
-            Ok(Share { part, atoms: Atoms::listed(&list, self.n_atoms_of[part])?, places })
+        let share = |(part, (list, columns)): (usize, (Vec<i64>, Vec<Range<u32>>))| {
+            Ok(Share { part, atoms: Atoms::listed(&list, self.n_atoms_of[part])?, columns })
         };
         let touched = |(part, (list, _)): &(usize, (Vec<i64>, _))| {
-            !list.is_empty() || wanted.is_empty() && *part == 0
+            !list.is_empty() || selected.is_empty() && *part == 0
         };
-        lists.into_iter().zip(places).enumerate().filter(touched).map(share).collect()
+        lists.into_iter().zip(columns).enumerate().filter(touched).map(share).collect()
     }
 }
 
 impl Share {
-    /// Puts the part's vectors where they belong.
+    /// Copies the part's vectors to their columns in `out`.
     pub(super) fn scatter(&self, vectors: &[f32], out: &mut [f32]) {
         let mut rest = vectors;
-        for places in &self.places {
-            let (here, others) = rest.split_at(3 * places.len());
-            out[3 * places.start as usize..3 * places.end as usize].copy_from_slice(here);
+        for columns in &self.columns {
+            let (here, others) = rest.split_at(3 * columns.len());
+            out[3 * columns.start as usize..3 * columns.end as usize].copy_from_slice(here);
             rest = others;
         }
     }

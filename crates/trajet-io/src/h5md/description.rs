@@ -70,7 +70,7 @@ impl Description {
 
     /// Whether boxes, times and steps are known elsewhere.
     pub(crate) fn lacks_boxes(&self) -> bool {
-        matches!(self.boxes, Boxes::Elsewhere(_))
+        matches!(self.boxes, Boxes::InParentIndex(_))
     }
 }
 
@@ -104,7 +104,7 @@ pub enum Boxes {
     /// As a reader of another format gave them: vectors alone give angles back but for their last bits.
     Given(Vec<GivenBox>),
     /// Those of so many frames are known elsewhere, as are their times and steps, which are not told of then.
-    Elsewhere(u64),
+    InParentIndex(u64),
 }
 
 impl Default for Boxes {
@@ -120,7 +120,7 @@ impl Boxes {
             Boxes::Cells(cells) => cells.len(),
             Boxes::Vectors(vectors) => vectors.len(),
             Boxes::Given(boxes) => boxes.len(),
-            Boxes::Elsewhere(_) => 0,
+            Boxes::InParentIndex(_) => 0,
         }
     }
 
@@ -132,14 +132,14 @@ impl Boxes {
                 .filter(|vectors| !vectors.iter().all(|x| x.is_nan()))
                 .map_or([f64::NAN; 6], |vectors| cell_from_vectors(vectors, 1.0)),
             Boxes::Given(boxes) => of(boxes, frame).map_or([f64::NAN; 6], |(cell, _)| *cell),
-            Boxes::Elsewhere(_) => [f64::NAN; 6],
+            Boxes::InParentIndex(_) => [f64::NAN; 6],
         }
     }
 
     /// Vectors, where there are some.
     pub(super) fn vectors(&self, frame: u64) -> Option<&[f64; 9]> {
         match self {
-            Boxes::Cells(_) | Boxes::Elsewhere(_) => None,
+            Boxes::Cells(_) | Boxes::InParentIndex(_) => None,
             Boxes::Vectors(vectors) => of(vectors, frame),
             Boxes::Given(boxes) => of(boxes, frame).and_then(|(_, turned)| turned.as_ref()),
         }

@@ -1,4 +1,4 @@
-//! Boxes of frames, in little memory: few are turned, and many trajectories have one for all frames.
+//! Compact storage for the boxes of frames: few boxes are rotated, and many trajectories have a constant box.
 
 use std::ops::Range;
 
@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::cell::GivenBox;
 
-/// Of frames in the order of their places, or one for all.
+/// A column of boxes, one per row. A constant box is stored once.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct BoxColumn {
     cells: Vec<[f64; 6]>,
-    /// Vectors of those that are turned, by their places, which ascend.
+    /// Vectors of rotated boxes with their rows, which ascend.
     turned: Vec<(usize, [f64; 9])>,
 }
 
@@ -30,7 +30,7 @@ impl BoxColumn {
         column
     }
 
-    /// Whether all are the same in every bit.
+    /// Returns whether all boxes are bitwise equal.
     fn is_same(&self) -> bool {
         let alike = |one: &[f64], other: &[f64]| {
             one.iter().zip(other).all(|(x, y)| x.to_bits() == y.to_bits())
@@ -40,30 +40,30 @@ impl BoxColumn {
             && self.turned.windows(2).all(|pair| alike(&pair[0].1, &pair[1].1))
     }
 
-    /// That of the frame at a place; none where none are known.
-    pub(super) fn get(&self, place: usize) -> Option<GivenBox> {
-        let place = if self.cells.len() == 1 { 0 } else { place };
-        let cell = *self.cells.get(place)?;
-        let turned = self.turned.binary_search_by_key(&place, |&(at, _)| at);
+    /// Returns the box at a row, or the constant box; `None` if there is none.
+    pub(super) fn get(&self, row: usize) -> Option<GivenBox> {
+        let row = if self.cells.len() == 1 { 0 } else { row };
+        let cell = *self.cells.get(row)?;
+        let turned = self.turned.binary_search_by_key(&row, |&(at, _)| at);
         Some((cell, turned.ok().map(|k| self.turned[k].1)))
     }
 
-    /// Whether each of so many frames has one.
-    pub(super) fn are_of(&self, n_frames: usize) -> bool {
+    /// Returns whether there is a box for each of `n_frames` frames.
+    pub(super) fn covers(&self, n_frames: usize) -> bool {
         self.cells.len() == 1 || !self.cells.is_empty() && self.cells.len() == n_frames
     }
 
-    /// Adds those of neighbouring places of another column, and a place behind them that is of no frame.
-    pub(super) fn append(&mut self, whole: &BoxColumn, places: Range<usize>) {
+    /// Appends a range of rows of another column, and a filler row after them.
+    pub(super) fn append(&mut self, whole: &BoxColumn, rows: Range<usize>) {
         if whole.cells.len() <= 1 {
             self.clone_from(whole);
             return;
         }
         let first = self.cells.len();
-        self.cells.extend_from_slice(&whole.cells[places.clone()]);
-        let begin = whole.turned.partition_point(|&(at, _)| at < places.start);
-        let turned = whole.turned[begin..].iter().take_while(|&&(at, _)| at < places.end);
-        self.turned.extend(turned.map(|&(at, vectors)| (first + at - places.start, vectors)));
+        self.cells.extend_from_slice(&whole.cells[rows.clone()]);
+        let begin = whole.turned.partition_point(|&(at, _)| at < rows.start);
+        let turned = whole.turned[begin..].iter().take_while(|&&(at, _)| at < rows.end);
+        self.turned.extend(turned.map(|&(at, vectors)| (first + at - rows.start, vectors)));
         self.cells.push([f64::NAN; 6]);
     }
 }
@@ -78,39 +78,39 @@ mod tests {
     }
 
     #[test]
-    fn boxes_come_back_one_by_one_and_from_stretches() {
+    fn boxes_come_back_by_row_and_from_appended_ranges() {
         let column = BoxColumn::new((0..20).map(given));
-        assert!(column.are_of(20) && !column.are_of(19) && column.turned.len() == 7);
+        assert!(column.covers(20) && !column.covers(19) && column.turned.len() == 7);
         assert!((0..20).all(|k| column.get(usize::from(k)) == Some(given(k))));
         assert_eq!(column.get(20), None);
         let mut part = BoxColumn::default();
-        for places in [2..3, 5..9, 18..20] {
-            part.append(&column, places);
+        for rows in [2..3, 5..9, 18..20] {
+            part.append(&column, rows);
         }
-        let places = [(0, 2), (2, 5), (3, 6), (4, 7), (5, 8), (7, 18), (8, 19)];
-        assert!(places.iter().all(|&(at, k)| part.get(at) == Some(given(k))));
-        assert!(part.are_of(10));
+        let rows = [(0, 2), (2, 5), (3, 6), (4, 7), (5, 8), (7, 18), (8, 19)];
+        assert!(rows.iter().all(|&(at, k)| part.get(at) == Some(given(k))));
+        assert!(part.covers(10));
         let mut one = BoxColumn::default();
         one.append(&column, 6..7);
-        assert!(one.get(0) == Some(given(6)) && one.are_of(2));
+        assert!(one.get(0) == Some(given(6)) && one.covers(2));
     }
 
     #[test]
-    fn one_box_serves_all_frames() {
+    fn a_constant_box_is_stored_once() {
         for k in [3, 4] {
             let column = BoxColumn::new((0..1000).map(|_| given(k)));
             assert_eq!((column.cells.len(), column.get(999)), (1, Some(given(k))));
             let mut part = BoxColumn::default();
             part.append(&column, 3..5);
             part.append(&column, 8..9);
-            assert_eq!((&part, column.are_of(77)), (&column, true));
+            assert_eq!((&part, column.covers(77)), (&column, true));
         }
-        // Equal, but for a vector or a bit.
+        // Boxes that differ only in their vectors, or in one bit, are not constant.
         let (cell, turned) = given(3);
         assert_eq!(BoxColumn::new([(cell, turned), (cell, None)]).cells.len(), 2);
         let zeros = [0.0, -0.0].map(|x| ([x; 6], None));
         assert_eq!(BoxColumn::new(zeros).cells.len(), 2);
         let none = BoxColumn::new([]);
-        assert!(none.get(0).is_none() && !none.are_of(1) && !none.are_of(0));
+        assert!(none.get(0).is_none() && !none.covers(1) && !none.covers(0));
     }
 }

@@ -1,22 +1,22 @@
-//! Whether a file that stands in the place of a sidecar may be read or replaced.
+//! Decides whether a file at the path of a sidecar may be read or replaced.
 //!
 //! In a folder that others may write, anybody can plant an index with forged offsets and times. A sidecar is
 //! trusted if it belongs to this user, to root or to the owner of the trajectory, who could change the frames
-//! themselves.
+//! anyway.
 
 use std::fmt;
 use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-/// Why a file is not trusted.
+/// The reason why a file is not trusted.
 #[derive(Debug, PartialEq)]
 pub(super) enum Untrusted {
-    /// It belongs to the user with this id.
+    /// The file belongs to another user, with this id.
     Owner(u32),
-    /// It is a link, a folder, a named pipe or a device.
+    /// The file is a link, a folder, a named pipe or a device.
     NotRegular,
-    /// What it is cannot be found out.
+    /// The type or owner of the file cannot be determined.
     Unknown(ErrorKind),
 }
 
@@ -31,7 +31,7 @@ impl fmt::Display for Untrusted {
 }
 
 /// Opens the sidecar at `path` of a trajectory that belongs to the user `owner`, without following a link. Returns
-/// `None` where no file is there, or one that this user may replace but not read.
+/// `None` if there is no file, or one that this user may replace but not read.
 ///
 /// # Errors
 /// [`Untrusted`].
@@ -60,7 +60,7 @@ pub(super) fn open(path: &Path, owner: Option<u32>) -> Result<Option<File>, Untr
     }
 }
 
-/// The same where files have no owners.
+/// Opens the sidecar at `path`, on systems without file owners.
 #[cfg(not(unix))]
 pub(super) fn open(path: &Path, _: Option<u32>) -> Result<Option<File>, Untrusted> {
     match path.symlink_metadata() {
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_strangers_are_trusted_only_if_the_trajectory_is_theirs() {
+    fn files_of_others_are_trusted_only_if_they_own_the_trajectory() {
         // Only root can give files away.
         if !geteuid().is_root() {
             eprintln!("skipped: needs root, to give a file to another user");

@@ -8,8 +8,8 @@ use trajet_io::{Extra, Format, Raw, Snapshot, dcd};
 
 use super::*;
 
-/// A frame put together of its parts, each changed on the way.
-fn again(
+/// Divides a frame, changes each part, and joins the parts.
+fn rejoin(
     frame: &Raw,
     tags: &[Vec<Range<u32>>],
     change: impl Fn(Raw) -> Raw,
@@ -19,7 +19,7 @@ fn again(
     Raw::join(&frame.head(), frame.n_atoms(), &parts)
 }
 
-/// Coordinates near enough to the origin that floats tell their steps apart.
+/// Reduces coordinates so far that single precision distinguishes their steps.
 fn near(frame: xtc::Frame) -> xtc::Frame {
     let positions = match frame.positions {
         Positions::Integers { precision, triples } => Positions::Integers {
@@ -31,7 +31,7 @@ fn near(frame: xtc::Frame) -> xtc::Frame {
     xtc::Frame { positions, ..frame }
 }
 
-/// A part as XTC holds few atoms, and as DCD does.
+/// Converts an XTC frame to floats, as XTC stores few atoms, or to DCD.
 fn as_floats(raw: Raw, format: Format) -> Raw {
     let Raw::Xtc(frame) = &raw else { return raw };
     let Positions::Integers { precision, triples } = &frame.positions else { return raw };
@@ -53,12 +53,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn parts_together_are_the_frame(frames in frames(), tags in tags()) {
+    fn joined_parts_are_the_frame(frames in frames(), tags in tags()) {
         for (frame, ..) in frames {
             let tags = tags.of(frame.n_atoms());
-            let joined = again(&frame, &tags, |part| part).unwrap();
+            let joined = rejoin(&frame, &tags, |part| part).unwrap();
             prop_assert_eq!(&joined, &frame);
-            let again = again(&frame, &tags, |part| {
+            let again = rejoin(&frame, &tags, |part| {
                 postcard::from_bytes(&postcard::to_stdvec(&part).unwrap()).unwrap()
             });
             prop_assert_eq!(again.unwrap(), frame);
@@ -66,7 +66,7 @@ proptest! {
     }
 
     #[test]
-    fn steps_come_back_from_floats(frame in xtc_frame(), tags in tags(), small in any::<bool>()) {
+    fn integer_coordinates_are_restored_from_floats(frame in xtc_frame(), tags in tags(), small in any::<bool>()) {
         let frame = Raw::Xtc(near(frame));
         let tags = tags.of(frame.n_atoms());
         for format in [Format::Xtc, Format::Dcd] {
@@ -74,12 +74,12 @@ proptest! {
                 true => part,
                 false => as_floats(part, format),
             };
-            prop_assert_eq!(again(&frame, &tags, change).unwrap(), frame.clone());
+            prop_assert_eq!(rejoin(&frame, &tags, change).unwrap(), frame.clone());
         }
     }
 
     #[test]
-    fn atoms_that_are_nowhere_or_twice_are_refused(
+    fn atoms_in_no_part_or_in_two_are_errors(
         frame in frames(),
         tags in tags(),
         which in any::<prop::sample::Index>(),
@@ -97,20 +97,20 @@ proptest! {
         };
         let Range { start, end } = ranges[one];
         tags[tag] = ranges_of(start..end - 1);
-        prop_assert!(again(frame, &tags, |part| part).is_err());
+        prop_assert!(rejoin(frame, &tags, |part| part).is_err());
         if (end as usize) < frame.n_atoms() {
             tags[tag] = ranges_of(start..end + 1);
-            prop_assert!(again(frame, &tags, |part| part).is_err());
+            prop_assert!(rejoin(frame, &tags, |part| part).is_err());
         }
-        // A part of another size than its ranges.
+        // A part that does not have as many atoms as its ranges.
         tags[tag] = ranges;
         let change = |part: Raw| part.take(&(1..part.n_atoms()).collect::<Vec<_>>());
-        prop_assert!(again(frame, &tags, change).is_err());
+        prop_assert!(rejoin(frame, &tags, change).is_err());
     }
 }
 
 #[test]
-fn what_a_part_lacks_is_named() {
+fn errors_name_the_field_that_a_part_lacks() {
     let positions = Positions::Floats(vec![[1.0; 3]; 2]);
     let of = xtc::Frame { magic: 1995, step: 0, time: 0.0, vectors: [0.0; 9], positions };
     let part = Raw::Xtc(of);
@@ -119,7 +119,7 @@ fn what_a_part_lacks_is_named() {
     let all = [0..2];
     let words = Raw::join(&head, 2, &[(&all, &part)]).unwrap_err();
     assert!(words.contains("fourth dimension"), "{words}");
-    // Positions alone can be of another format.
+    // A part that has only positions may be of another format.
     let head = Raw::Dcd(dcd::Frame { version: 0, cell: None, axes: vec![vec![]; 3] });
     let joined = Raw::join(&head, 2, &[(&all, &part)]).unwrap();
     assert_eq!(
@@ -129,7 +129,7 @@ fn what_a_part_lacks_is_named() {
 }
 
 #[test]
-fn a_coordinate_that_no_integer_says_is_an_error() {
+fn a_coordinate_outside_the_integer_range_is_an_error() {
     let frame = |positions| {
         Raw::Xtc(xtc::Frame { magic: 1995, step: 0, time: 0.0, vectors: [0.0; 9], positions })
     };
@@ -161,7 +161,7 @@ fn moving() -> Raw {
 }
 
 #[test]
-fn vectors_of_another_format_become_those_of_the_frame() {
+fn vectors_are_converted_to_the_units_of_the_frame() {
     let stored = |x: f32| ncdf::Stored { values: Values::Float(vec![x; 3]), scale_factor: None };
     // In Å, Å/ps and kcal/(mol Å).
     let amber = Raw::Ncdf(Box::new(ncdf::Frame {
@@ -184,7 +184,7 @@ fn vectors_of_another_format_become_those_of_the_frame() {
 }
 
 #[test]
-fn what_a_part_lacks_is_left_out_or_not_a_number() {
+fn missing_fields_are_omitted_or_filled_with_nan() {
     let (whole, extras) = (moving(), [Extra::Velocities, Extra::Forces]);
     let steps = Positions::Floats(vec![[1.0; 3]]);
     let bare = xtc::Frame { magic: 1995, step: 0, time: 0.0, vectors: [0.0; 9], positions: steps };
@@ -206,7 +206,7 @@ fn what_a_part_lacks_is_left_out_or_not_a_number() {
 }
 
 #[test]
-fn a_fourth_dimension_is_left_out_or_not_a_number() {
+fn a_missing_fourth_dimension_is_omitted_or_filled_with_nan() {
     let whole = Raw::Dcd(dcd::Frame { version: 0, cell: None, axes: vec![vec![1.0, 2.0]; 4] });
     let bare = whole.take(&[1]).without(&[Extra::Fourth]);
     assert!(whole.has(Extra::Fourth) && !bare.has(Extra::Fourth));

@@ -1,9 +1,9 @@
-//! Laws of divided trajectories: whatever the parts are, together they are what was divided.
+//! Tests of divided trajectories: for any division, reading the parts gives the original trajectory.
 
-// Ranges of atoms are the values here.
+// Single-element vectors of ranges are intended here.
 #![allow(clippy::single_range_in_vec_init)]
 
-mod heads;
+mod frame_metadata;
 mod join;
 #[path = "../write/made.rs"]
 mod made;
@@ -19,7 +19,7 @@ use trajet_io::{Raw, h5md};
 /// A frame with its time and step.
 type Timed = (Raw, f64, i64);
 
-/// Frames of any format, of the same atoms.
+/// Frames of any format, all with the same atoms.
 fn frames() -> impl Strategy<Value = Vec<Timed>> {
     let xtc = xtc_frame().prop_map(|frame| vec![(Raw::Xtc(frame), 0.0, 0)]);
     prop_oneof![xtc, trr_frames(), dcd_frames(), ncdf_frames(), h5md_frame()]
@@ -57,7 +57,7 @@ fn h5md_frame() -> impl Strategy<Value = Vec<Timed>> {
     })
 }
 
-/// Who has which atoms: runs of atoms and the tag of each.
+/// A division: lengths of runs of atoms, and the tag of each run.
 #[derive(Clone, Debug)]
 struct Tags(Vec<(u32, usize)>);
 
@@ -66,7 +66,7 @@ fn tags() -> impl Strategy<Value = Tags> {
 }
 
 impl Tags {
-    /// The ranges of each tag that has any of `n` atoms.
+    /// Returns the atom ranges of each tag that has any of `n` atoms.
     fn of(&self, n: usize) -> Vec<Vec<Range<u32>>> {
         let mut tags: Vec<Vec<Range<u32>>> = vec![Vec::new(); 6];
         let (mut at, n) = (0, n as u32);

@@ -1,4 +1,4 @@
-//! The reader of divided trajectories gives what the whole file gives.
+//! The reader of a divided trajectory returns the same data as that of the whole file.
 
 mod costs;
 mod damage;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use trajet_io::chain;
-use trajet_io::divided::{Division, Divisions, Heads, Part};
+use trajet_io::divided::{Division, Divisions, FrameMetadata, Part};
 use trajet_io::source::Written;
 use trajet_io::xtc::{self, Positions};
 use trajet_io::{
@@ -18,11 +18,11 @@ use trajet_io::{
 
 use super::*;
 
-/// A trajectory as one file and divided, each part in a file for each segment.
+/// A trajectory as one file, and divided into parts with one file per segment.
 struct Made {
     _folder: tempfile::TempDir,
     whole: PathBuf,
-    /// Stands for the divided one.
+    /// The file that represents the divided trajectory.
     manifest: PathBuf,
     division: Division,
 }
@@ -49,8 +49,8 @@ fn write(path: &Path, frames: &[Timed]) {
     std::fs::write(path, bytes).unwrap();
 }
 
-/// What a file is, and the digests of its frames.
-fn known(path: &Path) -> (Written, Vec<u64>) {
+/// Returns the identity of a file and the digests of its frames.
+fn identity(path: &Path) -> (Written, Vec<u64>) {
     let bytes = std::fs::read(path).unwrap();
     let reader = trajet_io::open(path, &plain(), &Serial).unwrap();
     let index = reader.index();
@@ -66,7 +66,7 @@ fn plain() -> OpenOptions {
 }
 
 impl Made {
-    /// Frames from `cut` on are a segment of their own.
+    /// Writes the files; frames from `cut` on are a second segment, unless `cut` is 0.
     fn new(frames: &[Timed], tags: &[Vec<Range<u32>>], cut: usize) -> Made {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
@@ -95,11 +95,11 @@ impl Made {
             .collect();
         let chain = chain::open(std::slice::from_ref(&whole), &plain(), &Serial).unwrap();
         let mut of_file = (0..chain.n_frames() as u64).map(|frame| {
-            // What is read has the layout of its file.
+            // Frames that are read have the layout of their file.
             chain.read_raw(frame, &mut Scratch::default()).unwrap()
         });
         for (number, segment) in segments.iter().enumerate() {
-            let mut of_segment = Heads::default();
+            let mut of_segment = FrameMetadata::default();
             of_file.by_ref().take(segment.len()).for_each(|raw| of_segment.push(&raw));
             heads.push(path(&format!("heads-{number}.bin")));
             std::fs::write(&heads[number], of_segment.to_bytes()).unwrap();
@@ -109,7 +109,7 @@ impl Made {
                     segment.iter().map(|(raw, t, s)| (raw.take(&atoms), *t, *s)).collect();
                 part.paths.push(path(&format!("{}-{number}", part.name)));
                 write(&part.paths[number], &taken);
-                let (written, of_frames) = known(&part.paths[number]);
+                let (written, of_frames) = identity(&part.paths[number]);
                 part.written.push(written);
                 digests.extend(of_frames);
             }
@@ -142,8 +142,8 @@ impl Made {
         Made { _folder: folder, whole, manifest, division }
     }
 
-    /// The same without knowing what was written.
-    fn unknown(mut self) -> Made {
+    /// Removes the recorded identities and digests.
+    fn without_digests(mut self) -> Made {
         let whole = std::mem::take(&mut self.division.index);
         let mut index = FrameIndex::new(whole.n_atoms());
         for frame in 0..whole.n_frames() as u64 {
@@ -173,7 +173,7 @@ impl Made {
     }
 }
 
-/// What is read, as bits.
+/// Data that was read, as bits.
 type Seen = (Vec<u32>, Vec<u64>, Vec<u64>, Vec<i64>, Vec<[u64; 6]>, Vec<Option<[f64; 9]>>);
 
 fn read(
@@ -183,8 +183,8 @@ fn read(
 ) -> Result<Seen, Error> {
     let mut out = vec![7.0; frames.len() * atoms.len() * 3];
     let mut meta = FrameMeta::default();
-    let wanted = Wanted { frames, atoms, field };
-    chain.read_into(&wanted, 0..frames.len(), scratch, &mut out, &mut meta)?;
+    let request = Wanted { frames, atoms, field };
+    chain.read_into(&request, 0..frames.len(), scratch, &mut out, &mut meta)?;
     let cell = |cell: &[f64; 6]| cell.map(|x| if x.is_nan() { u64::MAX } else { x.to_bits() });
     Ok((
         out.iter().map(|x| if x.is_nan() { u32::MAX } else { x.to_bits() }).collect(),
@@ -196,7 +196,7 @@ fn read(
     ))
 }
 
-/// Frames of XTC of the same atoms, near enough to the origin for floats.
+/// XTC frames of the same atoms, with coordinates whose steps single precision distinguishes.
 fn xtc_frames() -> impl Strategy<Value = Vec<Timed>> {
     (xtc_frame(), 1usize..6).prop_map(|(frame, n)| {
         let moved = |k: usize| match &frame.positions {
@@ -231,13 +231,13 @@ fn raws(chain: &Chain, frames: &Frames, atoms: &Atoms, scratch: &mut Scratch) ->
     all
 }
 
-/// Where the second segment may begin: TRR must say in it how many atoms there are.
+/// Returns the first frame of the second segment, or 0: its positions determine the number of atoms in TRR.
 fn cut_of(frames: &[Timed], cut: prop::sample::Index) -> usize {
     let cut = cut.index(frames.len());
     if frames[cut].0.holds(Field::Positions) { cut } else { 0 }
 }
 
-/// Two parts of 120 and 80 atoms, which alternate, in 300 frames; `cut` as above.
+/// Returns 300 frames of two parts, of 120 and 80 atoms in alternating runs; `cut` as in [`Made::new`].
 fn large(cut: usize) -> Made {
     let frame = |k: usize| {
         let at = |a: usize| [0, 1, 2].map(|axis| (a * 37 + k * 11 + axis * 5) as i32 % 5000);

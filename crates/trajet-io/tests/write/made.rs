@@ -1,4 +1,4 @@
-//! Frames of all formats, as drawn.
+//! Strategies that generate frames of all formats.
 
 use proptest::prelude::*;
 use trajet_io::dcd::CellForm;
@@ -9,12 +9,12 @@ use trajet_io::{Raw, dcd, ncdf, trr, xtc};
 
 use crate::Timed;
 
-/// A number of ordinary size, from random bits.
+/// Returns a number of ordinary magnitude from random bits.
 fn ordinary(word: u32) -> f32 {
     f32::from_bits(word & 0x8fff_ffff | 0x3800_0000)
 }
 
-/// Random words as endless numbers.
+/// An endless sequence of numbers from random words.
 #[derive(Clone, Debug)]
 struct Words(Vec<u32>, usize);
 
@@ -42,7 +42,7 @@ fn words() -> impl Strategy<Value = Words> {
     prop::collection::vec(any::<u32>(), 40).prop_map(|words| Words(words, 0))
 }
 
-/// Integer coordinates of shapes that the encoder treats differently.
+/// Integer coordinates of several shapes, which the encoder treats differently.
 fn triples() -> impl Strategy<Value = Vec<[i32; 3]>> {
     let n = prop_oneof![10usize..14, 10usize..150];
     let spread = (0u32..31).prop_map(|bits| 1i64 << bits);
@@ -53,11 +53,11 @@ fn triples() -> impl Strategy<Value = Vec<[i32; 3]>> {
         let one = move |k: usize| {
             let mut new = |size: i64| [0, 1, 2].map(|_| within(size));
             at = match shape {
-                // Anywhere; a wall; all the same.
+                // Anywhere; on a wall; all equal.
                 0 => new(wide),
                 1 => new(wide).map(|x| x / wide.max(1)),
                 2 => [7, -7, 0],
-                // A walk; waters; stretches of short and of long steps; steps that grow.
+                // A walk; waters; runs of short and of long steps; growing steps.
                 3 => [0, 1, 2].map(|a| at[a] + within(step)),
                 4 if k.is_multiple_of(3) => new(wide),
                 4 => [0, 1, 2].map(|a| at[a] + within(step.min(200))),
@@ -92,7 +92,7 @@ pub(crate) fn trr_frames() -> impl Strategy<Value = Vec<Timed>> {
     let parts = prop::collection::vec(any::<[bool; 6]>(), 1..4);
     (1usize..30, any::<bool>(), parts, words()).prop_map(
         |(n_atoms, double, mut parts, mut words)| {
-            // A count that no frame bears out is refused.
+            // A file without any positions is refused, since no frame confirms its number of atoms.
             parts[0][3] = true;
             let mut frame = |parts: &[bool; 6]| {
                 let mut part = |k: usize| {
@@ -148,7 +148,7 @@ pub(crate) fn dcd_frames() -> impl Strategy<Value = Vec<Timed>> {
     )
 }
 
-/// How a variable is stored: in double precision or not, and its factor.
+/// Storage of a variable: whether in double precision, and its scale factor.
 type Form = (bool, Option<Scale>);
 
 fn form() -> impl Strategy<Value = Form> {
@@ -182,7 +182,7 @@ pub(crate) fn ncdf_frames() -> impl Strategy<Value = Vec<Timed>> {
                     forces: forces.map(|form| stored(form, 3 * n_atoms)),
                     cell: cell.map(|forms| forms.map(|form| stored(form, 3))),
                 };
-                // The time is in the frame.
+                // The time is stored in the frame.
                 (Raw::Ncdf(Box::new(frame)), 0.0, k as i64)
             };
             (0..n_frames).map(&mut frame).collect()

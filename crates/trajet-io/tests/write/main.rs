@@ -1,4 +1,4 @@
-//! Laws of the writing side: what was written is read, in every format, and nothing is lost unsaid.
+//! Tests of encoders: in every format, written frames are read back, and no loss is silent.
 
 mod made;
 mod refusals;
@@ -22,7 +22,7 @@ fn as_raw((raw, time, step): &Timed) -> Input<'_> {
     Input::Raw { raw, time: *time, step: *step }
 }
 
-/// The bytes of a whole file, which must be the same with all vector instructions that there are.
+/// Returns the bytes of a whole file, which must be the same with every instruction set of the processor.
 fn file_of(
     format: Format,
     inputs: &[Input<'_>],
@@ -68,7 +68,7 @@ fn when(frames: &[Timed]) -> (Vec<f64>, Vec<i64>) {
     (frames.iter().map(|f| f.1).collect(), frames.iter().map(|f| f.2).collect())
 }
 
-/// The frames of a file in memory.
+/// Reads the frames of a file that is given as bytes.
 fn frames_of(bytes: &[u8]) -> (Vec<Timed>, Vec<Snapshot>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
@@ -83,7 +83,7 @@ fn frames_of(bytes: &[u8]) -> (Vec<Timed>, Vec<Snapshot>) {
     let raws: Vec<Timed> = (0..index.n_frames())
         .map(|k| {
             let mut raw = reader.read_raw(k as u64, &mut scratch).unwrap();
-            // Frames that are made have no layout.
+            // Generated frames have no layout.
             raw.forget_further();
             (raw, index.times()[k], index.steps()[k])
         })
@@ -92,7 +92,7 @@ fn frames_of(bytes: &[u8]) -> (Vec<Timed>, Vec<Snapshot>) {
     (raws, read)
 }
 
-/// A frame as the reader gives it, by its first exit.
+/// Returns a frame as `read_into` returns it.
 fn as_read(reader: &Arc<dyn Reader>, frame: usize, (raw, ..): &Timed) -> Snapshot {
     let n_atoms = reader.index().n_atoms();
     let (frames, atoms) =
@@ -101,8 +101,8 @@ fn as_read(reader: &Arc<dyn Reader>, frame: usize, (raw, ..): &Timed) -> Snapsho
     for field in Field::ALL.into_iter().filter(|&field| raw.holds(field)) {
         let mut out = vec![0.0; 3 * n_atoms];
         let mut meta = FrameMeta::default();
-        let wanted = Wanted { frames: &frames, atoms: &atoms, field };
-        reader.read_into(&wanted, 0..1, &mut Scratch::default(), &mut out, &mut meta).unwrap();
+        let request = Wanted { frames: &frames, atoms: &atoms, field };
+        reader.read_into(&request, 0..1, &mut Scratch::default(), &mut out, &mut meta).unwrap();
         let vectors = Some(out.as_chunks::<3>().0.to_vec());
         match field {
             Field::Positions => snapshot.positions = vectors,
@@ -123,9 +123,8 @@ fn same_cell(a: [f64; 6], b: [f64; 6]) -> bool {
     (0..6).all(|k| a[k].to_bits() == b[k].to_bits() || a[k].is_nan() && b[k].is_nan())
 }
 
-/// What is written in the format of the source comes back as it was, and in our units as readers give
-/// it.
-fn comes_back(format: Format, frames: &[Timed]) -> Result<(), TestCaseError> {
+/// Checks that frames written in their own format are read back unchanged, raw and in the units of [`Field`].
+fn check_round_trip(format: Format, frames: &[Timed]) -> Result<(), TestCaseError> {
     let bytes = file_of_raws(format, frames, &WriteOptions::default()).unwrap();
     let (raws, read) = frames_of(&bytes);
     prop_assert_eq!(raws.len(), frames.len());
@@ -152,29 +151,29 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn xtc_frames_come_back(frame in xtc_frame()) {
+    fn xtc_frames_survive_a_round_trip(frame in xtc_frame()) {
         let timed = (f64::from(frame.time), i64::from(frame.step));
-        comes_back(Format::Xtc, &[(Raw::Xtc(frame), timed.0, timed.1)])?;
+        check_round_trip(Format::Xtc, &[(Raw::Xtc(frame), timed.0, timed.1)])?;
     }
 
     #[test]
-    fn trr_frames_come_back(frames in trr_frames()) {
-        comes_back(Format::Trr, &frames)?;
+    fn trr_frames_survive_a_round_trip(frames in trr_frames()) {
+        check_round_trip(Format::Trr, &frames)?;
     }
 
     #[test]
-    fn dcd_frames_come_back(frames in dcd_frames()) {
-        comes_back(Format::Dcd, &frames)?;
+    fn dcd_frames_survive_a_round_trip(frames in dcd_frames()) {
+        check_round_trip(Format::Dcd, &frames)?;
     }
 
     #[test]
-    fn ncdf_frames_come_back(frames in ncdf_frames()) {
-        comes_back(Format::Ncdf, &frames)?;
+    fn ncdf_frames_survive_a_round_trip(frames in ncdf_frames()) {
+        check_round_trip(Format::Ncdf, &frames)?;
     }
 
-    /// By way of any other format, and of snapshots.
+    /// Converts raw frames, or snapshots of them.
     #[test]
-    fn every_format_becomes_every_other(
+    fn every_format_can_be_converted_to_every_other(
         frames in prop_oneof![
             xtc_frame().prop_map(|frame| vec![(Raw::Xtc(frame), 3.0, 30)]),
             trr_frames(),
@@ -184,7 +183,7 @@ proptest! {
         way in prop::sample::select(vec![Format::Xtc, Format::Trr, Format::Dcd, Format::Ncdf]),
         by_snapshot: bool,
     ) {
-        // One frame has no irregular times; what a format cannot hold is another test.
+        // A single frame has no irregular times. Data that a format cannot hold is tested in `refusals`.
         let frames = &frames[..1];
         let options = WriteOptions { allow_loss: true, ..WriteOptions::default() };
         let source = frames[0].0.snapshot(3.0, 30);
@@ -194,7 +193,7 @@ proptest! {
         };
         let written = match file_of(way, &[input], (&[3.0], &[30]), &options) {
             Ok(written) => written,
-            // Large numbers do not fit the integers of every precision.
+            // At some precisions, large numbers do not fit in the integers.
             Err(Error::CannotHold { format: "XTC", .. }) => return Ok(()),
             Err(error) => return Err(TestCaseError::fail(error.to_string())),
         };
@@ -222,9 +221,9 @@ proptest! {
         }
     }
 
-    /// Whatever the times: they are told by the file as they were, or refused.
+    /// Any times are either read back as written, or refused.
     #[test]
-    fn dcd_tells_the_times_or_refuses(
+    fn dcd_stores_times_correctly_or_refuses_them(
         begin in prop_oneof![Just(0.0), -1e4f64..1e6, (0u32..1000).prop_map(f64::from)],
         between in prop_oneof![Just(1.0), Just(0.002), 1e-4f64..1e3],
         first in prop_oneof![Just(0i64), -5i64..100_000, any::<i64>()],
@@ -261,10 +260,10 @@ fn gromacs(name: &str) -> Vec<u8> {
     std::fs::read(path).unwrap()
 }
 
-/// Files that GROMACS 2022.5 wrote (`gmx trjconv`, with `-ndec` for another precision): a chain of 14 atoms
-/// with 28 waters, and a walk of short steps, of steps of nanometres and of none at all.
+/// Files written by GROMACS 2022.5 (`gmx trjconv`, with `-ndec` for other precisions): a chain of 14 atoms with 28
+/// waters, and a walk with short steps, steps of nanometres and steps of zero.
 #[test]
-fn files_of_gromacs_come_back_byte_for_byte() {
+fn files_of_gromacs_are_rewritten_byte_for_byte() {
     let again = |from: &str, to, precision| {
         let options = WriteOptions { precision, ..WriteOptions::default() };
         file_of_raws(to, &frames_of(&gromacs(from)).0, &options).unwrap()
@@ -283,7 +282,7 @@ fn files_of_gromacs_come_back_byte_for_byte() {
 }
 
 #[test]
-fn box_vectors_of_gromacs_stay_as_they_are_through_snapshots() {
+fn snapshots_keep_the_bits_of_gromacs_box_vectors() {
     let (frames, _) = frames_of(&gromacs("gromacs.xtc"));
     let snapshots: Vec<_> =
         frames.iter().map(|(raw, time, step)| raw.snapshot(*time, *step)).collect();
@@ -294,7 +293,7 @@ fn box_vectors_of_gromacs_stay_as_they_are_through_snapshots() {
 }
 
 #[test]
-fn few_atoms_of_many_become_floats_and_many_of_few_integers() {
+fn xtc_stores_few_atoms_as_floats_and_many_as_integers() {
     let (frames, _) = frames_of(&gromacs("gromacs.xtc"));
     let few: Vec<Timed> = vec![(frames[0].0.take(&[3, 1, 4]), 0.0, 0)];
     let (back, _) = frames_of(&file_of_raws(Format::Xtc, &few, &WriteOptions::default()).unwrap());

@@ -1,4 +1,4 @@
-//! What an output cannot hold is said, and what is not lost is not refused.
+//! Data that an output cannot hold is refused with a reason; other data is not refused.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use trajet_io::{
 
 use crate::{Timed, file_of, file_of_raws, frames_of};
 
-/// A frame of everything that a TRR file can hold.
+/// A frame with all data that a TRR file can hold.
 fn everything() -> trr::Frame {
     let three = || Some(Reals::Single(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
     let nine = || Some(Reals::Single(vec![3.0, 0.0, 0.0, 0.0, 3.0, 0.0, 0.0, 0.0, 3.0]));
@@ -36,7 +36,7 @@ fn refused(format: Format, frames: &[Timed], options: &WriteOptions) -> (u64, St
 }
 
 #[test]
-fn what_a_format_cannot_hold_is_said() {
+fn data_that_a_format_cannot_hold_is_named() {
     let timed = |frame| (Raw::Trr(frame), 0.0, 0);
     let plain = WriteOptions::default();
     let all = "velocities, forces, λ = 0.5, the virial, the pressure";
@@ -45,7 +45,7 @@ fn what_a_format_cannot_hold_is_said() {
     }
     let others = "λ = 0.5, the virial, the pressure";
     assert_eq!(refused(Format::Ncdf, &[timed(everything())], &plain), (0, others.to_owned()));
-    // What nobody wants is not lost.
+    // Data that was not requested is not a loss.
     let positions = WriteOptions { velocities: false, forces: false, ..plain.clone() };
     assert_eq!(refused(Format::Xtc, &[timed(everything())], &positions), (0, others.to_owned()));
     let simple = trr::Frame { lambda: 0.0, virial: None, pressure: None, ..everything() };
@@ -53,7 +53,7 @@ fn what_a_format_cannot_hold_is_said() {
     let loss = WriteOptions { allow_loss: true, ..plain.clone() };
     let bytes = file_of_raws(Format::Dcd, &[timed(everything())], &loss).unwrap();
     assert!(!frames_of(&bytes).0[0].0.holds(Field::Velocities));
-    // Frames that differ.
+    // Frames with different fields.
     let still = trr::Frame { velocities: None, ..simple.clone() };
     let empty = trr::Frame { positions: None, ..simple.clone() };
     let (still, simple, empty) = (timed(still), timed(simple), timed(empty));
@@ -71,7 +71,7 @@ fn what_a_format_cannot_hold_is_said() {
 }
 
 #[test]
-fn options_of_another_format_are_refused() {
+fn options_of_another_format_are_errors() {
     let frames =
         [(Raw::Dcd(dcd::Frame { version: 0, cell: None, axes: vec![vec![1.0]; 3] }), 0.0, 0)];
     let precision = |p| WriteOptions { precision: Some(p), ..WriteOptions::default() };
@@ -89,7 +89,7 @@ fn options_of_another_format_are_refused() {
 }
 
 #[test]
-fn coordinates_that_do_not_fit_are_named() {
+fn errors_name_coordinates_that_do_not_fit() {
     let axes = |x: f32| vec![(0..12).map(|k| if k == 7 { x } else { 1.0 }).collect(); 3];
     let frame = |x| [(Raw::Dcd(dcd::Frame { version: 0, cell: None, axes: axes(x) }), 0.0, 0)];
     let fine = WriteOptions { precision: Some(1e6), ..WriteOptions::default() };
@@ -98,13 +98,13 @@ fn coordinates_that_do_not_fit_are_named() {
     file_of_raws(Format::Xtc, &frame(2e4), &fine).unwrap();
     let what = refused(Format::Xtc, &frame(f32::NAN), &fine).1;
     assert_eq!(what, "atom 7 with x = NaN nm");
-    // Each fits, but not their difference.
+    // Each coordinate fits, but not their difference.
     let mut far = axes(2e4);
     far[0][3] = -2e4;
     let far = [(Raw::Dcd(dcd::Frame { version: 0, cell: None, axes: far }), 0.0, 0)];
     let what = refused(Format::Xtc, &far, &fine).1;
     assert_eq!(what, "x from -2000000000 to 2000000000 in steps of 1/1000000 nm");
-    // Of few atoms floats are written, which hold all but what is no number.
+    // Few atoms are stored as floats, which can hold any finite number.
     let few = [(frame(3e4)[0].0.take(&[7, 8]), 0.0, 0)];
     file_of_raws(Format::Xtc, &few, &fine).unwrap();
     let none = [(frame(f32::INFINITY)[0].0.take(&[7]), 0.0, 0)];
@@ -112,14 +112,14 @@ fn coordinates_that_do_not_fit_are_named() {
 }
 
 #[test]
-fn steps_and_cells_that_do_not_fit_are_said() {
+fn steps_and_cells_that_do_not_fit_are_errors() {
     let plain = WriteOptions::default();
     let frame = |cell| Raw::Dcd(dcd::Frame { version: 0, cell, axes: vec![vec![1.0]; 3] });
     let far = [(frame(None), 0.0, 1 << 40)];
     for format in [Format::Xtc, Format::Trr] {
         assert_eq!(refused(format, &far, &plain).1, "step 1099511627776");
     }
-    // CHARMM's matrix stands askew: formats of vectors keep it, others do not.
+    // The symmetric matrix of CHARMM is a rotated box: formats with box vectors can store it, others cannot.
     let numbers = [30.0, -3.0, 31.0, 2.0, -1.0, 32.0];
     let matrix = dcd::Cell { numbers, form: dcd::CellForm::Matrix };
     let askew = [(frame(Some(matrix)), 0.0, 0)];
@@ -136,7 +136,7 @@ fn steps_and_cells_that_do_not_fit_are_said() {
     assert!(
         refused(Format::Ncdf, &[(Raw::Trr(flat), 0.0, 0)], &plain).1.starts_with("a box of no")
     );
-    // A cell that no box can have.
+    // Angles that no box can have.
     let odd = Snapshot {
         n_atoms: 1,
         cell: [10.0, 10.0, 10.0, 150.0, 150.0, 150.0],
@@ -147,7 +147,7 @@ fn steps_and_cells_that_do_not_fit_are_said() {
         let written = file_of(format, &[Input::Snapshot(&odd)], (&[0.0], &[0]), &plain);
         assert!(matches!(written, Err(Error::CannotHold { .. })));
     }
-    // A cell that comes late, and one that goes: zeros say so.
+    // A cell that only later frames have is an error; one that later frames lack is stored as zeros.
     let (numbers, form) = ([30.0, 0.0, 30.0, 0.0, 0.0, 30.0], dcd::CellForm::Angles);
     let cubic = Some(dcd::Cell { numbers, form });
     for format in [Format::Dcd, Format::Ncdf] {
@@ -191,7 +191,7 @@ fn dcd_and_ncdf_hold_cells_that_only_later_frames_have() {
 }
 
 #[test]
-fn a_fourth_dimension_is_not_made_up() {
+fn a_missing_fourth_dimension_is_an_error() {
     let fourth = Raw::Dcd(dcd::Frame { axes: vec![vec![1.0; 2]; 4], ..dcd::Frame::default() });
     let (vectors, virial, pressure) = (None, None, None);
     let simple = trr::Frame { lambda: 0.0, vectors, virial, pressure, ..everything() };
@@ -203,7 +203,7 @@ fn a_fourth_dimension_is_not_made_up() {
 }
 
 #[test]
-fn right_angles_are_cosines_in_dcd_and_others_degrees() {
+fn dcd_stores_right_angles_as_cosines_and_others_as_degrees() {
     let cell_of = |cell| {
         let snapshot =
             Snapshot { n_atoms: 1, cell, positions: Some(vec![[0.0; 3]]), ..Snapshot::default() };
@@ -224,7 +224,7 @@ fn right_angles_are_cosines_in_dcd_and_others_degrees() {
 }
 
 #[test]
-fn a_frame_that_fails_leaves_no_bytes() {
+fn a_frame_that_fails_appends_no_bytes() {
     let good = Snapshot { n_atoms: 1, positions: Some(vec![[0.0; 3]]), ..Snapshot::default() };
     let bad = Snapshot { positions: Some(vec![[f32::NAN; 3]]), ..good.clone() };
     let options = WriteOptions::default();
@@ -238,7 +238,7 @@ fn a_frame_that_fails_leaves_no_bytes() {
 }
 
 #[test]
-fn frames_of_contradicting_parts_are_refused() {
+fn frames_with_inconsistent_fields_are_errors() {
     let mut trr = everything();
     trr.positions = Some(Reals::Single(vec![0.0; 9]));
     let dcd =

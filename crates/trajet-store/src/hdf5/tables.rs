@@ -63,7 +63,7 @@ impl Tables {
             }
             offset += size;
         }
-        let (boxes, digests) = (Boxes::Elsewhere(n_frames as u64), Some(digests));
+        let (boxes, digests) = (Boxes::InParentIndex(n_frames as u64), Some(digests));
         let described = Description { boxes, digests, ..self.description };
         (given.len() == n_frames).then_some((described, given))
     }

@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, Weak};
 
-use trajet_io::divided::Heads;
+use trajet_io::divided::FrameMetadata;
 use trajet_io::source::Handles;
 use trajet_io::{Chain, Extra, Format, Meter, OpenOptions, WriteOptions, chain, dcd};
 
@@ -304,7 +304,8 @@ impl DatasetListing {
     fn decoded(self: &Arc<Self>, tag: Option<usize>, name: &Path) -> Result<VirtualFile, Error> {
         let Dataset { store, manifest } = &self.dataset;
         let first = &manifest.segments[0].heads.file;
-        let cell = Heads::load(&store.folder_of(&manifest.name).join(first))?.get(0)?.cell();
+        let cell =
+            FrameMetadata::load(&store.folder_of(&manifest.name).join(first))?.get(0)?.cell();
         let n_atoms = tag.map_or(manifest.n_atoms, |tag| manifest.tags[tag].n_atoms());
         let form = Form::Decoded(cell, n_atoms);
         VirtualFile::new(self.given(tag, Format::Dcd, None)?, Format::Dcd, form, name, &self.cache)

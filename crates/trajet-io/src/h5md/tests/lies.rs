@@ -163,7 +163,7 @@ fn counts_that_do_not_fit_are_refused() {
     assert!(refused(&|d| d.steps.truncate(3)).contains("3 steps"));
     let three = || Boxes::Cells(vec![[1.0, 2.0, 3.0, 90.0, 90.0, 90.0]; 3]);
     assert!(refused(&|d| d.boxes = three()).contains("3 cells"));
-    assert!(refused(&|d| d.boxes = Boxes::Elsewhere(10)).contains("10 times"));
+    assert!(refused(&|d| d.boxes = Boxes::InParentIndex(10)).contains("10 times"));
     assert!(refused(&|d| (d.times, d.steps) = (vec![], vec![])).contains("0 times"));
     assert!(refused(&|d| d.positions = None).contains("neither"));
     assert!(refused(&|d| d.positions.as_mut().unwrap().rows = 9).contains("9 are there"));

@@ -110,7 +110,7 @@ fn frames_of_which_others_know_when_and_in_which_box() {
     let drawn = packed();
     let mut made = Made::of(&drawn);
     let whole = read_all(&*made.open().unwrap()).unwrap();
-    made.description.boxes = Boxes::Elsewhere(10);
+    made.description.boxes = Boxes::InParentIndex(10);
     (made.description.times, made.description.steps) = (Vec::new(), Vec::new());
     let reader = made.open().unwrap();
     let (frames, atoms) = (Frames::all(10), Atoms::all(100));
@@ -119,9 +119,9 @@ fn frames_of_which_others_know_when_and_in_which_box() {
     assert_eq!(again, whole);
     // Not a zero, which would pass for a time.
     assert!(meta.times.iter().chain(meta.cells.as_flattened()).all(|x| x.is_nan()));
-    made.description.boxes = Boxes::Elsewhere(11);
+    made.description.boxes = Boxes::InParentIndex(11);
     assert!(made.refusal().contains("11 frames are told of, 10 are there"), "{}", made.refusal());
-    made.description.boxes = Boxes::Elsewhere(0);
+    made.description.boxes = Boxes::InParentIndex(0);
     assert!(made.refusal().contains("0 times"), "{}", made.refusal());
 }
 

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::divided::Heads;
+use crate::divided::FrameMetadata;
 use crate::ncdf::classic::Kind;
 use crate::ncdf::layout::{Content, Dimension, Further, Layout, Length, Variable};
 use crate::{Encoder, Format, Input, Plan, WriteOptions, encoder, xxh3_64};
@@ -177,12 +177,12 @@ fn variables_of_pairs_of_atoms_are_left_out_of_parts() {
 #[test]
 fn heads_keep_the_layout_of_many_frames_once() {
     let (bytes, _) = Drawn { n_frames: 50, ..OTHERS }.write();
-    let mut heads = Heads::default();
+    let mut heads = FrameMetadata::default();
     let raws = raws(&bytes);
     raws.iter().for_each(|raw| heads.push(raw));
     let kept = heads.to_bytes();
     assert!(kept.len() < 50 * 150 + 2000, "{} bytes", kept.len());
-    let load = |bytes: &[u8]| Heads::load(&on_disk(bytes).path);
+    let load = |bytes: &[u8]| FrameMetadata::load(&on_disk(bytes).path);
     let again = load(&kept).unwrap();
     assert!(again == heads);
     for (k, raw) in raws.iter().enumerate() {
@@ -191,7 +191,7 @@ fn heads_keep_the_layout_of_many_frames_once() {
         assert!(Arc::ptr_eq(&further(&head).layout, &further(&again.get(0).unwrap()).layout));
     }
     // Without layouts the file is that of before they were kept.
-    let mut plain = Heads::default();
+    let mut plain = FrameMetadata::default();
     let mut raw = raws[0].clone();
     raw.forget_further();
     plain.push(&raw);
@@ -204,7 +204,7 @@ fn heads_keep_the_layout_of_many_frames_once() {
 #[test]
 fn damaged_heads_with_layouts_are_errors_never_a_panic() {
     let (bytes, _) = Drawn { title: 3, ..OTHERS }.write();
-    let mut heads = Heads::default();
+    let mut heads = FrameMetadata::default();
     raws(&bytes).iter().for_each(|raw| heads.push(raw));
     let kept = heads.to_bytes();
     let body = kept.len() - 8;
@@ -214,7 +214,7 @@ fn damaged_heads_with_layouts_are_errors_never_a_panic() {
             changed[at] ^= by;
             let digest = xxh3_64(&changed[..body]);
             changed[body..].copy_from_slice(&digest.to_le_bytes());
-            let Ok(heads) = Heads::load(&on_disk(&changed).path) else { continue };
+            let Ok(heads) = FrameMetadata::load(&on_disk(&changed).path) else { continue };
             for k in 0..heads.len().min(4) {
                 let Ok(head) = heads.get(k) else { continue };
                 assert_eq!(Raw::join(&head, 0, &[]).unwrap().n_atoms(), 0);

@@ -1,4 +1,4 @@
-//! What is read and opened for what is wanted.
+//! The cost of reading: files that are opened, and bytes that are read.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
@@ -8,7 +8,7 @@ use trajet_io::{Format, Meter};
 use super::*;
 
 #[test]
-fn a_part_that_is_not_wanted_is_never_opened() {
+fn a_part_without_selected_atoms_is_never_opened() {
     for cut in [0, 100] {
         let made = large(cut);
         let (whole, divided) = (made.whole(), made.divided());
@@ -29,13 +29,13 @@ fn a_part_that_is_not_wanted_is_never_opened() {
 }
 
 #[test]
-fn a_part_costs_what_its_files_cost() {
+fn reading_a_part_costs_as_much_as_reading_its_files() {
     for cut in [0, 100] {
         let made = large(cut);
         let part = &made.division.parts[1];
-        // All atoms of the part, some, and none of the last ones.
-        let wanted: [&[i64]; 3] = [&[], &[3, 41, 79], &[0, 1]];
-        for list in wanted {
+        // All atoms of the part, some, and only some of the first.
+        let lists: [&[i64]; 3] = [&[], &[3, 41, 79], &[0, 1]];
+        for list in lists {
             let inside: Vec<i64> = if list.is_empty() { (0..80).collect() } else { list.to_vec() };
             let outside: Vec<i64> =
                 inside.iter().map(|&atom| if atom < 40 { atom + 60 } else { atom + 120 }).collect();
@@ -48,7 +48,7 @@ fn a_part_costs_what_its_files_cost() {
             let atoms = Atoms::listed(&inside, 80).unwrap();
             assert_eq!(seen, positions(&alone, &atoms, &mut here).unwrap());
             let mut expected = here.meter.clone();
-            // What opening the part cost is on the worker that touched it first.
+            // The worker that uses the part first counts the cost of opening it.
             expected.add(&alone.opening().meter);
             let counts = |meter: &Meter| {
                 let Meter { opens, requests, bytes_read, bytes_used, frames, .. } = *meter;
@@ -84,7 +84,7 @@ fn sidecars_of_parts_are_used() {
 }
 
 #[test]
-fn comparing_costs_no_byte_more() {
+fn comparing_digests_reads_no_further_bytes() {
     for cut in [0, 100] {
         let counts = |made: &Made| {
             let divided = made.open(OpenOptions { request_size: 4096, ..plain() }).unwrap();
@@ -95,26 +95,25 @@ fn comparing_costs_no_byte_more() {
         };
         let made = large(cut);
         let compared = counts(&made);
-        assert_eq!(compared, counts(&made.unknown()));
+        assert_eq!(compared, counts(&made.without_digests()));
     }
 }
 
 #[test]
-fn workers_are_told_of_their_frames_alone() {
+fn workers_get_the_index_of_their_frames_only() {
     let made = large(0);
     let (divided, options) = (made.divided(), plain());
-    let outline =
-        postcard::to_stdvec(&divided.outline(&options, &Atoms::all(200)).unwrap()).unwrap();
-    assert!(outline.len() < 2000, "{}", outline.len());
+    let spec = postcard::to_stdvec(&divided.outline(&options, &Atoms::all(200)).unwrap()).unwrap();
+    assert!(spec.len() < 2000, "{}", spec.len());
     let bytes_of =
         |frames: Vec<u64>| postcard::to_stdvec(&divided.slice(&frames.into())).unwrap().len();
     let (one, ten) = (bytes_of(vec![150]), bytes_of((150..160).collect()));
-    // Of each frame offset, time, step, and two digests of at most ten bytes.
+    // Each frame has an offset, a time, a step and two digests of at most ten bytes each.
     assert!(one < 100 && ten - one < 9 * 50, "{one} {ten}");
 }
 
 #[test]
-fn a_stop_ends_the_reading_of_all_parts() {
+fn cancellation_stops_reading_of_all_parts() {
     let made = large(0);
     let divided = made.divided();
     let mut scratch = Scratch::stopped_by(Arc::new(AtomicBool::new(true)));
@@ -123,7 +122,7 @@ fn a_stop_ends_the_reading_of_all_parts() {
 }
 
 #[test]
-fn every_part_is_on_its_tier() {
+fn bytes_are_counted_by_tier_and_by_part() {
     let made = large(0);
     let (divided, mut scratch) = (made.divided(), Scratch::default());
     positions(&divided, &Atoms::all(200), &mut scratch).unwrap();
@@ -131,7 +130,7 @@ fn every_part_is_on_its_tier() {
     assert_eq!(touched, BTreeSet::from([0, 1]));
     assert_eq!(scratch.meter.by_tier.iter().sum::<u64>(), scratch.meter.bytes_read);
     assert_eq!(scratch.meter.frames, 300);
-    // Parts count for themselves, also where they share a tier.
+    // Parts are counted separately, also if they share a tier.
     let mut one = large(0);
     one.division.parts.iter_mut().for_each(|part| part.tier = 1);
     let mut together = Scratch::default();

@@ -1,4 +1,4 @@
-//! Parts that are not what was written are errors.
+//! Parts that differ from what was written are errors.
 
 use trajet_io::Meter;
 use trajet_io::divided::WORKER_OPENER;
@@ -8,16 +8,16 @@ use trajet_io::worker::WorkerTrajectory;
 use super::*;
 
 #[test]
-fn a_part_that_is_another_file_is_an_error() {
-    let made = large(0).unknown();
+fn a_replaced_part_is_an_error() {
+    let made = large(0).without_digests();
     let part = |k: usize| &made.division.parts[k].paths[0];
-    // Other atoms.
+    // A file with different atoms.
     let divided = made.divided();
     std::fs::copy(part(0), part(1)).unwrap();
     let error = positions(&divided, &Atoms::all(200), &mut Scratch::default()).unwrap_err();
     assert!(error.to_string().contains("300 frames of 120 atoms where tag1 has 300 of 80"));
-    // As many frames, of another time.
-    let made = large(0).unknown();
+    // As many frames, with different times.
+    let made = large(0).without_digests();
     let later: Vec<Timed> = (0..300)
         .map(|k| {
             let atoms = atoms_of(&made.division.parts[1].atoms);
@@ -35,7 +35,7 @@ fn a_part_that_is_another_file_is_an_error() {
 }
 
 #[test]
-fn damaged_heads_are_an_error_of_whole_frames_alone() {
+fn damaged_metadata_is_an_error_of_raw_frames_only() {
     let made = large(100);
     let path = &made.division.heads[1];
     let mut bytes = std::fs::read(path).unwrap();
@@ -47,14 +47,14 @@ fn damaged_heads_are_an_error_of_whole_frames_alone() {
     divided.read_raw(99, &mut scratch).unwrap();
     let error = divided.read_raw(100, &mut scratch).unwrap_err();
     assert!(matches!(&error, Error::Division { path: named, .. } if named == path), "{error}");
-    // Of other frames.
+    // Metadata of other frames.
     std::fs::copy(&made.division.heads[0], path).unwrap();
     let error = made.divided().read_raw(100, &mut scratch).unwrap_err();
     assert!(error.to_string().contains("the heads of 100 frames for 200"), "{error}");
 }
 
 #[test]
-fn a_division_that_contradicts_itself_is_refused() {
+fn an_inconsistent_division_is_an_error() {
     let made = large(0);
     let refused = |change: &dyn Fn(&mut Division), words: &str| {
         let mut division = made.division.clone();
@@ -81,7 +81,7 @@ fn a_division_that_contradicts_itself_is_refused() {
     refused(&|d| d.n_atoms = 100, "its index");
     let more = |d: &mut Division| Arc::make_mut(&mut d.index).push_divided(0..1, (0.0, 0), [1]);
     refused(&more, "its digests");
-    let without = || Description { boxes: Boxes::Elsewhere(10), ..Description::default() };
+    let without = || Description { boxes: Boxes::InParentIndex(10), ..Description::default() };
     refused(&|d| d.parts[0].described = vec![without().into()], "its boxes");
     refused(
         &|d| d.parts[1].written = d.parts[1].written.repeat(2),
@@ -89,7 +89,7 @@ fn a_division_that_contradicts_itself_is_refused() {
     );
 }
 
-/// Changes a byte.
+/// Changes one byte of a file.
 fn flip(path: &Path, at: usize, by: u8) {
     let mut bytes = std::fs::read(path).unwrap();
     bytes[at] ^= by;
@@ -100,7 +100,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn no_number_comes_of_a_changed_byte(
+    fn a_changed_byte_never_changes_a_number(
         made in of_any_format(),
         tags in tags(),
         cut in any::<prop::sample::Index>(),
@@ -108,7 +108,7 @@ proptest! {
         by in 1u8..,
         request_size in 1usize..5000,
         was_open in any::<bool>(),
-        elsewhere in any::<bool>(),
+        in_worker in any::<bool>(),
     ) {
         let n_atoms = made[0].0.n_atoms();
         let cut = cut_of(&made, cut);
@@ -119,21 +119,21 @@ proptest! {
         let segment = segment.index(part.paths.len());
         let path = &part.paths[segment];
         let at = at.index(part.written[segment].size as usize);
-        // The frame that has the byte; none where it stands before all.
+        // The frame that contains the byte; `None` if it is before the first frame.
         let index = trajet_io::open(path, &plain(), &Serial).unwrap().index().clone();
         let hit = index.offsets().partition_point(|&begin| begin <= at as u64).checked_sub(1);
         let hit = hit.map(|frame| (frame + segment * cut) as u64);
-        let was_open = was_open && !elsewhere;
+        let was_open = was_open && !in_worker;
         if was_open {
             divided.read_raw(0, &mut Scratch::default()).unwrap();
         }
         flip(path, at, by);
-        let divided = match elsewhere {
+        let divided = match in_worker {
             false => divided,
             true => {
-                let outline = divided.outline(&options, &Atoms::all(n_atoms)).unwrap();
+                let spec = divided.outline(&options, &Atoms::all(n_atoms)).unwrap();
                 let slice = divided.slice(&Frames::all(divided.n_frames()));
-                WorkerTrajectory::new(outline, &[WORKER_OPENER]).chain(slice, &mut Meter::default()).unwrap()
+                WorkerTrajectory::new(spec, &[WORKER_OPENER]).chain(slice, &mut Meter::default()).unwrap()
             }
         };
         let atoms = atoms_of(&part.atoms);
@@ -142,21 +142,21 @@ proptest! {
         for frame in 0..whole.n_frames() as u64 {
             let frames = Frames::from(vec![frame]);
             let mut scratch = Scratch::default();
-            let wanted = (&frames, &one, Field::Positions);
-            match read(&divided, wanted, &mut scratch) {
+            let request = (&frames, &one, Field::Positions);
+            match read(&divided, request, &mut scratch) {
                 Ok(seen) => {
-                    prop_assert_eq!(seen, read(&whole, wanted, &mut scratch).unwrap());
+                    prop_assert_eq!(seen, read(&whole, request, &mut scratch).unwrap());
                     match divided.read_raw_of(frame, &one, &mut scratch) {
                         Ok(raw) => {
                             let expected = whole.read_raw_of(frame, &one, &mut scratch).unwrap();
                             prop_assert_eq!(raw, expected);
                         }
-                        // That of NetCDF is read again, for the layout.
+                        // The head of a NetCDF file is read again, for the layout.
                         Err(error) => {
                             prop_assert!(hit.is_none() && error.to_string().contains("its head"));
                         }
                     }
-                    // A head is looked at when the file is opened.
+                    // The head is checked when the file is opened.
                     prop_assert!(hit != Some(frame) && (hit.is_some() || was_open));
                 }
                 Err(error) => {
@@ -164,7 +164,7 @@ proptest! {
                     prop_assert!(words.starts_with(&path.display().to_string()), "{}", words);
                     prop_assert!(words.ends_with("from outside: divide it again"), "{}", words);
                     prop_assert!(divided.read_raw_of(frame, &one, &mut scratch).is_err());
-                    // A file that was open before has but one bad frame.
+                    // A file that was open before has only one bad frame.
                     prop_assert!(!was_open || hit == Some(frame), "{}", words);
                 }
             }
@@ -173,7 +173,7 @@ proptest! {
 }
 
 #[test]
-fn a_file_of_another_size_is_told_before_it_is_read() {
+fn a_file_of_different_size_is_an_error_before_it_is_read() {
     for change in [-1, 1] {
         let made = large(100);
         let path = &made.division.parts[1].paths[1];
@@ -205,7 +205,7 @@ fn errors_name_the_part_and_its_frame() {
     let error = positions(&divided, &Atoms::all(200), &mut Scratch::default()).unwrap_err();
     assert!(error.to_string().starts_with(&path.display().to_string()), "{error}");
     assert!(error.to_string().contains("of this file is frame"), "{error}");
-    // The other part's atoms are still read.
+    // The atoms of the other part can still be read.
     let atoms = Atoms::listed(&[0, 100, 159], 200).unwrap();
     positions(&divided, &atoms, &mut Scratch::default()).unwrap();
 }

@@ -1,4 +1,4 @@
-//! What is read of the parts is what the whole file says, here and elsewhere.
+//! Reading the parts gives the data of the whole file, in this process and in workers.
 
 use trajet_io::Meter;
 use trajet_io::divided::WORKER_OPENER;
@@ -6,15 +6,15 @@ use trajet_io::worker::{Slice, WorkerSpec, WorkerTrajectory};
 
 use super::*;
 
-/// Both give the same of all that is wanted, by both exits.
+/// Checks that both trajectories return the same fields and raw frames.
 fn same(divided: &Chain, whole: &Chain, frames: &Frames, atoms: &Atoms, scratch: &mut Scratch) {
     for field in Field::ALL {
-        let wanted = (frames, atoms, field);
+        let request = (frames, atoms, field);
         let mut alone = Scratch::default();
-        match read(whole, wanted, &mut alone) {
+        match read(whole, request, &mut alone) {
             Ok(expected) => {
                 scratch.meter = Meter::default();
-                assert_eq!(read(divided, wanted, scratch).unwrap(), expected);
+                assert_eq!(read(divided, request, scratch).unwrap(), expected);
                 let counts = |meter: &Meter| (meter.frames, meter.empty_frames);
                 assert_eq!(counts(&scratch.meter), counts(&alone.meter));
                 if divided.is_alone() {
@@ -23,7 +23,7 @@ fn same(divided: &Chain, whole: &Chain, frames: &Frames, atoms: &Atoms, scratch:
                 }
             }
             Err(expected) => {
-                let found = read(divided, wanted, scratch).unwrap_err();
+                let found = read(divided, request, scratch).unwrap_err();
                 assert!(matches!(expected.root(), Error::NoField { .. }), "{expected}");
                 assert!(matches!(found.root(), Error::NoField { .. }), "{found}");
             }
@@ -33,7 +33,7 @@ fn same(divided: &Chain, whole: &Chain, frames: &Frames, atoms: &Atoms, scratch:
     assert_eq!(raws(divided, frames, atoms, scratch), expected);
 }
 
-/// The atoms of a list of any numbers; all where there is none.
+/// Returns the atoms of a list of random numbers; all atoms if there is none.
 fn listed(list: &Option<Vec<prop::sample::Index>>, n: usize) -> Atoms {
     let Some(list) = list else { return Atoms::all(n) };
     let list: Vec<i64> = list.iter().map(|atom| atom.index(n) as i64).collect();
@@ -48,7 +48,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
-    fn a_divided_trajectory_is_the_whole(
+    fn a_divided_trajectory_reads_as_the_whole_file(
         made in of_any_format(),
         tags in tags(),
         atoms in prop::collection::vec(any_atoms(), 1..4),
@@ -71,7 +71,7 @@ proptest! {
             let atoms = listed(atoms, n_atoms);
             for frames in [Frames::all(n), Frames::from(at_random.clone())] {
                 same(&divided, &whole, &frames, &atoms, &mut scratch);
-                // Another call, with the memory of this one.
+                // Another call, with the same buffers.
                 scratch = scratch.renewed();
             }
         }
@@ -82,7 +82,7 @@ proptest! {
     }
 
     #[test]
-    fn it_is_one_file_of_a_chain_and_read_elsewhere(
+    fn it_can_be_a_file_of_a_chain_and_be_read_in_workers(
         made in of_any_format(),
         tags in tags(),
         atoms in any_atoms(),
@@ -105,17 +105,17 @@ proptest! {
             for frames in [&frames, &Frames::all(n)] {
                 same(&divided, &whole, frames, &atoms, &mut scratch);
             }
-            // As it travels.
-            let outline = divided.outline(&plain(), &atoms).unwrap();
-            let outline = postcard::to_stdvec(&outline).unwrap();
-            let outline = postcard::from_bytes::<WorkerSpec>(&outline).unwrap();
-            let elsewhere = WorkerTrajectory::new(outline, &[WORKER_OPENER]);
+            // Serialized, as it is sent to workers.
+            let spec = divided.outline(&plain(), &atoms).unwrap();
+            let spec = postcard::to_stdvec(&spec).unwrap();
+            let spec = postcard::from_bytes::<WorkerSpec>(&spec).unwrap();
+            let worker = WorkerTrajectory::new(spec, &[WORKER_OPENER]);
             let border = task.index(frames.len() + 1);
             for task in [0..border, border..frames.len()] {
                 let frames = frames.slice(task);
                 let slice = postcard::to_stdvec(&divided.slice(&frames)).unwrap();
                 let slice = postcard::from_bytes::<Slice>(&slice).unwrap();
-                let chain = elsewhere.chain(slice, &mut Meter::default()).unwrap();
+                let chain = worker.chain(slice, &mut Meter::default()).unwrap();
                 same(&chain, &whole, &frames, &atoms, &mut scratch);
             }
         }
@@ -123,7 +123,7 @@ proptest! {
 }
 
 #[test]
-fn threads_share_the_open_parts() {
+fn threads_share_open_parts() {
     let made = large(100);
     let divided = made.divided();
     let opens: u64 = std::thread::scope(|scope| {
@@ -139,9 +139,9 @@ fn threads_share_the_open_parts() {
 }
 
 #[test]
-fn two_divisions_read_with_one_memory_are_not_taken_for_each_other() {
+fn one_scratch_can_read_several_divided_trajectories() {
     let (one, all) = (large(0), Atoms::all(200));
-    // The same frames with their atoms backwards.
+    // The same frames with their atoms reversed.
     let backwards: Vec<usize> = (0..200).rev().collect();
     let frames = raws(&one.whole(), &Frames::all(300), &all, &mut Scratch::default());
     let turned = |(k, raw): (usize, &Raw)| (raw.take(&backwards), k as f64, k as i64);

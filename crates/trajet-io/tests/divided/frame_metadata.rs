@@ -1,29 +1,29 @@
-//! The file of heads.
+//! The file of frame metadata.
 
 use proptest::prelude::*;
 use trajet_io::Error;
-use trajet_io::divided::Heads;
+use trajet_io::divided::FrameMetadata;
 use trajet_io::xxh3_64;
 
 use super::*;
 
-fn of(frames: &[Timed]) -> Heads {
-    let mut heads = Heads::default();
-    frames.iter().for_each(|(raw, ..)| heads.push(raw));
-    heads
+fn of(frames: &[Timed]) -> FrameMetadata {
+    let mut metadata = FrameMetadata::default();
+    frames.iter().for_each(|(raw, ..)| metadata.push(raw));
+    metadata
 }
 
-fn load(bytes: &[u8]) -> Result<Heads, Error> {
+fn load(bytes: &[u8]) -> Result<FrameMetadata, Error> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("heads.bin");
     std::fs::write(&path, bytes).unwrap();
-    Heads::load(&path)
+    FrameMetadata::load(&path)
 }
 
-/// Asks for everything; frames that come out are heads.
-fn read(heads: &Heads) {
-    for k in 0..=heads.len() {
-        match heads.get(k) {
+/// Reads all frames, which must have no atoms, or be errors.
+fn read(metadata: &FrameMetadata) {
+    for k in 0..=metadata.len() {
+        match metadata.get(k) {
             Ok(head) => {
                 assert_eq!(head.n_atoms(), 0);
                 assert!(head.head().says(&head), "{head:?}");
@@ -37,14 +37,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn heads_come_back(frames in frames()) {
-        let heads = load(&of(&frames).to_bytes()).unwrap();
-        prop_assert_eq!(&heads, &of(&frames));
-        prop_assert_eq!(heads.len(), frames.len());
+    fn metadata_survives_a_round_trip(frames in frames()) {
+        let metadata = load(&of(&frames).to_bytes()).unwrap();
+        prop_assert_eq!(&metadata, &of(&frames));
+        prop_assert_eq!(metadata.len(), frames.len());
         for (k, (raw, ..)) in frames.iter().enumerate() {
-            prop_assert_eq!(heads.get(k).unwrap(), raw.head());
+            prop_assert_eq!(metadata.get(k).unwrap(), raw.head());
         }
-        assert!(matches!(heads.get(frames.len()), Err(Error::Division { .. })));
+        assert!(matches!(metadata.get(frames.len()), Err(Error::Division { .. })));
     }
 
     #[test]
@@ -56,19 +56,19 @@ proptest! {
         assert!(matches!(load(&changed), Err(Error::Division { .. })));
         let cut = load(&bytes[..at]);
         assert!(matches!(cut, Err(Error::Division { .. } | Error::Empty { .. })));
-        // Where whoever damaged it made the digest right again.
+        // Damage with a corrected digest must not cause a panic.
         let body = changed.len() - 8;
         let digest = xxh3_64(&changed[..body]);
         changed[body..].copy_from_slice(&digest.to_le_bytes());
-        if let Ok(heads) = load(&changed) {
-            read(&heads);
+        if let Ok(metadata) = load(&changed) {
+            read(&metadata);
         }
     }
 }
 
 #[test]
-fn counts_that_cannot_be_are_refused() {
-    let bytes = Heads::default().to_bytes();
+fn impossible_counts_are_errors() {
+    let bytes = FrameMetadata::default().to_bytes();
     assert!(load(&bytes).unwrap().is_empty());
     for count in [1u64, u64::MAX, u64::MAX / 8 + 1, 1 << 40] {
         let mut bytes = bytes.clone();

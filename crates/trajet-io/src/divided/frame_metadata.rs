@@ -1,12 +1,12 @@
-//! What frames say beside their atoms, in a file of its own.
+//! A file of frame metadata: the data of frames beside their atoms, from which frames are restored exactly.
 //!
-//! Little endian: magic (8 bytes), version (u32), frames (u64), where each one's bytes end (u64 each,
-//! counted from the first), the bytes of all (`postcard` of [`Raw::head`], and of DCD the version of the file as
-//! i32, which older files lack), and the XXH3 digest of all that.
-//! Version 2 keeps the layouts of NetCDF files as well, which many frames share: behind the number of frames
-//! stands that of layouts (u64), behind the ends of frames those of layouts, behind all frames the layouts
-//! (`postcard`), and behind the head of a frame that has one its number and the frame's further values
-//! (`postcard`).
+//! Layout, little endian: magic (8 bytes), version (u32), number of frames (u64), the end of each frame's bytes
+//! (u64 each, relative to the first frame), the bytes of all frames (`postcard` of [`Raw::head`]; for DCD followed
+//! by the version of the file as i32, which older files lack), and the XXH3 digest of all preceding bytes.
+//! Version 2 also stores the layouts of NetCDF files, which many frames share. The number of layouts (u64) follows
+//! the number of frames, the ends of the layouts follow those of the frames, and the layouts (`postcard`) follow
+//! all frames. The head of a frame that has a layout is followed by the layout's number and the frame's further
+//! values (`postcard`).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,28 +17,28 @@ use crate::source::Source;
 use crate::{Error, GivenBox, Meter, Raw, xxh3_64};
 
 const MAGIC: &[u8; 8] = b"trajethd";
-/// Without layouts and with them.
+/// The versions without and with layouts.
 const VERSIONS: [u32; 2] = [1, 2];
-/// Bytes before the number of layouts, or the ends.
+/// Bytes before the number of layouts (version 2) or the ends (version 1).
 const HEADER_BYTES: usize = 20;
-/// Bytes of a request.
+/// Size of a read request in bytes.
 const REQUEST: usize = 1 << 20;
 
-/// The heads of frames, in their order.
+/// Per-frame data beside the atoms, kept for exact restoration, in the order of frames.
 #[derive(Clone, Debug, Default)]
-pub struct Heads {
-    /// Where they were read; empty where they were made.
+pub struct FrameMetadata {
+    /// The path from which it was read; empty if it was made in memory.
     path: PathBuf,
     ends: Vec<u64>,
     bytes: Vec<u8>,
     layouts: Vec<Arc<Layout>>,
 }
 
-impl Heads {
-    /// Adds what the next frame says beside its atoms.
+impl FrameMetadata {
+    /// Appends the metadata of the next frame.
     ///
     /// # Panics
-    /// Never: a frame in memory can be written to memory.
+    /// Never: the frame is serialized to memory.
     pub fn push(&mut self, frame: &Raw) {
         let head = frame.head();
         self.bytes.extend(postcard::to_stdvec(&head).expect("memory takes it"));
@@ -54,26 +54,26 @@ impl Heads {
         self.ends.push(self.bytes.len() as u64);
     }
 
-    /// The number of a layout, which is kept once for all frames that have it.
+    /// Returns the number of a layout, which is stored once for all frames that have it.
     fn number_of(&mut self, layout: &Arc<Layout>) -> usize {
-        // That of the frame before, as a rule.
+        // It is usually the layout of the frame before.
         self.layouts.iter().rposition(|known| known == layout).unwrap_or_else(|| {
             self.layouts.push(Arc::clone(layout));
             self.layouts.len() - 1
         })
     }
 
-    /// How many frames there are.
+    /// Returns the number of frames.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no frames.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// What frame `k` says: a frame without atoms.
+    /// Returns the metadata of frame `k`, as a frame without atoms.
     ///
     /// # Errors
     /// [`Error::Division`].
@@ -90,7 +90,7 @@ impl Heads {
         head.ok_or_else(|| self.fault(format!("the head of its frame {k} is none")))
     }
 
-    /// Returns a head with what stands behind it; none where this is not of its format.
+    /// Adds to a head the data that follows it; returns `None` if that does not fit its format.
     fn with_rest(&self, mut head: Raw, rest: &[u8]) -> Option<Raw> {
         if rest.is_empty() {
             return Some(head);
@@ -106,7 +106,7 @@ impl Heads {
         frame.further.is_some().then_some(head)
     }
 
-    /// The file's bytes.
+    /// Returns the bytes of the file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes =
             Vec::with_capacity(HEADER_BYTES + 8 * self.ends.len() + self.bytes.len() + 8);
@@ -128,21 +128,21 @@ impl Heads {
         bytes
     }
 
-    /// Reads a file of heads.
+    /// Reads a file of frame metadata.
     ///
     /// # Errors
-    /// [`Error::Division`] where it is not what was written; [`Error::Io`], [`Error::NotAFile`],
+    /// [`Error::Division`] if it is not what was written; [`Error::Io`], [`Error::NotAFile`],
     /// [`Error::Empty`].
-    pub fn load(path: &Path) -> Result<Heads, Error> {
-        Heads::load_counted(path, &mut Meter::default())
+    pub fn load(path: &Path) -> Result<FrameMetadata, Error> {
+        FrameMetadata::load_counted(path, &mut Meter::default())
     }
 
-    /// The same, counted.
-    pub(super) fn load_counted(path: &Path, meter: &mut Meter) -> Result<Heads, Error> {
+    /// Reads a file of frame metadata and counts the reads in `meter`.
+    pub(super) fn load_counted(path: &Path, meter: &mut Meter) -> Result<FrameMetadata, Error> {
         let source = Source::open(path, meter)?;
         let fault = |what: String| Error::Division { path: path.to_owned(), what };
         let mut bytes = Vec::new();
-        // A file that is longer than memory is an error like any other.
+        // A file that does not fit in memory must be an error, not an abort.
         let room = usize::try_from(source.size()).unwrap_or(usize::MAX);
         bytes.try_reserve_exact(room).map_err(|_| fault("it does not fit in memory".to_owned()))?;
         bytes.resize(room, 0);
@@ -151,8 +151,8 @@ impl Heads {
             source.read_at(at, piece, meter)?;
             at += piece.len() as u64;
         }
-        let heads = parse(&bytes).map_err(fault)?;
-        Ok(Heads { path: path.to_owned(), ..heads })
+        let metadata = parse(&bytes).map_err(fault)?;
+        Ok(FrameMetadata { path: path.to_owned(), ..metadata })
     }
 
     fn fault(&self, what: String) -> Error {
@@ -160,7 +160,7 @@ impl Heads {
     }
 }
 
-impl FrameBoxes for Heads {
+impl FrameBoxes for FrameMetadata {
     fn n_frames(&self) -> usize {
         self.len()
     }
@@ -170,15 +170,15 @@ impl FrameBoxes for Heads {
     }
 }
 
-/// Wherever they are kept.
-impl PartialEq for Heads {
-    fn eq(&self, other: &Heads) -> bool {
+impl PartialEq for FrameMetadata {
+    /// Compares the content, not the path.
+    fn eq(&self, other: &FrameMetadata) -> bool {
         self.ends == other.ends && self.bytes == other.bytes && self.layouts == other.layouts
     }
 }
 
-/// The heads that a file holds; in words what is wrong.
-fn parse(bytes: &[u8]) -> Result<Heads, String> {
+/// Parses the bytes of a file; the error is a message.
+fn parse(bytes: &[u8]) -> Result<FrameMetadata, String> {
     let word = |at: usize| {
         let word = bytes.get(at..at.checked_add(8)?)?;
         Some(u64::from_le_bytes(word.try_into().expect("eight bytes")))
@@ -218,10 +218,10 @@ fn parse(bytes: &[u8]) -> Result<Heads, String> {
     };
     let layouts = begins.zip(&layout_ends).map(layout).collect::<Option<_>>();
     let layouts = layouts.ok_or("a layout of its files is none")?;
-    Ok(Heads { path: PathBuf::new(), ends, bytes: heads.to_vec(), layouts })
+    Ok(FrameMetadata { path: PathBuf::new(), ends, bytes: heads.to_vec(), layouts })
 }
 
-/// So many ends, and what stands behind them.
+/// Splits `n` ends from the front of `bytes`; returns them and the rest.
 fn split_ends(bytes: &[u8], n: usize) -> Option<(Vec<u64>, &[u8])> {
     let (ends, rest) = n.checked_mul(8).and_then(|n| bytes.split_at_checked(n))?;
     let ends = ends.as_chunks::<8>().0.iter().map(|end| u64::from_le_bytes(*end));
