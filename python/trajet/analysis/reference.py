@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from trajet import mdanalysis
 from trajet._trajet import AnalysisError, SelectionError
+from trajet.advise.entries import InputEntry
 from trajet.analysis.atom_matching import check_pairs
 from trajet.trajectory import Selection, describe_file
 
@@ -185,7 +186,7 @@ def _check_same_atoms(mobile: Selection, reference: Selection, remarks: list[str
         raise SelectionError(f"{what}: {mobile.n_atoms} and {reference.n_atoms} atoms")
 
 
-def describe_reference(reference: Reference) -> list[dict[str, Any]]:
+def describe_reference(reference: Reference) -> list[InputEntry]:
     """Return the report's entries on a structure file that is the reference."""
     if isinstance(reference, (str, os.PathLike)) and reference != AVERAGE:
         return [describe_file(Path(reference))]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, mdanalysis
 from trajet._trajet import SelectionError
+from trajet.advise.entries import Assembled, InputEntry, Parameters, RunReport
 from trajet.analysis.sample import serial_sample
 from trajet.pools.local import LocalPool
 from trajet.pools.pool import Frames, Plan, Pool, Progress, n_frames_of
@@ -104,15 +105,15 @@ class Outcome:
     state: NDArray[np.float64]
     frames: NDArray[np.int64]
     times: NDArray[np.float64]
-    run: dict[str, Any]
+    run: RunReport
     atoms: NDArray[np.int64]
     t_select: float
 
     def report(
         self,
         analysis: str,
-        parameters: dict[str, Any],
-        further_inputs: list[dict[str, Any]] | None = None,
+        parameters: Parameters,
+        further_inputs: list[InputEntry] | None = None,
         remarks: Sequence[str] = (),
     ) -> Report:
         """Return the report: what was asked for, of which files, and where the time went.
@@ -120,7 +121,7 @@ class Outcome:
         The store of a data set remembers the analysis.
         """
         self.trajectory.record_analysis(analysis, self.atoms, self.run["workers"])
-        asked = {
+        asked: Assembled = {
             "analysis": analysis,
             "parameters": {
                 "first_frame": int(self.frames[0]) if len(self.frames) else None,
@@ -163,18 +164,20 @@ def run(
             f" {pool!r}"
         )
 
-    def attempt() -> tuple[Plan, NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
+    def attempt() -> tuple[Plan, NDArray[np.float64], NDArray[np.float64], RunReport]:
         plan = make_plan(chosen)
         if (approve := _approve_rows.get()) is not None:
             approve(n_frames_of(numbers), _row_width(trajectory, plan, numbers))
-        where, measured = pool or LocalPool(), {}
+        where = pool or LocalPool()
+        measured: Assembled = {}
         if sample:
             # A pool of the user's own may not have the attribute.
             n_threads = getattr(where, "n_threads", 1)
             measured = {"sample": serial_sample(trajectory.reader, plan, numbers, n_threads)}
         before = time.perf_counter() - begin
         rows, state, report = where.run(trajectory.reader, plan, numbers, progress=progress)
-        return plan, rows, state, {**_shift_times(report, before), **measured}
+        measured = {**_shift_times(report, before), **measured}
+        return plan, rows, state, measured
 
     begin = time.perf_counter()
     numbers = resolve_frames(frames, trajectory.n_frames, trajectory.label)
@@ -197,7 +200,7 @@ def _row_width(trajectory: Trajectory, plan: Plan, frames: Frames) -> int:
     return _trajet.Pass(plan.build(), n_atoms, n_frames_of(frames), []).row_width
 
 
-def _shift_times(report: dict[str, Any], before: float) -> dict[str, Any]:
+def _shift_times(report: Assembled, before: float) -> dict[str, object]:
     """Return a pool's report with times since the call, which began `before` seconds earlier."""
     times = {"tasks": ("t_begin", "t_end"), "transitions": ("time",)}
     shifted = {
@@ -208,7 +211,7 @@ def _shift_times(report: dict[str, Any], before: float) -> dict[str, Any]:
     return {**report, **shifted, "t_preparing": before}
 
 
-def describe(value: Any) -> Any:
+def describe(value: object) -> object:
     """Return the entry of an argument in a report."""
     if value is None or isinstance(value, (int, str)):
         return value

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, h5md, trajectory
+from trajet.advise.entries import Assembled, RunReport, StageName, TaskReport
 from trajet.bench import dcd
 from trajet.pools.local import LocalPool
 from trajet.pools.mpi import MpiPool
@@ -64,7 +65,7 @@ class MpioPool(MpiPool):
         frames: Frames,
         *,
         progress: Progress | None = None,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], RunReport]:
         """Run a plan; see `trajet.pools.pool.Pool.run`. Rank 0 does, while the others follow."""
         assert self.gathering is not None
         timing, stages, numbers = RunTiming(), _Stages(), frame_numbers(frames)
@@ -89,13 +90,13 @@ class _Stages:
         self._begin = time.time()
         self._since = time.perf_counter()
 
-    def end(self, stage: str) -> None:
+    def end(self, stage: StageName) -> None:
         """End a stage."""
         now = time.perf_counter()
         self._seconds[stage] += now - self._since
         self._since = now
 
-    def part(self, stage: str, seconds: float) -> None:
+    def part(self, stage: StageName, seconds: float) -> None:
         """Count seconds before now for a stage."""
         self._seconds[stage] += seconds
         self._since += seconds
@@ -103,8 +104,13 @@ class _Stages:
     def done(self, host: str, **counts: int) -> TaskOutcome:
         """Return the outcome of the rank with its stages and counters."""
         total = sum(self._seconds.values())
-        worker = {**dict.fromkeys(COUNTS, 0), **counts, **self._seconds, "t_total": total}
-        report = {"workers": [worker]}
+        worker: Assembled = {
+            **dict.fromkeys(COUNTS, 0),
+            **counts,
+            **self._seconds,
+            "t_total": total,
+        }
+        report: TaskReport = {"workers": [worker]}
         return TaskOutcome(np.empty(0), report, self._begin, self._begin + total, host, os.getpid())
 
 

@@ -428,5 +428,5 @@ def _head(what: str, report: Report) -> str:
     seconds, threads = report["stages"]["t_total"], report["threads"]
     if seconds > 0:
         head += f" in {seconds:.3g} s on {threads} thread{'s' if threads > 1 else ''}"
-    before = advise.before_run(report)
+    before = advise.before_run(report.entries)
     return f"{head}; {before}" if before else head

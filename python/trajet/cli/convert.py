@@ -243,7 +243,7 @@ def say(done: Conversion) -> None:
         threads = done.report["threads"]
         seconds = f" in {done.report['stages']['t_total']:.3g} s on {threads} thread"
         seconds += "s" if threads > 1 else ""
-        if before := advise.before_run(done.report):
+        if before := advise.before_run(done.report.entries):
             seconds += f"; {before}"
     click.echo(
         f"{os.fspath(done.path)}: {done.n_frames} frames of {done.n_atoms} atoms,"

@@ -312,7 +312,7 @@ class Job:
         # The reader of a pipe may close it at any time: the files are written before.
         if not self.quiet:
             click.echo(table())
-            for line in advise.lead(result.report):
+            for line in advise.lead(result.report.entries):
                 click.echo(line)
             for line in notes(self.trajectory, result.report["remarks"]):
                 click.echo(line)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, h5md, mdanalysis, output
 from trajet._trajet import FORMATS, OutputError
+from trajet.advise.entries import Assembled, Parameters, RetriedEntry, WorkerEntry
 from trajet.analysis.runner import main_selection
 from trajet.conversion.files import (
     HDF5,
@@ -372,9 +373,14 @@ def _outcome(kind: str, number: int, done: JobResult) -> Outcome:
     """Return the outcome of an output that a worker of a pool wrote."""
     outcome: Outcome = done.result
     if (run := outcome.run) is not None:
+        entries: Assembled = run
         for name in ("workers", "tasks"):
-            run[name] = [{**one, **done.where, "thread": one["worker"]} for one in run[name]]
-        retried = [{"pass": 0, "task": number, "error": error} for error in done.retried]
+            entries[name] = [
+                {**one, **done.where, "thread": one["worker"]} for one in entries[name]
+            ]
+        retried: list[RetriedEntry] = [
+            {"pass": 0, "task": number, "error": error} for error in done.retried
+        ]
         run |= {"pool": kind, "retried": retried}
     return outcome
 
@@ -411,13 +417,13 @@ def _copy(
     copies = _Copies(trajectory, parts, places, content, asked)
     outcomes = trajectory.fresh(write, copies)
     inputs = trajectory.describe_inputs()
-    done, workers = [], list[dict[str, Any]]()
+    done, workers = [], list[WorkerEntry]()
     for (path, _), numbers, outcome, own in zip(parts, frames, outcomes, left, strict=True):
         report = None
         remarks = tuple(dict.fromkeys((*lost, *own, *outcome.remarks, *trajectory.remarks)))
         if (run := outcome.run) is not None:
-            parameters = {"n_frames": len(numbers), "n_atoms": [selection.n_atoms]}
-            what = {
+            parameters: Parameters = {"n_frames": len(numbers), "n_atoms": [selection.n_atoms]}
+            what: Assembled = {
                 "analysis": "convert",
                 "parameters": parameters,
                 "inputs": inputs,

@@ -1,6 +1,6 @@
 """Import of h5py when it is needed."""
 
-from typing import Any
+from types import ModuleType
 
 from trajet._trajet import MissingPackageError
 
@@ -10,7 +10,7 @@ _HOW = (
 )
 
 
-def h5py(why: str) -> Any:
+def h5py(why: str) -> ModuleType:
     """Return the module h5py.
 
     Raises
@@ -24,10 +24,11 @@ def h5py(why: str) -> Any:
         raise MissingPackageError(
             f"{why}: h5py is needed for HDF5 files: pip install 'trajet[h5md]'"
         ) from error
-    return module
+    library: ModuleType = module
+    return library
 
 
-def parallel_h5py(why: str) -> Any:
+def parallel_h5py(why: str) -> ModuleType:
     """Return the module h5py if it was built with MPI.
 
     Raises

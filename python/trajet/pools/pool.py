@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import Reader
+from trajet.advise.entries import RunReport
 
 # (first, step, count) or frame numbers; none is negative
 Frames: TypeAlias = tuple[int, int, int] | NDArray[np.int64]
@@ -71,7 +72,7 @@ class Pool(Protocol):
         frames: Frames,
         *,
         progress: Progress | None = None,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], RunReport]:
         """Return rows, `(n_frames, width)` float64, the folded state, and the report of the engine.
 
         Rows and state have the same bits on every pool, with any number of workers and any size of

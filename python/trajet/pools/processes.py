@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, signals
 from trajet._trajet import MissingPackageError, Reader, WorkerError
+from trajet.advise.entries import RunReport
 from trajet.pools.dispatch import Copy, Dispatch, GiveUp, Submit, Take
 from trajet.pools.passes import PassRun, passes, tasks_of
 from trajet.pools.pool import Frames, Plan, Progress, check_counts, n_frames_of
@@ -68,7 +69,7 @@ class ProcessPool:
         frames: Frames,
         *,
         progress: Progress | None = None,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], RunReport]:
         """Run a plan; see `trajet.pools.pool.Pool.run`."""
         workers = self.workers or _trajet.available_threads()
         executor = _executor(workers)

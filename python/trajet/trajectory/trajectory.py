@@ -2,7 +2,7 @@
 
 import contextlib
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, mdanalysis
 from trajet._trajet import FormatError, Reader, SelectionError, StaleIndexError, StoreError
+from trajet.advise.entries import Assembled, InputEntry, PlaceBytes
 from trajet.dataset import AccessLog, Dataset, DatasetPath
 from trajet.pools.pool import n_frames_of
 from trajet.startup import Stopwatch, import_seconds
@@ -518,7 +519,7 @@ class Trajectory:
             self._access_log.read(places, parts.counts())
 
     def record_analysis(
-        self, what: str, places: NDArray[np.int64] | None, counts: Sequence[Mapping[str, Any]]
+        self, what: str, places: NDArray[np.int64] | None, counts: Sequence[PlaceBytes]
     ) -> None:
         """Record an analysis in the access log, if this is a data set of a store."""
         if self._access_log is not None:
@@ -548,18 +549,20 @@ class Trajectory:
         }
         return {**times, "t_command": sum(times.values()) + t_total}
 
-    def describe_inputs(self) -> list[dict[str, Any]]:
+    def describe_inputs(self) -> list[InputEntry]:
         """Return the report's entries on the trajectory's files and topology."""
-        inputs: list[dict[str, Any]] = []
+        inputs: list[InputEntry] = []
         for segment in self._reader.segments():
-            del segment["index_path"]
-            inputs.append({**segment, "path": str(segment["path"])})
+            entry: Assembled = segment
+            del entry["index_path"]
+            entry["path"] = str(segment["path"])
+            inputs.append(entry)
         if self._topology_at is not None and self._topology_at.is_file():
             inputs.append({**describe_file(self._topology_at), "path": str(self.topology)})
         return inputs
 
 
-def describe_file(path: Path) -> dict[str, Any]:
+def describe_file(path: Path) -> InputEntry:
     """Return the report's entry on a structure file: path, size and digest."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()

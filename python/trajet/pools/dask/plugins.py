@@ -18,6 +18,7 @@ from distributed.diagnostics.plugin import SchedulerPlugin, WorkerPlugin
 from numpy.typing import NDArray
 
 from trajet._trajet import Stop, WorkerError, __version__
+from trajet.advise.entries import Stages
 from trajet.pools.jobs import Job, JobResult, JobSpec, do_job
 from trajet.pools.tasks import TaskOutcome, Worker, WorkerSpec
 
@@ -77,7 +78,7 @@ class TaskProgress(NamedTuple):
     thread: int
     begin: float
     opening: float
-    spent: dict[str, float]
+    spent: Stages
 
 
 class RunPlugin(WorkerPlugin):  # type: ignore[misc]
