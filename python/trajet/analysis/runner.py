@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,9 @@ from trajet.trajectory import (
     from_atomgroup,
     resolve_frames,
 )
+
+if TYPE_CHECKING:
+    from trajet.mdanalysis import AtomGroup
 
 # called with the frames and the numbers of each frame that a run will have
 ApproveRows = Callable[[int, int], None]
@@ -48,7 +51,7 @@ def rows_approved_by(approve: ApproveRows) -> Iterator[None]:
         _approve_rows.reset(token)
 
 
-def main_selection(thing: Selection | Any) -> Selection:
+def main_selection(thing: "Selection | AtomGroup") -> Selection:
     """Return the main selection of an analysis."""
     if isinstance(thing, Trajectory):
         thing = Selection(thing, np.arange(thing.n_atoms, dtype=np.int64), "all")
@@ -65,7 +68,7 @@ def main_selection(thing: Selection | Any) -> Selection:
     return thing
 
 
-def further_selection(thing: str | Selection | Any, trajectory: Trajectory) -> Selection:
+def further_selection(thing: "str | Selection | AtomGroup", trajectory: Trajectory) -> Selection:
     """Return a further selection of the same system."""
     if isinstance(thing, str):
         return trajectory.select(thing)

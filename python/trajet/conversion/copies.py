@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,9 @@ from trajet.trajectory import (
     frame_numbers,
     resolve_frames,
 )
+
+if TYPE_CHECKING:
+    from trajet.mdanalysis import AtomGroup
 
 SUFFIXES = tuple(suffix for suffixes in FORMATS.values() for suffix in suffixes)
 # Suffixes of outputs by the format of their source; mdtraj's HDF5 is copied to H5MD.
@@ -82,7 +85,7 @@ class Conversion:
 
 @root_only("conversion")
 def convert(
-    source: Trajectory | Selection | Any,
+    source: "Trajectory | Selection | AtomGroup",
     path: str | os.PathLike[str],
     *,
     frames: FrameChoice = None,
@@ -610,7 +613,7 @@ def _holds(trajectory: Trajectory, frames: NDArray[np.int64], kind: str) -> bool
 
 @root_only("conversion")
 def split(
-    source: Trajectory | Selection | Any,
+    source: "Trajectory | Selection | AtomGroup",
     folder: str | os.PathLike[str],
     *,
     segments: int | None = None,
