@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trajet._trajet import StoreError, file_digest
+from trajet.dataset import Manifest, ManifestSource
 from trajet.store.profile import Tag, Tier
 
 
@@ -114,7 +115,7 @@ class Divided:
     remarks: tuple[str, ...]
 
 
-def entry_of(manifest: Mapping[str, Any], tiers: Mapping[str, Tier]) -> Entry:
+def entry_of(manifest: Manifest, tiers: Mapping[str, Tier]) -> Entry:
     """Return the description of a data set by its manifest and the tiers of the store.
 
     Raises
@@ -132,9 +133,11 @@ def entry_of(manifest: Mapping[str, Any], tiers: Mapping[str, Tier]) -> Entry:
     kept = []
     for index, tag in enumerate(manifest["tags"]):
         files = [each[index] for each in segments]
+        # Older manifests lack fields of a tag, which then have their defaults.
+        fields: dict[str, Any] = {key: value for key, value in tag.items() if key != "atoms"}
         kept.append(
             KeptTag(
-                Tag(**{key: value for key, value in tag.items() if key != "atoms"}),
+                Tag(**fields),
                 sum(stop - start for start, stop in tag["atoms"]),
                 sum(file["size"] for file in files),
                 tuple(tiers[file["tier"]].folder / file["path"] for file in files),
@@ -152,14 +155,14 @@ def entry_of(manifest: Mapping[str, Any], tiers: Mapping[str, Tier]) -> Entry:
     )
 
 
-def originals_of(manifest: Mapping[str, Any]) -> tuple[Original, ...]:
+def originals_of(manifest: Manifest) -> tuple[Original, ...]:
     """Return the original files, each compared with its recorded size and digest."""
     return tuple(
         Original(Path(file["path"]), file["size"], _state(file)) for file in manifest["source"]
     )
 
 
-def _state(source: Mapping[str, Any]) -> str:
+def _state(source: ManifestSource) -> str:
     """Return the state of an original file; see `Original`."""
     path = Path(source["path"])
     try:
