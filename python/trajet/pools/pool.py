@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,11 +30,11 @@ class Plan:
     """
 
     make: Callable[..., _trajet.Plan]
-    arguments: tuple[Any, ...]
-    options: Mapping[str, Any]
+    arguments: tuple[object, ...]
+    options: Mapping[str, object]
 
     @classmethod
-    def of(cls, make: Callable[..., _trajet.Plan], *arguments: Any, **options: Any) -> "Plan":
+    def of(cls, make: Callable[..., _trajet.Plan], *arguments: object, **options: object) -> "Plan":
         """Return the plan that `make` makes of these arguments."""
         return cls(make, arguments, options)
 
@@ -42,7 +42,7 @@ class Plan:
         """Return the atoms that the plan reads: all integer arrays of its arguments are atoms."""
         found: list[NDArray[np.int64]] = []
 
-        def look(argument: Any) -> None:
+        def look(argument: object) -> None:
             if isinstance(argument, np.ndarray) and np.issubdtype(argument.dtype, np.integer):
                 found.append(argument.ravel())
             elif isinstance(argument, (tuple, list)):

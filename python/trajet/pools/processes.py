@@ -5,7 +5,7 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,10 @@ from trajet.pools.pool import Frames, Plan, Progress, check_counts, n_frames_of
 from trajet.pools.shared import folder_in, in_memory, shared_rows
 from trajet.pools.tasks import Task, TaskOutcome, Worker, WorkerSpec
 from trajet.pools.timing import RunTiming
+
+if TYPE_CHECKING:
+    from loky import ProcessPoolExecutor
+
 
 # Seconds between two checks for Ctrl-C.
 _LOOK = 0.1
@@ -106,7 +110,7 @@ class ProcessPool:
 
     def _do(
         self,
-        executor: Any,
+        executor: "ProcessPoolExecutor",
         folder: Path,
         part: PassRun,
         rows: Path,
@@ -178,7 +182,7 @@ class _WorkerNumbers:
         return self._numbers.setdefault(process, len(self._numbers))
 
 
-def _executor(workers: int) -> Any:
+def _executor(workers: int) -> "ProcessPoolExecutor":
     try:
         from loky import get_reusable_executor
     except ImportError as error:

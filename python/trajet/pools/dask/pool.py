@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ from trajet.pools.tasks import Task
 from trajet.pools.timing import RunTiming
 
 if TYPE_CHECKING:
+    from distributed import Client
+
     from trajet.pools.dask.plugins import SchedulerRecord
     from trajet.pools.dask.workers import Workers
 
@@ -69,7 +71,7 @@ class DaskPool:
 
     kind: ClassVar[str] = "dask"
 
-    client: Any
+    client: "Client"
     _: KW_ONLY
     threads: int = 1
     task_frames: int | None = None

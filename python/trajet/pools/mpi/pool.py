@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar, get_args
+from typing import ClassVar, Literal, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,14 @@ from trajet import signals
 from trajet._trajet import Pass, Reader, WorkerError
 from trajet.advise.entries import Place, RunReport
 from trajet.pools.jobs import Job, JobResult, JobSpec
-from trajet.pools.mpi.communicator import Communicator, Message, communicator_of, library, pickled
+from trajet.pools.mpi.communicator import (
+    Communicator,
+    Message,
+    MpiObject,
+    communicator_of,
+    library,
+    pickled,
+)
 from trajet.pools.mpi.jobs import FollowerJobs, JobsSpec, run_jobs
 from trajet.pools.mpi.rank_worker import PassSpec, RankRecord, RankWorker, RootPass
 from trajet.pools.passes import most_frames, passes, rows_in_file, tasks_of
@@ -84,7 +91,7 @@ class MpiPool:
 
     kind: ClassVar[str] = "mpi"
 
-    comm: Any = None
+    comm: MpiObject = None
     _: KW_ONLY
     threads: int = 1
     task_frames: int | None = None
