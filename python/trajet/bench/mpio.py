@@ -243,7 +243,7 @@ class _Memory:
         return rows
 
 
-def _among(argument: Any, atoms: NDArray[np.int64]) -> Any:
+def _among(argument: object, atoms: NDArray[np.int64]) -> Any:
     """Return an argument of a plan with atom indices replaced by their indices in `atoms`."""
     if isinstance(argument, np.ndarray) and np.issubdtype(argument.dtype, np.integer):
         return np.searchsorted(atoms, argument)

@@ -34,6 +34,7 @@ DIGEST = "digest"
 # Number of intervals of a run for which the rate of tasks is computed.
 _BINS = 20
 
+# A line of a table: parameters, counts and seconds by the names of columns.
 Row = dict[str, Any]
 Computed: TypeAlias = Series | Dihedrals | Applied
 
@@ -54,6 +55,7 @@ class Job:
 
     setup: Setup
     files: Sequence[str]
+    # indices of atoms, or of four atoms each, by the task
     atoms: list[Any]
     repeats: int
 
@@ -89,7 +91,7 @@ def check_same(rows: Sequence[Row]) -> None:
     WorkerError
         If they have.
     """
-    first: dict[tuple[Any, ...], Row] = {}
+    first: dict[tuple[object, ...], Row] = {}
     for row in rows:
         task = tuple(row[name] for name in ("task", "load", "format", "frames"))
         other = first.setdefault(task, row)

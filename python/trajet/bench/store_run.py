@@ -28,6 +28,7 @@ from trajet.bench import child_process, store_loaders
 from trajet.bench.files import drop
 from trajet.bench.store_cases import Job
 
+# A line of a table, by the names of columns.
 Row = dict[str, Any]
 
 # Column with numbers that depend on the positions.

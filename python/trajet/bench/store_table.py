@@ -1,8 +1,7 @@
 """Tables of the store benchmark: a line per case and size."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import inf
-from typing import Any
 
 from trajet._trajet import AnalysisError
 from trajet.bench.store_cases import ALL, PROTEIN, STORE, USUAL, Case
@@ -14,7 +13,7 @@ from trajet.plots import Sized
 _EQUAL = 1e-3
 
 
-def case_of(row: Mapping[str, Any]) -> Case:
+def case_of(row: Row) -> Case:
     """Return the case of a row."""
     return Case(storage=row["storage"], tool=row["tool"], atoms=row["atoms"])
 

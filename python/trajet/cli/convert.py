@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import click
 
@@ -136,7 +136,14 @@ def convert(
             click.echo(topology_out)
 
 
-def _threads_or_pool(name: str, pool: Pool, threads: int | None) -> dict[str, Any]:
+class _Workers(TypedDict, total=False):
+    """Threads of this process, or a pool."""
+
+    threads: int | None
+    pool: Pool
+
+
+def _threads_or_pool(name: str, pool: Pool, threads: int | None) -> _Workers:
     """Return the arguments for threads of this process, or for a pool."""
     return {"threads": threads} if name == "local" else {"pool": pool}
 

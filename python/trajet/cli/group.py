@@ -20,7 +20,7 @@ class _Group(click.Group):
         with _passing_interrupts():
             return super().make_context(*args, **kwargs)
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         with _passing_interrupts():
             return super().invoke(ctx)
 

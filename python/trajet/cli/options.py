@@ -21,6 +21,7 @@ from trajet import advise, mdanalysis, output
 from trajet._trajet import time_text
 from trajet.analysis.runner import rows_approved_by
 from trajet.cli import pools
+from trajet.cli.pools import Decorated
 from trajet.dataset import datasets_in, find_dataset
 from trajet.pools.pool import Pool
 from trajet.result import REPORT_SUFFIXES, Result
@@ -42,7 +43,9 @@ class _Bytes(click.ParamType[int]):
 
     name = "size"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+    def convert(
+        self, value: str | int, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int:
         """Return the number of bytes."""
         if isinstance(value, int):
             return value
@@ -138,7 +141,11 @@ def in_order(given: Sequence[str]) -> list[str]:
 
 
 def open_files(
-    topology: str | None, files: list[str], *, quiet: bool = False, **how: Any
+    topology: str | None,
+    files: list[str],
+    *,
+    quiet: bool = False,
+    **how: Any,  # of `trajet.open`
 ) -> Trajectory:
     """Open trajectories, and show the progress of indexing.
 
@@ -228,7 +235,7 @@ _FRAMES = (
 )
 
 
-def frames(command: Callable[..., Any]) -> Callable[..., Any]:
+def frames(command: Decorated) -> Decorated:
     """Add options for the choice of frames to a command."""
     for option in reversed(_FRAMES):
         command = option(command)
@@ -237,7 +244,7 @@ def frames(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def amount(
     name: str, default: float, help_: str, *, least: float = 1, metavar: str = "N"
-) -> Callable[..., Any]:
+) -> Callable[[Decorated], Decorated]:
     """Return an option for a number of at least `least`, of the type of its default."""
     of_type = click.IntRange(int(least)) if isinstance(default, int) else click.FloatRange(least)
     return click.option(
@@ -381,7 +388,8 @@ _SHARED = (
 
 
 def analysis(
-    *own: Callable[[Any], Any], check: Callable[..., None] | None = None
+    *own: Callable[[Callable[..., None]], object],
+    check: Callable[..., None] | None = None,
 ) -> Callable[[Callable[..., None]], click.Command]:
     """Return a decorator that makes a command of a function of a `Job` and its `own` options.
 
@@ -417,7 +425,7 @@ def analysis(
             sample: bool,
             force: bool,
             quiet: bool,
-            **values: Any,
+            **values: object,
         ) -> None:
             if check is not None:
                 check(**values)
@@ -462,7 +470,9 @@ def analysis(
                 )
                 function(job, **values)
 
-        for option in reversed((*_SHARED[:2], *own, *_SHARED[2:])):
+        all_options: Sequence[Callable[[Callable[..., None]], object]]
+        all_options = (*_SHARED[:2], *own, *_SHARED[2:])
+        for option in reversed(all_options):
             option(command)
         epilog = "The report's entries are described in docs/report.md."
         return click.command(epilog=epilog)(command)
