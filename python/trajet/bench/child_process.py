@@ -11,10 +11,12 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeAlias
 
 from trajet._trajet import WorkerError
 
+# A line of a table: numbers and words by the names of columns.
+Row: TypeAlias = dict[str, Any]
 # An error message of a rank of trajet, or of Python.
 _ERROR = re.compile(r"trajet: |[\w.]+Error: ")
 

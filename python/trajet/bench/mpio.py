@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -221,7 +221,7 @@ class _Memory:
         self.atoms = plan.atoms()
         self._plan = Plan(
             plan.make,
-            _among(plan.arguments, self.atoms),
+            tuple(_among(argument, self.atoms) for argument in plan.arguments),
             {name: _among(value, self.atoms) for name, value in plan.options.items()},
         )
         self._axes, self._cells = dcd.create(file, n_frames, len(self.atoms))
@@ -243,7 +243,7 @@ class _Memory:
         return rows
 
 
-def _among(argument: object, atoms: NDArray[np.int64]) -> Any:
+def _among(argument: object, atoms: NDArray[np.int64]) -> object:
     """Return an argument of a plan with atom indices replaced by their indices in `atoms`."""
     if isinstance(argument, np.ndarray) and np.issubdtype(argument.dtype, np.integer):
         return np.searchsorted(atoms, argument)

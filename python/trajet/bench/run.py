@@ -17,6 +17,7 @@ from trajet import trajectory
 from trajet._trajet import WorkerError
 from trajet.analysis import apply, dihedrals, rmsd
 from trajet.bench import child_process, empty
+from trajet.bench.child_process import Row
 from trajet.bench.files import drop
 from trajet.bench.mpio import MpioPool
 from trajet.bench.setups import EMPTY, MPIO, Setup
@@ -34,8 +35,6 @@ DIGEST = "digest"
 # Number of intervals of a run for which the rate of tasks is computed.
 _BINS = 20
 
-# A line of a table: parameters, counts and seconds by the names of columns.
-Row = dict[str, Any]
 Computed: TypeAlias = Series | Dihedrals | Applied
 
 

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from math import inf
 
 from trajet._trajet import AnalysisError
+from trajet.bench.child_process import Row
 from trajet.bench.store_cases import ALL, PROTEIN, STORE, USUAL, Case
-from trajet.bench.store_run import CHECK, Row
+from trajet.bench.store_run import CHECK
 from trajet.bench.table import long
 from trajet.plots import Sized
 

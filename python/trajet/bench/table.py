@@ -13,11 +13,10 @@ from math import hypot, isnan, nan
 from statistics import mean, stdev
 from typing import Any, TypeAlias
 
+from trajet.bench.child_process import Row
 from trajet.bench.setups import Setup
 from trajet.plots import COLOURS, Curve
 
-# A run or a setup: numbers and words by the names of columns.
-Row: TypeAlias = Mapping[str, Any]
 # Values of some columns.
 Key: TypeAlias = tuple[Any, ...]
 OBSERVABLES = ("t_open", "t_io", "t_comp", "t_comm", "t_wait", "t_N", "t_total")

@@ -10,7 +10,7 @@ import trajet
 from trajet import advise
 from trajet.cli.options import Job, analysis
 from trajet.cli.tables import lines_of
-from trajet.result import Dihedrals, Distances, Report, Series
+from trajet.result import Dihedrals, Distances, Report, Series, entries_of
 
 # Tables cut longer labels, and leave out further lines.
 _LABEL = 40
@@ -429,5 +429,5 @@ def _head(what: str, report: Report) -> str:
     seconds, threads = report["stages"]["t_total"], report["threads"]
     if seconds > 0:
         head += f" in {seconds:.3g} s on {threads} thread{'s' if threads > 1 else ''}"
-    before = advise.before_run(report.entries)
+    before = advise.before_run(entries_of(report))
     return f"{head}; {before}" if before else head

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from trajet import h5md, output, plots
 from trajet._trajet import available_threads
 from trajet.bench import empty, setups, table
+from trajet.bench.child_process import Row
 from trajet.bench.files import Files
-from trajet.bench.run import Job, Row, check_same, measured
+from trajet.bench.run import Job, check_same, measured
 from trajet.bench.setups import EMPTY, MEMORY, MPIO, Axes, Setup
 from trajet.cli.options import amount
 from trajet.cli.pools import Decorated

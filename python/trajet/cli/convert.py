@@ -13,6 +13,7 @@ from trajet.cli.options import choose_frames, in_order, progress
 from trajet.conversion import SUFFIXES, Conversion
 from trajet.dataset import find_dataset
 from trajet.pools.pool import Pool
+from trajet.result import entries_of
 
 _compression = click.option(
     "--compression",
@@ -250,7 +251,7 @@ def say(done: Conversion) -> None:
         threads = done.report["threads"]
         seconds = f" in {done.report['stages']['t_total']:.3g} s on {threads} thread"
         seconds += "s" if threads > 1 else ""
-        if before := advise.before_run(done.report.entries):
+        if before := advise.before_run(entries_of(done.report)):
             seconds += f"; {before}"
     click.echo(
         f"{os.fspath(done.path)}: {done.n_frames} frames of {done.n_atoms} atoms,"

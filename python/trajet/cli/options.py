@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypedDict, Unpack
 
 import click
 import numpy as np
@@ -24,7 +24,7 @@ from trajet.cli import pools
 from trajet.cli.pools import Decorated
 from trajet.dataset import datasets_in, find_dataset
 from trajet.pools.pool import Pool
-from trajet.result import REPORT_SUFFIXES, Result
+from trajet.result import REPORT_SUFFIXES, Result, entries_of
 from trajet.trajectory import DEFAULT_REQUEST_SIZE, Selection, Trajectory
 
 _LARGEST_REQUEST = 2**30
@@ -140,12 +140,25 @@ def in_order(given: Sequence[str]) -> list[str]:
     return paths
 
 
+class HowToOpen(TypedDict, total=False):
+    """Options of `trajet.open`."""
+
+    allow_truncated_tail: bool
+    request_size: int
+    rebuild_index: bool
+    threads: int | None
+    particles: str | None
+    units: dict[str, str] | None
+    dcd_cell: str | None
+
+
 def open_files(
     topology: str | None,
     files: list[str],
     *,
     quiet: bool = False,
-    **how: Any,  # of `trajet.open`
+    continuous: bool = False,
+    **how: Unpack[HowToOpen],
 ) -> Trajectory:
     """Open trajectories, and show the progress of indexing.
 
@@ -154,7 +167,7 @@ def open_files(
     if topology is None and len(files) == 1 and find_dataset(files[0]) is not None:
         topology, files = files[0], []
     with progress("indexing", "B", quiet=quiet) as show:
-        return trajet.open(topology, *files, progress=show, **how)
+        return trajet.open(topology, *files, continuous=continuous, progress=show, **how)
 
 
 def read_topology(opened: Trajectory, *, quiet: bool = False) -> None:
@@ -319,7 +332,7 @@ class Job:
         # The reader of a pipe may close it at any time: the files are written before.
         if not self.quiet:
             click.echo(table())
-            for line in advise.lead(result.report.entries):
+            for line in advise.lead(entries_of(result.report)):
                 click.echo(line)
             for line in notes(self.trajectory, result.report["remarks"]):
                 click.echo(line)

@@ -7,11 +7,12 @@ deflate can, and if it has at most `MEMORY_LIMIT` bytes or `MEMORY_FACTOR` times
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trajet._trajet import FormatError, TruncatedError
+from trajet.h5md.library import Found
 
 if TYPE_CHECKING:
     from h5py import Dataset, Group
@@ -100,7 +101,7 @@ def read(
     return values
 
 
-def attribute(thing: "Group | Dataset", name: str, default: object = None) -> Any:
+def attribute(thing: "Group | Dataset", name: str, default: object = None) -> Found:
     """Return an attribute, of the type that the file gives it, or `default` if there is none.
 
     Raises

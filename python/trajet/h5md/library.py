@@ -1,9 +1,13 @@
 """Import of h5py when it is needed."""
 
 from types import ModuleType
+from typing import Any, TypeAlias
 
 from trajet._trajet import MissingPackageError
 
+# What is found in a file: a group, a dataset, a named type, a link, the value of an attribute, or
+# None. Callers that do not check which know it by its path.
+Found: TypeAlias = Any
 _HOW = (
     "install libhdf5-mpich-dev and build h5py from source with CC=mpicc.mpich HDF5_MPI=ON"
     " (docs/parallel-hdf5.md has the commands), or take the python3-h5py-mpi of Debian"

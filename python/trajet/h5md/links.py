@@ -7,17 +7,14 @@ followed, and the creation properties of each dataset before its shape, which wo
 of a virtual dataset.
 """
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 from trajet._trajet import FormatError
-from trajet.h5md.library import h5py
+from trajet.h5md.library import Found, h5py
 
 if TYPE_CHECKING:
     from h5py import Dataset, Group
 
-# A group, a dataset, a named type, a link, or None: callers that do not check which know it by
-# its path.
-Found: TypeAlias = Any
 # Most consecutive soft links that are followed.
 _HOPS = 16
 

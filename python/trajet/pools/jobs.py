@@ -38,6 +38,7 @@ class Job:
 class JobWorker(Protocol):
     """Runs jobs in this process."""
 
+    # Each spec has jobs of its own, whose `what` its worker knows.
     def do(self, what: Any, threads: int, show: ShowFrames) -> object:
         """Run a job; return a small, picklable result."""
         ...

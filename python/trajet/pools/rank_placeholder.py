@@ -34,6 +34,7 @@ class RankPlaceholder:
             self._missing()
         return RankPlaceholder("selection")
 
+    # Scripts use results; mypy must not take what follows for unreachable.
     def __getattr__(self, name: str) -> Any:
         """Raise AttributeError."""
         self._missing()

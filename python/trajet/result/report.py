@@ -84,10 +84,11 @@ _OF_WORKER = (*STAGES, "worker", "thread", "host", "tasks", "frames", "requests"
 _OF_TASK = ("pass", "task", "worker", "thread", "first", "frames", "t_begin", "t_end")
 
 
+# Users look up entries by any name; `entries_of` has the types of those that are known.
 class Report(Mapping[str, Any]):
     """Timings and counters of a run, and what it read; docs/report.md describes each entry."""
 
-    def __init__(self, entries: Mapping[str, Any]) -> None:
+    def __init__(self, entries: Mapping[str, object]) -> None:
         # JSON of any content; `load` checks the entries that are relied on.
         self._entries: Any = dict(entries)
 
@@ -160,12 +161,6 @@ class Report(Mapping[str, Any]):
             for entry in self.get(name, ()):
                 yield from (f"{each} in {name}" for each in needed if each not in entry)
 
-    @property
-    def entries(self) -> Entries:
-        """The entries, with their types."""
-        entries: Entries = self._entries
-        return entries
-
     def __getitem__(self, name: str) -> Any:
         """Return one entry."""
         return self._entries[name]
@@ -196,7 +191,7 @@ class Report(Mapping[str, Any]):
 
     def to_html(self) -> str:
         """Return the report as a self-contained HTML page."""
-        return html.page(self.entries)
+        return html.page(entries_of(self))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the report as JSON, or as a self-contained HTML page with figures.
@@ -213,6 +208,12 @@ class Report(Mapping[str, Any]):
         text = self.to_json() if path.suffix.lower() == ".json" else self.to_html()
         # File names need not be valid Unicode.
         output.write(path, lambda file: file.write(text.encode(errors="backslashreplace")))
+
+
+def entries_of(report: Report) -> Entries:
+    """Return the entries of a report, with their types."""
+    entries: Entries = report._entries
+    return entries
 
 
 def bytes_by_place(entries: Iterable[PlaceBytes]) -> PlaceBytes:

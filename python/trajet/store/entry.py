@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from trajet._trajet import StoreError, file_digest
 from trajet.dataset import Manifest, ManifestSource
@@ -133,11 +132,17 @@ def entry_of(manifest: Manifest, tiers: Mapping[str, Tier]) -> Entry:
     kept = []
     for index, tag in enumerate(manifest["tags"]):
         files = [each[index] for each in segments]
-        # Older manifests lack fields of a tag, which then have their defaults.
-        fields: dict[str, Any] = {key: value for key, value in tag.items() if key != "atoms"}
         kept.append(
             KeptTag(
-                Tag(**fields),
+                Tag(
+                    name=tag["name"],
+                    short=tag["short"],
+                    select=tag["select"],
+                    tier=tag["tier"],
+                    format=tag["format"],
+                    lossy=tag.get("lossy", False),
+                    precision=tag.get("precision"),
+                ),
                 sum(stop - start for start, stop in tag["atoms"]),
                 sum(file["size"] for file in files),
                 tuple(tiers[file["tier"]].folder / file["path"] for file in files),

@@ -114,7 +114,7 @@ class _ProgressListener:
             client.subscribe_topic(self.topic, self._received)
             self._connection = connection
 
-    # `TaskProgress` as a dictionary, of which mypy knows no type.
+    # The message is a `TaskProgress` as a dictionary.
     def _received(self, event: tuple[float, dict[str, Any]]) -> None:
         message = TaskProgress(**event[1])
         run = self.runs.get(str(message.key[0]).rpartition("-")[0])
