@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
+
+from trajet.advise.entries import Counts, OpeningEntry, RunReport, Stages
 
 __version__: str
 DEBUG_BUILD: bool
@@ -41,6 +43,128 @@ Progress: TypeAlias = Callable[[int, int], None]
 # kind, the words that all frames share, their number, the first of them
 Loss: TypeAlias = tuple[str, str | None, int, int]
 
+# The dictionaries below exist in annotations only: import their names under TYPE_CHECKING, or quote
+# them. Times are seconds unless said otherwise; units are those of docs/report.md.
+
+# Writing of a data set's files.
+class StoreReport(RunReport):
+    n_frames: int
+    remarks: list[str]
+
+# One file of a trajectory.
+class Segment(TypedDict):
+    path: Path
+    format: str
+    size: int
+    digest: str
+    n_atoms: int
+    n_frames: int
+    dropped_frames: int
+    truncated_tail: int
+    remarks: list[str]
+    # the sidecar that was loaded or written
+    index_path: Path | None
+
+# Frames beside the numbers that `Reader.read` fills in: ps; Å and degrees.
+class ReadFrames(TypedDict):
+    times: NDArray[np.float64]
+    steps: NDArray[np.int64]
+    # (n, 6); NaN in frames without a cell
+    cells: NDArray[np.float64]
+    # (n, 9), Å, of rotated boxes, NaN in other frames; None where no frame has one
+    vectors: NDArray[np.float64] | None
+    counts: Counts
+
+# Vectors in the unit and precision of the file, None where no frame has them; which frames have
+# them; what makes Å, ps, … of them.
+StoredVectors: TypeAlias = tuple[
+    NDArray[np.float32] | NDArray[np.float64] | None, NDArray[np.bool_], float
+]
+
+# Tables of frames of H5MD, in units of the file, and what makes Å and ps of them.
+class StoredTables(TypedDict, total=False):
+    times: NDArray[np.float64]
+    # (n, 9); NaN in frames without a box
+    edges: NDArray[np.float64]
+    time_factor: float | None
+    edges_factor: float
+    # whether a box is stored as three lengths
+    lengths: bool
+    periodic: list[bool]
+    # whether the vectors are compressed
+    deflate: bool
+
+# Frames of H5MD as their files store them.
+class StoredFrames(StoredTables):
+    positions: StoredVectors
+    velocities: StoredVectors
+    forces: StoredVectors
+    steps: NDArray[np.int64]
+
+# Where the chunks of an HDF5 dataset lie.
+class ChunkLayout(TypedDict):
+    shape: tuple[int, ...]
+    shuffle: bool
+    deflate: bool
+    # first row, atom and axis, offset, size and skipped filters of each chunk
+    table: NDArray[np.uint64]
+
+# How a floating-point number is stored.
+class NumberForm(TypedDict):
+    double: bool
+    big_endian: bool
+
+# An HDF5 dataset, for readers that go through HDF5's library.
+class DatasetInfo(TypedDict):
+    dataset: str
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+# An HDF5 dataset of vectors.
+class SeriesLayout(NumberForm, DatasetInfo):
+    rows: int
+    # the row of each frame, -1 where there is none; None where they are the same
+    row_of: NDArray[np.int64] | None
+    # what makes Å, ps, … of the numbers
+    factor: float
+    # the bytes themselves, the offset of a contiguous dataset, or its chunks
+    storage: bytes | int | ChunkLayout
+
+# The box of an H5MD file as it is stored.
+class StoredBox(TypedDict):
+    edges_factor: float
+    edges: NDArray[np.float64] | None
+    lengths: bool
+    periodic: list[bool]
+
+# Times and boxes of an H5MD file in its own units.
+class StoredUnits(StoredBox):
+    time_factor: float | None
+    times: NDArray[np.float64] | None
+    deflate: bool
+
+# The trajectory in an HDF5 file.
+class TrajectoryLayout(TypedDict):
+    # "H5MD" or "MDTRAJ"
+    layout: str
+    n_atoms: int
+    # ps
+    times: NDArray[np.float64]
+    steps: NDArray[np.int64]
+    # (n, 6) cells or (n, 9) vectors, Å; none, one, or one a frame
+    boxes: NDArray[np.float64]
+    positions: SeriesLayout | None
+    velocities: SeriesLayout | None
+    forces: SeriesLayout | None
+    remarks: list[str]
+    # remarks that the file keeps of its source
+    noted: str | None
+    own: StoredUnits | None
+
+# The same, and the seconds that it took to read the tables.
+class FileLayout(TrajectoryLayout):
+    seconds: float
+
 class Reader:
     def __init__(
         self,
@@ -55,7 +179,7 @@ class Reader:
         threads: int,
         progress: Progress | None,
         # HDF5 files, as `trajet.h5md.describe` tells of them
-        described: dict[Path, dict[str, Any]],
+        described: dict[Path, FileLayout],
         # "matrix" or "angles"
         dcd_cell: str | None = None,
     ) -> None: ...
@@ -83,8 +207,8 @@ class Reader:
     def outline(self, atoms_wanted: NDArray[np.int64] | None) -> bytes: ...
     # what its readers are made of
     def slice(self, frames: Frames) -> bytes: ...
-    def segments(self) -> list[dict[str, Any]]: ...
-    def opening(self) -> dict[str, Any]: ...
+    def segments(self) -> list[Segment]: ...
+    def opening(self) -> OpeningEntry: ...
     def times(self) -> NDArray[np.float64]: ...
     def steps(self) -> NDArray[np.int64]: ...
     def lost(self, atoms: NDArray[np.int64] | None) -> list[tuple[str, str]]: ...
@@ -106,7 +230,7 @@ class Reader:
         threads: int = 1,
         # H5MD of single precision: in the unit of the file
         native_units: bool = False,
-    ) -> dict[str, Any]: ...
+    ) -> ReadFrames: ...
     # H5MD: (vectors or None, which frames have them, factor) by "positions", "velocities" and
     # "forces"; "times" and "edges" (n, 9) in units of the file, with their factors
     # without `tables`: vectors and steps only, which workers have, too
@@ -116,7 +240,7 @@ class Reader:
         atoms_wanted: NDArray[np.int64] | None,
         *,
         tables: bool = True,
-    ) -> dict[str, Any]: ...
+    ) -> StoredFrames: ...
     # positions that are read part by part as in one call
     def parts(self, frames: Frames, atoms_wanted: NDArray[np.int64] | None) -> Parts: ...
 
@@ -126,7 +250,7 @@ class Parts:
         self, begin: int, out: NDArray[np.float32]
     ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]: ...
     # as those of `Reader.read`, of all parts so far
-    def counts(self) -> dict[str, int]: ...
+    def counts(self) -> Counts: ...
 
 class Plan: ...
 
@@ -149,8 +273,8 @@ def rdf_plan(
 ) -> Plan: ...
 def apply_plan(
     atoms: NDArray[np.int64],
-    function: Callable[..., Any],
-    reducer: Callable[..., Any] | None,
+    function: Callable[..., object],
+    reducer: Callable[..., object] | None,
     *,
     by_frame: bool,
     cells: bool,
@@ -172,7 +296,7 @@ def convert(
     threads: int,
     progress: Progress | None,
     within: object = None,
-) -> list[tuple[int, list[str], list[Loss], dict[str, Any]]]: ...
+) -> list[tuple[int, list[str], list[Loss], RunReport]]: ...
 def join_stretches(
     reader: Reader,
     part: tuple[Path, Frames],
@@ -213,10 +337,10 @@ class Stop:
     def is_set(self) -> bool: ...
     # seconds by stage (t_open, t_read, t_decode, t_comp) on leaves that are done, also while the
     # task goes on
-    def spent(self) -> dict[str, float]: ...
+    def spent(self) -> Stages: ...
     # what a task that it ended had done; None where it ended none
     @property
-    def report(self) -> dict[str, Any] | None: ...
+    def report(self) -> RunReport | None: ...
 
 # A trajectory that was opened in another process: files are opened when they are first read.
 class Elsewhere:
@@ -226,7 +350,7 @@ class Elsewhere:
     # seconds that the longest opening of a file lasts which is under way in a task, by what ends it
     def opening(self, task: Stop) -> float: ...
     # for the frames of a `Reader.slice` alone, by their numbers; and counts of what opening cost
-    def reader(self, slice: bytes) -> tuple[Reader, dict[str, int]]: ...
+    def reader(self, slice: bytes) -> tuple[Reader, Counts]: ...
     # fills `rows`, (n_frames, row_width); returns packed states and the report
     def run(
         self,
@@ -236,7 +360,7 @@ class Elsewhere:
         *,
         threads: int,
         stop: Stop | None,
-    ) -> tuple[NDArray[np.float64], dict[str, Any]]: ...
+    ) -> tuple[NDArray[np.float64], RunReport]: ...
 
 # Merges packed states of tasks, in any order, along the tree of the leaves.
 class States:
@@ -257,7 +381,7 @@ def run(
     threads: int,
     task_frames: int | None,
     progress: Progress | None,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]: ...
+) -> tuple[NDArray[np.float64], NDArray[np.float64], RunReport]: ...
 
 class Store:
     """A store; `progress(done, total)` is called every 100 ms."""
@@ -269,7 +393,7 @@ class Store:
         *,
         create: bool = False,
         # writes tags in HDF5: `trajet.h5md.write_described`
-        hdf5: Callable[..., dict[str, Any]] | None = None,
+        hdf5: Callable[..., FileLayout] | None = None,
     ) -> None: ...
     def tiers(self) -> str: ...
     def names(self) -> list[str]: ...
@@ -286,7 +410,7 @@ class Store:
         progress: Callable[[int, int], None] | None = None,
         # H5MD: what each file holds beside its frames: `trajet.h5md.keep`
         rest: list[Path] | None = None,
-    ) -> dict[str, Any]: ...
+    ) -> StoreReport: ...
     def append(
         self,
         name: str,
@@ -296,7 +420,7 @@ class Store:
         threads: int,
         progress: Callable[[int, int], None] | None = None,
         rest: list[Path] | None = None,
-    ) -> dict[str, Any]: ...
+    ) -> StoreReport: ...
     def retag(
         self,
         name: str,
@@ -305,7 +429,7 @@ class Store:
         *,
         threads: int,
         progress: Callable[[int, int], None] | None = None,
-    ) -> dict[str, Any]: ...
+    ) -> StoreReport: ...
     def move(
         self,
         name: str,

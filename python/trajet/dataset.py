@@ -2,20 +2,107 @@
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
 
+if TYPE_CHECKING:
+    from trajet.advise.entries import Counts, WorkerEntry
+
 # The file that makes a folder a store, and the access log in a data set's folder.
 SETTINGS = "store.json"
 ACCESS_LOG = "uses.jsonl"
+
+
+class StoredFile(TypedDict):
+    """A file of a data set that is no trajectory."""
+
+    file: str
+    digest: str
+    # older manifests lack it
+    size: NotRequired[int]
+
+
+class ManifestSource(TypedDict):
+    """An original file."""
+
+    path: str
+    size: int
+    digest: str
+    n_frames: int
+    sizes: NotRequired[str | None]
+    rest: NotRequired[StoredFile]
+    remarks: NotRequired[list[str]]
+
+
+class ManifestTag(TypedDict):
+    """A tag of a data set."""
+
+    name: str
+    short: str
+    select: str
+    tier: str
+    format: str
+    # older manifests lack both
+    lossy: NotRequired[bool]
+    precision: NotRequired[float | None]
+    # ranges of atoms: the first, and behind the last
+    atoms: list[list[int]]
+
+
+class ManifestFile(TypedDict):
+    """A file of a tag."""
+
+    tier: str
+    path: str
+    size: int
+    beside: NotRequired[list[StoredFile]]
+    chunks: NotRequired[StoredFile]
+
+
+class ManifestSegment(TypedDict):
+    """Frames that were added together, and a file of each tag."""
+
+    n_frames: int
+    frames: StoredFile
+    heads: StoredFile
+    sources: NotRequired[StoredFile]
+    files: list[ManifestFile]
+
+
+class LeftFile(TypedDict):
+    """A link where a file stood before it was moved."""
+
+    tag: str
+    segment: int
+    file: ManifestFile
+
+
+class Manifest(TypedDict):
+    """The manifest of a data set, as the native store writes it."""
+
+    schema: int
+    name: str
+    encoder: int
+    n_atoms: int
+    format: str
+    topology: StoredFile
+    source: list[ManifestSource]
+    tags: list[ManifestTag]
+    # fields that lossy tags lack, by the name of the tag
+    lost: NotRequired[dict[str, list[str]]]
+    segments: list[ManifestSegment]
+    left: NotRequired[list[LeftFile]]
+    remarks: NotRequired[list[str]]
+    is_even: NotRequired[bool | None]
+    seconds: float
 
 
 def find_dataset(path: str | os.PathLike[str]) -> "DatasetPath | None":
@@ -107,7 +194,7 @@ class Dataset:
     """
 
     path: DatasetPath
-    manifest: Mapping[str, Any]
+    manifest: Manifest
     tiers: tuple[str, ...]
 
     @property
@@ -207,13 +294,13 @@ class AccessLog:
         """The open tags, in the order of `bytes_by_tag`."""
         return self.dataset.tags_of(None)
 
-    def read(self, places: NDArray[np.int64] | None, counts: Mapping[str, Any]) -> None:
+    def read(self, places: NDArray[np.int64] | None, counts: "Counts | WorkerEntry") -> None:
         """Count a read of atoms, given the counters of the native module."""
         tags = tuple(self.dataset.tags_of(places))
         self._reads.setdefault(tags, _Read()).add(counts, self._open)
 
     def analysed(
-        self, what: str, places: NDArray[np.int64] | None, counts: Iterable[Mapping[str, Any]]
+        self, what: str, places: NDArray[np.int64] | None, counts: Iterable["WorkerEntry"]
     ) -> None:
         """Write an entry for an analysis of atoms, given the counters of its workers."""
         total = _Read()
@@ -239,7 +326,7 @@ class _Read:
     frames: int = 0
     by_tag: dict[str, int] = field(default_factory=dict)
 
-    def add(self, counts: Mapping[str, Any], tags: Sequence[str]) -> None:
+    def add(self, counts: "Counts | WorkerEntry", tags: Sequence[str]) -> None:
         self.frames += int(counts["frames"])
         for tag, count in zip(tags, counts.get("bytes_by_tag", ()), strict=False):
             self.by_tag[tag] = self.by_tag.get(tag, 0) + int(count)

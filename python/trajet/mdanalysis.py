@@ -9,13 +9,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import startup
 from trajet._trajet import FormatError, OutputError, SelectionError
+
+if TYPE_CHECKING:
+    import MDAnalysis
+    from MDAnalysis.coordinates.base import ReaderBase
+    from MDAnalysis.core.groups import Atom, ResidueGroup
+
+    from trajet.trajectory import Block
+
+# MDAnalysis has no types that mypy knows: these names tell readers what is meant.
+AtomGroup: TypeAlias = "MDAnalysis.AtomGroup"
+Universe: TypeAlias = "MDAnalysis.Universe"
 
 # Keywords of selections that depend on positions.
 _PLACES = {
@@ -44,7 +55,7 @@ class FromAtomGroup:
     paths: tuple[Path, ...]
     topology: Path | None
     indices: NDArray[np.int64]
-    universe: Any
+    universe: "Universe"
     n_atoms: int
     n_frames: int
     frame: int
@@ -89,7 +100,7 @@ class Box:
     rotation: NDArray[np.float64] | None = None
 
     @classmethod
-    def of(cls, block: Any) -> "Box":
+    def of(cls, block: "Block") -> "Box":
         """Return the box of the first frame of a `Block`."""
         vectors = None if block.vectors is None else block.vectors[0]
         if vectors is None or np.isnan(vectors).any():
@@ -117,7 +128,7 @@ class Box:
         return (positions.astype(np.float64) @ self.rotation).astype(np.float32)
 
 
-def load(path: Path) -> Any:
+def load(path: Path) -> "Universe":
     """Return a Universe of a topology or structure file.
 
     Raises
@@ -143,7 +154,7 @@ def load(path: Path) -> Any:
         raise FormatError(f"{path}: MDAnalysis cannot read it as a topology: {reason}") from error
 
 
-def place(universe: Any, positions: NDArray[np.float32], cell: NDArray[np.float64]) -> None:
+def place(universe: "Universe", positions: NDArray[np.float32], cell: NDArray[np.float64]) -> None:
     """Load one frame of coordinates into a Universe, for geometric selections ("around 5 …")."""
     with _quiet():
         dimensions = None if np.isnan(cell).any() else cell.astype(np.float32)
@@ -151,7 +162,7 @@ def place(universe: Any, positions: NDArray[np.float32], cell: NDArray[np.float6
 
 
 @contextmanager
-def placed_for(text: str, universe: Any, box: Box) -> Iterator[None]:
+def placed_for(text: str, universe: "Universe", box: Box) -> Iterator[None]:
     """Rotate the positions of a Universe with a rotated box while a selection is evaluated.
 
     Nothing is rotated unless the selection depends on distances of nearest images.
@@ -183,7 +194,7 @@ def placed_for(text: str, universe: Any, box: Box) -> Iterator[None]:
         universe.dimensions = dimensions
 
 
-def displace(universe: Any) -> None:
+def displace(universe: "Universe") -> None:
     """Replace the positions of a topology file by NaN: they belong to no frame."""
     nowhere = np.full((len(universe.atoms), 3), np.nan, np.float32)
     place(universe, nowhere, np.full(6, np.nan))
@@ -203,7 +214,7 @@ def _words(text: str) -> list[str]:
     return text.replace("(", " ").replace(")", " ").split()
 
 
-def select(among: Any, text: str, where: str, *, empty: bool = False) -> Any:
+def select(among: "AtomGroup", text: str, where: str, *, empty: bool = False) -> "AtomGroup":
     """Return the atoms of a group that a selection text matches.
 
     Raises
@@ -233,7 +244,7 @@ def select(among: Any, text: str, where: str, *, empty: bool = False) -> Any:
     return atoms
 
 
-def describe_atom(atom: Any) -> str:
+def describe_atom(atom: "Atom") -> str:
     """Return a text with index, name and residue of an atom, if the topology has them."""
     residue = f"{getattr(atom, 'resname', '')}{getattr(atom, 'resid', '')}"
     return " ".join(filter(None, [f"atom {atom.index}", getattr(atom, "name", ""), residue]))
@@ -254,7 +265,7 @@ def _is_a(name: str, thing: object) -> bool:
     return loaded is not None and isinstance(thing, getattr(loaded, name))
 
 
-def fixed_indices(atoms: Any) -> NDArray[np.int64]:
+def fixed_indices(atoms: "AtomGroup") -> NDArray[np.int64]:
     """Return the indices of an AtomGroup.
 
     Raises
@@ -273,7 +284,7 @@ def fixed_indices(atoms: Any) -> NDArray[np.int64]:
     return np.asarray(atoms.indices, dtype=np.int64)
 
 
-def from_atomgroup(atoms: Any) -> FromAtomGroup:
+def from_atomgroup(atoms: "AtomGroup") -> FromAtomGroup:
     """Return files, atoms and current frame of an AtomGroup.
 
     Raises
@@ -327,14 +338,14 @@ def from_atomgroup(atoms: Any) -> FromAtomGroup:
     )
 
 
-def _is_continuous(trajectory: Any) -> bool:
+def _is_continuous(trajectory: "ReaderBase") -> bool:
     """Return whether a chain drops or sorts frames by their times."""
     if getattr(trajectory, "_kwargs", {}).get("continuous"):
         return True
     return int(trajectory.n_frames) != sum(int(one.n_frames) for one in trajectory.readers)
 
 
-def masses(atoms: Any, where: str, remarks: list[str]) -> NDArray[np.float64]:
+def masses(atoms: "AtomGroup", where: str, remarks: list[str]) -> NDArray[np.float64]:
     """Return the masses of atoms, u; append a remark if they are guessed from names.
 
     Raises
@@ -386,7 +397,9 @@ def check_structure(path: Path) -> None:
         ) from error
 
 
-def write_structure(path: Path, atoms: Any, positions: NDArray[np.float32], box: Box) -> None:
+def write_structure(
+    path: Path, atoms: "AtomGroup", positions: NDArray[np.float32], box: Box
+) -> None:
     """Write atoms in the format of the path's ending, by MDAnalysis.
 
     A rotated box is left out: structure formats cannot store it, and a box in another orientation
@@ -418,14 +431,14 @@ def write_structure(path: Path, atoms: Any, positions: NDArray[np.float32], box:
             universe.dimensions = dimensions
 
 
-def residue_numbers(atoms: Any) -> NDArray[np.int64] | None:
+def residue_numbers(atoms: "AtomGroup") -> NDArray[np.int64] | None:
     """Return the residue number of each atom, or None if residues have none."""
     numbers = getattr(atoms, "resids", None)
     return None if numbers is None else np.asarray(numbers, dtype=np.int64)
 
 
 def backbone_dihedrals(
-    atoms: Any, label: str, remarks: list[str]
+    atoms: "AtomGroup", label: str, remarks: list[str]
 ) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     """Return names and atoms of φ and ψ of each residue of `atoms` that has both.
 
@@ -489,7 +502,7 @@ def backbone_dihedrals(
     return angles, fours[both].reshape(-1, 4).astype(np.int64)
 
 
-def _one_of_each(atoms: Any, name: str) -> NDArray[np.int64]:
+def _one_of_each(atoms: "AtomGroup", name: str) -> NDArray[np.int64]:
     """Return the atom with this name of each residue, of several the only one in `atoms`.
 
     Elements are `_NONE` or `_SEVERAL` for residues without such an atom or with several.
@@ -508,7 +521,7 @@ def _one_of_each(atoms: Any, name: str) -> NDArray[np.int64]:
     return one
 
 
-def _torn(residues: Any) -> NDArray[np.bool_]:
+def _torn(residues: "ResidueGroup") -> NDArray[np.bool_]:
     """Return which residues are parts of one residue that has several names.
 
     These are three or more consecutive residues with the same number, or two if some of their atoms
@@ -529,7 +542,7 @@ def _torn(residues: Any) -> NDArray[np.bool_]:
     return np.asarray(torn)
 
 
-def _names(residues: Any, alpha: NDArray[np.int64]) -> list[str]:
+def _names(residues: "ResidueGroup", alpha: NDArray[np.int64]) -> list[str]:
     """Return unique names of residues, with the segment or the index of CA if needed."""
     names = _called(residues)
     of_segments = [
@@ -542,7 +555,7 @@ def _names(residues: Any, alpha: NDArray[np.int64]) -> list[str]:
     return [f"{name} atom{atom}" for name, atom in zip(names, alpha.tolist(), strict=True)]
 
 
-def _called(residues: Any) -> list[str]:
+def _called(residues: "ResidueGroup") -> list[str]:
     parts = [getattr(residues, part, [""] * len(residues)) for part in _OF_RESIDUES]
     return ["".join(map(str, each)) for each in zip(*parts, strict=True)]
 
@@ -562,13 +575,13 @@ def lengths(one: NDArray[np.float32], other: NDArray[np.float32], box: Box) -> N
     return found
 
 
-def cell(universe: Any) -> NDArray[np.float64]:
+def cell(universe: "Universe") -> NDArray[np.float64]:
     """Return the current cell of a Universe, `(6,)`, Å and degrees; NaN without a cell."""
     box = universe.dimensions
     return np.full(6, np.nan) if box is None else np.asarray(box, dtype=np.float64)
 
 
-def positions(atoms: Any, where: str) -> NDArray[np.float32]:
+def positions(atoms: "AtomGroup", where: str) -> NDArray[np.float32]:
     """Return the current positions of atoms, `(n_atoms, 3)`, float32, Å.
 
     Raises

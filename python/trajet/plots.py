@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # The palette of Okabe and Ito, which is safe for colour blindness.
@@ -286,7 +287,7 @@ def scaling(curves: Sequence[Curve], *, title: str, weak: bool) -> "Figure":
     grid = figure.subplots(len(rows), len(panels), sharex=True, sharey="col", squeeze=False)
     # Side by side, so that no deviation hides another.
     apart = APART * max(1.0, np.log2(numbers[-1] / numbers[0]))
-    handles = dict[str, Any]()
+    handles = dict[str, Any]()  # matplotlib takes containers for artists, its types do not
     for curve in curves:
         k = labels.index(curve.label)
         for axes, (name, _) in zip(grid[rows.index(curve.row)], panels, strict=True):
@@ -419,7 +420,7 @@ def against_frames(curves: Sequence[Sized], *, quantity: str, title: str) -> "Fi
 
 
 def points_drawn(
-    low: NDArray[np.floating[Any]], high: NDArray[np.floating[Any]]
+    low: NDArray[np.floating], high: NDArray[np.floating]
 ) -> Callable[[NDArray[np.float32]], None]:
     """Return a function that draws positions (`(n_atoms, 3)`), seen along y, to an image in memory.
 
@@ -447,7 +448,7 @@ def points_drawn(
     return draw
 
 
-def _bare(axes: Any) -> None:
+def _bare(axes: "Axes") -> None:
     """Remove the upper and right borders of axes, and add horizontal grid lines."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color="0.9", linewidth=0.8)
@@ -475,7 +476,7 @@ def _shortened(label: str) -> str:
 
 
 def _line(
-    axes: Any, x: NDArray[np.float64], y: NDArray[np.float64], label: str, colour: str
+    axes: "Axes", x: NDArray[np.float64], y: NDArray[np.float64], label: str, colour: str
 ) -> bool:
     """Draw a series, a long one with its running average; return whether it has one."""
     if len(y) < SMOOTHED_FROM or not np.isfinite(y).all():

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Any, NoReturn
+from typing import NoReturn
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Seconds in which a second signal counts as the first: a terminal and mpiexec may both send one.
@@ -281,7 +281,7 @@ def _watch(reading: int) -> None:
                 _end()
 
 
-def _unraisable(args: Any) -> None:
+def _unraisable(args: "sys.UnraisableHookArgs") -> None:
     """Raise a KeyboardInterrupt again that was lost in a destructor.
 
     Other errors are printed, unless a signal was received.
@@ -297,6 +297,6 @@ def _raise_again(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _of_thread(args: Any) -> None:
+def _of_thread(args: threading.ExceptHookArgs) -> None:
     if _received is None:
         threading.__excepthook__(args)

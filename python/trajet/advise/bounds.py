@@ -3,9 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
 
-from trajet.advise.entries import SHORT, STAGES_OF, Entry, busy, lane_of, seconds_in
+from trajet.advise.entries import (
+    SHORT,
+    STAGES_OF,
+    Entries,
+    Lane,
+    busy,
+    lane_of,
+    seconds_in,
+)
 
 # Stragglers bound a run if they delayed its end by at least this part of its time.
 _LATE = 0.25
@@ -30,7 +37,7 @@ class Bound:
     late: float
 
 
-def bound(report: Entry) -> Bound:
+def bound(report: Entries) -> Bound:
     """Return the bound of a run."""
     workers, total = report["workers"], report["stages"]["t_total"]
     spent = {word: 0.0 for word in (*STAGES_OF, "preparing", "starting", "joining")}
@@ -63,7 +70,7 @@ def bound(report: Entry) -> Bound:
     return Bound(what, shares, late)
 
 
-def _late(report: Entry) -> float:
+def _late(report: Entries) -> float:
     """Return by how many seconds stragglers finished after the others."""
     workers, tasks = report["workers"], report["tasks"]
     slow = {lane_of(entry) for entry in report["stragglers"] if "task" not in entry}
@@ -73,7 +80,7 @@ def _late(report: Entry) -> float:
             theirs = [seconds(worker) for worker in workers if lane_of(worker) in slow]
             others = [seconds(worker) for worker in workers if lane_of(worker) not in slow]
             late = max(late, max(theirs) - median(others))
-    ends: dict[Any, float] = {}
+    ends: dict[Lane, float] = {}
     for task in tasks:
         ends[lane_of(task)] = max(ends.get(lane_of(task), 0.0), task["t_end"])
     for entry in report["stragglers"]:

@@ -1,21 +1,329 @@
-"""Queries on the entries of a report: seconds by stage, workers and their names."""
+"""Entries of a report, and queries on them; docs/report.md describes each entry."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
-Entry: TypeAlias = Mapping[str, Any]
+# Entries that are put together from others and by names of a tuple, which mypy cannot follow.
+Assembled: TypeAlias = Any
+# What an analysis was asked for: values that JSON has, under names of its own.
+Parameters: TypeAlias = dict[str, Any]
+StageName: TypeAlias = Literal[
+    "t_open",
+    "t_index",
+    "t_read",
+    "t_decode",
+    "t_comp",
+    "t_wait",
+    "t_comm",
+    "t_merge",
+    "t_close",
+    "t_overhead",
+    "t_total",
+]
+CountName: TypeAlias = Literal[
+    "requests",
+    "opens",
+    "bytes_read",
+    "bytes_used",
+    "frames",
+    "empty_frames",
+    "atoms_decoded",
+]
+BeforeName: TypeAlias = Literal["t_import", "t_topology", "t_select", "t_command"]
+# A thread among all processes: its worker, and its number there, None where all threads of the
+# worker share a task.
+Lane: TypeAlias = tuple[int, int | None]
+
+
+class Stages(TypedDict, total=False):
+    """Seconds by stage; workers have all of them, tasks some."""
+
+    t_open: float
+    t_index: float
+    t_read: float
+    t_decode: float
+    t_comp: float
+    t_io: float
+    t_wait: float
+    t_comm: float
+    t_merge: float
+    t_close: float
+    t_overhead: float
+    t_total: float
+
+
+class PlaceBytes(TypedDict, total=False):
+    """Bytes by the numbers of tiers, and of open tags; absent where no data set was read."""
+
+    bytes_by_tier: list[int]
+    bytes_by_tag: list[int]
+
+
+class Counts(PlaceBytes):
+    """Counts of reading."""
+
+    requests: int
+    opens: int
+    bytes_read: int
+    bytes_used: int
+    empty_frames: int
+    frames: int
+    atoms_decoded: int
+
+
+class Place(TypedDict, total=False):
+    """Where a worker ran."""
+
+    worker: int
+    host: str
+    process: int
+    rank: int
+    address: str
+
+
+class WorkerEntry(Stages, PlaceBytes):
+    """A worker; without thread and host it is a thread of this process."""
+
+    worker: int
+    tasks: int
+    thread: NotRequired[int | None]
+    host: NotRequired[str]
+    process: NotRequired[int]
+    rank: NotRequired[int]
+    address: NotRequired[str]
+    requests: NotRequired[int]
+    opens: NotRequired[int]
+    bytes_read: NotRequired[int]
+    bytes_used: NotRequired[int]
+    frames: NotRequired[int]
+    empty_frames: NotRequired[int]
+    atoms_decoded: NotRequired[int]
+
+
+# A pass is a keyword of Python, which classes cannot have as a name.
+OfPass = TypedDict("OfPass", {"pass": int})
+
+
+class TaskEntry(OfPass, Stages):
+    """A task; of the engine, `worker` is the number of the thread."""
+
+    task: int
+    worker: int
+    first: int
+    frames: int
+    t_begin: float
+    t_end: float
+    thread: NotRequired[int | None]
+    rank: NotRequired[int]
+    copy: NotRequired[int]
+    t_scheduler: NotRequired[float]
+    t_waiting: NotRequired[float]
+
+
+class TaskDetails(TypedDict, total=False):
+    """Entries of a task that only some pools have."""
+
+    copy: int
+
+
+# A task, of an entry that may be of a worker.
+OfTask = TypedDict("OfTask", {"pass": int, "task": int}, total=False)
+
+
+class StragglerEntry(OfTask):
+    """A straggler: a worker or, with `pass` and `task`, a task."""
+
+    worker: int
+    thread: int | None
+    rank: NotRequired[int]
+    host: str
+    rules: list[str]
+    seconds: float
+    median: float
+    fastest: float
+    stage: NotRequired[str]
+    lost: NotRequired[float]
+
+
+class RetriedEntry(OfPass):
+    """A retry of a task."""
+
+    task: int
+    error: str
+
+
+class RepeatedEntry(OfPass):
+    """A late task that an idle worker ran as well; of MPI `late` to `won`, of Dask the others."""
+
+    task: int
+    late: NotRequired[int]
+    worker: NotRequired[int]
+    won: NotRequired[bool]
+    address: NotRequired[str | None]
+    state: NotRequired[str]
+    seconds: NotRequired[float]
+    rules: NotRequired[Sequence[str]]
+    also_on: NotRequired[str]
+    answered_by: NotRequired[str | None]
+
+
+class TransitionEntry(OfPass):
+    """A change of a task's state, as Dask's scheduler saw it."""
+
+    time: float
+    task: int
+    copy: int
+    start: str
+    finish: str
+    address: str | None
+
+
+class SampleEntry(Stages):
+    """The serial sample that R_comp/IO is computed from."""
+
+    frames: int
+    opens: int
+    requests: int
+    bytes_read: int
+
+
+class MpiEntry(TypedDict):
+    """The communicator of a run."""
+
+    library: str
+    standard: str
+    ranks: int
+    ranks_per_node: dict[str, int]
+    scheduling: str
+    gathering: str
+
+
+class PoolEntries(TypedDict, total=False):
+    """What pools add to the report of a run."""
+
+    pool: str
+    processes: int
+    # of each worker; of the report of a trajectory, of all workers
+    threads: int
+    threads_per_task: int
+    scheduler: str
+    scheduling: str
+    versions: dict[str, str]
+    retried: list[RetriedEntry]
+    repeated: list[RepeatedEntry]
+    transitions: list[TransitionEntry]
+    transitions_left_out: int
+    mpi: MpiEntry
+    t_joining: float
+
+
+class TaskReport(TypedDict):
+    """What a worker reports of a task."""
+
+    workers: list[WorkerEntry]
+
+
+class RunReport(TaskReport, PoolEntries):
+    """What a pool reports of a run."""
+
+    tasks: list[TaskEntry]
+    passes: int
+    t_total: float
+    # since the call, and the sample, where the analysis adds them
+    t_preparing: NotRequired[float]
+    sample: NotRequired[SampleEntry | None]
+
+
+class OpeningEntry(TypedDict):
+    """What opening a trajectory cost, summed over its files."""
+
+    t_open: float
+    t_index: float
+    opens: int
+    requests: int
+    bytes_read: int
+    # "built", "loaded", "extended" or "computed"
+    index: str
+
+
+class InputEntry(TypedDict):
+    """A file of the trajectory or, without `format`, a structure file."""
+
+    path: str
+    size: int
+    digest: str
+    format: NotRequired[str]
+    n_atoms: NotRequired[int]
+    n_frames: NotRequired[int]
+    dropped_frames: NotRequired[int]
+    truncated_tail: NotRequired[int]
+    remarks: NotRequired[list[str]]
+
+
+class AnalysisEntries(TypedDict):
+    """What was asked for, and of which files."""
+
+    analysis: str
+    # of each analysis its own
+    parameters: Parameters
+    inputs: list[InputEntry]
+    remarks: list[str]
+    # of this process; reports of older versions lack them
+    t_import: NotRequired[float]
+    t_topology: NotRequired[float]
+    t_select: NotRequired[float]
+    t_command: NotRequired[float]
+
+
+class Entries(AnalysisEntries, Counts):
+    """All entries of a report."""
+
+    schema: int
+    pool: str
+    stages: Stages
+    averages: Stages
+    tiers: dict[str, int]
+    tags: dict[str, int]
+    r_comp_io: float | None
+    r_comp_comm: float | None
+    passes: int
+    threads: int
+    cores: int
+    ranks_per_node: dict[str, int]
+    workers: list[WorkerEntry]
+    tasks: list[TaskEntry]
+    stragglers: list[StragglerEntry]
+    retried: list[RetriedEntry]
+    repeated: list[RepeatedEntry]
+    opening: OpeningEntry
+    versions: dict[str, str]
+    cpu: str
+    instruction_set: str
+    host: str
+    platform: str
+    t_preparing: NotRequired[float]
+    t_joining: NotRequired[float]
+    sample: NotRequired[SampleEntry | None]
+    advice: NotRequired[list[str]]
+    heuristics: NotRequired[list[str]]
+
 
 # Words for the stages of a worker. The stages of `PER_FRAME` grow with the number of frames.
-ONCE = {"opening": ("t_open", "t_index"), "closing": ("t_close",)}
-GATHERING = {"gathering": ("t_comm",)}
-PER_FRAME = {
+ONCE: dict[str, tuple[StageName, ...]] = {"opening": ("t_open", "t_index"), "closing": ("t_close",)}
+GATHERING: dict[str, tuple[StageName, ...]] = {"gathering": ("t_comm",)}
+PER_FRAME: dict[str, tuple[StageName, ...]] = {
     "reading": ("t_read",),
     "decoding": ("t_decode",),
     "computing": ("t_comp",),
     "merging": ("t_merge",),
     "overhead": ("t_overhead",),
 }
-STAGES_OF = {**ONCE, **PER_FRAME, **GATHERING, "waiting": ("t_wait",)}
+STAGES_OF: dict[str, tuple[StageName, ...]] = {
+    **ONCE,
+    **PER_FRAME,
+    **GATHERING,
+    "waiting": ("t_wait",),
+}
 
 # Seconds; runs that are shorter consist mostly of start and end.
 SHORT = 0.1
@@ -23,17 +331,17 @@ _WORTH_NAMING = 0.05
 _NOISE = 0.1
 
 
-def busy(worker: Entry) -> float:
+def busy(worker: WorkerEntry) -> float:
     """Return the total seconds of a worker less those that it waited."""
     return float(worker["t_total"] - worker["t_wait"])
 
 
-def n_processes(report: Entry) -> int:
+def n_processes(report: Entries) -> int:
     """Return the number of processes that did the work."""
     return len({worker["worker"] for worker in report["workers"]})
 
 
-def name_of(report: Entry, entry: Entry) -> str:
+def name_of(report: Entries, entry: WorkerEntry | TaskEntry | StragglerEntry) -> str:
     """Return the name of the worker of an entry of `workers`, `tasks` or `stragglers`."""
     worker = f"rank {entry['rank']}" if "rank" in entry else f"worker {entry['worker']}"
     processes = n_processes(report)
@@ -42,12 +350,12 @@ def name_of(report: Entry, entry: Entry) -> str:
     return f"thread {entry['thread']}" if processes == 1 else f"{worker}, thread {entry['thread']}"
 
 
-def seconds_in(entry: Entry, names: Iterable[str]) -> float:
+def seconds_in(entry: Stages, names: Iterable[StageName]) -> float:
     """Return the seconds of an entry in these stages; a stage that it lacks counts as 0."""
     return float(sum(entry.get(name, 0.0) for name in names))
 
 
-def lane_of(entry: Entry) -> tuple[Any, Any]:
+def lane_of(entry: WorkerEntry | TaskEntry | StragglerEntry) -> Lane:
     """Return worker and thread of an entry, which identify a thread among all processes."""
     return entry["worker"], entry["thread"]
 
@@ -57,7 +365,7 @@ def worth_naming(total: float) -> float:
     return max(_WORTH_NAMING * total, _NOISE)
 
 
-def computing_to_input(spent: Entry | None) -> float | None:
+def computing_to_input(spent: Stages | None) -> float | None:
     """Return t_comp / t_io, where t_io is reading and decoding; None if t_io is 0."""
     if spent is None:
         return None

@@ -1,16 +1,20 @@
 """Time of a command before its run: imports, topology, selections."""
 
-from trajet.advise.entries import Entry
+from trajet.advise.entries import BeforeName, Entries
 from trajet.advise.words import in_seconds
 
-_WORDS = {"t_import": "imports", "t_topology": "opening and topology", "t_select": "selections"}
+_WORDS: dict[BeforeName, str] = {
+    "t_import": "imports",
+    "t_topology": "opening and topology",
+    "t_select": "selections",
+}
 # The least part of the command's time that is named.
 _NAMED = 0.01
 # The least seconds before the run that are mentioned.
 _MUCH = 1.0
 
 
-def before_run(report: Entry) -> str:
+def before_run(report: Entries) -> str:
     """Return the time of the command and of its steps before the run, as text.
 
     The text is empty for reports of older versions, which lack these entries.
@@ -19,7 +23,7 @@ def before_run(report: Entry) -> str:
     return f"{in_seconds(report['t_command'])} with {words}" if words else ""
 
 
-def words_before_run(report: Entry) -> str:
+def words_before_run(report: Entries) -> str:
     """Return the steps before the run with their times, as text; empty if they are unknown."""
     command = report.get("t_command")
     if command is None:
@@ -31,7 +35,7 @@ def words_before_run(report: Entry) -> str:
     )
 
 
-def is_most_before_run(report: Entry) -> bool:
+def is_most_before_run(report: Entries) -> bool:
     """Return whether the steps before the run took more than a second and longer than the run."""
     command, total = report.get("t_command"), report["stages"]["t_total"]
     return command is not None and command - total > max(_MUCH, total)

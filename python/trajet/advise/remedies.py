@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from trajet.advise.bounds import Bound
-from trajet.advise.entries import Entry, n_processes, name_of
+from trajet.advise.entries import Entries, InputEntry, StragglerEntry, n_processes, name_of
 from trajet.advise.words import in_bytes, in_percent, in_seconds, in_two_digits
 
 # Requests smaller than this may be too small for a storage with this latency in seconds.
@@ -44,7 +44,7 @@ class Remedy:
     details: tuple[str, ...] = ()
 
 
-def remedy(report: Entry, bounded: Bound) -> Remedy:
+def remedy(report: Entries, bounded: Bound) -> Remedy:
     """Return the remedy for a run that is not short."""
     if bounded.what == "straggler":
         return _for_straggler(report)
@@ -54,14 +54,14 @@ def remedy(report: Entry, bounded: Bound) -> Remedy:
     return _REMEDIES[bounded.what](report, bounded)
 
 
-def word_of(report: Entry, word: str) -> str:
+def word_of(report: Entries, word: str) -> str:
     """Return the word for a stage; a conversion encodes and writes instead."""
     if report["analysis"] == "convert":
         return _WORDS_OF_COPIES.get(word, word)
     return _WORDS.get(word, word)
 
 
-def crew(report: Entry) -> str:
+def crew(report: Entries) -> str:
     """Return number and kind of the workers: "4 threads", "2 ranks"."""
     processes = n_processes(report)
     if processes == 1:
@@ -71,17 +71,17 @@ def crew(report: Entry) -> str:
     return f"{processes} {who}"
 
 
-def place_of(report: Entry, entry: Entry) -> str:
+def place_of(report: Entries, entry: StragglerEntry) -> str:
     """Return name and host of a worker as text."""
     return f"{name_of(report, entry)} on {entry['host']}"
 
 
-def _is_pool_of_this_machine(report: Entry) -> bool:
+def _is_pool_of_this_machine(report: Entries) -> bool:
     """Return whether all processes of a pool ran on the host of the caller."""
     return report["pool"] != "local" and set(report["ranks_per_node"]) == {report["host"]}
 
 
-def _without_pool(report: Entry, bounded: Bound, cost: float) -> Remedy:
+def _without_pool(report: Entries, bounded: Bound, cost: float) -> Remedy:
     """Advise to use threads of one process instead."""
     words = sorted(_POOL_COSTS, key=lambda word: -bounded.shares[word])
     most = [
@@ -95,7 +95,7 @@ def _without_pool(report: Entry, bounded: Bound, cost: float) -> Remedy:
     )
 
 
-def _for_straggler(report: Entry) -> Remedy:
+def _for_straggler(report: Entries) -> Remedy:
     """Advise on stragglers."""
     found = report["stragglers"]
     workers = [entry for entry in found if "task" not in entry]
@@ -118,7 +118,7 @@ def _for_straggler(report: Entry) -> Remedy:
     return Remedy(plain, tuple(details))
 
 
-def _reading(report: Entry, _: Bound) -> Remedy:
+def _reading(report: Entries, _: Bound) -> Remedy:
     """Advise on reading: the storage is slow, or the run reads too much."""
     t_read, requests = report["stages"]["t_read"], max(1, report["requests"])
     rate, answer = report["bytes_read"] / t_read, t_read / requests
@@ -147,7 +147,7 @@ def _reading(report: Entry, _: Bound) -> Remedy:
     return Remedy(plain, tuple(details))
 
 
-def _working(report: Entry, bounded: Bound) -> Remedy:
+def _working(report: Entries, bounded: Bound) -> Remedy:
     """Advise on decoding and computing, which run on all cores."""
     threads, cores = report["threads"], report["cores"]
     word, share = word_of(report, bounded.what), in_percent(bounded.shares[bounded.what])
@@ -171,7 +171,7 @@ def _working(report: Entry, bounded: Bound) -> Remedy:
     return Remedy(f"Nothing to gain on this machine: it was busy {word}.")
 
 
-def _waiting(report: Entry, _: Bound) -> Remedy:
+def _waiting(report: Entries, _: Bound) -> Remedy:
     if len(report["workers"]) == 1:
         return Remedy("The one thread waited most of the time: see what else ran on its machine.")
     who = "threads" if n_processes(report) == 1 else "workers"
@@ -186,7 +186,7 @@ def _waiting(report: Entry, _: Bound) -> Remedy:
     )
 
 
-def _preparing(report: Entry, _: Bound) -> Remedy:
+def _preparing(report: Entries, _: Bound) -> Remedy:
     seconds = in_seconds(report.get("t_preparing", 0.0))
     return Remedy(
         f"Preparing took {seconds}, on one thread: a reference that is given as positions, and"
@@ -194,7 +194,7 @@ def _preparing(report: Entry, _: Bound) -> Remedy:
     )
 
 
-def _starting(report: Entry, _: Bound) -> Remedy:
+def _starting(report: Entries, _: Bound) -> Remedy:
     first = min((task["t_begin"] for task in report["tasks"]), default=0.0)
     waited = in_seconds(max(0.0, first - report.get("t_preparing", 0.0)))
     begin = f"The first task began after {waited}"
@@ -207,33 +207,33 @@ def _starting(report: Entry, _: Bound) -> Remedy:
     return Remedy(f"{begin}: fewer workers start sooner.")
 
 
-def _move_less(report: Entry) -> str:
+def _move_less(report: Entries) -> str:
     """Return advice for a run in which moving results took long."""
     if report["pool"] == "mpi":
         return "try the other way of gathering, one-sided or collective"
     return "fewer workers, or threads of one process, move less"
 
 
-def _gathering(report: Entry, bounded: Bound) -> Remedy:
+def _gathering(report: Entries, bounded: Bound) -> Remedy:
     share, ratio = in_percent(bounded.shares["gathering"]), report["r_comp_comm"]
     details = () if ratio is None else (f"R_comp/comm is {in_two_digits(ratio)}.",)
     return Remedy(f"Moving results took {share} of the time: {_move_less(report)}.", details)
 
 
-def _merging(report: Entry, _: Bound) -> Remedy:
+def _merging(report: Entries, _: Bound) -> Remedy:
     if report["analysis"] == "convert":
         return Remedy("The storage of the output set the pace: write to another, or fewer atoms.")
     return Remedy("Larger tasks (task_frames) leave fewer states to merge.")
 
 
-def _joining(_report: Entry, _: Bound) -> Remedy:
+def _joining(_report: Entries, _: Bound) -> Remedy:
     return Remedy(
         "Threads of one process write the file at once, without joining: leave the pool out.",
         ("Or write segments (trajet split), which need not be joined.",),
     )
 
 
-def _opening(report: Entry, _: Bound) -> Remedy:
+def _opening(report: Entries, _: Bound) -> Remedy:
     files = len(_trajectories(report))
     of_them = "one is the trajectory" if files == 1 else f"{files} of them are the trajectory's"
     times = f"Files were opened {report['opens']} times, {of_them}"
@@ -242,15 +242,15 @@ def _opening(report: Entry, _: Bound) -> Remedy:
     return Remedy(f"Opening files took longest: a local disk opens them sooner. {times}.")
 
 
-def _closing(_report: Entry, _: Bound) -> Remedy:
+def _closing(_report: Entries, _: Bound) -> Remedy:
     return Remedy("Closing files took longest: try another storage.")
 
 
-def _overhead(_report: Entry, _: Bound) -> Remedy:
+def _overhead(_report: Entries, _: Bound) -> Remedy:
     return Remedy("No stage accounts for most of the time: see what else ran on these cores.")
 
 
-def _can_read_fewer_atoms(report: Entry) -> bool:
+def _can_read_fewer_atoms(report: Entries) -> bool:
     """Return whether the run decoded few of the trajectory's atoms, or their number is unknown.
 
     False for conversions.
@@ -264,12 +264,12 @@ def _can_read_fewer_atoms(report: Entry) -> bool:
     return bool(report["atoms_decoded"] < _FEW_ATOMS * report["frames"] * n_atoms)
 
 
-def _trajectories(report: Entry) -> list[Entry]:
+def _trajectories(report: Entries) -> list[InputEntry]:
     """Return the files of the trajectory among the inputs."""
     return [entry for entry in report["inputs"] if "format" in entry]
 
 
-_REMEDIES: dict[str, Callable[[Entry, Bound], Remedy]] = {
+_REMEDIES: dict[str, Callable[[Entries, Bound], Remedy]] = {
     "reading": _reading,
     "decoding": _working,
     "computing": _working,

@@ -16,14 +16,18 @@ of the group that finished first. Differences to the paper:
 
 from collections.abc import Mapping, Sequence
 from statistics import median
-from typing import Any
 
 from trajet.advise.entries import (
     GATHERING,
     ONCE,
     PER_FRAME,
     STAGES_OF,
-    Entry,
+    Assembled,
+    Lane,
+    StageName,
+    StragglerEntry,
+    TaskEntry,
+    WorkerEntry,
     lane_of,
     seconds_in,
     worth_naming,
@@ -34,7 +38,9 @@ OVER_FASTEST = 2.0
 _GROUP = 4
 
 
-def stragglers(workers: Sequence[Entry], tasks: Sequence[Entry], total: float) -> list[Entry]:
+def stragglers(
+    workers: Sequence[WorkerEntry], tasks: Sequence[TaskEntry], total: float
+) -> list[StragglerEntry]:
     """Return slow workers, and slow tasks of workers that are not slow otherwise.
 
     Parameters
@@ -59,8 +65,10 @@ def stragglers(workers: Sequence[Entry], tasks: Sequence[Entry], total: float) -
 
 
 def _slow_workers(
-    workers: Sequence[Entry], worth: float, once: Mapping[str, tuple[str, ...]]
-) -> dict[int, dict[str, Any]]:
+    workers: Sequence[WorkerEntry],
+    worth: float,
+    once: Mapping[str, tuple[StageName, ...]],
+) -> dict[int, StragglerEntry]:
     """Return slow workers by index, judged by the stages per frame and the stages in `once`."""
     frames = [worker["frames"] for worker in workers]
     at_work = [k for k, count in enumerate(frames) if count > 0]
@@ -79,7 +87,7 @@ def _slow_workers(
         if not count:
             stages |= {word: max(stages[word], usual[word]) for word in usual}
     verdict = Verdict([sum(spent[k].values()) for k in at_work])
-    found = {}
+    found: dict[int, Assembled] = {}
     for k, stages in enumerate(spent):
         rules = verdict.rules(sum(stages.values()), worth)
         if rules:
@@ -99,12 +107,12 @@ def _slow_workers(
 
 
 def _slow_tasks(
-    workers: Sequence[Entry], tasks: Sequence[Entry], worth: float
-) -> list[dict[str, Any]]:
+    workers: Sequence[WorkerEntry], tasks: Sequence[TaskEntry], worth: float
+) -> list[StragglerEntry]:
     """Return tasks that were slow compared with all tasks and with those of the same worker."""
     hosts = {worker["worker"]: worker["host"] for worker in workers}
-    found: dict[int, dict[str, Any]] = {}
-    first: dict[Any, int] = {}
+    found: dict[int, Assembled] = {}
+    first: dict[Lane, int] = {}
     for k in sorted(range(len(tasks)), key=lambda k: float(tasks[k]["t_begin"])):
         first.setdefault(lane_of(tasks[k]), k)
     spans, spent = [], []
@@ -125,7 +133,7 @@ def _slow_tasks(
             if tasks[k]["frames"] > 0
         }
         verdict = Verdict(list(seconds.values()))
-        of_worker: dict[Any, list[float]] = {}
+        of_worker: dict[Lane, list[float]] = {}
         for k, took in seconds.items():
             of_worker.setdefault(lane_of(tasks[k]), []).append(took)
         usually = {lane: Verdict(times) for lane, times in of_worker.items()}
@@ -173,7 +181,7 @@ class Verdict:
 
 
 def _name_stages(
-    found: Mapping[int, dict[str, Any]],
+    found: Mapping[int, StragglerEntry],
     spent: Sequence[Mapping[str, float]],
     parts: Sequence[float],
 ) -> None:

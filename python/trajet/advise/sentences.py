@@ -5,7 +5,10 @@ from collections.abc import Sequence
 from trajet.advise.bounds import Bound, bound
 from trajet.advise.entries import (
     SHORT,
-    Entry,
+    Entries,
+    RepeatedEntry,
+    Stages,
+    StragglerEntry,
     busy,
     computing_to_input,
     lane_of,
@@ -24,7 +27,7 @@ _MENTIONED = 0.01
 _PAPER = "Khoshlessan et al. 2020 (section 8)"
 
 
-def advice(report: Entry) -> list[str]:
+def advice(report: Entries) -> list[str]:
     """Return what to do about a run and what bounded it, in sentences.
 
     Parameters
@@ -55,7 +58,7 @@ def advice(report: Entry) -> list[str]:
     return _of_run(report, bounded)
 
 
-def heuristics(report: Entry) -> list[str]:
+def heuristics(report: Entries) -> list[str]:
     """Return what the papers advise for the R_comp/IO of a run; empty if they do not apply."""
     if not report["frames"] or report["analysis"] == "convert":
         return []
@@ -63,27 +66,27 @@ def heuristics(report: Entry) -> list[str]:
     return [] if bounded.what == "short" else _of_ratio(report, bounded)
 
 
-def lead(report: Entry) -> list[str]:
+def lead(report: Entries) -> list[str]:
     """Return the sentences to print after a run: the first advice, unless the run was short."""
     short = report["stages"]["t_total"] < SHORT or not report["frames"]
     return [] if short else list(report["advice"][:1])
 
 
-def _of_run(report: Entry, bounded: Bound) -> list[str]:
+def _of_run(report: Entries, bounded: Bound) -> list[str]:
     """Return the remedy for a run, its bound, and further observations."""
     found = remedy(report, bounded)
     bound_by = _of_bound(report, bounded)
     return [found.plain, bound_by, *found.details, *_descriptions(report, bounded)]
 
 
-def _of_bound(report: Entry, bounded: Bound) -> str:
+def _of_bound(report: Entries, bounded: Bound) -> str:
     """Return a sentence on the bound of a run."""
     if bounded.what == "straggler":
         return _of_stragglers(report, bounded)[0]
     return _of_stage(report, bounded)
 
 
-def _descriptions(report: Entry, bounded: Bound) -> list[str]:
+def _descriptions(report: Entries, bounded: Bound) -> list[str]:
     """Return further observations on a run; none of them is advice."""
     lines = [] if bounded.what == "straggler" else _of_stragglers(report, bounded)
     lines += [*_of_clocks(report), *_of_opening(report)]
@@ -95,7 +98,7 @@ def _descriptions(report: Entry, bounded: Bound) -> list[str]:
     return lines
 
 
-def _of_stage(report: Entry, bounded: Bound) -> str:
+def _of_stage(report: Entries, bounded: Bound) -> str:
     """Return a sentence on the stage that took most time, and the next two."""
     words = sorted(bounded.shares, key=lambda word: -bounded.shares[word])
     parts = [
@@ -114,7 +117,7 @@ def _of_stage(report: Entry, bounded: Bound) -> str:
     return f"{what} {verb}: {in_percent(bounded.shares[words[0]])} of the {whose}{then}."
 
 
-def _of_stragglers(report: Entry, bounded: Bound) -> list[str]:
+def _of_stragglers(report: Entries, bounded: Bound) -> list[str]:
     """Return a sentence on the worst straggler and its stage; empty without stragglers."""
     found = report["stragglers"]
     if not found:
@@ -144,7 +147,7 @@ def _of_stragglers(report: Entry, bounded: Bound) -> list[str]:
     ]
 
 
-def _took(report: Entry, worst: Entry) -> str:
+def _took(report: Entries, worst: StragglerEntry) -> str:
     """Return the time of a straggler as text, scaled to the mean number of frames if needed."""
     took = in_seconds(worst["seconds"])
     itself = [busy(worker) for worker in report["workers"] if lane_of(worker) == lane_of(worst)]
@@ -153,7 +156,7 @@ def _took(report: Entry, worst: Entry) -> str:
     return f"takes {took} for the mean number of frames"
 
 
-def _of_ratio(report: Entry, bounded: Bound) -> list[str]:
+def _of_ratio(report: Entries, bounded: Bound) -> list[str]:
     """Say what R_comp/IO is, and what the papers advise for it."""
     serial, stages, sample = report["r_comp_io"], report["stages"], report.get("sample")
     own = computing_to_input(stages)
@@ -209,7 +212,7 @@ def _of_ratio(report: Entry, bounded: Bound) -> list[str]:
     return lines
 
 
-def _to_input(ratio: float, spent: Entry) -> str:
+def _to_input(ratio: float, spent: Stages) -> str:
     """Return a ratio and what it is of."""
     t_io = seconds_in(spent, ("t_read", "t_decode"))
     return (
@@ -218,7 +221,7 @@ def _to_input(ratio: float, spent: Entry) -> str:
     )
 
 
-def _of_repeated(repeated: Sequence[Entry]) -> str:
+def _of_repeated(repeated: Sequence[RepeatedEntry]) -> str:
     """Return a sentence on tasks that were repeated, and where the first of them hung, if known."""
     n, first = len(repeated), repeated[0]
     tasks = "1 task was" if n == 1 else f"{n} tasks were"
@@ -231,7 +234,7 @@ def _of_repeated(repeated: Sequence[Entry]) -> str:
     return f"{line} (see `repeated`)."
 
 
-def _of_clocks(report: Entry) -> list[str]:
+def _of_clocks(report: Entries) -> list[str]:
     """Return a sentence on the task that took longest by the clock of the scheduler."""
     timed = [task for task in report["tasks"] if "t_scheduler" in task]
     if not timed:
@@ -246,7 +249,7 @@ def _of_clocks(report: Entry) -> list[str]:
     ]
 
 
-def _of_opening(report: Entry) -> list[str]:
+def _of_opening(report: Entries) -> list[str]:
     """Return a sentence on the time that opening took, if that is much compared with the run."""
     opening = report["opening"]
     seconds = opening["t_open"] + opening["t_index"]

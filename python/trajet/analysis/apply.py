@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Callable
 from threading import Lock
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -19,6 +19,9 @@ from trajet.pools.rank_placeholder import root_only
 from trajet.result import Applied
 from trajet.trajectory import FrameChoice, Selection
 
+if TYPE_CHECKING:
+    from trajet.mdanalysis import AtomGroup
+
 _BY = ("frame", "block")
 
 
@@ -26,7 +29,7 @@ _BY = ("frame", "block")
 def apply(
     # In quotes, since help() would spell out all that ArrayLike stands for.
     function: "Callable[..., ArrayLike]",
-    selection: Selection | Any,
+    selection: "Selection | AtomGroup",
     *,
     by: str = "frame",
     reducer: "Callable[[NDArray[np.float64], NDArray[np.float64]], ArrayLike] | None" = None,
@@ -170,11 +173,11 @@ def apply(
 class _ReshapingReducer:
     """Reshapes the arguments of a reducer to the shape that the function returns."""
 
-    def __init__(self, reducer: Callable[..., Any], shape: tuple[int, ...]) -> None:
+    def __init__(self, reducer: Callable[..., object], shape: tuple[int, ...]) -> None:
         self._reducer = reducer
         self._shape = shape
 
-    def __call__(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> Any:
+    def __call__(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> object:
         return self._reducer(left.reshape(self._shape), right.reshape(self._shape))
 
 
@@ -184,7 +187,7 @@ class _ProcessLock:
     Workers of Dask may share a process, and the functions sent to them may share a module.
     """
 
-    _locks: ClassVar[WeakValueDictionary[str, Any]] = WeakValueDictionary()
+    _locks: ClassVar["WeakValueDictionary[str, Lock]"] = WeakValueDictionary()
     _making = Lock()
 
     def __init__(self, name: str) -> None:
@@ -205,11 +208,11 @@ class _PicklableFunction:
     With a lock, one thread at a time calls it.
     """
 
-    def __init__(self, function: Callable[..., Any], lock: _ProcessLock | None) -> None:
+    def __init__(self, function: Callable[..., object], lock: _ProcessLock | None) -> None:
         self._function = function
         self._lock = lock
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: object) -> object:
         if self._lock is None:
             return self._function(*arguments)
         with self._lock.lock:

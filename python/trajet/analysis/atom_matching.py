@@ -7,13 +7,16 @@ names give a remark. Residue numbers may be shifted by a constant; if the shift 
 chain, a remark says so.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import mdanalysis
 from trajet._trajet import SelectionError
+
+if TYPE_CHECKING:
+    from trajet.mdanalysis import AtomGroup
 
 # Largest difference of the masses of a pair, u; the default of MDAnalysis' RMSD.
 MASS_TOLERANCE = 0.1
@@ -39,7 +42,7 @@ _FEW = 0.1
 _ANY = "*"
 
 
-def _check_same_kind(mobile: Any, reference: Any, what: str) -> None:
+def _check_same_kind(mobile: "AtomGroup", reference: "AtomGroup", what: str) -> None:
     """Raise an error if two groups differ in size or in the masses of their atoms.
 
     Raises
@@ -66,7 +69,9 @@ def _check_same_kind(mobile: Any, reference: Any, what: str) -> None:
         )
 
 
-def check_pairs(mobile: Any, reference: Any, what: str, *, given: bool) -> list[str]:
+def check_pairs(
+    mobile: "AtomGroup", reference: "AtomGroup", what: str, *, given: bool
+) -> list[str]:
     """Raise an error if two groups cannot be compared atom by atom; return doubts as remarks.
 
     If the order of the atoms was not `given` by the caller but is that of two files, it must be the
@@ -88,7 +93,7 @@ def check_pairs(mobile: Any, reference: Any, what: str, *, given: bool) -> list[
     return [f"{what}: {doubt}: atoms are compared in their order" for doubt in doubts if doubt]
 
 
-def _disorder(mobile: Any, reference: Any) -> str | None:
+def _disorder(mobile: "AtomGroup", reference: "AtomGroup") -> str | None:
     """Return a text that shows that the reference has the atoms in another order, or None."""
     for attribute in ("names", "resnames", "resids", "segids"):
         if (both := _values(mobile, reference, attribute)) is None:
@@ -116,13 +121,13 @@ def _disorder(mobile: Any, reference: Any) -> str | None:
     return None
 
 
-def _same_numbers(mobile: Any, reference: Any) -> bool:
+def _same_numbers(mobile: "AtomGroup", reference: "AtomGroup") -> bool:
     """Return whether the residues of all pairs have the same number."""
     both = _values(mobile, reference, "resids")
     return both is not None and np.array_equal(*both)
 
 
-def _other_names(mobile: Any, reference: Any) -> str | None:
+def _other_names(mobile: "AtomGroup", reference: "AtomGroup") -> str | None:
     """Return a text on atoms whose names or residue names differ, or None."""
     apart = np.zeros(len(mobile), np.bool_)
     for attribute in ("names", "resnames"):
@@ -140,7 +145,7 @@ def _other_names(mobile: Any, reference: Any) -> str | None:
     )
 
 
-def _shifts(mobile: Any, reference: Any) -> str | None:
+def _shifts(mobile: "AtomGroup", reference: "AtomGroup") -> str | None:
     """Return a text on the first change of the shift between residue numbers within a chain.
 
     None if the shift is constant in each chain. A chain ends where the segment changes, or where
@@ -168,8 +173,8 @@ def _shifts(mobile: Any, reference: Any) -> str | None:
 
 
 def _values(
-    mobile: Any, reference: Any, attribute: str
-) -> tuple[NDArray[Any], NDArray[Any]] | None:
+    mobile: "AtomGroup", reference: "AtomGroup", attribute: str
+) -> tuple[np.ndarray, np.ndarray] | None:
     """Return an attribute of the atoms of both groups; None if one of them lacks it."""
     if not (hasattr(mobile, attribute) and hasattr(reference, attribute)):
         return None
@@ -181,7 +186,7 @@ def _values(
     return ours.astype(str), theirs.astype(str)
 
 
-def _usual(names: NDArray[Any]) -> NDArray[np.str_]:
+def _usual(names: np.ndarray) -> NDArray[np.str_]:
     """Return residue names with those of protonation states replaced by the usual name."""
     kinds, which = np.unique(names.astype(str), return_inverse=True)
     return np.array([_USUAL.get(kind, kind) for kind in kinds.tolist()], str)[which]

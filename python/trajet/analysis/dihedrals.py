@@ -1,7 +1,7 @@
 """`dihedrals`: dihedral angles, or their cosines and sines."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +15,17 @@ from trajet.result import Dihedrals
 from trajet.startup import Stopwatch
 from trajet.trajectory import FrameChoice, Selection, Trajectory
 
+if TYPE_CHECKING:
+    from trajet.mdanalysis import AtomGroup
+
 # Longest peptide bond, Å: bonds have 1.33 Å, atoms that are not bonded are 3 Å apart.
 _PEPTIDE_BOND = 2.0
 
 
 @root_only("result")
 def dihedrals(
-    selection: Selection | Trajectory | Any,
-    quadruples: Sequence[Sequence[int]] | NDArray[Any] | None = None,
+    selection: "Selection | Trajectory | AtomGroup",
+    quadruples: Sequence[Sequence[int]] | NDArray[np.integer] | None = None,
     *,
     features: bool = False,
     pbc: bool = True,
@@ -204,7 +207,7 @@ def _bonded(trajectory: Trajectory, places: NDArray[np.int64]) -> NDArray[np.boo
     return np.asarray(near.reshape(2, -1).all(axis=0))
 
 
-def _checked(quadruples: Sequence[Sequence[int]] | NDArray[Any]) -> NDArray[np.int64]:
+def _checked(quadruples: Sequence[Sequence[int]] | NDArray[np.integer]) -> NDArray[np.int64]:
     """Return quadruples as an array `(n, 4)`, int64.
 
     Raises

@@ -1,6 +1,6 @@
 """`distances`: distances of all pairs of atoms."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +18,16 @@ from trajet.pools.rank_placeholder import root_only
 from trajet.result import Distances
 from trajet.trajectory import FrameChoice, Selection
 
+if TYPE_CHECKING:
+    from trajet.mdanalysis import AtomGroup
+
 
 @root_only("result")
 def distances(
-    a: Selection | Any,
-    b: str | Selection | Any | None = None,
+    a: "Selection | AtomGroup",
+    b: "str | Selection | AtomGroup | None" = None,
     *,
-    reference: Reference | None = None,
+    reference: "Reference | None" = None,
     pbc: bool = True,
     frames: FrameChoice = None,
     pool: Pool | None = None,

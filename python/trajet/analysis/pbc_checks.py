@@ -8,7 +8,7 @@ broken only between other atoms is not found.
 import contextlib
 from collections.abc import Iterable
 from itertools import permutations, product
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from trajet._trajet import TrajetError
 from trajet.analysis.reference import Coordinates
 from trajet.h5md.writing import box_vectors
 from trajet.trajectory import Selection
+
+if TYPE_CHECKING:
+    from trajet.mdanalysis import AtomGroup
 
 # Largest distance of neighbours along a backbone, Å (CA: 3.8 Å, Martini's beads: 3.5 Å).
 _BACKBONE = {"CA": 5.0, "BB": 5.0}
@@ -102,7 +105,7 @@ def shortest_vector(cell: NDArray[np.float64]) -> float:
     return float(np.linalg.norm(sums, axis=1).min())
 
 
-def _neighbours(atoms: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _neighbours(atoms: "AtomGroup") -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return pairs of neighbouring atoms and the largest distance of each pair.
 
     Returns

@@ -1,7 +1,7 @@
 """`rdf`: radial distribution functions."""
 
 import contextlib
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,14 @@ from trajet.pools.rank_placeholder import root_only
 from trajet.result import RadialDistribution
 from trajet.trajectory import FrameChoice, Selection
 
+if TYPE_CHECKING:
+    from trajet.mdanalysis import AtomGroup
+
 
 @root_only("result")
 def rdf(
-    a: Selection | Any,
-    b: str | Selection | Any | None = None,
+    a: "Selection | AtomGroup",
+    b: "str | Selection | AtomGroup | None" = None,
     *,
     bins: int = 75,
     range: tuple[float, float] = (0.0, 15.0),

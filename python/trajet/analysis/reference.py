@@ -4,22 +4,28 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import mdanalysis
 from trajet._trajet import AnalysisError, SelectionError
+from trajet.advise.entries import InputEntry
 from trajet.analysis.atom_matching import check_pairs
 from trajet.trajectory import Selection, describe_file
+
+if TYPE_CHECKING:
+    from trajet.mdanalysis import AtomGroup, Universe
 
 # Reference of the average structure: frames are superposed on the first one, then averaged.
 AVERAGE = "average"
 
-Weights: TypeAlias = str | Sequence[float] | NDArray[Any] | None
-# Any stands for an MDAnalysis AtomGroup: MDAnalysis is imported only if needed.
-Reference: TypeAlias = int | str | os.PathLike[str] | Selection | NDArray[Any] | Any
+Weights: TypeAlias = str | Sequence[float] | NDArray[np.floating | np.integer] | None
+# MDAnalysis is imported only if needed.
+Reference: TypeAlias = (
+    "int | str | os.PathLike[str] | Selection | NDArray[np.floating | np.integer] | AtomGroup"
+)
 
 
 def is_average(reference: Reference) -> bool:
@@ -102,7 +108,7 @@ def reference_positions(
             _check_same_atoms(item, other, remarks)
         return [_one_frame(other, 0, f" of reference {other.label!r}") for other in others]
     if mdanalysis.is_atomgroup(reference):
-        atoms: Any = reference
+        atoms: AtomGroup = reference
         structure = _Structure(atoms.universe, "the reference's Universe", remarks)
         first = structure.coordinates_of(main, atoms, given=True)
         return [first, *(structure.coordinates(item) for item in groups)]
@@ -126,7 +132,7 @@ def reference_positions(
 class _Structure:
     """A reference structure in which selections are evaluated."""
 
-    universe: Any
+    universe: "Universe"
     name: str
     remarks: list[str]
 
@@ -148,7 +154,9 @@ class _Structure:
             )
         return self.coordinates_of(selection, atoms, given=False)
 
-    def coordinates_of(self, selection: Selection, atoms: Any, *, given: bool) -> Coordinates:
+    def coordinates_of(
+        self, selection: Selection, atoms: "AtomGroup", *, given: bool
+    ) -> Coordinates:
         """Return the positions of `atoms`, which must match the selection one by one.
 
         Doubts whether they are the same atoms are appended to the remarks.
@@ -185,7 +193,7 @@ def _check_same_atoms(mobile: Selection, reference: Selection, remarks: list[str
         raise SelectionError(f"{what}: {mobile.n_atoms} and {reference.n_atoms} atoms")
 
 
-def describe_reference(reference: Reference) -> list[dict[str, Any]]:
+def describe_reference(reference: Reference) -> list[InputEntry]:
     """Return the report's entries on a structure file that is the reference."""
     if isinstance(reference, (str, os.PathLike)) and reference != AVERAGE:
         return [describe_file(Path(reference))]

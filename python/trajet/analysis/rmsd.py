@@ -1,7 +1,7 @@
 """`rmsd`: root mean square deviation from a reference."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +23,16 @@ from trajet.pools.rank_placeholder import root_only
 from trajet.result import Series
 from trajet.trajectory import FrameChoice, Selection
 
+if TYPE_CHECKING:
+    from trajet.mdanalysis import AtomGroup
+
 
 @root_only("result")
 def rmsd(
-    selection: Selection | Any,
+    selection: "Selection | AtomGroup",
     *,
     reference: Reference = 0,
-    groups: Sequence[str | Selection | Any] = (),
+    groups: Sequence["str | Selection | AtomGroup"] = (),
     weights: Weights = None,
     group_weights: str | None = None,
     superposition: bool = True,

@@ -1,6 +1,6 @@
 """`rmsf`: root mean square fluctuations."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +22,15 @@ from trajet.pools.rank_placeholder import root_only
 from trajet.result import AtomValues
 from trajet.trajectory import FrameChoice, Selection
 
+if TYPE_CHECKING:
+    from trajet.mdanalysis import AtomGroup
+
 
 @root_only("result")
 def rmsf(
-    selection: Selection | Any,
+    selection: "Selection | AtomGroup",
     *,
-    align: str | Selection | Any | None = None,
+    align: "str | Selection | AtomGroup | None" = None,
     reference: Reference = 0,
     weights: Weights = None,
     frames: FrameChoice = None,

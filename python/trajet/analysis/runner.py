@@ -6,13 +6,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, mdanalysis
 from trajet._trajet import SelectionError
+from trajet.advise.entries import Assembled, InputEntry, Parameters, RunReport
 from trajet.analysis.sample import serial_sample
 from trajet.pools.local import LocalPool
 from trajet.pools.pool import Frames, Plan, Pool, Progress, n_frames_of
@@ -25,6 +26,9 @@ from trajet.trajectory import (
     from_atomgroup,
     resolve_frames,
 )
+
+if TYPE_CHECKING:
+    from trajet.mdanalysis import AtomGroup
 
 # called with the frames and the numbers of each frame that a run will have
 ApproveRows = Callable[[int, int], None]
@@ -47,7 +51,7 @@ def rows_approved_by(approve: ApproveRows) -> Iterator[None]:
         _approve_rows.reset(token)
 
 
-def main_selection(thing: Selection | Any) -> Selection:
+def main_selection(thing: "Selection | AtomGroup") -> Selection:
     """Return the main selection of an analysis."""
     if isinstance(thing, Trajectory):
         thing = Selection(thing, np.arange(thing.n_atoms, dtype=np.int64), "all")
@@ -64,7 +68,7 @@ def main_selection(thing: Selection | Any) -> Selection:
     return thing
 
 
-def further_selection(thing: str | Selection | Any, trajectory: Trajectory) -> Selection:
+def further_selection(thing: "str | Selection | AtomGroup", trajectory: Trajectory) -> Selection:
     """Return a further selection of the same system."""
     if isinstance(thing, str):
         return trajectory.select(thing)
@@ -104,15 +108,15 @@ class Outcome:
     state: NDArray[np.float64]
     frames: NDArray[np.int64]
     times: NDArray[np.float64]
-    run: dict[str, Any]
+    run: RunReport
     atoms: NDArray[np.int64]
     t_select: float
 
     def report(
         self,
         analysis: str,
-        parameters: dict[str, Any],
-        further_inputs: list[dict[str, Any]] | None = None,
+        parameters: Parameters,
+        further_inputs: list[InputEntry] | None = None,
         remarks: Sequence[str] = (),
     ) -> Report:
         """Return the report: what was asked for, of which files, and where the time went.
@@ -120,7 +124,7 @@ class Outcome:
         The store of a data set remembers the analysis.
         """
         self.trajectory.record_analysis(analysis, self.atoms, self.run["workers"])
-        asked = {
+        asked: Assembled = {
             "analysis": analysis,
             "parameters": {
                 "first_frame": int(self.frames[0]) if len(self.frames) else None,
@@ -163,18 +167,20 @@ def run(
             f" {pool!r}"
         )
 
-    def attempt() -> tuple[Plan, NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
+    def attempt() -> tuple[Plan, NDArray[np.float64], NDArray[np.float64], RunReport]:
         plan = make_plan(chosen)
         if (approve := _approve_rows.get()) is not None:
             approve(n_frames_of(numbers), _row_width(trajectory, plan, numbers))
-        where, measured = pool or LocalPool(), {}
+        where = pool or LocalPool()
+        measured: Assembled = {}
         if sample:
             # A pool of the user's own may not have the attribute.
             n_threads = getattr(where, "n_threads", 1)
             measured = {"sample": serial_sample(trajectory.reader, plan, numbers, n_threads)}
         before = time.perf_counter() - begin
         rows, state, report = where.run(trajectory.reader, plan, numbers, progress=progress)
-        return plan, rows, state, {**_shift_times(report, before), **measured}
+        measured = {**_shift_times(report, before), **measured}
+        return plan, rows, state, measured
 
     begin = time.perf_counter()
     numbers = resolve_frames(frames, trajectory.n_frames, trajectory.label)
@@ -197,7 +203,7 @@ def _row_width(trajectory: Trajectory, plan: Plan, frames: Frames) -> int:
     return _trajet.Pass(plan.build(), n_atoms, n_frames_of(frames), []).row_width
 
 
-def _shift_times(report: dict[str, Any], before: float) -> dict[str, Any]:
+def _shift_times(report: Assembled, before: float) -> dict[str, object]:
     """Return a pool's report with times since the call, which began `before` seconds earlier."""
     times = {"tasks": ("t_begin", "t_end"), "transitions": ("time",)}
     shifted = {
@@ -208,7 +214,7 @@ def _shift_times(report: dict[str, Any], before: float) -> dict[str, Any]:
     return {**report, **shifted, "t_preparing": before}
 
 
-def describe(value: Any) -> Any:
+def describe(value: object) -> object:
     """Return the entry of an argument in a report."""
     if value is None or isinstance(value, (int, str)):
         return value

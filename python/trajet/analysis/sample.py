@@ -11,10 +11,10 @@ Departures:
 """
 
 import time
-from typing import Any
 
 from trajet import _trajet
 from trajet._trajet import Reader
+from trajet.advise.entries import Assembled, SampleEntry
 from trajet.pools.local import LocalPool
 from trajet.pools.pool import Frames, Plan, n_frames_of
 
@@ -31,9 +31,7 @@ _MOST_ROWS = 2**23
 _SUMS = ("t_read", "t_decode", "t_comp", "opens", "requests", "bytes_read")
 
 
-def serial_sample(
-    reader: Reader, plan: Plan, frames: Frames, threads: int
-) -> dict[str, Any] | None:
+def serial_sample(reader: Reader, plan: Plan, frames: Frames, threads: int) -> SampleEntry | None:
     """Return the sample of a run on `threads` threads, as reports show it, or None.
 
     There is none where the run itself is serial, where it is so short that a hundredth of it is a
@@ -60,7 +58,7 @@ def serial_sample(
         timed = _alone(reader, plan, _part_of(frames, first + n_warm_up, n))
     except Exception:
         return None
-    return {
+    sample: Assembled = {
         "frames": n,
         **{name: timed[name] for name in ("t_read", "t_decode", "t_comp")},
         **{
@@ -68,12 +66,15 @@ def serial_sample(
             for name in ("opens", "requests", "bytes_read", "t_total")
         },
     }
+    entry: SampleEntry = sample
+    return entry
 
 
-def _alone(reader: Reader, plan: Plan, frames: Frames) -> dict[str, Any]:
+def _alone(reader: Reader, plan: Plan, frames: Frames) -> Assembled:
     """Run all passes on one thread of this process; return seconds by stage and counts."""
     begin = time.perf_counter()
     _, _, run = LocalPool(threads=1).run(reader, plan, frames)
+    thread: Assembled
     (thread,) = run["workers"]
     return {**{name: thread[name] for name in _SUMS}, "t_total": time.perf_counter() - begin}
 

@@ -11,16 +11,18 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeAlias
 
 from trajet._trajet import WorkerError
 
+# A line of a table: numbers and words by the names of columns.
+Row: TypeAlias = dict[str, Any]
 # An error message of a rank of trajet, or of Python.
 _ERROR = re.compile(r"trajet: |[\w.]+Error: ")
 
 
 def run(module: str, job: str, *, start: Sequence[str] = ()) -> Any:
-    """Run a module in a process of its own, and return its answer to a job.
+    """Run a module in a process of its own, and return its answer to a job, which is JSON.
 
     Parameters
     ----------
@@ -49,7 +51,7 @@ def run(module: str, job: str, *, start: Sequence[str] = ()) -> Any:
         return json.loads(answer_file.read_text())
 
 
-def serve(respond: Callable[[str], Any]) -> None:
+def serve(respond: Callable[[str], object]) -> None:
     """Answer the job on the command line; ranks other than 0 return None and write nothing."""
     job_file, answer_file = (Path(argument) for argument in sys.argv[1:])
     if (answer := respond(job_file.read_text())) is not None:

@@ -1,7 +1,7 @@
 """DCD files whose frames are memory-mapped arrays."""
 
 import os
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,12 +43,12 @@ def create(
     frame = np.dtype([("cell", _record("<f8", 6)), ("axes", _record("<f4", n_atoms), (3,))])
     # A write to mapped memory cannot report that the disk is full.
     os.posix_fallocate(file.fileno(), begin, n_frames * frame.itemsize)
-    frames: NDArray[Any] = np.memmap(file, frame, "r+", begin, (n_frames,))
+    frames: np.ndarray = np.memmap(file, frame, "r+", begin, (n_frames,))
     for name, size in (("cell", 48), ("axes", 4 * n_atoms)):
         frames[name]["begin"] = frames[name]["end"] = size
     return frames["axes"]["values"], frames["cell"]["values"]
 
 
-def _record(kind: str, count: int) -> np.dtype[Any]:
+def _record(kind: str, count: int) -> np.dtype:
     """Return the dtype of a Fortran record: numbers between two markers of its length."""
     return np.dtype([("begin", "<i4"), ("values", kind, (count,)), ("end", "<i4")])

@@ -15,12 +15,13 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, h5md, trajectory
+from trajet.advise.entries import Assembled, RunReport, StageName, TaskReport
 from trajet.bench import dcd
 from trajet.pools.local import LocalPool
 from trajet.pools.mpi import MpiPool
@@ -64,7 +65,7 @@ class MpioPool(MpiPool):
         frames: Frames,
         *,
         progress: Progress | None = None,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], RunReport]:
         """Run a plan; see `trajet.pools.pool.Pool.run`. Rank 0 does, while the others follow."""
         assert self.gathering is not None
         timing, stages, numbers = RunTiming(), _Stages(), frame_numbers(frames)
@@ -89,13 +90,13 @@ class _Stages:
         self._begin = time.time()
         self._since = time.perf_counter()
 
-    def end(self, stage: str) -> None:
+    def end(self, stage: StageName) -> None:
         """End a stage."""
         now = time.perf_counter()
         self._seconds[stage] += now - self._since
         self._since = now
 
-    def part(self, stage: str, seconds: float) -> None:
+    def part(self, stage: StageName, seconds: float) -> None:
         """Count seconds before now for a stage."""
         self._seconds[stage] += seconds
         self._since += seconds
@@ -103,8 +104,13 @@ class _Stages:
     def done(self, host: str, **counts: int) -> TaskOutcome:
         """Return the outcome of the rank with its stages and counters."""
         total = sum(self._seconds.values())
-        worker = {**dict.fromkeys(COUNTS, 0), **counts, **self._seconds, "t_total": total}
-        report = {"workers": [worker]}
+        worker: Assembled = {
+            **dict.fromkeys(COUNTS, 0),
+            **counts,
+            **self._seconds,
+            "t_total": total,
+        }
+        report: TaskReport = {"workers": [worker]}
         return TaskOutcome(np.empty(0), report, self._begin, self._begin + total, host, os.getpid())
 
 
@@ -215,7 +221,7 @@ class _Memory:
         self.atoms = plan.atoms()
         self._plan = Plan(
             plan.make,
-            _among(plan.arguments, self.atoms),
+            tuple(_among(argument, self.atoms) for argument in plan.arguments),
             {name: _among(value, self.atoms) for name, value in plan.options.items()},
         )
         self._axes, self._cells = dcd.create(file, n_frames, len(self.atoms))
@@ -237,7 +243,7 @@ class _Memory:
         return rows
 
 
-def _among(argument: Any, atoms: NDArray[np.int64]) -> Any:
+def _among(argument: object, atoms: NDArray[np.int64]) -> object:
     """Return an argument of a plan with atom indices replaced by their indices in `atoms`."""
     if isinstance(argument, np.ndarray) and np.issubdtype(argument.dtype, np.integer):
         return np.searchsorted(atoms, argument)

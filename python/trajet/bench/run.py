@@ -17,6 +17,7 @@ from trajet import trajectory
 from trajet._trajet import WorkerError
 from trajet.analysis import apply, dihedrals, rmsd
 from trajet.bench import child_process, empty
+from trajet.bench.child_process import Row
 from trajet.bench.files import drop
 from trajet.bench.mpio import MpioPool
 from trajet.bench.setups import EMPTY, MPIO, Setup
@@ -34,7 +35,6 @@ DIGEST = "digest"
 # Number of intervals of a run for which the rate of tasks is computed.
 _BINS = 20
 
-Row = dict[str, Any]
 Computed: TypeAlias = Series | Dihedrals | Applied
 
 
@@ -54,6 +54,7 @@ class Job:
 
     setup: Setup
     files: Sequence[str]
+    # indices of atoms, or of four atoms each, by the task
     atoms: list[Any]
     repeats: int
 
@@ -89,7 +90,7 @@ def check_same(rows: Sequence[Row]) -> None:
     WorkerError
         If they have.
     """
-    first: dict[tuple[Any, ...], Row] = {}
+    first: dict[tuple[object, ...], Row] = {}
     for row in rows:
         task = tuple(row[name] for name in ("task", "load", "format", "frames"))
         other = first.setdefault(task, row)

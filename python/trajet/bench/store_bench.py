@@ -9,10 +9,11 @@ from pathlib import Path
 
 from trajet import conversion, trajectory
 from trajet.bench import store_system
+from trajet.bench.child_process import Row
 from trajet.bench.store_cases import Case, Job, cases
 from trajet.bench.store_files import Stored, stored
 from trajet.bench.store_memory_limit import frames_reached
-from trajet.bench.store_run import Row, measured
+from trajet.bench.store_run import measured
 from trajet.pools.shared import folder_in
 
 # Seconds added to ten times the usual time of a run before it is killed.

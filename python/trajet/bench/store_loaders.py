@@ -7,7 +7,6 @@ import importlib
 import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +39,7 @@ class LoadedFrames:
     positions: NDArray[np.float32]
     protein: NDArray[np.int64] | None
     scale: float = 1.0
-    kept: Any = None
+    kept: object = None
 
     def drawn(self, frame: int) -> NDArray[np.float32]:
         """Return the positions of the protein in a frame, `(n, 3)`."""

@@ -7,8 +7,9 @@ starts (`RLIMIT_DATA`: private memory, not mapped files), and is repeated with m
 from collections.abc import Callable
 
 from trajet._trajet import WorkerError
+from trajet.bench.child_process import Row
 from trajet.bench.store_cases import Job
-from trajet.bench.store_run import Row, measured
+from trajet.bench.store_run import measured
 
 # Relative precision of the number of frames.
 _CLOSE = 0.03

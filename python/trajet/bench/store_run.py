@@ -19,16 +19,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from trajet import plots
 from trajet.bench import child_process, store_loaders
+from trajet.bench.child_process import Row
 from trajet.bench.files import drop
 from trajet.bench.store_cases import Job
-
-Row = dict[str, Any]
 
 # Column with numbers that depend on the positions.
 CHECK = "check"

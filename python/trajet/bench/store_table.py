@@ -1,12 +1,12 @@
 """Tables of the store benchmark: a line per case and size."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import inf
-from typing import Any
 
 from trajet._trajet import AnalysisError
+from trajet.bench.child_process import Row
 from trajet.bench.store_cases import ALL, PROTEIN, STORE, USUAL, Case
-from trajet.bench.store_run import CHECK, Row
+from trajet.bench.store_run import CHECK
 from trajet.bench.table import long
 from trajet.plots import Sized
 
@@ -14,7 +14,7 @@ from trajet.plots import Sized
 _EQUAL = 1e-3
 
 
-def case_of(row: Mapping[str, Any]) -> Case:
+def case_of(row: Row) -> Case:
     """Return the case of a row."""
     return Case(storage=row["storage"], tool=row["tool"], atoms=row["atoms"])
 

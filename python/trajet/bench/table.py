@@ -11,11 +11,14 @@ from dataclasses import dataclass, fields
 from itertools import combinations
 from math import hypot, isnan, nan
 from statistics import mean, stdev
-from typing import Any
+from typing import Any, TypeAlias
 
+from trajet.bench.child_process import Row
 from trajet.bench.setups import Setup
 from trajet.plots import COLOURS, Curve
 
+# Values of some columns.
+Key: TypeAlias = tuple[Any, ...]
 OBSERVABLES = ("t_open", "t_io", "t_comp", "t_comm", "t_wait", "t_N", "t_total")
 SPEED_UP, EFFICIENCY = "S", "E"
 # Parameters of a curve, whose points differ in the number of workers.
@@ -51,19 +54,19 @@ class Figure:
 class Point:
     """Figures of a setup; `curve` are the values of the parameters `CURVE`."""
 
-    curve: tuple[Any, ...]
+    curve: Key
     workers: int
     frames: int
     figures: Mapping[str, Figure]
 
 
-def points(rows: Iterable[Mapping[str, Any]]) -> list[Point]:
+def points(rows: Iterable[Row]) -> list[Point]:
     """Return a point for each setup.
 
     For strong scaling, S(N) = t(1) / t(N) and E(N) = S(N) / N of `t_total`; for weak scaling,
     E(N) = t(1) / t(N) and S(N) = N E(N). Both are NaN without t(1).
     """
-    grouped: dict[tuple[tuple[Any, ...], int, int], list[Mapping[str, Any]]] = {}
+    grouped: dict[tuple[Key, int, int], list[Row]] = {}
     for row in rows:
         key = tuple(row[name] for name in CURVE), row["workers"], row["frames"]
         grouped.setdefault(key, []).append(row)
@@ -88,7 +91,7 @@ def _with_scaling(point: Point, alone: Figure | None) -> Point:
     return Point(point.curve, point.workers, point.frames, figures)
 
 
-def ratios(found: Iterable[Point]) -> dict[tuple[Any, ...], float]:
+def ratios(found: Iterable[Point]) -> dict[Key, float]:
     """Return R_comp/IO of each curve: t_comp / t_io of the serial run."""
     serial = [point for point in found if point.workers == 1]
     return {p.curve: p.figures["t_comp"].over(p.figures["t_io"]).mean for p in serial}
@@ -116,7 +119,7 @@ def curves(found: Sequence[Point]) -> dict[tuple[str, str, str], list[Curve]]:
 
     Rows and labels name the parameters that differ between the lines of a figure.
     """
-    figures: dict[tuple[str, str, str], dict[tuple[Any, ...], list[Point]]] = {}
+    figures: dict[tuple[str, str, str], dict[Key, list[Point]]] = {}
     for point in sorted(found, key=lambda point: point.workers):
         setup = dict(zip(CURVE, point.curve, strict=True))
         key = task_of(setup), setup["scaling"], setup["cache"]
@@ -142,7 +145,7 @@ def _lines(lines: Sequence[Sequence[Point]]) -> list[Curve]:
     return drawn
 
 
-def _rows(setups: Sequence[Mapping[str, Any]], varied: Sequence[str]) -> list[str]:
+def _rows(setups: Sequence[Row], varied: Sequence[str]) -> list[str]:
     """Return the parameters of the rows of a figure.
 
     The figure has the fewest rows for which there are enough colours for the lines.
@@ -150,7 +153,7 @@ def _rows(setups: Sequence[Mapping[str, Any]], varied: Sequence[str]) -> list[st
     best, fewest = list(varied), len(setups) + 1
     for count in range(len(varied) + 1):
         for names in combinations(varied, count):
-            rows: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+            rows: dict[Key, list[Row]] = {}
             for setup in setups:
                 rows.setdefault(tuple(setup[name] for name in names), []).append(setup)
             same = [
@@ -168,12 +171,12 @@ def _word(name: str, value: object) -> str:
     return f"{value} rows" if name == "gathering" else str(value)
 
 
-def task_of(setup: Mapping[str, Any]) -> str:
+def task_of(setup: Row) -> str:
     """Return the name of a task with its load."""
     return setup["task"] if setup["load"] == 1 else f"{setup['task']} {setup['load']}x"
 
 
-def long(rows: Sequence[Mapping[str, Any]]) -> str:
+def long(rows: Sequence[Row]) -> str:
     """Return every run as CSV."""
     names = [name for name in rows[0] if name != "rates"]
     return as_csv([names, *([row[name] for name in names] for row in rows)])

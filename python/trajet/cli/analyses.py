@@ -2,7 +2,6 @@
 
 import os
 import re
-from typing import Any
 
 import click
 import numpy as np
@@ -11,7 +10,7 @@ import trajet
 from trajet import advise
 from trajet.cli.options import Job, analysis
 from trajet.cli.tables import lines_of
-from trajet.result import Dihedrals, Distances, Report, Series
+from trajet.result import Dihedrals, Distances, Report, Series, entries_of
 
 # Tables cut longer labels, and leave out further lines.
 _LABEL = 40
@@ -25,7 +24,7 @@ _no_pbc = click.option(
 )
 
 
-def _check_rmsd(*, no_superposition: bool, center: bool, **_: Any) -> None:
+def _check_rmsd(*, no_superposition: bool, center: bool, **_: object) -> None:
     """Raise an error for --center with a superposition, which centres anyway."""
     if center and not no_superposition:
         raise click.UsageError("--center needs --no-superposition: a superposition centres too")
@@ -123,7 +122,9 @@ def rmsd(
     job.finish(result, lambda: _series_table(result))
 
 
-def _check_rmsf(*, align: str | None, reference: str | None, weights: str | None, **_: Any) -> None:
+def _check_rmsf(
+    *, align: str | None, reference: str | None, weights: str | None, **_: object
+) -> None:
     """Raise an error for options of a superposition without one."""
     if align is None and (reference is not None or weights is not None):
         raise click.UsageError("--reference and --weights need --align")
@@ -201,7 +202,7 @@ def _quadruples(
     return fours or None
 
 
-def _check_dihedrals(*, select: str | None, atoms: list[list[int]] | None, **_: Any) -> None:
+def _check_dihedrals(*, select: str | None, atoms: list[list[int]] | None, **_: object) -> None:
     """Raise an error unless one of the two is given."""
     if (select is None) == (atoms is None):
         raise click.UsageError("choose residues (--select) or atoms (--atoms)")
@@ -290,7 +291,7 @@ def distances(
     job.finish(result, lambda: _distance_table(result))
 
 
-def _check_rdf(*, value_range: tuple[float, float], **_: Any) -> None:
+def _check_rdf(*, value_range: tuple[float, float], **_: object) -> None:
     """Raise an error for an empty range."""
     if not 0 <= value_range[0] < value_range[1]:
         raise click.UsageError("--range must go from 0 or more up to a larger distance")
@@ -428,5 +429,5 @@ def _head(what: str, report: Report) -> str:
     seconds, threads = report["stages"]["t_total"], report["threads"]
     if seconds > 0:
         head += f" in {seconds:.3g} s on {threads} thread{'s' if threads > 1 else ''}"
-    before = advise.before_run(report)
+    before = advise.before_run(entries_of(report))
     return f"{head}; {before}" if before else head

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 import numpy as np
@@ -12,18 +12,26 @@ from numpy.typing import NDArray
 from trajet import h5md, output, plots
 from trajet._trajet import available_threads
 from trajet.bench import empty, setups, table
+from trajet.bench.child_process import Row
 from trajet.bench.files import Files
-from trajet.bench.run import Job, Row, check_same, measured
+from trajet.bench.run import Job, check_same, measured
 from trajet.bench.setups import EMPTY, MEMORY, MPIO, Axes, Setup
 from trajet.cli.options import amount
+from trajet.cli.pools import Decorated
 from trajet.pools.shared import folder_in
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 # Of the papers.
 _CORE = "(resid 1:29 or resid 60:121 or resid 160:214) and name CA"
 _LOADS = "1,40,70,100"
 
 
-def _split(known: Sequence[str]) -> Callable[[Any, click.Parameter, str], tuple[str, ...]]:
+def _split(
+    known: Sequence[str],
+) -> Callable[[click.Context, click.Parameter, str], tuple[str, ...]]:
     """Return what takes words with commas between them."""
 
     def split(_: click.Context, param: click.Parameter, text: str) -> tuple[str, ...]:
@@ -53,7 +61,9 @@ def _cores() -> str:
     return ",".join(str(2**k) for k in range(most.bit_length()) if 2**k <= most)
 
 
-def several(name: str, known: Sequence[str], default: str, help_: str) -> Callable[..., Any]:
+def several(
+    name: str, known: Sequence[str], default: str, help_: str
+) -> Callable[[Decorated], Decorated]:
     """Return an option that takes words with commas between them."""
     return click.option(
         name,
@@ -101,7 +111,7 @@ into_folder = click.option(
 )
 
 
-def repeated(count: int) -> Callable[..., Any]:
+def repeated(count: int) -> Callable[[Decorated], Decorated]:
     """Return the option of repeats."""
     return amount("--repeats", count, "Runs of each line that count; one before them does not.")
 
@@ -370,7 +380,7 @@ def save(path: Path, text: str) -> None:
     click.echo(path)
 
 
-def save_figure(path: Path, figure: Any) -> None:
+def save_figure(path: Path, figure: "Figure") -> None:
     """Write a figure and say where."""
     output.write(path, lambda file: figure.savefig(file, format="png"))
     click.echo(path)

@@ -6,8 +6,8 @@ import click
 
 from trajet import plots
 from trajet.bench import setups, store_cases, store_loaders, store_table
+from trajet.bench.child_process import Row
 from trajet.bench.store_bench import Bench
-from trajet.bench.store_run import Row
 from trajet.cli.bench import into_folder, numbers, repeated, save, save_figure, several
 from trajet.cli.options import amount
 

@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import click
 
@@ -13,6 +13,7 @@ from trajet.cli.options import choose_frames, in_order, progress
 from trajet.conversion import SUFFIXES, Conversion
 from trajet.dataset import find_dataset
 from trajet.pools.pool import Pool
+from trajet.result import entries_of
 
 _compression = click.option(
     "--compression",
@@ -136,7 +137,14 @@ def convert(
             click.echo(topology_out)
 
 
-def _threads_or_pool(name: str, pool: Pool, threads: int | None) -> dict[str, Any]:
+class _Workers(TypedDict, total=False):
+    """Threads of this process, or a pool."""
+
+    threads: int | None
+    pool: Pool
+
+
+def _threads_or_pool(name: str, pool: Pool, threads: int | None) -> _Workers:
     """Return the arguments for threads of this process, or for a pool."""
     return {"threads": threads} if name == "local" else {"pool": pool}
 
@@ -243,7 +251,7 @@ def say(done: Conversion) -> None:
         threads = done.report["threads"]
         seconds = f" in {done.report['stages']['t_total']:.3g} s on {threads} thread"
         seconds += "s" if threads > 1 else ""
-        if before := advise.before_run(done.report):
+        if before := advise.before_run(entries_of(done.report)):
             seconds += f"; {before}"
     click.echo(
         f"{os.fspath(done.path)}: {done.n_frames} frames of {done.n_atoms} atoms,"

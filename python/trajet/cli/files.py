@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import click
 import numpy as np
@@ -46,7 +45,7 @@ def info(
       trajet info --continuous 'run.part*.xtc'
       trajet info --allow-truncated-tail still-running.xtc
     """
-    how: dict[str, Any] = {
+    how: options.HowToOpen = {
         "allow_truncated_tail": allow_truncated_tail,
         "particles": particles,
         "units": units,

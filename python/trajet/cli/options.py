@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypedDict, Unpack
 
 import click
 import numpy as np
@@ -21,9 +21,10 @@ from trajet import advise, mdanalysis, output
 from trajet._trajet import time_text
 from trajet.analysis.runner import rows_approved_by
 from trajet.cli import pools
+from trajet.cli.pools import Decorated
 from trajet.dataset import datasets_in, find_dataset
 from trajet.pools.pool import Pool
-from trajet.result import REPORT_SUFFIXES, Result
+from trajet.result import REPORT_SUFFIXES, Result, entries_of
 from trajet.trajectory import DEFAULT_REQUEST_SIZE, Selection, Trajectory
 
 _LARGEST_REQUEST = 2**30
@@ -42,7 +43,9 @@ class _Bytes(click.ParamType[int]):
 
     name = "size"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+    def convert(
+        self, value: str | int, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int:
         """Return the number of bytes."""
         if isinstance(value, int):
             return value
@@ -137,8 +140,25 @@ def in_order(given: Sequence[str]) -> list[str]:
     return paths
 
 
+class HowToOpen(TypedDict, total=False):
+    """Options of `trajet.open`."""
+
+    allow_truncated_tail: bool
+    request_size: int
+    rebuild_index: bool
+    threads: int | None
+    particles: str | None
+    units: dict[str, str] | None
+    dcd_cell: str | None
+
+
 def open_files(
-    topology: str | None, files: list[str], *, quiet: bool = False, **how: Any
+    topology: str | None,
+    files: list[str],
+    *,
+    quiet: bool = False,
+    continuous: bool = False,
+    **how: Unpack[HowToOpen],
 ) -> Trajectory:
     """Open trajectories, and show the progress of indexing.
 
@@ -147,7 +167,7 @@ def open_files(
     if topology is None and len(files) == 1 and find_dataset(files[0]) is not None:
         topology, files = files[0], []
     with progress("indexing", "B", quiet=quiet) as show:
-        return trajet.open(topology, *files, progress=show, **how)
+        return trajet.open(topology, *files, continuous=continuous, progress=show, **how)
 
 
 def read_topology(opened: Trajectory, *, quiet: bool = False) -> None:
@@ -228,7 +248,7 @@ _FRAMES = (
 )
 
 
-def frames(command: Callable[..., Any]) -> Callable[..., Any]:
+def frames(command: Decorated) -> Decorated:
     """Add options for the choice of frames to a command."""
     for option in reversed(_FRAMES):
         command = option(command)
@@ -237,7 +257,7 @@ def frames(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def amount(
     name: str, default: float, help_: str, *, least: float = 1, metavar: str = "N"
-) -> Callable[..., Any]:
+) -> Callable[[Decorated], Decorated]:
     """Return an option for a number of at least `least`, of the type of its default."""
     of_type = click.IntRange(int(least)) if isinstance(default, int) else click.FloatRange(least)
     return click.option(
@@ -312,7 +332,7 @@ class Job:
         # The reader of a pipe may close it at any time: the files are written before.
         if not self.quiet:
             click.echo(table())
-            for line in advise.lead(result.report):
+            for line in advise.lead(entries_of(result.report)):
                 click.echo(line)
             for line in notes(self.trajectory, result.report["remarks"]):
                 click.echo(line)
@@ -381,7 +401,8 @@ _SHARED = (
 
 
 def analysis(
-    *own: Callable[[Any], Any], check: Callable[..., None] | None = None
+    *own: Callable[[Callable[..., None]], object],
+    check: Callable[..., None] | None = None,
 ) -> Callable[[Callable[..., None]], click.Command]:
     """Return a decorator that makes a command of a function of a `Job` and its `own` options.
 
@@ -417,7 +438,7 @@ def analysis(
             sample: bool,
             force: bool,
             quiet: bool,
-            **values: Any,
+            **values: object,
         ) -> None:
             if check is not None:
                 check(**values)
@@ -462,7 +483,9 @@ def analysis(
                 )
                 function(job, **values)
 
-        for option in reversed((*_SHARED[:2], *own, *_SHARED[2:])):
+        all_options: Sequence[Callable[[Callable[..., None]], object]]
+        all_options = (*_SHARED[:2], *own, *_SHARED[2:])
+        for option in reversed(all_options):
             option(command)
         epilog = "The report's entries are described in docs/report.md."
         return click.command(epilog=epilog)(command)

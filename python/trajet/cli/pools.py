@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import click
 
@@ -121,7 +121,11 @@ _STARTED = (
 )
 
 
-def choice(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+# What click decorates: a function or a command.
+Decorated = TypeVar("Decorated", bound=Callable[..., object] | click.Command)
+
+
+def choice(*names: str) -> Callable[[Decorated], Decorated]:
     """Return a decorator that adds the options to a command, for these pools or for all."""
     known = names or tuple(_POOLS)
     what = ", ".join(_WHAT[name] for name in known[:-1]) + f" or {_WHAT[known[-1]]}"
@@ -144,7 +148,7 @@ def choice(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         ),
     )
 
-    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+    def add(command: Decorated) -> Decorated:
         for option in reversed(options):
             command = option(command)
         return command

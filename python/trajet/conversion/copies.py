@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, h5md, mdanalysis, output
 from trajet._trajet import FORMATS, OutputError
+from trajet.advise.entries import Assembled, Parameters, RetriedEntry, WorkerEntry
 from trajet.analysis.runner import main_selection
 from trajet.conversion.files import (
     HDF5,
@@ -40,6 +41,9 @@ from trajet.trajectory import (
     frame_numbers,
     resolve_frames,
 )
+
+if TYPE_CHECKING:
+    from trajet.mdanalysis import AtomGroup
 
 SUFFIXES = tuple(suffix for suffixes in FORMATS.values() for suffix in suffixes)
 # Suffixes of outputs by the format of their source; mdtraj's HDF5 is copied to H5MD.
@@ -81,7 +85,7 @@ class Conversion:
 
 @root_only("conversion")
 def convert(
-    source: Trajectory | Selection | Any,
+    source: "Trajectory | Selection | AtomGroup",
     path: str | os.PathLike[str],
     *,
     frames: FrameChoice = None,
@@ -372,9 +376,14 @@ def _outcome(kind: str, number: int, done: JobResult) -> Outcome:
     """Return the outcome of an output that a worker of a pool wrote."""
     outcome: Outcome = done.result
     if (run := outcome.run) is not None:
+        entries: Assembled = run
         for name in ("workers", "tasks"):
-            run[name] = [{**one, **done.where, "thread": one["worker"]} for one in run[name]]
-        retried = [{"pass": 0, "task": number, "error": error} for error in done.retried]
+            entries[name] = [
+                {**one, **done.where, "thread": one["worker"]} for one in entries[name]
+            ]
+        retried: list[RetriedEntry] = [
+            {"pass": 0, "task": number, "error": error} for error in done.retried
+        ]
         run |= {"pool": kind, "retried": retried}
     return outcome
 
@@ -411,13 +420,13 @@ def _copy(
     copies = _Copies(trajectory, parts, places, content, asked)
     outcomes = trajectory.fresh(write, copies)
     inputs = trajectory.describe_inputs()
-    done, workers = [], list[dict[str, Any]]()
+    done, workers = [], list[WorkerEntry]()
     for (path, _), numbers, outcome, own in zip(parts, frames, outcomes, left, strict=True):
         report = None
         remarks = tuple(dict.fromkeys((*lost, *own, *outcome.remarks, *trajectory.remarks)))
         if (run := outcome.run) is not None:
-            parameters = {"n_frames": len(numbers), "n_atoms": [selection.n_atoms]}
-            what = {
+            parameters: Parameters = {"n_frames": len(numbers), "n_atoms": [selection.n_atoms]}
+            what: Assembled = {
                 "analysis": "convert",
                 "parameters": parameters,
                 "inputs": inputs,
@@ -604,7 +613,7 @@ def _holds(trajectory: Trajectory, frames: NDArray[np.int64], kind: str) -> bool
 
 @root_only("conversion")
 def split(
-    source: Trajectory | Selection | Any,
+    source: "Trajectory | Selection | AtomGroup",
     folder: str | os.PathLike[str],
     *,
     segments: int | None = None,

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, h5md
 from trajet._trajet import OutputError
+from trajet.advise.entries import Assembled, RunReport
 from trajet.pools.jobs import ShowFrames
 from trajet.pools.pool import Frames, Progress
 from trajet.trajectory import frame_numbers
@@ -25,7 +26,7 @@ class Outcome(NamedTuple):
     """
 
     remarks: list[str]
-    run: dict[str, Any] | None
+    run: RunReport | None
     n_bytes: int
     losses: Sequence["_trajet.Loss"] = ()
 
@@ -195,8 +196,9 @@ class Copier:
             # Messages name the output, not the temporary file.
             raise OutputError(str(error).replace(str(job.own), str(job.path))) from None
         if outcome.run is not None:
+            worker: Assembled = outcome.run["workers"][0]
             for name, n in opening.items():
-                outcome.run["workers"][0][name] += n
+                worker[name] += n
         return outcome
 
     def _write(

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from trajet import _trajet, h5md, output
+from trajet.advise.entries import Assembled
 from trajet.conversion.files import (
     CopyJob,
     CopySpec,
@@ -142,7 +143,7 @@ def _borders(n_frames: int, unit: int, n_atoms: int, n_threads: int) -> list[int
 def _record(timing: RunTiming, answers: Sequence[JobResult], borders: Sequence[int]) -> None:
     """Record the pieces that workers wrote as tasks."""
     for number, (answer, frames) in enumerate(zip(answers, pairwise(borders), strict=True)):
-        where = dict(answer.where)
+        where: Assembled = dict(answer.where)
         worker, host, process = (where.pop(name) for name in ("worker", "host", "process"))
         task = Task(number, (number, number + 1), frames)
         run, span = answer.result.run, (answer.begin, answer.end)

@@ -7,12 +7,17 @@ deflate can, and if it has at most `MEMORY_LIMIT` bytes or `MEMORY_FACTOR` times
 
 import math
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trajet._trajet import FormatError, TruncatedError
+from trajet.h5md.library import Found
+
+if TYPE_CHECKING:
+    from h5py import Dataset, Group
+    from h5py.h5a import AttrID
+    from numpy.typing import DTypeLike
 
 # Deflate makes at most so many bytes of one.
 MOST_OF_A_BYTE = 1032
@@ -27,12 +32,12 @@ SLAB = 2**24
 _SAME_SIZE = {2, 3}
 
 
-def file_size(thing: Any) -> int:
+def file_size(thing: "Group | Dataset") -> int:
     """Return the bytes of the file that an object is in."""
     return Path(thing.file.filename).stat().st_size
 
 
-def is_stored(dataset: Any, rows: int | None = None) -> bool:
+def is_stored(dataset: "Dataset", rows: int | None = None) -> bool:
     """Tell whether some rows of a dataset (None for all) can be in the file, and their chunks."""
     size = file_size(dataset)
     properties = dataset.id.get_create_plist()
@@ -42,13 +47,13 @@ def is_stored(dataset: Any, rows: int | None = None) -> bool:
     return bool(max(_bytes(dataset, rows), _chunk_bytes(dataset)) <= most)
 
 
-def is_small(dataset: Any, rows: int | None = None) -> bool:
+def is_small(dataset: "Dataset", rows: int | None = None) -> bool:
     """Tell whether some rows of a dataset (None for all), and a chunk, keep to the limits."""
     most = max(MEMORY_LIMIT, MEMORY_FACTOR * file_size(dataset))
     return max(_bytes(dataset, rows), _chunk_bytes(dataset)) <= most
 
 
-def check(dataset: Any, rows: int | None = None) -> None:
+def check(dataset: "Dataset", rows: int | None = None) -> None:
     """Refuse a dataset of which some rows (None for all) are not in the file, or too large.
 
     Raises
@@ -73,7 +78,9 @@ def check(dataset: Any, rows: int | None = None) -> None:
         )
 
 
-def read(dataset: Any, rows: int | None = None, dtype: Any = None) -> NDArray[Any]:
+def read(
+    dataset: "Dataset", rows: int | None = None, dtype: "DTypeLike | None" = None
+) -> np.ndarray:
     """Return the first rows of a dataset (None for all), of another type where one is given.
 
     Raises
@@ -94,8 +101,8 @@ def read(dataset: Any, rows: int | None = None, dtype: Any = None) -> NDArray[An
     return values
 
 
-def attribute(thing: Any, name: str, default: Any = None) -> Any:
-    """Return an attribute, or `default` if there is none.
+def attribute(thing: "Group | Dataset", name: str, default: object = None) -> Found:
+    """Return an attribute, of the type that the file gives it, or `default` if there is none.
 
     Raises
     ------
@@ -113,17 +120,17 @@ def attribute(thing: Any, name: str, default: Any = None) -> Any:
     return thing.attrs[name]
 
 
-def attribute_bytes(opened: Any) -> int:
+def attribute_bytes(opened: "AttrID") -> int:
     """Return the bytes that an attribute, open in h5py's lower level, claims in the file."""
     return int(opened.get_space().get_simple_extent_npoints() * opened.get_type().get_size())
 
 
-def most_rows(file: Any) -> int:
+def most_rows(file: "Group | Dataset") -> int:
     """Return how many rows of anything a file can have."""
     return max(ROWS_LIMIT, file_size(file))
 
 
-def _bytes(dataset: Any, rows: int | None) -> int:
+def _bytes(dataset: "Dataset", rows: int | None) -> int:
     """Return the bytes of the first rows of a dataset."""
     shape = dataset.shape
     if shape is None:
@@ -133,7 +140,7 @@ def _bytes(dataset: Any, rows: int | None) -> int:
     return int(math.prod(shape) * dataset.dtype.itemsize)
 
 
-def _chunk_bytes(dataset: Any) -> int:
+def _chunk_bytes(dataset: "Dataset") -> int:
     """Return the bytes of an unpacked chunk, the least that is read; 0 where nothing is."""
     if dataset.chunks is None or not dataset.size:
         return 0

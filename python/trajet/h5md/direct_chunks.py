@@ -5,13 +5,17 @@ The library serves one thread at a time, and most of the work is copying bytes t
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet.h5md.library import h5py
 from trajet.h5md.tables import chunks
+
+if TYPE_CHECKING:
+    from h5py import Dataset
+    from h5py.h5p import PropDCID
 
 # Bytes per write; `Output` of the Rust crates explains the size.
 _PIECE = 2**16
@@ -22,7 +26,7 @@ def can_list_chunks() -> bool:
     return hasattr(h5py("it cannot be written").h5d.DatasetID, "chunk_iter")
 
 
-def early_allocation() -> Any:
+def early_allocation() -> "PropDCID":
     """Return creation properties of a dataset that allocates chunks at creation, unwritten."""
     library = h5py("it cannot be written")
     properties = library.h5p.create(library.h5p.DATASET_CREATE)
@@ -42,7 +46,7 @@ class DirectChunkWriter:
         The uncompressed dataset, created with `early_allocation`.
     """
 
-    def __init__(self, path: Path, values: Any) -> None:
+    def __init__(self, path: Path, values: "Dataset") -> None:
         self.n_atoms = values.shape[1]
         self.rows, self.width = values.chunks[:2]
         table = chunks(values)

@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,16 @@ from trajet.h5md.native_units import NativeContent
 from trajet.h5md.writing import (
     ELEMENTS,
     Content,
+    Field,
     create,
     output_errors,
     share_rows,
     write_box,
     write_rows,
 )
+
+if TYPE_CHECKING:
+    from h5py import Group
 
 
 def join(
@@ -112,7 +116,7 @@ def _reading(part: Path) -> Iterator[None]:
 
 
 def _chunks(
-    part: Path, given: Any, name: str, n_frames: int
+    part: Path, given: "Group", name: Field, n_frames: int
 ) -> Iterator[tuple[tuple[int, int], int, bytes]]:
     """Yield first frame and atom, filter mask and bytes of each chunk of an element."""
     with _reading(part):
@@ -130,7 +134,7 @@ def _chunks(
         yield place, skipped, held
 
 
-def _boxes(given: Any, n_frames: int) -> NDArray[np.float64]:
+def _boxes(given: "Group", n_frames: int) -> NDArray[np.float64]:
     """Return box vectors, `(n_frames, 3, 3)`; NaN if the part has none."""
     if "edges" not in given["box"]:
         return np.full((n_frames, 3, 3), np.nan)

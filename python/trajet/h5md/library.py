@@ -1,16 +1,20 @@
 """Import of h5py when it is needed."""
 
-from typing import Any
+from types import ModuleType
+from typing import Any, TypeAlias
 
 from trajet._trajet import MissingPackageError
 
+# What is found in a file: a group, a dataset, a named type, a link, the value of an attribute, or
+# None. Callers that do not check which know it by its path.
+Found: TypeAlias = Any
 _HOW = (
     "install libhdf5-mpich-dev and build h5py from source with CC=mpicc.mpich HDF5_MPI=ON"
     " (docs/parallel-hdf5.md has the commands), or take the python3-h5py-mpi of Debian"
 )
 
 
-def h5py(why: str) -> Any:
+def h5py(why: str) -> ModuleType:
     """Return the module h5py.
 
     Raises
@@ -24,10 +28,11 @@ def h5py(why: str) -> Any:
         raise MissingPackageError(
             f"{why}: h5py is needed for HDF5 files: pip install 'trajet[h5md]'"
         ) from error
-    return module
+    library: ModuleType = module
+    return library
 
 
-def parallel_h5py(why: str) -> Any:
+def parallel_h5py(why: str) -> ModuleType:
     """Return the module h5py if it was built with MPI.
 
     Raises

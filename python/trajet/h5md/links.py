@@ -7,10 +7,13 @@ followed, and the creation properties of each dataset before its shape, which wo
 of a virtual dataset.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from trajet._trajet import FormatError
-from trajet.h5md.library import h5py
+from trajet.h5md.library import Found, h5py
+
+if TYPE_CHECKING:
+    from h5py import Dataset, Group
 
 # Most consecutive soft links that are followed.
 _HOPS = 16
@@ -24,7 +27,7 @@ class _OutsideError(Exception):
         self.mechanism, self.remedy = mechanism, remedy
 
 
-def find(group: Any, path: str) -> Any:
+def find(group: "Group", path: str) -> Found:
     """Return the object at a path, or None if there is none or its data are in another file."""
     try:
         return _walk(group, path)
@@ -32,7 +35,7 @@ def find(group: Any, path: str) -> Any:
         return None
 
 
-def member(group: Any, path: str) -> Any:
+def member(group: "Group", path: str) -> Found:
     """Return the object at a path, None if there is none.
 
     Raises
@@ -50,7 +53,7 @@ def member(group: Any, path: str) -> Any:
         ) from None
 
 
-def link(group: Any, name: str) -> Any:
+def link(group: "Group", name: str) -> Found:
     """Return a link of a group without following it; None if missing or of unknown type."""
     try:
         return group.get(name, getlink=True)
@@ -58,7 +61,7 @@ def link(group: Any, name: str) -> Any:
         return None
 
 
-def _walk(group: Any, path: str) -> Any:
+def _walk(group: "Group", path: str) -> Found:
     here, todo, hops = group, path.split("/")[::-1], _HOPS
     library = h5py("it cannot be read")
     while todo:
@@ -95,7 +98,7 @@ def _walk(group: Any, path: str) -> Any:
     return here
 
 
-def _outside_storage(item: Any) -> str | None:
+def _outside_storage(item: "Group | Dataset") -> str | None:
     """Return the mechanism by which the data of an object are outside of its file, or None."""
     library = h5py("it cannot be read")
     if not isinstance(item, library.Dataset):

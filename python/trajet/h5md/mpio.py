@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ from trajet._trajet import FormatError, FrameError, SelectionError, StaleIndexEr
 from trajet.h5md.library import parallel_h5py
 from trajet.h5md.ranks import Communicator, raise_on_all
 from trajet.h5md.tables import describe, is_hdf5
+
+if TYPE_CHECKING:
+    from h5py import File
 
 # Largest gap between selected atoms that is read, too: a quarter of a request, as for other files.
 _GAP_BYTES = 2**16
@@ -111,7 +114,7 @@ class MpioFrames:
         self.remarks: tuple[str, ...] = layout["remarks"]
         self._factor = np.float32(layout["factor"])
         # No context manager: after an error of one rank, the others must not close the file alone.
-        self._file: Any = None
+        self._file: File = None
         with raise_on_all(comm):
             self._file = module.File(self.path, "r", driver="mpio", comm=comm)
         with raise_on_all(comm):
@@ -142,7 +145,9 @@ class MpioFrames:
         self._file.close()
 
     def read(
-        self, frames: range | NDArray[np.int64], atoms: Sequence[int] | NDArray[Any] | None = None
+        self,
+        frames: range | NDArray[np.int64],
+        atoms: Sequence[int] | NDArray[np.generic] | None = None,
     ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
         """Read positions, with the same bits as `Trajectory.read`.
 
@@ -197,7 +202,7 @@ class MpioFrames:
             positions = positions[row_of]
         return np.ascontiguousarray(positions), self.cells[wanted]
 
-    def _stored(self, rows: NDArray[np.int64], spans: list[tuple[int, int]]) -> NDArray[Any]:
+    def _stored(self, rows: NDArray[np.int64], spans: list[tuple[int, int]]) -> NDArray[np.generic]:
         """Read atoms of rows in their stored type: collective reads cannot convert types."""
         n_atoms = sum(end - begin for begin, end in spans)
         stored = np.empty((len(rows), n_atoms, 3), self._dataset.dtype)
@@ -229,20 +234,44 @@ class MpioFrames:
         return stored
 
 
-def _layout(path: Path, **options: Any) -> dict[str, Any]:
+class _Layout(TypedDict):
+    """What ranks need to know of a file."""
+
+    n_atoms: int
+    times: NDArray[np.float64]
+    steps: NDArray[np.int64]
+    cells: NDArray[np.float64]
+    turned: NDArray[np.float64] | None
+    chunk_frames: int
+    remarks: tuple[str, ...]
+    factor: float
+    dataset: str
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+
+def _layout(
+    path: Path,
+    *,
+    particles: str | None,
+    units: dict[str, str] | None,
+    allow_truncated_tail: bool,
+) -> _Layout:
     """Return the layout of a file for the ranks, after all checks of the native reader."""
     # Raises FileNotFoundError for a missing file.
     path.stat()
     if not is_hdf5(path):
         raise FormatError(f"{path}: not an HDF5 file: convert it to .h5md, or read it with open()")
-    found = describe(path, **options)
+    found = describe(
+        path, particles=particles, units=units, allow_truncated_tail=allow_truncated_tail
+    )
     series = found["positions"]
     if series is None:
         raise FormatError(f"{path}: it holds no positions")
     reader = _trajet.Reader(
         [path],
         continuous=False,
-        allow_truncated_tail=options["allow_truncated_tail"],
+        allow_truncated_tail=allow_truncated_tail,
         request_size=2**18,
         sidecar=False,
         rebuild_index=False,
@@ -269,7 +298,9 @@ def _layout(path: Path, **options: Any) -> dict[str, Any]:
         "chunk_frames": storage["shape"][0] if isinstance(storage, dict) else 1,
         "remarks": tuple(reader.remarks),
         "factor": series["factor"],
-        **{name: series[name] for name in ("dataset", "shape", "dtype")},
+        "dataset": series["dataset"],
+        "shape": series["shape"],
+        "dtype": series["dtype"],
     }
 
 

@@ -1,11 +1,11 @@
 """Copies of H5MD in the units and the precision of the source."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from trajet.h5md.writing import (
     ELEMENTS,
     STEP_BYTES,
     Content,
+    Field,
     Packing,
     Rows,
     head,
@@ -31,10 +32,11 @@ from trajet.h5md.writing import (
     write_rows,
 )
 
+if TYPE_CHECKING:
+    from h5py import File, Group
+
 # Default gzip level of h5py.
 _LEVEL = 4
-# Properties that must be the same for all frames.
-_MANNER = ("time_factor", "edges_factor", "lengths", "periodic")
 _READ_OF_MDTRAJ = {"coordinates", "velocities", "time", "cell_lengths", "cell_angles"}
 _READ = {*(element for element, _ in ELEMENTS.values()), "box"}
 
@@ -62,7 +64,7 @@ class NativeContent(Content):
     is_single: bool = False
 
     @property
-    def fields(self) -> list[str]:
+    def fields(self) -> list[Field]:
         """Vectors that are written."""
         if self.rest is None:
             return super().fields
@@ -73,7 +75,7 @@ class NativeContent(Content):
         """The group of particles."""
         return super().group if self.rest is None else self.rest.particles
 
-    def dtype_of(self, name: str) -> str:
+    def dtype_of(self, name: Field) -> str:
         """Return the stored type of a vector field."""
         return "<f4" if self.rest is None else self.rest.native[ELEMENTS[name][0]]
 
@@ -86,7 +88,7 @@ class NativeContent(Content):
         """Return the chunk layout for a number of frames."""
         return self._packing(bool(self.is_deflated), n_frames, threads)
 
-    def finish(self, file: Any, numbers: NDArray[np.int64]) -> None:
+    def finish(self, file: "File", numbers: NDArray[np.int64]) -> None:
         """Copy the other contents of the sources to a file that has its vectors."""
         assert self.rest is not None
         remarks = self.rest.copy_to(file, numbers)
@@ -99,7 +101,7 @@ class NativeContent(Content):
             super().fill(own, numbers, threads, show)
             return
         series: dict[str, Rows] = {}
-        parts: list[Mapping[str, Any]] = []
+        parts: list[_Tables] = []
         with contextlib.ExitStack() as stack:
             file = stack.enter_context(h5py("it cannot be written").File(own, "w"))
             wrote = stack.enter_context(output.synced_on_the_way(own))
@@ -109,8 +111,9 @@ class NativeContent(Content):
                 return
             group = head(file, self.author, self.kept_remarks)
             for got in read_ahead:
-                parts.append({name: got[name] for name in (*_MANNER, "times", "steps", "edges")})
-                if any(got[name] != parts[0][name] for name in _MANNER):
+                # The vectors are not kept.
+                parts.append(_Tables(_manner(got), got["times"], got["steps"], got["edges"]))
+                if _manner(got) != parts[0].manner:
                     raise self._unlike()
                 packing = self._packing(got["deflate"], len(numbers), threads)
                 for name in ELEMENTS:
@@ -134,11 +137,11 @@ class NativeContent(Content):
     @contextlib.contextmanager
     def _read(
         self, numbers: NDArray[np.int64], threads: int
-    ) -> Iterator[Iterator[Mapping[str, Any]]]:
+    ) -> Iterator[Iterator["_trajet.StoredFrames"]]:
         """Yield an iterator over batches of frames; its threads have ended after the block."""
         step = max(1, STEP_BYTES // (24 * self.n_atoms))
 
-        def read(first: int) -> dict[str, Any]:
+        def read(first: int) -> "_trajet.StoredFrames":
             here = numbers[first : first + step]
             return self.reader.stored(here, self.atoms, tables=self.rest is None)
 
@@ -147,9 +150,9 @@ class NativeContent(Content):
 
     def _fill_vectors(
         self,
-        file: Any,
+        file: "File",
         numbers: NDArray[np.int64],
-        read_ahead: Iterator[Mapping[str, Any]],
+        read_ahead: Iterator["_trajet.StoredFrames"],
         threads: int,
         wrote: Callable[[int], None],
         show: Show,
@@ -182,13 +185,19 @@ class NativeContent(Content):
             one.flush()
         self.end(file, group, numbers, [])
 
-    def begin(self, file: Any) -> Any:
+    def begin(self, file: "File") -> "Group":
         """Return the group of particles of a new file."""
         if self.rest is None:
             return head(file, self.author, self.kept_remarks)
         return file.create_group(self.group)
 
-    def end(self, file: Any, group: Any, numbers: NDArray[np.int64], boxes: list[Any]) -> None:
+    def end(
+        self,
+        file: "File",
+        group: "Group",
+        numbers: NDArray[np.int64],
+        boxes: list[NDArray[np.float64]],
+    ) -> None:
         """Copy the other contents, unless the file is a piece."""
         if self.rest is None or self.is_part:
             return
@@ -200,8 +209,8 @@ class NativeContent(Content):
         self.finish(file, numbers)
 
     def read(
-        self, name: str, numbers: NDArray[np.int64], values: NDArray[np.float32], threads: int
-    ) -> tuple[dict[str, Any], NDArray[np.bool_]]:
+        self, name: Field, numbers: NDArray[np.int64], values: NDArray[np.float32], threads: int
+    ) -> tuple["_trajet.ReadFrames", NDArray[np.bool_]]:
         """Put vectors of frames into `values`, in the unit of their file."""
         got = self.reader.read(
             numbers, self.atoms, values, name, threads=threads, native_units=True
@@ -216,11 +225,11 @@ class NativeContent(Content):
 
     def _rows(
         self,
-        group: Any,
-        name: str,
-        values: NDArray[Any],
+        group: "Group",
+        name: Field,
+        values: NDArray[np.floating],
         factor: float,
-        got: Mapping[str, Any],
+        got: "_trajet.StoredFrames",
         packing: Packing,
     ) -> Rows:
         by = got["time_factor"]
@@ -236,29 +245,52 @@ class NativeContent(Content):
         )
 
 
-def _unit(name: str, factor: float) -> str:
+def _unit(name: Field, factor: float) -> str:
     return units.named(ELEMENTS[name][0], factor)
 
 
-def _write_box(group: Any, first: Rows, parts: list[Mapping[str, Any]]) -> None:
+class _Manner(NamedTuple):
+    """Properties that must be the same for all frames."""
+
+    time_factor: float | None
+    edges_factor: float
+    lengths: bool
+    periodic: list[bool]
+
+
+class _Tables(NamedTuple):
+    """Tables of consecutive frames, in units of the file."""
+
+    manner: _Manner
+    times: NDArray[np.float64]
+    steps: NDArray[np.int64]
+    edges: NDArray[np.float64]
+
+
+def _manner(got: "_trajet.StoredFrames") -> _Manner:
+    return _Manner(got["time_factor"], got["edges_factor"], got["lengths"], got["periodic"])
+
+
+def _write_box(group: "Group", first: Rows, parts: list[_Tables]) -> None:
     """Write boxes in the units and the shape of the source."""
-    manner = parts[0]
-    edges = np.concatenate([part["edges"] for part in parts]).reshape(-1, 3, 3)
+    manner = parts[0].manner
+    edges = np.concatenate([part.edges for part in parts]).reshape(-1, 3, 3)
     box = group.create_group("box")
     box.attrs["dimension"] = 3
-    box.attrs["boundary"] = ["periodic" if is_so else "none" for is_so in manner["periodic"]]
+    box.attrs["boundary"] = ["periodic" if is_so else "none" for is_so in manner.periodic]
     there = ~np.isnan(edges).any(axis=(1, 2))
     if not there.any():
         return
-    if manner["lengths"]:
+    if manner.lengths:
         edges = np.diagonal(edges, axis1=1, axis2=2)
     element = box.create_group("edges")
     values = element.create_dataset("value", data=edges[there])
-    values.attrs["unit"] = units.named("edges", manner["edges_factor"])
+    values.attrs["unit"] = units.named("edges", manner.edges_factor)
     if there.all():
         share_rows(element, first.group)
         return
-    steps, times = (np.concatenate([part[name] for part in parts]) for name in ("steps", "times"))
+    steps = np.concatenate([part.steps for part in parts])
+    times = np.concatenate([part.times for part in parts])
     write_rows(element, steps[there], times[there], first.time_unit)
 
 
@@ -296,8 +328,12 @@ def native_content(
     found = [reader.stored((first, 1, 1), one) for first in firsts]
     manners = [
         (
-            *(got[name] for name in _MANNER),
-            *((got[name][2], got[name][0].dtype) for name in ELEMENTS if got[name][0] is not None),
+            _manner(got),
+            *(
+                (factor, values.dtype)
+                for values, _, factor in (got[name] for name in ELEMENTS)
+                if values is not None
+            ),
         )
         for got in found
     ]
@@ -334,7 +370,7 @@ def write_described(
     forces: bool,
     threads: int,
     show: Show,
-) -> dict[str, Any]:
+) -> "_trajet.FileLayout":
     """Write all frames of an open trajectory as H5MD, and return the layout of the file.
 
     With `own`, the frames come from H5MD and are written in the units of the source.

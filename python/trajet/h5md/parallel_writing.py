@@ -24,6 +24,7 @@ from trajet.h5md.library import h5py
 from trajet.h5md.ranks import Communicator, raise_on_all, shares
 from trajet.h5md.writing import (
     Content,
+    Field,
     Packed,
     Packing,
     box_vectors,
@@ -221,7 +222,7 @@ class _Share:
                         progress(done, n_frames)
         return np.concatenate(boxes)
 
-    def _read(self, name: str, here: range) -> tuple[NDArray[np.float32], dict[str, Any]]:
+    def _read(self, name: Field, here: range) -> tuple[NDArray[np.float32], "_trajet.ReadFrames"]:
         """Return the vectors of frames and other fields; raise an error if a frame lacks them."""
         first = self.spec.calls[self.comm.rank][0].start
         numbers = self.spec.numbers[here.start - first : here.stop - first]
@@ -257,7 +258,7 @@ class _Tables:
         self.file.close()
         self.held.close()
 
-    def allocate(self, name: str, chunks: list[_Chunk]) -> list[int]:
+    def allocate(self, name: Field, chunks: list[_Chunk]) -> list[int]:
         """Allocate chunks in HDF5, which takes them for written, and return their offsets."""
         dataset = self.values[name].id
         found = []
@@ -306,7 +307,7 @@ class _SparseFile(io.FileIO):
         self.given_up = False
         self._end = 0
 
-    def write(self, data: Any) -> int:
+    def write(self, data: Any) -> int:  # h5py hands over a memoryview; FileIO takes any buffer
         """Write bytes at the current offset; skip zeros beyond all bytes written so far."""
         at, n = self.tell(), len(data)
         empty = not np.frombuffer(data, np.uint8).any()

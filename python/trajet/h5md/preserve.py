@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,9 @@ from trajet.h5md.bounded import SLAB, attribute_bytes, file_size, is_small, is_s
 from trajet.h5md.library import h5py
 from trajet.h5md.links import find, link
 from trajet.h5md.tables import creator_of
+
+if TYPE_CHECKING:
+    from h5py import Dataset, File, Group, Reference
 
 VECTORS = ("position", "velocity", "force")
 _CREATOR = "h5md/creator"
@@ -81,7 +84,7 @@ class Rest:
     is_complete: bool = False
     units: Mapping[str, str] = field(default_factory=dict)
 
-    def copy_to(self, file: Any, numbers: _Int) -> list[str]:
+    def copy_to(self, file: "File", numbers: _Int) -> list[str]:
         """Add the rest to an open file that has the native vectors; return remarks.
 
         Parameters
@@ -169,7 +172,7 @@ def rest_of(
     )
 
 
-def _missing_units(file: Any, group: str, factors: Mapping[str, float | None]) -> dict[str, str]:
+def _missing_units(file: "File", group: str, factors: Mapping[str, float | None]) -> dict[str, str]:
     """Return units that neither a file names nor its program has, by the paths of datasets."""
     found = {}
     usual = units.OF_PROGRAMS.get(creator_of(file), {})
@@ -211,14 +214,14 @@ def keep(path: Path, source: Path, particles: str | None) -> list[str]:
 
 
 @contextlib.contextmanager
-def _opened(paths: Sequence[Path]) -> Iterator[list[Any]]:
+def _opened(paths: Sequence[Path]) -> Iterator[list["File"]]:
     """Open files in HDF5's library."""
     with contextlib.ExitStack() as stack:
         library = h5py(str(paths[0]))
         yield [stack.enter_context(library.File(path, "r")) for path in paths]
 
 
-def _particles(file: Any) -> str | None:
+def _particles(file: "File") -> str | None:
     """Return the only group of particles that has vectors."""
     if _GROUP_KEPT in file.attrs:
         return str(file.attrs[_GROUP_KEPT])
@@ -231,7 +234,7 @@ def _particles(file: Any) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def _n_rows(file: Any, group: str) -> int:
+def _n_rows(file: "File", group: str) -> int:
     """Return how many rows the element has that numbers the frames."""
     values = (find(file, f"{group}/{name}/value") for name in VECTORS)
     return next(
@@ -239,7 +242,7 @@ def _n_rows(file: Any, group: str) -> int:
     )
 
 
-def _native(file: Any, group: str, source: Source | None, *, joined: bool) -> dict[str, str]:
+def _native(file: "File", group: str, source: Source | None, *, joined: bool) -> dict[str, str]:
     """Return the elements whose values the native module copies, all of them, and their types."""
     found: dict[str, str] = {}
     frames = None
@@ -257,7 +260,7 @@ def _native(file: Any, group: str, source: Source | None, *, joined: bool) -> di
     return found
 
 
-def _is_blank(value: Any) -> bool:
+def _is_blank(value: "Dataset") -> bool:
     """Tell whether a dataset has a place for numbers and none of them."""
     return bool(value.size) and value.chunks is not None and value.id.get_num_chunks() == 0
 
@@ -268,10 +271,10 @@ class _When:
 
     n: int
     kind: str
-    at: NDArray[Any] | None
+    at: NDArray[np.number] | None
 
     @classmethod
-    def of(cls, file: Any, path: str, value: Any) -> "_When":
+    def of(cls, file: "File", path: str, value: "Dataset") -> "_When":
         n = int(value.shape[0])
         for kind in ("step", "time"):
             dataset = find(file, f"{path}/{kind}")
@@ -328,7 +331,7 @@ class _When:
         return np.arange(begin, end) if np.array_equal(chosen[:1], every[:1]) else np.arange(0)
 
 
-def _listed(file: Any, dataset: Any, n: int) -> NDArray[Any] | None:
+def _listed(file: "File", dataset: "Dataset", n: int) -> np.ndarray | None:
     """Return the steps or times of `n` rows, which are listed or at equal distances."""
     if dataset.dtype.kind not in "iuf" or len(dataset.shape) > 1 or not is_stored(dataset):
         return None
@@ -356,16 +359,16 @@ class _Copy:
         Frames of the output: the number of the file, and frames of it.
     """
 
-    out: Any
-    files: list[Any]
+    out: "File"
+    files: list["File"]
     rest: Rest
     runs: _Parts
     remarks: dict[str, list[str]] = field(default_factory=dict)
     # Places in the output by the address of the object, and of datasets of steps by their rows.
     objects: dict[int, str] = field(default_factory=dict)
-    shared: dict[tuple[Any, ...], str] = field(default_factory=dict)
+    shared: dict[tuple[tuple[int, int | None, bytes], ...], str] = field(default_factory=dict)
     # Object references that are written when all objects are there.
-    references: list[tuple[Any, str, str]] = field(default_factory=list)
+    references: list[tuple["Group | Dataset", str, str]] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -438,7 +441,7 @@ class _Copy:
             else:
                 self._object(thing, where, depth)
 
-    def _object(self, source: Any, path: str, depth: int) -> None:
+    def _object(self, source: "Group | Dataset", path: str, depth: int) -> None:
         """Copy what a hard link leads to."""
         group, _, name = path.rpartition("/")
         if path in (f"{self.rest.particles}/{omitted}" for omitted in self.rest.omitted):
@@ -475,7 +478,7 @@ class _Copy:
         group = self.rest.particles
         return path.startswith(f"{group}/") and not path.startswith(f"{group}/box/")
 
-    def _element(self, source: Any, path: str, depth: int) -> None:
+    def _element(self, source: "Group", path: str, depth: int) -> None:
         """Copy the rows of an element that belong to the frames of the output."""
         made = self.out.require_group(path)
         self.objects[_address(source)] = path
@@ -516,7 +519,7 @@ class _Copy:
             else:
                 self._object(found, where, depth + 1)
 
-    def _parts(self, path: str, value: Any) -> _Parts | None:
+    def _parts(self, path: str, value: "Dataset") -> _Parts | None:
         """Return the rows of an element that belong to the output; None where all are kept."""
         parts: _Parts = []
         for number, chosen in self.runs:
@@ -542,7 +545,7 @@ class _Copy:
             parts.append((number, rows))
         return parts
 
-    def _rows(self, source: Any, path: str, kind: str, parts: _Parts) -> None:
+    def _rows(self, source: "Dataset", path: str, kind: str, parts: _Parts) -> None:
         """Copy rows of the values, steps or times of an element."""
         if kind == "value":
             atoms = (
@@ -567,7 +570,7 @@ class _Copy:
         if path in self.out:
             self.shared[key] = path
 
-    def _cut_distances(self, source: Any, path: str, parts: _Parts) -> None:
+    def _cut_distances(self, source: "Dataset", path: str, parts: _Parts) -> None:
         """Copy steps or times at equal distances; they are listed where frames are chosen."""
         ((number, rows), *more) = parts or [(0, np.arange(0))]
         if not more and number == 0 and np.array_equal(rows, np.arange(len(rows))):
@@ -590,7 +593,7 @@ class _Copy:
         if "offset" in made.attrs:
             del made.attrs["offset"]
 
-    def _dataset(self, source: Any, path: str) -> None:
+    def _dataset(self, source: "Dataset", path: str) -> None:
         """Copy all rows of a dataset; of one of atoms those that are chosen."""
         by_row = source.shape[:1] == (self.n_atoms,) and not self._is_element(
             path.rpartition("/")[0]
@@ -626,7 +629,7 @@ class _Copy:
         for attribute in source.attrs:
             self._note_reference(source, attribute, path)
 
-    def _names_atoms(self, source: Any) -> bool:
+    def _names_atoms(self, source: "Dataset") -> bool:
         """Tell whether a list of bonds is of the particles that are copied."""
         named = source.attrs.get("particles_group")
         if isinstance(named, self.library.Reference) and named:
@@ -634,13 +637,13 @@ class _Copy:
             return _address(source.file[named]) == _address(group)
         return True
 
-    def _reason(self, source: Any) -> str | None:
+    def _reason(self, source: "Dataset") -> str | None:
         """Say why a dataset is not copied."""
         if source.id.get_storage_size() > file_size(source):
             return "its numbers are not in the file"
         return None
 
-    def _cut(self, source: Any, path: str, parts: _Parts, atoms: _Int | None) -> None:
+    def _cut(self, source: "Dataset", path: str, parts: _Parts, atoms: _Int | None) -> None:
         """Write rows of a dataset, and of these some atoms."""
         taken = []
         for number, rows in parts:
@@ -665,7 +668,7 @@ class _Copy:
                 begin += some
         self._attributes(source, made, path)
 
-    def _created(self, source: Any, path: str, n_rows: int, atoms: _Int | None) -> Any:
+    def _created(self, source: "Dataset", path: str, n_rows: int, atoms: _Int | None) -> "Dataset":
         """Make a dataset like another one, of other rows and atoms."""
         shape = [n_rows, *source.shape[1:]]
         most = [*source.maxshape]
@@ -694,7 +697,7 @@ class _Copy:
         self.library.h5d.create(made.id, name.encode(), kind, space, plist)
         return made[name]
 
-    def _attributes(self, source: Any, made: Any, path: str) -> None:
+    def _attributes(self, source: "Group | Dataset", made: "Group | Dataset", path: str) -> None:
         """Copy attributes, in their own types."""
         low = self.library.h5a
         for name in source.attrs:
@@ -722,7 +725,7 @@ class _Copy:
                 attribute.read(numbers, mtype=memory)
             new.write(numbers, mtype=memory)
 
-    def _note_reference(self, source: Any, name: str, path: str) -> bool:
+    def _note_reference(self, source: "Group | Dataset", name: str, path: str) -> bool:
         """Tell whether an attribute holds references, which are written at the end."""
         kind = self.library.h5a.open(source.id, name.encode()).get_type()
         if not kind.detect_class(self.library.h5t.REFERENCE):
@@ -757,7 +760,7 @@ class _Copy:
             else:
                 made.attrs[name] = new[0]
 
-    def _compare(self, source: Any, path: str) -> None:
+    def _compare(self, source: "Dataset", path: str) -> None:
         """Say where another file holds other numbers than the first one."""
         for file in self.files[1:]:
             other = find(file, path)
@@ -782,12 +785,12 @@ class _Copy:
                 self._note_others(where, number, depth + 1)
 
 
-def _address(thing: Any) -> int:
+def _address(thing: "Group | Dataset") -> int:
     """Return a key that identifies an object within its file."""
     return int(h5py("it cannot be read").h5o.get_info(thing.id).addr)
 
 
-def _target(source: Any, reference: Any) -> int:
+def _target(source: "Group | Dataset", reference: "Reference") -> int:
     """Return the address that a reference leads to, -1 where it leads to nothing."""
     try:
         return _address(source.file[reference])
@@ -796,7 +799,7 @@ def _target(source: Any, reference: Any) -> int:
 
 
 @contextlib.contextmanager
-def _reading(source: Any) -> Iterator[None]:
+def _reading(source: "Group | Dataset") -> Iterator[None]:
     """Have errors name what could not be read."""
     try:
         yield
@@ -811,7 +814,7 @@ def _reading(source: Any) -> Iterator[None]:
         ) from error
 
 
-def _why_unread(dataset: Any) -> str | None:
+def _why_unread(dataset: "Dataset") -> str | None:
     """Say why numbers of a dataset cannot be read; None where they can."""
     library = h5py("it cannot be read")
     if dataset.id.get_type().detect_class(library.h5t.REFERENCE):
@@ -832,7 +835,7 @@ def _why_unread(dataset: Any) -> str | None:
     return None
 
 
-def _slabs(dataset: Any, rows: _Int) -> Iterator[tuple[int, NDArray[Any]]]:
+def _slabs(dataset: "Dataset", rows: _Int) -> Iterator[tuple[int, NDArray[np.generic]]]:
     """Yield rows of a dataset, some at a time, in their order, and how many these are."""
     row = max(1, dataset.dtype.itemsize * math.prod(dataset.shape[1:]))
     most, begin = max(1, SLAB // row), 0
@@ -851,7 +854,7 @@ def _slabs(dataset: Any, rows: _Int) -> Iterator[tuple[int, NDArray[Any]]]:
         begin = end
 
 
-def _are_alike(one: Any, other: Any) -> bool:
+def _are_alike(one: "Dataset", other: "Dataset") -> bool:
     """Tell whether two datasets hold the same."""
     if getattr(other, "shape", None) != one.shape or other.dtype != one.dtype:
         return False
@@ -866,5 +869,5 @@ def _are_alike(one: Any, other: Any) -> bool:
     )
 
 
-def _bits(numbers: NDArray[Any]) -> Any:
+def _bits(numbers: NDArray[np.generic]) -> object:
     return numbers.tolist() if numbers.dtype.hasobject else numbers.tobytes()

@@ -4,9 +4,12 @@ import contextlib
 import pickle
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from trajet._trajet import TrajetError
+
+# An object of another rank: mpi4py unpickles whatever that sent.
+Received: TypeAlias = Any
 
 
 class Communicator(Protocol):
@@ -22,15 +25,15 @@ class Communicator(Protocol):
         """Number of ranks."""
         ...
 
-    def bcast(self, obj: Any, root: int = 0) -> Any:
+    def bcast(self, obj: object, root: int = 0) -> Received:
         """Return the object of rank `root`."""
         ...
 
-    def gather(self, sendobj: Any, root: int = 0) -> Any:
+    def gather(self, sendobj: object, root: int = 0) -> Received:
         """Return the objects of all ranks on rank `root`, and None on the others."""
         ...
 
-    def scatter(self, sendobj: Any, root: int = 0) -> Any:
+    def scatter(self, sendobj: object, root: int = 0) -> Received:
         """Return the element for this rank of the sequence of rank `root`."""
         ...
 
@@ -38,7 +41,7 @@ class Communicator(Protocol):
         """End all ranks."""
         ...
 
-    def allgather(self, sendobj: Any) -> list[Any]:
+    def allgather(self, sendobj: object) -> list[Received]:
         """Return the objects of all ranks, on all ranks."""
         ...
 

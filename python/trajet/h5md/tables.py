@@ -4,20 +4,25 @@ import array
 import contextlib
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet import _trajet
 from trajet._trajet import REMARKS_ATTRIBUTE, FormatError, TrajetError, TruncatedError
 from trajet.h5md import bounded
 from trajet.h5md import units as known
 from trajet.h5md.bounded import attribute
 from trajet.h5md.library import h5py
 from trajet.h5md.links import find, link, member
+
+if TYPE_CHECKING:
+    from h5py import Dataset, File, Group
+    from h5py.h5d import StoreInfo
 
 _MAGIC = b"\x89HDF\r\n\x1a\n"
 _DEFLATE, _SHUFFLE = 1, 2
@@ -50,7 +55,7 @@ def describe(
     particles: str | None = None,
     units: Mapping[str, str] | None = None,
     allow_truncated_tail: bool = False,
-) -> dict[str, Any]:
+) -> "_trajet.FileLayout":
     """Return the layout of a file for the native reader.
 
     Parameters
@@ -96,7 +101,7 @@ def describe(
 
 
 @contextlib.contextmanager
-def _opened(path: Path) -> Iterator[Any]:
+def _opened(path: Path) -> Iterator["File"]:
     """Open a file; whatever h5py raises while it is looked at says that its tables are damaged."""
     module = h5py(str(path))
     try:
@@ -148,7 +153,7 @@ class _Look:
     # The program that wrote the file.
     creator: str = ""
 
-    def h5md(self, file: Any) -> dict[str, Any]:
+    def h5md(self, file: "File") -> "_trajet.TrajectoryLayout":
         """Describe an H5MD file."""
         self.creator = creator_of(file)
         group = self._particles(file)
@@ -180,7 +185,7 @@ class _Look:
         factors = {name: self._factor(name, value, "unit") for name, value in values.items()}
         boxes, own_boxes = self._box(group, frames, factors.get("position"))
         self._check_identities(group, frames.n)
-        series = {}
+        series: dict[str, _trajet.SeriesLayout] = {}
         for name, value in values.items():
             row_of = None if name == first else self._match(names[name], rows[name], frames)
             series[names[name]] = {
@@ -202,7 +207,7 @@ class _Look:
         }
         return layout
 
-    def mdtraj(self, file: Any) -> dict[str, Any]:
+    def mdtraj(self, file: "File") -> "_trajet.TrajectoryLayout":
         """Describe a file of mdtraj."""
         if self.particles is not None:
             raise _OptionError(f"{self.path}: a file of mdtraj has no groups of particles")
@@ -233,7 +238,7 @@ class _Look:
             cells[(cells[:, :3] <= 0).any(axis=1)] = np.nan
             # Readers refuse these frames; a row that is not a number is one without a cell.
             cells[damaged] = np.inf
-        series = {}
+        series: dict[str, _trajet.SeriesLayout] = {}
         for name, quantity, unit, value in (
             ("positions", "position", "nanometers", coordinates),
             ("velocities", "velocity", "nanometers/picosecond", member(file, "velocities")),
@@ -253,8 +258,13 @@ class _Look:
         return self._description("MDTRAJ", coordinates.shape[1], frames, cells, series)
 
     def _description(
-        self, layout: str, n_atoms: int, frames: _Rows, boxes: _Float, series: dict[str, Any]
-    ) -> dict[str, Any]:
+        self,
+        layout: str,
+        n_atoms: int,
+        frames: _Rows,
+        boxes: _Float,
+        series: dict[str, "_trajet.SeriesLayout"],
+    ) -> "_trajet.TrajectoryLayout":
         numbers = np.arange(frames.n)
         if frames.times is None:
             self.remarks.append("it has no times: frames are numbered instead")
@@ -264,10 +274,9 @@ class _Look:
             "times": numbers.astype(np.float64) if frames.times is None else frames.times,
             "steps": numbers.astype(np.int64) if frames.steps is None else frames.steps,
             "boxes": np.ascontiguousarray(boxes, dtype=np.float64),
-            "positions": None,
-            "velocities": None,
-            "forces": None,
-            **series,
+            "positions": series.get("positions"),
+            "velocities": series.get("velocities"),
+            "forces": series.get("forces"),
             "remarks": self.remarks,
             "noted": self.noted,
             "own": None,
@@ -276,7 +285,7 @@ class _Look:
     def _error(self, words: str) -> FormatError:
         return FormatError(f"{self.path}: {words}")
 
-    def _particles(self, file: Any) -> Any:
+    def _particles(self, file: "File") -> "Group":
         """Return the chosen particles group."""
         groups = member(file, "particles")
         if not hasattr(groups, "keys"):
@@ -302,7 +311,7 @@ class _Look:
             " particles= (--particles)"
         )
 
-    def _storage(self, value: Any) -> Any:
+    def _storage(self, value: "Dataset") -> "bytes | int | _trajet.ChunkLayout":
         """Return the offsets of the numbers of a dataset."""
         where = value.name.strip("/")
         if len(getattr(value, "shape", None) or ()) != 3 or value.shape[2] != 3:
@@ -320,8 +329,12 @@ class _Look:
                 f"{self.path}: {where} takes {value.id.get_storage_size()} bytes, more than the"
                 " file has: copy the file again"
             )
-        unwritten = {"shape": (1, *value.shape[1:]), "shuffle": False, "deflate": False}
-        unwritten["table"] = np.empty((0, 6), np.uint64)
+        unwritten: _trajet.ChunkLayout = {
+            "shape": (1, *value.shape[1:]),
+            "shuffle": False,
+            "deflate": False,
+            "table": np.empty((0, 6), np.uint64),
+        }
         if layout == module.h5d.CONTIGUOUS:
             offset = value.id.get_offset()
             return unwritten if offset is None else offset
@@ -348,7 +361,7 @@ class _Look:
             "table": chunks(value),
         }
 
-    def _form(self, value: Any) -> dict[str, bool]:
+    def _form(self, value: "Dataset") -> "_trajet.NumberForm":
         """Say how a number is stored."""
         types = h5py(self.path).h5t
         stored = value.id.get_type()
@@ -364,19 +377,19 @@ class _Look:
             f"{value.name.strip('/')} is of type {value.dtype}: float32 and float64 are read"
         )
 
-    def _count(self, table: Any) -> int:
+    def _count(self, table: "Dataset") -> int:
         """Return the rows of a table of one number each."""
         if len(table.shape) != 1:
             raise self._error(f"{table.name.strip('/')} is of shape {table.shape}")
         return int(table.shape[0])
 
-    def _numbers(self, dataset: Any, n: int | None = None) -> _Float:
+    def _numbers(self, dataset: "Dataset", n: int | None = None) -> _Float:
         """Read the first `n` rows of a table, None for all; a single number as it is."""
         if dataset.dtype.kind not in "fiu":
             raise self._error(f"{dataset.name.strip('/')} is of type {dataset.dtype}, no numbers")
         return bounded.read(dataset, n, np.float64)
 
-    def _integers(self, dataset: Any, n: int) -> _Int:
+    def _integers(self, dataset: "Dataset", n: int) -> _Int:
         """Read the first `n` rows of a table of whole numbers."""
         kind = dataset.dtype
         numbers = bounded.read(dataset, n) if kind.kind in "iu" else None
@@ -386,7 +399,7 @@ class _Look:
             )
         return numbers.astype(np.int64, copy=False)
 
-    def _rows(self, element: Any, value: Any, *, timed: bool) -> _Rows:
+    def _rows(self, element: "Group", value: "Dataset", *, timed: bool) -> _Rows:
         """Say when the rows of an element were written."""
         n = value.shape[0]
         datasets = {"step": member(element, "step")}
@@ -411,7 +424,7 @@ class _Look:
             times = own * factor
         return _Rows(n, steps, times, own, factor)
 
-    def _steps(self, dataset: Any, n: int) -> _Int:
+    def _steps(self, dataset: "Dataset", n: int) -> _Int:
         """Return the steps of `n` rows, which are listed or at equal distances."""
         steps = self._integers(dataset, n)
         if steps.shape == ():
@@ -421,7 +434,7 @@ class _Look:
             raise self._error(f"{dataset.name.strip('/')} is of shape {dataset.shape}")
         return steps
 
-    def _written(self, value: Any, n: int) -> int:
+    def _written(self, value: "Dataset", n: int) -> int:
         """Return how many of `n` frames may have been written, by what is stored."""
         if value.chunks:
             frames, *others = value.chunks
@@ -464,7 +477,7 @@ class _Look:
         return least
 
     def _factor(
-        self, quantity: str, dataset: Any, unit_attribute: str, usual: str | None = None
+        self, quantity: str, dataset: "Dataset", unit_attribute: str, usual: str | None = None
     ) -> float:
         """Return what makes Å, ps, … of the numbers of a dataset."""
         where = f"{self.path}: {dataset.name.strip('/')}"
@@ -493,11 +506,15 @@ class _Look:
         )
 
     def _box(
-        self, group: Any, frames: _Rows, position: float | None
-    ) -> tuple[_Float, dict[str, Any]]:
+        self, group: "Group", frames: _Rows, position: float | None
+    ) -> tuple[_Float, "_trajet.StoredBox"]:
         """Return the vectors of no box, of one, or of one a frame, Å, and as the file has them."""
-        own: dict[str, Any] = {"periodic": [False] * 3, "edges": None}
-        own |= {"edges_factor": 1.0, "lengths": False}
+        own: _trajet.StoredBox = {
+            "periodic": [False] * 3,
+            "edges": None,
+            "edges_factor": 1.0,
+            "lengths": False,
+        }
         none = np.empty((0, 9)), own
         box = member(group, "box")
         if box is None:
@@ -572,7 +589,7 @@ class _Look:
             self.remarks.append(f"{name} are there at {there.sum()} of {n} frames")
         return np.where(there, at, -1).astype(np.int64)
 
-    def _check_identities(self, group: Any, n: int) -> None:
+    def _check_identities(self, group: "Group", n: int) -> None:
         """Refuse files whose atoms change places; say where they are not in the order of `id`."""
         element = member(group, "id")
         value = member(element, "value") if hasattr(element, "keys") else element
@@ -595,11 +612,11 @@ class _Look:
             )
 
 
-def chunks(value: Any) -> NDArray[np.uint64]:
+def chunks(value: "Dataset") -> NDArray[np.uint64]:
     """Return first row, atom and axis, offset, size and skipped filters of the chunks there are."""
     table = array.array("Q")
 
-    def row(chunk: Any, extend: Any = table.extend) -> None:
+    def row(chunk: "StoreInfo", extend: Callable[[Iterable[int]], None] = table.extend) -> None:
         if chunk.byte_offset is not None:
             extend((*chunk.chunk_offset, chunk.byte_offset, chunk.size, chunk.filter_mask))
 
@@ -617,12 +634,12 @@ def chunks(value: Any) -> NDArray[np.uint64]:
     return np.frombuffer(table, np.uint64).reshape(-1, 6)
 
 
-def _dataset(value: Any) -> dict[str, Any]:
+def _dataset(value: "Dataset") -> "_trajet.DatasetInfo":
     """Say what HDF5 calls a dataset, for readers that go through its library."""
     return {"dataset": value.name, "shape": value.shape, "dtype": value.dtype}
 
 
-def creator_of(file: Any) -> str:
+def creator_of(file: "File") -> str:
     """Return the program that wrote an H5MD file; of our copies the one that wrote their source."""
     creator = find(file, "h5md/creator")
     if creator is None:
@@ -631,18 +648,18 @@ def creator_of(file: Any) -> str:
     return (_text(attribute(creator, "source_name", "")) if name == "trajet" else "") or name
 
 
-def _has_vectors(group: Any) -> bool:
+def _has_vectors(group: "Group") -> bool:
     """Tell whether a group of particles has positions, velocities or forces."""
     names = ("position", "velocity", "force")
     return hasattr(group, "keys") and any(member(group, name) is not None for name in names)
 
 
-def _has_no_rows(value: Any) -> bool:
+def _has_no_rows(value: "Dataset") -> bool:
     """Tell whether nothing was ever written to a series."""
     return (getattr(value, "shape", None) or (1,))[0] == 0
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """Return an attribute as text."""
     value = np.asarray(value).reshape(-1)
     if value.size == 0:

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import cycle, product
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from trajet.h5md.library import h5py
 from trajet.h5md.threads import Show, map_ordered, prefetch, run_parallel
 
 if TYPE_CHECKING:
+    from h5py import Dataset, File, Group
+    from numpy.typing import DTypeLike
+
     from trajet.trajectory import AtomChoice, FrameChoice, Trajectory
 
 SUFFIXES = _trajet.FORMATS["H5MD"]
@@ -38,8 +41,10 @@ _MOST_BATCH_BYTES = 2**26
 STEP_BYTES = 2**21
 # Most ranges of frames that a message names.
 _RUNS = 3
+# A field of vectors.
+Field: TypeAlias = Literal["positions", "velocities", "forces"]
 # Elements of H5MD and their units.
-ELEMENTS = {
+ELEMENTS: dict[Field, tuple[str, str]] = {
     "positions": ("position", "Angstrom"),
     "velocities": ("velocity", "Angstrom ps-1"),
     "forces": ("force", "kJ mol-1 Angstrom-1"),
@@ -47,7 +52,7 @@ ELEMENTS = {
 _Boxes: TypeAlias = NDArray[np.float64]
 # Field, frame numbers, vectors, other fields from the reader, and which frames have vectors.
 _Step: TypeAlias = tuple[
-    str, NDArray[np.int64], NDArray[np.float32], dict[str, Any], NDArray[np.bool_]
+    Field, NDArray[np.int64], NDArray[np.float32], "_trajet.ReadFrames", NDArray[np.bool_]
 ]
 
 
@@ -161,15 +166,20 @@ class Content:
         return self.reader.n_atoms if self.atoms is None else len(self.atoms)
 
     @property
-    def fields(self) -> list[str]:
+    def fields(self) -> list[Field]:
         """Fields that are written, "positions" first."""
-        return ["positions", *["velocities"] * self.velocities, *["forces"] * self.forces]
+        wanted: dict[Field, bool] = {
+            "positions": True,
+            "velocities": self.velocities,
+            "forces": self.forces,
+        }
+        return [name for name, is_wanted in wanted.items() if is_wanted]
 
     def may_go_back(self, numbers: NDArray[np.int64]) -> bool:
         """Return whether the steps of these frames may decrease, which H5MD forbids."""
         return False
 
-    def dtype_of(self, name: str) -> str:
+    def dtype_of(self, name: Field) -> str:
         """Return the stored type of a vector field."""
         return "<f4"
 
@@ -187,13 +197,13 @@ class Content:
         return np.empty((n_frames, self.n_atoms, 3), np.float32)
 
     def read(
-        self, name: str, numbers: NDArray[np.int64], values: NDArray[np.float32], threads: int
-    ) -> tuple[dict[str, Any], NDArray[np.bool_]]:
+        self, name: Field, numbers: NDArray[np.int64], values: NDArray[np.float32], threads: int
+    ) -> tuple["_trajet.ReadFrames", NDArray[np.bool_]]:
         """Read vectors of frames into `values`; return other fields, and which frames have them."""
         got = self.reader.read(numbers, self.atoms, values, name, threads=threads)
         return got, _there(values, got["counts"]["empty_frames"])
 
-    def lacking(self, name: str, frames: NDArray[np.int64]) -> FormatError:
+    def lacking(self, name: Field, frames: NDArray[np.int64]) -> FormatError:
         """Return the error for frames that lack a field."""
         what = "choose frames that have"
         if name != "positions":
@@ -226,18 +236,20 @@ class Content:
                 boxes = self._fill_series(group, numbers, packing, wrote, show)
             self.end(file, group, numbers, boxes)
 
-    def begin(self, file: Any) -> Any:
+    def begin(self, file: "File") -> "Group":
         """Write the metadata of the file, and return the particles group."""
         return head(file, self.author, self.kept_remarks)
 
-    def end(self, file: Any, group: Any, numbers: NDArray[np.int64], boxes: list["_Boxes"]) -> None:
+    def end(
+        self, file: "File", group: "Group", numbers: NDArray[np.int64], boxes: list["_Boxes"]
+    ) -> None:
         """Write the boxes of all frames."""
         write_box(group, np.concatenate(boxes))
 
     def _fill_plain(
         self,
         own: Path,
-        group: Any,
+        group: "Group",
         numbers: NDArray[np.int64],
         packing: "Packing",
         wrote: Callable[[int], None],
@@ -253,7 +265,7 @@ class Content:
         steps, times, boxes = [], [], []
         with contextlib.closing(DirectChunkWriter(own, values)) as plain:
 
-            def copy(first: int) -> tuple[int, dict[str, Any]]:
+            def copy(first: int) -> tuple[int, "_trajet.ReadFrames"]:
                 here = numbers[first : first + step]
                 room = rooms.get()
                 try:
@@ -280,7 +292,7 @@ class Content:
 
     def _fill_series(
         self,
-        group: Any,
+        group: "Group",
         numbers: NDArray[np.int64],
         packing: "Packing",
         wrote: Callable[[int], None],
@@ -474,15 +486,15 @@ class Packing:
 
 
 def create(
-    group: Any,
-    name: str,
+    group: "Group",
+    name: Field,
     n_frames: int,
     packing: Packing,
     *,
     early: bool = False,
     unit: str | None = None,
-    dtype: Any = "<f4",
-) -> Any:
+    dtype: "DTypeLike" = "<f4",
+) -> "Dataset":
     """Create an element of H5MD, and return the resizable dataset of its vectors.
 
     With `early` all chunks are allocated at once, without writing to them.
@@ -503,7 +515,7 @@ def create(
 
 
 def write_rows(
-    element: Any, steps: NDArray[np.int64], times: NDArray[np.float64], unit: str | None = "ps"
+    element: "Group", steps: NDArray[np.int64], times: NDArray[np.float64], unit: str | None = "ps"
 ) -> None:
     """Write the steps of an element, and its times if a unit is given."""
     element.create_dataset("step", data=steps)
@@ -511,7 +523,7 @@ def write_rows(
         element.create_dataset("time", data=times).attrs["unit"] = unit
 
 
-def share_rows(element: Any, other: Any) -> None:
+def share_rows(element: "Group", other: "Group") -> None:
     """Link an element to the steps and times of another, as H5MD specifies."""
     for name in ("step", "time"):
         if name in other:
@@ -523,12 +535,12 @@ class Rows:
 
     def __init__(
         self,
-        group: Any,
-        name: str,
+        group: "Group",
+        name: Field,
         packing: Packing,
         *,
         unit: str | None = None,
-        dtype: Any = np.float32,
+        dtype: "DTypeLike" = np.float32,
         stored: str | None = None,
         time_unit: str | None = "ps",
     ) -> None:
@@ -546,7 +558,7 @@ class Rows:
 
     def add(
         self,
-        values: NDArray[Any],
+        values: NDArray[np.floating],
         there: NDArray[np.bool_],
         steps: NDArray[np.int64],
         times: NDArray[np.float64],
@@ -556,7 +568,7 @@ class Rows:
         self.times.append(times[there])
         self.add_values(values if there.all() else values[there])
 
-    def add_values(self, values: NDArray[Any]) -> None:
+    def add_values(self, values: NDArray[np.floating]) -> None:
         """Append vectors of frames; the caller writes their steps and times."""
         if len(self.rest):
             values = np.concatenate((self.rest, values))
@@ -564,7 +576,7 @@ class Rows:
         self._write(values[:whole])
         self.rest = values[whole:].copy()
 
-    def _write(self, values: NDArray[Any]) -> None:
+    def _write(self, values: NDArray[np.floating]) -> None:
         """Compress frames and write their chunks."""
         if not len(values):
             return
@@ -615,13 +627,13 @@ def _there(values: NDArray[np.float32], n_empty: int) -> NDArray[np.bool_]:
     return np.asarray(~np.isnan(values).all(axis=(1, 2)))
 
 
-def keep_remarks(file: Any, remarks: Sequence[str]) -> None:
+def keep_remarks(file: "File", remarks: Sequence[str]) -> None:
     """Write remarks on the source to the file, if there are any."""
     if remarks:
         file.attrs[REMARKS_ATTRIBUTE] = "\n".join(remarks)
 
 
-def head(file: Any, author: str, remarks: Sequence[str] = ()) -> Any:
+def head(file: "File", author: str, remarks: Sequence[str] = ()) -> "Group":
     """Write the metadata of the file and its remarks; return the particles group."""
     keep_remarks(file, remarks)
     head = file.create_group("h5md")
@@ -633,7 +645,7 @@ def head(file: Any, author: str, remarks: Sequence[str] = ()) -> Any:
     return file.create_group(GROUP)
 
 
-def write_box(group: Any, vectors: NDArray[np.float64]) -> None:
+def write_box(group: "Group", vectors: NDArray[np.float64]) -> None:
     """Write box vectors, one box per frame; boxes of frames without are zeros."""
     box = group.create_group("box")
     box.attrs["dimension"] = 3

@@ -9,13 +9,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from statistics import median
-from typing import Any, TypeAlias
 
 from trajet import advise
+from trajet.advise.entries import Entries, Lane, StageName, TaskEntry
 from trajet.html.style import STAGE_COLOURS
-
-Entry: TypeAlias = Mapping[str, Any]
-Lane: TypeAlias = tuple[Any, Any]
 
 # The width of a figure in its own units.
 WIDTH = 1000.0
@@ -27,10 +24,10 @@ _MOST_WORDS = 1000
 _MOST_COLUMNS = 16
 _MOST_RANGES = 9
 _MOST_TICKS = 8
-_TASK_STAGES = ("t_open", "t_read", "t_decode", "t_comp", "t_merge")
+_TASK_STAGES: tuple[StageName, ...] = ("t_open", "t_read", "t_decode", "t_comp", "t_merge")
 
 
-def bars(report: Entry) -> str:
+def bars(report: Entries) -> str:
     """Return the stages of each worker as stacked bars."""
     workers = report["workers"]
     slow = {(entry["worker"], entry["thread"]) for entry in report["stragglers"]}
@@ -61,7 +58,7 @@ def bars(report: Entry) -> str:
     return _chart(names, height, end, [*_stages(paths), marks, *hovers])
 
 
-def stream(report: Entry) -> str:
+def stream(report: Entries) -> str:
     """Return the tasks of each worker as bars over the time of the run."""
     tasks = report["tasks"]
     lanes = lanes_of(report)
@@ -106,7 +103,7 @@ def stream(report: Entry) -> str:
     return _chart(names, height, end, shapes)
 
 
-def histogram(report: Entry) -> str:
+def histogram(report: Entries) -> str:
     """Return a histogram of tasks per worker, as in table 1 of the paper of 2017."""
     tasks = Counter(_lane(task) for task in report["tasks"])
     counts = [tasks[lane] for lane in lanes_of(report)]
@@ -125,7 +122,7 @@ def histogram(report: Entry) -> str:
     return f'<div class="columns">{"".join(columns)}</div>'
 
 
-def legend(report: Entry) -> str:
+def legend(report: Entries) -> str:
     """Return the colours of the stages that took any time."""
     seen = [
         stage for stage in STAGE_COLOURS if any(worker[stage] > 0 for worker in report["workers"])
@@ -138,7 +135,7 @@ def legend(report: Entry) -> str:
     )
 
 
-def lanes_of(report: Entry) -> dict[Lane, str]:
+def lanes_of(report: Entries) -> dict[Lane, str]:
     """Return the lanes of the task stream with their names.
 
     A lane is a worker, or a thread if threads do tasks of their own.
@@ -156,15 +153,15 @@ def lanes_of(report: Entry) -> dict[Lane, str]:
 
 
 def _drawn(
-    tasks: Sequence[Entry], lanes: Iterable[Lane], narrowest: float
-) -> Iterator[tuple[Lane, float, float, dict[str, float]]]:
+    tasks: Sequence[TaskEntry], lanes: Iterable[Lane], narrowest: float
+) -> Iterator[tuple[Lane, float, float, dict[StageName, float]]]:
     """Yield lane, begin, end and stages of each bar; narrow neighbouring tasks share one."""
-    of_lane: dict[Lane, list[Entry]] = {lane: [] for lane in lanes}
+    of_lane: dict[Lane, list[TaskEntry]] = {lane: [] for lane in lanes}
     for task in tasks:
         of_lane[_lane(task)].append(task)
     for lane, here in of_lane.items():
         begin = end = 0.0
-        stages: dict[str, float] = {}
+        stages: dict[StageName, float] = {}
         for task in sorted(here, key=lambda task: float(task["t_begin"])):
             if stages and (end - begin > narrowest or task["t_begin"] - end > narrowest):
                 yield lane, begin, end, stages
@@ -179,7 +176,7 @@ def _drawn(
             yield lane, begin, end, stages
 
 
-def _lane(task: Entry) -> Lane:
+def _lane(task: TaskEntry) -> Lane:
     return task["worker"], task["thread"]
 
 
@@ -216,7 +213,7 @@ class _Boxes:
         return f'<path class="{name}"{paint} d="{"".join(self._parts)}"/>'
 
 
-def _stages(paths: Mapping[str, _Boxes]) -> Iterator[str]:
+def _stages(paths: Mapping[StageName, _Boxes]) -> Iterator[str]:
     for stage, boxes in paths.items():
         yield boxes.path(stage, STAGE_COLOURS[stage])
 

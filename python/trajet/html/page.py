@@ -1,29 +1,50 @@
 """The HTML page of a report."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
-from typing import Any, TypeAlias
+from typing import Literal
 
 from trajet import advise
+from trajet.advise.entries import BeforeName, Entries, StageName
 from trajet.html import figures
 from trajet.html.style import CSS, STAGE_COLOURS
-
-Entry: TypeAlias = Mapping[str, Any]
 
 # The table of tasks shows this many of the slowest. The JSON report has all of them.
 _MOST_TASKS = 100
 # Times outside of t_total.
-_BEFORE = {
+_BEFORE: dict[BeforeName, str] = {
     "t_import": "importing trajet and MDAnalysis",
     "t_topology": "opening the files and reading the topology",
     "t_select": "evaluating the selections",
     "t_command": "the sum of these and t_total",
 }
-_ABOUT_WORKER = ("host", "tasks", "frames", "requests", "opens", "bytes_read")
+_ABOUT_WORKER: tuple[Literal["host", "tasks", "frames", "requests", "opens", "bytes_read"], ...] = (
+    "host",
+    "tasks",
+    "frames",
+    "requests",
+    "opens",
+    "bytes_read",
+)
+_ABOUT_TASK: tuple[Literal["pass", "task", "worker", "thread", "first", "frames"], ...] = (
+    "pass",
+    "task",
+    "worker",
+    "thread",
+    "first",
+    "frames",
+)
+_SECONDS_OF_TASK: tuple[Literal["t_open", "t_read", "t_decode", "t_comp", "t_scheduler"], ...] = (
+    "t_open",
+    "t_read",
+    "t_decode",
+    "t_comp",
+    "t_scheduler",
+)
 
 
-def page(report: Entry) -> str:
+def page(report: Entries) -> str:
     """Return a report as a self-contained HTML page.
 
     Parameters
@@ -50,13 +71,13 @@ def page(report: Entry) -> str:
     )
 
 
-def _subject(report: Entry) -> str:
+def _subject(report: Entries) -> str:
     files = [entry["path"] for entry in report["inputs"] if "format" in entry]
     more = f" and {len(files) - 1} more files" if len(files) > 1 else ""
     return f"{files[0]}{more}, on {report['host']}, trajet {report['versions']['trajet']}"
 
 
-def _facts(report: Entry) -> str:
+def _facts(report: Entries) -> str:
     """Return the most important numbers."""
     total, ratio = report["stages"]["t_total"], report["r_comp_io"]
     processes, threads = advise.n_processes(report), report["threads"]
@@ -76,7 +97,7 @@ def _facts(report: Entry) -> str:
     )
 
 
-def _advice(report: Entry) -> str:
+def _advice(report: Entries) -> str:
     lead, *more = report["advice"]
     points = "".join(f"<li>{escape(line)}</li>" for line in more)
     parts = [f'<h2>What to do</h2><p class="lead">{escape(lead)}</p>']
@@ -87,7 +108,7 @@ def _advice(report: Entry) -> str:
     return "".join(parts)
 
 
-def _workers(report: Entry) -> str:
+def _workers(report: Entries) -> str:
     """Return the bars of stages."""
     if not report["workers"]:
         return ""
@@ -105,7 +126,7 @@ def _workers(report: Entry) -> str:
     )
 
 
-def _tasks(report: Entry) -> str:
+def _tasks(report: Entries) -> str:
     """Return the task stream and the histogram."""
     tasks = report["tasks"]
     if not tasks:
@@ -126,11 +147,11 @@ def _tasks(report: Entry) -> str:
     return text
 
 
-def _numbers(report: Entry) -> str:
+def _numbers(report: Entries) -> str:
     """Return the tables."""
     stages, averages = report["stages"], report["averages"]
     number = _writer(stages["t_total"])
-    names = [*STAGE_COLOURS, "t_total"]
+    names: list[StageName] = [*STAGE_COLOURS, "t_total"]
     summed = sum(stages[name] for name in STAGE_COLOURS)
     rows = [
         (
@@ -161,7 +182,7 @@ def _numbers(report: Entry) -> str:
                 entry["host"],
                 f"{entry['task']}" if "task" in entry else "all",
                 entry["stage"],
-                *(number(entry[name]) for name in ("seconds", "median", "fastest", "lost")),
+                *map(number, (entry["seconds"], entry["median"], entry["fastest"], entry["lost"])),
             )
             for entry in found
         ]
@@ -178,15 +199,10 @@ def _numbers(report: Entry) -> str:
     parts.append(_folded("Workers", _table(("worker", *_ABOUT_WORKER, *names), workers)))
     if tasks := report["tasks"]:
         worst = sorted(tasks, key=lambda task: task["t_begin"] - task["t_end"])[:_MOST_TASKS]
-        columns = ("pass", "task", "worker", "thread", "first", "frames")
-        more = [
-            name
-            for name in ("t_open", "t_read", "t_decode", "t_comp", "t_scheduler")
-            if name in tasks[0]
-        ]
+        more = [name for name in _SECONDS_OF_TASK if name in tasks[0]]
         lines = [
             (
-                *(_cell(task[name]) for name in columns),
+                *(_cell(task[name]) for name in _ABOUT_TASK),
                 number(task["t_begin"]),
                 number(task["t_end"] - task["t_begin"]),
                 *(number(task[name]) for name in more),
@@ -194,11 +210,11 @@ def _numbers(report: Entry) -> str:
             for task in worst
         ]
         title = f"The slowest {len(worst)} of {_count(len(tasks), 'task')}"
-        parts.append(_folded(title, _table((*columns, "t_begin", "seconds", *more), lines)))
+        parts.append(_folded(title, _table((*_ABOUT_TASK, "t_begin", "seconds", *more), lines)))
     return "".join(parts)
 
 
-def _origin(report: Entry) -> str:
+def _origin(report: Entries) -> str:
     """Return parameters, inputs, machine and versions of the run."""
     files = [
         (
@@ -259,7 +275,7 @@ def _writer(longest: float) -> Callable[[float], str]:
     return lambda seconds: f"{seconds:.{places}f}" if seconds < 1000 else f"{seconds:,.1f}"
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(map(_cell, value))
     if isinstance(value, bool) or value is None:

@@ -1,8 +1,10 @@
 """Colours and layout of the page, in light and dark."""
 
+from trajet.advise.entries import StageName
+
 # Close to figure 2 of Khoshlessan et al. 2020; the palette of Okabe and Ito is safe for colour
 # blindness.
-STAGE_COLOURS = {
+STAGE_COLOURS: dict[StageName, str] = {
     "t_open": "#8c8c8c",
     "t_index": "#5f6b73",
     "t_read": "#0072b2",

@@ -9,8 +9,9 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeAlias, Unpack, runtime_checkable
 
+from trajet.advise.entries import Place
 from trajet.pools.dispatch import is_retried
 from trajet.pools.pool import Progress
 
@@ -31,13 +32,14 @@ class Job:
     """
 
     n_frames: int
-    what: Any
+    what: object
 
 
 class JobWorker(Protocol):
     """Runs jobs in this process."""
 
-    def do(self, what: Any, threads: int, show: ShowFrames) -> Any:
+    # Each spec has jobs of its own, whose `what` its worker knows.
+    def do(self, what: Any, threads: int, show: ShowFrames) -> object:
         """Run a job; return a small, picklable result."""
         ...
 
@@ -66,13 +68,13 @@ class JobResult:
         Seconds by the clock of that machine (`time.time`).
     """
 
-    result: Any
+    result: Any  # what the worker of the job returns
     retried: list[str]
-    where: dict[str, Any]
+    where: Place
     begin: float
     end: float
 
-    def by(self, **where: Any) -> "JobResult":
+    def by(self, **where: Unpack[Place]) -> "JobResult":
         """Return a copy with more entries of `where`."""
         return replace(self, where={**self.where, **where})
 
@@ -113,7 +115,7 @@ def do_job(worker: JobWorker, job: Job, threads: int, show: ShowFrames) -> JobRe
     while True:
         try:
             result = worker.do(job.what, threads, show)
-            where = {"host": socket.gethostname(), "process": os.getpid()}
+            where: Place = {"host": socket.gethostname(), "process": os.getpid()}
             return JobResult(result, retried, where, begin, time.time())
         except OSError as error:
             if not is_retried(error, len(retried) + 1):

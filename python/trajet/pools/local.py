@@ -1,13 +1,13 @@
 """`LocalPool`: threads of this process."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import Reader
+from trajet.advise.entries import RunReport
 from trajet.pools.pool import Frames, Plan, Progress, check_counts
 
 
@@ -48,7 +48,7 @@ class LocalPool:
         frames: Frames,
         *,
         progress: Progress | None = None,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], RunReport]:
         """Run a plan; see `trajet.pools.pool.Pool.run`."""
         return _trajet.run(
             reader,

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import Reader
+from trajet.advise.entries import RunReport
 
 # (first, step, count) or frame numbers; none is negative
 Frames: TypeAlias = tuple[int, int, int] | NDArray[np.int64]
@@ -29,11 +30,11 @@ class Plan:
     """
 
     make: Callable[..., _trajet.Plan]
-    arguments: tuple[Any, ...]
-    options: Mapping[str, Any]
+    arguments: tuple[object, ...]
+    options: Mapping[str, object]
 
     @classmethod
-    def of(cls, make: Callable[..., _trajet.Plan], *arguments: Any, **options: Any) -> "Plan":
+    def of(cls, make: Callable[..., _trajet.Plan], *arguments: object, **options: object) -> "Plan":
         """Return the plan that `make` makes of these arguments."""
         return cls(make, arguments, options)
 
@@ -41,7 +42,7 @@ class Plan:
         """Return the atoms that the plan reads: all integer arrays of its arguments are atoms."""
         found: list[NDArray[np.int64]] = []
 
-        def look(argument: Any) -> None:
+        def look(argument: object) -> None:
             if isinstance(argument, np.ndarray) and np.issubdtype(argument.dtype, np.integer):
                 found.append(argument.ravel())
             elif isinstance(argument, (tuple, list)):
@@ -71,7 +72,7 @@ class Pool(Protocol):
         frames: Frames,
         *,
         progress: Progress | None = None,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], RunReport]:
         """Return rows, `(n_frames, width)` float64, the folded state, and the report of the engine.
 
         Rows and state have the same bits on every pool, with any number of workers and any size of

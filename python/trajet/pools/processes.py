@@ -5,19 +5,24 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, signals
 from trajet._trajet import MissingPackageError, Reader, WorkerError
+from trajet.advise.entries import RunReport
 from trajet.pools.dispatch import Copy, Dispatch, GiveUp, Submit, Take
 from trajet.pools.passes import PassRun, passes, tasks_of
 from trajet.pools.pool import Frames, Plan, Progress, check_counts, n_frames_of
 from trajet.pools.shared import folder_in, in_memory, shared_rows
 from trajet.pools.tasks import Task, TaskOutcome, Worker, WorkerSpec
 from trajet.pools.timing import RunTiming
+
+if TYPE_CHECKING:
+    from loky import ProcessPoolExecutor
+
 
 # Seconds between two checks for Ctrl-C.
 _LOOK = 0.1
@@ -68,7 +73,7 @@ class ProcessPool:
         frames: Frames,
         *,
         progress: Progress | None = None,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], RunReport]:
         """Run a plan; see `trajet.pools.pool.Pool.run`."""
         workers = self.workers or _trajet.available_threads()
         executor = _executor(workers)
@@ -105,7 +110,7 @@ class ProcessPool:
 
     def _do(
         self,
-        executor: Any,
+        executor: "ProcessPoolExecutor",
         folder: Path,
         part: PassRun,
         rows: Path,
@@ -177,7 +182,7 @@ class _WorkerNumbers:
         return self._numbers.setdefault(process, len(self._numbers))
 
 
-def _executor(workers: int) -> Any:
+def _executor(workers: int) -> "ProcessPoolExecutor":
     try:
         from loky import get_reusable_executor
     except ImportError as error:

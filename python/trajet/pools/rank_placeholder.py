@@ -28,17 +28,18 @@ class RankPlaceholder:
         """Return False."""
         return False
 
-    def select(self, selection: Any) -> "RankPlaceholder":
+    def select(self, selection: object) -> "RankPlaceholder":
         """Return the placeholder of a selection; rank 0 evaluates it."""
         if self._what != "trajectory":
             self._missing()
         return RankPlaceholder("selection")
 
+    # Scripts use results; mypy must not take what follows for unreachable.
     def __getattr__(self, name: str) -> Any:
         """Raise AttributeError."""
         self._missing()
 
-    def _missing(self, *_: Any, **__: Any) -> NoReturn:
+    def _missing(self, *_: object, **__: object) -> NoReturn:
         raise AttributeError(
             f"this {self._what} is on rank 0: use it where `if {self._what}:` holds"
         )

@@ -9,12 +9,12 @@ import os
 import socket
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
+from trajet.advise.entries import TaskReport
 from trajet.pools.pool import Plan
 
 
@@ -60,7 +60,7 @@ class TaskOutcome:
     """
 
     states: NDArray[np.float64]
-    report: dict[str, Any]
+    report: TaskReport
     begin: float
     end: float
     host: str

@@ -6,23 +6,38 @@ import socket
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
+from trajet.advise.entries import (
+    Assembled,
+    CountName,
+    Place,
+    PlaceBytes,
+    PoolEntries,
+    RepeatedEntry,
+    RetriedEntry,
+    RunReport,
+    StageName,
+    Stages,
+    TaskDetails,
+    TaskEntry,
+    WorkerEntry,
+)
 from trajet.pools.tasks import Task, TaskOutcome
 from trajet.result import COUNTS, STAGES, bytes_by_place
 
 # Stages that add up to the time of a worker.
-WORKER_STAGES = tuple(name for name in STAGES if name != "t_total")
+WORKER_STAGES: tuple[StageName, ...] = tuple(name for name in STAGES if name != "t_total")
 
 
-def partial_outcome(begin: float, spent: Mapping[str, float], threads: int) -> TaskOutcome:
+def partial_outcome(begin: float, spent: Stages, threads: int) -> TaskOutcome:
     """Return the outcome of a cancelled task: the seconds that its threads have spent."""
     each = {name: spent.get(name, 0.0) / threads for name in WORKER_STAGES}
     total = sum(each.values())
     nothing = dict.fromkeys((*COUNTS, "tasks"), 0)
-    report = {"workers": [{**nothing, **each, "t_total": total}] * threads}
+    report: Assembled = {"workers": [{**nothing, **each, "t_total": total}] * threads}
     return TaskOutcome(np.empty(0), report, begin, begin + total, socket.gethostname(), os.getpid())
 
 
@@ -31,8 +46,8 @@ class ThreadTiming:
     """Sums over the tasks of one thread of a worker."""
 
     tasks: int = 0
-    sums: dict[str, float] = field(default_factory=dict)
-    by_place: dict[str, list[int]] = field(default_factory=dict)
+    sums: dict[CountName | StageName, float] = field(default_factory=dict)
+    by_place: PlaceBytes = field(default_factory=PlaceBytes)
 
 
 class RunTiming:
@@ -43,12 +58,12 @@ class RunTiming:
         self._clock = time.perf_counter()
         self._accounts: dict[tuple[int, int], ThreadTiming] = {}
         self._at_work: dict[int, float] = {}
-        self._where: dict[int, dict[str, Any]] = {}
+        self._where: dict[int, Place] = {}
         self._spans: dict[int, list[tuple[float, float]]] = {}
         self._moves: dict[int, list[tuple[float, float]]] = {}
-        self.tasks: list[dict[str, Any]] = []
-        self.retried: list[dict[str, Any]] = []
-        self.repeated: list[dict[str, Any]] = []
+        self.tasks: list[TaskEntry] = []
+        self.retried: list[RetriedEntry] = []
+        self.repeated: list[RepeatedEntry] = []
         self.passes = 0
 
     def add(
@@ -57,8 +72,8 @@ class RunTiming:
         task: Task,
         done: TaskOutcome,
         *,
-        where: dict[str, Any] | None = None,
-        further: dict[str, Any] | None = None,
+        where: Place | None = None,
+        further: TaskDetails | None = None,
         moved: tuple[float, float] | None = None,
     ) -> None:
         """Add a task whose result was taken.
@@ -72,21 +87,20 @@ class RunTiming:
             self._accounts[worker, thread].tasks += spent["tasks"] > 0
         if moved is not None:
             self._moves.setdefault(worker, []).append(moved)
-        self.tasks.append(
-            {
-                "pass": self.passes,
-                "task": task.number,
-                "worker": worker,
-                "first": task.frames[0],
-                "frames": task.n_frames,
-                "t_begin": done.begin - self.begin,
-                "t_end": done.end - self.begin,
-                **{name: sum(spent[name] for spent in threads) for name in _TASK_STAGES},
-                **(further or {}),
-            }
-        )
+        entry: Assembled = {
+            "pass": self.passes,
+            "task": task.number,
+            "worker": worker,
+            "first": task.frames[0],
+            "frames": task.n_frames,
+            "t_begin": done.begin - self.begin,
+            "t_end": done.end - self.begin,
+            **{name: sum(spent[name] for spent in threads) for name in _TASK_STAGES},
+            **(further or {}),
+        }
+        self.tasks.append(entry)
 
-    def spend(self, worker: int, done: TaskOutcome, *, where: dict[str, Any] | None = None) -> None:
+    def spend(self, worker: int, done: TaskOutcome, *, where: Place | None = None) -> None:
         """Add the time of a task to its worker, also if its result was not taken."""
         self._where.setdefault(
             worker, {"host": done.host, "process": done.process, **(where or {})}
@@ -102,23 +116,26 @@ class RunTiming:
             account.by_place = bytes_by_place([account.by_place, spent])
         self._spans.setdefault(worker, []).append((done.begin, done.end))
 
-    def hold(
-        self, worker: int, threads: int, where: dict[str, Any], span: tuple[float, float]
-    ) -> None:
+    def hold(self, worker: int, threads: int, where: Place, span: tuple[float, float]) -> None:
         """Add a transfer of rows that was not completed."""
         self.join(worker, threads, where)
         self._moves.setdefault(worker, []).append(span)
 
-    def join(self, worker: int, threads: int, where: dict[str, Any]) -> None:
+    def join(self, worker: int, threads: int, where: Place) -> None:
         """Add a worker, which may get no task."""
         self._where.setdefault(worker, where)
         for thread in range(threads):
-            none = dict.fromkeys((*COUNTS, *WORKER_STAGES), 0.0)
+            none: dict[CountName | StageName, float] = dict.fromkeys((*COUNTS, *WORKER_STAGES), 0.0)
             self._accounts.setdefault((worker, thread), ThreadTiming(sums=none))
 
     def repeat(self, task: Task, late: int, worker: int, *, won: bool) -> None:
         """Add a task of the straggler `late` that `worker` ran as well, and whether it won."""
-        numbers = {"pass": self.passes, "task": task.number, "late": late, "worker": worker}
+        numbers: RepeatedEntry = {
+            "pass": self.passes,
+            "task": task.number,
+            "late": late,
+            "worker": worker,
+        }
         self.repeated.append({**numbers, "won": won})
 
     def retry(self, task: Task, error: BaseException | str) -> None:
@@ -126,15 +143,15 @@ class RunTiming:
         self.retried.append({"pass": self.passes, "task": task.number, "error": str(error)})
 
     def report(
-        self, over: dict[int, dict[str, float]] | None = None, **entries: Any
-    ) -> dict[str, Any]:
+        self, over: Mapping[int, Stages] | None = None, **entries: Unpack[PoolEntries]
+    ) -> RunReport:
         """Return the report of the run in the form of the engine, with one entry a thread.
 
         `over` are stages that workers measured beside their tasks. Rows that moved while a worker
         was at work took nothing of its time. What is left of the time between a worker's first task
         and the end of its last was waiting.
         """
-        workers = []
+        workers: list[WorkerEntry] = []
         for (worker, thread), account in sorted(self._accounts.items()):
             spans = self._spans.get(worker, [])
             known_spans = [*spans, *self._moves.get(worker, [])]
@@ -143,7 +160,7 @@ class RunTiming:
                 total = max(end for _, end in known_spans) - min(begin for begin, _ in known_spans)
             at_work = _covered(spans)
             moving = _covered(known_spans) - at_work
-            entry: dict[str, Any] = {
+            entry: Assembled = {
                 "worker": worker,
                 "thread": thread,
                 **self._where[worker],
@@ -164,7 +181,7 @@ class RunTiming:
             entry["t_overhead"] = max(0.0, total - known)
             entry["t_total"] = total
             workers.append(entry)
-        return {
+        report: Assembled = {
             "workers": workers,
             "tasks": sorted(self.tasks, key=lambda task: (task["pass"], task["task"])),
             "passes": self.passes,
@@ -173,6 +190,8 @@ class RunTiming:
             "t_total": time.perf_counter() - self._clock,
             **entries,
         }
+        run: RunReport = report
+        return run
 
 
 def _covered(spans: list[tuple[float, float]]) -> float:
@@ -184,4 +203,4 @@ def _covered(spans: list[tuple[float, float]]) -> float:
     return covered
 
 
-_TASK_STAGES = ("t_open", "t_read", "t_decode", "t_comp", "t_merge")
+_TASK_STAGES: tuple[StageName, ...] = ("t_open", "t_read", "t_decode", "t_comp", "t_merge")

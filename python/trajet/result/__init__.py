@@ -11,6 +11,7 @@ from trajet.result.report import (
     STAGES,
     Report,
     bytes_by_place,
+    entries_of,
     make_report,
 )
 from trajet.result.result import Result
@@ -29,5 +30,6 @@ __all__ = [
     "Result",
     "Series",
     "bytes_by_place",
+    "entries_of",
     "make_report",
 ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,7 +74,7 @@ class Applied(Result):
     def _about(self) -> str:
         return f"{self.name} of {count_of_frames(self.frames)}, values {self.values.shape}"
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> dict[str, np.ndarray]:
         return {"values": self.values, "times": self.times, "frames": self.frames}
 
     def _header(self) -> list[str]:

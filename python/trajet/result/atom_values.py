@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +61,7 @@ class AtomValues(Result):
     def _about(self) -> str:
         return f"{self.name} of {self.label!r}, values {self.values.shape} {self.units}"
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> dict[str, np.ndarray]:
         return {"values": self.values, "atoms": self.atoms, "units": np.array(self.units)}
 
     def _header(self) -> list[str]:

@@ -3,7 +3,7 @@
 import warnings
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,7 +71,7 @@ class Distances(Series):
         square[np.triu_indices(len(self.atoms), 1)] = mean
         return square + square.T
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> dict[str, np.ndarray]:
         partners = np.empty(0, np.int64) if self.partners is None else self.partners
         return {**super()._arrays(), "atoms": self.atoms, "partners": partners}
 

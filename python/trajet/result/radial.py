@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +58,7 @@ class RadialDistribution(Result):
         """Return the names of the two groups, or one name if they are the same."""
         return " and ".join(dict.fromkeys(self.labels))
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> dict[str, np.ndarray]:
         return {"r": self.r, "g": self.g, "counts": self.counts, "edges": self.edges}
 
     def _header(self) -> list[str]:

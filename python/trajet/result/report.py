@@ -8,18 +8,30 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from trajet import advise, html, mdanalysis, output
 from trajet._trajet import INSTRUCTION_SET, FormatError, Reader, __version__, available_threads
+from trajet.advise.entries import (
+    AnalysisEntries,
+    Assembled,
+    BeforeName,
+    CountName,
+    Entries,
+    PlaceBytes,
+    RunReport,
+    StageName,
+    TaskEntry,
+    WorkerEntry,
+)
 
 SCHEMA = 3
 # Schema 2 differs by a `sample` in every report, null where there was none.
 _READABLE = (2, SCHEMA)
 REPORT_SUFFIXES = (".json", ".html")
-STAGES = (
+STAGES: tuple[StageName, ...] = (
     "t_open",
     "t_index",
     "t_read",
@@ -32,7 +44,7 @@ STAGES = (
     "t_overhead",
     "t_total",
 )
-COUNTS = (
+COUNTS: tuple[CountName, ...] = (
     "requests",
     "opens",
     "bytes_read",
@@ -41,8 +53,12 @@ COUNTS = (
     "empty_frames",
     "atoms_decoded",
 )
+_BYTES_BY_PLACE: tuple[Literal["bytes_by_tier", "bytes_by_tag"], ...] = (
+    "bytes_by_tier",
+    "bytes_by_tag",
+)
 # Times outside of t_total. Reports of older versions lack them.
-BEFORE = ("t_import", "t_topology", "t_select", "t_command")
+BEFORE: tuple[BeforeName, ...] = ("t_import", "t_topology", "t_select", "t_command")
 # Entries that `Report.load` requires, in the report itself and in its lists.
 _NAMES = (
     *("analysis", "parameters", "inputs", "stages", "averages", "requests", "bytes_read", "frames"),
@@ -68,11 +84,13 @@ _OF_WORKER = (*STAGES, "worker", "thread", "host", "tasks", "frames", "requests"
 _OF_TASK = ("pass", "task", "worker", "thread", "first", "frames", "t_begin", "t_end")
 
 
+# Users look up entries by any name; `entries_of` has the types of those that are known.
 class Report(Mapping[str, Any]):
     """Timings and counters of a run, and what it read; docs/report.md describes each entry."""
 
-    def __init__(self, entries: Mapping[str, Any]) -> None:
-        self._entries = dict(entries)
+    def __init__(self, entries: Mapping[str, object]) -> None:
+        # JSON of any content; `load` checks the entries that are relied on.
+        self._entries: Any = dict(entries)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Report":
@@ -173,7 +191,7 @@ class Report(Mapping[str, Any]):
 
     def to_html(self) -> str:
         """Return the report as a self-contained HTML page."""
-        return html.page(self._entries)
+        return html.page(entries_of(self))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the report as JSON, or as a self-contained HTML page with figures.
@@ -192,13 +210,20 @@ class Report(Mapping[str, Any]):
         output.write(path, lambda file: file.write(text.encode(errors="backslashreplace")))
 
 
-def bytes_by_place(entries: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]:
+def entries_of(report: Report) -> Entries:
+    """Return the entries of a report, with their types."""
+    entries: Entries = report._entries
+    return entries
+
+
+def bytes_by_place(entries: Iterable[PlaceBytes]) -> PlaceBytes:
     """Return the bytes read from each tier and each tag of a store, summed over `entries`.
 
     The dictionary lacks `bytes_by_tier` and `bytes_by_tag` where no entry has them.
     """
-    entries, sums = list(entries), {}
-    for name in ("bytes_by_tier", "bytes_by_tag"):
+    entries = list(entries)
+    sums: PlaceBytes = {}
+    for name in _BYTES_BY_PLACE:
         if counts := [entry[name] for entry in entries if name in entry]:
             sums[name] = [sum(column) for column in zip(*counts, strict=True)]
     return sums
@@ -206,8 +231,8 @@ def bytes_by_place(entries: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]
 
 def make_report(
     reader: Reader,
-    run: Mapping[str, Any],
-    analysis: Mapping[str, Any],
+    run: RunReport,
+    analysis: AnalysisEntries,
     tiers: Sequence[str] = (),
     tags: Sequence[str] = (),
 ) -> Report:
@@ -231,9 +256,11 @@ def make_report(
     workers, tasks = _places(run, host)
     for worker in workers:
         worker["t_io"] = worker["t_read"] + worker["t_decode"]
-    stages = {name: sum(worker[name] for worker in workers) for name in STAGES}
+    stages: dict[StageName, float] = {
+        name: sum(worker[name] for worker in workers) for name in STAGES
+    }
     input_time = stages["t_read"] + stages["t_decode"]
-    together = {**stages, "t_io": input_time}
+    together: Assembled = {**stages, "t_io": input_time}
     averages = {name: seconds / max(1, len(workers)) for name, seconds in together.items()}
     serial = together if len(workers) == 1 else run.get("sample")
     stages["t_open"] += opening["t_open"]
@@ -247,7 +274,7 @@ def make_report(
         versions["MDAnalysis"] = version
     places = {(worker["host"], worker["worker"]) for worker in workers}
     of_places = bytes_by_place(workers)
-    entries = {
+    entries: Assembled = {
         "pool": "local",
         **run,
         "schema": SCHEMA,
@@ -282,16 +309,19 @@ def make_report(
     return Report({**entries, **sentences})
 
 
-def _places(run: Mapping[str, Any], host: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _places(run: RunReport, host: str) -> tuple[list[WorkerEntry], list[TaskEntry]]:
     """Return the workers and tasks of a run with process, thread and host.
 
     The workers of the engine are threads of this process.
     """
     if all("thread" in worker for worker in run["workers"]):
-        tasks = [{"thread": None, **task} for task in run["tasks"]]
+        tasks: list[TaskEntry] = [{"thread": None, **task} for task in run["tasks"]]
         return [{"host": host, **worker} for worker in run["workers"]], tasks
-    here = {"host": host, "process": os.getpid()}
-    workers = [{**here, **w, "worker": 0, "thread": w["worker"]} for w in run["workers"]]
+    process = os.getpid()
+    workers: list[WorkerEntry] = [
+        {"host": host, "process": process, **w, "worker": 0, "thread": w["worker"]}
+        for w in run["workers"]
+    ]
     tasks = [{**task, "worker": 0, "thread": task["worker"]} for task in run["tasks"]]
     return workers, tasks
 

@@ -5,7 +5,7 @@ import io
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,7 @@ class Result:
         """Return the quantity and the shape of its values, for `__repr__`."""
         raise NotImplementedError
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays of an NPZ file by name."""
         raise NotImplementedError
 

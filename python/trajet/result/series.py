@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,7 +69,7 @@ class Series(Result):
         values = f"values {self.values.shape} {self.units}".rstrip()
         return f"{self.name} of {count_of_frames(self.frames)}, {values}"
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> dict[str, np.ndarray]:
         return {
             "values": self.values,
             "times": self.times,

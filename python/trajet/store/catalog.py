@@ -5,10 +5,9 @@ import errno
 import json
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -547,7 +546,7 @@ def _check_is_trajectory(given: object) -> None:
     )
 
 
-def _divided(done: Mapping[str, Any], beside: Sequence[str] = ()) -> Divided:
+def _divided(done: "_trajet.StoreReport", beside: Sequence[str] = ()) -> Divided:
     return Divided(int(done["n_frames"]), tuple(dict.fromkeys((*done["remarks"], *beside))))
 
 
@@ -605,7 +604,7 @@ def _spec(profile: Profile, parts: Sequence[TagAtoms]) -> str:
     )
 
 
-def _manifest_tag(part: TagAtoms) -> dict[str, Any]:
+def _manifest_tag(part: TagAtoms) -> dict[str, object]:
     """Return the entry of a tag in a manifest, which has no `optional`."""
     entry = {key: value for key, value in vars(part.tag).items() if key != "optional"}
     return {**entry, "atoms": part.ranges()}

@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from trajet._trajet import StoreError, file_digest
+from trajet.dataset import Manifest, ManifestSource
 from trajet.store.profile import Tag, Tier
 
 
@@ -114,7 +114,7 @@ class Divided:
     remarks: tuple[str, ...]
 
 
-def entry_of(manifest: Mapping[str, Any], tiers: Mapping[str, Tier]) -> Entry:
+def entry_of(manifest: Manifest, tiers: Mapping[str, Tier]) -> Entry:
     """Return the description of a data set by its manifest and the tiers of the store.
 
     Raises
@@ -134,7 +134,15 @@ def entry_of(manifest: Mapping[str, Any], tiers: Mapping[str, Tier]) -> Entry:
         files = [each[index] for each in segments]
         kept.append(
             KeptTag(
-                Tag(**{key: value for key, value in tag.items() if key != "atoms"}),
+                Tag(
+                    name=tag["name"],
+                    short=tag["short"],
+                    select=tag["select"],
+                    tier=tag["tier"],
+                    format=tag["format"],
+                    lossy=tag.get("lossy", False),
+                    precision=tag.get("precision"),
+                ),
                 sum(stop - start for start, stop in tag["atoms"]),
                 sum(file["size"] for file in files),
                 tuple(tiers[file["tier"]].folder / file["path"] for file in files),
@@ -152,14 +160,14 @@ def entry_of(manifest: Mapping[str, Any], tiers: Mapping[str, Tier]) -> Entry:
     )
 
 
-def originals_of(manifest: Mapping[str, Any]) -> tuple[Original, ...]:
+def originals_of(manifest: Manifest) -> tuple[Original, ...]:
     """Return the original files, each compared with its recorded size and digest."""
     return tuple(
         Original(Path(file["path"]), file["size"], _state(file)) for file in manifest["source"]
     )
 
 
-def _state(source: Mapping[str, Any]) -> str:
+def _state(source: ManifestSource) -> str:
     """Return the state of an original file; see `Original`."""
     path = Path(source["path"])
     try:

@@ -6,11 +6,11 @@ A profile is a TOML file. `default.toml` beside this module is the built-in prof
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from trajet._trajet import StoreError
 
@@ -22,6 +22,8 @@ FORMATS = (EXACT, "xtc", "dcd", "ncdf", HDF5)
 # Reports count the bytes of at most so many tiers.
 MOST_TIERS = 8
 
+# A table of TOML, whose values are checked.
+_Table: TypeAlias = Mapping[str, Any]
 _BUILT_IN = "the built-in profile"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _LONGEST_NAME = 100
@@ -160,7 +162,7 @@ def default_text() -> str:
     return resources.files("trajet.store").joinpath("default.toml").read_text(encoding="utf-8")
 
 
-def _parsed(table: Mapping[str, Any], where: str, folder: Path) -> Profile:
+def _parsed(table: _Table, where: str, folder: Path) -> Profile:
     _check_keys(table, ("tiers", "tags"), where, "a profile")
     tiers = table.get("tiers", {})
     if not isinstance(tiers, dict) or not tiers:
@@ -190,7 +192,7 @@ def _parsed(table: Mapping[str, Any], where: str, folder: Path) -> Profile:
     return Profile(made, divided, where)
 
 
-def _tier(name: str, value: Any, where: str, folder: Path, rank: int) -> Tier:
+def _tier(name: str, value: object, where: str, folder: Path, rank: int) -> Tier:
     what = f"{where}: tier {name!r}"
     _check_name(name, what)
     if isinstance(value, str):
@@ -207,7 +209,7 @@ def _tier(name: str, value: Any, where: str, folder: Path, rank: int) -> Tier:
     return Tier(name, Path(os.path.normpath(folder / Path(at).expanduser())), limit, rank)
 
 
-def _size(value: Any, what: str) -> int:
+def _size(value: object, what: str) -> int:
     """Return the number of bytes of a size: an integer, or a text with a unit."""
     size = value if isinstance(value, int) and not isinstance(value, bool) else 0
     if isinstance(value, str) and (found := _SIZE.fullmatch(value.strip())):
@@ -221,7 +223,7 @@ def _size(value: Any, what: str) -> int:
     return size
 
 
-def _tag(table: Mapping[str, Any], number: int, tiers: Mapping[str, Any], where: str) -> Tag:
+def _tag(table: _Table, number: int, tiers: Mapping[str, object], where: str) -> Tag:
     name = table.get("name")
     what = f"{where}: tag {name!r}" if isinstance(name, str) else f"{where}: tag number {number}"
     _check_keys(table, _TAG_KEYS, what, "a tag")
@@ -278,7 +280,7 @@ def _check_name(name: str, what: str) -> None:
         )
 
 
-def _check_keys(table: Mapping[str, Any], known: tuple[str, ...], where: str, what: str) -> None:
+def _check_keys(table: Mapping[str, object], known: tuple[str, ...], where: str, what: str) -> None:
     for key in table:
         if key not in known:
             raise StoreError(
@@ -286,7 +288,7 @@ def _check_keys(table: Mapping[str, Any], known: tuple[str, ...], where: str, wh
             )
 
 
-def _check_unique(named: Any, key: str, where: str, what: str) -> None:
+def _check_unique(named: Iterable[tuple[str, str]], key: str, where: str, what: str) -> None:
     """Raise an error if two tiers or tags have the same value."""
     seen: dict[str, str] = {}
     for name, value in named:

@@ -1,7 +1,7 @@
 """Conversion of users' choices of frames and atoms to numbers."""
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from trajet._trajet import FrameError, SelectionError
 from trajet.pools.pool import Frames
 
-FrameChoice: TypeAlias = slice | Sequence[int] | NDArray[Any] | None
-AtomChoice: TypeAlias = str | Sequence[int] | NDArray[Any]
+FrameChoice: TypeAlias = slice | Sequence[int] | NDArray[np.integer | np.bool_] | None
+AtomChoice: TypeAlias = str | Sequence[int] | NDArray[np.integer | np.bool_]
 
 
 def resolve_frames(frames: FrameChoice, n_frames: int, label: str) -> Frames:
@@ -52,7 +52,7 @@ def frame_numbers(frames: Frames) -> NDArray[np.int64]:
     return frames
 
 
-def resolve_indices(indices: NDArray[Any], n_atoms: int) -> NDArray[np.int64]:
+def resolve_indices(indices: np.ndarray, n_atoms: int) -> NDArray[np.int64]:
     """Return atom indices as int64, after checking that they are in range.
 
     Raises

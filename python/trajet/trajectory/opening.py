@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from trajet.pools.rank_placeholder import root_only
 from trajet.startup import Stopwatch
 from trajet.trajectory.selection import Selection
 from trajet.trajectory.trajectory import DEFAULT_REQUEST_SIZE, Trajectory
+
+if TYPE_CHECKING:
+    from trajet.mdanalysis import AtomGroup
 
 
 @root_only("trajectory")
@@ -176,7 +179,7 @@ def _cache_folder() -> Path | None:
         return None
 
 
-def from_atomgroup(atoms: Any) -> Selection:
+def from_atomgroup(atoms: "AtomGroup") -> Selection:
     """Return the atoms of an AtomGroup as a Selection of the file that its Universe reads.
 
     Raises

@@ -1,7 +1,7 @@
 """`Selection`: some atoms of a trajectory."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from trajet.trajectory.block import Block
 from trajet.trajectory.choice import FrameChoice
 
 if TYPE_CHECKING:
+    from trajet.mdanalysis import AtomGroup
     from trajet.trajectory.trajectory import Trajectory
 
 
@@ -62,13 +63,13 @@ class Selection:
         return self.text if self.text is not None else f"{self.n_atoms} atoms"
 
     @property
-    def atoms(self) -> Any:
+    def atoms(self) -> "AtomGroup":
         """The atoms as an MDAnalysis AtomGroup, at the positions of frame 0."""
         _ = self.trajectory.universe
         return self.named
 
     @property
-    def named(self) -> Any:
+    def named(self) -> "AtomGroup":
         """The atoms as an MDAnalysis AtomGroup, whose positions may not be loaded yet."""
         return self.trajectory.named[self.places]
 

@@ -2,10 +2,10 @@
 
 import contextlib
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 from weakref import finalize
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, mdanalysis
 from trajet._trajet import FormatError, Reader, SelectionError, StaleIndexError, StoreError
+from trajet.advise.entries import Assembled, InputEntry, WorkerEntry
 from trajet.dataset import AccessLog, Dataset, DatasetPath
 from trajet.pools.pool import n_frames_of
 from trajet.startup import Stopwatch, import_seconds
@@ -25,6 +26,9 @@ from trajet.trajectory.choice import (
     resolve_indices,
 )
 from trajet.trajectory.selection import Selection
+
+if TYPE_CHECKING:
+    from trajet.mdanalysis import AtomGroup, Universe
 
 DEFAULT_REQUEST_SIZE = 256 * 1024
 
@@ -73,7 +77,7 @@ class Trajectory:
         # The topology is read later, perhaps after a change of the working directory.
         self._topology_at = None if topology is None else topology.absolute()
         self._reader = reader
-        self._universe: Any = None
+        self._universe: Universe | None = None
         # Whether the Universe has the positions of frame 0, and the box of that frame.
         self._placed = False
         self._box = mdanalysis.Box()
@@ -187,7 +191,7 @@ class Trajectory:
         return path
 
     @property
-    def universe(self) -> Any:
+    def universe(self) -> "Universe":
         """The topology as an MDAnalysis Universe, at the positions of frame 0.
 
         For some tags of a data set it has all atoms of the original; atoms of other tags have NaN
@@ -210,7 +214,7 @@ class Trajectory:
         return universe
 
     @property
-    def named(self) -> Any:
+    def named(self) -> "AtomGroup":
         """The trajectory's atoms as an AtomGroup, whose positions may not be loaded yet.
 
         Raises
@@ -244,7 +248,7 @@ class Trajectory:
             self.t_topology += watch.seconds()
         return self._universe.atoms if origin is None else self._universe.atoms[origin]
 
-    def adopt(self, universe: Any, box: mdanalysis.Box) -> None:
+    def adopt(self, universe: "Universe", box: mdanalysis.Box) -> None:
         """Use a Universe as topology; its positions and `box` are those of the current frame."""
         self._universe, self._placed, self._box = universe, True, box
 
@@ -297,7 +301,7 @@ class Trajectory:
             return Selection(self, places, selection, watch.seconds())
         return Selection(self, self.places(selection), None, watch.seconds())
 
-    def select_named(self, text: str, where: str, *, empty: bool = False) -> Any:
+    def select_named(self, text: str, where: str, *, empty: bool = False) -> "AtomGroup":
         """Return the atoms of `named` that a selection text matches, at frame 0.
 
         Raises
@@ -327,7 +331,7 @@ class Trajectory:
         """Number of atoms of the topology; exceeds `n_atoms` if only some tags are open."""
         return self.n_atoms if self.dataset is None else int(self.dataset.manifest["n_atoms"])
 
-    def places(self, atoms: Sequence[int] | NDArray[Any]) -> NDArray[np.int64]:
+    def places(self, atoms: Sequence[int] | NDArray[np.integer | np.bool_]) -> NDArray[np.int64]:
         """Return the indices in a frame of atoms given by topology indices or by a mask.
 
         A mask has one element per atom of a frame, or per atom of the topology.
@@ -354,7 +358,7 @@ class Trajectory:
     def read(
         self,
         frames: FrameChoice = None,
-        atoms: Sequence[int] | NDArray[Any] | None = None,
+        atoms: Sequence[int] | NDArray[np.integer | np.bool_] | None = None,
         out: NDArray[np.float32] | None = None,
         *,
         velocities: bool = False,
@@ -408,7 +412,7 @@ class Trajectory:
         self,
         size: int | None = None,
         frames: FrameChoice = None,
-        atoms: Sequence[int] | NDArray[Any] | None = None,
+        atoms: Sequence[int] | NDArray[np.integer | np.bool_] | None = None,
     ) -> Iterator[Block]:
         """Iterate over blocks of frames; each block overwrites the `positions` of the last one.
 
@@ -518,7 +522,7 @@ class Trajectory:
             self._access_log.read(places, parts.counts())
 
     def record_analysis(
-        self, what: str, places: NDArray[np.int64] | None, counts: Sequence[Mapping[str, Any]]
+        self, what: str, places: NDArray[np.int64] | None, counts: Sequence[WorkerEntry]
     ) -> None:
         """Record an analysis in the access log, if this is a data set of a store."""
         if self._access_log is not None:
@@ -548,18 +552,20 @@ class Trajectory:
         }
         return {**times, "t_command": sum(times.values()) + t_total}
 
-    def describe_inputs(self) -> list[dict[str, Any]]:
+    def describe_inputs(self) -> list[InputEntry]:
         """Return the report's entries on the trajectory's files and topology."""
-        inputs: list[dict[str, Any]] = []
+        inputs: list[InputEntry] = []
         for segment in self._reader.segments():
-            del segment["index_path"]
-            inputs.append({**segment, "path": str(segment["path"])})
+            entry: Assembled = segment
+            del entry["index_path"]
+            entry["path"] = str(segment["path"])
+            inputs.append(entry)
         if self._topology_at is not None and self._topology_at.is_file():
             inputs.append({**describe_file(self._topology_at), "path": str(self.topology)})
         return inputs
 
 
-def describe_file(path: Path) -> dict[str, Any]:
+def describe_file(path: Path) -> InputEntry:
     """Return the report's entry on a structure file: path, size and digest."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()

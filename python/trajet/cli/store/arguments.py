@@ -2,7 +2,6 @@
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import click
 
@@ -13,7 +12,7 @@ folder = click.option("--store", "folder", required=True, metavar="FOLDER", help
 
 def dataset(
     *, required: bool = True, tags: bool = False
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that adds the arguments that name a data set.
 
     A data set is named as STORE/NAME, or as NAME with --store STORE. The command gets `folder` and
@@ -28,9 +27,9 @@ def dataset(
         None if the path names no tag.
     """
 
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
-        def with_dataset(*, path: str | None, folder: str | None, **others: Any) -> Any:
+        def with_dataset(*, path: str | None, folder: str | None, **others: object) -> None:
             where, name, wanted = _split(path, folder, required=required)
             if tags:
                 others["tags_of_path"] = wanted
@@ -38,7 +37,7 @@ def dataset(
                 raise click.UsageError(
                     f"{path}: this command takes whole data sets: leave @{','.join(wanted)} out"
                 )
-            return command(folder=where, name=name, **others)
+            command(folder=where, name=name, **others)
 
         metavar = "STORE/NAME" + ("[@TAG,...]" if tags else "")
         argument = click.argument(

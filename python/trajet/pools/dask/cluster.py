@@ -9,17 +9,23 @@ from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from trajet import signals
 from trajet._trajet import MissingPackageError, WorkerError, available_threads
 from trajet.pools.shared import folder_in
 
+if TYPE_CHECKING:
+    from distributed import Client, LocalCluster
+    from tornado.platform.asyncio import BaseAsyncIOLoop as IOLoop
+
+
 # Seconds for a scheduler to answer.
 _PATIENCE = 10.0
 
 
-def distributed() -> Any:
+def distributed() -> ModuleType:
     """Return the package `distributed`.
 
     Raises
@@ -33,13 +39,14 @@ def distributed() -> Any:
         raise MissingPackageError(
             "a Dask cluster needs distributed: pip install 'trajet[dask]'"
         ) from error
-    return distributed
+    module: ModuleType = distributed
+    return module
 
 
 @contextmanager
 def dask_client(
     scheduler: str | None = None, workers: int | None = None, threads: int = 1
-) -> Iterator[Any]:
+) -> Iterator["Client"]:
     """Make a client of a scheduler by its address, or of workers of this machine while it is used.
 
     Each worker has `threads` threads, and does as many tasks at once. Other users of the machine
@@ -69,10 +76,10 @@ def dask_client(
 
 
 @contextmanager
-def _cluster(module: Any, workers: int, threads: int) -> Iterator[Any]:
+def _cluster(module: ModuleType, workers: int, threads: int) -> Iterator["Client"]:
     """Make a client of workers of this machine while it is used."""
 
-    def make(folder: Path, loop: Any) -> Any:
+    def make(folder: Path, loop: "IOLoop") -> "LocalCluster":
         return module.LocalCluster(
             n_workers=workers,
             threads_per_worker=threads,
@@ -118,7 +125,7 @@ def _cluster(module: Any, workers: int, threads: int) -> Iterator[Any]:
             cluster.close()
 
 
-def _start_cluster(make: Callable[[Any], Any]) -> Any:
+def _start_cluster(make: Callable[["IOLoop"], "LocalCluster"]) -> "LocalCluster":
     """Return the cluster that `make` returns for an event loop.
 
     It is called in a thread, whose processes do not receive Ctrl-C.
@@ -126,8 +133,8 @@ def _start_cluster(make: Callable[[Any], Any]) -> Any:
     from distributed.deploy.spec import close_clusters
     from distributed.utils import LoopRunner
 
-    made: Future[Any] = Future()
-    loops: list[Any] = []
+    made: Future[LocalCluster] = Future()
+    loops: list[IOLoop] = []
 
     def work() -> None:
         try:

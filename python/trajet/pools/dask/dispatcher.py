@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
-from distributed import KilledWorker
+from distributed import Client, Future, KilledWorker
 from numpy.typing import NDArray
 
 from trajet._trajet import WorkerError
+from trajet.advise.entries import Assembled, Place, RepeatedEntry
 from trajet.pools.dask.plugins import TaskProgress, TaskResult, do
 from trajet.pools.dask.workers import Workers
 from trajet.pools.dispatch import (
@@ -62,7 +62,7 @@ class _Sent:
 
     copy: Copy
     task: Task
-    future: Any
+    future: Future
     address: str | None = None
     message: TaskProgress | None = None
     received: float = 0.0
@@ -75,7 +75,7 @@ class Dispatcher:
 
     def __init__(
         self,
-        client: Any,
+        client: Client,
         workers: Workers,
         name: str,
         part: PassRun,
@@ -138,13 +138,14 @@ class Dispatcher:
         self._events.put(partial(self._progressed, message))
 
     @property
-    def repeated(self) -> list[dict[str, Any]]:
+    def repeated(self) -> list[RepeatedEntry]:
         """Stragglers, as the report shows them."""
-        entries = []
+        entries: list[RepeatedEntry] = []
         for straggler in self._dispatch.stragglers:
-            entry = asdict(straggler)
+            entry: Assembled = asdict(straggler)
             address = entry.pop("worker")
-            entries.append({"pass": self._timing.passes, "address": address, **entry})
+            entry = {"pass": self._timing.passes, "address": address, **entry}
+            entries.append(entry)
         return entries
 
     # Instructions of the core.
@@ -341,13 +342,17 @@ class Dispatcher:
             if message is None:
                 continue
             number = self._workers.number(message.worker, message.thread)
-            where = {"host": message.host, "process": message.process, "address": message.worker}
+            where: Place = {
+                "host": message.host,
+                "process": message.process,
+                "address": message.worker,
+            }
             if sent.fetching is not None:
                 now = time.time()
                 since = now - (time.monotonic() - sent.fetching)
                 self._timing.hold(number, threads, where, sent.moved or (since, now))
                 continue
-            spent = dict(message.spent)
+            spent = message.spent.copy()
             if message.opening and message.worker in self._workers.threads:
                 # The worker counts it only once the file is open.
                 spent["t_open"] += message.opening + time.monotonic() - sent.received
@@ -364,7 +369,7 @@ def killed(error: KilledWorker, what: str) -> WorkerError:
     )
 
 
-def dropped(client: Any, what: str) -> WorkerError:
+def dropped(client: Client, what: str) -> WorkerError:
     """Return the error of a task or job that the scheduler forgot."""
     where = client.scheduler.address
     return WorkerError(f"the scheduler {where} dropped {what}: was it or the client restarted?")

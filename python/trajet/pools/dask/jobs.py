@@ -4,9 +4,8 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
 
-from distributed import KilledWorker
+from distributed import Client, Future, KilledWorker
 
 from trajet.pools.dask.dispatcher import dropped, killed
 from trajet.pools.dask.plugins import do_job_here
@@ -20,7 +19,7 @@ _COUNT = 1.0
 
 
 def run_jobs(
-    client: Any,
+    client: Client,
     workers: Workers,
     spec: JobSpec,
     jobs: Sequence[Job],
@@ -58,7 +57,7 @@ def run_jobs(
     return [done[number] for number in range(len(jobs))]
 
 
-def _result(client: Any, workers: Workers, future: Any, what: str) -> JobResult:
+def _result(client: Client, workers: Workers, future: Future, what: str) -> JobResult:
     """Return the result of a job, or raise its error."""
     if future.status == "cancelled":
         raise dropped(client, what)

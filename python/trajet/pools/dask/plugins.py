@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from distributed import get_worker
@@ -18,8 +18,14 @@ from distributed.diagnostics.plugin import SchedulerPlugin, WorkerPlugin
 from numpy.typing import NDArray
 
 from trajet._trajet import Stop, WorkerError, __version__
+from trajet.advise.entries import Stages
 from trajet.pools.jobs import Job, JobResult, JobSpec, do_job
 from trajet.pools.tasks import TaskOutcome, Worker, WorkerSpec
+
+if TYPE_CHECKING:
+    from distributed import Scheduler
+    from distributed import Worker as DaskWorker
+
 
 # State changes that are kept of a run: those of about 16,000 tasks.
 MOST_CHANGES = 100_000
@@ -70,6 +76,7 @@ class TaskProgress(NamedTuple):
         Seconds of the current opening of a file, in addition to `spent`.
     """
 
+    # as `Key`, which Dask's messages turn into a list
     key: list[Any]
     worker: str
     host: str
@@ -77,7 +84,7 @@ class TaskProgress(NamedTuple):
     thread: int
     begin: float
     opening: float
-    spent: dict[str, float]
+    spent: Stages
 
 
 class RunPlugin(WorkerPlugin):  # type: ignore[misc]
@@ -92,7 +99,7 @@ class RunPlugin(WorkerPlugin):  # type: ignore[misc]
         self._before = before
         self._version = __version__
 
-    def setup(self, worker: Any) -> None:
+    def setup(self, worker: "DaskWorker") -> None:
         """Begin the pass in a worker; files that are open from the pass before stay open."""
         if self._version != __version__:
             raise WorkerError(
@@ -102,19 +109,19 @@ class RunPlugin(WorkerPlugin):  # type: ignore[misc]
         self._worker = worker
         self._stops: dict[Key, Stop] = {}
         self._running: dict[Key, RunningTask] = {}
-        self.task_worker: Any
+        self.task_worker: Any  # a `Worker` for a pass, a `JobWorker` for jobs
         if isinstance(self._spec, WorkerSpec):
             before = worker.plugins.get(self._before)
             self.task_worker = Worker(self._spec, before and before.task_worker)
         else:
             self.task_worker = self._spec.begin()
 
-    def teardown(self, worker: Any) -> None:
+    def teardown(self, worker: "DaskWorker") -> None:
         """Cancel the tasks that still run."""
         for stop in self._stops.values():
             stop.set()
 
-    def transition(self, key: Any, start: str, finish: str, **_: Any) -> None:
+    def transition(self, key: object, start: str, finish: str, **_: object) -> None:
         """Cancel a task that is no longer wanted, and send its progress."""
         if not (isinstance(key, tuple) and key[0] == self.name):
             return
@@ -242,11 +249,11 @@ class Recorder(SchedulerPlugin):  # type: ignore[misc]
         self.record = SchedulerRecord([], 0, {})
         self._given: dict[tuple[int, int, int], float] = {}
 
-    def start(self, scheduler: Any) -> None:
+    def start(self, scheduler: "Scheduler") -> None:
         """Keep the scheduler."""
         self._scheduler = scheduler
 
-    def transition(self, key: Any, start: str, finish: str, *_: Any, **__: Any) -> None:
+    def transition(self, key: object, start: str, finish: str, *_: object, **__: object) -> None:
         """Record a state change."""
         if not (isinstance(key, tuple) and str(key[0]).startswith(self.name)):
             return
@@ -265,25 +272,25 @@ class Recorder(SchedulerPlugin):  # type: ignore[misc]
         else:
             self.record = self.record._replace(left_out=left_out + 1)
 
-    def remove_client(self, scheduler: Any, client: str) -> None:
+    def remove_client(self, scheduler: "Scheduler", client: str) -> None:
         """End the run when its client has gone."""
         if client == self._client:
             self.end(scheduler)
 
-    def end(self, scheduler: Any) -> None:
+    def end(self, scheduler: "Scheduler") -> None:
         """Remove the plugins of the run here and from the workers, without waiting for them."""
         scheduler.remove_plugin(name=self.name)
         for name in [name for name in scheduler.worker_plugins if name.startswith(self.name)]:
             scheduler.loop.add_callback(_forget, scheduler, name)
 
 
-async def _forget(scheduler: Any, name: str) -> None:
+async def _forget(scheduler: "Scheduler", name: str) -> None:
     # A worker that just died has nothing to forget.
     with suppress(OSError):
         await scheduler.unregister_worker_plugin(None, name)
 
 
-def end_run(run: str, dask_scheduler: Any) -> SchedulerRecord:
+def end_run(run: str, dask_scheduler: "Scheduler") -> SchedulerRecord:
     """End a run, on the scheduler; return its record."""
     recorder: Recorder = dask_scheduler.plugins[run]
     recorder.end(dask_scheduler)

@@ -5,12 +5,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import Pass, Reader, WorkerError
+from trajet.advise.entries import RepeatedEntry, RunReport, TransitionEntry
 from trajet.pools.dask.cluster import distributed
 from trajet.pools.jobs import Job, JobResult, JobSpec
 from trajet.pools.passes import MakeRows, blocks_of, most_frames, passes, rows_in_file, tasks_of
@@ -19,6 +20,8 @@ from trajet.pools.tasks import Task
 from trajet.pools.timing import RunTiming
 
 if TYPE_CHECKING:
+    from distributed import Client
+
     from trajet.pools.dask.plugins import SchedulerRecord
     from trajet.pools.dask.workers import Workers
 
@@ -68,7 +71,7 @@ class DaskPool:
 
     kind: ClassVar[str] = "dask"
 
-    client: Any
+    client: "Client"
     _: KW_ONLY
     threads: int = 1
     task_frames: int | None = None
@@ -113,7 +116,7 @@ class DaskPool:
         frames: Frames,
         *,
         progress: Progress | None = None,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], RunReport]:
         """Run a plan; see `trajet.pools.pool.Pool.run`."""
         kept = None if self.rows_in is None else Path(self.rows_in)
         with rows_in_file(kept) as make_rows:
@@ -126,13 +129,13 @@ class DaskPool:
         frames: Frames,
         make_rows: MakeRows,
         progress: Progress | None,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], RunReport]:
         module = distributed()
         from trajet.pools.dask.dispatcher import Dispatcher
         from trajet.pools.dask.workers import started_run
 
         client, timing = self.client, RunTiming()
-        repeated: list[dict[str, Any]] = []
+        repeated: list[RepeatedEntry] = []
         with self._workers() as workers, started_run(client) as run:
             all_passes = passes(
                 reader,
@@ -205,7 +208,7 @@ class DaskPool:
         return {task.number: slots[k * len(slots) // len(tasks)] for k, task in enumerate(tasks)}
 
 
-def _transitions(timing: RunTiming, record: "SchedulerRecord") -> list[dict[str, Any]]:
+def _transitions(timing: RunTiming, record: "SchedulerRecord") -> list[TransitionEntry]:
     """Return every state change of a task, and add the scheduler's times to the tasks."""
     for task in timing.tasks:
         begin, end = record.spans[task["pass"], task["task"], task["copy"]]

@@ -2,10 +2,9 @@
 
 import logging
 import signal
-from typing import Any
 
 
-def dask_setup(_: Any) -> None:
+def dask_setup(_: object) -> None:
     """Ignore Ctrl-C, which a terminal sends to all processes, and do not log errors of tasks.
 
     The program that owns the cluster handles both.

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from trajet._trajet import WorkerError
@@ -14,6 +14,10 @@ from trajet.pools.dask.plugins import Recorder, RunPlugin, SchedulerRecord, Task
 from trajet.pools.dispatch import MAX_ATTEMPTS
 from trajet.pools.jobs import JobSpec
 from trajet.pools.tasks import WorkerSpec
+
+if TYPE_CHECKING:
+    from distributed import Client
+
 
 # Seconds to wait for the first answer of a worker.
 _PROBE = 2.0
@@ -24,7 +28,7 @@ _log = logging.getLogger(__name__)
 class Workers:
     """Workers of a cluster, as they join and leave."""
 
-    def __init__(self, client: Any, patience: float) -> None:
+    def __init__(self, client: "Client", patience: float) -> None:
         """Wait at most `patience` seconds for a first worker.
 
         Raises
@@ -81,7 +85,7 @@ class Workers:
         )
 
 
-async def _reaches(client: Any, address: str) -> bool:
+async def _reaches(client: "Client", address: str) -> bool:
     """Return whether a worker can be reached from here; some clusters refuse connections."""
     try:
         client.rpc.reuse(address, await client.rpc.connect(address, timeout=_PROBE))
@@ -97,19 +101,20 @@ class _ProgressListener:
     what a client sends within 10 ms of subscribing.
     """
 
-    def __init__(self, client: Any) -> None:
+    def __init__(self, client: "Client") -> None:
         self.topic = f"trajet-{client.id}"
         self.runs: WeakValueDictionary[str, Run] = WeakValueDictionary()
         # connection of the current subscription
-        self._connection: Any = None
+        self._connection: object = None
 
-    def listen(self, client: Any) -> None:
+    def listen(self, client: "Client") -> None:
         """Subscribe once a connection: a restarted scheduler has forgotten the subscription."""
         connection = client.scheduler_comm
         if connection is not self._connection:
             client.subscribe_topic(self.topic, self._received)
             self._connection = connection
 
+    # The message is a `TaskProgress` as a dictionary.
     def _received(self, event: tuple[float, dict[str, Any]]) -> None:
         message = TaskProgress(**event[1])
         run = self.runs.get(str(message.key[0]).rpartition("-")[0])
@@ -117,11 +122,11 @@ class _ProgressListener:
             run.on_progress(message)
 
 
-_subscribed: WeakKeyDictionary[Any, _ProgressListener] = WeakKeyDictionary()
+_subscribed: WeakKeyDictionary["Client", _ProgressListener] = WeakKeyDictionary()
 _subscribing = Lock()
 
 
-def _listener_of(client: Any) -> _ProgressListener:
+def _listener_of(client: "Client") -> _ProgressListener:
     # Runs may begin on several threads.
     with _subscribing:
         if client not in _subscribed:
@@ -134,7 +139,7 @@ def _listener_of(client: Any) -> _ProgressListener:
 class Run:
     """A run that is registered with the scheduler and the workers until it ends."""
 
-    def __init__(self, client: Any) -> None:
+    def __init__(self, client: "Client") -> None:
         """Register the run; from then on the scheduler records the states of its tasks."""
         self._client = client
         self._name = f"trajet-{secrets.token_hex(6)}"
@@ -166,7 +171,7 @@ class Run:
 
 
 @contextmanager
-def started_run(client: Any) -> Iterator[Run]:
+def started_run(client: "Client") -> Iterator[Run]:
     """Register a run, and remove it if it fails."""
     run = Run(client)
     try:
@@ -179,7 +184,7 @@ def started_run(client: Any) -> Iterator[Run]:
         raise
 
 
-def _register(client: Any, plugin: Any, name: str) -> None:
+def _register(client: "Client", plugin: RunPlugin | Recorder, name: str) -> None:
     """Register a Dask plugin; try again if a worker dies meanwhile."""
     for attempt in range(1, MAX_ATTEMPTS + 1):
         try:

@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 from functools import cache
-from types import TracebackType
-from typing import Any
+from types import ModuleType, TracebackType
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +60,11 @@ class Message(IntEnum):
     WORK = 6
 
 
-def library() -> Any:
+# What mpi4py makes or unpickles: communicators, windows, requests, objects of other ranks.
+MpiObject: TypeAlias = Any
+
+
+def library() -> ModuleType:
     """Return mpi4py's MPI.
 
     Raises
@@ -75,13 +79,14 @@ def library() -> Any:
             f"a pool of MPI ranks needs mpi4py and an MPI library ({error}): pip install"
             " 'trajet[mpi]', and where the machine has no MPI: pip install mpich"
         ) from error
-    return MPI
+    module: ModuleType = MPI
+    return module
 
 
 class Communicator:
     """A duplicate of the user's communicator, with polling instead of blocking waits."""
 
-    def __init__(self, comm: Any) -> None:
+    def __init__(self, comm: MpiObject) -> None:
         self.mpi = library()
         self.comm = comm.Dup()
         self.rank: int = comm.Get_rank()
@@ -110,7 +115,7 @@ class Communicator:
                 seen = False
             return bool(self.comm.allreduce(seen, self.mpi.LAND))
 
-    def wait(self, request: Any) -> None:
+    def wait(self, request: MpiObject) -> None:
         """Wait until a request is done; sleep in between."""
         self.wait_until(request.Test)
 
@@ -129,7 +134,7 @@ class Communicator:
         for _ in range(_CALLS):
             self.comm.Iprobe()
 
-    def window(self, size: int, unit: int) -> Any:
+    def window(self, size: int, unit: int) -> MpiObject:
         """Return a window of at least `size` bytes; collective."""
         return self.mpi.Win.Allocate(
             -(-size // _WINDOW_BYTES) * _WINDOW_BYTES, unit, comm=self.comm
@@ -176,7 +181,7 @@ class Communicator:
         self.shared = found
         return found
 
-    def gather_objects(self, thing: object) -> list[Any]:
+    def gather_objects(self, thing: object) -> list[MpiObject]:
         """Gather small picklable objects of all ranks on rank 0."""
         mine = np.frombuffer(pickle.dumps(thing), np.uint8)
         sizes = np.empty(self.size if self.rank == 0 else 0, np.int64)
@@ -222,7 +227,7 @@ class Communicator:
         if not self.mpi.Is_finalized():
             self.end("" if self.rank else signals.message(), KeyboardInterrupt())
 
-    def _hook(self, before: Callable[..., Any]) -> Callable[..., None]:
+    def _hook(self, before: Callable[..., object]) -> Callable[..., None]:
         def hook(
             kind: type[BaseException], error: BaseException, trace: TracebackType | None
         ) -> None:
@@ -259,7 +264,7 @@ def _key() -> int:
     return key
 
 
-def communicator_of(comm: Any) -> Communicator:
+def communicator_of(comm: MpiObject) -> Communicator:
     """Return the one `Communicator` of a communicator (None: all ranks); collective."""
     comm = library().COMM_WORLD if comm is None else comm
     ranks: Communicator | None = comm.Get_attr(_key())

@@ -7,15 +7,23 @@ from contextlib import ExitStack
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar, get_args
+from typing import ClassVar, Literal, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import signals
 from trajet._trajet import Pass, Reader, WorkerError
+from trajet.advise.entries import Place, RunReport
 from trajet.pools.jobs import Job, JobResult, JobSpec
-from trajet.pools.mpi.communicator import Communicator, Message, communicator_of, library, pickled
+from trajet.pools.mpi.communicator import (
+    Communicator,
+    Message,
+    MpiObject,
+    communicator_of,
+    library,
+    pickled,
+)
 from trajet.pools.mpi.jobs import FollowerJobs, JobsSpec, run_jobs
 from trajet.pools.mpi.rank_worker import PassSpec, RankRecord, RankWorker, RootPass
 from trajet.pools.passes import most_frames, passes, rows_in_file, tasks_of
@@ -83,7 +91,7 @@ class MpiPool:
 
     kind: ClassVar[str] = "mpi"
 
-    comm: Any = None
+    comm: MpiObject = None
     _: KW_ONLY
     threads: int = 1
     task_frames: int | None = None
@@ -200,7 +208,7 @@ class MpiPool:
         frames: Frames,
         *,
         progress: Progress | None = None,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], RunReport]:
         """Run a plan; see `trajet.pools.pool.Pool.run`. Rank 0 calls it, the others `follow`."""
         if self._ranks.rank:
             raise WorkerError("rank 0 runs an analysis, the others follow: pool.follow()")
@@ -244,7 +252,7 @@ class MpiPool:
 
     def _run(
         self, reader: Reader, plan: Plan, frames: Frames, progress: Progress | None
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], RunReport]:
         ranks, timing, n_frames = self._ranks, RunTiming(), n_frames_of(frames)
 
         def size(pass_: Pass) -> int:
@@ -359,7 +367,7 @@ class MpiPool:
     ) -> None:
         """Add the records of all ranks to the timing."""
         for rank, record in enumerate(records):
-            where = {"host": record.host, "process": record.process, "rank": rank}
+            where: Place = {"host": record.host, "process": record.process, "rank": rank}
             timing.join(rank, self.threads, where)
             for number, done in record.done:
                 timing.add(rank, tasks[number], record.by_clock_of(records[0], done))
@@ -370,7 +378,7 @@ class MpiPool:
             for number, late, won in record.speculated:
                 timing.repeat(tasks[number], late, rank, won=won)
 
-    def _report(self, timing: RunTiming, records: Sequence[RankRecord]) -> dict[str, Any]:
+    def _report(self, timing: RunTiming, records: Sequence[RankRecord]) -> RunReport:
         """Return the report of the run."""
         mpi = library()
         nodes: dict[str, int] = {}

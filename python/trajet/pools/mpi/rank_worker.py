@@ -9,13 +9,14 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import WorkerError
+from trajet.advise.entries import StageName, Stages, TaskReport
 from trajet.pools.dispatch import is_retried
 from trajet.pools.mpi import row_transport
 from trajet.pools.mpi.communicator import Communicator
@@ -112,7 +113,7 @@ class RankRecord:
     discarded: list[TaskOutcome] = field(default_factory=list)
     retried: list[tuple[int, str]] = field(default_factory=list)
     speculated: list[tuple[int, int, bool]] = field(default_factory=list)
-    seconds: dict[str, float] = field(default_factory=dict)
+    seconds: Stages = field(default_factory=Stages)
 
     def by_clock_of(self, other: "RankRecord", done: TaskOutcome) -> TaskOutcome:
         """Return an outcome with its times moved to another rank's clock."""
@@ -126,7 +127,7 @@ class RankWorker:
     def __init__(self, ranks: Communicator, threads: int) -> None:
         self._ranks, self._threads = ranks, threads
         self._begin = time.perf_counter()
-        self._seconds = dict.fromkeys(("t_wait", "t_comm", "t_merge"), 0.0)
+        self._seconds: Stages = {"t_wait": 0.0, "t_comm": 0.0, "t_merge": 0.0}
         # Only this thread calls MPI, while another computes.
         self._computing = ThreadPoolExecutor(1)
 
@@ -144,7 +145,7 @@ class RankWorker:
         self._computing.shutdown(wait=not isinstance(error, KeyboardInterrupt))
 
     @contextmanager
-    def clock(self, stage: str) -> Iterator[None]:
+    def clock(self, stage: StageName) -> Iterator[None]:
         """Add the seconds of the body to a stage."""
         begin = time.perf_counter()
         try:
@@ -369,7 +370,7 @@ class _RankPass:
         return self.task_window.table.is_cancelled(number)
 
 
-def _seconds_of(report: dict[str, Any]) -> float:
+def _seconds_of(report: TaskReport) -> float:
     """Return the seconds of the slowest thread."""
     return float(max(worker["t_total"] for worker in report["workers"]))
 

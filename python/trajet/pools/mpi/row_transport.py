@@ -7,13 +7,13 @@ rows.
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
-from trajet.pools.mpi.communicator import MOST_BYTES, Communicator
+from trajet.pools.mpi.communicator import MOST_BYTES, Communicator, MpiObject
 from trajet.pools.tasks import Task
 
 # Bytes that are gathered at a time, unless a single task is larger.
@@ -94,7 +94,7 @@ class GatheredRows:
         mine: NDArray[np.float64],
         batch: Sequence[Task],
         winners: NDArray[np.int64],
-        kind: Any,
+        kind: MpiObject,
     ) -> None:
         """Gather a batch on rank 0."""
         assert self._rows is not None
@@ -131,7 +131,7 @@ class OneSidedRows:
         self._ranks = ranks
         self._window = ranks.mpi.Win.Create(rows, 8, comm=ranks.comm)
         self._window.Lock_all()
-        self._under_way: list[list[Any]] = []
+        self._under_way: list[list[MpiObject]] = []
         # Arrays must live until their transfer is complete.
         self._held: list[NDArray[np.float64]] = []
 

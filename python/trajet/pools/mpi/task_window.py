@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,7 +115,7 @@ class TaskWindow:
         """Return cells of rank 0."""
         values = np.empty(count, np.int64)
         place = (_CELL * cell, count, self._mpi.INT64_T)
-        origin: list[Any] = [np.empty(count, np.int64), self._mpi.INT64_T]
+        origin: list[object] = [np.empty(count, np.int64), self._mpi.INT64_T]
         self._window.Get_accumulate(origin, [values, self._mpi.INT64_T], 0, place, self._mpi.NO_OP)
         self._window.Flush(0)
         return values
