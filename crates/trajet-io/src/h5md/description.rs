@@ -296,9 +296,9 @@ pub struct Chunk {
 }
 
 /// Words for what no file of the format can say.
-pub(super) type Said<T> = Result<T, String>;
+pub(super) type LayoutResult<T> = Result<T, String>;
 
-pub(super) fn shape_of(shape: [u64; 3], form: Form) -> Said<[usize; 3]> {
+pub(super) fn shape_of(shape: [u64; 3], form: Form) -> LayoutResult<[usize; 3]> {
     let wrong = || format!("a chunk of {} x {} x {} numbers", shape[0], shape[1], shape[2]);
     let numbers = shape.iter().try_fold(1u64, |n, &d| n.checked_mul(d));
     match numbers.and_then(|n| n.checked_mul(form.width() as u64)) {
@@ -313,7 +313,7 @@ pub(super) fn across(n_atoms: u64, shape: [u64; 3]) -> u64 {
 }
 
 /// The chunks in C order, up to the first that is missing.
-pub(super) fn runs_of(chunks: &[Chunk], extent: [u64; 3], shape: [u64; 3]) -> Said<Vec<Run>> {
+pub(super) fn runs_of(chunks: &[Chunk], extent: [u64; 3], shape: [u64; 3]) -> LayoutResult<Vec<Run>> {
     let of_a_row = across(extent[1], shape);
     let columns = 3u64.div_ceil(shape[2]);
     let mut order = Vec::with_capacity(chunks.len());

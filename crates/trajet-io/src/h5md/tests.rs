@@ -190,14 +190,14 @@ impl Made {
             let described = (self.path.clone(), Arc::new(description));
             crate::open_with(&self.path, options, &[&Described([described].into())], &Serial)
         };
-        let told = open(self.description.clone());
+        let full = open(self.description.clone());
         let condensed = open(self.description.clone().condensed());
         let words = |opened: &Result<Arc<dyn crate::Reader>, Error>| {
             opened.as_ref().map(drop).map_err(ToString::to_string)
         };
-        assert_eq!(words(&told), words(&condensed));
-        if let (Ok(told), Ok(condensed)) = (&told, &condensed) {
-            assert_eq!(told.index().offsets(), condensed.index().offsets());
+        assert_eq!(words(&full), words(&condensed));
+        if let (Ok(full), Ok(condensed)) = (&full, &condensed) {
+            assert_eq!(full.index().offsets(), condensed.index().offsets());
         }
         condensed
     }
@@ -222,8 +222,8 @@ fn read(
 ) -> Result<(Vec<f32>, FrameMeta), Error> {
     let mut out = vec![f32::MAX; frames.len() * atoms.len() * 3];
     let mut meta = FrameMeta::default();
-    let wanted = Wanted { frames, atoms, field };
-    reader.read_into(&wanted, 0..frames.len(), scratch, &mut out, &mut meta)?;
+    let requested = Wanted { frames, atoms, field };
+    reader.read_into(&requested, 0..frames.len(), scratch, &mut out, &mut meta)?;
     Ok((out, meta))
 }
 

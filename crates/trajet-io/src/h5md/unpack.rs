@@ -4,7 +4,7 @@ use flate2::{Decompress, FlushDecompress, Status};
 use trajet_simd::multiversion;
 
 use super::description::Form;
-use super::places::Part;
+use super::chunk_map::Part;
 
 /// The state of decompression, used again for every chunk.
 #[derive(Debug, Default)]

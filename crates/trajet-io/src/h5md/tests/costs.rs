@@ -24,8 +24,8 @@ fn a_chunk_is_read_and_unpacked_once_for_neighbouring_frames() {
 #[test]
 fn only_chunks_with_wanted_atoms_and_frames_are_read() {
     let mut made = Made::of(&packed());
-    let wanted = |chunk: &&Chunk| chunk.at[0] == 4 && [0, 80].contains(&chunk.at[1]);
-    let sizes: u64 = chunks_of(&mut made).iter().filter(wanted).map(|chunk| chunk.size).sum();
+    let overlaps = |chunk: &&Chunk| chunk.at[0] == 4 && [0, 80].contains(&chunk.at[1]);
+    let sizes: u64 = chunks_of(&mut made).iter().filter(overlaps).map(|chunk| chunk.size).sum();
     let mut scratch = Scratch::default();
     let options = OpenOptions { request_size: 1, ..OpenOptions::default() };
     let reader = made.open_with(&options).unwrap();
@@ -104,14 +104,14 @@ fn of_a_contiguous_frame_only_the_wanted_stretch_is_read() {
 
 #[test]
 fn unpacked_chunks_beyond_what_is_kept_are_unpacked_again() {
-    let mut kept = Kept::default();
-    kept.clear(3);
+    let mut cache = ChunkCache::default();
+    cache.clear(3);
     for chunk in 0..3 {
-        kept.put(chunk, MOST_KEPT / 2 + 8).unwrap().fill(chunk as u8 + 1);
+        cache.put(chunk, MOST_CACHED / 2 + 8).unwrap().fill(chunk as u8 + 1);
     }
-    assert_eq!(kept.get(0).map(|bytes| bytes[0]), Some(1));
-    assert!(kept.get(1).is_none() && kept.get(2).is_none());
-    assert_eq!(kept.filled, [0]);
+    assert_eq!(cache.get(0).map(|bytes| bytes[0]), Some(1));
+    assert!(cache.get(1).is_none() && cache.get(2).is_none());
+    assert_eq!(cache.filled, [0]);
 }
 
 #[test]

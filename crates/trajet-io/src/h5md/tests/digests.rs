@@ -15,14 +15,14 @@ fn chunks_whose_digests_are_known_are_read_whole_and_compared() {
             };
             let mut digests: Vec<_> = chunks_of(&mut made).iter().map(here).collect();
             digests.sort_unstable();
-            let told = |chunks| Some(Digests { chunks, between: Vec::new() });
-            made.description.digests = told(digests.clone());
+            let with_chunks = |chunks| Some(Digests { chunks, between: Vec::new() });
+            made.description.digests = with_chunks(digests.clone());
             let all = read_all(&*made.open().unwrap()).unwrap();
             assert_eq!(all, read_all(&*Made::of(&drawn).open().unwrap()).unwrap());
             let options = OpenOptions { request_size: 1, ..OpenOptions::default() };
-            let wanted = |chunk: &&Chunk| chunk.at[0] == 4 && [0, 80].contains(&chunk.at[1]);
+            let overlaps = |chunk: &&Chunk| chunk.at[0] == 4 && [0, 80].contains(&chunk.at[1]);
             let sizes: u64 =
-                chunks_of(&mut made).iter().filter(wanted).map(|chunk| chunk.size).sum();
+                chunks_of(&mut made).iter().filter(overlaps).map(|chunk| chunk.size).sum();
             let (few, one) = (Atoms::listed(&[99, 3], 100).unwrap(), Frames::Listed([4].into()));
             let mut scratch = Scratch::default();
             let reader = made.open_with(&options).unwrap();
@@ -32,7 +32,7 @@ fn chunks_whose_digests_are_known_are_read_whole_and_compared() {
             for (k, &(at, _)) in digests.iter().enumerate() {
                 let mut other = digests.clone();
                 other[k].1 ^= 1;
-                made.description.digests = told(other);
+                made.description.digests = with_chunks(other);
                 let reader = made.open().unwrap();
                 let words = read_all(&*reader).unwrap_err().to_string();
                 let expected = format!("a chunk at byte {at} is not what was written");
@@ -44,7 +44,7 @@ fn chunks_whose_digests_are_known_are_read_whole_and_compared() {
                 // One that is not told of is not read unchecked.
                 let mut fewer = digests.clone();
                 fewer.remove(k);
-                made.description.digests = told(fewer);
+                made.description.digests = with_chunks(fewer);
                 let expected = format!("no checksum is told of the chunk at byte {at}");
                 assert!(made.refusal().contains(&expected), "{}", made.refusal());
             }

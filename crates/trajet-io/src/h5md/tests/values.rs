@@ -33,14 +33,14 @@ proptest! {
         let atoms: Vec<i64> = chosen(drawn.n_atoms, &atoms).iter().map(|&a| a as i64).collect();
         let frames = chosen(drawn.n_frames, &frames);
         let listed = Frames::Listed(frames.as_slice().into());
-        let wanted = Atoms::listed(&atoms, drawn.n_atoms).unwrap();
+        let selected = Atoms::listed(&atoms, drawn.n_atoms).unwrap();
         let every: Vec<i64> = (0..drawn.n_atoms as i64).collect();
         let all = Atoms::all(drawn.n_atoms);
         let mut scratch = Scratch::default();
         for (frames, atoms, list) in [
             (Frames::all(drawn.n_frames), &all, &every),
-            (Frames::all(drawn.n_frames), &wanted, &atoms),
-            (listed, &wanted, &atoms),
+            (Frames::all(drawn.n_frames), &selected, &atoms),
+            (listed, &selected, &atoms),
         ] {
             let (got, meta) =
                 read(&*reader, &frames, atoms, Field::Positions, &mut scratch).unwrap();

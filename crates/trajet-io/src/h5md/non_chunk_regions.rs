@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use super::description::Stretch;
-use super::places::check_inside;
+use super::chunk_map::check_inside;
 use crate::Error;
 use crate::Meter;
 use crate::digest::Xxh3;
@@ -18,29 +18,29 @@ const REQUEST: usize = 256 << 10;
 /// Stretches that hold no vectors. They are shared out among the frames, so that readers elsewhere, each of some
 /// frames, do not all read all of them: who reads every frame has compared every byte of the file.
 #[derive(Debug, Default)]
-pub(super) struct Between {
+pub(super) struct NonChunkRegions {
     /// And whether each was compared: of threads that come to one at once the first does it, the others wait.
-    stretches: Vec<(Stretch, Mutex<bool>)>,
+    regions: Vec<(Stretch, Mutex<bool>)>,
     n_frames: u64,
 }
 
-impl Between {
+impl NonChunkRegions {
     /// # Errors
     /// [`Error::Truncated`].
-    pub(super) fn new(told: &[Stretch], n_frames: u64, source: &Source) -> Result<Self, Error> {
-        for &Stretch { offset, size, .. } in told {
+    pub(super) fn new(regions: &[Stretch], n_frames: u64, source: &Source) -> Result<Self, Error> {
+        for &Stretch { offset, size, .. } in regions {
             check_inside(source, 0, offset, size)?;
         }
-        let stretches = told.iter().map(|&stretch| (stretch, Mutex::new(false))).collect();
-        Ok(Between { stretches, n_frames })
+        let regions = regions.iter().map(|&stretch| (stretch, Mutex::new(false))).collect();
+        Ok(NonChunkRegions { regions, n_frames })
     }
 
     /// The stretches that fall to a frame: neighbours share one where there are more frames.
     fn of(&self, frame: u64) -> Range<usize> {
-        let n = self.stretches.len() as u128;
+        let n = self.regions.len() as u128;
         let first = |frame: u64| (u128::from(frame) * n / u128::from(self.n_frames)) as usize;
         let from = first(frame);
-        from..first(frame + 1).max(from + 1).min(self.stretches.len())
+        from..first(frame + 1).max(from + 1).min(self.regions.len())
     }
 
     /// Compares what falls to a frame, once.
@@ -53,7 +53,7 @@ impl Between {
         source: &Source,
         meter: &mut Meter,
     ) -> Result<(), Error> {
-        for (stretch, done) in &self.stretches[self.of(frame)] {
+        for (stretch, done) in &self.regions[self.of(frame)] {
             let mut done = meter.lock(done);
             if !*done {
                 // Where that fails, who comes next is told as well.
@@ -100,13 +100,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tables");
         let mut bytes = vec![7; 8 * REQUEST];
-        let told = [Stretch { offset: 0, size: bytes.len() as u64, digest: xxh3_64(&bytes) }];
+        let regions = [Stretch { offset: 0, size: bytes.len() as u64, digest: xxh3_64(&bytes) }];
         for sound in [true, false] {
             *bytes.last_mut().unwrap() = if sound { 7 } else { 8 };
             std::fs::write(&path, &bytes).unwrap();
             let source = Source::open(&path, &mut Meter::default()).unwrap();
             for _ in 0..20 {
-                let between = Between::new(&told, 10, &source).unwrap();
+                let between = NonChunkRegions::new(&regions, 10, &source).unwrap();
                 let all = Barrier::new(4);
                 let compare = |frame: u64| {
                     let mut meter = Meter::default();

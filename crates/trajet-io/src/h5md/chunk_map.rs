@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::description::{
-    Digests, Filters, Form, NO_ROW, Run, Said, Series, Storage, across, runs_of, shape_of,
+    Digests, Filters, Form, NO_ROW, Run, LayoutResult, Series, Storage, across, runs_of, shape_of,
 };
 use crate::source::Source;
 use crate::{Atoms, Error, Fault};
@@ -263,7 +263,7 @@ fn too_many(n: u64) -> String {
     format!("no file holds {n} frames")
 }
 
-fn check_rows(rows: u64, row_of: Option<&[u64]>, n_frames: u64) -> Said<()> {
+fn check_rows(rows: u64, row_of: Option<&[u64]>, n_frames: u64) -> LayoutResult<()> {
     let fits = match row_of {
         None => n_frames <= rows,
         Some(list) => {
@@ -288,7 +288,7 @@ pub(super) fn check_inside(
 }
 
 /// Makes sure that a chunk of `size` bytes in the file may be one of `raw` bytes.
-fn check_size(size: u64, raw: u64, filters: Filters) -> Said<()> {
+fn check_size(size: u64, raw: u64, filters: Filters) -> LayoutResult<()> {
     let fits = match filters.deflate {
         true => raw <= size.saturating_mul(MOST_OF_A_BYTE),
         false => size == raw,
@@ -328,7 +328,7 @@ fn placed(
 }
 
 /// Of each chunk, in C order; `all` are by the bytes at which they stand.
-fn digests_of(placed: &[Placed], n_chunks: u64, all: &[(u64, u64)]) -> Said<Vec<u64>> {
+fn digests_of(placed: &[Placed], n_chunks: u64, all: &[(u64, u64)]) -> LayoutResult<Vec<u64>> {
     let mut digests = Vec::with_capacity(n_chunks as usize);
     let ends = placed.iter().skip(1).map(|next| next.first).chain([n_chunks]);
     for (&Placed { first, offset, size, .. }, end) in placed.iter().zip(ends) {
