@@ -45,12 +45,12 @@ impl FrameMeta {
     }
 
     /// Adds one frame.
-    pub fn push(&mut self, frame: u64, said: FrameInfo) {
+    pub fn push(&mut self, frame: u64, info: FrameInfo) {
         self.frames.push(frame);
-        self.times.push(said.time);
-        self.steps.push(said.step);
-        self.cells.push(said.cell);
-        self.turned.push(said.turned);
+        self.times.push(info.time);
+        self.steps.push(info.step);
+        self.cells.push(info.cell);
+        self.turned.push(info.turned);
     }
 
     /// Adds the frames of another.

@@ -54,13 +54,13 @@ const FIRST_LOOK: u64 = 1 << 12;
 pub struct Reader {
     file: Indexed,
     head: Head,
-    layout: Arc<KeptLayout>,
+    layout: Arc<LayoutCell>,
     remarks: Vec<String>,
 }
 
 /// The layout of a file, which is read with the first raw frame: analyses do without it.
 #[derive(Debug, Default)]
-struct KeptLayout {
+struct LayoutCell {
     read: OnceLock<Located>,
     /// Held by the thread that reads it.
     reading: Mutex<()>,
@@ -124,7 +124,7 @@ impl Reader {
 
     /// The layout of the file.
     fn layout(&self, meter: &mut Meter) -> Result<&Located, Error> {
-        let KeptLayout { read, reading } = &*self.layout;
+        let LayoutCell { read, reading } = &*self.layout;
         if let Some(layout) = read.get() {
             return Ok(layout);
         }
@@ -223,7 +223,7 @@ impl Record<'_> {
 
 /// What a worker keeps between frames.
 #[derive(Debug, Default)]
-struct Own {
+struct WorkerState {
     parts: Vec<Range<usize>>,
     bytes: Vec<u8>,
 }
@@ -256,48 +256,48 @@ impl reader::Reader for Reader {
 
     fn read_frame(
         &self,
-        wanted: &Wanted<'_>,
+        requested: &Wanted<'_>,
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],
     ) -> Result<FrameInfo, Error> {
-        let slab = self.slab(wanted.field)?;
-        let frame = wanted.frames.get(at);
+        let slab = self.slab(requested.field)?;
+        let frame = requested.frames.get(at);
         let out = out.as_chunks_mut::<3>().0;
-        let span = wanted.atoms.span();
+        let span = requested.atoms.span();
         let vectors = slab.vectors(&span);
         let used = vectors.len() + self.beside().iter().map(Range::len).sum::<usize>();
         let (set, record_len) = (scratch.set, self.head.record_len as usize);
-        let mut own: Box<Own> = scratch.take_own();
-        self.parts(vectors, &mut own.parts);
-        let len = own.parts.iter().map(Range::len).sum();
+        let mut state: Box<WorkerState> = scratch.take_own();
+        self.parts(vectors, &mut state.parts);
+        let len = state.parts.iter().map(Range::len).sum();
         let begin;
-        let said;
+        let info;
         if record_len - len > self.file.request_size && scratch.expected.is_none() {
-            memory::resize(&mut own.bytes, len, 0, "the bytes of a frame")?;
-            let mut rest = &mut own.bytes[..];
-            for part in &own.parts {
+            memory::resize(&mut state.bytes, len, 0, "the bytes of a frame")?;
+            let mut rest = &mut state.bytes[..];
+            for part in &state.parts {
                 let (bytes, others) = rest.split_at_mut(part.len());
                 let offset = self.file.index.offset(frame) + part.start as u64;
                 self.file.source.read_at(offset, bytes, &mut scratch.meter)?;
                 rest = others;
             }
             begin = Instant::now();
-            let record = Record { parts: &own.parts, bytes: &own.bytes };
-            said = self.decode(&record, frame, wanted, &span, set, out)?;
+            let record = Record { parts: &state.parts, bytes: &state.bytes };
+            info = self.decode(&record, frame, requested, &span, set, out)?;
         } else {
-            let bytes = self.file.whole(wanted.frames, at, scratch)?;
+            let bytes = self.file.whole(requested.frames, at, scratch)?;
             begin = Instant::now();
             let all = 0..record_len;
             let record = Record { parts: std::slice::from_ref(&all), bytes };
-            said = self.decode(&record, frame, wanted, &span, set, out)?;
+            info = self.decode(&record, frame, requested, &span, set, out)?;
         }
         scratch.meter.decode_ns += begin.elapsed().as_nanos() as u64;
         scratch.meter.bytes_used += used as u64;
         scratch.meter.frames += 1;
         scratch.meter.atoms_decoded += out.len() as u64;
-        scratch.keep_own(own);
-        Ok(said)
+        scratch.keep_own(state);
+        Ok(info)
     }
 
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {
@@ -518,7 +518,7 @@ multiversion! {
     fn scaled(
         stored: &[u8],
         form: (bool, Option<Scale>),
-        wanted: Option<&[u32]>,
+        selected: Option<&[u32]>,
         from: u32,
         out: &mut [[f32; 3]],
     ) = scaled_of
@@ -528,23 +528,23 @@ multiversion! {
 fn scaled_of(
     stored: &[u8],
     form: (bool, Option<Scale>),
-    wanted: Option<&[u32]>,
+    selected: Option<&[u32]>,
     from: u32,
     out: &mut [[f32; 3]],
 ) {
     let (float, double) = (f32::from_be_bytes, f64::from_be_bytes);
     match form {
-        (false, None) => gather(stored, wanted, from, out, float),
-        (false, Some(Scale::Float(by))) => gather(stored, wanted, from, out, |w| float(w) * by),
+        (false, None) => gather(stored, selected, from, out, float),
+        (false, Some(Scale::Float(by))) => gather(stored, selected, from, out, |w| float(w) * by),
         (false, Some(Scale::Double(by))) => {
-            gather(stored, wanted, from, out, |w| (f64::from(float(w)) * by) as f32);
+            gather(stored, selected, from, out, |w| (f64::from(float(w)) * by) as f32);
         }
-        (true, None) => gather(stored, wanted, from, out, |w| double(w) as f32),
+        (true, None) => gather(stored, selected, from, out, |w| double(w) as f32),
         (true, Some(Scale::Float(by))) => {
-            gather(stored, wanted, from, out, |w| (double(w) * f64::from(by)) as f32);
+            gather(stored, selected, from, out, |w| (double(w) * f64::from(by)) as f32);
         }
         (true, Some(Scale::Double(by))) => {
-            gather(stored, wanted, from, out, |w| (double(w) * by) as f32);
+            gather(stored, selected, from, out, |w| (double(w) * by) as f32);
         }
     }
 }
@@ -552,13 +552,13 @@ fn scaled_of(
 #[inline(always)]
 fn gather<const WIDTH: usize>(
     stored: &[u8],
-    wanted: Option<&[u32]>,
+    selected: Option<&[u32]>,
     from: u32,
     out: &mut [[f32; 3]],
     number: impl Fn([u8; WIDTH]) -> f32,
 ) {
     let words = stored.as_chunks::<WIDTH>().0;
-    match wanted {
+    match selected {
         None => {
             for (value, &word) in out.as_flattened_mut().iter_mut().zip(words) {
                 *value = number(word);

@@ -86,7 +86,7 @@ impl Reader {
         frame: u64,
         field: Field,
         span: &Range<usize>,
-        own: &mut Own,
+        state: &mut WorkerState,
         meter: &mut Meter,
     ) -> Result<Head, Error> {
         let (offset, len) = self.file.place(frame);
@@ -95,22 +95,22 @@ impl Reader {
             let all = head.vectors(field)?;
             Some(all.start + vector * span.start..all.start + vector * span.end)
         };
-        let guess = own.last.as_ref().and_then(place);
+        let guess = state.last.as_ref().and_then(place);
         let near = guess.filter(|guess| guess.start <= self.file.request_size / 4);
         let front = near.as_ref().map_or(MOST_FRONT_BYTES, |near| near.end).min(len);
-        memory::resize(&mut own.front, front, 0, "the bytes of a frame")?;
-        self.file.source.read_at(offset, &mut own.front, meter)?;
-        let head = self.head(frame, &own.front)?;
-        own.last = Some(head);
-        own.vectors.clear();
-        own.used = head.part(0).map_or(0, |place| place.end);
+        memory::resize(&mut state.front, front, 0, "the bytes of a frame")?;
+        self.file.source.read_at(offset, &mut state.front, meter)?;
+        let head = self.head(frame, &state.front)?;
+        state.last = Some(head);
+        state.vectors.clear();
+        state.used = head.part(0).map_or(0, |place| place.end);
         if let Some(place) = place(&head) {
-            own.used += place.len();
+            state.used += place.len();
             if place.end <= front {
-                own.vectors.extend_from_slice(&own.front[place]);
+                state.vectors.extend_from_slice(&state.front[place]);
             } else {
-                memory::resize(&mut own.vectors, place.len(), 0, "the bytes of a frame")?;
-                self.file.source.read_at(offset + place.start as u64, &mut own.vectors, meter)?;
+                memory::resize(&mut state.vectors, place.len(), 0, "the bytes of a frame")?;
+                self.file.source.read_at(offset + place.start as u64, &mut state.vectors, meter)?;
             }
         }
         Ok(head)
@@ -119,7 +119,7 @@ impl Reader {
 
 /// What a worker keeps between frames.
 #[derive(Debug, Default)]
-struct Own {
+struct WorkerState {
     last: Option<Head>,
     front: Vec<u8>,
     vectors: Vec<u8>,
@@ -128,7 +128,7 @@ struct Own {
 }
 
 /// What a frame says of itself; `front` is the frame up to the end of its box at least.
-fn said(head: &Head, front: &[u8]) -> FrameInfo {
+fn frame_info(head: &Head, front: &[u8]) -> FrameInfo {
     let (mut cell, mut turned) = ([f64::NAN; 6], None);
     if let Some(place) = head.part(0) {
         let real = |k: usize| real_at(front, head.real, place.start + k * head.real);
@@ -163,28 +163,28 @@ impl reader::Reader for Reader {
         // What a frame of double precision needs, so that no header must be read to decide.
         let needed = MOST_FRONT_BYTES + 24 * span.len();
         let spares = len.saturating_sub(needed) > self.file.request_size;
-        let said = if spares && scratch.expected.is_none() {
-            let mut own: Box<Own> = scratch.take_own();
-            let head = self.span(frame, field, &span, &mut own, &mut scratch.meter)?;
+        let info = if spares && scratch.expected.is_none() {
+            let mut state: Box<WorkerState> = scratch.take_own();
+            let head = self.span(frame, field, &span, &mut state, &mut scratch.meter)?;
             let begin = Instant::now();
-            let there = head.vectors(field).map(|_| &own.vectors[..]);
+            let there = head.vectors(field).map(|_| &state.vectors[..]);
             let from = span.start as u32;
             fill(set, head.real, there, atoms.sorted(), from, scale(field), out);
-            let said = said(&head, &own.front);
-            let used = own.used;
+            let info = frame_info(&head, &state.front);
+            let used = state.used;
             count(&mut scratch.meter, begin, there.map(|_| out.len()), used);
-            scratch.keep_own(own);
-            said
+            scratch.keep_own(state);
+            info
         } else {
             let (head, bytes) = self.whole(frames, at, scratch)?;
             let begin = Instant::now();
             let there = head.vectors(field).map(|place| &bytes[place]);
             fill(set, head.real, there, atoms.sorted(), 0, scale(field), out);
-            let (said, decoded) = (said(&head, bytes), there.map(|_| out.len()));
+            let (info, decoded) = (frame_info(&head, bytes), there.map(|_| out.len()));
             count(&mut scratch.meter, begin, decoded, len);
-            said
+            info
         };
-        Ok(said)
+        Ok(info)
     }
 
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {
@@ -273,7 +273,7 @@ impl reader::CopyFrames for Reader {
     ) -> Result<(), Error> {
         let look = |bytes: &[u8]| {
             let head = Head::parse(bytes).ok()?;
-            Some((head.mark(), said(&head, bytes).cell))
+            Some((head.mark(), frame_info(&head, bytes).cell))
         };
         self.file.copy(frames, &mut scratch.meter, out, look)
     }
@@ -296,15 +296,15 @@ fn fill(
     set: trajet_simd::InstructionSet,
     real: usize,
     bytes: Option<&[u8]>,
-    wanted: Option<&[u32]>,
+    selected: Option<&[u32]>,
     from: u32,
     scale: f32,
     out: &mut [[f32; 3]],
 ) {
     match bytes {
         None => out.fill([f32::NAN; 3]),
-        Some(bytes) if real == 4 => floats(set, bytes, wanted, from, scale, out),
-        Some(bytes) => doubles(set, bytes, wanted, from, scale, out),
+        Some(bytes) if real == 4 => floats(set, bytes, selected, from, scale, out),
+        Some(bytes) => doubles(set, bytes, selected, from, scale, out),
     }
 }
 
@@ -312,7 +312,7 @@ multiversion! {
     /// Floats: swapped and scaled.
     fn floats(
         bytes: &[u8],
-        wanted: Option<&[u32]>,
+        selected: Option<&[u32]>,
         from: u32,
         scale: f32,
         out: &mut [[f32; 3]],
@@ -320,9 +320,9 @@ multiversion! {
 }
 
 #[inline(always)]
-fn floats_of(bytes: &[u8], wanted: Option<&[u32]>, from: u32, scale: f32, out: &mut [[f32; 3]]) {
+fn floats_of(bytes: &[u8], selected: Option<&[u32]>, from: u32, scale: f32, out: &mut [[f32; 3]]) {
     let words = bytes.as_chunks::<4>().0;
-    match wanted {
+    match selected {
         None => {
             for (value, &word) in out.as_flattened_mut().iter_mut().zip(words) {
                 *value = f32::from_be_bytes(word) * scale;
@@ -341,7 +341,7 @@ multiversion! {
     /// Doubles: rounded to floats before they are scaled, as other readers do.
     fn doubles(
         bytes: &[u8],
-        wanted: Option<&[u32]>,
+        selected: Option<&[u32]>,
         from: u32,
         scale: f32,
         out: &mut [[f32; 3]],
@@ -349,10 +349,10 @@ multiversion! {
 }
 
 #[inline(always)]
-fn doubles_of(bytes: &[u8], wanted: Option<&[u32]>, from: u32, scale: f32, out: &mut [[f32; 3]]) {
+fn doubles_of(bytes: &[u8], selected: Option<&[u32]>, from: u32, scale: f32, out: &mut [[f32; 3]]) {
     let triples = bytes.as_chunks::<8>().0.as_chunks::<3>().0;
     let one = |triple: &[[u8; 8]; 3]| triple.map(|word| f64::from_be_bytes(word) as f32 * scale);
-    match wanted {
+    match selected {
         None => out.iter_mut().zip(triples).for_each(|(vector, triple)| *vector = one(triple)),
         Some(list) => {
             for (vector, &atom) in out.iter_mut().zip(list) {

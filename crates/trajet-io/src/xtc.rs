@@ -78,9 +78,9 @@ impl Reader {
         let file = &self.file;
         let frame = frames.get(at);
         let (offset, len) = file.place(frame);
-        let mut own: Box<Own> = scratch.take_own();
+        let mut state: Box<WorkerState> = scratch.take_own();
         // Some frames are a little longer than the last one.
-        let front = own.enough + own.enough / 16 + 256;
+        let front = state.enough + state.enough / 16 + 256;
         let spares = len > front && len - front > file.request_size / 4;
         let Scratch { window, meter, expected, .. } = &mut *scratch;
         let mut at_hand = if spares && expected.is_none() { front } else { len };
@@ -99,28 +99,28 @@ impl Reader {
             let head = head.expect("checked just now");
             let corrupt = |fault| file.corrupt(frame, fault);
             let (decoded, value) =
-                decode(&head, bytes, at_hand, &mut own.memory).map_err(corrupt)?;
+                decode(&head, bytes, at_hand, &mut state.memory).map_err(corrupt)?;
             meter.decode_ns += begin.elapsed().as_nanos() as u64;
             match decoded {
                 Decoded::Done(Used { bytes, atoms }) => {
                     meter.frames += 1;
                     meter.bytes_used += bytes;
                     meter.atoms_decoded += atoms;
-                    own.enough = bytes as usize;
+                    state.enough = bytes as usize;
                     break (head, value);
                 }
                 Decoded::Short { .. } if at_hand < len => at_hand = len,
                 Decoded::Short { atom } => return Err(corrupt(Fault::Exhausted { atom })),
             }
         };
-        scratch.keep_own(own);
+        scratch.keep_own(state);
         Ok((head, value))
     }
 }
 
 /// What a worker keeps between frames.
 #[derive(Debug, Default)]
-struct Own {
+struct WorkerState {
     memory: Memory,
     /// Bytes of the last frame that were needed.
     enough: usize,

@@ -142,12 +142,12 @@ fn read(
     frames: &Frames,
     atoms: &Atoms,
 ) -> Result<(Vec<f32>, FrameMeta), Error> {
-    let wanted = Wanted::positions(frames, atoms);
+    let requested = Wanted::positions(frames, atoms);
     let mut last = None;
     for set in InstructionSet::available() {
         let mut out = vec![0.0; frames.len() * atoms.len() * 3];
         let (mut scratch, mut meta) = (Scratch::on(set), FrameMeta::default());
-        reader.read_into(&wanted, 0..frames.len(), &mut scratch, &mut out, &mut meta)?;
+        reader.read_into(&requested, 0..frames.len(), &mut scratch, &mut out, &mut meta)?;
         if let Some((before, _)) = last.replace((out.clone(), meta)) {
             assert!(before.iter().zip(&out).all(|(a, b): (&f32, &f32)| a.to_bits() == b.to_bits()));
         }

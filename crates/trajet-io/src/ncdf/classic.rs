@@ -148,7 +148,7 @@ impl Classic {
     /// [`Error::Truncated`], [`Error::Corrupt`], [`Error::Io`].
     pub(super) fn read(
         source: &Source,
-        wanted: &[&str],
+        names: &[&str],
         meter: &mut Meter,
     ) -> Result<Classic, Error> {
         let mut cursor = Cursor::new(source, meter);
@@ -161,7 +161,7 @@ impl Classic {
         for _ in 0..cursor.list(VARIABLE_LIST, LEAST[2])? {
             let (variable, slab) = cursor.variable(&dimensions, magic == MAGIC[1])?;
             slabs.extend(slab.map(|len| (variable.begin, len)));
-            if wanted.contains(&variable.name.as_str()) {
+            if names.contains(&variable.name.as_str()) {
                 if variables.iter().any(|other| other.name == variable.name) {
                     return Err(cursor.malformed(format!("two variables {}", variable.name)));
                 }

@@ -644,11 +644,11 @@ impl Further {
     }
 
     /// The values of a variable that another layout declares, of a frame of so many atoms.
-    fn values_of(&self, wanted: &Variable, of: &Layout, n_atoms: usize) -> Option<&[u8]> {
+    fn values_of(&self, declared: &Variable, of: &Layout, n_atoms: usize) -> Option<&[u8]> {
         let Further { layout, values } = self;
-        let is_it = |v: &Variable| v.is_like(layout, wanted, of);
-        let len = usize::try_from(wanted.len(of, n_atoms)?).ok()?;
-        match &wanted.content {
+        let is_it = |v: &Variable| v.is_like(layout, declared, of);
+        let len = usize::try_from(declared.len(of, n_atoms)?).ok()?;
+        match &declared.content {
             Content::Fixed(_) => {
                 let fixed = layout.variables.iter().find(|variable| is_it(variable))?;
                 let Content::Fixed(values) = &fixed.content else { return None };

@@ -352,15 +352,15 @@ fn without_sidecar() -> OpenOptions {
 }
 
 /// The same with all instruction sets.
-fn read(reader: &dyn Reader, wanted: &Wanted<'_>) -> Result<(Vec<f32>, FrameMeta), Error> {
+fn read(reader: &dyn Reader, requested: &Wanted<'_>) -> Result<(Vec<f32>, FrameMeta), Error> {
     let mut last = None;
     for set in InstructionSet::available() {
-        let n = wanted.frames.len();
-        let mut out = vec![0.0; n * wanted.atoms.len() * 3];
+        let n = requested.frames.len();
+        let mut out = vec![0.0; n * requested.atoms.len() * 3];
         let (mut scratch, mut meta) = (Scratch::on(set), FrameMeta::default());
-        reader.read_into(wanted, 0..n, &mut scratch, &mut out, &mut meta)?;
+        reader.read_into(requested, 0..n, &mut scratch, &mut out, &mut meta)?;
         assert_eq!(scratch.meter.frames, n as u64);
-        assert_eq!(scratch.meter.atoms_decoded, (n * wanted.atoms.n_sorted()) as u64);
+        assert_eq!(scratch.meter.atoms_decoded, (n * requested.atoms.n_sorted()) as u64);
         if let Some((before, _)) = last.replace((out.clone(), meta)) {
             assert!(before.iter().zip(&out).all(|(a, b): (&f32, &f32)| a.to_bits() == b.to_bits()));
         }

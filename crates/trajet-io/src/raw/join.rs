@@ -68,9 +68,9 @@ struct Parts<'a> {
 fn check_cover(n_atoms: usize, parts: &[Part<'_>]) -> Result<(), String> {
     let mut ranges: Vec<&Range<u32>> = Vec::new();
     for (part, raw) in parts {
-        let said: usize = part.iter().map(|range| range.len()).sum();
-        if raw.n_atoms() != said {
-            return Err(format!("a part holds {} atoms where it should {said}", raw.n_atoms()));
+        let expected: usize = part.iter().map(|range| range.len()).sum();
+        if raw.n_atoms() != expected {
+            return Err(format!("a part holds {} atoms where it should {expected}", raw.n_atoms()));
         }
         ranges.extend(part.iter().filter(|range| !range.is_empty()));
     }

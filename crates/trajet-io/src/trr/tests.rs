@@ -95,9 +95,9 @@ impl Opened {
         let frames = Frames::all(self.0.index().n_frames());
         let mut out = vec![0.0; frames.len() * atoms.len() * 3];
         let mut scratch = Scratch::on(set);
-        let wanted = Wanted { frames: &frames, atoms: &atoms, field };
+        let requested = Wanted { frames: &frames, atoms: &atoms, field };
         let mut meta = FrameMeta::default();
-        self.0.read_into(&wanted, 0..frames.len(), &mut scratch, &mut out, &mut meta).unwrap();
+        self.0.read_into(&requested, 0..frames.len(), &mut scratch, &mut out, &mut meta).unwrap();
         (out, scratch)
     }
 }
@@ -198,8 +198,8 @@ proptest! {
         let (frames, atoms) = (Frames::all(reader.index().n_frames()), Atoms::all(reader.index().n_atoms()));
         let mut out = vec![0.0; frames.len() * atoms.len() * 3];
         for (field, _) in FIELDS {
-            let wanted = Wanted { frames: &frames, atoms: &atoms, field };
-            let _ = reader.read_into(&wanted, 0..frames.len(), &mut Scratch::default(), &mut out, &mut FrameMeta::default());
+            let requested = Wanted { frames: &frames, atoms: &atoms, field };
+            let _ = reader.read_into(&requested, 0..frames.len(), &mut Scratch::default(), &mut out, &mut FrameMeta::default());
         }
         for frame in 0..frames.len() {
             let _ = reader.read_raw(frame as u64, &mut Scratch::default());

@@ -400,13 +400,13 @@ pub(super) fn all<V: Absolutes>(
 /// [`Fault::OutsideRange`].
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
-pub(super) fn wanted<V: Absolutes>(
+pub(super) fn selected<V: Absolutes>(
     v: V,
     coder: &Coder,
     _: &Packed,
     data: &[u8],
     groups: &[Group],
-    wanted: &[u32],
+    selected: &[u32],
     batch: &mut Batch,
     out: &mut [f32],
 ) -> Result<u64, Fault> {
@@ -421,24 +421,24 @@ pub(super) fn wanted<V: Absolutes>(
             sixteen.set(lane, &here[lane.min(here.len() - 1)]);
         }
         for (lane, group) in here.iter().enumerate() {
-            let (needed, end) = group.needed(wanted, next);
+            let (needed, end) = group.needed(selected, next);
             (runs[lane], ends[lane], next) = (needed as i32, end, end);
             decoded += needed as u64 + 1;
         }
         if decode(v, coder, &mut constants, data, &sixteen, &runs, batch).is_none() {
-            let (list, place) = (&wanted[first..next], &mut out[first..next]);
-            coder.wanted(data, here, list, place, |t| coder.stored(t))?;
+            let (list, place) = (&selected[first..next], &mut out[first..next]);
+            coder.selected(data, here, list, place, |t| coder.stored(t))?;
             continue;
         }
         let mut from = first;
         for (lane, group) in here.iter().enumerate() {
             for k in from..ends[lane] {
-                let place = 3 * (wanted[k] - group.first) as usize;
+                let place = 3 * (selected[k] - group.first) as usize;
                 out[k] = [0, 1, 2].map(|axis| batch.rows[place + axis][lane]);
             }
             from = ends[lane];
         }
     }
-    debug_assert_eq!(next, wanted.len());
+    debug_assert_eq!(next, selected.len());
     if constants.inside(v) { Ok(decoded) } else { Err(Fault::OutsideRange) }
 }

@@ -113,17 +113,17 @@ impl Coder {
     }
 
     /// Decodes the wanted atoms of some groups; returns the number of atoms decoded.
-    pub(super) fn wanted<T>(
+    pub(super) fn selected<T>(
         &self,
         data: &[u8],
         groups: &[Group],
-        wanted: &[u32],
+        selected: &[u32],
         out: &mut [[T; 3]],
         convert: impl Fn([i32; 3]) -> [T; 3],
     ) -> Result<u64, Fault> {
         let (mut inside, mut held, mut next, mut decoded) = (true, true, 0, 0);
         for group in groups {
-            let (needed, end) = group.needed(wanted, next);
+            let (needed, end) = group.needed(selected, next);
             let mut triples = [[0; 3]; GROUP_ATOMS];
             self.group(data, group, needed, &mut inside, |k, triple| {
                 held &= self.holds(triple);
@@ -133,12 +133,12 @@ impl Coder {
                 triples[1] = triples[0];
             }
             for k in next..end {
-                out[k] = convert(triples[(wanted[k] - group.first) as usize]);
+                out[k] = convert(triples[(selected[k] - group.first) as usize]);
             }
             next = end;
             decoded += needed as u64 + 1;
         }
-        debug_assert_eq!(next, wanted.len());
+        debug_assert_eq!(next, selected.len());
         if inside && held { Ok(decoded) } else { Err(Fault::OutsideRange) }
     }
 

@@ -153,10 +153,10 @@ on_lanes! {
         packed: &Packed,
         data: &[u8],
         groups: &[Group],
-        wanted: &[u32],
+        selected: &[u32],
         batch: &mut Batch,
         out: &mut [f32],
-    ) -> Result<u64, Fault> = batch::wanted, wanted_one_by_one
+    ) -> Result<u64, Fault> = batch::selected, selected_one_by_one
 }
 
 #[allow(clippy::too_many_arguments)]
@@ -184,16 +184,16 @@ fn all_one_by_one(
     if inside { Ok(scanned) } else { Err(Fault::OutsideRange) }
 }
 
-fn wanted_one_by_one(
+fn selected_one_by_one(
     coder: &Coder,
     _: &Packed,
     data: &[u8],
     groups: &[Group],
-    wanted: &[u32],
+    selected: &[u32],
     _: &mut Batch,
     out: &mut [f32],
 ) -> Result<u64, Fault> {
-    coder.wanted(data, groups, wanted, out.as_chunks_mut::<3>().0, |t| coder.stored(t))
+    coder.selected(data, groups, selected, out.as_chunks_mut::<3>().0, |t| coder.stored(t))
 }
 
 /// Whether integers in the floats' place all lie inside of the frame's range.

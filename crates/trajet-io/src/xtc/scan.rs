@@ -29,10 +29,10 @@ impl Group {
     /// How many atoms of the run are needed for the atoms from `wanted[next]` on that are of this
     /// group, and the place in `wanted` behind them.
     #[inline(always)]
-    pub(super) fn needed(&self, wanted: &[u32], next: usize) -> (usize, usize) {
+    pub(super) fn needed(&self, selected: &[u32], next: usize) -> (usize, usize) {
         let end = self.first + u32::from(self.run) + 1;
-        let count = wanted[next..].iter().take_while(|&&atom| atom < end).count();
-        let last = (wanted[next + count - 1] - self.first) as usize;
+        let count = selected[next..].iter().take_while(|&&atom| atom < end).count();
+        let last = (selected[next + count - 1] - self.first) as usize;
         // The absolute atom stands second: where it alone is wanted, the run is not needed.
         let only_absolute = self.run > 0 && count == 1 && last == 1;
         let needed = if self.run == 0 || only_absolute { 0 } else { last.max(1) };

@@ -194,8 +194,8 @@ fn read_on(
 ) -> Result<Vec<f32>, Error> {
     let mut out = vec![0.0; frames.len() * atoms.len() * 3];
     let (mut scratch, mut meta) = (Scratch::on(set), FrameMeta::default());
-    let wanted = Wanted::positions(frames, atoms);
-    reader.read_into(&wanted, 0..frames.len(), &mut scratch, &mut out, &mut meta)?;
+    let requested = Wanted::positions(frames, atoms);
+    reader.read_into(&requested, 0..frames.len(), &mut scratch, &mut out, &mut meta)?;
     assert_eq!(meta.frames, (0..frames.len()).map(|k| frames.get(k)).collect::<Vec<_>>());
     Ok(out)
 }
@@ -236,9 +236,9 @@ proptest! {
         let picks: Vec<i64> = picks.iter().map(|p| i64::from(p % n as u32)).collect();
         let listed = Atoms::listed(&picks, n).unwrap();
         let some = read(&*reader, &Frames::all(1), &listed).unwrap();
-        let wanted: Vec<usize> = picks.iter().map(|&p| p as usize).collect();
-        prop_assert_eq!(read_raw_of(&*reader, &listed).unwrap(), raw.take(&wanted));
-        let Positions::Integers { triples, .. } = raw.take(&wanted).positions else { unreachable!() };
+        let requested: Vec<usize> = picks.iter().map(|&p| p as usize).collect();
+        prop_assert_eq!(read_raw_of(&*reader, &listed).unwrap(), raw.take(&requested));
+        let Positions::Integers { triples, .. } = raw.take(&requested).positions else { unreachable!() };
         prop_assert!(same_bits(&some, &angstroms(&triples, frame.precision)));
     }
 
@@ -322,8 +322,8 @@ fn a_selection_in_front_stops_early_and_needs_fewer_atoms() {
         let atoms = Atoms::listed(list, 12).unwrap();
         let mut out = vec![0.0; list.len() * 3];
         let (frames, one) = (Frames::all(1), 0..1);
-        let wanted = Wanted::positions(&frames, &atoms);
-        reader.read_into(&wanted, one, &mut scratch, &mut out, &mut meta).unwrap();
+        let requested = Wanted::positions(&frames, &atoms);
+        reader.read_into(&requested, one, &mut scratch, &mut out, &mut meta).unwrap();
         (scratch.meter.atoms_decoded, scratch.meter.bytes_used)
     };
     let all = count(&(0..12).collect::<Vec<_>>());
@@ -372,8 +372,8 @@ fn a_flag_ends_the_reading() {
     let mut scratch = Scratch::stopped_by(Arc::new(AtomicBool::new(true)));
     let mut out = vec![0.0; 36];
     let (frames, atoms) = (Frames::all(1), Atoms::all(12));
-    let wanted = Wanted::positions(&frames, &atoms);
-    let result = reader.read_into(&wanted, 0..1, &mut scratch, &mut out, &mut FrameMeta::default());
+    let requested = Wanted::positions(&frames, &atoms);
+    let result = reader.read_into(&requested, 0..1, &mut scratch, &mut out, &mut FrameMeta::default());
     assert!(matches!(result, Err(Error::Interrupted)));
 }
 

@@ -70,8 +70,8 @@ fn a_flag_ends_reading_and_indexing() {
     let reader = open(&file.path, &without_sidecar(), &Serial).unwrap();
     let mut scratch = Scratch::stopped_by(Arc::new(AtomicBool::new(true)));
     let (frames, atoms, mut out) = (Frames::all(1), Atoms::all(5), vec![0.0; 15]);
-    let wanted = Wanted::positions(&frames, &atoms);
-    let result = reader.read_into(&wanted, 0..1, &mut scratch, &mut out, &mut FrameMeta::default());
+    let requested = Wanted::positions(&frames, &atoms);
+    let result = reader.read_into(&requested, 0..1, &mut scratch, &mut out, &mut FrameMeta::default());
     assert!(matches!(result, Err(Error::Interrupted)));
     let options = without_sidecar();
     options.watch.stop.store(true, std::sync::atomic::Ordering::Relaxed);

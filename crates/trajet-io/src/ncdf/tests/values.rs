@@ -35,8 +35,8 @@ proptest! {
                 (Atoms::listed(&[], n).unwrap(), Vec::new()),
             ] {
                 for frames in [Frames::all(n_frames), Frames::Listed(back.clone().into())] {
-                    let wanted = Wanted { frames: &frames, atoms: &atoms, field };
-                    let result = read(&*reader, &wanted);
+                    let requested = Wanted { frames: &frames, atoms: &atoms, field };
+                    let result = read(&*reader, &requested);
                     if drawn.form(field).is_none() {
                         let refused = matches!(result, Err(Error::NoField { format: "NCDF", .. }));
                         prop_assert!(refused);
