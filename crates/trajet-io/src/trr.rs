@@ -1,7 +1,7 @@
 //! TRR, the full-precision trajectory format of GROMACS.
 //!
 //! Source: the TRR page of the GROMACS reference manual, and files of mixed and double precision. A
-//! frame may lack positions, velocities, forces or the box; frames of one file may differ in that.
+//! frame may lack positions, velocities, forces or the box, and frames of one file may differ in this.
 
 pub(crate) mod frame;
 mod head;
@@ -34,7 +34,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Indexes an open file, from its sidecar where that fits.
+    /// Opens a file and indexes its frames, from the sidecar if that is valid.
     ///
     /// # Errors
     /// [`Error::Truncated`], [`Error::Corrupt`], [`Error::AtomCount`], [`Error::Io`].
@@ -47,7 +47,7 @@ impl Reader {
         let begin = Instant::now();
         let found = walk::frames_of::<Trr>(&source, options, threads, &mut opening.meter)?;
         let file = Indexed::new(source, found, options, opening, begin)?;
-        // A count that no part of any frame bears out must not decide how much memory is asked for.
+        // A false number of atoms must not determine how much memory is allocated.
         let n_atoms = file.index.n_atoms();
         if 12 * n_atoms as u64 > file.source.size() {
             let words = format!("the header claims {n_atoms} atoms, for which no frame has room");
@@ -56,19 +56,19 @@ impl Reader {
         Ok(Reader { file })
     }
 
-    /// The reader of a file whose frames are known.
+    /// Creates the reader of a file that is indexed already.
     pub(crate) fn known(file: Indexed) -> Reader {
         Reader { file }
     }
 
-    /// The header of a frame of which the first bytes are here.
+    /// Parses the header of a frame that begins with `bytes`, and checks it against the index.
     fn head(&self, frame: u64, bytes: &[u8]) -> Result<Head, Error> {
         let head = Head::parse(bytes).ok();
         self.file.check(frame, head.as_ref().map(Head::mark).as_ref())?;
         Ok(head.expect("checked just now"))
     }
 
-    /// Reads a frame whole, together with those that are wanted next.
+    /// Reads a whole frame, together with the frames requested next.
     fn whole<'s>(
         &self,
         frames: &Frames,
@@ -79,8 +79,8 @@ impl Reader {
         Ok((self.head(frames.get(at), bytes)?, bytes))
     }
 
-    /// Reads of a frame its front and the vectors of the atoms in `span`: in one request where that
-    /// stretch begins close behind the front and lies where the last frame's did.
+    /// Reads the front of a frame and the vectors of the atoms in `span`. One request suffices if the vectors
+    /// begin soon after the front and lie where those of the last frame did.
     fn span(
         &self,
         frame: u64,
@@ -117,17 +117,17 @@ impl Reader {
     }
 }
 
-/// What a worker keeps between frames.
+/// Buffers that a worker keeps between frames.
 #[derive(Debug, Default)]
 struct WorkerState {
     last: Option<Head>,
     front: Vec<u8>,
     vectors: Vec<u8>,
-    /// Bytes of the last frame that were looked at.
+    /// Bytes of the last frame that were used.
     used: usize,
 }
 
-/// What a frame says of itself; `front` is the frame up to the end of its box at least.
+/// Returns time, step and cell of a frame. `front` must contain the frame up to the end of its box.
 fn frame_info(head: &Head, front: &[u8]) -> FrameInfo {
     let (mut cell, mut turned) = ([f64::NAN; 6], None);
     if let Some(place) = head.part(0) {
@@ -160,7 +160,7 @@ impl reader::Reader for Reader {
         let span = atoms.span();
         let out = out.as_chunks_mut::<3>().0;
         let set = scratch.set;
-        // What a frame of double precision needs, so that no header must be read to decide.
+        // Bytes needed in double precision: an upper bound, so that no header must be read to decide.
         let needed = MOST_FRONT_BYTES + 24 * span.len();
         let spares = len.saturating_sub(needed) > self.file.request_size;
         let info = if spares && scratch.expected.is_none() {
@@ -279,7 +279,7 @@ impl reader::CopyFrames for Reader {
     }
 }
 
-/// Counts a frame of which so many atoms were decoded, none where it lacks what was wanted.
+/// Counts a frame and its decoded atoms; `decoded` is `None` if the frame lacks the requested field.
 fn count(meter: &mut Meter, begin: Instant, decoded: Option<usize>, used: usize) {
     meter.decode_ns += begin.elapsed().as_nanos() as u64;
     meter.bytes_used += used as u64;
@@ -290,8 +290,8 @@ fn count(meter: &mut Meter, begin: Instant, decoded: Option<usize>, used: usize)
     }
 }
 
-/// Writes the wanted atoms' vectors; `bytes` begin with those of atom `from`, and are none where the
-/// frame lacks them.
+/// Writes the vectors of the selected atoms to `out`. `bytes` begins with those of atom `from`; if it is `None`,
+/// the frame lacks them and the vectors are NaN.
 fn fill(
     set: trajet_simd::InstructionSet,
     real: usize,
@@ -309,7 +309,7 @@ fn fill(
 }
 
 multiversion! {
-    /// Floats: swapped and scaled.
+    /// Converts floats to native byte order and scales them.
     fn floats(
         bytes: &[u8],
         selected: Option<&[u32]>,
@@ -338,7 +338,8 @@ fn floats_of(bytes: &[u8], selected: Option<&[u32]>, from: u32, scale: f32, out:
 }
 
 multiversion! {
-    /// Doubles: rounded to floats before they are scaled, as other readers do.
+    /// Converts doubles to native byte order, rounds them to floats and then scales them, in this order as in
+    /// other readers.
     fn doubles(
         bytes: &[u8],
         selected: Option<&[u32]>,
