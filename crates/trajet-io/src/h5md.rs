@@ -1,14 +1,14 @@
-//! H5MD, the HDF5 layout for molecular data, and that of mdtraj.
+//! Reads H5MD, the HDF5 layout for molecular data, and mdtraj's HDF5 layout.
 //!
 //! Source: P. de Buyl, P. H. Colberg, F. Höfling, "H5MD: A structured, efficient, and portable file
 //! format for molecular data", Comput. Phys. Commun. 185, 1546 (2014), and its specification 1.1; the
-//! "MDTraj HDF5 format specification" 1.1. HDF5's own library looks at the tables of a file, outside of
-//! this crate, and tells here where the numbers stand ([`Description`]); they are read, unpacked and
-//! converted here, because that library lets one thread in at a time. Numbers are equal to those of
-//! MDAnalysis: doubles are rounded to floats, then multiplied. Departures:
+//! "MDTraj HDF5 format specification" 1.1. Code outside of this crate uses libhdf5 to find where the numbers
+//! of a file are stored ([`Description`]). This module reads, unpacks and converts them itself, because libhdf5
+//! lets only one thread in at a time. Numbers are equal to those of MDAnalysis: doubles are rounded to floats,
+//! then multiplied by a factor. Departures:
 //!
-//! 1. Chunks that were never written are an error, where HDF5 yields its filling (zero).
-//! 2. Velocities and forces belong to the positions of the same step; where there are none, they are NaN.
+//! 1. Chunks that were never written are an error, whereas HDF5 returns its fill value (zero).
+//! 2. Velocities and forces are assigned to the positions of the same step; frames without them have NaN.
 
 mod chunk_map;
 pub(crate) mod description;
@@ -44,9 +44,9 @@ pub use pack::{Packed, Packing, pack};
 pub use rows::{Encoder, Rows};
 use unpack::{Numbers, Unpacker, Want};
 
-/// Unpacked bytes that a worker keeps of one row of chunks; chunks beyond that are unpacked again.
+/// Largest size of a worker's cache of unpacked chunks, bytes; further chunks of a row are unpacked again.
 const MOST_CACHED: usize = 64 << 20;
-/// Frames that are looked at for chunks to be read together.
+/// Largest number of following frames that are searched for chunks to be read in the same request.
 const LOOK_AHEAD: usize = 1024;
 
 /// An open HDF5 trajectory.
@@ -61,7 +61,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Reads the open file of which `description` tells.
+    /// Creates the reader of an open file from its description, which is checked against the file.
     ///
     /// # Errors
     /// [`Error::Io`], [`Error::Corrupt`], [`Error::Truncated`], [`Error::Unwritten`].
@@ -96,7 +96,7 @@ impl Reader {
             n_frames = frame;
             remarks.push(format!("of {rows} frames {frame} were written: these count"));
         }
-        // Where no frame has a row, nothing else bears out by how many atoms memory is asked for.
+        // If no frame has a row, nothing else limits the number of atoms and thus the memory to allocate.
         if 12 * description.n_atoms > source.size().saturating_mul(MOST_OF_A_BYTE) {
             let words = format!("{n_atoms} atoms are told of, for which the file has no room");
             return Err(corrupt(&source, words));
@@ -118,10 +118,16 @@ impl Reader {
         let found = Found::without_sidecar(index.into(), stamp, IndexState::Computed);
         let mut file = Indexed::new(source, found, options, opening, begin)?;
         file.opening.index_ns += description.ns;
-        Ok(Reader { file, description: Arc::clone(description), fields, non_chunk_regions, remarks })
+        Ok(Reader {
+            file,
+            description: Arc::clone(description),
+            fields,
+            non_chunk_regions,
+            remarks,
+        })
     }
 
-    /// What the tables say of a frame.
+    /// Returns time, step and cell of a frame from the tables.
     fn frame_info(&self, frame: u64) -> FrameInfo {
         let index = &self.file.index;
         let (time, step) = (index.times()[frame as usize], index.steps()[frame as usize]);
@@ -130,8 +136,8 @@ impl Reader {
         FrameInfo { time, step, cell, turned: vectors.and_then(|v| turned_vectors(v, 1.0)) }
     }
 
-    /// Where the bytes that should be asked for together with a piece end: past pieces of this and
-    /// following frames, over gaps of up to a quarter of a request.
+    /// Returns the byte at which the request for a piece should end. It includes pieces of this and following
+    /// frames, across gaps of up to a quarter of the request size.
     fn request_end(
         &self,
         field: &chunk_map::Field,
@@ -144,7 +150,7 @@ impl Reader {
         let (begin, mut end) = (piece.from, piece.from + piece.len as u64);
         let (later_parts, parts) = rest;
         let row_of_chunks = |row: u64| row / field.shape[0] as u64;
-        // Of a chunk that is read whole all frames are had at once.
+        // A chunk that is read whole holds all frames of its row of chunks.
         let packed = piece.is_chunk();
         let later_rows = (at + 1..requested.frames.len())
             .take(LOOK_AHEAD)
@@ -165,7 +171,7 @@ impl Reader {
         end
     }
 
-    /// Calls `take` with the numbers of each wanted part of a frame.
+    /// Calls `take` with the numbers of each requested part of a frame.
     fn parts(
         &self,
         field: &chunk_map::Field,
@@ -179,7 +185,7 @@ impl Reader {
         let Some(row) = field.row(frame) else { return Ok(()) };
         let key = (self.file.source.number(), scratch.call, requested.field);
         if state.key.is_none_or(|(number, call, _)| (number, call) != (key.0, key.1)) {
-            // Chunks stand where the tables said when the file was opened.
+            // Offsets of chunks are those of the opening: check that the file's head is unchanged.
             if !self.file.stamp.head_stands(&self.file.source, &mut scratch.meter)? {
                 return self.file.check(frame, None);
             }
@@ -235,7 +241,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The bytes of a piece.
+    /// Reads the bytes of a piece.
     fn fetch<'w>(
         &self,
         window: &'w mut Window,
@@ -251,7 +257,7 @@ impl Reader {
         Ok(&bytes[..len])
     }
 
-    /// All values of the wanted frame `at` as they are stored.
+    /// Returns all values of a field in the requested frame `at`, as they are stored; `None` if it lacks them.
     fn stored(
         &self,
         which: Field,
@@ -265,7 +271,8 @@ impl Reader {
         }
         let n_atoms = self.file.index.n_atoms();
         let atoms = Atoms::all(n_atoms);
-        // Of one frame after the other several series are read by turns, which share one window.
+        // Several series are read in turn for each frame and share one window, so that reading ahead to later
+        // frames would not help.
         let one = Frames::Strided { first: frames.get(at), step: 1, count: 1 };
         let (frames, at) =
             if self.fields.iter().flatten().count() == 1 { (frames, at) } else { (&one, 0) };
@@ -292,10 +299,10 @@ impl Reader {
     }
 }
 
-/// What a worker keeps between frames.
+/// Buffers and unpacked chunks that a worker keeps between frames.
 #[derive(Debug, Default)]
 struct WorkerState {
-    /// Reader, call and series to which it belongs.
+    /// Number of the source, call and field to which the cache belongs.
     key: Option<(u64, u64, Field)>,
     row_of_chunks: u64,
     parts: Vec<Part>,
@@ -303,20 +310,21 @@ struct WorkerState {
     unpacker: Unpacker,
 }
 
-/// Unpacked chunks of one row of chunks.
+/// Cache of the unpacked chunks of one row of chunks.
 #[derive(Debug, Default)]
 struct ChunkCache {
-    /// One for each chunk of the row, empty where it is not unpacked.
+    /// One entry for each chunk of the row, empty if it is not cached.
     chunks: Vec<Vec<u8>>,
     filled: Vec<usize>,
     bytes: usize,
-    /// Memory for further chunks, the last of which is for one that is not kept.
+    /// Memory for further chunks.
     spare: Vec<Vec<u8>>,
+    /// Memory for a chunk that is not cached.
     passing: Vec<u8>,
 }
 
 impl ChunkCache {
-    /// Forgets all chunks and keeps the memory.
+    /// Removes all chunks and keeps the memory.
     fn clear(&mut self, n_chunks: usize) {
         for k in self.filled.drain(..) {
             self.spare.push(std::mem::take(&mut self.chunks[k]));
@@ -329,7 +337,7 @@ impl ChunkCache {
         Some(self.chunks[chunk].as_slice()).filter(|bytes| !bytes.is_empty())
     }
 
-    /// Room for a chunk of `len` bytes, which is kept where there is not too much already.
+    /// Returns memory for a chunk of `len` bytes, which is cached unless [`MOST_CACHED`] bytes are exceeded.
     fn put(&mut self, chunk: usize, len: usize) -> Result<&mut [u8], Error> {
         let keep = self.filled.is_empty() || self.bytes + len <= MOST_CACHED;
         let mut room = match keep {
@@ -347,7 +355,7 @@ impl ChunkCache {
         Ok(&mut self.chunks[chunk])
     }
 
-    /// Forgets a chunk that could not be unpacked.
+    /// Removes the last chunk, which could not be unpacked.
     fn drop_last(&mut self) {
         if let Some(k) = self.filled.pop() {
             self.chunks[k].clear();
@@ -355,7 +363,8 @@ impl ChunkCache {
     }
 }
 
-/// Makes sure that numbers of atoms, times, steps and boxes fit each other; returns those of atoms and of frames.
+/// Checks that the numbers of atoms, times, steps and boxes are consistent; returns the numbers of atoms and
+/// frames.
 fn check_counts(source: &Source, description: &Description) -> Result<(usize, u64), Error> {
     let &Description { n_atoms, ref boxes, .. } = description;
     let n = u32::try_from(n_atoms).ok().filter(|&n| n > 0 && n < u32::MAX);
@@ -397,7 +406,7 @@ impl reader::Reader for Reader {
     }
 
     fn truncated_tail(&self) -> u64 {
-        // Tables stand behind the frames. Frames that were never written are a remark.
+        // Tables may follow the frames. Frames that were never written are reported by a remark.
         0
     }
 

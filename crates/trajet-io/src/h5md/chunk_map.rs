@@ -1,69 +1,71 @@
-//! Where the numbers of a frame stand, by what is told of a file, which is checked against the file here.
+//! Maps frames and atoms to chunks and byte ranges of a file. Checks the description against the file.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::description::{
-    Digests, Filters, Form, NO_ROW, Run, LayoutResult, Series, Storage, across, runs_of, shape_of,
+    Digests, Filters, Form, LayoutResult, NO_ROW, Run, Series, Storage, across, runs_of, shape_of,
 };
 use crate::source::Source;
 use crate::{Atoms, Error, Fault};
 
-/// Deflate makes at most so many bytes of one.
+/// Largest expansion of Deflate: decompressed bytes per compressed byte.
 pub(super) const MOST_OF_A_BYTE: u64 = 1032;
 
-/// Returns the error for a file that is not what is told of it.
+/// Returns the error for a file that does not match its description.
 pub(super) fn corrupt(source: &Source, words: String) -> Error {
     let path = source.path().to_owned();
     Error::Corrupt { path, frame: 0, offset: 0, fault: Fault::Malformed(words) }
 }
 
-/// A series whose places have been checked against the file.
+/// A series whose location was checked against the file.
 #[derive(Debug)]
 pub(super) struct Field {
     row_of: Option<Arc<[u64]>>,
     pub(super) form: Form,
     pub(super) factor: f32,
     n_atoms: usize,
-    /// Frames, atoms and axes of a chunk.
+    /// Numbers of frames, atoms and axes per chunk.
     pub(super) shape: [usize; 3],
-    /// Chunks along the atoms, and along the axes.
+    /// Numbers of chunks along atoms and axes.
     across: [usize; 2],
     place: Place,
-    /// Rows for which there is room, and those of them that are there from the first on.
+    /// Number of rows in the dataset.
     pub(super) rows: u64,
+    /// Number of leading rows that were written completely.
     whole_rows: u64,
 }
 
+/// Location of the numbers of a series.
 #[derive(Debug)]
 enum Place {
     Held(Vec<u8>),
     Contiguous(u64),
-    /// And the digest of each chunk, where it is known.
+    /// Runs of chunks, and the digest of each chunk (empty if unknown).
     Chunked(Vec<Placed>, Vec<u64>),
 }
 
-/// Chunks that follow one another.
+/// A run of chunks that follow one another in the file.
 #[derive(Clone, Copy, Debug)]
 struct Placed {
-    /// The number of the first one, in C order.
+    /// Number of the first chunk, in C order.
     first: u64,
     offset: u64,
-    /// Of each.
+    /// Size of each chunk, bytes.
     size: u32,
     filters: Filters,
 }
 
-/// Wanted atoms that stand in the same chunk.
+/// Selected atoms that lie in the same chunk.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Part {
-    /// Which of the chunks that hold a frame.
+    /// Index of the chunk among those that hold a frame.
     pub(super) chunk: usize,
-    /// From the first of them to the last.
+    /// Range from the first to the last of these atoms.
     pub(super) atoms: Range<usize>,
-    /// Places among all wanted ones.
+    /// Range of indices in the list of selected atoms.
     pub(super) places: Range<usize>,
-    /// Which of their axes.
+    /// Range of axes in the chunk.
     pub(super) axes: Range<usize>,
 }
 
@@ -72,24 +74,24 @@ pub(super) struct Part {
 pub(super) struct Piece {
     pub(super) from: u64,
     pub(super) len: usize,
-    /// The place in the piece of the first number of the part's first atom, once it is unpacked.
+    /// Index in the unpacked piece of the first number of the part's first atom.
     pub(super) first: usize,
-    /// What is to be undone.
+    /// Filters to be undone.
     pub(super) filters: Filters,
-    /// What the bytes must be, where that is known.
+    /// Digest that the bytes must have, if known.
     pub(super) digest: Option<u64>,
 }
 
 impl Piece {
-    /// Whether it is a whole chunk, of which only a part may be wanted: there is something to be undone, or
-    /// compared.
+    /// Whether the piece is a whole chunk, although only a part of it may be needed, because it must be unpacked
+    /// or compared with its digest.
     pub(super) fn is_chunk(&self) -> bool {
         self.digest.is_some() || !self.filters.are_none()
     }
 }
 
 impl Field {
-    /// Checks what is told of a series; where digests are known, they must be those of all of its chunks.
+    /// Checks the description of a series against the file. Digests, if given, must cover all of its chunks.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Truncated`].
@@ -146,7 +148,7 @@ impl Field {
         Ok(Field { row_of, form, factor, n_atoms, shape, across, place, rows, whole_rows })
     }
 
-    /// Where a frame stands; none where this has no such frame.
+    /// Returns the row of a frame; `None` if the series lacks it.
     pub(super) fn row(&self, frame: u64) -> Option<u64> {
         match &self.row_of {
             None => Some(frame),
@@ -154,7 +156,7 @@ impl Field {
         }
     }
 
-    /// The first frame that was not written.
+    /// Returns the first frame that was not written.
     pub(super) fn first_unwritten(&self, n_frames: u64) -> Option<u64> {
         match &self.row_of {
             None => (self.whole_rows < n_frames).then_some(self.whole_rows),
@@ -165,17 +167,17 @@ impl Field {
         }
     }
 
-    /// Chunks that hold a frame.
+    /// Returns the number of chunks that hold a frame.
     pub(super) fn chunks_of_a_row(&self) -> usize {
         self.across[0] * self.across[1]
     }
 
-    /// Numbers in a chunk.
+    /// Returns the number of values in a chunk.
     pub(super) fn numbers_of_a_chunk(&self) -> usize {
         self.shape.iter().product()
     }
 
-    /// Where wanted atoms stand in the chunks of a frame.
+    /// Collects the parts of a frame's chunks that hold selected atoms.
     pub(super) fn parts(&self, atoms: &Atoms, parts: &mut Vec<Part>) {
         parts.clear();
         let span = atoms.span();
@@ -208,7 +210,7 @@ impl Field {
         }
     }
 
-    /// The bytes that hold a part of a row.
+    /// Returns the bytes of the file that hold a part of a row.
     pub(super) fn piece(&self, row: u64, part: &Part) -> Piece {
         let [frames, length, width] = self.shape;
         let number = self.form.width();
@@ -238,7 +240,7 @@ impl Field {
         }
     }
 
-    /// Bytes that stand here, and not in the file.
+    /// Returns the bytes of a series whose numbers are part of the description.
     pub(super) fn held(&self) -> Option<&[u8]> {
         match &self.place {
             Place::Held(bytes) => Some(bytes),
@@ -246,7 +248,7 @@ impl Field {
         }
     }
 
-    /// Where the bytes of a frame begin and end in the file, as far as one can say.
+    /// Returns offset and end of the first piece of a frame, for the index; zeros if there is none.
     pub(super) fn extent(&self, frame: u64) -> (u64, u64) {
         let Some(row) = self.row(frame) else { return (0, 0) };
         if self.held().is_some() {
@@ -263,6 +265,7 @@ fn too_many(n: u64) -> String {
     format!("no file holds {n} frames")
 }
 
+/// Checks that there are rows for all frames.
 fn check_rows(rows: u64, row_of: Option<&[u64]>, n_frames: u64) -> LayoutResult<()> {
     let fits = match row_of {
         None => n_frames <= rows,
@@ -273,7 +276,10 @@ fn check_rows(rows: u64, row_of: Option<&[u64]>, n_frames: u64) -> LayoutResult<
     if fits { Ok(()) } else { Err(format!("{n_frames} frames are told of, {rows} are there")) }
 }
 
-/// Makes sure that bytes lie in the file.
+/// Checks that `needed` bytes from `offset` on lie in the file.
+///
+/// # Errors
+/// [`Error::Truncated`].
 pub(super) fn check_inside(
     source: &Source,
     frame: u64,
@@ -287,7 +293,7 @@ pub(super) fn check_inside(
     Err(Error::Truncated { path: source.path().to_owned(), frame, offset, needed, left })
 }
 
-/// Makes sure that a chunk of `size` bytes in the file may be one of `raw` bytes.
+/// Checks that a chunk of `raw` bytes before filters may have `size` bytes in the file.
 fn check_size(size: u64, raw: u64, filters: Filters) -> LayoutResult<()> {
     let fits = match filters.deflate {
         true => raw <= size.saturating_mul(MOST_OF_A_BYTE),
@@ -296,7 +302,7 @@ fn check_size(size: u64, raw: u64, filters: Filters) -> LayoutResult<()> {
     if fits { Ok(()) } else { Err(format!("{size} bytes cannot be a chunk of {raw} bytes")) }
 }
 
-/// Runs that have been checked against the file; chunks are of `raw` bytes before filters, and of `frames` frames.
+/// Checks runs against the file. Chunks have `raw` bytes before filters and hold `frames` frames.
 fn placed(
     runs: &[Run],
     of_a_row: u64,
@@ -308,7 +314,7 @@ fn placed(
     let (mut first, mut together) = (0u64, 0u64);
     let mut placed = Vec::with_capacity(runs.len());
     for &Run { n, offset, size, skipped } in runs {
-        // The first of them that is not in the file.
+        // Number of the run's chunks that lie in the file.
         let inside = source.size().saturating_sub(offset) / size.max(1);
         if inside < n {
             let row = ((first + inside) / of_a_row).saturating_mul(frames);
@@ -327,7 +333,7 @@ fn placed(
     Ok(placed)
 }
 
-/// Of each chunk, in C order; `all` are by the bytes at which they stand.
+/// Returns the digest of each chunk in C order; `all` holds offsets and digests, sorted by offset.
 fn digests_of(placed: &[Placed], n_chunks: u64, all: &[(u64, u64)]) -> LayoutResult<Vec<u64>> {
     let mut digests = Vec::with_capacity(n_chunks as usize);
     let ends = placed.iter().skip(1).map(|next| next.first).chain([n_chunks]);

@@ -1,32 +1,35 @@
-//! What stands between the chunks of a file, compared with what was written.
+//! Compares the bytes between the chunks of a file with their digests, to detect tampering.
 
 use std::hash::Hasher;
 use std::ops::Range;
 use std::sync::Mutex;
 use std::time::Instant;
 
-use super::description::Stretch;
 use super::chunk_map::check_inside;
+use super::description::Stretch;
 use crate::Error;
 use crate::Meter;
 use crate::digest::Xxh3;
 use crate::source::Source;
 
-/// Bytes of a request.
+/// Size of a request, bytes.
 const REQUEST: usize = 256 << 10;
 
-/// Stretches that hold no vectors. They are shared out among the frames, so that readers elsewhere, each of some
-/// frames, do not all read all of them: who reads every frame has compared every byte of the file.
+/// Regions of a file that hold no chunks. They are distributed over the frames, so that workers that read some
+/// frames each do not all read all regions. Reading every frame compares every byte of the file.
 #[derive(Debug, Default)]
 pub(super) struct NonChunkRegions {
-    /// And whether each was compared: of threads that come to one at once the first does it, the others wait.
+    /// Regions, and whether each was compared. If several threads need one at once, the first compares it and the
+    /// others wait.
     regions: Vec<(Stretch, Mutex<bool>)>,
     n_frames: u64,
 }
 
 impl NonChunkRegions {
+    /// Creates the comparison of `regions`, distributed over `n_frames` frames.
+    ///
     /// # Errors
-    /// [`Error::Truncated`].
+    /// [`Error::Truncated`] if a region does not lie in the file.
     pub(super) fn new(regions: &[Stretch], n_frames: u64, source: &Source) -> Result<Self, Error> {
         for &Stretch { offset, size, .. } in regions {
             check_inside(source, 0, offset, size)?;
@@ -35,7 +38,7 @@ impl NonChunkRegions {
         Ok(NonChunkRegions { regions, n_frames })
     }
 
-    /// The stretches that fall to a frame: neighbours share one where there are more frames.
+    /// Returns the regions assigned to a frame. If there are more frames than regions, neighbours share one.
     fn of(&self, frame: u64) -> Range<usize> {
         let n = self.regions.len() as u128;
         let first = |frame: u64| (u128::from(frame) * n / u128::from(self.n_frames)) as usize;
@@ -43,7 +46,7 @@ impl NonChunkRegions {
         from..first(frame + 1).max(from + 1).min(self.regions.len())
     }
 
-    /// Compares what falls to a frame, once.
+    /// Compares the regions assigned to a frame, each once.
     ///
     /// # Errors
     /// [`Error::Altered`], [`Error::Io`].
@@ -56,7 +59,7 @@ impl NonChunkRegions {
         for (stretch, done) in &self.regions[self.of(frame)] {
             let mut done = meter.lock(done);
             if !*done {
-                // Where that fails, who comes next is told as well.
+                // After a failure it stays false, so that the next caller compares and fails as well.
                 stretch.compare(source, meter)?;
                 *done = true;
             }
@@ -66,6 +69,10 @@ impl NonChunkRegions {
 }
 
 impl Stretch {
+    /// Compares the digest of the region's bytes with the recorded one.
+    ///
+    /// # Errors
+    /// [`Error::Altered`], [`Error::Io`].
     fn compare(&self, source: &Source, meter: &mut Meter) -> Result<(), Error> {
         let &Stretch { offset, size, digest } = self;
         let (mut found, mut bytes, mut at) = (Xxh3::new(), Vec::new(), 0);
@@ -96,7 +103,7 @@ mod tests {
     use crate::digest::xxh3_64;
 
     #[test]
-    fn no_thread_passes_before_a_stretch_was_compared() {
+    fn no_thread_passes_before_a_region_was_compared() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tables");
         let mut bytes = vec![7; 8 * REQUEST];

@@ -1,20 +1,20 @@
-//! From the bytes of a chunk to numbers.
+//! Unpacks the bytes of chunks to numbers.
 
 use flate2::{Decompress, FlushDecompress, Status};
 use trajet_simd::multiversion;
 
-use super::description::Form;
 use super::chunk_map::Part;
+use super::description::Form;
 
-/// The state of decompression, used again for every chunk.
+/// Decompression state, reused for every chunk.
 #[derive(Debug, Default)]
 pub(super) struct Unpacker(Option<Decompress>);
 
 impl Unpacker {
-    /// Fills `out` from the chunk that it was deflated to.
+    /// Decompresses a deflated chunk into `out`.
     ///
     /// # Errors
-    /// What is wrong with the chunk, in words; also where it holds more or less than `out`.
+    /// A message, if the chunk is damaged or does not hold exactly `out.len()` bytes.
     pub(super) fn inflate(&mut self, packed: &[u8], out: &mut [u8]) -> Result<(), String> {
         let state = self.0.get_or_insert_with(|| Decompress::new(true));
         state.reset(true);
@@ -29,33 +29,33 @@ impl Unpacker {
     }
 }
 
-/// Numbers of a part, unpacked.
+/// Unpacked numbers of a part, before unshuffling.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbers<'a> {
     pub(super) bytes: &'a [u8],
-    /// How many numbers apart the bytes of a number are; 0 where they stand together.
+    /// Distance between the bytes of a number in shuffled data; 0 if they are contiguous.
     pub(super) plane: usize,
-    /// The place of the first number of the part's first atom.
+    /// Index of the first number of the part's first atom.
     pub(super) first: usize,
 }
 
-/// Which of them are wanted.
+/// Selection of atoms and axes from the numbers of a part.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Want<'a> {
-    /// Atoms; none for all of the part.
+    /// Selected atoms; `None` for all atoms of the part.
     atoms: Option<&'a [u32]>,
-    /// The part's first atom.
+    /// First atom of the part.
     from: u32,
-    /// Atoms from the part's first to its last.
+    /// Number of atoms from the first to the last of the part.
     length: usize,
-    /// Numbers from atom to atom.
+    /// Numbers per atom in the chunk.
     stride: usize,
-    /// First axis, and how many.
+    /// First axis and number of axes.
     axes: (usize, usize),
 }
 
 impl<'a> Want<'a> {
-    /// The atoms of a part, whose chunk has `stride` axes.
+    /// Creates the selection for a part, whose chunk has `stride` axes.
     pub(super) fn of(part: &Part, sorted: Option<&'a [u32]>, stride: usize) -> Self {
         Want {
             atoms: sorted.map(|list| &list[part.places.clone()]),
@@ -68,7 +68,7 @@ impl<'a> Want<'a> {
 }
 
 multiversion! {
-    /// Puts wanted numbers, rounded to floats and multiplied with the factor, to their places.
+    /// Writes the selected numbers, rounded to floats and multiplied by the factor, to `out`.
     pub(super) fn scaled(
         form: (Form, f32),
         numbers: Numbers<'_>,
@@ -87,7 +87,7 @@ fn scaled_of((form, by): (Form, f32), numbers: Numbers<'_>, want: Want<'_>, out:
     }
 }
 
-/// Puts wanted floats to their places.
+/// Writes the selected floats to `out` unchanged.
 pub(super) fn floats(form: Form, numbers: Numbers<'_>, want: Want<'_>, out: &mut [[f32; 3]]) {
     match form.big_endian {
         false => each(numbers, want, out, f32::from_le_bytes),
@@ -95,7 +95,7 @@ pub(super) fn floats(form: Form, numbers: Numbers<'_>, want: Want<'_>, out: &mut
     }
 }
 
-/// Puts wanted doubles to their places.
+/// Writes the selected doubles to `out` unchanged.
 pub(super) fn doubles(form: Form, numbers: Numbers<'_>, want: Want<'_>, out: &mut [[f64; 3]]) {
     match form.big_endian {
         false => each(numbers, want, out, f64::from_le_bytes),
