@@ -42,7 +42,7 @@ pub use native_units::{Manner, OwnFrame, OwnTables};
 use non_chunk_regions::NonChunkRegions;
 pub use pack::{Packed, Packing, pack};
 pub use rows::{Encoder, Rows};
-use unpack::{Numbers, Unpacker, Want};
+use unpack::{Numbers, PartSelection, Unpacker};
 
 /// Largest size of a worker's cache of unpacked chunks, bytes; further chunks of a row are unpacked again.
 const MOST_CACHED: usize = 64 << 20;
@@ -283,11 +283,11 @@ impl Reader {
         let mut floats = memory::filled(n_floats, [0.0f32; 3], "the vectors of a frame")?;
         let mut doubles = memory::filled(n_doubles, [0.0f64; 3], "the vectors of a frame")?;
         self.parts(field, &requested, at, scratch, &mut state, &mut |part, numbers| {
-            let want = Want::of(part, None, field.shape[2]);
-            let places = part.places.clone();
+            let selection = PartSelection::of(part, None, field.shape[2]);
+            let columns = part.columns.clone();
             match form.double {
-                true => unpack::doubles(form, numbers, want, &mut doubles[places]),
-                false => unpack::floats(form, numbers, want, &mut floats[places]),
+                true => unpack::doubles(form, numbers, selection, &mut doubles[columns]),
+                false => unpack::floats(form, numbers, selection, &mut floats[columns]),
             }
         })?;
         scratch.keep_own(state);
@@ -437,9 +437,9 @@ impl reader::Reader for Reader {
         let factor = if scratch.native_units { 1.0 } else { field.factor };
         let mut state: Box<WorkerState> = scratch.take_own();
         let read = self.parts(field, requested, at, scratch, &mut state, &mut |part, numbers| {
-            let want = Want::of(part, requested.atoms.sorted(), field.shape[2]);
+            let selection = PartSelection::of(part, requested.atoms.sorted(), field.shape[2]);
             let form = (field.form, factor);
-            unpack::scaled(set, form, numbers, want, &mut out[part.places.clone()]);
+            unpack::scaled(set, form, numbers, selection, &mut out[part.columns.clone()]);
         });
         if read.is_err() {
             state.cache.drop_last();

@@ -183,7 +183,7 @@ impl WriteChecks {
     }
 
     /// Whether vectors of `field` are written for frames that have them.
-    pub(crate) fn wants(&self, field: Field) -> bool {
+    pub(crate) fn writes(&self, field: Field) -> bool {
         match field {
             Field::Positions => true,
             Field::Velocities => self.options.velocities,
@@ -197,7 +197,7 @@ impl WriteChecks {
         let mut lost = Vec::new();
         if let Some(needed) = &self.needed {
             let others = Field::ALL.into_iter().filter(|field| !needed.contains(field));
-            lost.extend(others.filter(|&field| self.wants(field) && frame.holds(field)).map(
+            lost.extend(others.filter(|&field| self.writes(field) && frame.holds(field)).map(
                 |field| match self.format {
                     Format::Ncdf => {
                         format!("{}, where its first frame has none", field.name()).into()

@@ -29,7 +29,7 @@ pub(super) struct Field {
     pub(super) shape: [usize; 3],
     /// Numbers of chunks along atoms and axes.
     across: [usize; 2],
-    place: Place,
+    location: Location,
     /// Number of rows in the dataset.
     pub(super) rows: u64,
     /// Number of leading rows that were written completely.
@@ -38,16 +38,16 @@ pub(super) struct Field {
 
 /// Location of the numbers of a series.
 #[derive(Debug)]
-enum Place {
+enum Location {
     Held(Vec<u8>),
     Contiguous(u64),
     /// Runs of chunks, and the digest of each chunk (empty if unknown).
-    Chunked(Vec<Placed>, Vec<u64>),
+    Chunked(Vec<ChunkRun>, Vec<u64>),
 }
 
 /// A run of chunks that follow one another in the file.
 #[derive(Clone, Copy, Debug)]
-struct Placed {
+struct ChunkRun {
     /// Number of the first chunk, in C order.
     first: u64,
     offset: u64,
@@ -64,7 +64,7 @@ pub(super) struct Part {
     /// Range from the first to the last of these atoms.
     pub(super) atoms: Range<usize>,
     /// Range of indices in the list of selected atoms.
-    pub(super) places: Range<usize>,
+    pub(super) columns: Range<usize>,
     /// Range of axes in the chunk.
     pub(super) axes: Range<usize>,
 }
@@ -111,27 +111,28 @@ impl Field {
             let words = "checksums are told of, but not of vectors that stand in no chunks";
             return Err(corrupt(words.to_owned()));
         }
-        type Chunked = ([usize; 3], Place, u64);
+        type Chunked = ([usize; 3], Location, u64);
         let chunked = |runs: &[Run], shape: [usize; 3], filters| -> Result<Chunked, Error> {
             let across = across(n_atoms as u64, shape.map(|n| n as u64));
             let raw = shape.iter().product::<usize>() as u64 * form.width() as u64;
-            let placed = placed(runs, across, shape[0] as u64, (filters, raw), source)?;
+            let runs_in_file = checked_runs(runs, across, shape[0] as u64, (filters, raw), source)?;
             let n_chunks = runs.iter().map(|run| run.n).sum::<u64>();
-            let digests = digests.map(|digests| digests_of(&placed, n_chunks, &digests.chunks));
+            let digests =
+                digests.map(|digests| digests_of(&runs_in_file, n_chunks, &digests.chunks));
             let digests = digests.transpose().map_err(corrupt)?.unwrap_or_default();
             let whole = (n_chunks / across).saturating_mul(shape[0] as u64).min(rows);
-            Ok((shape, Place::Chunked(placed, digests), whole))
+            Ok((shape, Location::Chunked(runs_in_file, digests), whole))
         };
-        let (shape, place, whole_rows) = match storage {
+        let (shape, location, whole_rows) = match storage {
             Storage::Held(bytes) if bytes.len() as u64 == all => {
-                ([1, n_atoms, 3], Place::Held(bytes.clone()), rows)
+                ([1, n_atoms, 3], Location::Held(bytes.clone()), rows)
             }
             Storage::Held(bytes) => {
                 return Err(corrupt(format!("{} bytes are there of {all}", bytes.len())));
             }
             &Storage::Contiguous(offset) => {
                 check_inside(source, 0, offset, all)?;
-                ([1, n_atoms, 3], Place::Contiguous(offset), rows)
+                ([1, n_atoms, 3], Location::Contiguous(offset), rows)
             }
             &Storage::Chunked { shape, filters, ref chunks } => {
                 let sizes = shape_of(shape, form).map_err(corrupt)?;
@@ -145,7 +146,7 @@ impl Field {
         };
         let across = [n_atoms.div_ceil(shape[1]), 3usize.div_ceil(shape[2])];
         let row_of = row_of.clone();
-        Ok(Field { row_of, form, factor, n_atoms, shape, across, place, rows, whole_rows })
+        Ok(Field { row_of, form, factor, n_atoms, shape, across, location, rows, whole_rows })
     }
 
     /// Returns the row of a frame; `None` if the series lacks it.
@@ -185,23 +186,25 @@ impl Field {
         let mut chunk = span.start / length;
         while chunk * length < span.end {
             let inside = (chunk * length).max(span.start)..((chunk + 1) * length).min(span.end);
-            let (inside, places) = match atoms.sorted() {
+            let (inside, columns) = match atoms.sorted() {
                 None => (inside.clone(), inside),
                 Some(list) => {
                     let place = |atom: usize| list.partition_point(|&a| (a as usize) < atom);
-                    let places = place(inside.start)..place(inside.end);
-                    match list[places.clone()] {
-                        [] => (0..0, places),
-                        [first, ..] => (first as usize..list[places.end - 1] as usize + 1, places),
+                    let columns = place(inside.start)..place(inside.end);
+                    match list[columns.clone()] {
+                        [] => (0..0, columns),
+                        [first, ..] => {
+                            (first as usize..list[columns.end - 1] as usize + 1, columns)
+                        }
                     }
                 }
             };
-            if !places.is_empty() {
+            if !columns.is_empty() {
                 for k in 0..self.across[1] {
                     parts.push(Part {
                         chunk: chunk * self.across[1] + k,
                         atoms: inside.clone(),
-                        places: places.clone(),
+                        columns: columns.clone(),
                         axes: k * width..((k + 1) * width).min(3),
                     });
                 }
@@ -223,14 +226,14 @@ impl Field {
             digest: None,
         };
         let start = |offset: u64| offset + row * (3 * self.n_atoms * number) as u64;
-        match &self.place {
-            Place::Held(_) => stretch(start(0), before * width),
-            Place::Contiguous(offset) => stretch(start(*offset), before * width),
-            Place::Chunked(runs, digests) => {
+        match &self.location {
+            Location::Held(_) => stretch(start(0), before * width),
+            Location::Contiguous(offset) => stretch(start(*offset), before * width),
+            Location::Chunked(runs, digests) => {
                 let row_of_chunks = row / frames as u64;
                 let number = row_of_chunks * self.chunks_of_a_row() as u64 + part.chunk as u64;
                 let run = &runs[runs.partition_point(|run| run.first <= number) - 1];
-                let &Placed { first, offset, size, filters } = run;
+                let &ChunkRun { first, offset, size, filters } = run;
                 let offset = offset + (number - first) * u64::from(size);
                 let digest = digests.get(number as usize).copied();
                 let first = ((row % frames as u64) as usize * length + before) * width;
@@ -242,8 +245,8 @@ impl Field {
 
     /// Returns the bytes of a series whose numbers are part of the description.
     pub(super) fn held(&self) -> Option<&[u8]> {
-        match &self.place {
-            Place::Held(bytes) => Some(bytes),
+        match &self.location {
+            Location::Held(bytes) => Some(bytes),
             _ => None,
         }
     }
@@ -255,7 +258,7 @@ impl Field {
             return (0, 0);
         }
         let part =
-            Part { chunk: 0, atoms: 0..self.shape[1].min(self.n_atoms), places: 0..0, axes: 0..3 };
+            Part { chunk: 0, atoms: 0..self.shape[1].min(self.n_atoms), columns: 0..0, axes: 0..3 };
         let Piece { from, len, .. } = self.piece(row, &part);
         (from, from + len as u64)
     }
@@ -303,16 +306,16 @@ fn check_size(size: u64, raw: u64, filters: Filters) -> LayoutResult<()> {
 }
 
 /// Checks runs against the file. Chunks have `raw` bytes before filters and hold `frames` frames.
-fn placed(
+fn checked_runs(
     runs: &[Run],
     of_a_row: u64,
     frames: u64,
     (filters, raw): (Filters, u64),
     source: &Source,
-) -> Result<Vec<Placed>, Error> {
+) -> Result<Vec<ChunkRun>, Error> {
     let corrupt = |words: String| corrupt(source, words);
     let (mut first, mut together) = (0u64, 0u64);
-    let mut placed = Vec::with_capacity(runs.len());
+    let mut runs_in_file = Vec::with_capacity(runs.len());
     for &Run { n, offset, size, skipped } in runs {
         // Number of the run's chunks that lie in the file.
         let inside = source.size().saturating_sub(offset) / size.max(1);
@@ -323,21 +326,30 @@ fn placed(
         let filters = filters.without(skipped);
         check_size(size, raw, filters).map_err(corrupt)?;
         let wrong = |_| corrupt(format!("a chunk of {size} bytes"));
-        placed.push(Placed { first, offset, size: u32::try_from(size).map_err(wrong)?, filters });
+        runs_in_file.push(ChunkRun {
+            first,
+            offset,
+            size: u32::try_from(size).map_err(wrong)?,
+            filters,
+        });
         together = together.saturating_add(n.saturating_mul(size));
         first = first.saturating_add(n);
         if together > source.size() {
             return Err(corrupt("chunks lie on top of each other".to_owned()));
         }
     }
-    Ok(placed)
+    Ok(runs_in_file)
 }
 
 /// Returns the digest of each chunk in C order; `all` holds offsets and digests, sorted by offset.
-fn digests_of(placed: &[Placed], n_chunks: u64, all: &[(u64, u64)]) -> LayoutResult<Vec<u64>> {
+fn digests_of(
+    runs_in_file: &[ChunkRun],
+    n_chunks: u64,
+    all: &[(u64, u64)],
+) -> LayoutResult<Vec<u64>> {
     let mut digests = Vec::with_capacity(n_chunks as usize);
-    let ends = placed.iter().skip(1).map(|next| next.first).chain([n_chunks]);
-    for (&Placed { first, offset, size, .. }, end) in placed.iter().zip(ends) {
+    let ends = runs_in_file.iter().skip(1).map(|next| next.first).chain([n_chunks]);
+    for (&ChunkRun { first, offset, size, .. }, end) in runs_in_file.iter().zip(ends) {
         for k in 0..end - first {
             let offset = offset + k * u64::from(size);
             let at = all.binary_search_by_key(&offset, |&(at, _)| at);

@@ -41,7 +41,7 @@ pub(super) struct Numbers<'a> {
 
 /// Selection of atoms and axes from the numbers of a part.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Want<'a> {
+pub(super) struct PartSelection<'a> {
     /// Selected atoms; `None` for all atoms of the part.
     atoms: Option<&'a [u32]>,
     /// First atom of the part.
@@ -54,11 +54,11 @@ pub(super) struct Want<'a> {
     axes: (usize, usize),
 }
 
-impl<'a> Want<'a> {
+impl<'a> PartSelection<'a> {
     /// Creates the selection for a part, whose chunk has `stride` axes.
     pub(super) fn of(part: &Part, sorted: Option<&'a [u32]>, stride: usize) -> Self {
-        Want {
-            atoms: sorted.map(|list| &list[part.places.clone()]),
+        PartSelection {
+            atoms: sorted.map(|list| &list[part.columns.clone()]),
             from: part.atoms.start as u32,
             length: part.atoms.len(),
             stride,
@@ -72,58 +72,78 @@ multiversion! {
     pub(super) fn scaled(
         form: (Form, f32),
         numbers: Numbers<'_>,
-        want: Want<'_>,
+        selection: PartSelection<'_>,
         out: &mut [[f32; 3]],
     ) = scaled_of
 }
 
 #[inline(always)]
-fn scaled_of((form, by): (Form, f32), numbers: Numbers<'_>, want: Want<'_>, out: &mut [[f32; 3]]) {
+fn scaled_of(
+    (form, by): (Form, f32),
+    numbers: Numbers<'_>,
+    selection: PartSelection<'_>,
+    out: &mut [[f32; 3]],
+) {
     match (form.double, form.big_endian) {
-        (false, false) => each(numbers, want, out, |w| f32::from_le_bytes(w) * by),
-        (false, true) => each(numbers, want, out, |w| f32::from_be_bytes(w) * by),
-        (true, false) => each(numbers, want, out, |w| f64::from_le_bytes(w) as f32 * by),
-        (true, true) => each(numbers, want, out, |w| f64::from_be_bytes(w) as f32 * by),
+        (false, false) => each(numbers, selection, out, |w| f32::from_le_bytes(w) * by),
+        (false, true) => each(numbers, selection, out, |w| f32::from_be_bytes(w) * by),
+        (true, false) => each(numbers, selection, out, |w| f64::from_le_bytes(w) as f32 * by),
+        (true, true) => each(numbers, selection, out, |w| f64::from_be_bytes(w) as f32 * by),
     }
 }
 
 /// Writes the selected floats to `out` unchanged.
-pub(super) fn floats(form: Form, numbers: Numbers<'_>, want: Want<'_>, out: &mut [[f32; 3]]) {
+pub(super) fn floats(
+    form: Form,
+    numbers: Numbers<'_>,
+    selection: PartSelection<'_>,
+    out: &mut [[f32; 3]],
+) {
     match form.big_endian {
-        false => each(numbers, want, out, f32::from_le_bytes),
-        true => each(numbers, want, out, f32::from_be_bytes),
+        false => each(numbers, selection, out, f32::from_le_bytes),
+        true => each(numbers, selection, out, f32::from_be_bytes),
     }
 }
 
 /// Writes the selected doubles to `out` unchanged.
-pub(super) fn doubles(form: Form, numbers: Numbers<'_>, want: Want<'_>, out: &mut [[f64; 3]]) {
+pub(super) fn doubles(
+    form: Form,
+    numbers: Numbers<'_>,
+    selection: PartSelection<'_>,
+    out: &mut [[f64; 3]],
+) {
     match form.big_endian {
-        false => each(numbers, want, out, f64::from_le_bytes),
-        true => each(numbers, want, out, f64::from_be_bytes),
+        false => each(numbers, selection, out, f64::from_le_bytes),
+        true => each(numbers, selection, out, f64::from_be_bytes),
     }
 }
 
 #[inline(always)]
 fn each<const WIDTH: usize, T>(
     numbers: Numbers<'_>,
-    want: Want<'_>,
+    selection: PartSelection<'_>,
     out: &mut [[T; 3]],
     number: impl Fn([u8; WIDTH]) -> T,
 ) {
     let Numbers { bytes, plane, first } = numbers;
-    let n = want.length * want.stride;
+    let n = selection.length * selection.stride;
     if plane == 0 {
         let words = &bytes[first * WIDTH..(first + n) * WIDTH].as_chunks::<WIDTH>().0[..n];
-        spread(want, n, out, |k| number(words[k]));
+        spread(selection, n, out, |k| number(words[k]));
     } else {
         let planes: [&[u8]; WIDTH] = std::array::from_fn(|k| &bytes[k * plane + first..][..n]);
-        spread(want, n, out, |k| number(planes.map(|plane| plane[k])));
+        spread(selection, n, out, |k| number(planes.map(|plane| plane[k])));
     }
 }
 
 #[inline(always)]
-fn spread<T>(want: Want<'_>, n: usize, out: &mut [[T; 3]], value: impl Fn(usize) -> T) {
-    let Want { atoms, from, stride, axes: (axis, n_axes), .. } = want;
+fn spread<T>(
+    selection: PartSelection<'_>,
+    n: usize,
+    out: &mut [[T; 3]],
+    value: impl Fn(usize) -> T,
+) {
+    let PartSelection { atoms, from, stride, axes: (axis, n_axes), .. } = selection;
     match atoms {
         None if stride == 3 => {
             let out = &mut out.as_flattened_mut()[..n];

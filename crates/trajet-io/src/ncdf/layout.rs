@@ -259,7 +259,7 @@ impl Layout {
     }
 
     /// Returns the byte range of each further variable in [`Further::values`]; `None` on overflow.
-    pub(super) fn places(&self, n_atoms: usize) -> Option<Vec<Range<usize>>> {
+    pub(super) fn ranges(&self, n_atoms: usize) -> Option<Vec<Range<usize>>> {
         let mut end = 0usize;
         let place = |variable: &Variable| {
             let begin = end;
@@ -271,7 +271,7 @@ impl Layout {
 
     /// Returns the length of [`Further::values`], bytes; `None` on overflow.
     pub(super) fn n_values(&self, n_atoms: usize) -> Option<usize> {
-        Some(self.places(n_atoms)?.last().map_or(0, |last| last.end))
+        Some(self.ranges(n_atoms)?.last().map_or(0, |last| last.end))
     }
 
     /// Returns the variable of the convention with this name.
@@ -541,9 +541,9 @@ pub struct Further {
 
 impl Further {
     /// Collects the values of further variables from a record.
-    pub(super) fn of_record((layout, places): &Located, record: &[u8]) -> Further {
-        let mut values = Vec::with_capacity(places.iter().map(Range::len).sum());
-        places.iter().for_each(|place| values.extend_from_slice(&record[place.clone()]));
+    pub(super) fn of_record((layout, ranges): &Located, record: &[u8]) -> Further {
+        let mut values = Vec::with_capacity(ranges.iter().map(Range::len).sum());
+        ranges.iter().for_each(|place| values.extend_from_slice(&record[place.clone()]));
         Further { layout: Arc::clone(layout), values }
     }
 
@@ -574,8 +574,8 @@ impl Further {
             }
         }
         let mut cut = Vec::new();
-        let places = layout.places(n_atoms).expect("the frame is sound");
-        for (variable, place) in layout.records().zip(places) {
+        let ranges = layout.ranges(n_atoms).expect("the frame is sound");
+        for (variable, place) in layout.records().zip(ranges) {
             match variable.n_atom_dimensions(layout) {
                 0 => cut.extend_from_slice(&values[place]),
                 1 => {
@@ -616,13 +616,13 @@ impl Further {
             }
             Some(all)
         };
-        let places = layout.places(0).expect("the head is sound");
-        let mut places = places.into_iter();
+        let ranges = layout.ranges(0).expect("the head is sound");
+        let mut ranges = ranges.into_iter();
         let (mut lacking, mut fixed, mut joined) = (Vec::new(), Vec::new(), Vec::new());
         for (k, variable) in layout.variables.iter().enumerate() {
             let of_head = match variable.content {
                 Content::Convention => continue,
-                Content::Record => places.next(),
+                Content::Record => ranges.next(),
                 Content::Fixed(_) => None,
             };
             if variable.n_atom_dimensions(layout) == 0 {
@@ -662,8 +662,8 @@ impl Further {
                 values.get(..len)
             }
             _ => {
-                let places = layout.places(n_atoms)?;
-                let (_, place) = layout.records().zip(places).find(|(v, _)| is_it(v))?;
+                let ranges = layout.ranges(n_atoms)?;
+                let (_, place) = layout.records().zip(ranges).find(|(v, _)| is_it(v))?;
                 values.get(place)?.get(..len)
             }
         }
@@ -681,7 +681,7 @@ pub(super) struct Other {
     /// Divisor that converts times to ps.
     pub(super) divisor: f64,
     /// Byte range of each further variable of the output in the frames' values; `None` if they lack it.
-    pub(super) places: Vec<Option<Range<usize>>>,
+    pub(super) ranges: Vec<Option<Range<usize>>>,
     /// Remarks on what is lost or changed.
     pub(super) words: Vec<String>,
 }
@@ -697,14 +697,14 @@ impl Other {
             left_out: Box::default(),
         };
         let theirs = layout.map_or(&none, |layout| &**layout);
-        let places = theirs.places(n_atoms).unwrap_or_default();
-        let found: Vec<(&Variable, Range<usize>)> = theirs.records().zip(places).collect();
+        let ranges = theirs.ranges(n_atoms).unwrap_or_default();
+        let found: Vec<(&Variable, Range<usize>)> = theirs.records().zip(ranges).collect();
         let place = |own: &Variable| {
             let found = found.iter().find(|(variable, _)| own.is_like(output, variable, theirs));
             found.map(|(_, place)| place.clone())
         };
-        let places = output.records().map(place).collect();
+        let ranges = output.records().map(place).collect();
         let words = output.differences(theirs);
-        Other { layout: layout.cloned(), divisor: theirs.time_divisor(), places, words }
+        Other { layout: layout.cloned(), divisor: theirs.time_divisor(), ranges, words }
     }
 }

@@ -200,7 +200,7 @@ impl Encoder {
                 .remarks
                 .push("NCDF keeps the times, but not the numbers of the steps".to_owned());
         }
-        let first = own_frame(&plan.first);
+        let first = ncdf_frame(&plan.first);
         let has_cell = write_checks::may_have_cells(&plan.first);
         let further = first.and_then(|frame| frame.further.as_ref());
         let source = further.map(|further| Arc::clone(&further.layout));
@@ -213,17 +213,17 @@ impl Encoder {
         if !layout.left_out.is_empty() {
             checks.remarks.push(format!("left out: {}", layout.left_out.join(", ")));
         }
-        let (Some(places), Some(n_values)) =
-            (layout.places(checks.n_atoms), layout.n_values(checks.n_atoms))
+        let (Some(ranges), Some(n_values)) =
+            (layout.ranges(checks.n_atoms), layout.n_values(checks.n_atoms))
         else {
             let what = "variables of so many values".to_owned();
             return Err(checks.cannot_hold(0, what, "choose fewer atoms"));
         };
-        let mut places = places.into_iter().enumerate();
+        let mut ranges = ranges.into_iter().enumerate();
         let slot = |variable: &Variable| match variable.content {
             Content::Fixed(_) => None,
             Content::Record => {
-                places.next().map(|(k, place)| Slot::Further(k, variable.kind, place))
+                ranges.next().map(|(k, place)| Slot::Further(k, variable.kind, place))
             }
             Content::Convention => {
                 let column = columns.iter().find(|column| column.is_of(variable));
@@ -294,7 +294,7 @@ impl Encoder {
     }
 }
 
-fn own_frame<'a>(input: &Input<'a>) -> Option<&'a Frame> {
+fn ncdf_frame<'a>(input: &Input<'a>) -> Option<&'a Frame> {
     match *input {
         Input::Raw { raw: Raw::Ncdf(frame), .. } => Some(frame),
         _ => None,
@@ -304,7 +304,7 @@ fn own_frame<'a>(input: &Input<'a>) -> Option<&'a Frame> {
 /// Returns the layout of the source, or the default one, with exactly these columns of the convention.
 fn output_layout(source: Option<&Layout>, columns: &[Column]) -> Layout {
     let Layout { dimensions, attributes, variables, left_out } =
-        source.cloned().unwrap_or_else(own_layout);
+        source.cloned().unwrap_or_else(default_layout);
     let (mut dimensions, mut variables) = (dimensions.into_vec(), variables.into_vec());
     let has_column = |v: &Variable| columns.iter().any(|column| column.is_of(v));
     variables.retain(|v| v.content != Content::Convention || has_column(v));
@@ -312,8 +312,8 @@ fn output_layout(source: Option<&Layout>, columns: &[Column]) -> Layout {
         if variables.iter().any(|variable| column.is_of(variable)) {
             continue;
         }
-        let mut place = |&own: &usize| {
-            let dimension = own_dimension(own);
+        let mut place = |&index: &usize| {
+            let dimension = default_dimension(index);
             let found = dimensions.iter().position(|other| match dimension.length {
                 Length::Fixed(_) => *other == dimension,
                 _ => other.length == dimension.length,
@@ -337,13 +337,13 @@ fn output_layout(source: Option<&Layout>, columns: &[Column]) -> Layout {
 }
 
 /// Returns a default dimension.
-fn own_dimension(place: usize) -> Dimension {
+fn default_dimension(place: usize) -> Dimension {
     let (name, length) = DIMENSIONS[place];
     Dimension { name: name.as_bytes().into(), length }
 }
 
 /// Returns the default layout without columns, for sources without a layout.
-fn own_layout() -> Layout {
+fn default_layout() -> Layout {
     let of_file = [
         ("application", "trajet"),
         ("program", "trajet"),
@@ -363,7 +363,7 @@ fn own_layout() -> Layout {
         content: Content::Fixed(values.into()),
     };
     Layout {
-        dimensions: (0..DIMENSIONS.len()).map(own_dimension).collect(),
+        dimensions: (0..DIMENSIONS.len()).map(default_dimension).collect(),
         attributes: attributes.into(),
         variables: LABELS.iter().map(label).collect(),
         left_out: Box::default(),
@@ -408,8 +408,8 @@ impl writer::Encoder for Encoder {
         }
         // Without a cell, zeros are written, as in other programs.
         let cell = if cell[0].is_nan() { [0.0; 6] } else { cell };
-        let own = own_frame(input);
-        let further = own.and_then(|frame| frame.further.as_ref());
+        let frame = ncdf_frame(input);
+        let further = frame.and_then(|frame| frame.further.as_ref());
         let other = self.other(further);
         let values = further.map_or(&[][..], |further| &further.values);
         let expected = match (&other, further) {
@@ -429,7 +429,7 @@ impl writer::Encoder for Encoder {
                 Slot::Further(k, kind, place) => {
                     let found = match &other {
                         None => Some(place),
-                        Some(other) => other.places[*k].as_ref(),
+                        Some(other) => other.ranges[*k].as_ref(),
                     };
                     match found {
                         Some(found) => out.extend_from_slice(&values[found.clone()]),
@@ -438,8 +438,8 @@ impl writer::Encoder for Encoder {
                     continue;
                 }
             };
-            if let Some(stored) = own.and_then(|frame| column.holds.stored(frame))
-                && *column == Column::like(column.holds, own, divisor)
+            if let Some(stored) = frame.and_then(|frame| column.holds.stored(frame))
+                && *column == Column::like(column.holds, frame, divisor)
             {
                 match &stored.values {
                     Values::Float(values) => put(out, values, f32::to_be_bytes),

@@ -120,17 +120,17 @@ proptest! {
         for set in InstructionSet::available() {
             for (k, (field, scale)) in FIELDS.into_iter().enumerate() {
                 let (got, scratch) = reader.read(set, field, &list);
-                let mut want = Vec::new();
+                let mut expected = Vec::new();
                 let mut empty = 0;
                 for frame in 0..drawn.parts.len() {
                     let there = drawn.holds(frame, 3 + k);
                     empty += u64::from(!there);
-                    want.extend(list.iter().flat_map(|&atom| [0, 1, 2].map(|axis| match there {
+                    expected.extend(list.iter().flat_map(|&atom| [0, 1, 2].map(|axis| match there {
                         true => (drawn.value(frame, 3 + k, 3 * atom as usize + axis) as f32) * scale,
                         false => f32::NAN,
                     })));
                 }
-                prop_assert_eq!(bits(&got), bits(&want));
+                prop_assert_eq!(bits(&got), bits(&expected));
                 prop_assert_eq!(scratch.meter.empty_frames, empty);
             }
         }
@@ -147,11 +147,11 @@ proptest! {
             for (part, reals) in parts.into_iter().enumerate() {
                 let n = if part < 3 { 9 } else { 3 * drawn.n_atoms };
                 let values = || (0..n).map(|k| drawn.value(frame, part, k));
-                let want = drawn.holds(frame, part).then(|| match drawn.double {
+                let expected = drawn.holds(frame, part).then(|| match drawn.double {
                     true => Reals::Double(values().collect()),
                     false => Reals::Single(values().map(|v| v as f32).collect()),
                 });
-                prop_assert_eq!(reals, &want);
+                prop_assert_eq!(reals, &expected);
             }
             let taken = raw.take(&[0]);
             prop_assert_eq!(taken.n_atoms(), 1);

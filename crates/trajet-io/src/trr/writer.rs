@@ -45,11 +45,11 @@ impl Encoder {
     }
 
     fn parts<'a>(&self, number: u64, input: &Input<'a>) -> Result<Parts<'a>, Error> {
-        let wants = |field| self.checks.wants(field);
+        let writes = |field| self.checks.writes(field);
         let asked = self.checks.options.double;
         if let Input::Raw { raw: Raw::Trr(frame), .. } = *input {
             let &Frame { double, step, time, lambda, .. } = frame;
-            let of = |field| frame.reals(field).filter(|_| wants(field));
+            let of = |field| frame.reals(field).filter(|_| writes(field));
             let [positions, velocities, forces] = Field::ALL.map(of);
             let Frame { vectors, virial, pressure, .. } = frame;
             let others = [vectors, virial, pressure].map(Option::as_ref);
@@ -58,7 +58,7 @@ impl Encoder {
                 .map(|reals| reals.map(Part::Stored));
             return Ok(Parts { double: asked.unwrap_or(double), step, time, lambda, parts });
         }
-        let of = |field| (input.holds(field) && wants(field)).then_some(Part::Vectors(field));
+        let of = |field| (input.holds(field) && writes(field)).then_some(Part::Vectors(field));
         let [positions, velocities, forces] = Field::ALL.map(of);
         let vectors = Some(Part::Box(self.checks.box_vectors(number, input)?));
         Ok(Parts {

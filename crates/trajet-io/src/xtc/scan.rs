@@ -44,25 +44,25 @@ impl Group {
 #[derive(Debug, Default)]
 pub(crate) struct Groups {
     /// Has room for one more than the largest possible number of groups, so that `offer` needs no branch.
-    places: Vec<Group>,
+    slots: Vec<Group>,
     len: usize,
 }
 
 impl Groups {
     fn clear(&mut self, most: usize) -> Result<(), Fault> {
         self.len = 0;
-        let len = (most + 1).max(self.places.len());
-        Ok(memory::resize(&mut self.places, len, Group::default(), "the groups of a frame")?)
+        let len = (most + 1).max(self.slots.len());
+        Ok(memory::resize(&mut self.slots, len, Group::default(), "the groups of a frame")?)
     }
 
     #[inline(always)]
     fn offer(&mut self, group: Group, keep: bool) {
-        self.places[self.len] = group;
+        self.slots[self.len] = group;
         self.len += usize::from(keep);
     }
 
     pub(super) fn as_slice(&self) -> &[Group] {
-        &self.places[..self.len]
+        &self.slots[..self.len]
     }
 }
 

@@ -107,9 +107,9 @@ fn made(n: usize, variables: &[(&str, Kind, &[u32], bool)]) -> Further {
     let dimensions =
         [("frame", Length::Records), ("atom", Length::Atoms), ("odd", Length::Fixed(3))];
     let empty = || -> Box<[u8]> { Box::new([0; 8]) };
-    let variable = |&(name, kind, places, records): &(&str, Kind, &[u32], bool)| Variable {
+    let variable = |&(name, kind, dimensions, records): &(&str, Kind, &[u32], bool)| Variable {
         name: name.as_bytes().into(),
-        dimensions: places.into(),
+        dimensions: dimensions.into(),
         attributes: empty(),
         kind,
         content: if records { Content::Record } else { Content::Fixed(Box::default()) },
