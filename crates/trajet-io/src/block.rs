@@ -1,10 +1,10 @@
-//! The first exit: coordinates of the wanted atoms of several frames, in Å.
+//! Blocks: positions (Å) of the selected atoms in several frames.
 
 use crate::Error;
 use crate::frame::FrameInfo;
 use crate::memory::{self, Refused, reserve};
 
-/// What a frame says of itself beside its positions.
+/// Numbers, times, steps and cells of several frames. All vectors have one entry per frame.
 #[derive(Clone, Debug, Default)]
 pub struct FrameMeta {
     /// Frame numbers.
@@ -15,14 +15,14 @@ pub struct FrameMeta {
     pub steps: Vec<i64>,
     /// Unit cells: a, b, c in Å and α, β, γ in degrees; NaN where the frame has none.
     pub cells: Vec<[f64; 6]>,
-    /// Box vectors (Å, row by row) of frames in which these are turned: the cell says how long they are
-    /// and how they stand to each other, but not that the first lies along x and the second in the
-    /// plane of x and y. None where they do, and where there is no cell.
+    /// Box vectors (Å, row by row) of frames whose box is turned: the first vector does not lie along x, or the
+    /// second not in the xy plane, so that the cell alone does not determine them. `None` for frames whose box
+    /// is not turned or that have no cell.
     pub turned: Vec<Option<[f64; 9]>>,
 }
 
 impl FrameMeta {
-    /// Forgets all frames and keeps the memory.
+    /// Removes all frames and keeps the allocated memory.
     pub fn clear(&mut self) {
         self.frames.clear();
         self.times.clear();
@@ -31,10 +31,10 @@ impl FrameMeta {
         self.turned.clear();
     }
 
-    /// Makes room for `more` frames.
+    /// Reserves memory for `more` frames.
     ///
     /// # Errors
-    /// [`Refused`] if the system has not got the memory.
+    /// [`Refused`] if the memory cannot be allocated.
     pub fn reserve(&mut self, more: usize) -> Result<(), Refused> {
         const WHAT: &str = "the times, steps and cells of frames";
         reserve(&mut self.frames, more, WHAT)?;
@@ -45,15 +45,15 @@ impl FrameMeta {
     }
 
     /// Adds one frame.
-    pub fn push(&mut self, frame: u64, said: FrameInfo) {
+    pub fn push(&mut self, frame: u64, info: FrameInfo) {
         self.frames.push(frame);
-        self.times.push(said.time);
-        self.steps.push(said.step);
-        self.cells.push(said.cell);
-        self.turned.push(said.turned);
+        self.times.push(info.time);
+        self.steps.push(info.step);
+        self.cells.push(info.cell);
+        self.turned.push(info.turned);
     }
 
-    /// Adds the frames of another.
+    /// Moves all frames of `other` to the end.
     pub fn append(&mut self, other: &mut FrameMeta) {
         self.frames.append(&mut other.frames);
         self.times.append(&mut other.times);
@@ -63,22 +63,22 @@ impl FrameMeta {
     }
 }
 
-/// Positions of the same atoms in several frames. A block is filled again and again: the memory of
-/// a new one costs more than the decoding.
+/// Positions of the same atoms in several frames. Reuse blocks: allocating a new one costs more than
+/// decoding into it.
 #[derive(Clone, Debug, Default)]
 pub struct Block {
     n_atoms: usize,
     /// Positions: `[n_frames, n_atoms, 3]`, C order, Å.
     pub positions: Vec<f32>,
-    /// One entry a frame.
+    /// Numbers, times, steps and cells, one entry per frame.
     pub meta: FrameMeta,
 }
 
 impl Block {
-    /// Makes room for `n_frames` frames of `n_atoms` atoms and forgets what was there.
+    /// Removes all frames and sizes the block for `n_frames` frames of `n_atoms` atoms.
     ///
     /// # Errors
-    /// [`Error::Memory`] if the system refuses the memory.
+    /// [`Error::Memory`] if the memory cannot be allocated.
     pub fn reset(&mut self, n_frames: usize, n_atoms: usize) -> Result<(), Error> {
         let len = n_frames.saturating_mul(n_atoms).saturating_mul(3);
         memory::resize(&mut self.positions, len, 0.0, "the positions of a block of frames")?;
@@ -87,22 +87,22 @@ impl Block {
         Ok(())
     }
 
-    /// Atoms a frame.
+    /// Returns the number of atoms per frame.
     pub fn n_atoms(&self) -> usize {
         self.n_atoms
     }
 
-    /// Frames that were read.
+    /// Returns the number of frames that were read.
     pub fn n_frames(&self) -> usize {
         self.meta.frames.len()
     }
 
-    /// Positions of the `i`-th frame of the block: `[n_atoms, 3]`, Å.
+    /// Returns the positions of frame `i` of the block: `[n_atoms, 3]`, Å.
     pub fn frame(&self, i: usize) -> &[f32] {
         &self.positions[i * self.n_atoms * 3..(i + 1) * self.n_atoms * 3]
     }
 
-    /// The same, for transforms.
+    /// Returns the positions of frame `i` of the block for changes in place.
     pub fn frame_mut(&mut self, i: usize) -> &mut [f32] {
         &mut self.positions[i * self.n_atoms * 3..(i + 1) * self.n_atoms * 3]
     }

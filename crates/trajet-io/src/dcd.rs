@@ -1,9 +1,9 @@
 //! DCD, the trajectory format of CHARMM, NAMD, X-PLOR and LAMMPS.
 //!
 //! Source: the description in CHARMM's documentation (dynamc.info, "CORD" files) and NAMD's user guide,
-//! and files of these programs. All frames but the first, which holds fixed atoms too, have one size,
-//! so that the number of frames follows from the size of the file. What the header says of it is often
-//! wrong, and is a remark only. Coordinates are stored by axis.
+//! and files of these programs. All frames have the same size, except the first one, which holds fixed atoms
+//! too. The number of frames is computed from the size of the file: the number in the header is often wrong,
+//! and a difference is only a remark. Coordinates are stored by axis.
 
 pub(crate) mod cell;
 pub(crate) mod frame;
@@ -34,26 +34,27 @@ pub use writer::{Encoder, holds_times};
 pub struct Reader {
     file: Indexed,
     head: Head,
-    /// The form of the cells of all frames.
+    /// Form of the cell records of all frames.
     form: CellForm,
     /// Whether the user chose the form.
     chosen: bool,
-    /// Where atoms are fixed: all positions of the first frame, and the place of each atom among those
-    /// that move.
+    /// Data for fixed atoms, if there are any.
     fixed: Option<Fixed>,
-    /// Remarks that its titles keep.
+    /// Remarks on the source of the file, stored in its titles.
     noted: Vec<String>,
 }
 
+/// Positions of fixed atoms, which only the first frame stores.
 #[derive(Debug)]
 struct Fixed {
+    /// All positions of the first frame, Å.
     first: Vec<f32>,
-    /// `u32::MAX` for a fixed atom.
+    /// Index of each atom among the free atoms; `u32::MAX` for a fixed atom.
     place: Vec<u32>,
 }
 
 impl Reader {
-    /// Reads the header of an open file.
+    /// Opens a file: reads its header and computes the index.
     ///
     /// # Errors
     /// [`Error::Truncated`], [`Error::Corrupt`], [`Error::DcdCell`], [`Error::Io`].
@@ -89,18 +90,18 @@ impl Reader {
             let mut scratch = Scratch::default();
             let mut first = memory::filled(3 * n_atoms, 0.0, "the first frame")?;
             let (frames, atoms) = (Frames::all(1), Atoms::all(reader.head.n_atoms));
-            let wanted = Wanted::positions(&frames, &atoms);
-            reader::Reader::read_frame(&reader, &wanted, 0, &mut scratch, &mut first)?;
+            let requested = Wanted::positions(&frames, &atoms);
+            reader::Reader::read_frame(&reader, &requested, 0, &mut scratch, &mut first)?;
             reader.file.opening.meter.add(&scratch.meter);
             reader.fixed = Some(Fixed { first, place });
         }
         Ok(reader)
     }
 
-    /// Time, step and cell of a frame.
-    fn said(&self, frame: u64, cell: Option<Cell>) -> Result<FrameInfo, Error> {
+    /// Returns time, step and cell of a frame.
+    fn frame_info(&self, frame: u64, cell: Option<Cell>) -> Result<FrameInfo, Error> {
         let head = &self.head;
-        // As other readers count, so that times are equal in every bit.
+        // Computed like in other readers, so that times are equal bit by bit.
         let first = head.first_step() as f64 / head.steps() as f64;
         let (cell, vectors) = match cell {
             Some(cell) => cell.read().map_err(|what| {
@@ -117,7 +118,7 @@ impl Reader {
         })
     }
 
-    /// Makes sure that the record before `at` (from the frame's begin) is of `length` bytes.
+    /// Checks that the record marker at byte `at` of the frame gives a length of `length` bytes.
     fn check_marker(
         &self,
         frame: u64,
@@ -133,7 +134,7 @@ impl Reader {
         Err(self.file.corrupt(frame, Fault::Malformed(words)))
     }
 
-    /// Checks the markers of all records of a frame that is here whole.
+    /// Checks the markers of all records of a whole frame.
     fn check_markers(&self, frame: u64, bytes: &[u8], layout: &Layout) -> Result<(), Error> {
         let marker = self.head.marker;
         if self.head.has_cell() {
@@ -150,7 +151,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Reads a frame whole, together with those that are wanted next.
+    /// Reads a whole frame, together with the frames requested next, and checks its markers.
     fn whole<'s>(
         &self,
         frames: &Frames,
@@ -163,54 +164,53 @@ impl Reader {
         Ok(bytes)
     }
 
-    /// Reads of a frame its cell and of each axis the coordinates from the first wanted atom to the
-    /// last.
+    /// Reads the cell of a frame and, for each axis, the coordinates of the atoms in `span`.
     fn spans(
         &self,
         frame: u64,
         layout: &Layout,
         span: &std::ops::Range<usize>,
-        own: &mut Own,
+        state: &mut WorkerState,
         meter: &mut Meter,
     ) -> Result<(), Error> {
         let offset = self.file.index.offset(frame);
-        memory::resize(&mut own.front, layout.axes[0], 0, "the bytes of a frame")?;
+        memory::resize(&mut state.front, layout.axes[0], 0, "the bytes of a frame")?;
         let front = 0..layout.axes[0];
         let n = 4 * span.len();
-        memory::resize(&mut own.bytes, 3 * n, 0, "the bytes of a frame")?;
+        memory::resize(&mut state.bytes, 3 * n, 0, "the bytes of a frame")?;
         let x = layout.axes[0] + 4 * span.start;
-        // Where the first wanted atom stands near the frame's begin one request serves both.
+        // One request serves both if the first selected atom is near the beginning of the frame.
         if 4 * span.start <= self.file.request_size / 4 {
-            memory::resize(&mut own.joined, x + n, 0, "the bytes of a frame")?;
-            self.file.source.read_at(offset, &mut own.joined, meter)?;
-            own.front.copy_from_slice(&own.joined[front]);
-            own.bytes[..n].copy_from_slice(&own.joined[x..]);
+            memory::resize(&mut state.joined, x + n, 0, "the bytes of a frame")?;
+            self.file.source.read_at(offset, &mut state.joined, meter)?;
+            state.front.copy_from_slice(&state.joined[front]);
+            state.bytes[..n].copy_from_slice(&state.joined[x..]);
         } else {
-            self.file.source.read_at(offset, &mut own.front, meter)?;
-            self.file.source.read_at(offset + x as u64, &mut own.bytes[..n], meter)?;
+            self.file.source.read_at(offset, &mut state.front, meter)?;
+            self.file.source.read_at(offset + x as u64, &mut state.bytes[..n], meter)?;
         }
         for axis in 1..3 {
             let at = offset + (layout.axes[axis] + 4 * span.start) as u64;
-            self.file.source.read_at(at, &mut own.bytes[axis * n..(axis + 1) * n], meter)?;
+            self.file.source.read_at(at, &mut state.bytes[axis * n..(axis + 1) * n], meter)?;
         }
         if self.head.has_cell() {
-            self.check_marker(frame, &own.front, 0, CELL_BYTES)?;
-            self.check_marker(frame, &own.front, self.head.marker + CELL_BYTES, CELL_BYTES)?;
+            self.check_marker(frame, &state.front, 0, CELL_BYTES)?;
+            self.check_marker(frame, &state.front, self.head.marker + CELL_BYTES, CELL_BYTES)?;
         }
         let x = layout.axes[0] - self.head.marker;
-        self.check_marker(frame, &own.front, x, 4 * layout.n_atoms)
+        self.check_marker(frame, &state.front, x, 4 * layout.n_atoms)
     }
 }
 
-/// What a worker keeps between frames.
+/// Buffers that a worker keeps between frames.
 #[derive(Debug, Default)]
-struct Own {
+struct WorkerState {
     front: Vec<u8>,
     bytes: Vec<u8>,
     joined: Vec<u8>,
 }
 
-/// The frames, by the size of the file.
+/// Computes the index from the size of the file.
 fn index_of(source: &Source, head: &Head, allow_cut: bool) -> Result<FrameIndex, Error> {
     let (first, others) = (head.layout(true).len, head.layout(false).len);
     let size = source.size();
@@ -239,7 +239,7 @@ fn index_of(source: &Source, head: &Head, allow_cut: bool) -> Result<FrameIndex,
     Ok(index)
 }
 
-/// The form of the cells of all frames, by the header and the first frame.
+/// Determines the form of the cells of all frames from the header and the first frame.
 fn form_of(source: &Source, head: &Head, meter: &mut Meter) -> Result<CellForm, Error> {
     if !head.has_cell() || head.titles.starts_with(head::TITLE.as_bytes()) {
         return Ok(CellForm::of_version(head.version()));
@@ -307,20 +307,20 @@ impl reader::Reader for Reader {
         let order = self.head.order;
         let spared = (layout.len as usize - layout.axes[0]).saturating_sub(12 * span.len());
         let moving = self.fixed.as_ref().filter(|_| frame > 0);
-        let said;
+        let info;
         let spares = spared > self.file.request_size && scratch.expected.is_none();
         if moving.is_none() && spares {
-            let mut own: Box<Own> = scratch.take_own();
-            self.spans(frame, &layout, &span, &mut own, &mut scratch.meter)?;
+            let mut state: Box<WorkerState> = scratch.take_own();
+            self.spans(frame, &layout, &span, &mut state, &mut scratch.meter)?;
             let begin = Instant::now();
-            let (x, rest) = own.bytes.split_at(4 * span.len());
+            let (x, rest) = state.bytes.split_at(4 * span.len());
             let (y, z) = rest.split_at(4 * span.len());
             let from = span.start as u32;
             interleave(set, order, [x, y, z], atoms.sorted(), from, out);
-            said = self.said(frame, self.cell_of(&own.front))?;
+            info = self.frame_info(frame, self.cell_of(&state.front))?;
             scratch.meter.decode_ns += begin.elapsed().as_nanos() as u64;
             scratch.meter.bytes_used += (layout.axes[0] + 12 * span.len()) as u64;
-            scratch.keep_own(own);
+            scratch.keep_own(state);
         } else {
             let bytes = self.whole(frames, at, &layout, scratch)?;
             let begin = Instant::now();
@@ -329,13 +329,13 @@ impl reader::Reader for Reader {
                 None => interleave(set, order, axes, atoms.sorted(), 0, out),
                 Some(fixed) => fixed.fill(order, axes, atoms, out),
             }
-            said = self.said(frame, self.cell_of(bytes))?;
+            info = self.frame_info(frame, self.cell_of(bytes))?;
             scratch.meter.decode_ns += begin.elapsed().as_nanos() as u64;
             scratch.meter.bytes_used += layout.len;
         }
         scratch.meter.frames += 1;
         scratch.meter.atoms_decoded += out.len() as u64;
-        Ok(said)
+        Ok(info)
     }
 
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {
@@ -344,7 +344,7 @@ impl reader::Reader for Reader {
         let order = self.head.order;
         let bytes = self.whole(frames, at, &layout, scratch)?;
         let cell = self.cell_of(bytes);
-        self.said(frame, cell)?;
+        self.frame_info(frame, cell)?;
         let record = 4 * layout.n_atoms + 2 * self.head.marker;
         let n_axes = (layout.len as usize - (layout.axes[0] - self.head.marker)) / record;
         let moving = self.fixed.as_ref().filter(|_| frame > 0);
@@ -378,7 +378,7 @@ impl reader::FormatData for Reader {
 }
 
 impl Reader {
-    /// The record of the unit cell at the front of a frame.
+    /// Returns the unit cell record at the front of a frame; `None` if the file has no cells.
     fn cell_of(&self, front: &[u8]) -> Option<Cell> {
         let Head { order, marker, .. } = self.head;
         let numbers = self.head.has_cell().then(|| head::record(order, &front[marker..]))?;
@@ -387,7 +387,7 @@ impl Reader {
 }
 
 impl Fixed {
-    /// Fixed atoms from the first frame, the others from this one.
+    /// Fills `out` with the positions of fixed atoms from the first frame, and of the others from `axes`.
     fn fill(&self, order: Order, axes: [&[u8]; 3], atoms: &Atoms, out: &mut [[f32; 3]]) {
         for (k, position) in out.iter_mut().enumerate() {
             let atom = atoms.sorted().map_or(k, |list| list[k] as usize);
@@ -400,11 +400,11 @@ impl Fixed {
 }
 
 multiversion! {
-    /// Brings the axes together. `axes` begin with atom `from`.
+    /// Interleaves x, y and z of the selected atoms. Each of `axes` begins with atom `from`.
     fn interleave(
         order: Order,
         axes: [&[u8]; 3],
-        wanted: Option<&[u32]>,
+        selected: Option<&[u32]>,
         from: u32,
         out: &mut [[f32; 3]],
     ) = interleave_of
@@ -414,26 +414,26 @@ multiversion! {
 fn interleave_of(
     order: Order,
     axes: [&[u8]; 3],
-    wanted: Option<&[u32]>,
+    selected: Option<&[u32]>,
     from: u32,
     out: &mut [[f32; 3]],
 ) {
     match order {
-        Order::Little => gather(axes, wanted, from, out, f32::from_le_bytes),
-        Order::Big => gather(axes, wanted, from, out, f32::from_be_bytes),
+        Order::Little => gather(axes, selected, from, out, f32::from_le_bytes),
+        Order::Big => gather(axes, selected, from, out, f32::from_be_bytes),
     }
 }
 
 #[inline(always)]
 fn gather(
     axes: [&[u8]; 3],
-    wanted: Option<&[u32]>,
+    selected: Option<&[u32]>,
     from: u32,
     out: &mut [[f32; 3]],
     float: impl Fn([u8; 4]) -> f32,
 ) {
     let [x, y, z] = axes.map(|axis| axis.as_chunks::<4>().0);
-    match wanted {
+    match selected {
         None => {
             let n = out.len();
             let (x, y, z) = (&x[..n], &y[..n], &z[..n]);

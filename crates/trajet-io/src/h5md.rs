@@ -1,22 +1,22 @@
-//! H5MD, the HDF5 layout for molecular data, and that of mdtraj.
+//! Reads H5MD, the HDF5 layout for molecular data, and mdtraj's HDF5 layout.
 //!
 //! Source: P. de Buyl, P. H. Colberg, F. Höfling, "H5MD: A structured, efficient, and portable file
 //! format for molecular data", Comput. Phys. Commun. 185, 1546 (2014), and its specification 1.1; the
-//! "MDTraj HDF5 format specification" 1.1. HDF5's own library looks at the tables of a file, outside of
-//! this crate, and tells here where the numbers stand ([`Description`]); they are read, unpacked and
-//! converted here, because that library lets one thread in at a time. Numbers are equal to those of
-//! MDAnalysis: doubles are rounded to floats, then multiplied. Departures:
+//! "MDTraj HDF5 format specification" 1.1. Code outside of this crate uses libhdf5 to find where the numbers
+//! of a file are stored ([`Description`]). This module reads, unpacks and converts them itself, because libhdf5
+//! lets only one thread in at a time. Numbers are equal to those of MDAnalysis: doubles are rounded to floats,
+//! then multiplied by a factor. Departures:
 //!
-//! 1. Chunks that were never written are an error, where HDF5 yields its filling (zero).
-//! 2. Velocities and forces belong to the positions of the same step; where there are none, they are NaN.
+//! 1. Chunks that were never written are an error, whereas HDF5 returns its fill value (zero).
+//! 2. Velocities and forces are assigned to the positions of the same step; frames without them have NaN.
 
-mod between;
+mod chunk_map;
 pub(crate) mod description;
 pub(crate) mod frame;
+mod native_units;
+mod non_chunk_regions;
 pub mod opener;
-mod own;
 mod pack;
-mod places;
 mod rows;
 mod unpack;
 
@@ -32,57 +32,57 @@ use crate::{
     Atoms, Error, Fault, Field, Format, FrameIndex, FrameInfo, Frames, IndexState, Meter,
     OpenOptions, Opening, Raw, Scratch, Stamp, Values, memory, xxh3_64,
 };
-use between::Between;
+use chunk_map::{MOST_OF_A_BYTE, Part, Piece, corrupt};
 pub use description::{
     Boxes, Chunk, Description, Digests, Filters, Form, Layout, NO_ROW, Run, Series, Storage,
     Stretch,
 };
 pub use frame::{Frame, Stored, StoredAs};
-pub use own::{Manner, OwnFrame, OwnTables};
+pub use native_units::{Manner, OwnFrame, OwnTables};
+use non_chunk_regions::NonChunkRegions;
 pub use pack::{Packed, Packing, pack};
-use places::{MOST_OF_A_BYTE, Part, Piece, corrupt};
 pub use rows::{Encoder, Rows};
-use unpack::{Numbers, Unpacker, Want};
+use unpack::{Numbers, PartSelection, Unpacker};
 
-/// Unpacked bytes that a worker keeps of one row of chunks; chunks beyond that are unpacked again.
-const MOST_KEPT: usize = 64 << 20;
-/// Frames that are looked at for chunks to be read together.
+/// Largest size of a worker's cache of unpacked chunks, bytes; further chunks of a row are unpacked again.
+const MOST_CACHED: usize = 64 << 20;
+/// Largest number of following frames that are searched for chunks to be read in the same request.
 const LOOK_AHEAD: usize = 1024;
 
 /// An open HDF5 trajectory.
 #[derive(Debug)]
 pub struct Reader {
     file: Indexed,
-    told: Arc<Description>,
+    description: Arc<Description>,
     /// By [`Field`].
-    fields: [Option<places::Field>; 3],
-    between: Between,
+    fields: [Option<chunk_map::Field>; 3],
+    non_chunk_regions: NonChunkRegions,
     remarks: Vec<String>,
 }
 
 impl Reader {
-    /// Reads the open file of which `description` tells.
+    /// Creates the reader of an open file from its description, which is checked against the file.
     ///
     /// # Errors
     /// [`Error::Io`], [`Error::Corrupt`], [`Error::Truncated`], [`Error::Unwritten`].
     pub fn open(
         source: Source,
-        told: &Arc<Description>,
+        description: &Arc<Description>,
         options: &OpenOptions,
         mut opening: Opening,
     ) -> Result<Reader, Error> {
         let begin = Instant::now();
-        let Description { times, steps, positions, velocities, forces, .. } = &**told;
-        let mut remarks = told.remarks.clone();
-        let (n_atoms, mut n_frames) = check_counts(&source, told)?;
-        let digests = told.digests.as_ref();
+        let Description { times, steps, positions, velocities, forces, .. } = &**description;
+        let mut remarks = description.remarks.clone();
+        let (n_atoms, mut n_frames) = check_counts(&source, description)?;
+        let digests = description.digests.as_ref();
         let checked = |series: &Option<Series>| {
             let series = series.as_ref();
-            let new = |series| places::Field::new(series, n_atoms, n_frames, digests, &source);
+            let new = |series| chunk_map::Field::new(series, n_atoms, n_frames, digests, &source);
             series.map(new).transpose()
         };
         let fields = [checked(positions)?, checked(velocities)?, checked(forces)?];
-        let sound = told.own.as_ref().map_or(Ok(()), |own| own.check(times.len()));
+        let sound = description.own.as_ref().map_or(Ok(()), |own| own.check(times.len()));
         sound.map_err(|words| corrupt(&source, words))?;
         let unwritten = fields
             .iter()
@@ -96,8 +96,8 @@ impl Reader {
             n_frames = frame;
             remarks.push(format!("of {rows} frames {frame} were written: these count"));
         }
-        // Where no frame has a row, nothing else bears out by how many atoms memory is asked for.
-        if 12 * told.n_atoms > source.size().saturating_mul(MOST_OF_A_BYTE) {
+        // If no frame has a row, nothing else limits the number of atoms and thus the memory to allocate.
+        if 12 * description.n_atoms > source.size().saturating_mul(MOST_OF_A_BYTE) {
             let words = format!("{n_atoms} atoms are told of, for which the file has no room");
             return Err(corrupt(&source, words));
         }
@@ -113,29 +113,35 @@ impl Reader {
             index.push(offset, end, time, step);
         }
         let between = digests.map_or(&[][..], |digests| &digests.between);
-        let between = Between::new(between, n_frames, &source)?;
+        let non_chunk_regions = NonChunkRegions::new(between, n_frames, &source)?;
         let stamp = Stamp::of(&source, source.size(), &mut opening.meter)?;
         let found = Found::without_sidecar(index.into(), stamp, IndexState::Computed);
         let mut file = Indexed::new(source, found, options, opening, begin)?;
-        file.opening.index_ns += told.ns;
-        Ok(Reader { file, told: Arc::clone(told), fields, between, remarks })
+        file.opening.index_ns += description.ns;
+        Ok(Reader {
+            file,
+            description: Arc::clone(description),
+            fields,
+            non_chunk_regions,
+            remarks,
+        })
     }
 
-    /// What the tables say of a frame.
-    fn said(&self, frame: u64) -> FrameInfo {
+    /// Returns time, step and cell of a frame from the tables.
+    fn frame_info(&self, frame: u64) -> FrameInfo {
         let index = &self.file.index;
         let (time, step) = (index.times()[frame as usize], index.steps()[frame as usize]);
-        let cell = self.told.boxes.cell(frame);
-        let vectors = self.told.boxes.vectors(frame);
+        let cell = self.description.boxes.cell(frame);
+        let vectors = self.description.boxes.vectors(frame);
         FrameInfo { time, step, cell, turned: vectors.and_then(|v| turned_vectors(v, 1.0)) }
     }
 
-    /// Where the bytes that should be asked for together with a piece end: past pieces of this and
-    /// following frames, over gaps of up to a quarter of a request.
-    fn wanted_until(
+    /// Returns the byte at which the request for a piece should end. It includes pieces of this and following
+    /// frames, across gaps of up to a quarter of the request size.
+    fn request_end(
         &self,
-        field: &places::Field,
-        wanted: &Wanted<'_>,
+        field: &chunk_map::Field,
+        requested: &Wanted<'_>,
         (at, row): (usize, u64),
         rest: (&[Part], &[Part]),
         piece: &Piece,
@@ -144,11 +150,11 @@ impl Reader {
         let (begin, mut end) = (piece.from, piece.from + piece.len as u64);
         let (later_parts, parts) = rest;
         let row_of_chunks = |row: u64| row / field.shape[0] as u64;
-        // Of a chunk that is read whole all frames are had at once.
+        // A chunk that is read whole holds all frames of its row of chunks.
         let packed = piece.is_chunk();
-        let later_rows = (at + 1..wanted.frames.len())
+        let later_rows = (at + 1..requested.frames.len())
             .take(LOOK_AHEAD)
-            .filter_map(|k| field.row(wanted.frames.get(k)))
+            .filter_map(|k| field.row(requested.frames.get(k)))
             .filter(|&later| !packed || row_of_chunks(later) != row_of_chunks(row));
         let pieces = (later_parts.iter().map(|part| field.piece(row, part)))
             .chain(later_rows.flat_map(|row| parts.iter().map(move |p| field.piece(row, p))));
@@ -165,35 +171,35 @@ impl Reader {
         end
     }
 
-    /// Calls `take` with the numbers of each wanted part of a frame.
+    /// Calls `take` with the numbers of each requested part of a frame.
     fn parts(
         &self,
-        field: &places::Field,
-        wanted: &Wanted<'_>,
+        field: &chunk_map::Field,
+        requested: &Wanted<'_>,
         at: usize,
         scratch: &mut Scratch,
-        own: &mut Own,
+        state: &mut WorkerState,
         take: &mut dyn FnMut(&Part, Numbers<'_>),
     ) -> Result<(), Error> {
-        let frame = wanted.frames.get(at);
+        let frame = requested.frames.get(at);
         let Some(row) = field.row(frame) else { return Ok(()) };
-        let key = (self.file.source.number(), scratch.call, wanted.field);
-        if own.key.is_none_or(|(number, call, _)| (number, call) != (key.0, key.1)) {
-            // Chunks stand where the tables said when the file was opened.
+        let key = (self.file.source.number(), scratch.call, requested.field);
+        if state.key.is_none_or(|(number, call, _)| (number, call) != (key.0, key.1)) {
+            // Offsets of chunks are those of the opening: check that the file's head is unchanged.
             if !self.file.stamp.head_stands(&self.file.source, &mut scratch.meter)? {
                 return self.file.check(frame, None);
             }
         }
-        self.between.compare(frame, &self.file.source, &mut scratch.meter)?;
+        self.non_chunk_regions.compare(frame, &self.file.source, &mut scratch.meter)?;
         let row_of_chunks = row / field.shape[0] as u64;
-        if own.key != Some(key) || own.row_of_chunks != row_of_chunks {
-            own.kept.clear(field.chunks_of_a_row());
+        if state.key != Some(key) || state.row_of_chunks != row_of_chunks {
+            state.cache.clear(field.chunks_of_a_row());
         }
-        (own.key, own.row_of_chunks) = (Some(key), row_of_chunks);
-        field.parts(wanted.atoms, &mut own.parts);
+        (state.key, state.row_of_chunks) = (Some(key), row_of_chunks);
+        field.parts(requested.atoms, &mut state.parts);
         let Scratch { window, meter, .. } = scratch;
         let raw_len = field.numbers_of_a_chunk() * field.form.width();
-        for (k, part) in own.parts.iter().enumerate() {
+        for (k, part) in state.parts.iter().enumerate() {
             let piece = field.piece(row, part);
             let plane = if piece.filters.shuffle { field.numbers_of_a_chunk() } else { 0 };
             let first = piece.first;
@@ -202,13 +208,13 @@ impl Reader {
                 take(part, Numbers { bytes, plane, first });
                 continue;
             }
-            if let Some(bytes) = own.kept.get(part.chunk) {
+            if let Some(bytes) = state.cache.get(part.chunk) {
                 take(part, Numbers { bytes, plane, first });
                 continue;
             }
-            let rest = (&own.parts[k + 1..], &own.parts[..]);
+            let rest = (&state.parts[k + 1..], &state.parts[..]);
             let bytes = self.fetch(window, meter, &piece, || {
-                self.wanted_until(field, wanted, (at, row), rest, &piece)
+                self.request_end(field, requested, (at, row), rest, &piece)
             })?;
             let begin = Instant::now();
             meter.bytes_used += piece.len as u64;
@@ -219,9 +225,9 @@ impl Reader {
             if !piece.is_chunk() || piece.filters.are_none() && field.shape[0] == 1 {
                 take(part, Numbers { bytes, plane, first });
             } else {
-                let unpacked = own.kept.put(part.chunk, raw_len)?;
+                let unpacked = state.cache.put(part.chunk, raw_len)?;
                 if piece.filters.deflate {
-                    own.unpacker.inflate(bytes, unpacked).map_err(|why| {
+                    state.unpacker.inflate(bytes, unpacked).map_err(|why| {
                         let words = format!("a chunk at byte {}: {why}", piece.from);
                         self.file.corrupt(frame, Fault::Malformed(words))
                     })?;
@@ -235,7 +241,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The bytes of a piece.
+    /// Reads the bytes of a piece.
     fn fetch<'w>(
         &self,
         window: &'w mut Window,
@@ -251,7 +257,7 @@ impl Reader {
         Ok(&bytes[..len])
     }
 
-    /// All values of the wanted frame `at` as they are stored.
+    /// Returns all values of a field in the requested frame `at`, as they are stored; `None` if it lacks them.
     fn stored(
         &self,
         which: Field,
@@ -265,25 +271,26 @@ impl Reader {
         }
         let n_atoms = self.file.index.n_atoms();
         let atoms = Atoms::all(n_atoms);
-        // Of one frame after the other several series are read by turns, which share one window.
+        // Several series are read in turn for each frame and share one window, so that reading ahead to later
+        // frames would not help.
         let one = Frames::Strided { first: frames.get(at), step: 1, count: 1 };
         let (frames, at) =
             if self.fields.iter().flatten().count() == 1 { (frames, at) } else { (&one, 0) };
-        let wanted = Wanted { frames, atoms: &atoms, field: which };
-        let mut own: Box<Own> = scratch.take_own();
+        let requested = Wanted { frames, atoms: &atoms, field: which };
+        let mut state: Box<WorkerState> = scratch.take_own();
         let form = field.form;
         let [n_floats, n_doubles] = if form.double { [0, n_atoms] } else { [n_atoms, 0] };
         let mut floats = memory::filled(n_floats, [0.0f32; 3], "the vectors of a frame")?;
         let mut doubles = memory::filled(n_doubles, [0.0f64; 3], "the vectors of a frame")?;
-        self.parts(field, &wanted, at, scratch, &mut own, &mut |part, numbers| {
-            let want = Want::of(part, None, field.shape[2]);
-            let places = part.places.clone();
+        self.parts(field, &requested, at, scratch, &mut state, &mut |part, numbers| {
+            let selection = PartSelection::of(part, None, field.shape[2]);
+            let columns = part.columns.clone();
             match form.double {
-                true => unpack::doubles(form, numbers, want, &mut doubles[places]),
-                false => unpack::floats(form, numbers, want, &mut floats[places]),
+                true => unpack::doubles(form, numbers, selection, &mut doubles[columns]),
+                false => unpack::floats(form, numbers, selection, &mut floats[columns]),
             }
         })?;
-        scratch.keep_own(own);
+        scratch.keep_own(state);
         let values = match form.double {
             true => Values::Double(doubles.into_flattened()),
             false => Values::Float(floats.into_flattened()),
@@ -292,31 +299,32 @@ impl Reader {
     }
 }
 
-/// What a worker keeps between frames.
+/// Buffers and unpacked chunks that a worker keeps between frames.
 #[derive(Debug, Default)]
-struct Own {
-    /// Reader, call and series to which it belongs.
+struct WorkerState {
+    /// Number of the source, call and field to which the cache belongs.
     key: Option<(u64, u64, Field)>,
     row_of_chunks: u64,
     parts: Vec<Part>,
-    kept: Kept,
+    cache: ChunkCache,
     unpacker: Unpacker,
 }
 
-/// Unpacked chunks of one row of chunks.
+/// Cache of the unpacked chunks of one row of chunks.
 #[derive(Debug, Default)]
-struct Kept {
-    /// One for each chunk of the row, empty where it is not unpacked.
+struct ChunkCache {
+    /// One entry for each chunk of the row, empty if it is not cached.
     chunks: Vec<Vec<u8>>,
     filled: Vec<usize>,
     bytes: usize,
-    /// Memory for further chunks, the last of which is for one that is not kept.
+    /// Memory for further chunks.
     spare: Vec<Vec<u8>>,
+    /// Memory for a chunk that is not cached.
     passing: Vec<u8>,
 }
 
-impl Kept {
-    /// Forgets all chunks and keeps the memory.
+impl ChunkCache {
+    /// Removes all chunks and keeps the memory.
     fn clear(&mut self, n_chunks: usize) {
         for k in self.filled.drain(..) {
             self.spare.push(std::mem::take(&mut self.chunks[k]));
@@ -329,9 +337,9 @@ impl Kept {
         Some(self.chunks[chunk].as_slice()).filter(|bytes| !bytes.is_empty())
     }
 
-    /// Room for a chunk of `len` bytes, which is kept where there is not too much already.
+    /// Returns memory for a chunk of `len` bytes, which is cached unless [`MOST_CACHED`] bytes are exceeded.
     fn put(&mut self, chunk: usize, len: usize) -> Result<&mut [u8], Error> {
-        let keep = self.filled.is_empty() || self.bytes + len <= MOST_KEPT;
+        let keep = self.filled.is_empty() || self.bytes + len <= MOST_CACHED;
         let mut room = match keep {
             true => self.spare.pop().unwrap_or_default(),
             false => std::mem::take(&mut self.passing),
@@ -347,7 +355,7 @@ impl Kept {
         Ok(&mut self.chunks[chunk])
     }
 
-    /// Forgets a chunk that could not be unpacked.
+    /// Removes the last chunk, which could not be unpacked.
     fn drop_last(&mut self) {
         if let Some(k) = self.filled.pop() {
             self.chunks[k].clear();
@@ -355,12 +363,13 @@ impl Kept {
     }
 }
 
-/// Makes sure that numbers of atoms, times, steps and boxes fit each other; returns those of atoms and of frames.
-fn check_counts(source: &Source, told: &Description) -> Result<(usize, u64), Error> {
-    let &Description { n_atoms, ref boxes, .. } = told;
+/// Checks that the numbers of atoms, times, steps and boxes are consistent; returns the numbers of atoms and
+/// frames.
+fn check_counts(source: &Source, description: &Description) -> Result<(usize, u64), Error> {
+    let &Description { n_atoms, ref boxes, .. } = description;
     let n = u32::try_from(n_atoms).ok().filter(|&n| n > 0 && n < u32::MAX);
     let n = n.ok_or_else(|| corrupt(source, format!("{n_atoms} atoms are told of")))?;
-    let [times, steps, n_boxes] = [told.times.len(), told.steps.len(), boxes.len()];
+    let [times, steps, n_boxes] = [description.times.len(), description.steps.len(), boxes.len()];
     let (n_frames, fit) = match boxes {
         &Boxes::InParentIndex(n) => (n, n > 0 && times == 0 && steps == 0),
         _ => (times as u64, times > 0 && steps == times && (n_boxes <= 1 || n_boxes == times)),
@@ -374,7 +383,7 @@ fn check_counts(source: &Source, told: &Description) -> Result<(usize, u64), Err
 
 impl reader::Reader for Reader {
     fn format(&self) -> &'static str {
-        match self.told.layout {
+        match self.description.layout {
             Layout::H5md => Format::H5md.name(),
             Layout::Mdtraj => "MDTRAJ",
         }
@@ -385,7 +394,7 @@ impl reader::Reader for Reader {
     }
 
     fn noted(&self) -> &[String] {
-        &self.told.noted
+        &self.description.noted
     }
 
     fn remarks(&self) -> Vec<String> {
@@ -393,58 +402,58 @@ impl reader::Reader for Reader {
     }
 
     fn for_worker(&self, _: &Atoms) -> Result<WorkerFile, Error> {
-        Ok(WorkerFile::new(reader::Reader::format(self), &*self.told))
+        Ok(WorkerFile::new(reader::Reader::format(self), &*self.description))
     }
 
     fn truncated_tail(&self) -> u64 {
-        // Tables stand behind the frames. Frames that were never written are a remark.
+        // Tables may follow the frames. Frames that were never written are reported by a remark.
         0
     }
 
     fn read_frame(
         &self,
-        wanted: &Wanted<'_>,
+        requested: &Wanted<'_>,
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],
     ) -> Result<FrameInfo, Error> {
-        let frame = wanted.frames.get(at);
+        let frame = requested.frames.get(at);
         scratch.meter.frames += 1;
-        let Some(field) = &self.fields[wanted.field as usize] else {
-            if wanted.field != Field::Positions {
-                return Err(self.file.no_field(reader::Reader::format(self), wanted.field));
+        let Some(field) = &self.fields[requested.field as usize] else {
+            if requested.field != Field::Positions {
+                return Err(self.file.no_field(reader::Reader::format(self), requested.field));
             }
             scratch.meter.empty_frames += 1;
             out.fill(f32::NAN);
-            return Ok(self.said(frame));
+            return Ok(self.frame_info(frame));
         };
         if field.row(frame).is_none() {
             scratch.meter.empty_frames += 1;
             out.fill(f32::NAN);
-            return Ok(self.said(frame));
+            return Ok(self.frame_info(frame));
         }
         let out = out.as_chunks_mut::<3>().0;
         let set = scratch.set;
         let factor = if scratch.native_units { 1.0 } else { field.factor };
-        let mut own: Box<Own> = scratch.take_own();
-        let read = self.parts(field, wanted, at, scratch, &mut own, &mut |part, numbers| {
-            let want = Want::of(part, wanted.atoms.sorted(), field.shape[2]);
+        let mut state: Box<WorkerState> = scratch.take_own();
+        let read = self.parts(field, requested, at, scratch, &mut state, &mut |part, numbers| {
+            let selection = PartSelection::of(part, requested.atoms.sorted(), field.shape[2]);
             let form = (field.form, factor);
-            unpack::scaled(set, form, numbers, want, &mut out[part.places.clone()]);
+            unpack::scaled(set, form, numbers, selection, &mut out[part.columns.clone()]);
         });
         if read.is_err() {
-            own.kept.drop_last();
+            state.cache.drop_last();
         }
-        scratch.keep_own(own);
+        scratch.keep_own(state);
         read?;
         scratch.meter.atoms_decoded += out.len() as u64;
-        Ok(self.said(frame))
+        Ok(self.frame_info(frame))
     }
 
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {
         let frame = frames.get(at);
-        let FrameInfo { time, step, cell, .. } = self.said(frame);
-        let own = self.told.own.as_ref();
+        let FrameInfo { time, step, cell, .. } = self.frame_info(frame);
+        let own = self.description.own.as_ref();
         Ok(Raw::H5md(Box::new(Frame {
             time,
             step,
@@ -453,7 +462,7 @@ impl reader::Reader for Reader {
             positions: self.stored(Field::Positions, frames, at, scratch)?,
             velocities: self.stored(Field::Velocities, frames, at, scratch)?,
             forces: self.stored(Field::Forces, frames, at, scratch)?,
-            own: own.map(|own| own.of(frame, time, self.told.boxes.vectors(frame))),
+            own: own.map(|own| own.of(frame, time, self.description.boxes.vectors(frame))),
         })))
     }
 
@@ -468,7 +477,7 @@ impl reader::Reader for Reader {
 
 impl reader::StoredTypes for Reader {
     fn stored_as(&self, field: Field) -> Option<StoredAs> {
-        let Description { positions, velocities, forces, .. } = &*self.told;
+        let Description { positions, velocities, forces, .. } = &*self.description;
         let series = [positions, velocities, forces][field as usize].as_ref()?;
         Some(StoredAs { double: series.form.double, factor: series.factor })
     }
@@ -476,7 +485,7 @@ impl reader::StoredTypes for Reader {
 
 impl reader::KnownCells for Reader {
     fn known_box(&self, frame: u64) -> Option<[f64; 9]> {
-        let boxes = &self.told.boxes;
+        let boxes = &self.description.boxes;
         boxes.vectors(frame).copied().filter(|_| !boxes.cell(frame)[0].is_nan())
     }
 }

@@ -1,4 +1,4 @@
-//! Losses of a copy: which frames hold something for which the output has no place.
+//! Counts the losses of a copy: data of frames that the output format cannot hold.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::Format;
 pub(crate) struct Lost {
     /// The kind, under which losses of several frames are counted.
     kind: Cow<'static, str>,
-    /// The words for this frame, with its values.
+    /// The message for this frame, with its values.
     pub(crate) what: Cow<'static, str>,
 }
 
@@ -26,7 +26,7 @@ impl From<&'static str> for Lost {
     }
 }
 
-/// Of "λ = 0.5" the kind is "λ".
+/// The kind is the text before " = ": "λ" for "λ = 0.5".
 impl From<String> for Lost {
     fn from(what: String) -> Lost {
         let kind = what.split(" = ").next().unwrap_or(&what).to_owned();
@@ -37,9 +37,9 @@ impl From<String> for Lost {
 /// The losses of one kind in the frames of an output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loss {
-    /// The kind, as "velocities".
+    /// The kind, such as "velocities".
     pub kind: String,
-    /// The words that all these frames share, as "λ = 0.5"; none where the frames differ.
+    /// The message that all these frames share, such as "λ = 0.5"; `None` if the frames differ.
     pub what: Option<String>,
     /// The number of frames.
     pub frames: u64,
@@ -47,19 +47,19 @@ pub struct Loss {
     pub first: u64,
 }
 
-/// The losses of a copy. Tallies of different frames are merged in any order to the same result.
+/// The losses of a copy. Merging the losses of different frames gives the same result in any order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Losses(Vec<Loss>);
 
 impl Losses {
-    /// Makes a tally of losses that were counted elsewhere.
+    /// Creates the losses of a copy from a list, for instance one received from another process.
     pub fn new(losses: Vec<Loss>) -> Losses {
         let mut all = Losses::default();
         losses.into_iter().for_each(|loss| all.count(loss));
         all
     }
 
-    /// Returns the losses, ordered by their kinds.
+    /// Returns the losses, sorted by kind.
     pub fn list(&self) -> &[Loss] {
         &self.0
     }
@@ -103,7 +103,7 @@ impl Losses {
         self.0.binary_search_by(|known| known.kind[..].cmp(kind))
     }
 
-    /// Returns the remark on a copy of so many frames; none where nothing was lost.
+    /// Returns the remark on a copy of `n_frames` frames; `None` if nothing was lost.
     pub fn remark(&self, format: Format, n_frames: u64) -> Option<String> {
         if self.0.is_empty() {
             return None;
@@ -127,7 +127,7 @@ impl Losses {
 mod tests {
     use super::*;
 
-    /// Frames of which all but the first lose velocities, some a value of λ.
+    /// Counts frames of which all but frame 0 lose velocities, and every third λ and the virial.
     fn of(frames: impl Iterator<Item = u64>) -> Losses {
         let mut losses = Losses::default();
         for frame in frames.filter(|&frame| frame > 0) {
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn tallies_merge_in_any_order_to_that_of_all_frames() {
+    fn losses_merge_to_the_same_result_in_any_order() {
         let all = of(0..20);
         for border in 0..=20 {
             let mut merged = of(border..20);

@@ -2,11 +2,10 @@
 //!
 //! Source: "NetCDF Classic Format Specification" (Unidata) for the bytes and "AMBER NetCDF
 //! Trajectory/Restart Convention", version 1.0, revision C (J. Mongan, D. R. Roe) for their meaning.
-//! All variables that grow by frames are interleaved in records of one size, so that a frame is found
-//! by arithmetic; only its time is in the frame alone, and is what the index is for. Numbers are equal
-//! to those of MDAnalysis: a factor of double precision multiplies in double precision. Departures:
-//! offsets of 32 bits are read too, and units that are not given are those of the convention, with a
-//! remark.
+//! All variables that grow by frames are interleaved in records of one size, so that the offset of a frame is
+//! computed. Only its time must be read from the frame, which is why there is an index. Numbers are equal to
+//! those of MDAnalysis: a scale factor of double precision is applied in double precision. Departures:
+//! files with 32-bit offsets are read too, and missing units are those of the convention, with a remark.
 
 mod classic;
 pub(crate) mod frame;
@@ -43,10 +42,12 @@ use units::KJ_PER_KCAL;
 pub use values::{Scale, Stored};
 pub use writer::Encoder;
 
-/// Frames of a loaded index whose times are compared with the file before it is believed.
+/// Number of intervals between the frames of a loaded index whose times are compared with the file before the
+/// index is used.
 const SAMPLES: u64 = 8;
-/// Bytes that are looked at together for others than zero.
+/// Bytes per request when a record is searched for bytes that are not zero.
 const LOOKED_AT: u64 = 1 << 16;
+/// Bytes of the first such request.
 const FIRST_LOOK: u64 = 1 << 12;
 
 /// An open trajectory of Amber.
@@ -54,20 +55,20 @@ const FIRST_LOOK: u64 = 1 << 12;
 pub struct Reader {
     file: Indexed,
     head: Head,
-    layout: Arc<KeptLayout>,
+    layout: Arc<LayoutCell>,
     remarks: Vec<String>,
 }
 
-/// The layout of a file, which is read with the first raw frame: analyses do without it.
+/// The layout of a file, read with the first raw frame. Analyses do not need it.
 #[derive(Debug, Default)]
-struct KeptLayout {
+struct LayoutCell {
     read: OnceLock<Located>,
-    /// Held by the thread that reads it.
+    /// Locked by the thread that reads the layout.
     reading: Mutex<()>,
 }
 
 impl Reader {
-    /// Reads the header of an open file, and the times of its frames where no sidecar has them.
+    /// Opens a file: reads its header, and the times of its frames unless a valid sidecar has them.
     ///
     /// # Errors
     /// [`Error::UnknownFormat`], [`Error::Unsupported`], [`Error::Truncated`], [`Error::Corrupt`],
@@ -103,7 +104,7 @@ impl Reader {
         Ok(Reader { file, head, layout: Arc::default(), remarks })
     }
 
-    /// The reader of a file whose times are known.
+    /// Creates the reader of a file that is indexed already.
     ///
     /// # Errors
     /// As [`Reader::open`].
@@ -112,7 +113,7 @@ impl Reader {
         Ok(Reader { file, head, layout: Arc::default(), remarks: Vec::new() })
     }
 
-    /// The variable that holds a field.
+    /// Returns the variable that holds a field.
     fn slab(&self, field: Field) -> Result<&Slab, Error> {
         let slab = match field {
             Field::Positions => Some(&self.head.coordinates),
@@ -122,9 +123,9 @@ impl Reader {
         slab.ok_or_else(|| self.file.no_field(reader::Reader::format(self), field))
     }
 
-    /// The layout of the file.
+    /// Returns the layout of the file, which is read once.
     fn layout(&self, meter: &mut Meter) -> Result<&Located, Error> {
-        let KeptLayout { read, reading } = &*self.layout;
+        let LayoutCell { read, reading } = &*self.layout;
         if let Some(layout) = read.get() {
             return Ok(layout);
         }
@@ -132,20 +133,20 @@ impl Reader {
         if read.get().is_none() {
             self.file.source.check_head(&[], meter)?;
             let layout = Layout::read(&self.file.source, &self.head, meter)?;
-            // No other thread sets it meanwhile.
+            // The lock excludes that another thread set it.
             let _ = read.set(layout);
         }
         Ok(read.get().expect("it was set"))
     }
 
-    /// What is needed of a record beside its vectors: time, lengths and angles of the cell.
+    /// Returns the bytes of time, cell lengths and cell angles in a record, which every read needs.
     fn beside(&self) -> [Range<usize>; 3] {
         let bytes = |slab: Option<&Slab>| slab.map_or(0..0, Slab::bytes);
         let cell = self.head.cell.as_ref();
         [self.head.time.as_ref(), cell.map(|c| &c[0]), cell.map(|c| &c[1])].map(bytes)
     }
 
-    /// What is needed of a record, in ascending order; neighbours with little between them are one.
+    /// Collects the parts of a record to read, ascending; parts with small gaps between them are merged.
     fn parts(&self, vectors: Range<usize>, parts: &mut Vec<Range<usize>>) {
         let [time, lengths, angles] = self.beside();
         let mut needed = [time, lengths, angles, vectors];
@@ -161,7 +162,7 @@ impl Reader {
         }
     }
 
-    /// What a frame says of itself, and its vectors, scaled.
+    /// Decodes a record: returns time, step and cell, and writes the selected vectors, scaled, to `out`.
     fn decode(
         &self,
         record: &Record<'_>,
@@ -197,16 +198,16 @@ impl Reader {
     }
 }
 
-/// What is at hand of a record.
+/// The parts of a record that were read.
 struct Record<'a> {
-    /// Ascending, from the record's begin.
+    /// Bytes of the parts, ascending, from the beginning of the record.
     parts: &'a [Range<usize>],
-    /// Their bytes, one after the other.
+    /// Contents of the parts, one after the other.
     bytes: &'a [u8],
 }
 
 impl Record<'_> {
-    /// Bytes that lie in one of the parts.
+    /// Returns the contents of `range`, which must lie in one of the parts.
     fn get(&self, range: Range<usize>) -> &[u8] {
         let mut before = 0;
         for part in self.parts {
@@ -221,9 +222,9 @@ impl Record<'_> {
     }
 }
 
-/// What a worker keeps between frames.
+/// Buffers that a worker keeps between frames.
 #[derive(Debug, Default)]
-struct Own {
+struct WorkerState {
     parts: Vec<Range<usize>>,
     bytes: Vec<u8>,
 }
@@ -247,7 +248,7 @@ impl reader::Reader for Reader {
 
     fn truncated_tail(&self) -> u64 {
         let Indexed { source, index, .. } = &self.file;
-        // What stands behind all frames of the header was not cut.
+        // Bytes after all frames that the header counts are no truncated frame.
         match self.head.n_records {
             Some(claimed) if claimed == index.n_frames() as u64 => 0,
             _ => source.size() - index.end(),
@@ -256,48 +257,48 @@ impl reader::Reader for Reader {
 
     fn read_frame(
         &self,
-        wanted: &Wanted<'_>,
+        requested: &Wanted<'_>,
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],
     ) -> Result<FrameInfo, Error> {
-        let slab = self.slab(wanted.field)?;
-        let frame = wanted.frames.get(at);
+        let slab = self.slab(requested.field)?;
+        let frame = requested.frames.get(at);
         let out = out.as_chunks_mut::<3>().0;
-        let span = wanted.atoms.span();
+        let span = requested.atoms.span();
         let vectors = slab.vectors(&span);
         let used = vectors.len() + self.beside().iter().map(Range::len).sum::<usize>();
         let (set, record_len) = (scratch.set, self.head.record_len as usize);
-        let mut own: Box<Own> = scratch.take_own();
-        self.parts(vectors, &mut own.parts);
-        let len = own.parts.iter().map(Range::len).sum();
+        let mut state: Box<WorkerState> = scratch.take_own();
+        self.parts(vectors, &mut state.parts);
+        let len = state.parts.iter().map(Range::len).sum();
         let begin;
-        let said;
+        let info;
         if record_len - len > self.file.request_size && scratch.expected.is_none() {
-            memory::resize(&mut own.bytes, len, 0, "the bytes of a frame")?;
-            let mut rest = &mut own.bytes[..];
-            for part in &own.parts {
+            memory::resize(&mut state.bytes, len, 0, "the bytes of a frame")?;
+            let mut rest = &mut state.bytes[..];
+            for part in &state.parts {
                 let (bytes, others) = rest.split_at_mut(part.len());
                 let offset = self.file.index.offset(frame) + part.start as u64;
                 self.file.source.read_at(offset, bytes, &mut scratch.meter)?;
                 rest = others;
             }
             begin = Instant::now();
-            let record = Record { parts: &own.parts, bytes: &own.bytes };
-            said = self.decode(&record, frame, wanted, &span, set, out)?;
+            let record = Record { parts: &state.parts, bytes: &state.bytes };
+            info = self.decode(&record, frame, requested, &span, set, out)?;
         } else {
-            let bytes = self.file.whole(wanted.frames, at, scratch)?;
+            let bytes = self.file.whole(requested.frames, at, scratch)?;
             begin = Instant::now();
             let all = 0..record_len;
             let record = Record { parts: std::slice::from_ref(&all), bytes };
-            said = self.decode(&record, frame, wanted, &span, set, out)?;
+            info = self.decode(&record, frame, requested, &span, set, out)?;
         }
         scratch.meter.decode_ns += begin.elapsed().as_nanos() as u64;
         scratch.meter.bytes_used += used as u64;
         scratch.meter.frames += 1;
         scratch.meter.atoms_decoded += out.len() as u64;
-        scratch.keep_own(own);
-        Ok(said)
+        scratch.keep_own(state);
+        Ok(info)
     }
 
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {
@@ -352,7 +353,7 @@ impl reader::PartialIndex for Reader {
     }
 }
 
-/// The records of a file, whose times are to be found.
+/// Finds the times of a file's records.
 struct Records<'a> {
     source: &'a Source,
     head: &'a Head,
@@ -363,7 +364,7 @@ struct Records<'a> {
 
 impl Finder for Records<'_> {
     const FORMAT: [u8; 4] = *b"NCDF";
-    /// One atom in single precision.
+    /// A frame with one atom in single precision.
     const SHORTEST_FRAME: u64 = 12;
 
     fn agrees(&self, index: &FrameIndex, meter: &mut Meter) -> Result<bool, Error> {
@@ -424,18 +425,18 @@ impl Finder for Records<'_> {
 }
 
 impl Records<'_> {
-    /// The index, with the times from the file or its sidecar.
+    /// Returns the index, with times from the sidecar or the file.
     fn found(&self, meter: &mut Meter) -> Result<Found, Error> {
         let found = find(self, self.source, self.options, meter)?;
         if found.index.n_frames() as u64 == self.n_frames {
             return Ok(found);
         }
-        // A sidecar of this file has all of its frames.
+        // A valid sidecar lists all frames: rebuild it otherwise.
         let anew = OpenOptions { rebuild_index: true, ..self.options.clone() };
         find(self, self.source, &anew, meter)
     }
 
-    /// Adds the frames that follow.
+    /// Adds frames with these times to `index`.
     fn index(
         &self,
         mut index: FrameIndex,
@@ -449,11 +450,11 @@ impl Records<'_> {
         Ok(index)
     }
 
-    /// The times of some frames.
+    /// Reads the times of some frames.
     fn times(&self, frames: Range<u64>, meter: &mut Meter) -> Result<Vec<f64>, Error> {
         let record_len = self.head.record_len;
         let watch = &self.options.watch;
-        // Short records are read through: a request for each would cost more.
+        // Short records are read in large requests: one request per time would cost more.
         let request = self.options.request_size;
         let request = if record_len * 16 <= request as u64 { request } else { 1 };
         let until = self.head.offset(frames.end);
@@ -466,7 +467,7 @@ impl Records<'_> {
                 return Err(Error::Interrupted);
             }
             let time = self.time(frame, &mut window, until, request, meter)?;
-            // One atom may lie at the origin.
+            // A single atom may lie at the origin, so that its record is all zeros.
             let looks = time == 0.0 && frame > 0 && self.head.n_atoms > 1;
             if looks && self.is_hole(frame, meter)? {
                 let path = self.source.path().to_owned();
@@ -479,12 +480,12 @@ impl Records<'_> {
         Ok(times)
     }
 
-    /// Whether a record was never written: nothing in it tells, but that all of it is zero.
+    /// Whether a record was never written, that is, whether all of its bytes are zero.
     fn is_hole(&self, frame: u64, meter: &mut Meter) -> Result<bool, Error> {
         let (mut at, end) = (self.head.offset(frame), self.head.offset(frame + 1));
         let mut bytes = Vec::new();
         while at < end {
-            // Of most frames the first look tells.
+            // The first request decides for most frames.
             let most = if bytes.is_empty() { FIRST_LOOK } else { LOOKED_AT };
             bytes.resize(most.min(end - at) as usize, 0);
             self.source.read_at(at, &mut bytes, meter)?;
@@ -496,7 +497,7 @@ impl Records<'_> {
         Ok(true)
     }
 
-    /// The time of a frame, from a window that reads up to `until`.
+    /// Reads the time of a frame through a window that reads ahead up to `until`.
     fn time(
         &self,
         frame: u64,
@@ -513,12 +514,12 @@ impl Records<'_> {
 }
 
 multiversion! {
-    /// Turns stored vectors of atoms from `from` on into those that are wanted. `form` is whether
-    /// they are doubles, and their factor.
+    /// Converts and scales the vectors of the selected atoms. `stored` begins with atom `from`; `form` is whether
+    /// numbers are doubles, and their scale factor.
     fn scaled(
         stored: &[u8],
         form: (bool, Option<Scale>),
-        wanted: Option<&[u32]>,
+        selected: Option<&[u32]>,
         from: u32,
         out: &mut [[f32; 3]],
     ) = scaled_of
@@ -528,23 +529,23 @@ multiversion! {
 fn scaled_of(
     stored: &[u8],
     form: (bool, Option<Scale>),
-    wanted: Option<&[u32]>,
+    selected: Option<&[u32]>,
     from: u32,
     out: &mut [[f32; 3]],
 ) {
     let (float, double) = (f32::from_be_bytes, f64::from_be_bytes);
     match form {
-        (false, None) => gather(stored, wanted, from, out, float),
-        (false, Some(Scale::Float(by))) => gather(stored, wanted, from, out, |w| float(w) * by),
+        (false, None) => gather(stored, selected, from, out, float),
+        (false, Some(Scale::Float(by))) => gather(stored, selected, from, out, |w| float(w) * by),
         (false, Some(Scale::Double(by))) => {
-            gather(stored, wanted, from, out, |w| (f64::from(float(w)) * by) as f32);
+            gather(stored, selected, from, out, |w| (f64::from(float(w)) * by) as f32);
         }
-        (true, None) => gather(stored, wanted, from, out, |w| double(w) as f32),
+        (true, None) => gather(stored, selected, from, out, |w| double(w) as f32),
         (true, Some(Scale::Float(by))) => {
-            gather(stored, wanted, from, out, |w| (double(w) * f64::from(by)) as f32);
+            gather(stored, selected, from, out, |w| (double(w) * f64::from(by)) as f32);
         }
         (true, Some(Scale::Double(by))) => {
-            gather(stored, wanted, from, out, |w| (double(w) * by) as f32);
+            gather(stored, selected, from, out, |w| (double(w) * by) as f32);
         }
     }
 }
@@ -552,13 +553,13 @@ fn scaled_of(
 #[inline(always)]
 fn gather<const WIDTH: usize>(
     stored: &[u8],
-    wanted: Option<&[u32]>,
+    selected: Option<&[u32]>,
     from: u32,
     out: &mut [[f32; 3]],
     number: impl Fn([u8; WIDTH]) -> f32,
 ) {
     let words = stored.as_chunks::<WIDTH>().0;
-    match wanted {
+    match selected {
         None => {
             for (value, &word) in out.as_flattened_mut().iter_mut().zip(words) {
                 *value = number(word);

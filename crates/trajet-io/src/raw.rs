@@ -1,6 +1,7 @@
-//! The second exit: a frame exactly as its format stores it, for writers and the store.
+//! Raw frames: a frame exactly as its format stores it, for writers and the store.
 //!
-//! `f32` Å cannot give back what was stored; this can. Each format describes its own frames.
+//! Positions that were converted to `f32` Å do not restore the stored numbers; a raw frame does. Each
+//! format defines the type of its own frames.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,20 +20,20 @@ mod join;
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Raw {
-    /// GROMACS' compressed format.
+    /// A frame of GROMACS' compressed format.
     Xtc(xtc::Frame),
-    /// GROMACS' format of full precision.
+    /// A frame of GROMACS' full-precision format.
     Trr(trr::Frame),
-    /// The format of CHARMM and NAMD.
+    /// A frame of the format of CHARMM and NAMD.
     Dcd(dcd::Frame),
-    /// The NetCDF format of Amber.
+    /// A frame of Amber's NetCDF format.
     Ncdf(Box<ncdf::Frame>),
-    /// H5MD, and mdtraj's layout of HDF5.
+    /// A frame of H5MD or of mdtraj's HDF5 layout.
     H5md(Box<h5md::Frame>),
 }
 
 impl Raw {
-    /// The frame with only `atoms`, in that order.
+    /// Returns the frame with only `atoms`, in that order.
     ///
     /// # Panics
     /// If an index is not below the number of atoms.
@@ -47,13 +48,14 @@ impl Raw {
         }
     }
 
-    /// What the frame says beside its atoms: the frame with none of them.
+    /// Returns the frame without its atoms: time, step, box and the other data of the whole frame.
     #[must_use]
     pub fn head(&self) -> Raw {
         self.take(&[])
     }
 
-    /// The XXH3 of all that the frame says. Stores keep it, with a version that goes up where this changes.
+    /// Returns the XXH3 digest of all data of the frame. Stores keep it together with a version number, which
+    /// must be raised when the digest of an unchanged frame changes.
     pub fn digest(&self) -> u64 {
         xxh3_64(&self.to_bytes())
     }
@@ -64,8 +66,8 @@ impl Raw {
         postcard::to_extend(&(&**layout, values), bytes).expect("memory takes it")
     }
 
-    /// The layout of the frame's file and what it holds of variables that the format's convention does not
-    /// name.
+    /// Returns the layout of the frame's NetCDF file and the values of variables that the convention does not
+    /// name; `None` for other formats.
     pub(crate) fn further(&self) -> Option<&Further> {
         match self {
             Raw::Ncdf(frame) => frame.further.as_ref(),
@@ -73,42 +75,44 @@ impl Raw {
         }
     }
 
-    /// What other formats have no place for of the frame's file, in words: the variables and the global attributes
-    /// that the format's convention does not name.
+    /// Describes the variables and global attributes of the frame's file that the format's convention does not
+    /// name. Other formats cannot store them.
     pub fn further_names(&self) -> Vec<String> {
         self.further().map_or_else(Vec::new, |further| further.layout.further_names())
     }
 
-    /// Names of further variables that have values of each atom.
+    /// Returns the names of the variables that the convention does not name and that have per-atom values.
     pub fn per_atom_names(&self) -> Vec<String> {
         self.further().map_or_else(Vec::new, |further| further.layout.per_atom_names())
     }
 
-    /// Whether a store gives this frame back of `now`: it is the same, but for what a store cannot keep of it, or did
-    /// not keep before it kept layouts of NetCDF files.
+    /// Whether this frame, restored from a store, is what the store can keep of `now`. Variables with several
+    /// atom dimensions are ignored, since they cannot be partitioned, and so are layouts of NetCDF files if
+    /// this frame has none: earlier stores did not keep them.
     pub fn is_kept_of(&self, mut now: Raw) -> bool {
         if self.further().is_none() {
             now.forget_further();
         }
-        // What several dimensions of atoms say cannot be divided.
+        // Taking all atoms drops variables with several atom dimensions.
         let all: Vec<usize> = (0..now.n_atoms()).collect();
         self.says(&now) || self.says(&now.take(&all))
     }
 
-    /// Removes what the file holds beside the variables that the format's convention names.
+    /// Removes the layout of the file and all variables that the format's convention does not name.
     pub fn forget_further(&mut self) {
         if let Raw::Ncdf(frame) = self {
             frame.further = None;
         }
     }
 
-    /// Whether another frame says the same; what is not a number is the same as itself.
+    /// Whether both frames hold the same data. Unlike with `==`, equal NaNs are equal.
     pub fn says(&self, other: &Raw) -> bool {
-        // Bytes tell what is no number.
+        // The serialised bytes of equal NaNs are equal.
         self == other || self.to_bytes() == other.to_bytes()
     }
 
-    /// Whether one file can hold this frame and another as they are: its head says once what all hold.
+    /// Whether one file can hold both frames without conversion: variables, precision, scale factors and the
+    /// form of the cell are declared once for all frames of a file.
     pub fn is_like(&self, other: &Raw) -> bool {
         match (self, other) {
             (Raw::Xtc(_), Raw::Xtc(_)) | (Raw::Trr(_), Raw::Trr(_)) => true,
@@ -119,7 +123,7 @@ impl Raw {
         }
     }
 
-    /// Atoms in the frame.
+    /// Returns the number of atoms in the frame.
     pub fn n_atoms(&self) -> usize {
         match self {
             Raw::Xtc(frame) => frame.n_atoms(),

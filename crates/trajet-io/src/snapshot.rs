@@ -1,4 +1,4 @@
-//! A frame in our units, of whatever format: what a frame of another format is made from.
+//! Frames of any format in common units, from which writers make frames of another format.
 
 use crate::dcd::frame::FOURTH;
 use crate::{Field, Format, GivenBox, Raw, turned_vectors};
@@ -6,33 +6,33 @@ use crate::{Field, Format, GivenBox, Raw, turned_vectors};
 /// Å in a nm.
 const ANGSTROM_PER_NM: f64 = 10.0;
 
-/// A frame in our units. What it does not hold is none, or NaN. [`Raw::left_out`] says what it has no
-/// place for.
+/// A frame in common units. Data that the frame lacks is `None` or NaN. [`Raw::left_out`] names data of a raw
+/// frame that a snapshot cannot hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot {
-    /// Atoms, also where no vectors are held.
+    /// Number of atoms, also if the frame has no vectors.
     pub n_atoms: usize,
-    /// ps.
+    /// Time, ps.
     pub time: f64,
     /// Integration step.
     pub step: i64,
-    /// a, b, c (Å), α, β, γ (degrees); NaN where there is no cell.
+    /// Unit cell: a, b, c (Å), α, β, γ (degrees); NaN without a cell.
     pub cell: [f64; 6],
-    /// Box vectors row by row, in nm as GROMACS stores them, where the source has vectors: the cell
-    /// alone does not say how they stand to the axes. Whoever changes the cell sets this to none.
+    /// Box vectors row by row, nm, if the source has vectors: the cell alone does not determine their
+    /// direction. Code that changes `cell` must set this to `None`.
     pub vectors: Option<[f64; 9]>,
-    /// Steps per nm, where the source has a precision.
+    /// Precision (steps per nm), if the source has one.
     pub precision: Option<f32>,
-    /// Å.
+    /// Positions, Å.
     pub positions: Option<Vec<[f32; 3]>>,
-    /// Å/ps.
+    /// Velocities, Å/ps.
     pub velocities: Option<Vec<[f32; 3]>>,
-    /// kJ/(mol Å).
+    /// Forces, kJ/(mol Å).
     pub forces: Option<Vec<[f32; 3]>>,
 }
 
 impl Default for Snapshot {
-    /// No atoms at 0 ps.
+    /// Returns a snapshot without atoms at 0 ps.
     fn default() -> Self {
         Snapshot {
             n_atoms: 0,
@@ -49,7 +49,7 @@ impl Default for Snapshot {
 }
 
 impl Snapshot {
-    /// The vectors of one kind.
+    /// Returns the vectors of `field`, `[n_atoms]`.
     pub fn field(&self, field: Field) -> Option<&[[f32; 3]]> {
         match field {
             Field::Positions => self.positions.as_deref(),
@@ -60,15 +60,15 @@ impl Snapshot {
 }
 
 impl Raw {
-    /// The frame in our units, with the bits that readers give. Its time (ps) and step are those of
-    /// the index: not every format stores them in the frame.
+    /// Converts the frame to common units, with the same bits as readers return. Time (ps) and step are taken
+    /// from the index, since not every format stores them in the frame.
     pub fn snapshot(&self, time: f64, step: i64) -> Snapshot {
         let mut snapshot = Snapshot::default();
         self.snapshot_into(time, step, &mut snapshot);
         snapshot
     }
 
-    /// As [`Raw::snapshot`], into memory that is there.
+    /// Like [`Raw::snapshot`], but reuses the memory of `snapshot`.
     pub fn snapshot_into(&self, time: f64, step: i64, snapshot: &mut Snapshot) {
         let fill = |field, memory: &mut Option<Vec<[f32; 3]>>| {
             let mut vectors = memory.take().unwrap_or_default();
@@ -85,7 +85,7 @@ impl Raw {
         };
     }
 
-    /// The format of output that can hold the frame as it is.
+    /// Returns the output format that can hold the frame without conversion.
     pub fn format(&self) -> Format {
         match self {
             Raw::Xtc(_) => Format::Xtc,
@@ -96,7 +96,7 @@ impl Raw {
         }
     }
 
-    /// Whether the frame holds vectors of a kind.
+    /// Whether the frame holds vectors of `field`.
     pub fn holds(&self, field: Field) -> bool {
         match self {
             Raw::Xtc(_) | Raw::Dcd(_) => field == Field::Positions,
@@ -106,7 +106,7 @@ impl Raw {
         }
     }
 
-    /// The cell: a, b, c (Å), α, β, γ (degrees); NaN where there is none.
+    /// Returns the unit cell: a, b, c (Å), α, β, γ (degrees); NaN without a cell.
     pub fn cell(&self) -> [f64; 6] {
         match self {
             Raw::Xtc(frame) => frame.cell(),
@@ -117,7 +117,7 @@ impl Raw {
         }
     }
 
-    /// Returns the box of the frame or of its head, with the bits that readers of its format give.
+    /// Returns the box of the frame or of its head, with the same bits as readers of its format return.
     pub fn given_box(&self) -> GivenBox {
         let turned = match self {
             Raw::Xtc(_) | Raw::Trr(_) => {
@@ -130,7 +130,7 @@ impl Raw {
         (self.cell(), turned)
     }
 
-    /// Box vectors row by row, nm, where the frame has them.
+    /// Returns the box vectors row by row, nm, if the frame has them.
     pub(crate) fn box_vectors(&self) -> Option<[f64; 9]> {
         match self {
             Raw::Xtc(frame) => Some(frame.vectors.map(f64::from)),
@@ -141,7 +141,7 @@ impl Raw {
         }
     }
 
-    /// Vectors of a kind in the units of [`Field`]; false where the frame has none.
+    /// Replaces `out` by the vectors of `field` in the units of [`Field`]; returns false if the frame has none.
     pub(crate) fn vectors_into(&self, field: Field, out: &mut Vec<[f32; 3]>) -> bool {
         out.clear();
         match self {
@@ -155,7 +155,7 @@ impl Raw {
         self.holds(field)
     }
 
-    /// Whether all parts are of as many atoms as the frame says.
+    /// Whether all arrays of the frame have the length that its number of atoms requires.
     pub(crate) fn is_sound(&self) -> bool {
         match self {
             Raw::Xtc(_) => true,
@@ -166,7 +166,7 @@ impl Raw {
         }
     }
 
-    /// What only the frame's own format has a place for, and a snapshot not.
+    /// Names data of the frame that only its own format can hold, and a snapshot cannot.
     pub fn left_out(&self) -> Vec<String> {
         match self {
             Raw::Xtc(_) | Raw::Ncdf(_) | Raw::H5md(_) => Vec::new(),

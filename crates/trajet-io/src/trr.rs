@@ -1,7 +1,7 @@
 //! TRR, the full-precision trajectory format of GROMACS.
 //!
 //! Source: the TRR page of the GROMACS reference manual, and files of mixed and double precision. A
-//! frame may lack positions, velocities, forces or the box; frames of one file may differ in that.
+//! frame may lack positions, velocities, forces or the box, and frames of one file may differ in this.
 
 pub(crate) mod frame;
 mod head;
@@ -34,7 +34,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Indexes an open file, from its sidecar where that fits.
+    /// Opens a file and indexes its frames, from the sidecar if that is valid.
     ///
     /// # Errors
     /// [`Error::Truncated`], [`Error::Corrupt`], [`Error::AtomCount`], [`Error::Io`].
@@ -47,7 +47,7 @@ impl Reader {
         let begin = Instant::now();
         let found = walk::frames_of::<Trr>(&source, options, threads, &mut opening.meter)?;
         let file = Indexed::new(source, found, options, opening, begin)?;
-        // A count that no part of any frame bears out must not decide how much memory is asked for.
+        // A false number of atoms must not determine how much memory is allocated.
         let n_atoms = file.index.n_atoms();
         if 12 * n_atoms as u64 > file.source.size() {
             let words = format!("the header claims {n_atoms} atoms, for which no frame has room");
@@ -56,19 +56,19 @@ impl Reader {
         Ok(Reader { file })
     }
 
-    /// The reader of a file whose frames are known.
+    /// Creates the reader of a file that is indexed already.
     pub(crate) fn known(file: Indexed) -> Reader {
         Reader { file }
     }
 
-    /// The header of a frame of which the first bytes are here.
+    /// Parses the header of a frame that begins with `bytes`, and checks it against the index.
     fn head(&self, frame: u64, bytes: &[u8]) -> Result<Head, Error> {
         let head = Head::parse(bytes).ok();
         self.file.check(frame, head.as_ref().map(Head::mark).as_ref())?;
         Ok(head.expect("checked just now"))
     }
 
-    /// Reads a frame whole, together with those that are wanted next.
+    /// Reads a whole frame, together with the frames requested next.
     fn whole<'s>(
         &self,
         frames: &Frames,
@@ -79,14 +79,14 @@ impl Reader {
         Ok((self.head(frames.get(at), bytes)?, bytes))
     }
 
-    /// Reads of a frame its front and the vectors of the atoms in `span`: in one request where that
-    /// stretch begins close behind the front and lies where the last frame's did.
+    /// Reads the front of a frame and the vectors of the atoms in `span`. One request suffices if the vectors
+    /// begin soon after the front and lie where those of the last frame did.
     fn span(
         &self,
         frame: u64,
         field: Field,
         span: &Range<usize>,
-        own: &mut Own,
+        state: &mut WorkerState,
         meter: &mut Meter,
     ) -> Result<Head, Error> {
         let (offset, len) = self.file.place(frame);
@@ -95,40 +95,40 @@ impl Reader {
             let all = head.vectors(field)?;
             Some(all.start + vector * span.start..all.start + vector * span.end)
         };
-        let guess = own.last.as_ref().and_then(place);
+        let guess = state.last.as_ref().and_then(place);
         let near = guess.filter(|guess| guess.start <= self.file.request_size / 4);
         let front = near.as_ref().map_or(MOST_FRONT_BYTES, |near| near.end).min(len);
-        memory::resize(&mut own.front, front, 0, "the bytes of a frame")?;
-        self.file.source.read_at(offset, &mut own.front, meter)?;
-        let head = self.head(frame, &own.front)?;
-        own.last = Some(head);
-        own.vectors.clear();
-        own.used = head.part(0).map_or(0, |place| place.end);
+        memory::resize(&mut state.front, front, 0, "the bytes of a frame")?;
+        self.file.source.read_at(offset, &mut state.front, meter)?;
+        let head = self.head(frame, &state.front)?;
+        state.last = Some(head);
+        state.vectors.clear();
+        state.used = head.part(0).map_or(0, |place| place.end);
         if let Some(place) = place(&head) {
-            own.used += place.len();
+            state.used += place.len();
             if place.end <= front {
-                own.vectors.extend_from_slice(&own.front[place]);
+                state.vectors.extend_from_slice(&state.front[place]);
             } else {
-                memory::resize(&mut own.vectors, place.len(), 0, "the bytes of a frame")?;
-                self.file.source.read_at(offset + place.start as u64, &mut own.vectors, meter)?;
+                memory::resize(&mut state.vectors, place.len(), 0, "the bytes of a frame")?;
+                self.file.source.read_at(offset + place.start as u64, &mut state.vectors, meter)?;
             }
         }
         Ok(head)
     }
 }
 
-/// What a worker keeps between frames.
+/// Buffers that a worker keeps between frames.
 #[derive(Debug, Default)]
-struct Own {
+struct WorkerState {
     last: Option<Head>,
     front: Vec<u8>,
     vectors: Vec<u8>,
-    /// Bytes of the last frame that were looked at.
+    /// Bytes of the last frame that were used.
     used: usize,
 }
 
-/// What a frame says of itself; `front` is the frame up to the end of its box at least.
-fn said(head: &Head, front: &[u8]) -> FrameInfo {
+/// Returns time, step and cell of a frame. `front` must contain the frame up to the end of its box.
+fn frame_info(head: &Head, front: &[u8]) -> FrameInfo {
     let (mut cell, mut turned) = ([f64::NAN; 6], None);
     if let Some(place) = head.part(0) {
         let real = |k: usize| real_at(front, head.real, place.start + k * head.real);
@@ -160,31 +160,31 @@ impl reader::Reader for Reader {
         let span = atoms.span();
         let out = out.as_chunks_mut::<3>().0;
         let set = scratch.set;
-        // What a frame of double precision needs, so that no header must be read to decide.
+        // Bytes needed in double precision: an upper bound, so that no header must be read to decide.
         let needed = MOST_FRONT_BYTES + 24 * span.len();
         let spares = len.saturating_sub(needed) > self.file.request_size;
-        let said = if spares && scratch.expected.is_none() {
-            let mut own: Box<Own> = scratch.take_own();
-            let head = self.span(frame, field, &span, &mut own, &mut scratch.meter)?;
+        let info = if spares && scratch.expected.is_none() {
+            let mut state: Box<WorkerState> = scratch.take_own();
+            let head = self.span(frame, field, &span, &mut state, &mut scratch.meter)?;
             let begin = Instant::now();
-            let there = head.vectors(field).map(|_| &own.vectors[..]);
+            let there = head.vectors(field).map(|_| &state.vectors[..]);
             let from = span.start as u32;
             fill(set, head.real, there, atoms.sorted(), from, scale(field), out);
-            let said = said(&head, &own.front);
-            let used = own.used;
+            let info = frame_info(&head, &state.front);
+            let used = state.used;
             count(&mut scratch.meter, begin, there.map(|_| out.len()), used);
-            scratch.keep_own(own);
-            said
+            scratch.keep_own(state);
+            info
         } else {
             let (head, bytes) = self.whole(frames, at, scratch)?;
             let begin = Instant::now();
             let there = head.vectors(field).map(|place| &bytes[place]);
             fill(set, head.real, there, atoms.sorted(), 0, scale(field), out);
-            let (said, decoded) = (said(&head, bytes), there.map(|_| out.len()));
+            let (info, decoded) = (frame_info(&head, bytes), there.map(|_| out.len()));
             count(&mut scratch.meter, begin, decoded, len);
-            said
+            info
         };
-        Ok(said)
+        Ok(info)
     }
 
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {
@@ -273,13 +273,13 @@ impl reader::CopyFrames for Reader {
     ) -> Result<(), Error> {
         let look = |bytes: &[u8]| {
             let head = Head::parse(bytes).ok()?;
-            Some((head.mark(), said(&head, bytes).cell))
+            Some((head.mark(), frame_info(&head, bytes).cell))
         };
         self.file.copy(frames, &mut scratch.meter, out, look)
     }
 }
 
-/// Counts a frame of which so many atoms were decoded, none where it lacks what was wanted.
+/// Counts a frame and its decoded atoms; `decoded` is `None` if the frame lacks the requested field.
 fn count(meter: &mut Meter, begin: Instant, decoded: Option<usize>, used: usize) {
     meter.decode_ns += begin.elapsed().as_nanos() as u64;
     meter.bytes_used += used as u64;
@@ -290,29 +290,29 @@ fn count(meter: &mut Meter, begin: Instant, decoded: Option<usize>, used: usize)
     }
 }
 
-/// Writes the wanted atoms' vectors; `bytes` begin with those of atom `from`, and are none where the
-/// frame lacks them.
+/// Writes the vectors of the selected atoms to `out`. `bytes` begins with those of atom `from`; if it is `None`,
+/// the frame lacks them and the vectors are NaN.
 fn fill(
     set: trajet_simd::InstructionSet,
     real: usize,
     bytes: Option<&[u8]>,
-    wanted: Option<&[u32]>,
+    selected: Option<&[u32]>,
     from: u32,
     scale: f32,
     out: &mut [[f32; 3]],
 ) {
     match bytes {
         None => out.fill([f32::NAN; 3]),
-        Some(bytes) if real == 4 => floats(set, bytes, wanted, from, scale, out),
-        Some(bytes) => doubles(set, bytes, wanted, from, scale, out),
+        Some(bytes) if real == 4 => floats(set, bytes, selected, from, scale, out),
+        Some(bytes) => doubles(set, bytes, selected, from, scale, out),
     }
 }
 
 multiversion! {
-    /// Floats: swapped and scaled.
+    /// Converts floats to native byte order and scales them.
     fn floats(
         bytes: &[u8],
-        wanted: Option<&[u32]>,
+        selected: Option<&[u32]>,
         from: u32,
         scale: f32,
         out: &mut [[f32; 3]],
@@ -320,9 +320,9 @@ multiversion! {
 }
 
 #[inline(always)]
-fn floats_of(bytes: &[u8], wanted: Option<&[u32]>, from: u32, scale: f32, out: &mut [[f32; 3]]) {
+fn floats_of(bytes: &[u8], selected: Option<&[u32]>, from: u32, scale: f32, out: &mut [[f32; 3]]) {
     let words = bytes.as_chunks::<4>().0;
-    match wanted {
+    match selected {
         None => {
             for (value, &word) in out.as_flattened_mut().iter_mut().zip(words) {
                 *value = f32::from_be_bytes(word) * scale;
@@ -338,10 +338,11 @@ fn floats_of(bytes: &[u8], wanted: Option<&[u32]>, from: u32, scale: f32, out: &
 }
 
 multiversion! {
-    /// Doubles: rounded to floats before they are scaled, as other readers do.
+    /// Converts doubles to native byte order, rounds them to floats and then scales them, in this order as in
+    /// other readers.
     fn doubles(
         bytes: &[u8],
-        wanted: Option<&[u32]>,
+        selected: Option<&[u32]>,
         from: u32,
         scale: f32,
         out: &mut [[f32; 3]],
@@ -349,10 +350,10 @@ multiversion! {
 }
 
 #[inline(always)]
-fn doubles_of(bytes: &[u8], wanted: Option<&[u32]>, from: u32, scale: f32, out: &mut [[f32; 3]]) {
+fn doubles_of(bytes: &[u8], selected: Option<&[u32]>, from: u32, scale: f32, out: &mut [[f32; 3]]) {
     let triples = bytes.as_chunks::<8>().0.as_chunks::<3>().0;
     let one = |triple: &[[u8; 8]; 3]| triple.map(|word| f64::from_be_bytes(word) as f32 * scale);
-    match wanted {
+    match selected {
         None => out.iter_mut().zip(triples).for_each(|(vector, triple)| *vector = one(triple)),
         Some(list) => {
             for (vector, &atom) in out.iter_mut().zip(list) {

@@ -1,8 +1,8 @@
-//! Finding the frames of a file without a table of them: from header to header.
+//! Finds the frames of a file that has no table of them, by walking from header to header.
 //!
-//! A large file is walked in pieces at the same time. Only the walk from byte 0 is known to begin at
-//! a frame; the others begin at the first place that looks like one, and count only where the walk
-//! before them arrives at a frame of theirs. What is found is thus the same for any number of pieces.
+//! The pieces of a large file are walked in parallel. Only the walk from byte 0 is known to begin at a frame;
+//! the others begin at the first place that looks like one, and their frames are used only if the previous
+//! walk arrives at one of them. The result is thus the same for any number of pieces.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -16,15 +16,16 @@ use crate::sidecar::{Finder, Found, find};
 use crate::source::{Source, Window};
 use crate::{Error, Fault, FrameIndex, IndexState, Meter, OpenOptions, ParallelFor, Watch};
 
-/// Frames of a loaded index whose headers are compared with the file before it is believed.
+/// Number of intervals between the frames of a loaded index whose headers are compared with the file before the
+/// index is used.
 const SAMPLES: usize = 8;
 
-/// Why there is no header.
+/// Reason why no header was parsed.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum NoHead {
-    /// This many bytes are needed to see it whole.
+    /// The bytes end within the header; this many are needed.
     Short(usize),
-    /// It contradicts the format.
+    /// The bytes are no header of the format.
     Fault(Fault),
 }
 
@@ -34,26 +35,27 @@ impl From<Fault> for NoHead {
     }
 }
 
-/// A format whose frames say how long they are. Frames begin at multiples of four bytes.
+/// A format whose frame headers give the length of the frame. Frames begin at multiples of four bytes.
 pub(crate) trait Headed: Sync {
-    /// Stands in the sidecar.
+    /// Name of the format in sidecars.
     const FORMAT: [u8; 4];
-    /// Bytes of the shortest frame that the format allows.
+    /// Length of the shortest frame that the format allows, bytes.
     const SHORTEST_FRAME: u64;
-    /// Bytes that show any frame's header whole.
+    /// Length of the longest frame header, bytes.
     const HEAD_BYTES: usize;
 
-    /// What the header at the start of `bytes`, which may go on past it, says.
+    /// Parses the header at the start of `bytes`, which may continue past the header.
     ///
     /// # Errors
     /// [`NoHead`].
     fn mark(bytes: &[u8]) -> Result<Mark, NoHead>;
 
-    /// Whether a frame may begin at byte `at`, told by the first word there.
+    /// Whether a frame may begin at byte `at`, judged by the first word there.
     fn may_begin(bytes: &[u8], at: usize) -> bool;
 }
 
-/// The index of an open file, which ends in a whole frame unless its options allow otherwise.
+/// Returns the index of an open file, from its sidecar or by walking the frames. The file must end with a
+/// whole frame unless the options allow a truncated tail.
 ///
 /// # Errors
 /// [`Error::Corrupt`], [`Error::AtomCount`], [`Error::Truncated`], [`Error::Io`],
@@ -66,7 +68,7 @@ pub(crate) fn frames_of<H: Headed>(
 ) -> Result<Found, Error> {
     let walk = Walk::<H> { source, options, threads, format: PhantomData };
     let mut found = find(&walk, source, options, meter)?;
-    // A kept index of this file has all of its frames.
+    // A valid sidecar lists all frames of the file: rebuild it if another whole frame follows.
     if found.state == IndexState::Loaded && !walk.ends_in_cut(&found.index, meter) {
         let anew = OpenOptions { rebuild_index: true, ..options.clone() };
         found = find(&walk, source, &anew, meter)?;
@@ -77,8 +79,8 @@ pub(crate) fn frames_of<H: Headed>(
     Ok(found)
 }
 
-/// Finds the frames of an open file from the headers of all of them, whatever a sidecar says; a frame at the
-/// end that is not whole is left out.
+/// Rebuilds the index of an open file from all frame headers, without a sidecar. An incomplete last frame is
+/// omitted.
 ///
 /// # Errors
 /// As [`frames_of`].
@@ -101,7 +103,7 @@ struct Walk<'a, H> {
     format: PhantomData<H>,
 }
 
-/// What stands at a place where a frame should begin.
+/// Result of looking for a frame at a byte of the file.
 enum Next {
     Frame(Mark),
     /// The file ends before the frame does.
@@ -151,8 +153,8 @@ impl<H: Headed> Finder for Walk<'_, H> {
             .map(|_| Mutex::new((FrameIndex::new(index.n_atoms()), Meter::default())))
             .collect();
         if pieces > 1 {
-            // Where the first piece cannot be walked there is nothing for the others to join.
-            let in_vain = AtomicBool::new(false);
+            // If the walk over the first piece fails, the others cannot be joined to it.
+            let first_failed = AtomicBool::new(false);
             self.threads.each(pieces, &|k| {
                 let mut piece = walked[k].lock().expect("no other thread holds this piece");
                 let (found, meter) = &mut *piece;
@@ -161,15 +163,15 @@ impl<H: Headed> Finder for Walk<'_, H> {
                 } else {
                     let stop = &self.options.watch.stop;
                     let give_up =
-                        || in_vain.load(Ordering::Relaxed) || stop.load(Ordering::Relaxed);
+                        || first_failed.load(Ordering::Relaxed) || stop.load(Ordering::Relaxed);
                     self.look_for_frame(found.n_atoms(), border(k)..border(k + 1), &give_up, meter)
                 };
                 if let Some(from) = from {
-                    // What goes wrong here goes wrong again, and is then reported, if the walk over
-                    // the true frames comes this way.
+                    // Errors are ignored here: if the walk over the true frames gets here, it meets
+                    // and reports them again.
                     let walked = self.walk(found, from, border(k + 1), meter);
                     if k == 0 && !matches!(walked, Ok(true)) {
-                        in_vain.store(true, Ordering::Relaxed);
+                        first_failed.store(true, Ordering::Relaxed);
                     }
                 }
             });
@@ -177,7 +179,7 @@ impl<H: Headed> Finder for Walk<'_, H> {
         'pieces: for piece in walked {
             let (found, counted) = piece.into_inner().expect("a panic would have ended the build");
             meter.add(&counted);
-            // The first of the piece's frames at which the walk so far arrives.
+            // Walk on until a frame of this piece is met, then append the piece's frames.
             while index.end() < found.end() {
                 match found.offsets().binary_search(&index.end()) {
                     Ok(k) => {
@@ -203,7 +205,7 @@ impl<H: Headed> Finder for Walk<'_, H> {
 }
 
 impl<H: Headed> Walk<'_, H> {
-    /// Whether there is no whole frame behind those of `index`.
+    /// Whether the file ends, or ends within a frame, after the frames of `index`.
     fn ends_in_cut(&self, index: &FrameIndex, meter: &mut Meter) -> bool {
         let (frame, offset) = (index.n_frames() as u64, index.end());
         offset == self.source.size()
@@ -213,7 +215,7 @@ impl<H: Headed> Walk<'_, H> {
             )
     }
 
-    /// The error for a file whose last frame is not whole.
+    /// Returns the error for a file whose last frame is incomplete; [`Error::Stale`] if a whole frame follows.
     fn cut(&self, index: &FrameIndex, meter: &mut Meter) -> Result<Error, Error> {
         let (frame, offset) = (index.n_frames() as u64, index.end());
         Ok(match self.next(&mut Window::default(), offset, frame, index.n_atoms(), 1, meter)? {
@@ -227,7 +229,7 @@ impl<H: Headed> Walk<'_, H> {
         Error::Truncated { path, frame, offset, needed, left: self.source.size() - offset }
     }
 
-    /// Looks at the frame that should begin at `offset`.
+    /// Parses the header of the frame that should begin at `offset`.
     fn next(
         &self,
         window: &mut Window,
@@ -257,8 +259,8 @@ impl<H: Headed> Walk<'_, H> {
         }
     }
 
-    /// Adds frames to `index` until one begins at or past `stop`; false where the file ends inside
-    /// one.
+    /// Adds frames to `index` until one begins at or past `stop`. Returns false if the file ends within a
+    /// frame.
     fn walk(
         &self,
         index: &mut FrameIndex,
@@ -283,7 +285,7 @@ impl<H: Headed> Walk<'_, H> {
                     index.push(offset, end, time, step);
                     offset = end;
                     watch.bytes.fetch_add(len, Ordering::Relaxed);
-                    // Short frames are read through: a request for each would cost more.
+                    // Short frames are read in large requests: one request per header would cost more.
                     let request = self.options.request_size;
                     step_size = if len * 16 <= request as u64 { request } else { 1 };
                 }
@@ -292,7 +294,7 @@ impl<H: Headed> Walk<'_, H> {
         Ok(true)
     }
 
-    /// The number of atoms of the first frame.
+    /// Returns the number of atoms of the first frame.
     fn first_atoms(&self, meter: &mut Meter) -> Result<usize, Error> {
         let n = self.source.size().min(H::HEAD_BYTES as u64) as usize;
         let mut bytes = vec![0; n];
@@ -307,7 +309,7 @@ impl<H: Headed> Walk<'_, H> {
         }
     }
 
-    /// The first place in a range that looks like a frame of `n_atoms` atoms.
+    /// Returns the first byte in a range at which a frame of `n_atoms` atoms seems to begin.
     fn look_for_frame(
         &self,
         n_atoms: usize,

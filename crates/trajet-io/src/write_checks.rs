@@ -1,4 +1,4 @@
-//! Checks that an output format can hold each frame, and counts what is lost where that is allowed.
+//! Checks that an output format can hold each frame, and counts losses if loss is allowed.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,19 +7,19 @@ use crate::cell::vectors_from_cell;
 use crate::losses::{Losses, Lost};
 use crate::{Error, Field, Format, Input, Plan, Raw, WriteOptions};
 
-/// The remedy where something is lost that the user may let go.
+/// Remedy shown for a loss that the user can allow.
 pub const LET_GO: &str =
     "choose a format that can, or let it go with --allow-loss (allow_loss=True)";
 
 const TURNED: &str = "a box that is turned: its first vector is not along x, or its second not in the plane \
                       of x and y";
 
-/// The loss where the first frame has decided that no frame has a cell.
+/// Loss of a cell in an output whose first frame has none, so that no frame can have one.
 pub(crate) const LATE_CELL: &str = "a cell, where its first frame has none";
 
-/// Whether this frame or a later one of its source may have a cell, for formats that decide once
-/// whether frames have one. Files of DCD and NCDF decide so, too; in other formats a frame without a
-/// cell says nothing of the next one.
+/// Whether this frame or a later one of its source may have a cell, for output formats that decide this once
+/// for all frames. DCD and NCDF sources decide it once as well; in other formats, each frame may or may not
+/// have a cell.
 pub(crate) fn may_have_cells(first: &Input<'_>) -> bool {
     match first {
         Input::Raw { raw: Raw::Dcd(frame), .. } => frame.cell.is_some(),
@@ -28,7 +28,7 @@ pub(crate) fn may_have_cells(first: &Input<'_>) -> bool {
     }
 }
 
-/// The checks of an output, whatever its format.
+/// Checks that apply to outputs of all formats.
 #[derive(Debug)]
 pub struct WriteChecks {
     pub(crate) path: PathBuf,
@@ -37,23 +37,23 @@ pub struct WriteChecks {
     pub(crate) options: WriteOptions,
     /// Remarks that are known before the first frame is encoded.
     pub(crate) remarks: Vec<String>,
-    /// Frames of the output.
+    /// Number of frames of the output.
     n_frames: u64,
-    /// Losses of the frames that were encoded so far.
+    /// Losses of the frames encoded so far.
     losses: Mutex<Losses>,
-    /// Remarks that the output keeps, if its format has room for them: those of the source, and doubts.
+    /// Remarks stored in the output if its format can hold text: those of the source, and doubts about the copy.
     pub(crate) kept: Vec<String>,
-    /// The vectors that every frame must have; none where each frame says what it holds.
+    /// Vectors that every frame must have; `None` if frames of the format may differ in this.
     needed: Option<Vec<Field>>,
 }
 
 impl WriteChecks {
-    /// The checks for a plan, whose options must be those of the format. `needed` are the vectors that
-    /// every frame must have, and the only ones that are written; where it is none, each frame says
-    /// what it holds.
+    /// Creates the checks for a plan. `needed` lists the vectors that every frame must have, and the only ones
+    /// that are written; with `None`, frames may hold different vectors.
     ///
     /// # Errors
-    /// [`Error::CannotHold`].
+    /// [`Error::CannotHold`] if the plan has options that the format lacks, or if the format cannot hold its
+    /// atoms.
     pub(crate) fn new(
         format: Format,
         plan: &Plan<'_>,
@@ -101,29 +101,29 @@ impl WriteChecks {
             && !own
             && is_turned
         {
-            // Readers of the output must know: its cells do not belong to its positions.
+            // Stored in the output, because its cells do not match its positions.
             checks.kept.push(format!("left out, as {} cannot hold it: {TURNED}", format.name()));
         }
         checks.remarks.extend(not_kept(format, &plan.first));
         Ok(checks)
     }
 
-    /// Returns the losses of all frames that were encoded so far.
+    /// Returns the losses of all frames encoded so far.
     pub(crate) fn losses(&self) -> Losses {
         self.tally().clone()
     }
 
-    /// Returns the remark on the losses of all frames that were encoded so far; none where there are none.
+    /// Returns the remark on the losses of all frames encoded so far; `None` without losses.
     pub(crate) fn loss_remark(&self) -> Option<String> {
         self.tally().remark(self.format, self.n_frames)
     }
 
-    /// Forgets the losses so far.
+    /// Resets the losses.
     pub(crate) fn forget_losses(&self) {
         *self.tally() = Losses::default();
     }
 
-    /// Adds losses of frames that were encoded elsewhere.
+    /// Adds the losses of frames that another encoder of this output encoded.
     pub(crate) fn add_losses(&self, losses: &Losses) {
         self.tally().merge(losses);
     }
@@ -132,14 +132,14 @@ impl WriteChecks {
         self.losses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a remark that readers of the output must see, too.
+    /// Adds a remark both for the user and for the output's own remarks.
     pub(crate) fn doubt(&mut self, remark: String) {
         self.kept.push(remark.clone());
         self.remarks.push(remark);
     }
 
-    /// Adds the remark that the format has no room for the remarks to be kept, of which its readers find
-    /// `found` by themselves.
+    /// Adds a remark that the format cannot store remarks, unless the only one to be stored is `found`, which
+    /// readers of the output derive themselves.
     pub(crate) fn no_room(&mut self, found: Option<&str>) {
         if self.kept.iter().any(|remark| Some(&remark[..]) != found) {
             self.remarks.push(format!(
@@ -149,16 +149,16 @@ impl WriteChecks {
         }
     }
 
-    /// The error for something that the format has no place for.
+    /// Returns the error for data that the format cannot hold.
     pub(crate) fn cannot_hold(&self, frame: u64, what: String, remedy: &'static str) -> Error {
         let (path, format) = (self.path.clone(), self.format.name());
         Error::CannotHold { path, frame, format, what, remedy }
     }
 
-    /// Counts what a frame loses where loss is allowed.
+    /// Counts the losses of a frame.
     ///
     /// # Errors
-    /// [`Error::CannotHold`] where loss is not allowed.
+    /// [`Error::CannotHold`] if there are losses and loss is not allowed.
     pub(crate) fn lose(&self, frame: u64, lost: &[Lost]) -> Result<(), Error> {
         if lost.is_empty() {
             return Ok(());
@@ -171,10 +171,10 @@ impl WriteChecks {
         Err(self.cannot_hold(frame, words.join(", "), LET_GO))
     }
 
-    /// Makes sure that loss is allowed, without counting it: a remark says it already.
+    /// Checks that loss is allowed, without counting one: a remark names it already.
     ///
     /// # Errors
-    /// [`Error::CannotHold`].
+    /// [`Error::CannotHold`] if loss is not allowed.
     pub(crate) fn may_lose(&self, frame: u64, what: &str) -> Result<(), Error> {
         match self.options.allow_loss {
             true => Ok(()),
@@ -182,8 +182,8 @@ impl WriteChecks {
         }
     }
 
-    /// Whether vectors of a kind are to be written where a frame has them.
-    pub(crate) fn wants(&self, field: Field) -> bool {
+    /// Whether vectors of `field` are written for frames that have them.
+    pub(crate) fn writes(&self, field: Field) -> bool {
         match field {
             Field::Positions => true,
             Field::Velocities => self.options.velocities,
@@ -191,13 +191,13 @@ impl WriteChecks {
         }
     }
 
-    /// What a frame holds that would not be written although nobody asked to leave it out.
+    /// Returns the data of a frame that would be lost although the options do not exclude it.
     fn lost(&self, frame: &Input<'_>) -> Vec<Lost> {
         let own = matches!(frame, Input::Raw { raw, .. } if raw.format() == self.format);
         let mut lost = Vec::new();
         if let Some(needed) = &self.needed {
             let others = Field::ALL.into_iter().filter(|field| !needed.contains(field));
-            lost.extend(others.filter(|&field| self.wants(field) && frame.holds(field)).map(
+            lost.extend(others.filter(|&field| self.writes(field) && frame.holds(field)).map(
                 |field| match self.format {
                     Format::Ncdf => {
                         format!("{}, where its first frame has none", field.name()).into()
@@ -214,7 +214,10 @@ impl WriteChecks {
         lost
     }
 
-    /// Makes sure that a frame can be written as the first one was.
+    /// Checks that a frame has the atoms and vectors that the output requires, and counts its losses.
+    ///
+    /// # Errors
+    /// [`Error::CannotHold`].
     pub(crate) fn check(&self, number: u64, frame: &Input<'_>) -> Result<(), Error> {
         let (found, expected) = (frame.n_atoms(), self.n_atoms);
         if found != expected {
@@ -238,7 +241,7 @@ impl WriteChecks {
         self.lose(number, &self.lost(frame))
     }
 
-    /// The step as a word of 32 bits.
+    /// Returns the step as a 32-bit integer, clamped if loss is allowed.
     pub(crate) fn step(&self, number: u64, frame: &Input<'_>) -> Result<i32, Error> {
         let step = frame.step();
         i32::try_from(step).or_else(|_| {
@@ -247,8 +250,7 @@ impl WriteChecks {
         })
     }
 
-    /// Box vectors row by row, nm: those of the source, else those of its cell; zeros where it has
-    /// none.
+    /// Returns box vectors row by row, nm: those of the source, else those of its cell, else zeros.
     pub(crate) fn box_vectors(&self, number: u64, frame: &Input<'_>) -> Result<[f64; 9], Error> {
         if let Some(vectors) = frame.box_vectors() {
             return Ok(vectors);
@@ -267,8 +269,8 @@ impl WriteChecks {
         }
     }
 
-    /// Lengths and angles of the cell, NaN where there is none, for a format that holds no vectors. A turned
-    /// cell, where that may be lost, is left out: lengths and angles alone make other images of the positions.
+    /// Returns lengths and angles of the cell, NaN without one, for a format without box vectors. If the box is
+    /// turned, its direction is a loss: cells and positions of the output then give wrong periodic images.
     pub(crate) fn cell(&self, number: u64, frame: &Input<'_>) -> Result<[f64; 6], Error> {
         let cell = frame.cell();
         let Some(v) = frame.box_vectors() else { return Ok(cell) };
@@ -284,8 +286,8 @@ impl WriteChecks {
     }
 }
 
-/// The remark on what a NetCDF file holds beside its frames' vectors, times and cells, which no other format has
-/// a place for.
+/// Returns the remark on variables and attributes of a NetCDF source that Amber's convention does not name and
+/// that other formats cannot hold.
 fn not_kept(format: Format, first: &Input<'_>) -> Option<String> {
     let Input::Raw { raw, .. } = first else { return None };
     let names = if raw.format() == format { Vec::new() } else { raw.further_names() };
@@ -293,7 +295,8 @@ fn not_kept(format: Format, first: &Input<'_>) -> Option<String> {
     Some(format!("left out, as {format} cannot hold it: {}", names.join("; ")))
 }
 
-/// Whether box vectors have another direction than lengths and angles say.
+/// Whether the first box vector does not lie along x, or the second not in the xy plane, or a diagonal element
+/// is not positive.
 fn is_turned(v: &[f64; 9]) -> bool {
     [v[1], v[2], v[5]] != [0.0; 3] || [v[0], v[4], v[8]].iter().any(|&x| x <= 0.0)
 }

@@ -1,5 +1,5 @@
-//! What every format's encoder can do. Files are written by frames: an encoder turns each into bytes, by
-//! any number of threads at once, and [`crate::Output`] takes the bytes in the order of the frames.
+//! The interface of all encoders. An encoder turns frames into bytes, on any number of threads at once, and
+//! [`crate::Output`] writes the bytes in the order of the frames.
 
 use trajet_simd::InstructionSet;
 
@@ -9,13 +9,13 @@ pub use crate::plan::{Input, Plan, WriteOptions};
 pub use crate::table::Format;
 use crate::write_checks::WriteChecks;
 
-/// Memory that encoding uses again for every frame.
+/// Buffers that an encoder reuses for every frame.
 #[derive(Debug)]
 pub struct Workspace {
     pub(crate) triples: Vec<[i32; 3]>,
     pub(crate) floats: Vec<[f32; 3]>,
     pub(crate) bytes: Vec<u8>,
-    /// What encoders may use.
+    /// Vector instructions that encoders may use.
     pub(crate) set: InstructionSet,
 }
 
@@ -26,29 +26,29 @@ impl Default for Workspace {
 }
 
 impl Workspace {
-    /// A workspace whose encoders use these vector instructions.
+    /// Creates a workspace whose encoders use the vector instructions of `set`.
     pub fn on(set: InstructionSet) -> Self {
         Workspace { triples: Vec::new(), floats: Vec::new(), bytes: Vec::new(), set }
     }
 }
 
-/// Bytes to be put into the front of a file when all frames are in it.
+/// Bytes to overwrite near the start of a file once all frames are written, such as the number of frames.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Patch {
-    /// Where.
+    /// Byte of the file at which to write them.
     pub offset: u64,
-    /// What stands there then.
+    /// The new bytes.
     pub bytes: Vec<u8>,
 }
 
-/// Turns frames into the bytes of one output. Frames do not depend on each other.
+/// Turns frames into the bytes of one output. Frames are encoded independently of each other.
 pub trait Encoder: Send + Sync {
-    /// What all encoders check.
+    /// Returns the checks that apply to all formats.
     #[doc(hidden)]
     fn checks(&self) -> &WriteChecks;
 
-    /// Appends the bytes of one frame that was checked; whatever is appended where that fails is
-    /// taken back.
+    /// Appends the bytes of one frame that passed the checks. On failure, [`Encoder::encode`] removes the
+    /// bytes appended so far.
     #[doc(hidden)]
     fn frame(
         &self,
@@ -58,39 +58,39 @@ pub trait Encoder: Send + Sync {
         out: &mut Vec<u8>,
     ) -> Result<(), Error>;
 
-    /// The output's format.
+    /// Returns the output's format.
     fn format(&self) -> Format {
         self.checks().format
     }
 
-    /// Returns remarks for the user: what the frames that were encoded so far have lost because that was
-    /// allowed, then [`Encoder::notes`].
+    /// Returns remarks for the user: the allowed losses of the frames encoded so far, then
+    /// [`Encoder::notes`].
     fn remarks(&self) -> Vec<String> {
         self.checks().loss_remark().into_iter().chain(self.notes()).collect()
     }
 
-    /// Returns the remarks that count no frames: what is always lost, and how frames that were encoded so
+    /// Returns the remarks without frame counts: losses that affect the whole output, and how frames encoded so
     /// far differ from the first one.
     fn notes(&self) -> Vec<String> {
         self.checks().remarks.clone()
     }
 
-    /// Returns what the frames that were encoded so far have lost because that was allowed.
+    /// Returns the allowed losses of the frames encoded so far.
     fn losses(&self) -> Losses {
         self.checks().losses()
     }
 
-    /// Adds losses of frames of this output that another encoder has encoded.
+    /// Adds the losses of frames of this output that another encoder encoded.
     fn add_losses(&self, losses: &Losses) {
         self.checks().add_losses(losses);
     }
 
-    /// The bytes in front of the first frame.
+    /// Returns the bytes before the first frame.
     fn head(&self) -> Vec<u8> {
         Vec::new()
     }
 
-    /// Appends the bytes of one frame, the output's `number`-th; nothing where that fails.
+    /// Appends the bytes of frame `number` of the output, and nothing on failure.
     ///
     /// # Errors
     /// [`Error::CannotHold`].
@@ -110,13 +110,13 @@ pub trait Encoder: Send + Sync {
         done
     }
 
-    /// What the front of the file must say of so many frames.
+    /// Returns the bytes to overwrite near the start of the file for an output of `n_frames` frames.
     fn patches(&self, _n_frames: u64) -> Vec<Patch> {
         Vec::new()
     }
 }
 
-/// Appends the bytes of all values.
+/// Appends the bytes of all values to `out`.
 #[inline(always)]
 pub(crate) fn put<T: Copy, const N: usize>(
     out: &mut Vec<u8>,

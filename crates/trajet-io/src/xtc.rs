@@ -2,8 +2,8 @@
 //!
 //! Source: the XTC page of the GROMACS reference manual and the XDR library's behaviour, observed
 //! from its files; compression by F. van Hoesel. Departures: a header is checked before anything is
-//! allocated; a first coordinate outside of the range that its frame declares is an error instead of
-//! a wrong number, as are bytes left over behind the last atom.
+//! allocated; a coordinate outside of the range that its frame declares is an error instead of a wrong
+//! number, and so are bytes left over after the last atom.
 
 mod batch;
 mod coder;
@@ -40,12 +40,12 @@ pub use writer::Encoder;
 #[derive(Debug)]
 pub struct Reader {
     file: Indexed,
-    /// Steps per nm of the first frame, where they are known and its positions are packed.
+    /// Precision (steps per nm) of the first frame, if known and if its positions are compressed.
     precision: Option<f32>,
 }
 
 impl Reader {
-    /// Indexes an open file, from its sidecar where that fits.
+    /// Opens a file and indexes its frames, from the sidecar if that is valid.
     ///
     /// # Errors
     /// [`Error::Truncated`], [`Error::Corrupt`], [`Error::AtomCount`], [`Error::Io`].
@@ -61,13 +61,14 @@ impl Reader {
         Ok(Reader { file: Indexed::new(source, found, options, opening, begin)?, precision })
     }
 
-    /// The reader of a file whose frames are known.
+    /// Creates the reader of a file that is indexed already.
     pub(crate) fn known(file: Indexed) -> Reader {
         Reader { file, precision: None }
     }
 
-    /// Reads the bytes of one frame and hands them to `decode`: only its front where the last frame
-    /// needed no more and the rest is worth leaving out, and all of it where that was too little.
+    /// Reads the bytes of one frame and passes them to `decode`. Reads only the front of the frame if the last
+    /// frame needed no more and the rest is large enough to skip; if `decode` needs more, reads the frame
+    /// whole and calls `decode` again.
     fn with_frame<T>(
         &self,
         frames: &Frames,
@@ -78,9 +79,9 @@ impl Reader {
         let file = &self.file;
         let frame = frames.get(at);
         let (offset, len) = file.place(frame);
-        let mut own: Box<Own> = scratch.take_own();
-        // Some frames are a little longer than the last one.
-        let front = own.enough + own.enough / 16 + 256;
+        let mut state: Box<WorkerState> = scratch.take_own();
+        // Margin for frames that need a little more than the last one.
+        let front = state.enough + state.enough / 16 + 256;
         let spares = len > front && len - front > file.request_size / 4;
         let Scratch { window, meter, expected, .. } = &mut *scratch;
         let mut at_hand = if spares && expected.is_none() { front } else { len };
@@ -99,30 +100,30 @@ impl Reader {
             let head = head.expect("checked just now");
             let corrupt = |fault| file.corrupt(frame, fault);
             let (decoded, value) =
-                decode(&head, bytes, at_hand, &mut own.memory).map_err(corrupt)?;
+                decode(&head, bytes, at_hand, &mut state.memory).map_err(corrupt)?;
             meter.decode_ns += begin.elapsed().as_nanos() as u64;
             match decoded {
                 Decoded::Done(Used { bytes, atoms }) => {
                     meter.frames += 1;
                     meter.bytes_used += bytes;
                     meter.atoms_decoded += atoms;
-                    own.enough = bytes as usize;
+                    state.enough = bytes as usize;
                     break (head, value);
                 }
                 Decoded::Short { .. } if at_hand < len => at_hand = len,
                 Decoded::Short { atom } => return Err(corrupt(Fault::Exhausted { atom })),
             }
         };
-        scratch.keep_own(own);
+        scratch.keep_own(state);
         Ok((head, value))
     }
 }
 
-/// What a worker keeps between frames.
+/// Buffers and estimates that a worker keeps between frames.
 #[derive(Debug, Default)]
-struct Own {
+struct WorkerState {
     memory: Memory,
-    /// Bytes of the last frame that were needed.
+    /// Bytes that decoding the last frame needed.
     enough: usize,
 }
 

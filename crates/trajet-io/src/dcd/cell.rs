@@ -1,19 +1,19 @@
-//! The record of the unit cell: six numbers, which programs write in two forms.
+//! The unit cell record: six numbers, which programs write in two forms.
 //!
-//! CHARMM writes the symmetric matrix of box vectors, and so does cpptraj; both name a version above 25 in the
-//! header. NAMD, VMD, LAMMPS, OpenMM, mdtraj and MDAnalysis write lengths and angles and version 24, as CHARMM
-//! 24 and 25 did with matrices. One form holds for all frames of a file: it follows from the version and, where
-//! that leaves it open, from the first frame.
+//! CHARMM and cpptraj write the symmetric matrix of box vectors and a version above 25 in the header. NAMD,
+//! VMD, LAMMPS, OpenMM, mdtraj and MDAnalysis write lengths and angles and version 24. CHARMM 24 and 25 wrote
+//! these versions with matrices. All frames of a file have the same form: it follows from the version and, if
+//! that is ambiguous, from the first frame.
 
 use serde::{Deserialize, Serialize};
 
 use crate::cell::{cell_from_vectors, vectors_from_cell};
 
-/// The last version that programs write with lengths and angles.
+/// Last version that stands for lengths and angles.
 const LAST_OF_ANGLES: i32 = 25;
-/// The version that is written where none of the source's says the form.
+/// Version written for each form if the source's version does not stand for it.
 const DEFAULT_VERSIONS: [i32; 2] = [24, 46];
-/// Cells have no smaller angles (degrees), nor ones nearer to 180.
+/// Smallest plausible angle of a cell, and smallest plausible distance of an angle from 180, degrees.
 const LEAST_ANGLE: f64 = 30.0;
 
 /// The form of a file's cell records.
@@ -27,7 +27,7 @@ pub enum CellForm {
 }
 
 impl CellForm {
-    /// The word that options use.
+    /// Returns the name of the form in options.
     pub fn name(self) -> &'static str {
         match self {
             CellForm::Angles => "angles",
@@ -35,17 +35,17 @@ impl CellForm {
         }
     }
 
-    /// The form of that name.
+    /// Returns the form with this name.
     pub fn named(name: &str) -> Option<CellForm> {
         [CellForm::Angles, CellForm::Matrix].into_iter().find(|form| form.name() == name)
     }
 
-    /// The form that a header's version stands for.
+    /// Returns the form that a version in a header stands for.
     pub(super) fn of_version(version: i32) -> CellForm {
         if version > LAST_OF_ANGLES { CellForm::Matrix } else { CellForm::Angles }
     }
 
-    /// The version to write: `version` where it stands for this form.
+    /// Returns the version to write: `version` if it stands for this form, else the form's default.
     pub(super) fn version(self, version: i32) -> i32 {
         if version > 0 && CellForm::of_version(version) == self {
             version
@@ -61,10 +61,10 @@ impl CellForm {
         }
     }
 
-    /// Decides the form of a file's records by its version and its first record.
+    /// Decides the form of a file's records from its version and its first record.
     ///
     /// # Errors
-    /// In words, where the two contradict each other.
+    /// A message, if the two contradict each other.
     pub(super) fn decide(version: i32, first: [f64; 6]) -> Result<CellForm, String> {
         let of_version = CellForm::of_version(version);
         let read = |form| Cell { numbers: first, form }.read();
@@ -72,7 +72,7 @@ impl CellForm {
         let is_cell = |cell: &[f64; 6]| vectors_from_cell(cell).is_some();
         let as_angles = angles.as_ref().is_ok_and(|(cell, _)| is_cell(cell));
         let as_matrix = matrix.as_ref().is_ok_and(|(cell, _)| is_cell(cell));
-        // Without a cell, or with numbers that are refused when they are read, nothing contradicts.
+        // A record without a cell, or with numbers that are not finite, contradicts nothing.
         let silent = |read: &Result<Box, String>| {
             read.as_ref().is_ok_and(|(cell, _)| !cell.iter().all(|v| v.is_finite()))
         };
@@ -109,30 +109,30 @@ impl CellForm {
     }
 }
 
-/// Lengths (Å) and angles (degrees), NaN where there is no cell, infinite where a number is not finite; and
-/// the vectors of a matrix row by row (Å).
+/// Lengths (Å) and angles (degrees), NaN without a cell, infinite if a number is not finite; and the box
+/// vectors row by row (Å), if the record is a matrix.
 type Box = ([f64; 6], Option<[f64; 9]>);
 
-/// The record of a frame's unit cell.
+/// The unit cell record of a frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
-    /// As the file stores them.
+    /// Numbers as the file stores them.
     pub numbers: [f64; 6],
-    /// How they are read.
+    /// Form in which the numbers are read.
     pub form: CellForm,
 }
 
 impl Cell {
-    /// The cell.
+    /// Returns the cell.
     ///
     /// # Errors
-    /// In words, where the numbers cannot have this form.
+    /// A message, if the numbers are impossible in this form.
     pub(super) fn read(&self) -> Result<Box, String> {
         let u = self.numbers;
         if !u.iter().all(|v| v.is_finite()) {
             return Ok(([f64::INFINITY; 6], None));
         }
-        // Programs write zeros, or angles alone, where there is no cell.
+        // Without a cell, programs write zeros, or angles alone.
         if [u[0], u[2], u[5]] == [0.0; 3] {
             return Ok(([f64::NAN; 6], None));
         }
@@ -166,7 +166,7 @@ impl Cell {
     }
 }
 
-/// Whether a symmetric matrix can be that of a box: a flat one too.
+/// Whether a symmetric matrix is positive semidefinite, so that it can be that of a box, even a flat one.
 fn is_semidefinite([xx, xy, yy, xz, yz, zz]: [f64; 6]) -> bool {
     let minors = [xx * yy - xy * xy, xx * zz - xz * xz, yy * zz - yz * yz];
     let determinant = xx * minors[2] - xy * (xy * zz - yz * xz) + xz * (xy * yz - yy * xz);
@@ -177,8 +177,8 @@ fn is_semidefinite([xx, xy, yy, xz, yz, zz]: [f64; 6]) -> bool {
         && determinant >= -slack * size
 }
 
-/// Cells as heads of frames keep them: the variants have the bytes that
-/// an optional record had before there were forms.
+/// Serialised cells. The first two variants have the same bytes as an optional record had before forms were
+/// introduced.
 pub(super) mod stored {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

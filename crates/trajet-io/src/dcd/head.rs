@@ -1,25 +1,26 @@
-//! The header of a DCD file: Fortran records that say what every frame looks like.
+//! The header of a DCD file: Fortran records that describe the layout of all frames.
 //!
 //! Layout: a record of 84 bytes ("CORD" and 20 words: frames, first step, steps between frames, …,
 //! fixed atoms [9th], time step [10th, a float, or a double in X-PLOR's files], cell [11th], fourth
 //! dimension [12th], version [20th, zero in X-PLOR's files]), titles of 80 characters, the number of
-//! atoms, and where atoms are fixed the numbers of those that are not. Records stand between markers of 32
-//! bits, or of 64 where CHARMM was compiled so.
+//! atoms, and, if atoms are fixed, the numbers of the free ones. Each record stands between two markers of 32
+//! bits, or of 64 bits if CHARMM was compiled that way.
 
 use crate::Meter;
 use crate::source::Source;
 use crate::{Error, Fault, memory};
 
-/// ps in CHARMM's unit of time.
+/// CHARMM's unit of time, ps.
 pub(super) const PS_PER_AKMA: f64 = 4.888_821e-2;
-/// The one title of files that we write, of at most 80 characters. In these the first frame decides nothing: files
-/// of earlier versions of trajet, whose title ends after its third word, have matrices with version 24 too.
+/// First title of files that trajet writes, of at most 80 characters. In files that begin with it, the version
+/// alone determines the form of cells, not the first frame. Earlier versions of trajet, whose title ends after
+/// the third word, also wrote matrices with version 24.
 pub(super) const TITLE: &str =
     "Created by trajet. Cells have the form that the version stands for.";
-/// Bytes of the record of the unit cell, without its markers.
+/// Length of the unit cell record without its markers, bytes.
 pub(super) const CELL_BYTES: usize = 48;
 
-/// The order of bytes in a file.
+/// Byte order of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     Little,
@@ -35,7 +36,7 @@ impl Order {
         }
     }
 
-    /// A record marker of 4 or 8 bytes.
+    /// Reads a record marker of `n_bytes` (4 or 8) bytes.
     pub(super) fn marker(self, bytes: &[u8], at: usize, n_bytes: usize) -> u64 {
         match n_bytes {
             8 => self.f64(bytes, at).to_bits(),
@@ -56,22 +57,22 @@ impl Order {
     }
 }
 
-/// What the header says.
+/// The header of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Head {
     pub(super) order: Order,
-    /// Bytes of the markers around each record: 4, or 8 where a program was compiled so.
+    /// Length of the markers around each record, bytes: 4, or 8 if the program was compiled that way.
     pub(super) marker: usize,
-    /// The 20 words behind "CORD".
+    /// The 20 words after "CORD".
     pub(super) control: [i32; 20],
     /// The marker of the titles' record.
     pub(super) titles_marker: u64,
     /// Titles of 80 characters each.
     pub(super) titles: Vec<u8>,
     pub(super) n_atoms: usize,
-    /// The atoms that move, ascending; none where all do.
+    /// Free atoms, ascending; `None` if no atom is fixed.
     pub(super) free: Option<Vec<u32>>,
-    /// Where the first frame begins.
+    /// Byte at which the first frame begins.
     pub(super) data_at: u64,
 }
 
@@ -85,7 +86,7 @@ struct Records<'a> {
 }
 
 impl Records<'_> {
-    /// The next record, which must have `fits` bytes.
+    /// Reads the next record, whose length must satisfy `fits`.
     fn next(&mut self, what: &str, fits: impl Fn(u64) -> bool) -> Result<Vec<u8>, Error> {
         let marker = self.bytes(self.marker as u64)?;
         let length = self.order.marker(&marker, 0, self.marker);
@@ -103,8 +104,8 @@ impl Records<'_> {
         Ok(body)
     }
 
-    /// The titles and the marker of their record. A writer in wide use marks three titles as a record
-    /// of two, so that their number is what counts.
+    /// Reads the titles, and the marker of their record. The number of titles is used rather than the marker: a
+    /// widely used writer marks three titles as a record of two.
     fn titles(&mut self) -> Result<(u64, Vec<u8>), Error> {
         let front = self.bytes(self.marker as u64 + 4)?;
         let marker = self.order.marker(&front, 0, self.marker);
@@ -122,7 +123,7 @@ impl Records<'_> {
         Ok((marker, titles))
     }
 
-    /// The next bytes; what is allocated is there.
+    /// Reads the next `n` bytes; checks that the file has them before it allocates memory.
     fn bytes(&mut self, n: u64) -> Result<Vec<u8>, Error> {
         let left = self.source.size() - self.at;
         if n > left {
@@ -162,7 +163,7 @@ impl Head {
         let n = source.size().min(8) as usize;
         source.read_at(0, &mut first[..n], meter)?;
         if n < first.len() {
-            // Fewer bytes do not tell the width of the markers.
+            // The width of the markers is not known from fewer bytes.
             let (path, needed) = (source.path().to_owned(), first.len() as u64);
             return Err(Error::Truncated { path, frame: 0, offset: 0, needed, left: n as u64 });
         }
@@ -202,12 +203,12 @@ impl Head {
         Ok(Head { order, marker, control, titles_marker, titles, n_atoms, free, data_at })
     }
 
-    /// X-PLOR's files have a version of zero, and none of CHARMM's additions.
+    /// Whether the file has CHARMM's additions. X-PLOR's files do not, and have version zero.
     fn is_charmm(&self) -> bool {
         self.control[19] != 0
     }
 
-    /// The version of CHARMM that the file names; zero in X-PLOR's files.
+    /// Returns the version of CHARMM in the header; zero in X-PLOR's files.
     pub(super) fn version(&self) -> i32 {
         self.control[19]
     }
@@ -220,22 +221,22 @@ impl Head {
         self.is_charmm() && self.control[11] != 0
     }
 
-    /// Frames by the header, which programs that were ended have never filled in.
+    /// Returns the number of frames in the header, which is wrong if the program was interrupted.
     pub(super) fn n_frames(&self) -> i32 {
         self.control[0]
     }
 
-    /// Step of the first frame.
+    /// Returns the step of the first frame.
     pub(super) fn first_step(&self) -> i64 {
         i64::from(self.control[1])
     }
 
-    /// Steps between frames, at least one.
+    /// Returns the number of steps between frames, at least one.
     pub(super) fn steps(&self) -> i64 {
         i64::from(self.control[2]).max(1)
     }
 
-    /// ps between frames.
+    /// Returns the time between frames, ps.
     pub(super) fn time_step(&self) -> f64 {
         let delta = if self.is_charmm() {
             f64::from(f32::from_bits(self.control[9] as u32))
@@ -250,12 +251,12 @@ impl Head {
         delta * PS_PER_AKMA * self.steps() as f64
     }
 
-    /// Atoms that a frame but the first holds.
+    /// Returns the number of atoms that frames after the first one hold.
     fn n_moving(&self) -> usize {
         self.free.as_ref().map_or(self.n_atoms, Vec::len)
     }
 
-    /// Where the records of a frame lie; the first one holds fixed atoms too.
+    /// Returns the layout of a frame; `first` is true for the first frame, which holds fixed atoms too.
     pub(super) fn layout(&self, first: bool) -> Layout {
         let n_atoms = if first { self.n_atoms } else { self.n_moving() };
         let markers = 2 * self.marker;
@@ -267,18 +268,18 @@ impl Head {
     }
 }
 
-/// Where the coordinates of a frame are, from its begin.
+/// Offsets in a frame, bytes from its beginning.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Layout {
-    /// Coordinates of an axis.
+    /// Number of coordinates per axis.
     pub(super) n_atoms: usize,
-    /// The first coordinate of each axis, behind the marker of its record.
+    /// First coordinate of each axis, after the marker of its record.
     pub(super) axes: [usize; 3],
-    /// Bytes of the whole frame.
+    /// Length of the whole frame, bytes.
     pub(super) len: u64,
 }
 
-/// The list of atoms that move, counted from zero.
+/// Reads the list of free atoms and numbers them from zero.
 fn free_atoms(order: Order, list: &[u8], n_atoms: i32) -> Result<Vec<u32>, String> {
     let mut free = Vec::with_capacity(list.len() / 4);
     for k in 0..list.len() / 4 {
@@ -294,7 +295,7 @@ fn free_atoms(order: Order, list: &[u8], n_atoms: i32) -> Result<Vec<u32>, Strin
     Ok(free)
 }
 
-/// The record of six doubles.
+/// Reads the six doubles of a unit cell record.
 pub(super) fn record(order: Order, bytes: &[u8]) -> [f64; 6] {
     std::array::from_fn(|k| order.f64(bytes, 8 * k))
 }

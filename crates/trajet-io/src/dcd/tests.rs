@@ -1,4 +1,4 @@
-//! Laws of the reader on files that a naive writer makes.
+//! Tests the reader on files from a naive writer.
 
 use proptest::prelude::*;
 use trajet_simd::InstructionSet;
@@ -8,7 +8,7 @@ use crate::{
     Scratch, Serial, Snapshot, Wanted, WriteOptions, encoder, open,
 };
 
-/// What is written.
+/// A random file.
 #[derive(Clone, Debug)]
 struct Drawn {
     big: bool,
@@ -19,7 +19,7 @@ struct Drawn {
     fourth: bool,
     n_titles: u32,
     n_atoms: usize,
-    /// Of each atom whether it is fixed; the first never is.
+    /// For each atom, whether it is fixed; the first one never is.
     fixed: Vec<bool>,
     n_frames: usize,
     seed: u32,
@@ -30,7 +30,7 @@ impl Drawn {
         self.fixed[atom % self.fixed.len()] && atom > 0
     }
 
-    /// Coordinate `axis` of an atom; a fixed one stays where it was.
+    /// Returns coordinate `axis` of an atom, constant if the atom is fixed.
     fn value(&self, frame: usize, atom: usize, axis: usize) -> f32 {
         let frame = if self.is_fixed(atom) { 0 } else { frame };
         let mixed = (frame * 1009 + atom * 31 + axis * 7 + self.seed as usize) as u32;
@@ -142,12 +142,12 @@ fn read(
     frames: &Frames,
     atoms: &Atoms,
 ) -> Result<(Vec<f32>, FrameMeta), Error> {
-    let wanted = Wanted::positions(frames, atoms);
+    let requested = Wanted::positions(frames, atoms);
     let mut last = None;
     for set in InstructionSet::available() {
         let mut out = vec![0.0; frames.len() * atoms.len() * 3];
         let (mut scratch, mut meta) = (Scratch::on(set), FrameMeta::default());
-        reader.read_into(&wanted, 0..frames.len(), &mut scratch, &mut out, &mut meta)?;
+        reader.read_into(&requested, 0..frames.len(), &mut scratch, &mut out, &mut meta)?;
         if let Some((before, _)) = last.replace((out.clone(), meta)) {
             assert!(before.iter().zip(&out).all(|(a, b): (&f32, &f32)| a.to_bits() == b.to_bits()));
         }
@@ -157,7 +157,7 @@ fn read(
 
 proptest! {
     #[test]
-    fn what_was_written_is_read(
+    fn written_frames_are_read_back(
         drawn in drawn(),
         picks in prop::collection::vec(any::<u32>(), 1..20),
         request_size in prop_oneof![Just(1usize), 64usize..4000, Just(1 << 18)],
@@ -251,7 +251,7 @@ proptest! {
 }
 
 #[test]
-fn a_changed_marker_is_found() {
+fn a_changed_record_marker_is_an_error() {
     let fixed = vec![false];
     let drawn = Drawn {
         big: false,

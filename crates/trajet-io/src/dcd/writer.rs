@@ -1,8 +1,8 @@
-//! Frames to the bytes of a DCD file: little endian with markers of 32 bits. Frames of DCD files keep version
-//! and record of their cells; cells of other formats become lengths and degrees, of right angles cosines (zero),
-//! with version 24: so MDAnalysis, VMD, mdtraj and chemfiles read them.
+//! Encodes frames as the bytes of a DCD file: little endian, with markers of 32 bits. Frames of DCD files keep
+//! their version and cell record. Cells of other formats are written with version 24 as lengths and angles in
+//! degrees; right angles as cosines (zero). MDAnalysis, VMD, mdtraj and chemfiles read these.
 //!
-//! The format holds no times, but a step of time, the first step and the steps between frames. Readers
+//! The format stores no times, but a time step, the first step and the steps between frames. Readers
 //! compute the time of frame `k` as `(k + first / steps) * steps * time step`.
 
 use super::cell::{Cell, CellForm};
@@ -14,12 +14,12 @@ use crate::write_checks::{self, WriteChecks};
 use crate::writer::{self, Format, Input, Patch, Plan, Workspace, put};
 use crate::{Error, Field, Raw, remarks};
 
-/// Where the numbers of frames and of steps stand.
+/// Bytes of the file at which the numbers of frames and of steps are stored.
 const COUNTS_AT: [u64; 2] = [8, 20];
-/// More atoms would need records of 2 GiB.
+/// Largest number of atoms: more would need records of 2 GiB.
 const MOST_ATOMS: usize = (i32::MAX / 4) as usize;
 
-/// Makes the head and the frames of a DCD file.
+/// Encoder of DCD files.
 #[derive(Debug)]
 pub struct Encoder {
     checks: WriteChecks,
@@ -32,7 +32,7 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// Makes sure that the times and the first frame can be held.
+    /// Creates the encoder and checks that the format can hold the times and the first frame.
     ///
     /// # Errors
     /// [`Error::CannotHold`].
@@ -68,13 +68,13 @@ impl Encoder {
         Ok(Encoder { checks, clock, n_frames, version, has_cell, form, has_fourth })
     }
 
-    /// Frames and steps, as the head counts them.
+    /// Returns the numbers of frames and of steps, as the header stores them.
     fn counts(&self, n_frames: u64) -> [i32; 2] {
         let word = |n: u64| i32::try_from(n).unwrap_or(i32::MAX);
         [word(n_frames), word(n_frames.saturating_mul(self.clock.steps as u64))]
     }
 
-    /// The six numbers of the record of the cell.
+    /// Returns the six numbers of the cell record.
     fn cell(&self, number: u64, frame: &Input<'_>) -> Result<[f64; 6], Error> {
         if let Input::Raw { raw: Raw::Dcd(Frame { cell: Some(cell), .. }), .. } = *frame
             && cell.form == self.form
@@ -88,7 +88,7 @@ impl Encoder {
         if a.is_nan() {
             return Ok([0.0; 6]);
         }
-        // Cosines of right angles: these alone are the same to all programs.
+        // Right angles as cosines: all programs read zeros as right angles.
         if [alpha, beta, gamma] == [90.0; 3] {
             return Ok([a, 0.0, b, 0.0, 0.0, c]);
         }
@@ -101,7 +101,10 @@ impl Encoder {
         Ok(numbers)
     }
 
-    /// The record of a frame of another file in a file of matrices: its box vectors, where they make one.
+    /// Returns the cell record of a frame for a file of matrices.
+    ///
+    /// # Errors
+    /// [`Error::CannotHold`] if the box vectors are no symmetric matrix.
     fn matrix(&self, number: u64, frame: &Input<'_>) -> Result<[f64; 6], Error> {
         let [xx, yx, zx, xy, yy, zy, xz, yz, zz] = self.checks.box_vectors(number, frame)?;
         let numbers = [xx, xy, yy, xz, yz, zz].map(|x| x * 10.0);
@@ -114,12 +117,12 @@ impl Encoder {
     }
 }
 
-/// Whether the format can say when frames were written.
+/// Whether DCD can represent the times (ps) of the frames.
 pub fn holds_times(times: &[f64], steps: &[i64]) -> bool {
     Clock::of(times, steps).first_off(times).is_none()
 }
 
-/// What would be lost of a time.
+/// Describes the loss of a time.
 fn irregular(clock: &Clock, frame: u64, time: f64) -> String {
     let (time, due) = (text(time), text(clock.time(frame)));
     format!("the time {time} ps of frame {frame}, where equal steps of time lead to {due} ps")
@@ -207,24 +210,25 @@ fn framed(out: &mut Vec<u8>, length: usize, body: impl FnOnce(&mut Vec<u8>)) {
     out.extend(marker);
 }
 
-/// What the head says of time.
+/// Times as the header stores them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Clock {
     /// Step of the first frame.
     first: i32,
     /// Steps between frames, at least one.
     steps: i32,
-    /// Time of a step, in CHARMM's unit.
+    /// Time step in CHARMM's unit.
     delta: f32,
 }
 
 impl Clock {
-    /// What comes closest to these times, and to these steps where that costs no time.
+    /// Returns the clock that represents these times, with these steps if possible without changing times. If
+    /// none represents all times, they begin at zero with equal distances.
     fn of(times: &[f64], steps: &[i64]) -> Clock {
         let begin = times.first().copied().unwrap_or(0.0);
         let n = times.len();
         let first_step = steps.first().copied().unwrap_or(0);
-        // Of one frame alone the time since step 0 is the only measure.
+        // With a single frame, the time since step 0 is the only measure.
         let (apart, between) = match n {
             0 | 1 if first_step > 0 => (first_step, begin),
             0 | 1 if begin != 0.0 => (1, begin),
@@ -232,7 +236,7 @@ impl Clock {
             _ => (steps[1].saturating_sub(first_step), (times[n - 1] - begin) / (n - 1) as f64),
         };
         let as_stepped = Clock::new(first_step, apart, between);
-        // Frames, not steps, are counted where steps and times do not begin together.
+        // Counts frames instead of steps if steps and times do not begin together.
         let as_counted = Clock::new((begin / between).round() as i64, 1, between);
         let fitting = [as_stepped, as_counted].into_iter().flatten();
         let all = |clock: &Clock| clock.first_off(times).is_none();
@@ -246,13 +250,13 @@ impl Clock {
         (steps > 0 && delta.is_finite()).then_some(Clock { first, steps, delta })
     }
 
-    /// The time that readers compute, ps.
+    /// Returns the time of a frame that readers compute, ps.
     fn time(&self, frame: u64) -> f64 {
         let first = f64::from(self.first) / f64::from(self.steps);
         (frame as f64 + first) * self.between()
     }
 
-    /// ps between frames.
+    /// Returns the time between frames, ps.
     fn between(&self) -> f64 {
         f64::from(self.delta) * PS_PER_AKMA * f64::from(self.steps)
     }
@@ -261,12 +265,12 @@ impl Clock {
         i64::from(self.first) + frame as i64 * i64::from(self.steps)
     }
 
-    /// The first frame whose time readers would not compute, and that time.
+    /// Returns the first frame whose time differs from what readers compute, and that time.
     fn first_off(&self, times: &[f64]) -> Option<(u64, f64)> {
         (0..).zip(times.iter().copied()).find(|&(frame, time)| !self.agrees(frame, time))
     }
 
-    /// Whether a time is the one that readers compute, as exactly as floats tell times.
+    /// Whether readers compute this time for a frame, within the precision of floats.
     fn agrees(&self, frame: u64, time: f64) -> bool {
         let allowed = 1e-6 * time.abs() + 1e-3 * self.between().abs();
         (self.time(frame) - time).abs() <= allowed

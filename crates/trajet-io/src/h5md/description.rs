@@ -1,4 +1,4 @@
-//! What is told of a file: plain numbers that say where those of a trajectory stand in it.
+//! Descriptions of HDF5 files: where in a file the numbers of a trajectory are stored, and how.
 
 use std::sync::Arc;
 
@@ -7,33 +7,33 @@ use serde::{Deserialize, Serialize};
 use super::OwnTables;
 use crate::{GivenBox, cell_from_vectors};
 
-/// The row of a frame that a series does not have.
+/// Row number of frames that a series lacks.
 pub const NO_ROW: u64 = u64::MAX;
-/// HDF5 allowed no larger chunks for most of its life, and nobody wants them.
+/// Largest size of a chunk, bytes. HDF5 allowed no larger ones for most of its history.
 const MOST_OF_A_CHUNK: u64 = u32::MAX as u64;
 
-/// Which of the layouts a file has.
+/// Layout of an HDF5 file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Layout {
-    /// The published one.
+    /// H5MD.
     #[default]
     H5md,
-    /// That of mdtraj.
+    /// mdtraj's HDF5 layout.
     Mdtraj,
 }
 
-/// What whoever looked at the tables of an HDF5 file tells of a trajectory in it.
+/// Location, form and metadata of a trajectory in an HDF5 file, as found through libhdf5.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Description {
-    /// Which layout it is.
+    /// Layout of the file.
     pub layout: Layout,
-    /// Atoms of every frame.
+    /// Number of atoms in every frame.
     pub n_atoms: u64,
-    /// Of each frame, ps.
+    /// Time of each frame, ps; empty if [`Boxes::Elsewhere`].
     pub times: Vec<f64>,
-    /// Of each frame.
+    /// Step of each frame; empty if [`Boxes::Elsewhere`].
     pub steps: Vec<i64>,
-    /// None, one for all frames, or one a frame.
+    /// No box, one for all frames, or one per frame.
     pub boxes: Boxes,
     /// Positions.
     pub positions: Option<Series>,
@@ -41,22 +41,22 @@ pub struct Description {
     pub velocities: Option<Series>,
     /// Forces.
     pub forces: Option<Series>,
-    /// What its bytes must be, where that was written down.
+    /// Digests of the file's bytes, if they were recorded.
     pub digests: Option<Digests>,
-    /// What a user should know.
+    /// Remarks for the user.
     pub remarks: Vec<String>,
-    /// Remarks that the file keeps of its source; workers do not get them.
+    /// Remarks on the source of the file, stored in the file. Not sent to workers.
     #[serde(skip)]
     pub noted: Vec<String>,
-    /// For whoever writes the file's frames again; nobody else is told.
+    /// Tables in the file's own units, for writing its frames again. Not sent to workers.
     #[serde(skip)]
     pub own: Option<OwnTables>,
-    /// Nanoseconds that it took to look at the tables.
+    /// Time that reading the tables took, ns.
     pub ns: u64,
 }
 
 impl Description {
-    /// The same in less memory.
+    /// Returns the description with runs of chunks in place of single chunks, in less memory.
     #[must_use]
     pub fn condensed(self) -> Description {
         let condensed = |series: Option<Series>| Some(series?.condensed(self.n_atoms));
@@ -68,47 +68,48 @@ impl Description {
         }
     }
 
-    /// Whether boxes, times and steps are known elsewhere.
+    /// Whether boxes, times and steps are omitted here because the parent index keeps them.
     pub(crate) fn lacks_boxes(&self) -> bool {
         matches!(self.boxes, Boxes::InParentIndex(_))
     }
 }
 
-/// XXH3 of all bytes of a file. Chunks are read whole then, and compared.
+/// XXH3 digests of all bytes of a file. With them, chunks are read whole and compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Digests {
-    /// Of each chunk of every series, by the byte at which it stands, ascending.
+    /// Offset and digest of each chunk of every series, ascending.
     pub chunks: Vec<(u64, u64)>,
-    /// Of what stands between them: tables, times, steps and boxes as other programs read them.
+    /// Regions between chunks: tables, and times, steps and boxes as other programs read them.
     pub between: Vec<Stretch>,
 }
 
-/// Bytes of a file.
+/// A region of a file and its digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stretch {
-    /// Where they begin.
+    /// Byte at which it begins.
     pub offset: u64,
-    /// How many there are.
+    /// Length, bytes.
     pub size: u64,
-    /// Their XXH3.
+    /// XXH3 of its bytes.
     pub digest: u64,
 }
 
-/// Boxes, one or one a frame.
+/// No box, one for all frames, or one per frame.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Boxes {
-    /// Lengths and angles, as in [`crate::FrameMeta`].
+    /// Lengths (Å) and angles (degrees), as in [`crate::FrameMeta`].
     Cells(Vec<[f64; 6]>),
-    /// Vectors row by row, Å.
+    /// Box vectors row by row, Å.
     Vectors(Vec<[f64; 9]>),
-    /// As a reader of another format gave them: vectors alone give angles back but for their last bits.
+    /// Boxes as the reader of another format returned them. Angles recomputed from vectors would differ in their
+    /// last bits.
     Given(Vec<GivenBox>),
-    /// Those of so many frames are known elsewhere, as are their times and steps, which are not told of then.
+    /// Boxes, times and steps of this many frames are kept in the parent index and omitted here.
     InParentIndex(u64),
 }
 
 impl Default for Boxes {
-    /// None.
+    /// Returns no boxes.
     fn default() -> Self {
         Boxes::Cells(Vec::new())
     }
@@ -124,7 +125,8 @@ impl Boxes {
         }
     }
 
-    /// Lengths and angles; NaN where a frame has no box, infinite where a number of it is not finite.
+    /// Returns lengths (Å) and angles (degrees); NaN for a frame without a box, infinite if a number of it is not
+    /// finite.
     pub(super) fn cell(&self, frame: u64) -> [f64; 6] {
         match self {
             Boxes::Cells(cells) => of(cells, frame).copied().unwrap_or([f64::NAN; 6]),
@@ -136,7 +138,7 @@ impl Boxes {
         }
     }
 
-    /// Vectors, where there are some.
+    /// Returns the box vectors of a frame, if there are any.
     pub(super) fn vectors(&self, frame: u64) -> Option<&[f64; 9]> {
         match self {
             Boxes::Cells(_) | Boxes::InParentIndex(_) => None,
@@ -146,7 +148,7 @@ impl Boxes {
     }
 }
 
-/// That of a frame, or the one of all.
+/// Returns the box of a frame, or the constant box.
 fn of<T>(boxes: &[T], frame: u64) -> Option<&T> {
     match boxes {
         [fixed] => Some(fixed),
@@ -157,76 +159,76 @@ fn of<T>(boxes: &[T], frame: u64) -> Option<&T> {
 /// A dataset of `[rows, n_atoms, 3]` floating-point numbers.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Series {
-    /// Its first dimension.
+    /// Number of rows, the first dimension.
     pub rows: u64,
-    /// The row of each frame, or [`NO_ROW`]; where this is none, frame k stands in row k.
+    /// Row of each frame, or [`NO_ROW`]; if `None`, row k holds frame k.
     pub row_of: Option<Arc<[u64]>>,
-    /// How a number is stored.
+    /// Format of the stored numbers.
     pub form: Form,
-    /// What numbers are multiplied with to be of the units of [`crate::Field`].
+    /// Factor that converts stored numbers to the unit of [`crate::Field`].
     pub factor: f32,
-    /// Where they stand.
+    /// Location of the numbers.
     pub storage: Storage,
 }
 
-/// How a number is stored.
+/// Format of stored numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Form {
-    /// Of eight bytes, not of four.
+    /// Double (eight bytes) instead of single precision (four bytes).
     pub double: bool,
-    /// With the byte of the sign first.
+    /// Big instead of little endian.
     pub big_endian: bool,
 }
 
 impl Form {
-    /// Bytes of a number.
+    /// Returns the size of a number, bytes.
     pub(super) fn width(self) -> usize {
         if self.double { 8 } else { 4 }
     }
 }
 
-/// Where the numbers of a dataset stand.
+/// Location of the numbers of a dataset.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Storage {
-    /// Here: small datasets stand among the file's tables.
+    /// The bytes themselves: HDF5 stores small datasets in its tables.
     Held(Vec<u8>),
-    /// One after the other from this byte on.
+    /// Contiguous, from this byte of the file on.
     Contiguous(u64),
-    /// In chunks.
+    /// In chunks, listed one by one.
     Chunked {
-        /// Frames, atoms and axes of a chunk.
+        /// Numbers of frames, atoms and axes per chunk.
         shape: [u64; 3],
-        /// What was done to each of them.
+        /// Filters of the dataset.
         filters: Filters,
-        /// Those that were written, in any order.
+        /// Chunks that were written, in any order.
         chunks: Vec<Chunk>,
     },
-    /// The same, as [`Description::condensed`] makes it.
+    /// In chunks, listed as runs by [`Description::condensed`].
     Runs {
-        /// Frames, atoms and axes of a chunk.
+        /// Numbers of frames, atoms and axes per chunk.
         shape: [u64; 3],
-        /// What was done to each of them.
+        /// Filters of the dataset.
         filters: Filters,
-        /// All of the first rows of chunks, in C order.
+        /// Runs of the complete rows of chunks before the first incomplete one, in C order.
         runs: Vec<Run>,
     },
 }
 
-/// Chunks that follow one another, in C order and in the file, all of one size.
+/// Chunks of equal size that follow one another both in C order and in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
-    /// How many there are.
+    /// Number of chunks.
     pub n: u64,
-    /// Where the first one stands in the file.
+    /// Byte at which the first chunk begins.
     pub offset: u64,
-    /// Bytes that each takes there.
+    /// Size of each chunk in the file, bytes.
     pub size: u64,
-    /// A bit for each filter that was left out.
+    /// A bit for each filter that was skipped.
     pub skipped: u32,
 }
 
 impl Series {
-    /// Rows, places and sizes of the chunks; none where there are none.
+    /// Returns first row, offset and size of each chunk; `None` if the dataset is not chunked.
     pub fn chunks(&self, n_atoms: u64) -> Option<Vec<(u64, u64, u64)>> {
         match &self.storage {
             Storage::Held(_) | Storage::Contiguous(_) => None,
@@ -244,7 +246,7 @@ impl Series {
         }
     }
 
-    /// The same in less memory, where its chunks are what those of a file can be.
+    /// Returns the series with runs in place of chunks; unchanged if the list of chunks is invalid.
     #[must_use]
     fn condensed(mut self, n_atoms: u64) -> Series {
         if let &Storage::Chunked { shape, filters, ref chunks } = &self.storage
@@ -257,17 +259,17 @@ impl Series {
     }
 }
 
-/// What was done to the bytes of a chunk, in this order.
+/// Filters applied to the bytes of a chunk, in this order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Filters {
-    /// The first bytes of all numbers, then the second ones, ….
+    /// Shuffle: the first bytes of all numbers, then the second bytes, ….
     pub shuffle: bool,
-    /// Gzip's compression in zlib's wrapping.
+    /// Deflate compression in zlib format, HDF5's gzip filter.
     pub deflate: bool,
 }
 
 impl Filters {
-    /// What was done to a chunk for which the filters with these numbers were left out.
+    /// Returns the filters of a chunk that skipped some: bit k of `skipped` stands for filter k of the pipeline.
     pub(super) fn without(self, skipped: u32) -> Filters {
         let deflate_at = u32::from(self.shuffle);
         Filters {
@@ -276,7 +278,7 @@ impl Filters {
         }
     }
 
-    /// Whether bytes stand in the file as they are.
+    /// Whether no filter is applied.
     pub(super) fn are_none(self) -> bool {
         !self.shuffle && !self.deflate
     }
@@ -287,18 +289,19 @@ impl Filters {
 pub struct Chunk {
     /// The first row, atom and axis in it.
     pub at: [u64; 3],
-    /// Where it stands in the file.
+    /// Byte at which it begins.
     pub offset: u64,
-    /// Bytes that it takes there.
+    /// Size in the file, bytes.
     pub size: u64,
-    /// A bit for each filter that was left out.
+    /// A bit for each filter that was skipped.
     pub skipped: u32,
 }
 
-/// Words for what no file of the format can say.
-pub(super) type Said<T> = Result<T, String>;
+/// A result whose error describes what is wrong with a description.
+pub(super) type LayoutResult<T> = Result<T, String>;
 
-pub(super) fn shape_of(shape: [u64; 3], form: Form) -> Said<[usize; 3]> {
+/// Returns the shape of a chunk, if its size is possible.
+pub(super) fn shape_of(shape: [u64; 3], form: Form) -> LayoutResult<[usize; 3]> {
     let wrong = || format!("a chunk of {} x {} x {} numbers", shape[0], shape[1], shape[2]);
     let numbers = shape.iter().try_fold(1u64, |n, &d| n.checked_mul(d));
     match numbers.and_then(|n| n.checked_mul(form.width() as u64)) {
@@ -307,13 +310,17 @@ pub(super) fn shape_of(shape: [u64; 3], form: Form) -> Said<[usize; 3]> {
     }
 }
 
-/// Chunks of a row of chunks.
+/// Returns the number of chunks in a row of chunks.
 pub(super) fn across(n_atoms: u64, shape: [u64; 3]) -> u64 {
     n_atoms.div_ceil(shape[1]).saturating_mul(3u64.div_ceil(shape[2]))
 }
 
-/// The chunks in C order, up to the first that is missing.
-pub(super) fn runs_of(chunks: &[Chunk], extent: [u64; 3], shape: [u64; 3]) -> Said<Vec<Run>> {
+/// Combines chunks to runs in C order, up to the first row of chunks with a missing one.
+pub(super) fn runs_of(
+    chunks: &[Chunk],
+    extent: [u64; 3],
+    shape: [u64; 3],
+) -> LayoutResult<Vec<Run>> {
     let of_a_row = across(extent[1], shape);
     let columns = 3u64.div_ceil(shape[2]);
     let mut order = Vec::with_capacity(chunks.len());
@@ -333,13 +340,13 @@ pub(super) fn runs_of(chunks: &[Chunk], extent: [u64; 3], shape: [u64; 3]) -> Sa
         return Err("two chunks for the same numbers".to_owned());
     }
     let there = (0..).zip(&order).take_while(|(k, (number, _))| k == number).count() as u64;
-    // Rows of chunks that are not whole hold no frame.
+    // Incomplete rows of chunks hold no frame.
     order.truncate((there - there % of_a_row.max(1)) as usize);
     let mut runs: Vec<Run> = Vec::new();
     for (_, k) in order {
         let Chunk { offset, size, skipped, .. } = chunks[k];
         match runs.last_mut() {
-            Some(run) if run.goes_on_with(offset, size, skipped) => run.n += 1,
+            Some(run) if run.continues_with(offset, size, skipped) => run.n += 1,
             _ => runs.push(Run { n: 1, offset, size, skipped }),
         }
     }
@@ -348,7 +355,8 @@ pub(super) fn runs_of(chunks: &[Chunk], extent: [u64; 3], shape: [u64; 3]) -> Sa
 }
 
 impl Run {
-    fn goes_on_with(&self, offset: u64, size: u64, skipped: u32) -> bool {
+    /// Whether a chunk continues this run.
+    fn continues_with(&self, offset: u64, size: u64, skipped: u32) -> bool {
         let end = self.n.checked_mul(self.size).and_then(|bytes| bytes.checked_add(self.offset));
         (self.size, self.skipped) == (size, skipped) && end == Some(offset)
     }

@@ -1,44 +1,45 @@
-//! A frame as an HDF5 file stores it.
+//! Frames as HDF5 files store them.
 
 use serde::{Deserialize, Serialize};
 
 use super::OwnFrame;
 use crate::{Field, Values};
 
-/// What one frame holds of a series.
+/// Values of a series in one frame.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stored {
-    /// `[n_atoms, 3]`, as they stand in the file.
+    /// Values as stored in the file, `[n_atoms, 3]`.
     pub values: Values,
-    /// What they are multiplied with to be in Å, Å/ps or kJ/(mol Å).
+    /// Factor that converts values to Å, Å/ps or kJ/(mol Å).
     pub factor: f32,
 }
 
-/// How numbers of a series stand in a file.
+/// Precision and unit in which a file stores a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StoredAs {
-    /// Whether they have double precision.
+    /// Whether numbers have double precision.
     pub double: bool,
-    /// What they are multiplied with, as of [`Stored`].
+    /// Factor as in [`Stored`].
     pub factor: f32,
 }
 
 impl Stored {
-    pub(super) fn how(&self) -> StoredAs {
+    /// Returns precision and unit.
+    pub(super) fn form(&self) -> StoredAs {
         StoredAs { double: matches!(self.values, Values::Double(_)), factor: self.factor }
     }
 }
 
-/// A frame as the file stores it; what the file does not have is none.
+/// A frame as the file stores it; data that the file lacks is `None`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Frame {
-    /// ps.
+    /// Time, ps.
     pub time: f64,
     /// Integration step.
     pub step: i64,
-    /// a, b, c (Å), α, β, γ (degrees).
+    /// Unit cell: a, b, c (Å), α, β, γ (degrees).
     pub cell: Option<[f64; 6]>,
-    /// Box vectors row by row (Å), where the file has some.
+    /// Box vectors row by row (Å), if the file has them.
     pub vectors: Option<[f64; 9]>,
     /// Positions.
     pub positions: Option<Stored>,
@@ -46,12 +47,12 @@ pub struct Frame {
     pub velocities: Option<Stored>,
     /// Forces.
     pub forces: Option<Stored>,
-    /// What the file says in units of its own, where that is known.
+    /// Time and box in the file's own units, if known.
     pub own: Option<OwnFrame>,
 }
 
 impl Frame {
-    /// The frame with only `atoms`, in that order.
+    /// Returns the frame with only `atoms`, in that order.
     ///
     /// # Panics
     /// If an index is not below the number of atoms.
@@ -66,23 +67,23 @@ impl Frame {
         }
     }
 
-    /// Whether one file can hold this frame and another as they are.
+    /// Whether one file can hold both frames without conversion.
     pub(crate) fn is_like(&self, other: &Frame) -> bool {
         let alike = |field| match (self.field(field), other.field(field)) {
-            (Some(one), Some(other)) => one.how() == other.how(),
+            (Some(one), Some(other)) => one.form() == other.form(),
             _ => true,
         };
         let manner = |frame: &Frame| frame.own.map(|own| own.manner);
         Field::ALL.into_iter().all(alike) && manner(self) == manner(other)
     }
 
-    /// Whether all parts are of as many atoms.
+    /// Whether positions, velocities and forces have the same number of atoms.
     pub(crate) fn is_sound(&self) -> bool {
         let parts = [&self.positions, &self.velocities, &self.forces];
         parts.into_iter().flatten().all(|stored| stored.values.len() == 3 * self.n_atoms())
     }
 
-    /// What the frame holds of a kind.
+    /// Returns the values of `field`.
     pub fn field(&self, field: Field) -> Option<&Stored> {
         match field {
             Field::Positions => self.positions.as_ref(),
@@ -91,7 +92,7 @@ impl Frame {
         }
     }
 
-    /// Appends vectors of a kind in the units of [`Field`], with the bits that the reader gives.
+    /// Appends the vectors of `field`, converted to its unit, with the same bits as the reader returns.
     pub(crate) fn vectors_into(&self, field: Field, out: &mut Vec<[f32; 3]>) {
         let Some(Stored { values, factor }) = self.field(field) else { return };
         match values {
@@ -104,7 +105,7 @@ impl Frame {
         }
     }
 
-    /// Atoms in the frame.
+    /// Returns the number of atoms in the frame; zero without positions, velocities and forces.
     pub fn n_atoms(&self) -> usize {
         let any = self.positions.as_ref().or(self.velocities.as_ref()).or(self.forces.as_ref());
         any.map_or(0, |stored| stored.values.len() / 3)

@@ -1,4 +1,4 @@
-//! Opens HDF5 files that HDF5's own library has described.
+//! Opens HDF5 files from their descriptions.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::{Reader, rows};
 use crate::opener::{self, Opened, Opener};
 use crate::{Error, Format, OpenOptions, reader};
 
-/// Descriptions of HDF5 files, by their paths.
+/// Descriptions of HDF5 files by path.
 #[derive(Clone, Debug, Default)]
 pub struct Described(pub HashMap<PathBuf, Arc<Description>>);
 
@@ -20,7 +20,7 @@ impl Opener for Described {
     }
 }
 
-/// Opens a file as it is described; none where it is no HDF5 file any more.
+/// Opens a file from its description; `None` if the file is neither HDF5 nor made of rows ([`rows`]).
 fn open(
     path: &Path,
     description: &Arc<Description>,

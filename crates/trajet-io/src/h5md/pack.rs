@@ -1,4 +1,4 @@
-//! From the numbers of frames to the bytes of chunks, for whoever writes the tables.
+//! Packs frames into the bytes of HDF5 chunks. The caller writes the file's tables through libhdf5.
 
 use std::sync::Mutex;
 
@@ -6,35 +6,35 @@ use flate2::{Compress, Compression, FlushCompress, Status};
 
 use crate::ParallelFor;
 
-/// How frames are cut into chunks.
+/// Shape and compression of chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packing {
-    /// Frames of a chunk.
+    /// Frames per chunk.
     pub frames: usize,
-    /// Atoms of a chunk.
+    /// Atoms per chunk.
     pub atoms: usize,
-    /// 1 (fast) to 9 (small): bytes are shuffled and deflated; 0: they stay as they are.
+    /// Deflate level, 1 (fast) to 9 (small), applied after the shuffle filter; 0 for neither.
     pub level: u32,
 }
 
-/// A chunk for the file.
+/// A packed chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packed {
-    /// Its first frame among those that were given.
+    /// Index of its first frame among the frames packed.
     pub frame: usize,
-    /// Its first atom.
+    /// Index of its first atom.
     pub atom: usize,
-    /// A bit for each filter that was left out: deflating, where it made nothing smaller.
+    /// A bit for each filter that was skipped: deflate, if it did not make the chunk smaller.
     pub skipped: u32,
-    /// What stands in the file.
+    /// Bytes to be stored in the file.
     pub bytes: Vec<u8>,
 }
 
-/// Cuts frames of `n_atoms` vectors into chunks, each packed by itself, in the order of frames and atoms.
-/// Chunks that go over the edge are filled up with zeros.
+/// Packs frames of `n_atoms` vectors into chunks, in the order of frames and atoms. Chunks that extend beyond
+/// the last frame or atom are filled up with zeros.
 ///
 /// # Panics
-/// If `vectors` is not of whole frames, or chunks of no number are asked for.
+/// If `vectors` does not hold whole frames, or if the size of chunks is zero.
 pub fn pack(
     vectors: &[[f32; 3]],
     n_atoms: usize,
@@ -45,7 +45,7 @@ pub fn pack(
     let across = n_atoms.div_ceil(packing.atoms);
     let n_chunks = (vectors.len() / n_atoms).div_ceil(packing.frames) * across;
     let packed: Vec<Mutex<Option<Packed>>> = (0..n_chunks).map(|_| Mutex::default()).collect();
-    // As many as there are threads; making one costs as much as packing a small chunk.
+    // One workspace per thread, reused: creating one costs as much as packing a small chunk.
     let spare: Mutex<Vec<Workspace>> = Mutex::default();
     threads.each(n_chunks, &|k| {
         let mine = spare.lock().expect("nobody panics with it").pop();
@@ -63,7 +63,7 @@ pub fn pack(
     packed.into_iter().map(done).collect()
 }
 
-/// What is used again for every chunk.
+/// Buffers that are reused for every chunk.
 struct Workspace {
     raw: Vec<u8>,
     state: Compress,
@@ -108,12 +108,12 @@ fn chunk(
     }
     match deflate(raw, state) {
         Some(bytes) => Packed { frame, atom, skipped: 0, bytes },
-        // The second filter of the two.
+        // Bit 1: deflate, the second filter, was skipped.
         None => Packed { frame, atom, skipped: 0b10, bytes: raw.clone() },
     }
 }
 
-/// The bytes deflated; none where that makes them no smaller.
+/// Deflates bytes; returns `None` if that does not make them smaller.
 fn deflate(raw: &[u8], state: &mut Compress) -> Option<Vec<u8>> {
     let mut out = vec![0; raw.len()];
     state.reset();

@@ -1,5 +1,5 @@
-//! Frames of H5MD on their way into a file that HDF5's library makes: positions, velocities and forces of
-//! one frame after the other, each as it is stored, little endian.
+//! Intermediate files of H5MD frames, from which libhdf5 makes the final file: positions, velocities and forces
+//! of one frame after the other, in their stored precision, little endian.
 
 use std::sync::OnceLock;
 
@@ -10,26 +10,26 @@ use crate::writer::{self, Format, Input, Plan, Workspace, put};
 use crate::{Error, Field, Raw, Values};
 
 const MAGIC: [u8; 8] = *b"trajetrw";
-/// The remedy where frames differ.
+/// Remedy for frames that are stored differently.
 const APART: &str = "add such files under names of their own, or convert them first";
 
-/// Whether a file that begins with `first` is one of these.
+/// Whether a file that begins with `first` is such an intermediate file.
 pub(crate) fn sniff(first: &[u8]) -> bool {
     first.starts_with(&MAGIC)
 }
 
-/// Makes such a file.
+/// Encoder of intermediate files.
 #[derive(Debug)]
 pub struct Encoder {
     checks: WriteChecks,
-    /// What the first frame says beside its atoms.
+    /// The first frame without its atoms.
     first: Frame,
-    /// By [`Field`], how it is stored in whichever frame had it first: the first one may lack it.
+    /// Precision and unit by [`Field`], from the first encoded frame that has it: the first frame may lack it.
     stored: [OnceLock<StoredAs>; 3],
 }
 
 impl Encoder {
-    /// Makes sure that the first frame is one of H5MD.
+    /// Creates the encoder and checks that the first frame is one of H5MD.
     ///
     /// # Errors
     /// [`Error::CannotHold`].
@@ -73,7 +73,7 @@ impl writer::Encoder for Encoder {
         }
         for field in Field::ALL {
             let Some(stored) = frame.field(field) else { continue };
-            if *self.stored[field as usize].get_or_init(|| stored.how()) != stored.how() {
+            if *self.stored[field as usize].get_or_init(|| stored.form()) != stored.form() {
                 let what =
                     format!("{} in another precision or unit than other frames", field.name());
                 return Err(self.checks.cannot_hold(number, what, APART));
@@ -88,27 +88,27 @@ impl writer::Encoder for Encoder {
     }
 }
 
-/// Where the numbers of such a file stand.
+/// Builds the description of an intermediate file, frame by frame.
 #[derive(Debug)]
 pub struct Rows {
     n_atoms: u64,
     n_frames: usize,
     end: u64,
-    /// By [`Field`], with the row of each frame.
+    /// Series by [`Field`], with the row of each frame.
     series: [Option<(Series, Vec<u64>)>; 3],
 }
 
 impl Rows {
-    /// Of frames of so many atoms.
+    /// Creates the description of a file of frames with `n_atoms` atoms.
     pub fn new(n_atoms: usize) -> Rows {
         let (end, series) = (MAGIC.len() as u64, [None, None, None]);
         Rows { n_atoms: n_atoms as u64, n_frames: 0, end, series }
     }
 
-    /// Goes on to the next frame, which says this beside its atoms.
+    /// Adds the next frame, given without its atoms.
     ///
     /// # Errors
-    /// In words, where it cannot be in one file with those before.
+    /// A message, if the frame cannot be in one file with the previous ones.
     pub fn push(&mut self, head: &Raw) -> Result<(), String> {
         let Raw::H5md(head) = head else { return Err("a frame is of another format".to_owned()) };
         for field in Field::ALL {
@@ -143,7 +143,7 @@ impl Rows {
         Ok(())
     }
 
-    /// What a reader needs to know, with times and steps of the frames.
+    /// Returns the description for a reader, with times (ps) and steps of the frames.
     pub fn description(self, times: &[f64], steps: &[i64]) -> Description {
         let of_frames =
             |(series, rows): (Series, Vec<u64>)| Series { row_of: Some(rows.into()), ..series };
@@ -171,7 +171,7 @@ mod tests {
         Some(Stored { values, factor })
     }
 
-    /// Two atoms in single precision; their velocities, where there are some, in double.
+    /// Returns a frame of two atoms in single precision; with velocities in double precision if `moves`.
     fn frame(step: i64, moves: bool) -> Frame {
         let x = step as f32;
         let velocities = moves.then(|| Values::Double(vec![0.1 * f64::from(x); 6]));
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_are_read_as_they_were() {
+    fn written_frames_are_read_back() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rows");
         let frames = [(0, false), (3, true), (4, false), (9, true), (12, true)];
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_of_one_file_are_stored_alike() {
+    fn frames_of_one_file_have_the_same_precision_and_unit() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rows");
         let [first, mut other] = [frame(0, false), frame(1, true)];
@@ -231,14 +231,14 @@ mod tests {
         let head = |frame: &Frame| Raw::H5md(Box::new(frame.take(&[])));
         rows.push(&head(&first)).unwrap();
         rows.push(&head(&other)).unwrap();
-        // Of what the first frame lacks the second one tells how it is.
+        // The first frame has no velocities: the second one determines their precision and unit.
         other.velocities.as_mut().unwrap().factor = 2.0;
         let what = rows.push(&head(&other)).unwrap_err();
         assert_eq!(what, "frames have velocities of several precisions or units");
         other.positions.as_mut().unwrap().factor = 1.0;
         let refused = written(&[first, other], &path).unwrap_err();
         assert!(refused.to_string().contains("another precision or unit"), "{refused}");
-        // Neither is the first frame, which has no velocities.
+        // The encoder takes precision and unit from the second frame as well.
         let [first, one, mut other] = [frame(0, false), frame(1, true), frame(2, true)];
         other.velocities.as_mut().unwrap().factor = 2.0;
         let refused = written(&[first, one, other], &path).unwrap_err().to_string();

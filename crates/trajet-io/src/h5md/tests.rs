@@ -1,4 +1,4 @@
-//! Laws of the reader on files that a naive writer makes, and on descriptions that nobody should.
+//! Tests the reader on files from a naive writer, and on invalid descriptions.
 
 mod costs;
 mod digests;
@@ -15,7 +15,7 @@ use crate::{Described, FrameMeta, Serial};
 
 const MAGIC: &[u8] = Format::H5md.info().magic[0];
 
-/// What is written.
+/// A random file: its shape, form and storage.
 #[derive(Clone, Debug)]
 struct Drawn {
     n_atoms: usize,
@@ -39,7 +39,7 @@ const GZIP: Filters = Filters { shuffle: true, deflate: true };
 
 const HEAD: usize = 5000;
 
-/// A number of the file: floats, and doubles that are none.
+/// Returns a number of the file: an `f32`, or an `f64` that no `f32` represents.
 fn value(drawn: &Drawn, frame: usize, atom: usize, axis: usize) -> f64 {
     let k = (frame * drawn.n_atoms + atom) * 3 + axis;
     let float = ((k as u64 * 7919 + drawn.seed * 31) % 100_003) as f32 / 64.0 - 700.0;
@@ -81,7 +81,7 @@ fn deflated(raw: &[u8]) -> Vec<u8> {
 }
 
 impl Drawn {
-    /// Adds the numbers to a file, and says where they stand.
+    /// Appends the numbers to a file and returns the series that describes them.
     fn write(&self, file: &mut Vec<u8>) -> Series {
         let all = |frames: std::ops::Range<usize>| {
             let axes = |(f, a)| (0..3).map(move |x| bytes_of(self.form, value(self, f, a, x)));
@@ -154,7 +154,7 @@ impl Drawn {
         }
     }
 
-    /// A file, and what is told of it.
+    /// Returns a file and its description.
     fn made(&self) -> (Vec<u8>, Description) {
         let mut file = vec![0x55; HEAD];
         let series = self.write(&mut file);
@@ -190,14 +190,14 @@ impl Made {
             let described = (self.path.clone(), Arc::new(description));
             crate::open_with(&self.path, options, &[&Described([described].into())], &Serial)
         };
-        let told = open(self.description.clone());
+        let full = open(self.description.clone());
         let condensed = open(self.description.clone().condensed());
         let words = |opened: &Result<Arc<dyn crate::Reader>, Error>| {
             opened.as_ref().map(drop).map_err(ToString::to_string)
         };
-        assert_eq!(words(&told), words(&condensed));
-        if let (Ok(told), Ok(condensed)) = (&told, &condensed) {
-            assert_eq!(told.index().offsets(), condensed.index().offsets());
+        assert_eq!(words(&full), words(&condensed));
+        if let (Ok(full), Ok(condensed)) = (&full, &condensed) {
+            assert_eq!(full.index().offsets(), condensed.index().offsets());
         }
         condensed
     }
@@ -222,8 +222,8 @@ fn read(
 ) -> Result<(Vec<f32>, FrameMeta), Error> {
     let mut out = vec![f32::MAX; frames.len() * atoms.len() * 3];
     let mut meta = FrameMeta::default();
-    let wanted = Wanted { frames, atoms, field };
-    reader.read_into(&wanted, 0..frames.len(), scratch, &mut out, &mut meta)?;
+    let requested = Wanted { frames, atoms, field };
+    reader.read_into(&requested, 0..frames.len(), scratch, &mut out, &mut meta)?;
     Ok((out, meta))
 }
 
@@ -259,7 +259,7 @@ fn drawn() -> impl Strategy<Value = Drawn> {
     )
 }
 
-/// Ten frames of 100 atoms in packed chunks of four frames and 40 atoms.
+/// Returns ten frames of 100 atoms in compressed chunks of four frames and 40 atoms.
 fn packed() -> Drawn {
     let place = Place::Chunked([4, 40, 3], GZIP);
     Drawn { n_atoms: 100, n_frames: 10, form: LITTLE, factor: 10.0, place, seed: 0 }

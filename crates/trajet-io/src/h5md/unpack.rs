@@ -1,20 +1,20 @@
-//! From the bytes of a chunk to numbers.
+//! Unpacks the bytes of chunks to numbers.
 
 use flate2::{Decompress, FlushDecompress, Status};
 use trajet_simd::multiversion;
 
+use super::chunk_map::Part;
 use super::description::Form;
-use super::places::Part;
 
-/// The state of decompression, used again for every chunk.
+/// Decompression state, reused for every chunk.
 #[derive(Debug, Default)]
 pub(super) struct Unpacker(Option<Decompress>);
 
 impl Unpacker {
-    /// Fills `out` from the chunk that it was deflated to.
+    /// Decompresses a deflated chunk into `out`.
     ///
     /// # Errors
-    /// What is wrong with the chunk, in words; also where it holds more or less than `out`.
+    /// A message, if the chunk is damaged or does not hold exactly `out.len()` bytes.
     pub(super) fn inflate(&mut self, packed: &[u8], out: &mut [u8]) -> Result<(), String> {
         let state = self.0.get_or_insert_with(|| Decompress::new(true));
         state.reset(true);
@@ -29,36 +29,36 @@ impl Unpacker {
     }
 }
 
-/// Numbers of a part, unpacked.
+/// Unpacked numbers of a part, before unshuffling.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbers<'a> {
     pub(super) bytes: &'a [u8],
-    /// How many numbers apart the bytes of a number are; 0 where they stand together.
+    /// Distance between the bytes of a number in shuffled data; 0 if they are contiguous.
     pub(super) plane: usize,
-    /// The place of the first number of the part's first atom.
+    /// Index of the first number of the part's first atom.
     pub(super) first: usize,
 }
 
-/// Which of them are wanted.
+/// Selection of atoms and axes from the numbers of a part.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Want<'a> {
-    /// Atoms; none for all of the part.
+pub(super) struct PartSelection<'a> {
+    /// Selected atoms; `None` for all atoms of the part.
     atoms: Option<&'a [u32]>,
-    /// The part's first atom.
+    /// First atom of the part.
     from: u32,
-    /// Atoms from the part's first to its last.
+    /// Number of atoms from the first to the last of the part.
     length: usize,
-    /// Numbers from atom to atom.
+    /// Numbers per atom in the chunk.
     stride: usize,
-    /// First axis, and how many.
+    /// First axis and number of axes.
     axes: (usize, usize),
 }
 
-impl<'a> Want<'a> {
-    /// The atoms of a part, whose chunk has `stride` axes.
+impl<'a> PartSelection<'a> {
+    /// Creates the selection for a part, whose chunk has `stride` axes.
     pub(super) fn of(part: &Part, sorted: Option<&'a [u32]>, stride: usize) -> Self {
-        Want {
-            atoms: sorted.map(|list| &list[part.places.clone()]),
+        PartSelection {
+            atoms: sorted.map(|list| &list[part.columns.clone()]),
             from: part.atoms.start as u32,
             length: part.atoms.len(),
             stride,
@@ -68,62 +68,82 @@ impl<'a> Want<'a> {
 }
 
 multiversion! {
-    /// Puts wanted numbers, rounded to floats and multiplied with the factor, to their places.
+    /// Writes the selected numbers, rounded to floats and multiplied by the factor, to `out`.
     pub(super) fn scaled(
         form: (Form, f32),
         numbers: Numbers<'_>,
-        want: Want<'_>,
+        selection: PartSelection<'_>,
         out: &mut [[f32; 3]],
     ) = scaled_of
 }
 
 #[inline(always)]
-fn scaled_of((form, by): (Form, f32), numbers: Numbers<'_>, want: Want<'_>, out: &mut [[f32; 3]]) {
+fn scaled_of(
+    (form, by): (Form, f32),
+    numbers: Numbers<'_>,
+    selection: PartSelection<'_>,
+    out: &mut [[f32; 3]],
+) {
     match (form.double, form.big_endian) {
-        (false, false) => each(numbers, want, out, |w| f32::from_le_bytes(w) * by),
-        (false, true) => each(numbers, want, out, |w| f32::from_be_bytes(w) * by),
-        (true, false) => each(numbers, want, out, |w| f64::from_le_bytes(w) as f32 * by),
-        (true, true) => each(numbers, want, out, |w| f64::from_be_bytes(w) as f32 * by),
+        (false, false) => each(numbers, selection, out, |w| f32::from_le_bytes(w) * by),
+        (false, true) => each(numbers, selection, out, |w| f32::from_be_bytes(w) * by),
+        (true, false) => each(numbers, selection, out, |w| f64::from_le_bytes(w) as f32 * by),
+        (true, true) => each(numbers, selection, out, |w| f64::from_be_bytes(w) as f32 * by),
     }
 }
 
-/// Puts wanted floats to their places.
-pub(super) fn floats(form: Form, numbers: Numbers<'_>, want: Want<'_>, out: &mut [[f32; 3]]) {
+/// Writes the selected floats to `out` unchanged.
+pub(super) fn floats(
+    form: Form,
+    numbers: Numbers<'_>,
+    selection: PartSelection<'_>,
+    out: &mut [[f32; 3]],
+) {
     match form.big_endian {
-        false => each(numbers, want, out, f32::from_le_bytes),
-        true => each(numbers, want, out, f32::from_be_bytes),
+        false => each(numbers, selection, out, f32::from_le_bytes),
+        true => each(numbers, selection, out, f32::from_be_bytes),
     }
 }
 
-/// Puts wanted doubles to their places.
-pub(super) fn doubles(form: Form, numbers: Numbers<'_>, want: Want<'_>, out: &mut [[f64; 3]]) {
+/// Writes the selected doubles to `out` unchanged.
+pub(super) fn doubles(
+    form: Form,
+    numbers: Numbers<'_>,
+    selection: PartSelection<'_>,
+    out: &mut [[f64; 3]],
+) {
     match form.big_endian {
-        false => each(numbers, want, out, f64::from_le_bytes),
-        true => each(numbers, want, out, f64::from_be_bytes),
+        false => each(numbers, selection, out, f64::from_le_bytes),
+        true => each(numbers, selection, out, f64::from_be_bytes),
     }
 }
 
 #[inline(always)]
 fn each<const WIDTH: usize, T>(
     numbers: Numbers<'_>,
-    want: Want<'_>,
+    selection: PartSelection<'_>,
     out: &mut [[T; 3]],
     number: impl Fn([u8; WIDTH]) -> T,
 ) {
     let Numbers { bytes, plane, first } = numbers;
-    let n = want.length * want.stride;
+    let n = selection.length * selection.stride;
     if plane == 0 {
         let words = &bytes[first * WIDTH..(first + n) * WIDTH].as_chunks::<WIDTH>().0[..n];
-        spread(want, n, out, |k| number(words[k]));
+        spread(selection, n, out, |k| number(words[k]));
     } else {
         let planes: [&[u8]; WIDTH] = std::array::from_fn(|k| &bytes[k * plane + first..][..n]);
-        spread(want, n, out, |k| number(planes.map(|plane| plane[k])));
+        spread(selection, n, out, |k| number(planes.map(|plane| plane[k])));
     }
 }
 
 #[inline(always)]
-fn spread<T>(want: Want<'_>, n: usize, out: &mut [[T; 3]], value: impl Fn(usize) -> T) {
-    let Want { atoms, from, stride, axes: (axis, n_axes), .. } = want;
+fn spread<T>(
+    selection: PartSelection<'_>,
+    n: usize,
+    out: &mut [[T; 3]],
+    value: impl Fn(usize) -> T,
+) {
+    let PartSelection { atoms, from, stride, axes: (axis, n_axes), .. } = selection;
     match atoms {
         None if stride == 3 => {
             let out = &mut out.as_flattened_mut()[..n];

@@ -1,13 +1,13 @@
 //! The header of NetCDF's classic formats: the dimensions, attributes and variables of a file.
 //!
-//! Grammar, big endian: "CDF" and a byte, 1 where offsets have 32 bits and 2 where they have 64; the
-//! number of records, all bits set where nobody counted them; dimensions (name, length; zero for the
+//! Grammar, big endian: "CDF" and a byte, 1 for offsets of 32 bits and 2 for offsets of 64 bits; the
+//! number of records, all bits set if it is unknown (streaming); dimensions (name, length; zero for the
 //! one that grows by records); attributes (name, type, values); variables (name, dimensions,
-//! attributes, type, size, offset). A list is a tag and a count, and names and values are padded to
+//! attributes, type, size, offset). A list begins with a tag and a count; names and values are padded to
 //! four bytes. A record holds one slab of every variable whose first dimension grows, each padded to
-//! four bytes. (One variable of bytes or shorts alone is not padded: it cannot hold coordinates.)
+//! four bytes. (A single record variable of bytes or shorts is not padded, but cannot hold coordinates.)
 //!
-//! The size that stands beside a variable is not looked at: it has 32 bits, and follows from the rest.
+//! The size stored with a variable is ignored: it has 32 bits, and follows from the rest.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,20 +18,20 @@ use crate::{Error, Fault};
 
 /// The first bytes of the two formats.
 pub(super) const MAGIC: [[u8; 4]; 2] = [*b"CDF\x01", *b"CDF\x02"];
-/// Where the number of records stands.
+/// Byte of the file at which the number of records is stored.
 pub(super) const RECORDS_AT: u64 = 4;
-/// The number of records that nobody counted.
+/// Stored number of records that means it is unknown.
 pub(super) const STREAMING: u32 = u32::MAX;
 /// Tags of the lists of a header.
 pub(super) const DIMENSION_LIST: u32 = 10;
 pub(super) const VARIABLE_LIST: u32 = 11;
 pub(super) const ATTRIBUTE_LIST: u32 = 12;
-/// Attributes that are kept; values of all others are passed over.
+/// Attributes that are kept; values of all others are skipped.
 const KEPT: [&str; 6] =
     ["Conventions", "ConventionVersion", "units", "scale_factor", "add_offset", ATTRIBUTE];
-/// Bytes of the shortest dimension, attribute and variable.
+/// Lengths of the shortest dimension, attribute and variable, bytes.
 pub(super) const LEAST: [u64; 3] = [8, 12, 28];
-/// The fewest and the most bytes of a request.
+/// Smallest and largest number of bytes per request.
 const REQUEST: std::ops::RangeInclusive<u64> = 4096..=1 << 20;
 
 /// The type of a variable's values.
@@ -49,7 +49,7 @@ impl Kind {
     const ALL: [Kind; 6] =
         [Kind::Byte, Kind::Char, Kind::Short, Kind::Int, Kind::Float, Kind::Double];
 
-    /// Bytes of a value.
+    /// Returns the number of bytes of a value.
     pub(super) fn size(self) -> u64 {
         match self {
             Kind::Byte | Kind::Char => 1,
@@ -59,17 +59,17 @@ impl Kind {
         }
     }
 
-    /// The number by which a header names the type.
+    /// Returns the type's number in headers.
     pub(super) fn code(self) -> u32 {
         self as u32 + 1
     }
 
-    /// The type of a number in a header.
+    /// Returns the type with this number in headers.
     pub(super) fn of_code(code: u32) -> Option<Kind> {
         Kind::ALL.get((code as usize).wrapping_sub(1)).copied()
     }
 
-    /// The bytes of NetCDF's fill value: what a variable holds where nothing was written.
+    /// Returns the bytes of NetCDF's fill value, which stands for values that were never written.
     pub(super) fn fill(self) -> &'static [u8] {
         match self {
             Kind::Byte => &[0x81],
@@ -81,20 +81,20 @@ impl Kind {
         }
     }
 
-    /// The word that messages use.
+    /// Returns the name of the type in messages.
     pub(super) fn name(self) -> &'static str {
         ["byte", "char", "short", "int", "float", "double"][self as usize]
     }
 }
 
-/// What an attribute says.
+/// Value of an attribute.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
-    /// Without the zeros behind it.
+    /// Text without trailing zeros.
     Text(String),
     Float(f32),
     Double(f64),
-    /// Several numbers, or integers.
+    /// Several numbers, or integers; the values are not kept.
     Other,
 }
 
@@ -111,44 +111,44 @@ impl Attributes {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Dimension {
     pub(super) name: String,
-    /// Zero where it grows by records.
+    /// Length; zero if the dimension grows by records.
     pub(super) length: u32,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Variable {
     pub(super) name: String,
-    /// Places in the list of dimensions.
+    /// Indices in the list of dimensions.
     pub(super) dimensions: Vec<usize>,
     pub(super) attributes: Attributes,
     pub(super) kind: Kind,
-    /// Where its values begin in the file; those of the first record, where it has records.
+    /// Byte of the file at which its values begin; those of the first record, if it has records.
     pub(super) begin: u64,
 }
 
-/// What the header says.
+/// The header of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Classic {
-    /// None where nobody counted them.
+    /// Number of records; `None` if unknown.
     pub(super) n_records: Option<u64>,
     pub(super) dimensions: Vec<Dimension>,
     pub(super) attributes: Attributes,
-    /// Those that were asked for.
+    /// The requested variables.
     pub(super) variables: Vec<Variable>,
-    /// Where the first record begins.
+    /// Byte at which the first record begins.
     pub(super) records_at: u64,
-    /// Bytes of a record; zero where no variable has records.
+    /// Length of a record, bytes; zero if no variable has records.
     pub(super) record_len: u64,
 }
 
 impl Classic {
-    /// Reads the header and keeps the variables named in `wanted`.
+    /// Reads the header and keeps the variables in `names`.
     ///
     /// # Errors
     /// [`Error::Truncated`], [`Error::Corrupt`], [`Error::Io`].
     pub(super) fn read(
         source: &Source,
-        wanted: &[&str],
+        names: &[&str],
         meter: &mut Meter,
     ) -> Result<Classic, Error> {
         let mut cursor = Cursor::new(source, meter);
@@ -161,7 +161,7 @@ impl Classic {
         for _ in 0..cursor.list(VARIABLE_LIST, LEAST[2])? {
             let (variable, slab) = cursor.variable(&dimensions, magic == MAGIC[1])?;
             slabs.extend(slab.map(|len| (variable.begin, len)));
-            if wanted.contains(&variable.name.as_str()) {
+            if names.contains(&variable.name.as_str()) {
                 if variables.iter().any(|other| other.name == variable.name) {
                     return Err(cursor.malformed(format!("two variables {}", variable.name)));
                 }
@@ -188,12 +188,13 @@ impl Classic {
     }
 }
 
-/// A name or a value as messages show it, cut where it is long.
+/// Returns a name or value for messages, quoted and cut after 60 characters.
 pub(super) fn shown(text: &str) -> String {
     format!("{:?}", text.chars().take(60).collect::<String>())
 }
 
-/// Reads the header from front to back. What is allocated is there.
+/// Reads the header from front to back. Counts are checked against the size of the file before memory is
+/// allocated.
 pub(super) struct Cursor<'a> {
     source: &'a Source,
     meter: &'a mut Meter,
@@ -202,21 +203,21 @@ pub(super) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// A cursor at the first byte.
+    /// Creates a cursor at the first byte.
     pub(super) fn new(source: &'a Source, meter: &'a mut Meter) -> Self {
         Cursor { source, meter, window: Window::default(), at: 0 }
     }
 
-    /// The next `n` bytes.
+    /// Reads the next `n` bytes.
     pub(super) fn bytes(&mut self, n: u64) -> Result<&[u8], Error> {
         let at = self.skip(n)?;
         let (size, n) = (self.source.size(), n as usize);
-        // Headers that are long are read in longer and longer requests.
+        // Requests grow with the offset, so that long headers need few of them.
         let request = (at / 2).clamp(*REQUEST.start(), *REQUEST.end()) as usize;
         Ok(&self.window.bytes(self.source, at, n, size, request, self.meter)?[..n])
     }
 
-    /// Passes over the next `n` bytes and says where they begin.
+    /// Skips the next `n` bytes and returns the offset of the first one.
     fn skip(&mut self, n: u64) -> Result<u64, Error> {
         let (at, left) = (self.at, self.source.size() - self.at);
         if n > left {
@@ -233,7 +234,7 @@ impl<'a> Cursor<'a> {
         Ok(u32::from_be_bytes(word))
     }
 
-    /// A number that is not negative.
+    /// Reads a number, which must not be negative.
     pub(super) fn number(&mut self) -> Result<u32, Error> {
         let number = self.word()?;
         match i32::try_from(number) {
@@ -242,7 +243,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The number of things that follow, of at least `least` bytes each.
+    /// Reads the number of entries that follow, of at least `least` bytes each, and checks that the file has room
+    /// for them.
     pub(super) fn count(&mut self, least: u64) -> Result<u32, Error> {
         let n = self.number()?;
         let at = self.at;
@@ -251,7 +253,7 @@ impl<'a> Cursor<'a> {
         Ok(n)
     }
 
-    /// The length of a list that begins with `tag`.
+    /// Reads the tag and the length of a list; an absent list has length zero.
     pub(super) fn list(&mut self, tag: u32, least: u64) -> Result<u32, Error> {
         let (at, found) = (self.at, self.word()?);
         let n = self.count(least)?;
@@ -266,7 +268,7 @@ impl<'a> Cursor<'a> {
         Ok(String::from_utf8_lossy(self.name_bytes()?).into_owned())
     }
 
-    /// The next name; its bytes need not be UTF-8.
+    /// Reads the next name, whose bytes need not be UTF-8.
     pub(super) fn name_bytes(&mut self) -> Result<&[u8], Error> {
         let n = self.count(1)?;
         let bytes = self.bytes(u64::from(n).next_multiple_of(4))?;
@@ -279,7 +281,7 @@ impl<'a> Cursor<'a> {
         Kind::of_code(code).ok_or_else(|| self.malformed(unknown()))
     }
 
-    /// The next list of attributes, as its bytes stand in the file.
+    /// Returns the bytes of the next list of attributes.
     pub(super) fn attribute_bytes(&mut self) -> Result<&[u8], Error> {
         let begin = self.at;
         for _ in 0..self.list(ATTRIBUTE_LIST, LEAST[1])? {
@@ -336,7 +338,7 @@ impl<'a> Cursor<'a> {
         Ok(kept)
     }
 
-    /// A variable, and where it has records the bytes of one.
+    /// Reads a variable; also returns its number of bytes per record, if it has records.
     fn variable(
         &mut self,
         all: &[Dimension],
@@ -380,7 +382,7 @@ impl<'a> Cursor<'a> {
         at.checked_add(n).is_some_and(|end| end <= self.source.size())
     }
 
-    /// The error where the header is not the one that was read before.
+    /// Returns the error for a header that changed since it was read first.
     pub(super) fn changed(&self) -> Error {
         Error::Changed { path: self.source.path().to_owned() }
     }

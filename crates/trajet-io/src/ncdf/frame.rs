@@ -8,26 +8,27 @@ use super::values::{Stored, cell_of_stored};
 use crate::Field;
 use crate::values::Values;
 
-/// A frame as the file stores it; what the file does not have is none.
+/// A frame as the file stores it; variables that the file lacks are `None`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Frame {
-    /// ps.
+    /// Time, in the unit of the variable (ps or fs), not scaled.
     pub time: Option<Stored>,
-    /// Å: `[n_atoms, 3]`.
+    /// Positions, Å once scaled: `[n_atoms, 3]`.
     pub coordinates: Stored,
-    /// Å/ps once scaled: `[n_atoms, 3]`.
+    /// Velocities, Å/ps once scaled: `[n_atoms, 3]`.
     pub velocities: Option<Stored>,
-    /// kcal/(mol Å): `[n_atoms, 3]`.
+    /// Forces, kcal/(mol Å) once scaled: `[n_atoms, 3]`.
     pub forces: Option<Stored>,
-    /// Lengths of the cell (Å) and its angles (degrees).
+    /// Lengths (Å) and angles (degrees) of the cell.
     pub cell: Option<[Stored; 2]>,
-    /// What else the file holds, where that is known. Kept beside the frame where this is sent or stored.
+    /// Layout of the file and the values of its other variables, if known. Not serialised with the frame: sent
+    /// and stored separately.
     #[serde(skip)]
     pub further: Option<Further>,
 }
 
 impl Frame {
-    /// The frame with only `atoms`, in that order.
+    /// Returns the frame with only `atoms`, in that order.
     ///
     /// # Panics
     /// If an index is not below the number of atoms.
@@ -44,15 +45,15 @@ impl Frame {
         }
     }
 
-    /// Atoms in the frame.
+    /// Returns the number of atoms in the frame.
     pub fn n_atoms(&self) -> usize {
         self.coordinates.values.len() / 3
     }
 }
 
-/// A frame as it is read, in our units.
+/// Conversions that readers and writers share.
 impl Frame {
-    /// Whether the variables are the same, in the same precision and with the same factors.
+    /// Whether both frames have the same variables, in the same precision and with the same scale factors.
     pub(crate) fn is_like(&self, other: &Frame) -> bool {
         let kind = |stored: Option<&Stored>| {
             stored.map(|s| (matches!(s.values, Values::Double(_)), s.scale_factor))
@@ -71,7 +72,7 @@ impl Frame {
         kinds(self) == kinds(other)
     }
 
-    /// The values of one kind.
+    /// Returns the stored values of `field`.
     pub(crate) fn stored(&self, field: Field) -> Option<&Stored> {
         match field {
             Field::Positions => Some(&self.coordinates),
@@ -80,7 +81,7 @@ impl Frame {
         }
     }
 
-    /// Appends the vectors of one kind in our units.
+    /// Appends the vectors of `field`, converted to its unit.
     pub(crate) fn vectors_into(&self, field: Field, out: &mut Vec<[f32; 3]>) {
         let first = out.len();
         if let Some(stored) = self.stored(field) {
@@ -95,7 +96,7 @@ impl Frame {
         self.cell.as_ref().map_or([f64::NAN; 6], cell_of_stored)
     }
 
-    /// Whether all parts are as long as they must be.
+    /// Whether all arrays have the length that the number of atoms requires.
     pub(crate) fn is_sound(&self) -> bool {
         let long = |stored: &Option<Stored>, n| stored.as_ref().is_none_or(|s| s.values.len() == n);
         let n = 3 * self.n_atoms();

@@ -1,4 +1,4 @@
-//! What the header means: Amber's convention for trajectories in NetCDF files, version 1.0.
+//! Interprets the header by Amber's convention for trajectories in NetCDF files, version 1.0.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::remarks::{ATTRIBUTE, of_text};
 use crate::source::Source;
 use crate::{Error, Values};
 
-/// The version that is known.
+/// The supported version of the convention.
 pub(super) const VERSION: &str = "1.0";
 
 /// The variables that are read, and their units.
@@ -25,42 +25,42 @@ pub(super) const CELL: [Named; 2] =
 #[derive(Clone, Copy)]
 pub(super) struct Named(pub(super) &'static str, pub(super) &'static str);
 
-/// Where the values of a variable are in a record.
+/// Position and form of a variable's values in a record.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Slab {
-    /// Bytes before them.
+    /// Offset of the values in a record, bytes.
     pub(super) at: usize,
     pub(super) n_values: usize,
     pub(super) is_double: bool,
-    /// The attribute as it stands.
+    /// The attribute `scale_factor`.
     pub(super) scale_factor: Option<Scale>,
-    /// What scaled values are divided by to be in the unit of the convention: not one for times in fs.
+    /// Divisor that converts scaled values to the convention's unit: 1, or 1000 for times in fs.
     pub(super) divisor: f64,
 }
 
 impl Slab {
-    /// Bytes of a value.
+    /// Returns the number of bytes of a value.
     pub(super) fn width(&self) -> usize {
         if self.is_double { 8 } else { 4 }
     }
 
-    /// All values.
+    /// Returns the bytes of all values in a record.
     pub(super) fn bytes(&self) -> Range<usize> {
         self.at..self.at + self.n_values * self.width()
     }
 
-    /// The vectors of some atoms.
+    /// Returns the bytes of the vectors of some atoms in a record.
     pub(super) fn vectors(&self, atoms: &Range<usize>) -> Range<usize> {
         let each = 3 * self.width();
         self.at + atoms.start * each..self.at + atoms.end * each
     }
 
-    /// What values are multiplied with; none for a factor that is one but for its last digits.
+    /// Returns the scale factor; `None` if it is one, apart from its last digits.
     pub(super) fn factor(&self) -> Option<Scale> {
         self.scale_factor.filter(|scale| scale.matters())
     }
 
-    /// The values as they are stored.
+    /// Reads the values as they are stored.
     pub(super) fn values(&self, bytes: &[u8]) -> Values {
         if self.is_double {
             Values::Double(
@@ -73,12 +73,12 @@ impl Slab {
         }
     }
 
-    /// The first value, scaled, in the unit of the convention.
+    /// Reads the first value, scaled, in the convention's unit.
     pub(super) fn first(&self, bytes: &[u8]) -> f64 {
         self.times(bytes, self.factor()) / self.divisor
     }
 
-    /// The first value times `factor`.
+    /// Reads the first value, multiplied by `factor`.
     fn times(&self, bytes: &[u8], factor: Option<Scale>) -> f64 {
         if self.is_double {
             Scale::double(factor, f64::from_be_bytes(bytes[..8].try_into().expect("eight bytes")))
@@ -87,7 +87,7 @@ impl Slab {
         }
     }
 
-    /// Three values, scaled; NaN where one was never written.
+    /// Reads three values, scaled; a value that was never written is NetCDF's fill value.
     fn three(&self, bytes: &[u8]) -> [f64; 3] {
         [0, 1, 2].map(|k| {
             let bytes = &bytes[k * self.width()..];
@@ -96,24 +96,24 @@ impl Slab {
     }
 }
 
-/// What the header says.
+/// The header of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Head {
     pub(super) n_atoms: usize,
-    /// Records by the header; none where nobody counted them.
+    /// Number of records in the header; `None` if unknown.
     pub(super) n_records: Option<u64>,
-    /// Where the first record begins.
+    /// Byte at which the first record begins.
     pub(super) records_at: u64,
-    /// Bytes of a record.
+    /// Length of a record, bytes.
     pub(super) record_len: u64,
     pub(super) time: Option<Slab>,
     pub(super) coordinates: Slab,
     pub(super) velocities: Option<Slab>,
     pub(super) forces: Option<Slab>,
     pub(super) cell: Option<[Slab; 2]>,
-    /// What a user should know.
+    /// Remarks for the user.
     pub(super) remarks: Vec<String>,
-    /// Remarks that the file keeps of its source.
+    /// Remarks on the source of the file, stored in its attributes.
     pub(super) noted: Vec<String>,
 }
 
@@ -180,10 +180,11 @@ impl Head {
         })
     }
 
-    /// The number of whole frames in a file, and a remark where the header says another.
+    /// Returns the number of whole frames in a file, and a remark if the header has another number or bytes are
+    /// left over.
     ///
     /// # Errors
-    /// [`Error::Truncated`], [`Error::Unsupported`] where there is no frame.
+    /// [`Error::Truncated`]; [`Error::Unsupported`] if there is no frame.
     pub(super) fn count(
         &self,
         source: &Source,
@@ -227,7 +228,7 @@ impl Head {
         Ok((n, remark))
     }
 
-    /// Whether a variable of that name is read into the fields of frames.
+    /// Whether the variable of this name is read into the fields of [`super::Frame`].
     pub(super) fn reads(&self, name: &[u8]) -> bool {
         let known = [
             (TIME, self.time.is_some()),
@@ -240,20 +241,20 @@ impl Head {
         known.iter().any(|&(Named(its, _), is_read)| is_read && its.as_bytes() == name)
     }
 
-    /// Where a frame begins.
+    /// Returns the byte at which a frame begins.
     pub(super) fn offset(&self, frame: u64) -> u64 {
         self.records_at + frame * self.record_len
     }
 }
 
-/// a, b, c (Å), α, β, γ (degrees) of the two variables' bytes; NaN where there is no cell,
-/// infinite where a number is not finite.
+/// Reads a, b, c (Å), α, β, γ (degrees) from the bytes of the two variables; NaN without a cell, infinite if a
+/// number is not finite.
 pub(super) fn cell(slabs: &[Slab; 2], lengths: &[u8], angles: &[u8]) -> [f64; 6] {
     cell_of(slabs[0].three(lengths), slabs[1].three(angles))
 }
 
-/// Makes sure that the file is a trajectory of Amber's convention; a remark where its version is not
-/// the one that is known.
+/// Checks that the file is a trajectory of Amber's convention. Returns a remark if its version is not
+/// [`VERSION`].
 fn check_convention(source: &Source, attributes: &Attributes) -> Result<Option<String>, Error> {
     let other = |looks_like| {
         let path = source.path().to_owned();
@@ -283,11 +284,11 @@ fn check_convention(source: &Source, attributes: &Attributes) -> Result<Option<S
     }
 }
 
-/// Finds the variables of the convention.
+/// Finds and checks the variables of the convention.
 struct Reading<'a> {
     source: &'a Source,
     classic: &'a Classic,
-    /// Variables that say no units.
+    /// Variables without units.
     without_units: Vec<&'static str>,
 }
 
@@ -296,7 +297,7 @@ impl Reading<'_> {
         self.classic.variables.iter().find(|variable| variable.name == name)
     }
 
-    /// The number of atoms: a dimension, as are the frames.
+    /// Returns the number of atoms and checks the dimensions `frame`, `atom` and `spatial`.
     fn atoms(&self) -> Result<u32, Error> {
         let length = |name: &str| {
             let dimension = self.classic.dimensions.iter().find(|dimension| dimension.name == name);
@@ -315,8 +316,8 @@ impl Reading<'_> {
         Ok(atoms)
     }
 
-    /// A variable of a frame, then of `shape`: names and lengths of dimensions, where no name stands
-    /// for any. None where the file does not have it.
+    /// Returns the slab of a variable; `None` if the file lacks it. Its dimensions must be `frame` and those of
+    /// `shape`, given as names and lengths; an empty name matches any.
     fn slab(
         &mut self,
         Named(name, unit): Named,

@@ -1,10 +1,10 @@
-//! The layout of a NetCDF file: its dimensions, attributes and variables, also those that Amber's convention
-//! does not name. Copies to NetCDF have them all: a replica-exchange run cannot be sorted without `temp0` and
-//! `remd_indices`.
+//! The layout of a NetCDF file: its dimensions, attributes and variables, including further ones that Amber's
+//! convention does not name. Copies to NetCDF keep them all: a replica-exchange run cannot be sorted without
+//! `temp0` and `remd_indices`.
 //!
-//! A frame has the layout of its file ([`Further`]), shared by all frames of the file, and what its record
-//! holds of further variables. The variables of the convention stand in the frame's own fields. Variables of
-//! the dimension `atom` are cut to the atoms that are taken.
+//! A frame refers to the layout of its file, which all frames of the file share, and holds the values of the
+//! further variables in its record ([`Further`]). Variables of the convention are fields of the frame. Variables
+//! with the dimension `atom` are cut to the atoms taken.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -30,18 +30,18 @@ const DESCRIPTIVE: [&str; 7] = [
     "programVersion",
     "Conventions",
     "ConventionVersion",
-    // Other formats keep these remarks in their own way.
+    // Other formats store these remarks in their own way.
     remarks::ATTRIBUTE,
 ];
-/// Variables that name what stands along a dimension.
+/// Variables that hold labels for the entries of a dimension.
 const LABELS: [&str; 3] = ["spatial", "cell_spatial", "cell_angular"];
 
 /// The length of a dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Length {
-    /// It grows by records.
+    /// Grows by records.
     Records,
-    /// The number of atoms of the frame.
+    /// Equals the number of atoms of the frame.
     Atoms,
     Fixed(u32),
 }
@@ -52,23 +52,23 @@ pub(super) struct Dimension {
     pub(super) length: Length,
 }
 
-/// Where the values of a variable are kept.
+/// Storage of the values of a variable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Content {
     /// In the fields of [`super::Frame`].
     Convention,
-    /// In [`Further::values`], of every frame.
+    /// In [`Further::values`] of every frame.
     Record,
-    /// Here: the variable does not grow by records.
+    /// In this variant, since the variable does not grow by records.
     Fixed(Box<[u8]>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Variable {
     pub(super) name: Box<[u8]>,
-    /// Places in the list of dimensions.
+    /// Indices in the list of dimensions.
     pub(super) dimensions: Box<[u32]>,
-    /// The list of its attributes, as the bytes stand in a header.
+    /// Its list of attributes, as bytes of a header.
     pub(super) attributes: Box<[u8]>,
     pub(super) kind: Kind,
     pub(super) content: Content,
@@ -78,24 +78,25 @@ pub(super) struct Variable {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layout {
     pub(super) dimensions: Box<[Dimension]>,
-    /// The list of the global attributes, as the bytes stand in a header.
+    /// The list of global attributes, as bytes of a header.
     pub(super) attributes: Box<[u8]>,
     pub(super) variables: Box<[Variable]>,
-    /// Variables that are not kept, and why.
+    /// Variables that are left out, with the reason.
     pub(super) left_out: Box<[Box<str>]>,
 }
 
-/// A layout and where the further variables of a record are: bytes from the begin of the record.
+/// A layout, and the byte ranges of the further variables in a record.
 pub(super) type Located = (Arc<Layout>, Vec<Range<usize>>);
 
 impl Variable {
-    /// The dimensions of what one frame holds, or the file.
+    /// Returns the dimensions without the one that grows by records.
     fn shape<'a>(&'a self, layout: &'a Layout) -> impl Iterator<Item = &'a Dimension> + Clone {
         let skipped = usize::from(!matches!(self.content, Content::Fixed(_)));
         self.dimensions.iter().skip(skipped).map(|&place| &layout.dimensions[place as usize])
     }
 
-    /// Bytes of what a frame of `n_atoms` atoms holds, or the file; none where they cannot be counted.
+    /// Returns the number of bytes per frame of `n_atoms` atoms (per file if the variable does not grow);
+    /// `None` on overflow.
     pub(super) fn len(&self, layout: &Layout, n_atoms: usize) -> Option<u64> {
         let mut dimensions = self.shape(layout);
         dimensions.try_fold(self.kind.size(), |bytes, dimension| {
@@ -107,18 +108,19 @@ impl Variable {
         })
     }
 
-    /// The same in a record, where slabs are padded to four bytes.
+    /// Returns [`Variable::len`] padded to four bytes, as in a record.
     fn slab(&self, layout: &Layout, n_atoms: usize) -> Option<usize> {
         let len = self.len(layout, n_atoms)?.checked_next_multiple_of(4)?;
         usize::try_from(len).ok()
     }
 
-    /// How many of its dimensions are that of atoms.
+    /// Returns how many of its dimensions are that of atoms.
     fn n_atom_dimensions(&self, layout: &Layout) -> usize {
         self.shape(layout).filter(|dimension| dimension.length == Length::Atoms).count()
     }
 
-    /// Of a variable with one dimension of atoms: blocks before that dimension, and bytes behind it.
+    /// Returns, for a variable with one dimension of atoms, the number of blocks before that dimension and the
+    /// bytes per atom of a block.
     fn strides(&self, layout: &Layout) -> (usize, usize) {
         let length = |dimension: &Dimension| match dimension.length {
             Length::Fixed(length) => length as usize,
@@ -131,7 +133,7 @@ impl Variable {
         (outer, shape.map(length).product::<usize>() * self.kind.size() as usize)
     }
 
-    /// The values of some of `n_atoms` atoms.
+    /// Returns the values of some of `n_atoms` atoms.
     fn taken(&self, layout: &Layout, values: &[u8], n_atoms: usize, atoms: &[usize]) -> Vec<u8> {
         let (outer, inner) = self.strides(layout);
         let mut taken = Vec::with_capacity(outer * atoms.len() * inner);
@@ -143,7 +145,7 @@ impl Variable {
         taken
     }
 
-    /// Whether another file declares it in the same way, whatever its attributes say.
+    /// Whether another file declares the variable in the same way. Attributes are ignored.
     fn is_like(&self, layout: &Layout, other: &Variable, of_other: &Layout) -> bool {
         let fixed = |variable: &Variable| matches!(variable.content, Content::Fixed(_));
         self.name == other.name
@@ -158,10 +160,10 @@ impl Variable {
 }
 
 impl Layout {
-    /// Reads the layout of a file whose header says what `head` does.
+    /// Reads the layout of a file whose header was read as `head`.
     ///
     /// # Errors
-    /// [`Error::Changed`] where the header is another one by now; [`Error::Truncated`], [`Error::Corrupt`],
+    /// [`Error::Changed`] if the header changed since then; [`Error::Truncated`], [`Error::Corrupt`],
     /// [`Error::Io`].
     pub(super) fn read(source: &Source, head: &Head, meter: &mut Meter) -> Result<Located, Error> {
         let mut cursor = Cursor::new(source, meter);
@@ -172,7 +174,7 @@ impl Layout {
             let name: Box<[u8]> = cursor.name_bytes()?.into();
             let length = match cursor.number()? {
                 0 => Length::Records,
-                // The first of that name is what counts atoms.
+                // The first dimension of that name counts the atoms.
                 _ if *name == *ATOM.as_bytes()
                     && dimensions.iter().all(|other| other.length != Length::Atoms) =>
                 {
@@ -198,7 +200,8 @@ impl Layout {
         layout.with_values(&begins, head, &mut cursor)
     }
 
-    /// The layout with the values of variables that do not grow by records, which begin at these bytes.
+    /// Reads the values of variables that do not grow by records, and locates the others in a record. Values of
+    /// variable `k` begin at byte `begins[k]`.
     fn with_values(
         mut self,
         begins: &[u64],
@@ -207,7 +210,7 @@ impl Layout {
     ) -> Result<Located, Error> {
         let (mut kept, mut left_out) = (vec![true; begins.len()], Vec::new());
         let mut records = Vec::new();
-        // No byte of the file is taken twice: values in memory are as many as those in the file.
+        // No byte of the file is read twice, so that values never take more memory than the file.
         let mut order: Vec<usize> = (0..begins.len()).collect();
         order.sort_by_key(|&k| begins[k]);
         let mut end = cursor.at;
@@ -250,13 +253,13 @@ impl Layout {
         Ok((Arc::new(self), records))
     }
 
-    /// The further variables of a record, in their order.
+    /// Returns the further variables of a record, in order.
     pub(super) fn records(&self) -> impl Iterator<Item = &Variable> {
         self.variables.iter().filter(|variable| variable.content == Content::Record)
     }
 
-    /// The bytes of each of these in the values of a frame.
-    pub(super) fn places(&self, n_atoms: usize) -> Option<Vec<Range<usize>>> {
+    /// Returns the byte range of each further variable in [`Further::values`]; `None` on overflow.
+    pub(super) fn ranges(&self, n_atoms: usize) -> Option<Vec<Range<usize>>> {
         let mut end = 0usize;
         let place = |variable: &Variable| {
             let begin = end;
@@ -266,12 +269,12 @@ impl Layout {
         self.records().map(place).collect()
     }
 
-    /// Bytes of the values of a frame.
+    /// Returns the length of [`Further::values`], bytes; `None` on overflow.
     pub(super) fn n_values(&self, n_atoms: usize) -> Option<usize> {
-        Some(self.places(n_atoms)?.last().map_or(0, |last| last.end))
+        Some(self.ranges(n_atoms)?.last().map_or(0, |last| last.end))
     }
 
-    /// The variable of that name of the convention.
+    /// Returns the variable of the convention with this name.
     pub(super) fn convention(&self, name: &str) -> Option<&Variable> {
         let is_it = |variable: &&Variable| {
             variable.content == Content::Convention && *variable.name == *name.as_bytes()
@@ -279,7 +282,7 @@ impl Layout {
         self.variables.iter().find(is_it)
     }
 
-    /// What its times are divided by to be in ps.
+    /// Returns the divisor that converts times of the file to ps.
     pub(super) fn time_divisor(&self) -> f64 {
         let head::Named(name, unit) = head::TIME;
         let variable = self.convention(name);
@@ -289,7 +292,8 @@ impl Layout {
         divisor.unwrap_or(1.0)
     }
 
-    /// What has no place in another format, in words: variables and attributes that are not of the convention.
+    /// Describes the variables and attributes that are not of the convention, and that other formats cannot
+    /// hold.
     pub(crate) fn further_names(&self) -> Vec<String> {
         let is_further = |variable: &&Variable| {
             variable.content != Content::Convention && !LABELS.contains(&&*variable.shown())
@@ -303,14 +307,15 @@ impl Layout {
         kinds.map(|(kind, names)| format!("{kind} {}", names.join(", "))).collect()
     }
 
-    /// Names of the variables of which each atom has values of its own.
+    /// Returns the names of the further variables with per-atom values.
     pub(crate) fn per_atom_names(&self) -> Vec<String> {
         let further = self.variables.iter().filter(|v| v.content != Content::Convention);
         let per_atom = further.filter(|variable| variable.n_atom_dimensions(self) > 0);
         per_atom.map(|variable| variable.shown().into_owned()).collect()
     }
 
-    /// The layout without these variables, which are left out for a reason.
+    /// Returns the layout without the variables for which `dropped` is true, which are listed as left out for
+    /// `reason`.
     fn without(&self, reason: &str, dropped: impl Fn(&Variable) -> bool) -> Layout {
         let (dropped, kept): (Vec<_>, Vec<_>) = self.variables.iter().partition(|v| dropped(v));
         let words = |variable: &Variable| format!("{} ({reason})", variable.shown()).into();
@@ -322,7 +327,8 @@ impl Layout {
         }
     }
 
-    /// Whether it is one that a file can have: all places are there, and values are as many as they must be.
+    /// Whether a file can have this layout: dimensions exist, lists of attributes are well-formed, and values
+    /// have the lengths that the dimensions require.
     pub(crate) fn is_sound(&self, n_atoms: usize) -> bool {
         let records = |place: u32| self.dimensions[place as usize].length == Length::Records;
         let is_sound = |variable: &Variable| {
@@ -347,7 +353,7 @@ impl Layout {
         growing == 1 && is_list(&self.attributes) && self.variables.iter().all(is_sound)
     }
 
-    /// What copies to a file of this layout lack of another one, or change, in words.
+    /// Describes what frames of a file with layout `other` lose or change in a file of this layout.
     fn differences(&self, other: &Layout) -> Vec<String> {
         let mut words = Vec::new();
         let mut say = |begin: &str, names: BTreeSet<String>| {
@@ -382,7 +388,7 @@ impl Layout {
             if fixed(own) && own.content != variable.content {
                 changed.insert(variable.shown().into_owned());
             }
-            // Numbers of the convention are converted to the scale and unit of the first file.
+            // Values of the convention are converted to the scale and unit of the first file.
             let is_kept = |name: &&[u8]| {
                 own.content == Content::Convention
                     && [&b"scale_factor"[..], b"units"].contains(name)
@@ -399,7 +405,7 @@ impl Layout {
     }
 }
 
-/// The variable that a header declares next, still without values, and where these begin.
+/// Reads the next variable of a header, without its values, and the byte at which these begin.
 fn declared(
     cursor: &mut Cursor<'_>,
     all: &[Dimension],
@@ -430,7 +436,7 @@ fn declared(
     Ok((Variable { name, dimensions: dimensions.into(), attributes, kind, content }, begin))
 }
 
-/// The name of each attribute of a list, and all that it says.
+/// Returns the name and the bytes after the name (type, count, values) of each attribute of a list.
 fn attributes(list: &[u8]) -> Vec<(&[u8], &[u8])> {
     let mut found = Vec::new();
     let mut rest = list.get(8..).unwrap_or_default();
@@ -441,7 +447,7 @@ fn attributes(list: &[u8]) -> Vec<(&[u8], &[u8])> {
     found
 }
 
-/// The first attribute, its type, count and values, and what stands behind it.
+/// Splits off the first attribute: returns its name, its other bytes (type, count, values) and the rest.
 fn next_attribute(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let (name, rest) = sized(bytes, 1)?;
     let (code, counted) = rest.split_first_chunk::<4>()?;
@@ -450,7 +456,7 @@ fn next_attribute(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     Some((name, &rest[..rest.len() - others.len()], others))
 }
 
-/// As many things of `each` bytes as the count in front of them says, and what stands behind their padding.
+/// Splits off a counted list with entries of `each` bytes: returns its bytes, and the rest after padding.
 fn sized(bytes: &[u8], each: usize) -> Option<(&[u8], &[u8])> {
     let (count, rest) = bytes.split_first_chunk::<4>()?;
     let len = (u32::from_be_bytes(*count) as usize).checked_mul(each)?;
@@ -458,7 +464,8 @@ fn sized(bytes: &[u8], each: usize) -> Option<(&[u8], &[u8])> {
     Some((rest.get(..len)?, rest.get(padded..)?))
 }
 
-/// Returns a list of attributes with this text as the only attribute of its name; without a text there is none.
+/// Returns a list of attributes in which `text` is the only attribute of this name; removes it if `text` is
+/// `None`.
 pub(super) fn with_text_attribute(list: &[u8], name: &str, text: Option<&str>) -> Vec<u8> {
     let (mut count, mut entries) = (0u32, Vec::new());
     let mut rest = list.get(8..).unwrap_or_default();
@@ -479,14 +486,14 @@ pub(super) fn with_text_attribute(list: &[u8], name: &str, text: Option<&str>) -
     [tag, count].into_iter().flat_map(u32::to_be_bytes).chain(entries).collect()
 }
 
-/// Appends a length and characters, padded to four bytes.
+/// Appends the length and the characters of a text, padded to four bytes.
 pub(super) fn put_text(bytes: &mut Vec<u8>, text: &[u8]) {
     bytes.extend((text.len() as u32).to_be_bytes());
     bytes.extend(text);
     bytes.resize(bytes.len() + text.len().next_multiple_of(4) - text.len(), 0);
 }
 
-/// Whether bytes are a list of attributes.
+/// Whether bytes are a well-formed list of attributes.
 fn is_list(bytes: &[u8]) -> bool {
     let Some((head, mut rest)) = bytes.split_first_chunk::<8>() else { return false };
     let count = u32::from_be_bytes([head[4], head[5], head[6], head[7]]);
@@ -497,7 +504,7 @@ fn is_list(bytes: &[u8]) -> bool {
     rest.is_empty()
 }
 
-/// The text of an attribute of a list.
+/// Returns the text of an attribute of a list; `None` if it is missing or no text.
 fn attribute<'a>(list: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let (_, value) = attributes(list).into_iter().find(|(its, _)| *its == name)?;
     let (code, counted) = value.split_first_chunk::<4>()?;
@@ -505,7 +512,7 @@ fn attribute<'a>(list: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     sized(counted, 1).filter(|_| is_text).map(|(text, _)| text)
 }
 
-/// Names of attributes that two lists do not have alike.
+/// Returns the names of attributes that differ between two lists.
 fn differing<'a>(one: &'a [u8], other: &'a [u8]) -> Vec<&'a [u8]> {
     let (one, other) = (attributes(one), attributes(other));
     let alone = one.iter().filter(|it| !other.contains(it));
@@ -516,36 +523,36 @@ fn lossy(name: &[u8]) -> String {
     String::from_utf8_lossy(name).into_owned()
 }
 
-/// Appends `values`, padded to four bytes as NetCDF's libraries do: with the fill value.
+/// Appends `values`, padded to four bytes with the fill value as in NetCDF's libraries.
 pub(super) fn put_padded(kind: Kind, values: &[u8], out: &mut Vec<u8>) {
     let padding = values.len().next_multiple_of(4) - values.len();
     out.extend_from_slice(values);
     out.extend(kind.fill().iter().cycle().take(padding));
 }
 
-/// The layout of a frame's file, and what the frame holds of the file's further variables.
+/// The layout of a frame's file, and the values of its further variables in the frame.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Further {
     /// Shared by all frames of the file.
     pub(crate) layout: Arc<Layout>,
-    /// One variable after the other, each padded to four bytes.
+    /// Values of one variable after the other, each padded to four bytes.
     pub(crate) values: Vec<u8>,
 }
 
 impl Further {
-    /// What a record holds.
-    pub(super) fn of_record((layout, places): &Located, record: &[u8]) -> Further {
-        let mut values = Vec::with_capacity(places.iter().map(Range::len).sum());
-        places.iter().for_each(|place| values.extend_from_slice(&record[place.clone()]));
+    /// Collects the values of further variables from a record.
+    pub(super) fn of_record((layout, ranges): &Located, record: &[u8]) -> Further {
+        let mut values = Vec::with_capacity(ranges.iter().map(Range::len).sum());
+        ranges.iter().for_each(|place| values.extend_from_slice(&record[place.clone()]));
         Further { layout: Arc::clone(layout), values }
     }
 
-    /// Whether the values are as many as the layout, a sound one, says of so many atoms.
+    /// Whether there are as many values as the layout, which must be sound, requires for `n_atoms` atoms.
     pub(crate) fn is_complete(&self, n_atoms: usize) -> bool {
         self.layout.n_values(n_atoms) == Some(self.values.len())
     }
 
-    /// The same with some of `n_atoms` atoms.
+    /// Returns the values of some of `n_atoms` atoms.
     pub(super) fn take(&self, n_atoms: usize, atoms: &[usize]) -> Further {
         let Further { layout, values } = self;
         let of_atoms =
@@ -553,7 +560,7 @@ impl Further {
         if !layout.variables.iter().any(of_atoms) {
             return self.clone();
         }
-        // Pairs of atoms, …: a part of them would not give the whole back.
+        // Variables over pairs of atoms cannot be restored from parts.
         let pairs =
             |v: &Variable| v.content != Content::Convention && v.n_atom_dimensions(layout) > 1;
         let mut taken = layout.without("it has several dimensions of atoms", pairs);
@@ -567,8 +574,8 @@ impl Further {
             }
         }
         let mut cut = Vec::new();
-        let places = layout.places(n_atoms).expect("the frame is sound");
-        for (variable, place) in layout.records().zip(places) {
+        let ranges = layout.ranges(n_atoms).expect("the frame is sound");
+        for (variable, place) in layout.records().zip(ranges) {
             match variable.n_atom_dimensions(layout) {
                 0 => cut.extend_from_slice(&values[place]),
                 1 => {
@@ -582,8 +589,8 @@ impl Further {
         Further { layout, values: cut }
     }
 
-    /// The inverse of [`Further::take`]: what the frame of `n_atoms` atoms says beside these, with each atom's
-    /// values from the part that has it. Variables that a part lacks are left out.
+    /// Joins the values of parts: the inverse of [`Further::take`]. Per-frame values are taken from `self`, those
+    /// of each of the `n_atoms` atoms from the part that holds it. Variables that a part lacks are left out.
     pub(crate) fn join(&self, n_atoms: usize, parts: &[PartOf<'_>]) -> Further {
         let Further { layout, values } = self;
         let is_of_atoms =
@@ -609,13 +616,13 @@ impl Further {
             }
             Some(all)
         };
-        let places = layout.places(0).expect("the head is sound");
-        let mut places = places.into_iter();
+        let ranges = layout.ranges(0).expect("the head is sound");
+        let mut ranges = ranges.into_iter();
         let (mut lacking, mut fixed, mut joined) = (Vec::new(), Vec::new(), Vec::new());
         for (k, variable) in layout.variables.iter().enumerate() {
             let of_head = match variable.content {
                 Content::Convention => continue,
-                Content::Record => places.next(),
+                Content::Record => ranges.next(),
                 Content::Fixed(_) => None,
             };
             if variable.n_atom_dimensions(layout) == 0 {
@@ -643,46 +650,46 @@ impl Further {
         Further { layout: Arc::new(whole), values: joined }
     }
 
-    /// The values of a variable that another layout declares, of a frame of so many atoms.
-    fn values_of(&self, wanted: &Variable, of: &Layout, n_atoms: usize) -> Option<&[u8]> {
+    /// Returns the values, in a frame of `n_atoms` atoms, of a variable that layout `of` declares.
+    fn values_of(&self, declared: &Variable, of: &Layout, n_atoms: usize) -> Option<&[u8]> {
         let Further { layout, values } = self;
-        let is_it = |v: &Variable| v.is_like(layout, wanted, of);
-        let len = usize::try_from(wanted.len(of, n_atoms)?).ok()?;
-        match &wanted.content {
+        let is_it = |v: &Variable| v.is_like(layout, declared, of);
+        let len = usize::try_from(declared.len(of, n_atoms)?).ok()?;
+        match &declared.content {
             Content::Fixed(_) => {
                 let fixed = layout.variables.iter().find(|variable| is_it(variable))?;
                 let Content::Fixed(values) = &fixed.content else { return None };
                 values.get(..len)
             }
             _ => {
-                let places = layout.places(n_atoms)?;
-                let (_, place) = layout.records().zip(places).find(|(v, _)| is_it(v))?;
+                let ranges = layout.ranges(n_atoms)?;
+                let (_, place) = layout.records().zip(ranges).find(|(v, _)| is_it(v))?;
                 values.get(place)?.get(..len)
             }
         }
     }
 }
 
-/// The atoms of a part of a frame, and what the part has; none where it is of another format.
+/// The atoms of a part of a frame, and its further variables; `None` if the part has another format.
 pub(crate) type PartOf<'a> = (&'a [Range<u32>], Option<&'a Further>);
 
-/// How frames of another layout than the first one's are written.
+/// Conversion of frames whose layout differs from that of the first frame.
 #[derive(Debug)]
 pub(super) struct Other {
-    /// Their layout; none where nothing is known of one.
+    /// Layout of the frames; `None` if unknown.
     pub(super) layout: Option<Arc<Layout>>,
-    /// What times are divided by to be in ps.
+    /// Divisor that converts times to ps.
     pub(super) divisor: f64,
-    /// Of each further variable of the output where their values have it.
-    pub(super) places: Vec<Option<Range<usize>>>,
-    /// What is lost, in words.
+    /// Byte range of each further variable of the output in the frames' values; `None` if they lack it.
+    pub(super) ranges: Vec<Option<Range<usize>>>,
+    /// Remarks on what is lost or changed.
     pub(super) words: Vec<String>,
 }
 
 impl Other {
-    /// The frames' layout, and that of the output, of so many atoms.
+    /// Creates the conversion of frames with `layout` and `n_atoms` atoms to a file with layout `output`.
     pub(super) fn new(layout: Option<&Arc<Layout>>, output: &Layout, n_atoms: usize) -> Other {
-        // Of attributes nothing is known then.
+        // Without a layout, attributes are taken to be those of the output.
         let none = Layout {
             dimensions: Box::default(),
             attributes: output.attributes.clone(),
@@ -690,14 +697,14 @@ impl Other {
             left_out: Box::default(),
         };
         let theirs = layout.map_or(&none, |layout| &**layout);
-        let places = theirs.places(n_atoms).unwrap_or_default();
-        let found: Vec<(&Variable, Range<usize>)> = theirs.records().zip(places).collect();
+        let ranges = theirs.ranges(n_atoms).unwrap_or_default();
+        let found: Vec<(&Variable, Range<usize>)> = theirs.records().zip(ranges).collect();
         let place = |own: &Variable| {
             let found = found.iter().find(|(variable, _)| own.is_like(output, variable, theirs));
             found.map(|(_, place)| place.clone())
         };
-        let places = output.records().map(place).collect();
+        let ranges = output.records().map(place).collect();
         let words = output.differences(theirs);
-        Other { layout: layout.cloned(), divisor: theirs.time_divisor(), places, words }
+        Other { layout: layout.cloned(), divisor: theirs.time_divisor(), ranges, words }
     }
 }

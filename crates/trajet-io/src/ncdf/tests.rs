@@ -1,4 +1,4 @@
-//! Laws of the reader on files that a naive writer makes.
+//! Tests the reader on files from a naive writer.
 
 mod costs;
 mod damage;
@@ -26,14 +26,14 @@ struct Form {
 impl Form {
     const PLAIN: Form = Form { double: false, scale: None };
 
-    /// Value `k` of a frame as it is stored: a float, or a double that is none.
+    /// Returns stored value `k` of a frame: an `f32`, or an `f64` that no `f32` represents.
     fn stored(self, seed: u32, frame: usize, k: usize) -> f64 {
         let mixed = (seed as usize + frame * 1009 + k * 31) as u32;
         let float = f32::from_bits(0x4100_0000 | mixed.wrapping_mul(2_654_435_761) >> 8);
         if self.double { f64::from(float) + 1e-9 } else { f64::from(float) }
     }
 
-    /// The value that is read: a product has the precision of the factor that has more.
+    /// Returns the value that is read: a product is computed in the higher precision of its factors.
     fn read(self, stored: f64) -> f64 {
         match self.scale {
             None => stored,
@@ -52,11 +52,11 @@ impl Form {
     }
 }
 
-/// What is written.
+/// A random file.
 #[derive(Clone, Debug)]
 struct Drawn {
     wide: bool,
-    /// What stands in the place of the number of records.
+    /// The number of records in the header.
     claimed: Option<u32>,
     n_atoms: usize,
     n_frames: usize,
@@ -65,11 +65,11 @@ struct Drawn {
     cell: Option<[Form; 2]>,
     velocities: Option<Form>,
     forces: Option<Form>,
-    /// Whether there are variables and attributes of which nothing is known.
+    /// Whether there are variables and attributes that the convention does not name.
     others: bool,
-    /// Bytes of the title, where there are others.
+    /// Length of the title, if there are other attributes.
     title: usize,
-    /// How far the order of the variables is turned.
+    /// By how much the order of the variables is rotated.
     turn: usize,
     seed: u32,
 }
@@ -77,7 +77,7 @@ struct Drawn {
 /// A variable of the file.
 struct Column {
     name: &'static str,
-    /// Places in the list of dimensions, which is made in `Drawn::header`.
+    /// Indices in the list of dimensions, which `Drawn::header` writes.
     dimensions: Vec<usize>,
     units: &'static str,
     form: Form,
@@ -139,13 +139,13 @@ impl Drawn {
         columns
     }
 
-    /// Bytes of a record: of every variable, and of three shorts that nobody knows.
+    /// Returns the length of a record: all variables, and three shorts of a further one.
     fn record_len(&self) -> usize {
         let width = |column: &Column| column.n_values * if column.form.double { 8 } else { 4 };
         self.columns().iter().map(width).sum::<usize>() + if self.others { 8 } else { 0 }
     }
 
-    /// The header, where the records begin at byte `begin`.
+    /// Returns the header of a file whose records begin at byte `begin`.
     fn header(&self, begin: usize) -> Vec<u8> {
         let mut bytes = b"CDF".to_vec();
         bytes.push(if self.wide { 2 } else { 1 });
@@ -224,7 +224,7 @@ impl Drawn {
         bytes
     }
 
-    /// The file, and where records begin and end.
+    /// Returns the bytes of the file, and the bytes at which records begin and end.
     fn write(&self) -> (Vec<u8>, Vec<usize>) {
         let begin = self.header(4).len();
         let mut bytes = self.header(begin);
@@ -253,7 +253,7 @@ impl Drawn {
         form.stored(self.seed + name.len() as u32 * 77, frame, k)
     }
 
-    /// What is read of a variable.
+    /// Returns the value that is read from a variable.
     fn value(&self, name: &str, form: Form, frame: usize, k: usize) -> f64 {
         form.read(self.stored(name, form, frame, k))
     }
@@ -278,7 +278,7 @@ impl Drawn {
         }
     }
 
-    /// Vectors of some atoms in some frames.
+    /// Returns the vectors of some atoms in some frames.
     fn vectors(&self, field: Field, frames: &Frames, atoms: &[i64]) -> Vec<f32> {
         let form = self.form(field).unwrap();
         let name = if field == Field::Positions { "coordinates" } else { field.name() };
@@ -351,16 +351,16 @@ fn without_sidecar() -> OpenOptions {
     OpenOptions { sidecar: false, ..OpenOptions::default() }
 }
 
-/// The same with all instruction sets.
-fn read(reader: &dyn Reader, wanted: &Wanted<'_>) -> Result<(Vec<f32>, FrameMeta), Error> {
+/// Reads vectors, which must be the same with all instruction sets.
+fn read(reader: &dyn Reader, requested: &Wanted<'_>) -> Result<(Vec<f32>, FrameMeta), Error> {
     let mut last = None;
     for set in InstructionSet::available() {
-        let n = wanted.frames.len();
-        let mut out = vec![0.0; n * wanted.atoms.len() * 3];
+        let n = requested.frames.len();
+        let mut out = vec![0.0; n * requested.atoms.len() * 3];
         let (mut scratch, mut meta) = (Scratch::on(set), FrameMeta::default());
-        reader.read_into(wanted, 0..n, &mut scratch, &mut out, &mut meta)?;
+        reader.read_into(requested, 0..n, &mut scratch, &mut out, &mut meta)?;
         assert_eq!(scratch.meter.frames, n as u64);
-        assert_eq!(scratch.meter.atoms_decoded, (n * wanted.atoms.n_sorted()) as u64);
+        assert_eq!(scratch.meter.atoms_decoded, (n * requested.atoms.n_sorted()) as u64);
         if let Some((before, _)) = last.replace((out.clone(), meta)) {
             assert!(before.iter().zip(&out).all(|(a, b): (&f32, &f32)| a.to_bits() == b.to_bits()));
         }

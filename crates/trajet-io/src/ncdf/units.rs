@@ -1,8 +1,8 @@
-//! The spellings of the units of Amber's convention that other programs write.
+//! Spellings of the units of Amber's convention that programs write.
 
-/// kJ in a kcal.
+/// kJ per kcal.
 pub(crate) const KJ_PER_KCAL: f32 = 4.184;
-/// The spellings of each unit, in lower case; the first is the convention's.
+/// Spellings of each unit in lower case, that of the convention first.
 const SPELLINGS: [&[&str]; 6] = [
     &["angstrom", "angstroms", "a", "å"],
     &["picosecond", "picoseconds", "ps"],
@@ -12,11 +12,11 @@ const SPELLINGS: [&[&str]; 6] = [
     &["mole", "moles", "mol"],
 ];
 
-/// Femtoseconds of a picosecond.
+/// Femtoseconds per picosecond.
 const FS_PER_PS: f64 = 1000.0;
 
-/// Returns what values in `found` are divided by to be in `unit`, a unit of the convention; none where
-/// `found` is not known to be a spelling of it. Only times are read in another unit: femtoseconds.
+/// Returns the divisor that converts values in `found` to `unit`, a unit of the convention; `None` if `found` is
+/// no known spelling of it. Only times may have another unit: femtoseconds.
 pub(super) fn divisor(found: &str, unit: &str) -> Option<f64> {
     let found = spelled_out(found);
     match (&found[..], unit) {
@@ -25,7 +25,7 @@ pub(super) fn divisor(found: &str, unit: &str) -> Option<f64> {
     }
 }
 
-/// The unit with each factor in the spelling of the convention.
+/// Returns the unit with each factor in the spelling of the convention.
 fn spelled_out(unit: &str) -> String {
     let factor = |factor: &str| {
         let factor = factor.trim().to_lowercase();

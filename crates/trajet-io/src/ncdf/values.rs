@@ -1,13 +1,13 @@
-//! Numbers as Amber's NetCDF files store them, and what they are multiplied with.
+//! Numbers as Amber's NetCDF files store them, and their scale factors.
 
 use serde::{Deserialize, Serialize};
 
 use crate::values::Values;
 
-/// What NetCDF's libraries write where a program writes nothing; the same number in both precisions.
+/// NetCDF's fill value for numbers that were never written; the same number in both precisions.
 pub(super) const FILL: f64 = f64::from_bits(0x479e_0000_0000_0000);
 
-/// What stored values are to be multiplied with.
+/// Factor by which stored values are multiplied: the attribute `scale_factor`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Scale {
     /// The attribute is a float.
@@ -17,7 +17,7 @@ pub enum Scale {
 }
 
 impl Scale {
-    /// Whether the factor is another than one, in more than its last digits.
+    /// Whether the factor differs from one in more than its last digits.
     pub(super) fn matters(self) -> bool {
         let factor = match self {
             Scale::Float(factor) => f64::from(factor),
@@ -26,7 +26,7 @@ impl Scale {
         (factor - 1.0).abs() > 1e-9 * factor.abs().max(1.0)
     }
 
-    /// A float times the factor, in the precision of the one that has more.
+    /// Returns a float times the factor, computed in the higher precision of the two.
     #[inline(always)]
     pub(super) fn float(factor: Option<Scale>, value: f32) -> f64 {
         match factor {
@@ -36,7 +36,7 @@ impl Scale {
         }
     }
 
-    /// A double times the factor.
+    /// Returns a double times the factor.
     #[inline(always)]
     pub(super) fn double(factor: Option<Scale>, value: f64) -> f64 {
         match factor {
@@ -47,22 +47,22 @@ impl Scale {
     }
 }
 
-/// What one frame holds of a variable.
+/// Values of a variable in one frame.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stored {
-    /// As they stand in the file, not scaled.
+    /// Values as stored in the file, not scaled.
     pub values: Values,
-    /// The attribute `scale_factor`; none where there is none.
+    /// The attribute `scale_factor`, if the variable has it.
     pub scale_factor: Option<Scale>,
 }
 
 impl Stored {
-    /// The factor, where it is not one.
+    /// Returns the factor, unless it is one.
     fn factor(&self) -> Option<Scale> {
         self.scale_factor.filter(|scale| scale.matters())
     }
 
-    /// Value `k` times `factor`.
+    /// Returns value `k` times `factor`.
     pub(super) fn number(&self, k: usize, factor: Option<Scale>) -> f64 {
         match &self.values {
             Values::Float(values) => Scale::float(factor, values[k]),
@@ -70,7 +70,7 @@ impl Stored {
         }
     }
 
-    /// Value `k`, scaled.
+    /// Returns value `k`, scaled.
     pub(super) fn at(&self, k: usize) -> f64 {
         self.number(k, self.factor())
     }
@@ -93,22 +93,23 @@ impl Stored {
     }
 }
 
-/// A scaled value; what is stored where that was never written.
+/// Returns the scaled value, or the stored one if that is the fill value.
 pub(super) fn unless_fill(stored: f64, scaled: f64) -> f64 {
     if stored == FILL { stored } else { scaled }
 }
 
-/// Returns lengths (Å) and angles (degrees) of a frame's cell; NaN where it has none.
+/// Returns lengths (Å) and angles (degrees) of a frame's cell; NaN without a cell, infinite if a number is not
+/// finite.
 pub(super) fn cell_of_stored([lengths, angles]: &[Stored; 2]) -> [f64; 6] {
     let three =
         |stored: &Stored| [0, 1, 2].map(|k| unless_fill(stored.number(k, None), stored.at(k)));
     cell_of(three(lengths), three(angles))
 }
 
-/// Returns a cell; NaN where there is none, infinite where a number is not finite.
+/// Returns lengths and angles as one array; NaN without a cell, infinite if a number is not finite.
 pub(super) fn cell_of([a, b, c]: [f64; 3], [alpha, beta, gamma]: [f64; 3]) -> [f64; 6] {
     let cell = [a, b, c, alpha, beta, gamma];
-    // Programs write zeros, or nothing, where there is no cell.
+    // Without a cell, programs write zeros, or nothing.
     if cell.contains(&FILL) {
         [f64::NAN; 6]
     } else if !cell.iter().all(|v| v.is_finite()) {

@@ -1,5 +1,5 @@
-//! Frames to the bytes of a NetCDF file of Amber's convention: the format with offsets of 64 bits. The
-//! output of a NetCDF file has its layout: the same dimensions, attributes and variables.
+//! Encodes frames as the bytes of a NetCDF file of Amber's convention, in the format with 64-bit offsets. If the
+//! source is a NetCDF file, the output has its layout: the same dimensions, attributes and variables.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -20,7 +20,7 @@ use crate::write_checks::{self, WriteChecks};
 use crate::writer::{self, Format, Input, Patch, Plan, Workspace, put};
 use crate::{Error, Field, Raw, Values, remarks};
 
-/// Names and lengths of the dimensions of a file whose source has no layout.
+/// Names and lengths of the default dimensions, for sources without a layout.
 const DIMENSIONS: [(&str, Length); 6] = [
     ("frame", Length::Records),
     ("spatial", Length::Fixed(3)),
@@ -29,33 +29,33 @@ const DIMENSIONS: [(&str, Length); 6] = [
     ("cell_angular", Length::Fixed(3)),
     ("label", Length::Fixed(5)),
 ];
-/// Places in the list of dimensions.
+/// Indices in [`DIMENSIONS`].
 const FRAME: usize = 0;
 const SPATIAL: usize = 1;
 const ATOMS: usize = 2;
 const CELL_SPATIAL: usize = 3;
 const CELL_ANGULAR: usize = 4;
 const LABEL: usize = 5;
-/// Variables that name what stands along a dimension: places of their dimensions, and their values.
+/// Variables that hold labels for the entries of a dimension: names, indices of their dimensions, values.
 const LABELS: [(&str, &[usize], &[u8]); 3] = [
     ("spatial", &[SPATIAL], b"xyz"),
     ("cell_spatial", &[CELL_SPATIAL], b"abc"),
     ("cell_angular", &[CELL_ANGULAR, LABEL], b"alphabeta gamma"),
 ];
-/// More atoms would need a variable of 4 GiB a frame.
+/// Largest number of atoms: more would need a variable of 4 GiB per frame.
 const MOST_ATOMS: usize = (u32::MAX / 24) as usize;
 
-/// What a variable holds of each frame.
+/// Content of a variable of the convention.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Holds {
     Time,
     Vectors(Field),
-    /// The lengths of the cell, or its angles.
+    /// Lengths (0) or angles (1) of the cell.
     Cell(usize),
 }
 
 impl Holds {
-    /// What a frame of our own format stores of this.
+    /// Returns the values of this variable in a NetCDF frame.
     fn stored(self, frame: &Frame) -> Option<&Stored> {
         match self {
             Holds::Time => frame.time.as_ref(),
@@ -65,19 +65,19 @@ impl Holds {
     }
 }
 
-/// How a variable is stored.
+/// A variable of the convention and its form in the output.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Column {
     holds: Holds,
     double: bool,
     scale_factor: Option<Scale>,
-    /// What scaled values are divided by to be in the unit of the convention.
+    /// Divisor that converts scaled values to the convention's unit.
     divisor: f64,
 }
 
 impl Column {
-    /// As the variable of a frame, whose times are divided by `divisor` to be in ps; else in single
-    /// precision, as the convention wants it.
+    /// Creates a column in the form of the variable in `frame`, whose times are divided by `divisor` to be in ps.
+    /// Without such a variable, it has the convention's precision: double for cells, else single.
     fn like(holds: Holds, frame: Option<&Frame>, divisor: f64) -> Column {
         let Some(Stored { values, scale_factor }) = frame.and_then(|frame| holds.stored(frame))
         else {
@@ -99,12 +99,12 @@ impl Column {
         }
     }
 
-    /// Whether this is the column of a variable of the convention.
+    /// Whether this is the column of `variable`.
     fn is_of(&self, variable: &Variable) -> bool {
         variable.content == Content::Convention && *variable.name == *self.named().0.as_bytes()
     }
 
-    /// Places in the list of dimensions of our own files.
+    /// Returns the indices of its dimensions in [`DIMENSIONS`].
     fn dimensions(&self) -> &'static [usize] {
         match self.holds {
             Holds::Time => &[FRAME],
@@ -118,7 +118,7 @@ impl Column {
         if self.double { Kind::Double } else { Kind::Float }
     }
 
-    /// The list of its attributes: its unit in the convention, and its factor.
+    /// Returns its list of attributes: its unit in the convention, and its scale factor.
     fn attributes(&self) -> Vec<u8> {
         let Named(_, units) = self.named();
         let mut bytes = list(ATTRIBUTE_LIST, 1 + usize::from(self.scale_factor.is_some()));
@@ -134,7 +134,7 @@ impl Column {
         bytes
     }
 
-    /// Appends values that are in the units of the convention.
+    /// Appends values, which are in the convention's unit.
     fn put(&self, values: impl ExactSizeIterator<Item = f64> + Clone, out: &mut Vec<u8>) {
         let factor = match self.scale_factor {
             None => 1.0,
@@ -151,34 +151,35 @@ impl Column {
     }
 }
 
-/// What stands in a record, one after the other.
+/// An entry of a record.
 #[derive(Clone, Debug)]
 enum Slot {
     Column(Column),
-    /// A further variable: its number among these, its type, and its bytes in the values of a frame.
+    /// A further variable: its index among these, its type, and its byte range in [`Further::values`].
     Further(usize, Kind, Range<usize>),
 }
 
-/// Makes the head and the frames of a NetCDF file.
+/// Encoder of NetCDF files.
 #[derive(Debug)]
 pub struct Encoder {
     checks: WriteChecks,
-    /// The layout of the first frame's file, where that is known.
+    /// Layout of the first frame's file, if known.
     source: Option<Arc<Layout>>,
-    /// What times of that file are divided by to be in ps.
+    /// Divisor that converts times of that file to ps.
     divisor: f64,
-    /// The layout of the output.
+    /// Layout of the output.
     layout: Layout,
     slots: Vec<Slot>,
-    /// Bytes of the further variables of a frame.
+    /// Length of the further variables' values in a frame, bytes.
     n_values: usize,
     n_frames: u64,
-    /// Other layouts that frames had.
+    /// Conversions from other layouts that frames had so far.
     others: Mutex<Vec<Arc<Other>>>,
 }
 
 impl Encoder {
-    /// Makes sure that the first frame can be held, and decides what all frames hold.
+    /// Creates the encoder: checks that the format can hold the first frame, and decides which variables all
+    /// frames have.
     ///
     /// # Errors
     /// [`Error::CannotHold`].
@@ -199,7 +200,7 @@ impl Encoder {
                 .remarks
                 .push("NCDF keeps the times, but not the numbers of the steps".to_owned());
         }
-        let first = own_frame(&plan.first);
+        let first = ncdf_frame(&plan.first);
         let has_cell = write_checks::may_have_cells(&plan.first);
         let further = first.and_then(|frame| frame.further.as_ref());
         let source = further.map(|further| Arc::clone(&further.layout));
@@ -212,17 +213,17 @@ impl Encoder {
         if !layout.left_out.is_empty() {
             checks.remarks.push(format!("left out: {}", layout.left_out.join(", ")));
         }
-        let (Some(places), Some(n_values)) =
-            (layout.places(checks.n_atoms), layout.n_values(checks.n_atoms))
+        let (Some(ranges), Some(n_values)) =
+            (layout.ranges(checks.n_atoms), layout.n_values(checks.n_atoms))
         else {
             let what = "variables of so many values".to_owned();
             return Err(checks.cannot_hold(0, what, "choose fewer atoms"));
         };
-        let mut places = places.into_iter().enumerate();
+        let mut ranges = ranges.into_iter().enumerate();
         let slot = |variable: &Variable| match variable.content {
             Content::Fixed(_) => None,
             Content::Record => {
-                places.next().map(|(k, place)| Slot::Further(k, variable.kind, place))
+                ranges.next().map(|(k, place)| Slot::Further(k, variable.kind, place))
             }
             Content::Convention => {
                 let column = columns.iter().find(|column| column.is_of(variable));
@@ -234,7 +235,8 @@ impl Encoder {
         Ok(Encoder { checks, source, divisor, layout, slots, n_values, n_frames, others })
     }
 
-    /// The header, where the values of variables begin at `values_at`: first those that do not grow.
+    /// Returns the header of a file in which the values of variables begin at byte `values_at`, those that do not
+    /// grow first.
     fn header(&self, values_at: u64) -> Vec<u8> {
         let Layout { dimensions, attributes, variables, .. } = &self.layout;
         let mut bytes = MAGIC[1].to_vec();
@@ -265,7 +267,7 @@ impl Encoder {
             put(&mut bytes, &variable.dimensions, u32::to_be_bytes);
             bytes.extend(&variable.attributes);
             let len = len(variable);
-            // Readers count the bytes themselves where a word cannot hold them.
+            // Readers compute sizes that do not fit into a word themselves.
             let size = u32::try_from(len).unwrap_or(u32::MAX);
             put(&mut bytes, &[variable.kind.code(), size], u32::to_be_bytes);
             let at = if is_fixed(&variable) { &mut fixed_at } else { &mut record_at };
@@ -275,7 +277,8 @@ impl Encoder {
         bytes
     }
 
-    /// How a frame is written whose layout is not that of the first one; none where it is.
+    /// Returns the conversion of a frame whose layout differs from that of the first frame; `None` if they are
+    /// equal.
     fn other(&self, further: Option<&Further>) -> Option<Arc<Other>> {
         let layout = further.map(|further| &further.layout);
         if self.source.as_ref() == layout {
@@ -291,17 +294,17 @@ impl Encoder {
     }
 }
 
-fn own_frame<'a>(input: &Input<'a>) -> Option<&'a Frame> {
+fn ncdf_frame<'a>(input: &Input<'a>) -> Option<&'a Frame> {
     match *input {
         Input::Raw { raw: Raw::Ncdf(frame), .. } => Some(frame),
         _ => None,
     }
 }
 
-/// The layout of a source, or that of our own files, with these columns of the convention and no others.
+/// Returns the layout of the source, or the default one, with exactly these columns of the convention.
 fn output_layout(source: Option<&Layout>, columns: &[Column]) -> Layout {
     let Layout { dimensions, attributes, variables, left_out } =
-        source.cloned().unwrap_or_else(own_layout);
+        source.cloned().unwrap_or_else(default_layout);
     let (mut dimensions, mut variables) = (dimensions.into_vec(), variables.into_vec());
     let has_column = |v: &Variable| columns.iter().any(|column| column.is_of(v));
     variables.retain(|v| v.content != Content::Convention || has_column(v));
@@ -309,8 +312,8 @@ fn output_layout(source: Option<&Layout>, columns: &[Column]) -> Layout {
         if variables.iter().any(|variable| column.is_of(variable)) {
             continue;
         }
-        let mut place = |&own: &usize| {
-            let dimension = own_dimension(own);
+        let mut place = |&index: &usize| {
+            let dimension = default_dimension(index);
             let found = dimensions.iter().position(|other| match dimension.length {
                 Length::Fixed(_) => *other == dimension,
                 _ => other.length == dimension.length,
@@ -333,14 +336,14 @@ fn output_layout(source: Option<&Layout>, columns: &[Column]) -> Layout {
     Layout { dimensions, attributes, variables, left_out }
 }
 
-/// A dimension of our own files.
-fn own_dimension(place: usize) -> Dimension {
+/// Returns a default dimension.
+fn default_dimension(place: usize) -> Dimension {
     let (name, length) = DIMENSIONS[place];
     Dimension { name: name.as_bytes().into(), length }
 }
 
-/// The layout of a file whose source has none, still without columns.
-fn own_layout() -> Layout {
+/// Returns the default layout without columns, for sources without a layout.
+fn default_layout() -> Layout {
     let of_file = [
         ("application", "trajet"),
         ("program", "trajet"),
@@ -360,7 +363,7 @@ fn own_layout() -> Layout {
         content: Content::Fixed(values.into()),
     };
     Layout {
-        dimensions: (0..DIMENSIONS.len()).map(own_dimension).collect(),
+        dimensions: (0..DIMENSIONS.len()).map(default_dimension).collect(),
         attributes: attributes.into(),
         variables: LABELS.iter().map(label).collect(),
         left_out: Box::default(),
@@ -374,7 +377,7 @@ impl writer::Encoder for Encoder {
 
     fn notes(&self) -> Vec<String> {
         let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
-        // The same for frames in any order.
+        // Sorted, so that remarks do not depend on the order of frames.
         let words: BTreeSet<&String> = others.iter().flat_map(|other| &other.words).collect();
         self.checks.remarks.iter().chain(words).cloned().collect()
     }
@@ -403,10 +406,10 @@ impl writer::Encoder for Encoder {
         if !self.slots.iter().any(is_cell) && !cell[0].is_nan() {
             self.checks.lose(number, &[write_checks::LATE_CELL.into()])?;
         }
-        // Programs write zeros where there is no cell.
+        // Without a cell, zeros are written, as in other programs.
         let cell = if cell[0].is_nan() { [0.0; 6] } else { cell };
-        let own = own_frame(input);
-        let further = own.and_then(|frame| frame.further.as_ref());
+        let frame = ncdf_frame(input);
+        let further = frame.and_then(|frame| frame.further.as_ref());
         let other = self.other(further);
         let values = further.map_or(&[][..], |further| &further.values);
         let expected = match (&other, further) {
@@ -426,7 +429,7 @@ impl writer::Encoder for Encoder {
                 Slot::Further(k, kind, place) => {
                     let found = match &other {
                         None => Some(place),
-                        Some(other) => other.places[*k].as_ref(),
+                        Some(other) => other.ranges[*k].as_ref(),
                     };
                     match found {
                         Some(found) => out.extend_from_slice(&values[found.clone()]),
@@ -435,8 +438,8 @@ impl writer::Encoder for Encoder {
                     continue;
                 }
             };
-            if let Some(stored) = own.and_then(|frame| column.holds.stored(frame))
-                && *column == Column::like(column.holds, own, divisor)
+            if let Some(stored) = frame.and_then(|frame| column.holds.stored(frame))
+                && *column == Column::like(column.holds, frame, divisor)
             {
                 match &stored.values {
                     Values::Float(values) => put(out, values, f32::to_be_bytes),
@@ -471,7 +474,7 @@ impl writer::Encoder for Encoder {
     }
 }
 
-/// The number of records; more than a word holds are not counted.
+/// Returns the number of records for the header; more than a word can hold become [`STREAMING`].
 fn count(n_frames: u64) -> [u8; 4] {
     u32::try_from(n_frames).unwrap_or(STREAMING).to_be_bytes()
 }
@@ -482,7 +485,7 @@ fn text_attribute(bytes: &mut Vec<u8>, name: &str, value: &str) {
     put_text(bytes, value.as_bytes());
 }
 
-/// The begin of a list of so many things.
+/// Returns the beginning of a list: its tag and its length.
 fn list(tag: u32, n: usize) -> Vec<u8> {
     [tag, n as u32].into_iter().flat_map(u32::to_be_bytes).collect()
 }

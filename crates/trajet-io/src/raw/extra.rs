@@ -1,18 +1,19 @@
-//! What frames hold of atoms beside where they are, and which formats keep it.
+//! Per-atom data beside positions: velocities, forces and the fourth dimension of DCD.
 
 use super::Raw;
 use crate::{Extra, Field, Format};
 
 impl Format {
-    /// Whether a file of it, whose first frame is this one or its head, has it wherever the frames do.
+    /// Whether files of this format keep `extra` of every frame that has it, if their first frame is `first`
+    /// (or its head).
     pub fn keeps(self, extra: Extra, first: &Raw) -> bool {
-        // NetCDF says once what all frames hold.
+        // NetCDF declares the variables of all frames once, by the first frame.
         self.can_keep(extra) && (self != Format::Ncdf || first.has(extra))
     }
 }
 
 impl Raw {
-    /// Whether the frame holds it.
+    /// Whether the frame holds `extra`.
     pub fn has(&self, extra: Extra) -> bool {
         match extra {
             Extra::Velocities => self.holds(Field::Velocities),
@@ -21,7 +22,7 @@ impl Raw {
         }
     }
 
-    /// The frame without these.
+    /// Returns the frame without `extras`.
     #[must_use]
     pub fn without(mut self, extras: &[Extra]) -> Raw {
         let (velocities, forces) =

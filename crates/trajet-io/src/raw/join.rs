@@ -1,4 +1,4 @@
-//! Frames that were taken apart, put together again.
+//! Joins the parts of frames whose atoms were partitioned.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -15,26 +15,27 @@ use crate::xtc::frame::{self as xtc, Positions};
 use crate::xtc::steps::Unit;
 use crate::{Extra, Field, Values};
 
-/// Which atoms of the frame a part has, and the part.
+/// The atoms of the frame that a part holds, and the part.
 type Part<'a> = (&'a [Range<u32>], &'a Raw);
 
 impl Raw {
-    /// The frame of `n_atoms` atoms that says what `head` says and has each atom from the part that holds
-    /// it: the inverse of [`Raw::take`]. Ranges name atoms of the frame, in the order in which the part has
-    /// them.
+    /// Joins parts into a frame of `n_atoms` atoms: the inverse of [`Raw::take`]. Per-frame data is taken from
+    /// `head`, each atom from the part that holds it. The ranges of a part name atoms of the frame, in the
+    /// part's order.
     ///
-    /// What is stored as in the frame comes back as it was. Vectors that are stored otherwise become what
-    /// a reader would have made them of: the steps of an XTC frame again, where a part has so few atoms that
-    /// it holds them as floats; the nearest that the frame can hold where there is no such number.
+    /// Numbers that a part stores like the frame are restored exactly. Others are converted to numbers from
+    /// which a reader gets the part's values: an XTC part of so few atoms that it holds floats becomes integer
+    /// steps again. If no such number exists, the nearest one is taken.
     ///
     /// # Errors
-    /// In words: an atom that is in no part or in several, a part that lacks what the frame has, or
+    /// A message, if an atom is in no part or in several, or if a part lacks data that the frame has or
     /// holds another number of atoms.
     pub fn join(head: &Raw, n_atoms: usize, parts: &[Part<'_>]) -> Result<Raw, String> {
         Raw::join_filled(head, n_atoms, parts, &[])
     }
 
-    /// The same of parts of which some have let go of these: of their atoms that is not a number then.
+    /// Like [`Raw::join`], but atoms of parts that lack one of the extras in `filled` get NaN instead of an
+    /// error.
     ///
     /// # Errors
     /// As [`Raw::join`].
@@ -60,17 +61,17 @@ impl Raw {
 struct Parts<'a> {
     n_atoms: usize,
     parts: &'a [Part<'a>],
-    /// What is not a number of atoms whose part lacks it.
+    /// Extras that are NaN for atoms of parts that lack them.
     filled: &'a [Extra],
 }
 
-/// Makes sure that each atom is in one part, which has as many atoms as it says.
+/// Checks that each atom is in exactly one part, and that each part holds as many atoms as its ranges name.
 fn check_cover(n_atoms: usize, parts: &[Part<'_>]) -> Result<(), String> {
     let mut ranges: Vec<&Range<u32>> = Vec::new();
     for (part, raw) in parts {
-        let said: usize = part.iter().map(|range| range.len()).sum();
-        if raw.n_atoms() != said {
-            return Err(format!("a part holds {} atoms where it should {said}", raw.n_atoms()));
+        let expected: usize = part.iter().map(|range| range.len()).sum();
+        if raw.n_atoms() != expected {
+            return Err(format!("a part holds {} atoms where it should {expected}", raw.n_atoms()));
         }
         ranges.extend(part.iter().filter(|range| !range.is_empty()));
     }
@@ -89,7 +90,7 @@ fn check_cover(n_atoms: usize, parts: &[Part<'_>]) -> Result<(), String> {
     }
 }
 
-/// What the parts hold of each atom, at the atoms' places.
+/// Gathers one value per atom from the parts, in the frame's order of atoms.
 fn gather<'a, T: Copy + Default + 'a>(
     parts: &Parts<'a>,
     of: impl Fn(&'a Raw) -> Result<Cow<'a, [T]>, String>,
@@ -110,7 +111,7 @@ fn gather<'a, T: Copy + Default + 'a>(
     Ok(all)
 }
 
-/// Positions as a format of GROMACS' gives them in nm, others in Å.
+/// Returns positions and their unit: nm for GROMACS' formats, Å for all others.
 fn positions(raw: &Raw) -> Result<(Unit, Vec<[f32; 3]>), String> {
     let mut out = Vec::new();
     let unit = match raw {
@@ -132,7 +133,7 @@ fn positions(raw: &Raw) -> Result<(Unit, Vec<[f32; 3]>), String> {
     Ok((unit, out))
 }
 
-/// Vectors in the units of GROMACS' formats.
+/// Returns vectors in the units of GROMACS' formats.
 fn gromacs(raw: &Raw, field: Field) -> Result<Vec<[f32; 3]>, String> {
     if field != Field::Positions {
         let mut out = ours(raw, field)?;
@@ -145,7 +146,7 @@ fn gromacs(raw: &Raw, field: Field) -> Result<Vec<[f32; 3]>, String> {
     Ok(out)
 }
 
-/// Vectors in our units.
+/// Returns vectors in the units of [`Field`].
 fn ours(raw: &Raw, field: Field) -> Result<Vec<[f32; 3]>, String> {
     let mut out = Vec::new();
     raw.vectors_into(field, &mut out).then_some(out).ok_or(lacks(field))
@@ -155,7 +156,7 @@ fn lacks(field: Field) -> String {
     format!("a part lacks the {} of the frame", field.name())
 }
 
-/// A float or a double.
+/// Floating-point type of stored numbers: `f32` or `f64`.
 trait Real: Copy + Default + 'static {
     fn of_reals(reals: &Reals) -> Option<&[Self]>;
     fn of_values(values: &Values) -> Option<&[Self]>;
@@ -186,8 +187,8 @@ impl Real for f64 {
     }
 }
 
-/// Vectors of the precision of `T`: `stored` are those that need no change, `converted` those of other
-/// parts in the frame's unit.
+/// Gathers vectors in the precision of `T`. `stored` returns the numbers of a part that need no change;
+/// `converted` returns those of other parts, which are then divided by `factor`.
 fn vectors<'a, T: Real>(
     field: Field,
     parts: &Parts<'a>,
@@ -279,7 +280,7 @@ fn join_dcd(head: &dcd::Frame, parts: &Parts<'_>) -> Result<dcd::Frame, String> 
     };
     let axes = (0..head.axes.len()).map(axis).collect::<Result<_, String>>()?;
     let mut frame = dcd::Frame { axes, ..*head };
-    // Heads that older versions kept know neither the version nor the form of the cell.
+    // Heads that were stored by older versions lack the version and the form of the cell.
     if let (0, Some(Raw::Dcd(part))) = (head.version, parts.parts.first().map(|(_, raw)| raw))
         && part.cell.map(|cell| cell.numbers) == head.cell.map(|cell| cell.numbers)
     {
@@ -288,7 +289,7 @@ fn join_dcd(head: &dcd::Frame, parts: &Parts<'_>) -> Result<dcd::Frame, String> 
     Ok(frame)
 }
 
-/// The values of a series of a format whose numbers are [`Values`].
+/// Joins the vectors of a format that stores numbers as [`Values`].
 fn join_values<'a>(
     head: &Values,
     field: Field,

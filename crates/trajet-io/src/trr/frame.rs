@@ -6,7 +6,7 @@ use crate::{Field, cell_from_vectors};
 
 pub(super) const ANGSTROM_PER_NM: f64 = 10.0;
 
-/// By what the stored numbers are multiplied.
+/// Returns the factor that converts stored numbers to the unit of `field`.
 pub(crate) fn scale(field: Field) -> f32 {
     match field {
         Field::Positions | Field::Velocities => 10.0,
@@ -17,14 +17,14 @@ pub(crate) fn scale(field: Field) -> f32 {
 /// Numbers in the precision in which they are stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Reals {
-    /// Of a program that was built in mixed (single) precision.
+    /// Single precision: written by a program built in mixed precision.
     Single(Vec<f32>),
-    /// Of a program that was built in double precision.
+    /// Double precision: written by a program built in double precision.
     Double(Vec<f64>),
 }
 
 impl Reals {
-    /// The triples of `atoms`, in that order.
+    /// Returns the triples of `atoms`, in that order.
     fn take(&self, atoms: &[usize]) -> Reals {
         match self {
             Reals::Single(values) => Reals::Single(triples(values, atoms)),
@@ -39,7 +39,7 @@ impl Reals {
         }
     }
 
-    /// Appends triples of all numbers, rounded to floats and scaled.
+    /// Appends all triples, rounded to floats and multiplied by `by`.
     pub(crate) fn triples_into(&self, by: f32, out: &mut Vec<[f32; 3]>) {
         match self {
             Reals::Single(values) => {
@@ -64,12 +64,12 @@ fn triples<T: Copy>(values: &[T], atoms: &[usize]) -> Vec<T> {
     atoms.iter().flat_map(|&atom| values[3 * atom..3 * atom + 3].iter().copied()).collect()
 }
 
-/// A frame as the file stores it. All parts have the same precision; a part may be missing.
+/// A frame as the file stores it. All parts have the same precision; parts may be missing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Frame {
-    /// Atoms, also where no part holds them.
+    /// Number of atoms, also if no per-atom part is present.
     pub n_atoms: usize,
-    /// Whether time and λ are stored as doubles, as all parts are then.
+    /// Whether time, λ and all parts are stored as doubles.
     pub double: bool,
     /// Integration step.
     pub step: i32,
@@ -83,16 +83,16 @@ pub struct Frame {
     pub virial: Option<Reals>,
     /// Pressure, bar.
     pub pressure: Option<Reals>,
-    /// `[n_atoms, 3]`, nm.
+    /// Positions, `[n_atoms, 3]`, nm.
     pub positions: Option<Reals>,
-    /// `[n_atoms, 3]`, nm/ps.
+    /// Velocities, `[n_atoms, 3]`, nm/ps.
     pub velocities: Option<Reals>,
-    /// `[n_atoms, 3]`, kJ/(mol nm).
+    /// Forces, `[n_atoms, 3]`, kJ/(mol nm).
     pub forces: Option<Reals>,
 }
 
 impl Frame {
-    /// The frame with only `atoms`, in that order.
+    /// Returns the frame with only `atoms`, in that order.
     ///
     /// # Panics
     /// If an index is not below the number of atoms.
@@ -111,15 +111,15 @@ impl Frame {
         }
     }
 
-    /// Atoms in the frame.
+    /// Returns the number of atoms in the frame.
     pub fn n_atoms(&self) -> usize {
         self.n_atoms
     }
 }
 
-/// A frame as it is read, in our units.
+/// Conversions that readers and writers share.
 impl Frame {
-    /// The numbers of one kind.
+    /// Returns the stored numbers of `field`.
     pub(crate) fn reals(&self, field: Field) -> Option<&Reals> {
         match field {
             Field::Positions => self.positions.as_ref(),
@@ -128,7 +128,7 @@ impl Frame {
         }
     }
 
-    /// Appends the vectors of one kind in our units.
+    /// Appends the vectors of `field`, converted to its unit.
     pub(crate) fn vectors_into(&self, field: Field, out: &mut Vec<[f32; 3]>) {
         if let Some(reals) = self.reals(field) {
             reals.triples_into(scale(field), out);
@@ -147,7 +147,7 @@ impl Frame {
         vectors.map_or([f64::NAN; 6], |vectors| cell_from_vectors(&vectors, ANGSTROM_PER_NM))
     }
 
-    /// Whether all parts are as long as they must be.
+    /// Whether all parts have the length that the number of atoms requires.
     pub(crate) fn is_sound(&self) -> bool {
         let long = |reals: &Option<Reals>, n| reals.as_ref().is_none_or(|reals| reals.len() == n);
         let Frame { vectors, virial, pressure, positions, velocities, forces, .. } = self;
@@ -157,13 +157,13 @@ impl Frame {
                 .all(|reals| long(reals, 3 * self.n_atoms))
     }
 
-    /// What no other format has a place for.
+    /// Names the data of the frame that no other format can hold.
     pub(crate) fn left_out(&self) -> Vec<String> {
         left_out(self.lambda, self.virial.is_some(), self.pressure.is_some())
     }
 }
 
-/// Names what no other format has a place for.
+/// Names the data of a frame that no other format can hold: λ (if not zero), virial and pressure.
 pub(super) fn left_out(lambda: f64, virial: bool, pressure: bool) -> Vec<String> {
     let lambda = (lambda != 0.0).then(|| format!("λ = {lambda}"));
     let virial = virial.then(|| "the virial".to_owned());

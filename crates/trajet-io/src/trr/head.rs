@@ -1,8 +1,8 @@
-//! The header of one frame.
+//! The header of a frame.
 //!
-//! Layout, big-endian words: 1993, 13, 12, "GMX_trn_file", bytes of each part (two that are not used,
-//! box, virial, pressure, two that are not used, positions, velocities, forces), atoms, step, one word
-//! that is not used; then time and λ, reals like those of the parts, and the parts themselves.
+//! Layout, big-endian words: 1993, 13, 12, "GMX_trn_file", length of each part in bytes (two unused ones, box,
+//! virial, pressure, two unused ones, positions, velocities, forces), atoms, step, one unused word; then time
+//! and λ in the precision of the parts, and the parts themselves.
 
 use crate::index::Mark;
 use crate::walk::{Headed, NoHead};
@@ -11,16 +11,16 @@ use crate::{Fault, Field};
 
 /// Magic number of a frame.
 pub(super) const MAGIC: i32 = 1993;
-/// The name of the format.
+/// The version string of the format.
 pub(super) const VERSION: &[u8; 12] = b"GMX_trn_file";
 /// Bytes before time and λ.
 const WORDS_BYTES: usize = 76;
 /// Bytes of a header whose reals are doubles.
 pub(super) const MOST_HEAD_BYTES: usize = WORDS_BYTES + 16;
-/// Bytes before the positions, at most: header, box, virial and pressure.
+/// Largest number of bytes before the positions: header, box, virial and pressure.
 pub(super) const MOST_FRONT_BYTES: usize = MOST_HEAD_BYTES + 3 * 72;
 
-/// What a frame's header says.
+/// A frame header.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Head {
     /// Bytes of a real: 4 or 8.
@@ -29,12 +29,12 @@ pub(super) struct Head {
     pub(super) step: i32,
     pub(super) time: f64,
     pub(super) lambda: f64,
-    /// Bytes of box, virial, pressure, positions, velocities and forces; 0 where a part is missing.
+    /// Bytes of box, virial, pressure, positions, velocities and forces; 0 for a missing part.
     pub(super) sizes: [usize; 6],
 }
 
 impl Head {
-    /// Reads the header at the start of `bytes`, which may go on past it.
+    /// Parses the header at the start of `bytes`, which may continue past the header.
     pub(super) fn parse(bytes: &[u8]) -> Result<Head, NoHead> {
         let need = |n: usize| if bytes.len() < n { Err(NoHead::Short(n)) } else { Ok(()) };
         let fault = |words: String| Err(NoHead::Fault(Fault::Malformed(words)));
@@ -84,24 +84,25 @@ impl Head {
         Ok(Head { real, n_atoms, step: word(11), time, lambda, sizes })
     }
 
-    /// What the index keeps.
+    /// Returns the data that the index keeps.
     pub(super) fn mark(&self) -> Mark {
         let Head { n_atoms, time, step, .. } = *self;
         Mark { n_atoms, time, step: i64::from(step), len: self.at(6) as u64 }
     }
 
-    /// Where a part begins, from the frame's begin; the sixth is the end of the frame.
+    /// Returns the byte at which a part begins, from the beginning of the frame; the end of the frame for part
+    /// 6.
     fn at(&self, part: usize) -> usize {
         WORDS_BYTES + 2 * self.real + self.sizes[..part].iter().sum::<usize>()
     }
 
-    /// Where the `part`-th of box, virial, pressure, positions, velocities and forces lies; none where
-    /// it is missing.
+    /// Returns the bytes of a part, from the beginning of the frame; `None` if it is missing. Parts are, from 0
+    /// on, box, virial, pressure, positions, velocities and forces.
     pub(super) fn part(&self, part: usize) -> Option<std::ops::Range<usize>> {
         (self.sizes[part] > 0).then(|| self.at(part)..self.at(part + 1))
     }
 
-    /// Where the vectors of the atoms lie.
+    /// Returns the bytes of the vectors of `field`, from the beginning of the frame; `None` if they are missing.
     pub(super) fn vectors(&self, field: Field) -> Option<std::ops::Range<usize>> {
         self.part(match field {
             Field::Positions => 3,
@@ -111,17 +112,17 @@ impl Head {
     }
 }
 
-/// A float or a double.
+/// Reads a number of `real` (4 or 8) bytes at byte `at`.
 pub(super) fn real_at(bytes: &[u8], real: usize, at: usize) -> f64 {
     if real == 4 { f64::from(f32_at(bytes, at)) } else { f64_at(bytes, at) }
 }
 
-/// How frames are found.
+/// Marker type for walking the frames of TRR files.
 pub(super) struct Trr;
 
 impl Headed for Trr {
     const FORMAT: [u8; 4] = *b"TRR ";
-    /// The positions of one atom and nothing else.
+    /// A frame with the positions of one atom only.
     const SHORTEST_FRAME: u64 = WORDS_BYTES as u64 + 8 + 12;
     const HEAD_BYTES: usize = MOST_HEAD_BYTES;
 

@@ -1,4 +1,4 @@
-//! Laws of the reader on files that a naive writer makes.
+//! Tests the reader on files from a naive writer.
 
 use std::io::{Seek, SeekFrom, Write};
 
@@ -11,24 +11,24 @@ use crate::{
     Atoms, Error, Field, FrameMeta, Frames, OpenOptions, Raw, Reader, Scratch, Serial, Wanted, open,
 };
 
-/// What is written.
+/// A random file.
 #[derive(Clone, Debug)]
 struct Drawn {
     double: bool,
     n_atoms: usize,
-    /// Of each frame which of box, virial, pressure, positions, velocities, forces it holds.
+    /// For each frame, which of box, virial, pressure, positions, velocities and forces it holds.
     parts: Vec<[bool; 6]>,
     seed: u32,
 }
 
 impl Drawn {
-    /// A number of some size that a float holds exactly.
+    /// Returns a number that `f32` represents exactly.
     fn value(&self, frame: usize, part: usize, k: usize) -> f64 {
         let mixed = (frame * 1009 + part * 131 + k * 31 + self.seed as usize) as u32;
         f64::from(f32::from_bits(0x3f00_0000 | mixed.wrapping_mul(2_654_435_761) >> 8))
     }
 
-    /// Whether a frame holds a part: the box, where it holds nothing else.
+    /// Whether a frame holds a part. A frame without any part holds the box.
     fn holds(&self, frame: usize, part: usize) -> bool {
         let parts = self.parts[frame];
         parts[part] || part == 0 && !parts.iter().any(|&there| there)
@@ -41,7 +41,7 @@ impl Drawn {
         }
     }
 
-    /// The file, and where its frames end.
+    /// Returns the bytes of the file and the ends of its frames.
     fn write(&self) -> (Vec<u8>, Vec<usize>) {
         let mut bytes = Vec::new();
         let mut ends = Vec::new();
@@ -73,7 +73,7 @@ impl Drawn {
 fn drawn() -> impl Strategy<Value = Drawn> {
     (any::<bool>(), 1usize..40, prop::collection::vec(any::<[bool; 6]>(), 1..7), any::<u32>())
         .prop_map(|(double, n_atoms, mut parts, seed)| {
-            // A count that no frame bears out is refused.
+            // A number of atoms for which the file has no room is refused.
             parts[0][3] = true;
             Drawn { double, n_atoms, parts, seed }
         })
@@ -95,9 +95,9 @@ impl Opened {
         let frames = Frames::all(self.0.index().n_frames());
         let mut out = vec![0.0; frames.len() * atoms.len() * 3];
         let mut scratch = Scratch::on(set);
-        let wanted = Wanted { frames: &frames, atoms: &atoms, field };
+        let requested = Wanted { frames: &frames, atoms: &atoms, field };
         let mut meta = FrameMeta::default();
-        self.0.read_into(&wanted, 0..frames.len(), &mut scratch, &mut out, &mut meta).unwrap();
+        self.0.read_into(&requested, 0..frames.len(), &mut scratch, &mut out, &mut meta).unwrap();
         (out, scratch)
     }
 }
@@ -107,7 +107,7 @@ const FIELDS: [(Field, f32); 3] =
 
 proptest! {
     #[test]
-    fn every_vector_comes_back_in_our_units(
+    fn vectors_are_read_back_in_the_units_of_their_field(
         drawn in drawn(),
         list in prop::collection::vec(0i64..1000, 0..12),
         request_size in prop::sample::select(vec![1usize, 300, 100_000]),
@@ -120,17 +120,17 @@ proptest! {
         for set in InstructionSet::available() {
             for (k, (field, scale)) in FIELDS.into_iter().enumerate() {
                 let (got, scratch) = reader.read(set, field, &list);
-                let mut want = Vec::new();
+                let mut expected = Vec::new();
                 let mut empty = 0;
                 for frame in 0..drawn.parts.len() {
                     let there = drawn.holds(frame, 3 + k);
                     empty += u64::from(!there);
-                    want.extend(list.iter().flat_map(|&atom| [0, 1, 2].map(|axis| match there {
+                    expected.extend(list.iter().flat_map(|&atom| [0, 1, 2].map(|axis| match there {
                         true => (drawn.value(frame, 3 + k, 3 * atom as usize + axis) as f32) * scale,
                         false => f32::NAN,
                     })));
                 }
-                prop_assert_eq!(bits(&got), bits(&want));
+                prop_assert_eq!(bits(&got), bits(&expected));
                 prop_assert_eq!(scratch.meter.empty_frames, empty);
             }
         }
@@ -147,11 +147,11 @@ proptest! {
             for (part, reals) in parts.into_iter().enumerate() {
                 let n = if part < 3 { 9 } else { 3 * drawn.n_atoms };
                 let values = || (0..n).map(|k| drawn.value(frame, part, k));
-                let want = drawn.holds(frame, part).then(|| match drawn.double {
+                let expected = drawn.holds(frame, part).then(|| match drawn.double {
                     true => Reals::Double(values().collect()),
                     false => Reals::Single(values().map(|v| v as f32).collect()),
                 });
-                prop_assert_eq!(reals, &want);
+                prop_assert_eq!(reals, &expected);
             }
             let taken = raw.take(&[0]);
             prop_assert_eq!(taken.n_atoms(), 1);
@@ -160,7 +160,7 @@ proptest! {
     }
 
     #[test]
-    fn a_cut_file_is_an_error_unless_its_whole_frames_are_enough(
+    fn a_cut_file_is_an_error_unless_a_truncated_tail_is_allowed(
         drawn in drawn(),
         cut in any::<prop::sample::Index>(),
     ) {
@@ -182,7 +182,7 @@ proptest! {
     }
 
     #[test]
-    fn damage_is_an_error_or_another_number_but_no_panic(
+    fn changed_bytes_are_an_error_or_a_value_never_a_panic(
         drawn in drawn(),
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..5),
     ) {
@@ -198,8 +198,8 @@ proptest! {
         let (frames, atoms) = (Frames::all(reader.index().n_frames()), Atoms::all(reader.index().n_atoms()));
         let mut out = vec![0.0; frames.len() * atoms.len() * 3];
         for (field, _) in FIELDS {
-            let wanted = Wanted { frames: &frames, atoms: &atoms, field };
-            let _ = reader.read_into(&wanted, 0..frames.len(), &mut Scratch::default(), &mut out, &mut FrameMeta::default());
+            let requested = Wanted { frames: &frames, atoms: &atoms, field };
+            let _ = reader.read_into(&requested, 0..frames.len(), &mut Scratch::default(), &mut out, &mut FrameMeta::default());
         }
         for frame in 0..frames.len() {
             let _ = reader.read_raw(frame as u64, &mut Scratch::default());
@@ -207,13 +207,13 @@ proptest! {
     }
 }
 
-/// Comparable where they are no numbers.
+/// Returns the bits of values, so that NaNs compare equal.
 fn bits(values: &[f32]) -> Vec<u32> {
     values.iter().map(|v| if v.is_nan() { u32::MAX } else { v.to_bits() }).collect()
 }
 
 #[test]
-fn a_count_without_room_is_refused() {
+fn more_atoms_than_the_file_can_hold_are_refused() {
     let mut drawn = Drawn { double: false, n_atoms: 1000, parts: vec![[false; 6]], seed: 0 };
     let refused = opened(&drawn.write().0, &OpenOptions::default()).1.map(drop).unwrap_err();
     assert!(refused.to_string().contains("1000 atoms"), "{refused}");
@@ -236,7 +236,7 @@ fn a_file_cut_in_its_first_frame_has_no_frame_for_any_number_of_pieces() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.trr");
     let mut file = std::fs::File::create(&path).unwrap();
-    // Longer than the file; in its middle, where a second piece finds it, stands a whole frame of a box.
+    // A frame longer than the file, with a whole frame of a box in the middle, where a second piece finds it.
     file.write_all(&header([true, false, false, true, true, true])).unwrap();
     file.seek(SeekFrom::Start(24 << 20)).unwrap();
     file.write_all(&header([true, false, false, false, false, false])).unwrap();

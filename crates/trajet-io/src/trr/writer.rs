@@ -1,4 +1,4 @@
-//! Frames to the bytes of a TRR file.
+//! Encodes frames as the bytes of a TRR file.
 
 use super::frame::{Frame, Reals};
 use super::head::{MAGIC, VERSION};
@@ -6,24 +6,24 @@ use crate::write_checks::WriteChecks;
 use crate::writer::{self, Format, Input, Plan, Workspace, put};
 use crate::{Error, Field, Raw};
 
-/// Makes the frames of a TRR file.
+/// Encoder of TRR files.
 #[derive(Debug)]
 pub struct Encoder {
     checks: WriteChecks,
 }
 
-/// Of one part of a frame where its numbers are.
+/// Source of the numbers of one part of a frame.
 #[derive(Clone, Copy)]
 enum Part<'a> {
-    /// As they are stored.
+    /// Numbers as a TRR frame stores them.
     Stored(&'a Reals),
     /// The box, nm.
     Box([f64; 9]),
-    /// Vectors of the frame.
+    /// Vectors of the input frame.
     Vectors(Field),
 }
 
-/// A frame before its bytes.
+/// A frame before it is encoded.
 struct Parts<'a> {
     double: bool,
     step: i32,
@@ -34,7 +34,7 @@ struct Parts<'a> {
 }
 
 impl Encoder {
-    /// Makes sure that the first frame can be held.
+    /// Creates the encoder and checks that the format can hold the first frame.
     ///
     /// # Errors
     /// [`Error::CannotHold`].
@@ -45,11 +45,11 @@ impl Encoder {
     }
 
     fn parts<'a>(&self, number: u64, input: &Input<'a>) -> Result<Parts<'a>, Error> {
-        let wants = |field| self.checks.wants(field);
+        let writes = |field| self.checks.writes(field);
         let asked = self.checks.options.double;
         if let Input::Raw { raw: Raw::Trr(frame), .. } = *input {
             let &Frame { double, step, time, lambda, .. } = frame;
-            let of = |field| frame.reals(field).filter(|_| wants(field));
+            let of = |field| frame.reals(field).filter(|_| writes(field));
             let [positions, velocities, forces] = Field::ALL.map(of);
             let Frame { vectors, virial, pressure, .. } = frame;
             let others = [vectors, virial, pressure].map(Option::as_ref);
@@ -58,7 +58,7 @@ impl Encoder {
                 .map(|reals| reals.map(Part::Stored));
             return Ok(Parts { double: asked.unwrap_or(double), step, time, lambda, parts });
         }
-        let of = |field| (input.holds(field) && wants(field)).then_some(Part::Vectors(field));
+        let of = |field| (input.holds(field) && writes(field)).then_some(Part::Vectors(field));
         let [positions, velocities, forces] = Field::ALL.map(of);
         let vectors = Some(Part::Box(self.checks.box_vectors(number, input)?));
         Ok(Parts {
@@ -70,7 +70,7 @@ impl Encoder {
         })
     }
 
-    /// Bytes of each part.
+    /// Returns the length of each part in bytes.
     fn sizes(&self, number: u64, parts: &Parts<'_>) -> Result<[i32; 6], Error> {
         let real = if parts.double { 8 } else { 4 };
         let mut sizes = [0; 6];
@@ -124,7 +124,7 @@ impl writer::Encoder for Encoder {
     }
 }
 
-/// Appends vectors in the units of GROMACS.
+/// Appends the vectors of `field`, converted to GROMACS' units.
 fn put_vectors(
     field: Field,
     input: &Input<'_>,

@@ -1,7 +1,7 @@
-//! The second pass on vectors: sixteen groups at a time, one in each lane.
+//! Decodes groups with vector instructions: sixteen groups at a time, one in each lane.
 //!
-//! Step `k` decodes the `k`-th small difference of all sixteen groups and adds it to their running
-//! sums. Lanes whose run is shorter idle. Quotients are found in floats (`f32` for the differences,
+//! Step `k` decodes small difference `k` of all sixteen groups and adds it to their running
+//! sums. Lanes with a shorter run idle. Quotients are found in floats (`f32` for the differences,
 //! `f64` for absolute coordinates), rounded to nearest, and corrected by the remainder, so that they are
 //! exact.
 
@@ -15,26 +15,27 @@ use super::radix::{SMALL_SIZES, Wide};
 use super::scan::{Group, Scanned, Walk};
 use crate::Fault;
 
-/// Largest index of the small size whose numbers are positive as `i32`.
+/// Largest index of the small size whose packed numbers are positive as `i32`.
 const LARGEST_SMALL: u8 = 31;
-/// Numbers of a group, up to whole vectors of 16.
+/// Numbers of a group, rounded up to whole vectors of 16.
 pub(super) const ROW: usize = (3 * GROUP_ATOMS).next_multiple_of(16);
-/// Sixteens of groups that the walk is ahead of the decoding.
+/// Batches of sixteen groups that the walk finds ahead of decoding.
 const AHEAD: usize = 8;
-/// Bits between the first and the last of sixteen groups.
+/// Largest distance between the first and the last of sixteen groups, bits.
 const FARTHEST: u64 = 1 << 30;
-/// Added to a float below 2^22 it leaves the nearest integer in the lowest bits.
+/// Rounds a float below 2^22 when added: the sum has the nearest integer in its lowest bits.
 const TO_NEAREST: f32 = 12_582_912.0;
 
-/// The same for doubles below 2^51.
+/// Like [`TO_NEAREST`], for doubles below 2^51.
 const TO_NEAREST_WIDE: f64 = 6_755_399_441_055_744.0;
 
-/// Memory of a batch, not initialised anew for each.
+/// Buffers of a batch, reused without being cleared.
 #[derive(Debug)]
 pub(super) struct Batch {
-    /// As [`Form`] says, by place in the file's order times three plus axis, then by lane.
+    /// Coordinates in the [`Form`] of the coder: row `3 * atom of the group in file order + axis`, one lane per
+    /// group.
     pub(super) rows: [[f32; LANES]; ROW],
-    /// The same, turned.
+    /// The transpose of `rows`.
     columns: [[f32; ROW]; LANES],
 }
 
@@ -44,16 +45,16 @@ impl Default for Batch {
     }
 }
 
-/// What is constant in a frame.
+/// Constants of a frame in vectors, and the range checks collected over its groups.
 pub(super) struct Constants<V: Lanes> {
     min: [V::I; 3],
     above: [V::I; 3],
     form: Form,
     inverse: V::F,
     angstrom: V::F,
-    /// The largest coordinate so far, from the smallest on; compared at the end.
+    /// Largest coordinate so far, relative to the smallest of the frame; checked at the end.
     worst: [V::I; 3],
-    /// Negative where a number was outside of its radix.
+    /// Negative in lanes in which a number was outside of its radix.
     outside: V::I,
 }
 
@@ -72,7 +73,7 @@ impl<V: Lanes> Constants<V> {
         }
     }
 
-    /// Whether all numbers so far lay inside of what the frame declares.
+    /// Whether all numbers decoded so far lie within the range that the frame declares.
     #[inline(always)]
     pub(super) fn inside(&self, v: V) -> bool {
         let mut lanes = [0; LANES];
@@ -88,15 +89,15 @@ impl<V: Lanes> Constants<V> {
     }
 }
 
-/// Sixteen groups, taken apart by lanes.
+/// Sixteen groups as a structure of arrays, one group per lane.
 #[derive(Debug, Default)]
 pub(super) struct Sixteen {
-    /// Where the absolute coordinates begin.
+    /// Bit at which the absolute coordinates begin.
     bit: [u64; LANES],
     first: [u32; LANES],
-    /// Atoms of the run.
+    /// Number of atoms in the run.
     run: [i32; LANES],
-    /// Where the run begins, from `bit`.
+    /// Bit at which the run begins, relative to `bit`.
     run_at: [i32; LANES],
     /// Index of the small size.
     small: [i32; LANES],
@@ -122,18 +123,18 @@ impl Sixteen {
         }
     }
 
-    /// The groups of the first `n` lanes, for the decoder that takes them one by one.
+    /// Returns the groups of the first `n` lanes, for the scalar decoder.
     fn groups(&self, n: usize) -> Vec<Group> {
         (0..n).map(|lane| self.group(lane)).collect()
     }
 }
 
-/// Takes the next groups of a walk; returns how many. The processor has written them to memory when
-/// their vectors are loaded: those of groups just found would wait for that.
+/// Fills `to` with the next groups of a walk and returns their number. Groups are found well ahead of
+/// decoding, so that loads of their vectors do not wait for stores that are still in flight.
 ///
 /// # Errors
 /// As [`Walk::next`].
-#[inline(never)] // For itself the walk stays in registers.
+#[inline(never)] // In a function of its own, the walk stays in registers.
 fn fill(walk: &mut Walk<'_>, to: &mut [Sixteen; AHEAD]) -> Result<usize, Fault> {
     let mut here = *walk;
     let mut n = 0;
@@ -147,10 +148,11 @@ fn fill(walk: &mut Walk<'_>, to: &mut [Sixteen; AHEAD]) -> Result<usize, Fault> 
     Ok(n)
 }
 
-/// Decodes the absolute atom and the first `runs[l]` atoms of the run of each group into `batch.rows`,
-/// in file order.
+/// Decodes, for the group in each lane `l`, the absolute atom and the first `runs[l]` atoms of the run into
+/// `batch.rows`, in file order.
 ///
-/// Returns the largest of `runs`; none where a number is too wide for a lane, and nothing is decoded.
+/// Returns the largest of `runs`, or `None` without decoding anything if a number is too wide for a lane or
+/// the groups lie too far apart.
 #[inline(always)]
 fn decode<V: Absolutes>(
     v: V,
@@ -167,7 +169,7 @@ fn decode<V: Absolutes>(
     }
     let most = runs.iter().fold(0, |most, &run| most.max(run)) as usize;
     let base = (groups.bit[0] / 8) as usize;
-    // Groups of a few wanted atoms may lie farther apart than a lane's 32 bits reach.
+    // Groups of a few selected atoms may lie farther apart than a 32-bit offset reaches.
     if groups.bit[LANES - 1] - groups.bit[0] > FARTHEST {
         return None;
     }
@@ -193,17 +195,17 @@ fn decode<V: Absolutes>(
     let inverse = v.div_f(v.splat_f(1.0), v.float(size));
     let half = v.shr(size, v.splat(1));
     let one = v.splat(1);
-    // A number's bytes stand lowest first; of the last byte it has the upper `part` bits.
+    // The bytes of a number are stored lowest first; the last byte contributes its upper `part` bits.
     let part = v.add(v.and(v.sub(small, one), v.splat(7)), one);
     let empty = v.sub(v.splat(8), part);
     let whole = v.sub(v.shl(one, v.sub(small, part)), one);
     let all = v.sub(v.shl(one, small), one);
-    // From the smallest coordinate of the frame on.
+    // Relative to the smallest coordinate of the frame.
     let mut position = [one; 3];
     for axis in 0..3 {
         position[axis] = v.sub(absolute[axis], constants.min[axis]);
         constants.look(v, axis, position[axis], v.splat(-1));
-        // The absolute atom stands second where there is a run, else alone.
+        // The absolute atom is the second of its group if there is a run, else the only one.
         let angstrom = constants.convert(v, absolute[axis]);
         v.store_f(angstrom, &mut rows[axis]);
         v.store_f(angstrom, &mut rows[3 + axis]);
@@ -214,7 +216,7 @@ fn decode<V: Absolutes>(
         let number = v.and(v.select(whole, bytes, v.shr(bytes, empty)), all);
         let (rest, z) = divide(v, number, size, inverse);
         let (x, y) = divide(v, rest, size, inverse);
-        // All ones where this lane still has atoms.
+        // All bits are set in lanes that still have atoms.
         let active = v.sign(v.sub(v.splat(0), left));
         let outside = v.sub(v.sub(size, one), x);
         constants.outside = v.or(constants.outside, v.and(outside, active));
@@ -226,7 +228,7 @@ fn decode<V: Absolutes>(
                 v.store_f(angstrom, &mut rows[3 * k + axis]);
                 continue;
             }
-            // The first difference leads to the atom that stands before the absolute one.
+            // The first difference gives the atom before the absolute one in file order.
             let alone = v.bits(v.load_f(&rows[axis]));
             let first = v.of_bits(v.select(active, v.bits(angstrom), alone));
             v.store_f(first, &mut rows[axis]);
@@ -246,17 +248,17 @@ impl<V: Lanes> Constants<V> {
         }
     }
 
-    /// Keeps the largest coordinate, from the smallest on, of the active lanes.
+    /// Updates the largest coordinate, relative to the smallest of the frame, from the active lanes.
     #[inline(always)]
     fn look(&mut self, v: V, axis: usize, from_min: V::I, active: V::I) {
         self.worst[axis] = v.max_unsigned(self.worst[axis], v.and(from_min, active));
     }
 }
 
-/// Quotient and remainder of numbers below 2^31 by a small size.
+/// Returns quotients and remainders of numbers below 2^31 by a small size.
 ///
-/// The quotient is below 2^21, so that three roundings move it by less than a half: rounded to nearest
-/// it is right or one too large.
+/// The quotient is below 2^21, so that three roundings move it by less than a half: rounded to nearest,
+/// it is right or one too large. The sign of the remainder tells which.
 #[inline(always)]
 fn divide<V: Lanes>(v: V, number: V::I, size: V::I, inverse: V::F) -> (V::I, V::I) {
     let shifted = v.add_f(v.mul_f(v.float(number), inverse), v.splat_f(TO_NEAREST));
@@ -266,10 +268,10 @@ fn divide<V: Lanes>(v: V, number: V::I, size: V::I, inverse: V::F) -> (V::I, V::
     (v.add(quotient, too_large), v.add(remainder, v.and(size, too_large)))
 }
 
-/// Lanes, and whether they are faster than the processor's own arithmetic for absolute coordinates too.
+/// Lanes that may also decode absolute coordinates, if that is faster than scalar arithmetic.
 pub(super) trait Absolutes: Lanes {
-    /// Those at these bits of the data, as [`wide_absolutes`] yields them; none where they are to be
-    /// taken one by one.
+    /// Decodes the absolute coordinates at bits `at` of the data, as [`wide_absolutes`] does; `None` if they
+    /// must be decoded one by one.
     #[inline(always)]
     fn absolutes(self, _: &Coder, _: &[u8], _: Self::I) -> Option<([Self::I; 3], Self::I)> {
         None
@@ -287,8 +289,8 @@ impl Absolutes for Avx512 {
     }
 }
 
-/// The absolute coordinates at the front of each lane's bits, and what is negative where the first is
-/// outside of its radix. As [`divide`], in `f64`.
+/// Decodes the absolute coordinates at the front of each lane's bits. The second result is negative in lanes
+/// whose first coordinate is outside of its radix. Divides like [`divide`], but in `f64`.
 #[inline(always)]
 fn wide_absolutes<V: WideLanes>(v: V, wide: &Wide, stream: V::W) -> ([V::I; 3], V::I) {
     let Wide { bits, whole, mask, sizes, inverses } = *wide;
@@ -311,15 +313,15 @@ fn wide_absolutes<V: WideLanes>(v: V, wide: &Wide, stream: V::W) -> ([V::I; 3], 
 }
 
 impl Batch {
-    /// Writes the groups' atoms to `out`, which goes on for [`ROW`] numbers past the first atom of the last
-    /// group; what stands behind the last group's atoms is overwritten.
+    /// Writes the groups' atoms to `out`, which must have [`ROW`] numbers from the first atom of the last group
+    /// on. Numbers after the last group's atoms may be overwritten.
     #[inline(always)]
     fn write<V: Lanes>(&mut self, v: V, groups: &Sixteen, most: usize, out: &mut [f32]) {
         let first = groups.first[0] as usize;
         let out = &mut out[3 * first..];
         let at = groups.first.map(|begin| 3 * (begin as usize - first));
         if most < 4 {
-            // Groups of up to four atoms, as of waters: straight from the registers.
+            // Groups of up to four atoms, such as waters, are stored from registers without `columns`.
             let four = [self.four(v, 0), self.four(v, 4), self.four(v, 8)];
             for lane in 0..LANES {
                 let (group, _) = out[at[lane]..at[lane] + 12].as_chunks_mut::<4>();
@@ -345,7 +347,7 @@ impl Batch {
         }
     }
 
-    /// Four numbers of each group from `place` on.
+    /// Returns four numbers of each group from row `place` on.
     #[inline(always)]
     fn four<V: Lanes>(&self, v: V, place: usize) -> [V::Q; LANES] {
         let rows = &self.rows[place..place + 4];
@@ -353,7 +355,7 @@ impl Batch {
     }
 }
 
-/// Decodes all atoms of a frame on the way from group to group.
+/// Decodes all atoms of a frame while walking from group to group.
 ///
 /// # Errors
 /// Any [`Fault`] of the compressed coordinates.
@@ -394,19 +396,20 @@ pub(super) fn all<V: Absolutes>(
     walk.end_with(inside && constants.inside(v))
 }
 
-/// Decodes the wanted atoms of the groups that hold one; returns how many the format had to decode.
+/// Decodes the selected atoms from the groups that hold them. Returns the number of atoms decoded, including
+/// those that had to be decoded only to get to a selected one.
 ///
 /// # Errors
 /// [`Fault::OutsideRange`].
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
-pub(super) fn wanted<V: Absolutes>(
+pub(super) fn selected<V: Absolutes>(
     v: V,
     coder: &Coder,
     _: &Packed,
     data: &[u8],
     groups: &[Group],
-    wanted: &[u32],
+    selected: &[u32],
     batch: &mut Batch,
     out: &mut [f32],
 ) -> Result<u64, Fault> {
@@ -421,24 +424,24 @@ pub(super) fn wanted<V: Absolutes>(
             sixteen.set(lane, &here[lane.min(here.len() - 1)]);
         }
         for (lane, group) in here.iter().enumerate() {
-            let (needed, end) = group.needed(wanted, next);
+            let (needed, end) = group.needed(selected, next);
             (runs[lane], ends[lane], next) = (needed as i32, end, end);
             decoded += needed as u64 + 1;
         }
         if decode(v, coder, &mut constants, data, &sixteen, &runs, batch).is_none() {
-            let (list, place) = (&wanted[first..next], &mut out[first..next]);
-            coder.wanted(data, here, list, place, |t| coder.stored(t))?;
+            let (list, place) = (&selected[first..next], &mut out[first..next]);
+            coder.selected(data, here, list, place, |t| coder.stored(t))?;
             continue;
         }
         let mut from = first;
         for (lane, group) in here.iter().enumerate() {
             for k in from..ends[lane] {
-                let place = 3 * (wanted[k] - group.first) as usize;
+                let place = 3 * (selected[k] - group.first) as usize;
                 out[k] = [0, 1, 2].map(|axis| batch.rows[place + axis][lane]);
             }
             from = ends[lane];
         }
     }
-    debug_assert_eq!(next, wanted.len());
+    debug_assert_eq!(next, selected.len());
     if constants.inside(v) { Ok(decoded) } else { Err(Fault::OutsideRange) }
 }

@@ -1,23 +1,23 @@
-//! Groups of compressed coordinates, decoded one by one.
+//! Decodes groups of compressed coordinates one by one, without vector instructions.
 
 use super::head::{ANGSTROM_PER_NM, Packed};
 use super::radix::{Radix, SMALL, Wide};
 use super::scan::{Group, Scanned, Walk};
 use crate::Fault;
 
-/// Most atoms of a group: the absolute one and a run of ten.
+/// Largest number of atoms in a group: the absolute one and a run of ten.
 pub(super) const GROUP_ATOMS: usize = 11;
 
-/// In what form coordinates are put into memory for floats.
+/// Content of the float buffers that hold decoded coordinates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Å.
+    /// Coordinates in Å.
     Angstroms,
-    /// The bits of the integers that are stored.
+    /// Bit patterns of the stored integers.
     Integers,
 }
 
-/// What is constant in a frame.
+/// Constants of a frame that decoding its groups needs.
 pub(super) struct Coder {
     form: Form,
     absolute: Radix,
@@ -39,27 +39,27 @@ impl Coder {
         }
     }
 
-    /// The form of what is decoded.
+    /// Returns the form of decoded coordinates.
     pub(super) fn form(&self) -> Form {
         self.form
     }
 
-    /// The numbers of absolute coordinates, where doubles hold them.
+    /// Returns the radix of absolute coordinates if doubles can take their numbers apart.
     pub(super) fn wide(&self) -> Option<&Wide> {
         self.wide.as_ref()
     }
 
-    /// Smallest integer coordinates.
+    /// Returns the smallest integer coordinate of each axis.
     pub(super) fn min(&self) -> [i32; 3] {
         self.min
     }
 
-    /// How far coordinates go above the smallest ones.
+    /// Returns the range of each axis: largest minus smallest integer coordinate.
     pub(super) fn above(&self) -> [u32; 3] {
         self.above
     }
 
-    /// Å of one step.
+    /// Returns the length of a step, nm.
     pub(super) fn inverse(&self) -> f32 {
         self.inverse
     }
@@ -77,7 +77,8 @@ impl Coder {
         (0..3).all(|k| triple[k].wrapping_sub(self.min[k]) as u32 <= self.above[k])
     }
 
-    /// Decodes every atom on the way from group to group; their range is not compared yet.
+    /// Decodes all atoms while walking from group to group, without checking that they lie within the frame's
+    /// range.
     pub(super) fn all<T>(
         &self,
         packed: &Packed,
@@ -97,7 +98,7 @@ impl Coder {
         walk.end_with(inside)
     }
 
-    /// Decodes all atoms of some groups to their places in the frame; false where one is
+    /// Decodes all atoms of some groups into `out`, which holds the whole frame. Returns false if one is
     /// outside of the frame's range.
     pub(super) fn each(&self, data: &[u8], groups: &[Group], out: &mut [f32]) -> bool {
         let (mut inside, mut held) = (true, true);
@@ -112,18 +113,19 @@ impl Coder {
         inside && held
     }
 
-    /// Decodes the wanted atoms of some groups; returns the number of atoms decoded.
-    pub(super) fn wanted<T>(
+    /// Decodes the selected atoms of some groups. Returns the number of atoms decoded, including those that had
+    /// to be decoded only to get to a selected one.
+    pub(super) fn selected<T>(
         &self,
         data: &[u8],
         groups: &[Group],
-        wanted: &[u32],
+        selected: &[u32],
         out: &mut [[T; 3]],
         convert: impl Fn([i32; 3]) -> [T; 3],
     ) -> Result<u64, Fault> {
         let (mut inside, mut held, mut next, mut decoded) = (true, true, 0, 0);
         for group in groups {
-            let (needed, end) = group.needed(wanted, next);
+            let (needed, end) = group.needed(selected, next);
             let mut triples = [[0; 3]; GROUP_ATOMS];
             self.group(data, group, needed, &mut inside, |k, triple| {
                 held &= self.holds(triple);
@@ -133,17 +135,17 @@ impl Coder {
                 triples[1] = triples[0];
             }
             for k in next..end {
-                out[k] = convert(triples[(wanted[k] - group.first) as usize]);
+                out[k] = convert(triples[(selected[k] - group.first) as usize]);
             }
             next = end;
             decoded += needed as u64 + 1;
         }
-        debug_assert_eq!(next, wanted.len());
+        debug_assert_eq!(next, selected.len());
         if inside && held { Ok(decoded) } else { Err(Fault::OutsideRange) }
     }
 
-    /// The absolute atoms of many groups by axis, from bit `bits[l]` on; false where one is outside
-    /// of its radix.
+    /// Decodes the absolute atoms of `N` groups, which begin at `bits`, into one array per axis. Returns false
+    /// if one is outside of its radix.
     #[inline(always)]
     pub(super) fn absolutes<const N: usize>(
         &self,
@@ -153,7 +155,7 @@ impl Coder {
     ) -> bool {
         let mut inside = true;
         let [x, y, z] = out;
-        // The same loop twice, so that what is constant in the common one stays in registers.
+        // The same loop twice, so that the constants of the common one stay in registers.
         if self.absolute.simple() {
             for lane in 0..N {
                 let numbers = self.absolute.read_simply(data, bits[lane]);
@@ -168,7 +170,7 @@ impl Coder {
         inside
     }
 
-    /// The absolute atom of a group.
+    /// Decodes the absolute atom of the group at `bit`.
     #[inline(always)]
     fn absolute(&self, data: &[u8], bit: u64, inside: &mut bool) -> [i32; 3] {
         let numbers = self.absolute.read(data, bit);
@@ -179,7 +181,8 @@ impl Coder {
         add(numbers.map(|n| n as i32), self.min)
     }
 
-    /// Decodes the absolute atom and the first `run` atoms of a group's run, in file order.
+    /// Decodes the absolute atom and the first `run` atoms of a group's run; calls `emit` with the index of each
+    /// in file order.
     #[inline(always)]
     fn group(
         &self,
@@ -213,7 +216,7 @@ impl Coder {
     }
 }
 
-/// Integers in the floats' place.
+/// Returns integers as floats with the same bits.
 #[inline(always)]
 pub(super) fn in_place(triple: [i32; 3]) -> [f32; 3] {
     triple.map(|n| f32::from_bits(n as u32))

@@ -1,8 +1,8 @@
-//! The second pass: the groups that the scan found, taken apart.
+//! The second pass: decodes the groups that the scan found.
 //!
-//! Inside a group the differences add up from the absolute atom on; the first two atoms of a group
-//! with a run are stored swapped (a water's oxygen stands between its hydrogens), and the second
-//! difference counts from the first atom in file order.
+//! Within a group, the differences add up, starting from the absolute atom. The first two atoms of a group
+//! with a run are stored swapped (water's oxygen is stored between its hydrogens), and the second
+//! difference is relative to the first atom in file order.
 
 use trajet_simd::{InstructionSet, on_lanes};
 
@@ -13,10 +13,10 @@ use super::scan::{Group, Groups, Scanned, scan};
 use crate::xdr::f32_at;
 use crate::{Atoms, Fault, memory};
 
-/// What decoding a frame took.
+/// Bytes and atoms that decoding a frame took.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Used {
-    /// Bytes of the frame that were looked at.
+    /// Bytes of the frame that were used.
     pub(super) bytes: u64,
     /// Atoms whose coordinates were decoded.
     pub(super) atoms: u64,
@@ -25,7 +25,7 @@ pub(super) struct Used {
 /// How a decode ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Decoded {
-    /// All wanted atoms are there.
+    /// All selected atoms were decoded.
     Done(Used),
     /// The bytes at hand end in the group of this atom.
     Short {
@@ -34,16 +34,16 @@ pub(super) enum Decoded {
     },
 }
 
-/// What decoding works with between frames.
+/// Buffers that decoding reuses for every frame.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     groups: Groups,
     batch: Batch,
-    /// Integers before they are triples.
+    /// Bit patterns of the stored integers, as floats.
     stored: Vec<f32>,
 }
 
-/// Decodes the distinct wanted atoms, ascending, as Å.
+/// Decodes the distinct selected atoms, ascending, to Å.
 ///
 /// `bytes` begins with the frame's header and has [`crate::source::SLACK`] readable bytes behind the
 /// `at_hand` that belong to the frame. The values are `(integer as f32 * (1/precision)) * 10`,
@@ -69,8 +69,8 @@ pub(super) fn angstroms(
     packed_atoms(set, Form::Angstroms, head, packed, here, atoms, (groups, batch), out)
 }
 
-/// Decodes the distinct wanted atoms, ascending, as the stored integers; nothing is appended where the
-/// bytes at hand are too few.
+/// Appends the stored integers of the distinct selected atoms, ascending; nothing if `at_hand` bytes are too
+/// few.
 ///
 /// # Errors
 /// Any [`Fault`] of the compressed coordinates.
@@ -97,7 +97,7 @@ pub(super) fn integers(
     Ok(decoded)
 }
 
-/// Decodes the distinct wanted atoms, ascending, of a compressed frame.
+/// Decodes the distinct selected atoms, ascending, of a compressed frame.
 #[allow(clippy::too_many_arguments)]
 fn packed_atoms(
     set: InstructionSet,
@@ -134,7 +134,7 @@ fn packed_atoms(
 }
 
 on_lanes! {
-    /// Decodes all atoms of a frame on the way from group to group.
+    /// Decodes all atoms of a frame while walking from group to group.
     fn all_atoms(
         coder: &Coder,
         packed: &Packed,
@@ -147,16 +147,16 @@ on_lanes! {
 }
 
 on_lanes! {
-    /// Decodes the wanted atoms of the groups that hold one; returns the number of atoms decoded.
+    /// Decodes the selected atoms from the groups that hold them; returns the number of atoms decoded.
     fn some_atoms(
         coder: &Coder,
         packed: &Packed,
         data: &[u8],
         groups: &[Group],
-        wanted: &[u32],
+        selected: &[u32],
         batch: &mut Batch,
         out: &mut [f32],
-    ) -> Result<u64, Fault> = batch::wanted, wanted_one_by_one
+    ) -> Result<u64, Fault> = batch::selected, selected_one_by_one
 }
 
 #[allow(clippy::too_many_arguments)]
@@ -169,11 +169,11 @@ fn all_one_by_one(
     _: &mut Batch,
     out: &mut [f32],
 ) -> Result<Scanned, Fault> {
-    // The integers stand in the floats' place until all are there: converting many at once takes
-    // vector instructions.
+    // `out` holds bit patterns of integers until all are decoded: converting them together uses vector
+    // instructions.
     let out = out.as_chunks_mut::<3>().0;
     let scanned = coder.all(packed, data, at_hand, n_atoms, out, in_place)?;
-    // Nothing is in place yet where the bytes at hand were too few.
+    // `out` is incomplete if the bytes at hand were too few.
     if matches!(scanned, Scanned::Short { .. }) {
         return Ok(scanned);
     }
@@ -184,24 +184,25 @@ fn all_one_by_one(
     if inside { Ok(scanned) } else { Err(Fault::OutsideRange) }
 }
 
-fn wanted_one_by_one(
+fn selected_one_by_one(
     coder: &Coder,
     _: &Packed,
     data: &[u8],
     groups: &[Group],
-    wanted: &[u32],
+    selected: &[u32],
     _: &mut Batch,
     out: &mut [f32],
 ) -> Result<u64, Fault> {
-    coder.wanted(data, groups, wanted, out.as_chunks_mut::<3>().0, |t| coder.stored(t))
+    coder.selected(data, groups, selected, out.as_chunks_mut::<3>().0, |t| coder.stored(t))
 }
 
-/// Whether integers in the floats' place all lie inside of the frame's range.
+/// Whether all integers, given as bit patterns in floats, lie within the frame's range.
 fn all_inside(packed: &Packed, out: &[[f32; 3]]) -> bool {
     out.iter().all(|t| packed.holds(t.map(|n| n.to_bits() as i32)))
 }
 
-/// Turns integers in the floats' place into Å; false where one lies outside of the frame's range.
+/// Converts integers, given as bit patterns in floats, to Å in place. Returns false if one lies outside of the
+/// frame's range.
 fn convert(packed: &Packed, out: &mut [f32]) -> bool {
     // Twelve numbers at a time are four atoms and whole vectors.
     const PERIOD: usize = 12;
@@ -214,7 +215,7 @@ fn convert(packed: &Packed, out: &mut [f32]) -> bool {
     // An axis of over 2^31 values was compared above.
     let above: [i32; PERIOD] =
         std::array::from_fn(|k| i32::try_from(packed.sizes[k % 3] - 1).unwrap_or(-1));
-    // Negative where a difference was negative or above the largest.
+    // Negative if a difference was negative or larger than `above`.
     let mut outside = [0; PERIOD];
     let one = |k: usize, x: &mut f32| {
         let n = x.to_bits() as i32;
@@ -234,7 +235,7 @@ fn convert(packed: &Packed, out: &mut [f32]) -> bool {
     (0..PERIOD).all(|k| outside[k] >= 0 || above[k] < 0)
 }
 
-/// Copies the distinct wanted atoms of a frame of plain floats.
+/// Copies the distinct selected atoms of a frame that stores plain floats.
 pub(super) fn plain(
     head: &Head,
     bytes: &[u8],
@@ -255,7 +256,7 @@ pub(super) fn plain(
     Decoded::Done(Used { bytes: head.len, atoms: out.len() as u64 })
 }
 
-/// What a scan and its decoding come to.
+/// Combines the ends of scanning and decoding, and checks that decoding all atoms used all bytes.
 fn finish(
     head: &Head,
     packed: &Packed,

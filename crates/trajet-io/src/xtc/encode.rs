@@ -1,40 +1,41 @@
-//! The other way: integer coordinates to the chain of groups that [`super::scan`] describes.
+//! Encodes integer coordinates as the chain of groups that [`super::scan`] describes.
 //!
-//! The format leaves open which atoms become a run and when the small size changes. The choices here
-//! are those of F. van Hoesel's compression as GROMACS makes them, written from what is known of them and
-//! checked against its files, so that a frame of its own comes back byte for byte:
+//! The format leaves open which atoms become a run and when the small size changes. The choices here are
+//! those of F. van Hoesel's compression in GROMACS, written from descriptions of it and checked against
+//! its files, so that a frame that GROMACS wrote is written again byte for byte:
 //!
 //! 1. The first small size is the smallest one not below the least distance (the sum of the absolute
 //!    differences by axis) of two atoms in a row. It then stays within eight steps of the table.
-//! 2. An atom begins a run where the next one differs from it by less than half of the small size on
-//!    each axis; the two change places. The run goes on while that holds, for up to eight atoms.
-//! 3. The size shall grow behind a group whose first atom lies, on each axis, nearer to the last atom
-//!    stored than half of the largest size in reach. Else it shall shrink, unless there is no run or one
+//! 2. An atom begins a run if the next one differs from it by less than half of the small size on
+//!    each axis; the two swap places. The run continues while that holds, for up to eight atoms.
+//! 3. The size grows after a group whose first atom lies, on each axis, nearer to the last atom
+//!    stored than half of the largest size in reach. Else it shrinks, unless there is no run or one
 //!    of its differences is as long as half of the next smaller size.
-//! 4. Flag and five bits are written where the run has another length than the last one, or the size
+//! 4. The flag is set, and five bits follow, if the run has another length than the last one or the size
 //!    changes.
 //!
-//! Departure: the table is never left. GROMACS counts one entry more than it has, where atoms in a row
-//! are all more than five million steps apart; such frames are sound here, but not byte for byte its own.
+//! Departure: GROMACS uses one entry more than its table has if all neighbouring atoms are more than five
+//! million steps apart. This encoder never leaves the table: such frames are valid, but not byte for byte
+//! those of GROMACS.
 
 use trajet_simd::multiversion;
 
 use super::radix::{FIRST_SMALL, LAST_SMALL, Radix, SMALL_SIZES};
 
-/// Most atoms of a run.
+/// Largest number of atoms in a run.
 const LONGEST_RUN: usize = 8;
-/// How many sizes of the table a frame uses above the smallest one.
+/// Number of sizes of the table that a frame uses above its smallest one.
 const REACH: u8 = 8;
-/// Bytes behind the coordinates that storing them may overwrite.
+/// Bytes after the coordinates that storing them may overwrite.
 const SPARE: usize = 24;
-/// Widest number that is stored in one piece.
+/// Width of the widest number that one store writes, bits.
 const ONE_STORE_BITS: u32 = 56;
-/// Most bits of a flag and what follows it.
+/// Bits of a set flag and the five bits after it.
 const FLAG_BITS: u32 = 6;
-/// No axis may span as many steps: other readers would take the numbers for something else.
+/// An axis must span fewer steps than this: other readers would misread the numbers.
 const MOST_STEPS: i64 = i32::MAX as i64 - 2;
 
-/// What the frame's header says of the coordinates behind it.
+/// Range of the coordinates and first small size, as the frame's header stores them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Extent {
     pub(super) min: [i32; 3],
@@ -44,23 +45,23 @@ pub(super) struct Extent {
 }
 
 impl Extent {
-    /// The first axis that spans more than other readers can take.
+    /// Returns the first axis that spans more steps than other readers support.
     pub(super) fn too_wide(&self) -> Option<usize> {
         (0..3).find(|&k| i64::from(self.max[k]) - i64::from(self.min[k]) >= MOST_STEPS)
     }
 
-    /// How many values each axis can take.
+    /// Returns the number of values that each axis can take.
     fn sizes(&self) -> [u32; 3] {
         [0, 1, 2].map(|k| (self.max[k].wrapping_sub(self.min[k]) as u32).wrapping_add(1))
     }
 }
 
 multiversion! {
-    /// Looks at all atoms once.
+    /// Determines the extent in one pass over the atoms.
     pub(super) fn extent(triples: &[[i32; 3]]) -> Extent = extent_of
 }
 
-/// Coordinates of eight atoms: whole vectors, which begin with the same axis.
+/// Coordinates of eight atoms: whole SIMD vectors that begin with the same axis.
 const PERIOD: usize = 24;
 
 #[inline(always)]
@@ -68,7 +69,7 @@ fn extent_of(triples: &[[i32; 3]]) -> Extent {
     let all = triples.as_flattened();
     let (mut min, mut max) = ([i32::MAX; PERIOD], [i32::MIN; PERIOD]);
     let mut least = [i32::MAX; PERIOD];
-    // A stretch looks at the two atoms behind it, too.
+    // Each step also reads five of the next two atoms' coordinates.
     let mut at = 0;
     while at + PERIOD + 5 <= all.len() {
         let here: &[i32; PERIOD + 5] = all[at..at + PERIOD + 5].try_into().expect("so many");
@@ -110,7 +111,7 @@ fn size(small: u8) -> u32 {
     SMALL_SIZES[usize::from(small)]
 }
 
-/// Half of a small size.
+/// Returns half of a small size.
 fn half(small: u8) -> i32 {
     (size(small) / 2) as i32
 }
@@ -120,7 +121,7 @@ fn difference(a: [i32; 3], b: [i32; 3]) -> [i32; 3] {
     [0, 1, 2].map(|k| a[k].wrapping_sub(b[k]))
 }
 
-/// Whether all three are between `-limit` and `limit`, and neither.
+/// Whether all three lie strictly between `-limit` and `limit`.
 #[inline(always)]
 fn within(d: [i32; 3], limit: i32) -> bool {
     let limit = limit as u32;
@@ -132,7 +133,7 @@ struct Rung {
     number: Number,
     /// Half of the size.
     half: i32,
-    /// Square of half of the next smaller one; rounded as in 32 bits, where these do not hold it.
+    /// Square of half of the next smaller size, wrapping at 32 bits.
     limit: i32,
 }
 
@@ -145,7 +146,7 @@ impl Rung {
 }
 
 multiversion! {
-    /// Stores the groups of all atoms at the front of `memory`; returns the bytes that they take.
+    /// Writes the groups of all atoms to the front of `memory` and returns their length in bytes.
     pub(super) fn groups(
         triples: &[[i32; 3]],
         extent: &Extent,
@@ -160,7 +161,7 @@ fn groups_of(triples: &[[i32; 3]], extent: &Extent, memory: &mut Vec<u8>) -> usi
     let least = most - REACH;
     let ladder: [Rung; REACH as usize + 1] = std::array::from_fn(|k| Rung::new(least + k as u8));
     let half_most = half(most);
-    // An atom takes at most a group of its own; runs of one atom more need no more than that.
+    // Upper bound: each atom in a group of its own. Longer runs need no more.
     let widest = absolute.bits.max(u32::from(most)) as usize;
     let most_bytes = triples.len() * (widest + FLAG_BITS as usize) / 8 + SPARE;
     memory.resize(memory.len().max(most_bytes), 0);
@@ -175,7 +176,7 @@ fn groups_of(triples: &[[i32; 3]], extent: &Extent, memory: &mut Vec<u8>) -> usi
         let first = triples[i];
         let grows =
             i > 0 && place + 1 < ladder.len() && within(difference(first, previous), half_most);
-        // Whether there is a size to shrink to, and later whether the run would still fit it.
+        // Whether there is a smaller size, and later also whether the run fits it.
         let mut shrinks = !grows & (place > 0);
         let mut n = 0;
         let mut stored = first;
@@ -222,14 +223,14 @@ fn square([x, y, z]: [i32; 3]) -> i32 {
     x.wrapping_mul(x).wrapping_add(y.wrapping_mul(y)).wrapping_add(z.wrapping_mul(z))
 }
 
-/// How three coordinates become one number.
+/// Packing of three coordinates into one number.
 struct Number {
     bits: u32,
     sizes: [u64; 3],
     axes: Option<[u32; 3]>,
     /// Bits in whole bytes before the last, partial one.
     whole: u32,
-    /// These bits, where they stand at the top.
+    /// Mask of these bits at the top of a word.
     top: u64,
 }
 
@@ -244,7 +245,7 @@ impl Number {
         Number { bits, sizes, axes: None, whole, top }
     }
 
-    /// The number at the top of a word.
+    /// Packs the coordinates into the highest bits of a word.
     #[inline(always)]
     fn top(&self, numbers: [u32; 3]) -> u64 {
         let [x, y, z] = numbers.map(u64::from);
@@ -252,7 +253,7 @@ impl Number {
         number.swap_bytes() & self.top | (number >> self.whole) << (64 - self.bits)
     }
 
-    /// Appends absolute coordinates, and behind them the flag: its value and its bits.
+    /// Appends absolute coordinates and the flag, given as its value and its number of bits.
     #[inline(always)]
     fn put(&self, to: &mut Bits<'_>, numbers: [u32; 3], flag: (u64, u32)) {
         let (value, bits) = flag;
@@ -301,7 +302,7 @@ impl Number {
             }
             return;
         }
-        // Up to 72 bits: whole bytes first, most of them in one piece.
+        // Up to 72 bits: whole bytes first, seven of them in one store.
         let [x, y, z] = numbers.map(u128::from);
         let number = (x * u128::from(self.sizes[1]) + y) * u128::from(self.sizes[2]) + z;
         to.put_top((number as u64).swap_bytes() >> 8 << 8, 56);
@@ -316,19 +317,19 @@ impl Number {
     }
 }
 
-/// Bits, the most significant one first, before they are whole bytes.
+/// Writer of bits, the most significant one first.
 struct Bits<'a> {
     bytes: &'a mut [u8],
-    /// Whole bytes so far.
+    /// Number of whole bytes so far.
     at: usize,
-    /// The bits behind them, at the top; zeros below.
+    /// Bits after the whole bytes, in the highest bits; the rest is zero.
     held: u64,
-    /// Their number, below eight.
+    /// Number of bits in `held`, below eight.
     used: u32,
 }
 
 impl Bits<'_> {
-    /// Appends the highest `bits` bits of a number whose others are zero; up to 56.
+    /// Appends the highest `bits` (up to 56) bits of a number whose other bits are zero.
     #[inline(always)]
     fn put_top(&mut self, top: u64, bits: u32) {
         let held = self.held | top >> self.used;
@@ -339,13 +340,13 @@ impl Bits<'_> {
         self.used = used % 8;
     }
 
-    /// Appends the lowest `bits` bits of a number whose others are zero; 1 to 56.
+    /// Appends the lowest `bits` (1 to 56) bits of a number whose other bits are zero.
     #[inline(always)]
     fn put(&mut self, low: u64, bits: u32) {
         self.put_top(low << (64 - bits), bits);
     }
 
-    /// The number of bytes; the last one is filled with zeros.
+    /// Returns the number of bytes, the last one filled up with zeros.
     fn end(&self) -> usize {
         self.at + usize::from(self.used > 0)
     }

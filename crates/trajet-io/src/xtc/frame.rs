@@ -7,24 +7,24 @@ use super::head::ANGSTROM_PER_NM;
 use super::steps::Unit;
 use crate::cell_from_vectors;
 
-/// Positions in the form in which a frame holds them.
+/// Positions as a frame stores them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Positions {
     /// Integer multiples of `1/precision` nm, `[n_atoms]` triples.
     Integers {
         /// Steps per nm.
         precision: f32,
-        /// One triple an atom.
+        /// One triple per atom.
         triples: Vec<[i32; 3]>,
     },
-    /// Up to nine atoms: plain floats, nm, `[n_atoms]` triples; the frame has no precision.
+    /// Plain floats for up to nine atoms, nm, `[n_atoms]` triples. Such frames have no precision.
     Floats(Vec<[f32; 3]>),
 }
 
 /// A frame as the file stores it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Frame {
-    /// The magic number (it says how wide the byte count is).
+    /// The magic number, which determines the width of the byte count.
     pub magic: i32,
     /// Integration step.
     pub step: i32,
@@ -37,7 +37,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// The frame with only `atoms`, in that order.
+    /// Returns the frame with only `atoms`, in that order.
     ///
     /// # Panics
     /// If an index is not below the number of atoms.
@@ -55,7 +55,7 @@ impl Frame {
         Frame { positions, ..*self }
     }
 
-    /// The frame with its positions as floats, as frames of few atoms have them.
+    /// Returns the frame with positions as plain floats, like frames of few atoms.
     #[must_use]
     pub fn in_nanometres(&self) -> Frame {
         let mut floats = Vec::new();
@@ -63,8 +63,8 @@ impl Frame {
         Frame { positions: Positions::Floats(floats), ..*self }
     }
 
-    /// The frame in so many steps per nm, as a writer that is asked for them stores it; none where one
-    /// of its coordinates does not fit.
+    /// Returns the frame with `precision` steps per nm, as a writer with this precision stores it; `None` if a
+    /// coordinate does not fit.
     #[must_use]
     pub fn in_steps(&self, precision: f32) -> Option<Frame> {
         let mut floats = Vec::new();
@@ -75,7 +75,7 @@ impl Frame {
         Some(Frame { positions: Positions::Integers { precision, triples }, ..*self })
     }
 
-    /// Atoms in the frame.
+    /// Returns the number of atoms in the frame.
     pub fn n_atoms(&self) -> usize {
         match &self.positions {
             Positions::Integers { triples, .. } => triples.len(),
@@ -84,9 +84,9 @@ impl Frame {
     }
 }
 
-/// A frame as it is read: in Å, and its cell.
+/// Conversions that readers and writers share.
 impl Frame {
-    /// Steps per nm; none where positions are plain floats.
+    /// Returns the precision (steps per nm); `None` if positions are plain floats.
     pub fn precision(&self) -> Option<f32> {
         match self.positions {
             Positions::Integers { precision, .. } => Some(precision),
@@ -98,7 +98,7 @@ impl Frame {
         cell_from_vectors(&self.vectors.map(f64::from), f64::from(ANGSTROM_PER_NM))
     }
 
-    /// Appends the positions in nm, as GROMACS computes them.
+    /// Appends the positions in nm, computed like in GROMACS.
     pub(crate) fn nanometres(&self, out: &mut Vec<[f32; 3]>) {
         self.positions_into(out, |nm| nm);
     }
@@ -112,7 +112,7 @@ impl Frame {
     fn positions_into(&self, out: &mut Vec<[f32; 3]>, convert: impl Fn(f32) -> f32) {
         let first = out.len();
         out.resize(first + self.n_atoms(), [0.0; 3]);
-        // Flat, for vector instructions.
+        // A flat loop, so that the compiler uses vector instructions.
         let to = out[first..].as_flattened_mut().iter_mut();
         match &self.positions {
             Positions::Integers { precision, triples } => {

@@ -1,4 +1,4 @@
-//! The header of one frame, checked before anything is allocated.
+//! The header of a frame, checked before anything is allocated.
 //!
 //! Layout, big-endian words: magic, atoms, step, time, box (9 floats), atoms again; then up to nine
 //! atoms as plain floats, or: precision, smallest and largest integer coordinate of each axis, index
@@ -10,15 +10,15 @@ use crate::walk::{Headed, NoHead};
 use crate::xdr::{f32_at, i32_at, u64_at};
 use crate::xtc::radix::{FIRST_SMALL, LAST_SMALL, Radix};
 
-/// Å in a nanometre: the one place where XTC's unit becomes ours.
+/// Å per nm, by which XTC's lengths are converted.
 pub(crate) const ANGSTROM_PER_NM: f32 = 10.0;
 /// Magic number of frames whose byte count is one word.
 pub const MAGIC: i32 = 1995;
 /// Magic number of frames whose byte count is two words (GROMACS 2023 on).
 pub const MAGIC_LARGE: i32 = 2023;
-/// Up to this many atoms are stored as plain floats.
+/// Largest number of atoms that are stored as plain floats.
 pub const PLAIN_ATOMS: usize = 9;
-/// Bytes before the coordinates' own header.
+/// Bytes before the header of the coordinates.
 const FIXED_BYTES: usize = 56;
 
 /// The header of compressed coordinates.
@@ -27,14 +27,14 @@ pub(crate) struct Packed {
     pub(crate) precision: f32,
     /// Smallest integer coordinate of each axis.
     pub(crate) min: [i32; 3],
-    /// How many values each axis can take.
+    /// Number of values that each axis can take.
     pub(crate) sizes: [u32; 3],
     /// Index of the small size at the first group.
     pub(crate) small: u8,
     pub(crate) n_bytes: u64,
 }
 
-/// What a frame's header says.
+/// A frame header.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Head {
     pub(crate) magic: i32,
@@ -42,22 +42,22 @@ pub(crate) struct Head {
     pub(crate) step: i32,
     pub(crate) time: f32,
     pub(crate) vectors: [f32; 9],
-    /// None where the coordinates are plain floats.
+    /// Header of the compressed coordinates; `None` for plain floats.
     pub(crate) packed: Option<Packed>,
-    /// Where the coordinates begin, from the frame's begin.
+    /// Byte at which the coordinates begin, from the beginning of the frame.
     pub(crate) data_at: usize,
     /// Bytes of the whole frame, padding included.
     pub(crate) len: u64,
 }
 
 impl Head {
-    /// What the index keeps.
+    /// Returns the data that the index keeps.
     pub(super) fn mark(&self) -> Mark {
         let Head { n_atoms, time, step, len, .. } = *self;
         Mark { n_atoms, time: f64::from(time), step: i64::from(step), len }
     }
 
-    /// Reads the header at the start of `bytes`, which may go on past it.
+    /// Parses the header at the start of `bytes`, which may continue past the header.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Head, NoHead> {
         let need = |n: usize| if bytes.len() < n { Err(NoHead::Short(n)) } else { Ok(()) };
         need(4)?;
@@ -98,18 +98,19 @@ impl Head {
     }
 }
 
-/// Steps per nm of the first frame of a file that begins with `first`; none of plain floats.
+/// Returns the precision (steps per nm) of the first frame of a file that begins with `first`; `None` if its
+/// coordinates are plain floats.
 pub(super) fn precision(first: &[u8]) -> Option<f32> {
     let at_hand = first.len() >= FIXED_BYTES + 4;
     (at_hand && i32_at(first, 4) > PLAIN_ATOMS as i32).then(|| f32_at(first, FIXED_BYTES))
 }
 
-/// How frames are found.
+/// Marker type for walking the frames of XTC files.
 pub(super) struct Xtc;
 
 impl Headed for Xtc {
     const FORMAT: [u8; 4] = *b"XTC ";
-    /// Of one atom.
+    /// A frame of one atom.
     const SHORTEST_FRAME: u64 = 68;
     const HEAD_BYTES: usize = 96;
 
@@ -146,18 +147,19 @@ impl Packed {
         Ok(Packed { precision, min, sizes, small: small as u8, n_bytes })
     }
 
-    /// Bytes of coordinates among the first `at_hand` of the frame.
+    /// Returns the number of coordinate bytes among the first `at_hand` bytes of the frame.
     pub(super) fn at_hand(&self, at_hand: usize, head: &Head) -> usize {
         at_hand.saturating_sub(head.data_at).min(self.n_bytes as usize)
     }
 
-    /// Whether a triple lies inside of the declared range.
+    /// Whether a triple lies within the declared range.
     pub(super) fn holds(&self, triple: [i32; 3]) -> bool {
         (0..3).all(|k| (triple[k].wrapping_sub(self.min[k]) as u32) < self.sizes[k])
     }
 
-    /// An atom takes at least two bits and at most one group of its own, so that a false count can
-    /// neither make a reader allocate more than a small multiple of the file nor hide a lost frame.
+    /// Checks that the byte count is possible for `atoms` atoms: each takes at least two bits, and at most a
+    /// group of its own. A false count can thus neither make a reader allocate more than a small multiple of
+    /// the file nor hide a lost frame.
     fn check_byte_count(&self, atoms: u64) -> Result<(), Fault> {
         let widest = u64::from(Radix::absolute(self.sizes).bits.max(u32::from(LAST_SMALL)));
         let (least, most) = (atoms.div_ceil(4), atoms * (widest + 6) / 8 + 4);

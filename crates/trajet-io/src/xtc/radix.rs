@@ -1,10 +1,10 @@
-//! Mixed-radix numbers: three coordinates in one number of `bits` bits.
+//! Mixed-radix numbers, which pack three coordinates into one number of `bits` bits.
 //!
 //! The number `(x * size_y + y) * size_z + z` is stored least significant byte first, each byte most
-//! significant bit first, the last byte holding the bits that are left. It is taken apart with two
-//! divisions by constants of the frame, done as multiplications by the reciprocal.
+//! significant bit first; the last byte holds the remaining bits. Unpacking takes two divisions by constants
+//! of the frame, computed as multiplications by the reciprocal.
 
-/// The sizes that small differences can have; entry `i` cubed fits into `i` bits. The format's table.
+/// The format's table of sizes for small differences. The cube of entry `i` fits into `i` bits.
 #[rustfmt::skip]
 pub(super) const SMALL_SIZES: [u32; 73] = [
     0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 10, 12, 16, 20, 25, 32, 40, 50, 64, 80, 101, 128, 161, 203, 256,
@@ -17,31 +17,31 @@ pub(super) const SMALL_SIZES: [u32; 73] = [
 pub(crate) const FIRST_SMALL: u8 = 9;
 /// The last entry of the table.
 pub(crate) const LAST_SMALL: u8 = 72;
-/// Widest number that one load of eight bytes yields at any bit offset.
+/// Width of the widest number that one load of eight bytes yields at any bit offset.
 pub(super) const ONE_LOAD_BITS: u32 = 57;
 
-/// How to take one kind of number apart.
+/// Sizes and constants for unpacking one kind of mixed-radix number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Radix {
     /// Bits of a number.
     pub(crate) bits: u32,
-    /// Where an axis can take more than 2^24 values, the axes stand one after the other, each as a
-    /// plain number of this many bits, and `bits` is their sum.
+    /// Bits of each axis, if an axis can take 2^24 values or more: the axes are then stored one after the other
+    /// as plain numbers, and `bits` is the sum.
     pub(super) axes: Option<[u32; 3]>,
     /// Bits in whole bytes before the last, partial one (1 to 8 bits).
     whole: u32,
-    /// `whole` ones.
+    /// Mask of the lowest `whole` bits.
     mask: u64,
-    /// Values each axis can take.
+    /// Number of values that each axis can take.
     pub(super) sizes: [u32; 3],
     /// `2^64 / size`, rounded down, of y and z.
     reciprocals: [u64; 2],
-    /// Whether one load holds a number, and one more than the reciprocals yields its quotients
+    /// Whether one load holds a number, and multiplying by the reciprocals plus one gives exact quotients
     /// without a correction.
     simple: bool,
 }
 
-/// Numbers that doubles take apart.
+/// Constants for unpacking mixed-radix numbers with `f64` arithmetic.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wide {
     /// As in [`Radix`].
@@ -54,7 +54,7 @@ pub(super) struct Wide {
 }
 
 impl Radix {
-    /// How doubles take these numbers apart; none where they are too wide for that.
+    /// Returns the constants for unpacking with `f64` arithmetic; `None` if the numbers are too wide for that.
     pub(super) fn wide(&self) -> Option<Wide> {
         let Radix { bits, whole, mask, sizes, .. } = *self;
         // Two roundings move a quotient below 2^49 by less than a quarter.
@@ -68,7 +68,7 @@ impl Radix {
         })
     }
 
-    /// The numbers that hold a frame's absolute coordinates.
+    /// Creates the radix of a frame's absolute coordinates.
     pub(crate) fn absolute(sizes: [u32; 3]) -> Radix {
         if sizes.iter().any(|&s| s > 0x00ff_ffff) {
             let axes = sizes.map(|s| u32::BITS - s.leading_zeros());
@@ -94,20 +94,20 @@ impl Radix {
         }
     }
 
-    /// Takes apart the number at bit `at` of `data`, which is readable 16 bytes past its start.
-    /// The first coordinate is not below its size where the bytes are corrupt.
+    /// Unpacks the number at bit `at` of `data`, of which 16 bytes must be readable from there. If the bytes are
+    /// corrupt, the first coordinate may be as large as its size or larger.
     #[inline(always)]
     pub(super) fn read(&self, data: &[u8], at: u64) -> [u32; 3] {
         if self.simple { self.read_simply(data, at) } else { self.read_any(data, at) }
     }
 
-    /// Whether [`Radix::read_simply`] serves.
+    /// Whether [`Radix::read_simply`] can unpack these numbers.
     #[inline(always)]
     pub(super) fn simple(&self) -> bool {
         self.simple
     }
 
-    /// As [`Radix::read`], for numbers of one load.
+    /// Like [`Radix::read`], for numbers that one load holds.
     #[inline(always)]
     pub(super) fn read_simply(&self, data: &[u8], at: u64) -> [u32; 3] {
         let number = self.number(data, at);
@@ -116,7 +116,7 @@ impl Radix {
         [x as u32, y, z]
     }
 
-    /// A number of up to [`ONE_LOAD_BITS`] bits.
+    /// Returns the number at bit `at`, of up to [`ONE_LOAD_BITS`] bits.
     #[inline(always)]
     fn number(&self, data: &[u8], at: u64) -> u64 {
         let stream = load(data, at);
@@ -150,14 +150,14 @@ impl Radix {
         let whole = stream.swap_bytes() & ((1u128 << self.whole) - 1);
         let number = whole | (last << self.whole);
         let [_, y, z] = self.sizes.map(u128::from);
-        // The quotient fits as the format's product of sizes does; corrupt bytes may leave more,
-        // which saturates and is then outside of the axis.
+        // The quotient of sound bytes fits. That of corrupt bytes may not; it saturates and is then
+        // outside of the axis.
         let x = u32::try_from(number / z / y).unwrap_or(u32::MAX);
         [x, (number / z % y) as u32, (number % z) as u32]
     }
 }
 
-/// The numbers that hold small differences, by index of the small size.
+/// Radixes of small differences, by index of the small size.
 pub(super) static SMALL: [Radix; 73] = {
     let mut table = [Radix::mixed([1, 1, 1], 1); 73];
     let mut i = FIRST_SMALL as usize;
@@ -176,12 +176,12 @@ const fn min(a: u32, b: u32) -> u32 {
     if a < b { a } else { b }
 }
 
-/// `2^64 / size`, rounded down (for 1: one less than that, which the correction makes good).
+/// Returns `2^64 / size`, rounded down (for 1, one less, which the correction in [`divide`] makes up for).
 const fn reciprocal(size: u32) -> u64 {
     if size <= 1 { u64::MAX } else { ((1u128 << 64) / size as u128) as u64 }
 }
 
-/// Quotient and remainder. The product with the reciprocal is the quotient or one less.
+/// Returns quotient and remainder. The product with the reciprocal is the quotient or one less.
 #[inline(always)]
 fn divide(number: u64, size: u32, reciprocal: u64) -> (u64, u32) {
     let quotient = ((u128::from(number) * u128::from(reciprocal)) >> 64) as u64;
@@ -190,15 +190,15 @@ fn divide(number: u64, size: u32, reciprocal: u64) -> (u64, u32) {
     (quotient + u64::from(short), (remainder - if short { u64::from(size) } else { 0 }) as u32)
 }
 
-/// The same where the number times the size is below `2^64`: the rounded-up reciprocal is then too
-/// large by too little to matter.
+/// Like [`divide`], if the number times the size is below `2^64`: the error of the rounded-up reciprocal is
+/// then too small to change the quotient.
 #[inline(always)]
 fn divide_simply(number: u64, size: u32, reciprocal: u64) -> (u64, u32) {
     let quotient = ((u128::from(number) * u128::from(reciprocal + 1)) >> 64) as u64;
     (quotient, (number as u32).wrapping_sub((quotient as u32).wrapping_mul(size)))
 }
 
-/// The 57 or more bits from bit `at` on, in the highest bits.
+/// Loads at least 57 bits from bit `at` on into the highest bits.
 #[inline(always)]
 pub(super) fn load(data: &[u8], at: u64) -> u64 {
     let byte = (at / 8) as usize;

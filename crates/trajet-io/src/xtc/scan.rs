@@ -1,9 +1,9 @@
-//! The first pass over compressed coordinates: where each group begins, without decoding any.
+//! The first pass over compressed coordinates: finds the beginning of each group without decoding any.
 //!
-//! The coordinates are a chain of groups: one atom with absolute coordinates, a flag bit, where it is
-//! set five more bits (length of the run, change of the small size), then the atoms of the run as
-//! small differences. Where the next group begins depends on the flag, those five bits and the small
-//! size alone, never on a decoded value. After this pass every group is independent of every other.
+//! The coordinates are a chain of groups. A group is one atom with absolute coordinates, a flag bit, five
+//! more bits if the flag is set (length of the run, change of the small size), and the atoms of the run as
+//! small differences. The beginning of the next group depends on the flag, these five bits and the small
+//! size alone, never on a decoded value. After this pass, groups can be decoded independently.
 
 use super::head::Packed;
 use super::radix::{FIRST_SMALL, LAST_SMALL, Radix};
@@ -13,63 +13,63 @@ use crate::{Atoms, Fault, memory};
 /// One group: an absolute atom and its run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Group {
-    /// Where its absolute coordinates begin.
+    /// Bit at which its absolute coordinates begin.
     pub(super) bit: u64,
     /// Index of its first atom.
     pub(super) first: u32,
-    /// Atoms in the run (0 to 10).
+    /// Number of atoms in the run (0 to 10).
     pub(super) run: u8,
     /// Index of the small size.
     pub(super) small: u8,
-    /// Where its run begins, from `bit`.
+    /// Bit at which its run begins, relative to `bit`.
     pub(super) run_at: u8,
 }
 
 impl Group {
-    /// How many atoms of the run are needed for the atoms from `wanted[next]` on that are of this
-    /// group, and the place in `wanted` behind them.
+    /// Returns the number of atoms of the run that must be decoded to get the selected atoms of this group,
+    /// which begin at `selected[next]`, and the index in `selected` after them.
     #[inline(always)]
-    pub(super) fn needed(&self, wanted: &[u32], next: usize) -> (usize, usize) {
+    pub(super) fn needed(&self, selected: &[u32], next: usize) -> (usize, usize) {
         let end = self.first + u32::from(self.run) + 1;
-        let count = wanted[next..].iter().take_while(|&&atom| atom < end).count();
-        let last = (wanted[next + count - 1] - self.first) as usize;
-        // The absolute atom stands second: where it alone is wanted, the run is not needed.
+        let count = selected[next..].iter().take_while(|&&atom| atom < end).count();
+        let last = (selected[next + count - 1] - self.first) as usize;
+        // The absolute atom is the second one: if it alone is selected, the run is not needed.
         let only_absolute = self.run > 0 && count == 1 && last == 1;
         let needed = if self.run == 0 || only_absolute { 0 } else { last.max(1) };
         (needed, next + count)
     }
 }
 
-/// The groups of one frame; the memory is used again.
+/// The groups of one frame, in memory that is reused.
 #[derive(Debug, Default)]
 pub(crate) struct Groups {
-    /// One place more than there can be groups, so that offering needs no branch.
-    places: Vec<Group>,
+    /// Has room for one more than the largest possible number of groups, so that `offer` needs no branch.
+    slots: Vec<Group>,
     len: usize,
 }
 
 impl Groups {
     fn clear(&mut self, most: usize) -> Result<(), Fault> {
         self.len = 0;
-        let len = (most + 1).max(self.places.len());
-        Ok(memory::resize(&mut self.places, len, Group::default(), "the groups of a frame")?)
+        let len = (most + 1).max(self.slots.len());
+        Ok(memory::resize(&mut self.slots, len, Group::default(), "the groups of a frame")?)
     }
 
     #[inline(always)]
     fn offer(&mut self, group: Group, keep: bool) {
-        self.places[self.len] = group;
+        self.slots[self.len] = group;
         self.len += usize::from(keep);
     }
 
     pub(super) fn as_slice(&self) -> &[Group] {
-        &self.places[..self.len]
+        &self.slots[..self.len]
     }
 }
 
 /// How a scan ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Scanned {
-    /// All groups with a wanted atom were found in the first so many bits.
+    /// All groups with a selected atom were found. They end at this bit.
     Done(u64),
     /// The bytes at hand end in the group of this atom.
     Short {
@@ -78,15 +78,15 @@ pub(super) enum Scanned {
     },
 }
 
-/// What the five bits behind a set flag say.
+/// Content of the five bits after a set flag.
 #[derive(Clone, Copy)]
 struct Change {
     run: u8,
-    /// Of the small size.
+    /// Change of the small size's index.
     small: i8,
 }
 
-/// The value is three times the run, plus the change of the small size, plus one.
+/// Decoded values of the five bits: three times the run, plus the change of the small size, plus one.
 static CHANGES: [Change; 32] = {
     let mut table = [Change { run: 0, small: 0 }; 32];
     let mut five = 0;
@@ -97,9 +97,9 @@ static CHANGES: [Change; 32] = {
     table
 };
 
-/// Finds the groups that hold an atom of a list and stops behind the last one.
+/// Finds the groups that hold selected atoms and stops after the last one.
 ///
-/// `data` begins with the coordinates; `at_hand` of its bytes are coordinates and [`SLACK`] more are
+/// `data` begins with the coordinates; `at_hand` of its bytes are coordinates, and [`SLACK`] more are
 /// readable.
 ///
 /// # Errors
@@ -124,11 +124,11 @@ pub(super) fn scan(
     Ok(walk.end())
 }
 
-/// Hops from group to group up to the one that holds atom `reach - 1`.
+/// Walks from group to group up to the one that holds atom `reach - 1`.
 ///
-/// What is done with a group does not delay the hop to the next: the processor overlaps them. No
-/// closure is called with the groups: it would not be compiled for the vector instructions of the
-/// function that hands it over.
+/// The caller's work on a group does not delay the step to the next: the processor overlaps them. `next` is
+/// called in a loop instead of passing a closure, since a closure would not be compiled for the vector
+/// instructions of the function that passes it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Walk<'a> {
     data: &'a [u8],
@@ -144,13 +144,13 @@ pub(super) struct Walk<'a> {
     wrong_small: bool,
 }
 
-/// Tells the compiler not to fold both cases of a flag into one without a branch.
+/// Keeps the compiler from replacing the branch on a flag by conditional moves.
 #[cold]
 #[inline(never)]
 fn flagged() {}
 
 impl<'a> Walk<'a> {
-    /// Begins at the first group.
+    /// Creates a walk that begins at the first group.
     #[inline(always)]
     pub(super) fn new(
         packed: &Packed,
@@ -175,8 +175,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The next group, and the atom behind it; none behind the last group and where the bytes at
-    /// hand end.
+    /// Returns the next group and the index of the atom after it; `None` after the last group and if the bytes
+    /// at hand end.
     ///
     /// # Errors
     /// A run that goes past the last atom, or a small size outside of the table.
@@ -193,7 +193,7 @@ impl<'a> Walk<'a> {
         }
         let flag_byte = (flag_at / 8) as usize;
         let pair = u16::from_be_bytes([data[flag_byte], data[flag_byte + 1]]) << (flag_at % 8);
-        // Waters have no flag: what stands there leads to the next group without waiting for a table.
+        // Waters have no flag: the next group is then found without waiting for a table lookup.
         let (mut run, mut behind_flag, mut next_small) = (self.run, flag_at + 1, small);
         if pair >> 15 == 1 {
             flagged();
@@ -216,7 +216,7 @@ impl<'a> Walk<'a> {
             self.short = true;
             return Ok(None);
         }
-        // Absolute coordinates take at most 96 bits, so that a byte holds this.
+        // Absolute coordinates take at most 96 bits, so that this fits into a byte.
         let run_at = (behind_flag - bit) as u8;
         let group = Group { bit, first: atom as u32, run, small, run_at };
         (self.bit, self.atom, self.run, self.small) = (next, end, run, next_small);
@@ -226,8 +226,8 @@ impl<'a> Walk<'a> {
         Ok(Some((group, end)))
     }
 
-    /// How the walk ended, where all that was decoded on the way was `inside` of what the frame
-    /// declares. Too few bytes come first: what they yield is nothing yet.
+    /// Returns how the walk ended; an error if it is complete and `inside` is false, that is, a decoded
+    /// coordinate lies outside of the frame's range.
     ///
     /// # Errors
     /// [`Fault::OutsideRange`].
@@ -239,7 +239,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// How the walk ended.
+    /// Returns how the walk ended.
     #[inline(always)]
     pub(super) fn end(&self) -> Scanned {
         if self.short { Scanned::Short { atom: self.atom } } else { Scanned::Done(self.bit) }

@@ -1,27 +1,26 @@
-//! Coordinates to steps, the integers that XTC stores: the nearest one, and of two the one that is
-//! farther from zero.
+//! Rounds coordinates to steps, the integers that XTC stores: to the nearest one, ties away from zero.
 
 use trajet_simd::{InstructionSet, multiversion};
 
 use super::head::ANGSTROM_PER_NM;
 
-/// Steps lie below that, and above its negative.
+/// Upper bound (exclusive) of the absolute value of steps.
 const MOST: f64 = 2_147_483_648.0;
 
-/// What coordinates are measured in.
+/// Unit of coordinates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Unit {
-    /// As the formats of GROMACS: products and sums are rounded to floats, as it does.
+    /// nm, as in GROMACS' formats. Products and sums are rounded to `f32`, as in GROMACS.
     Nanometre,
-    /// As all others: in double precision.
+    /// Å, as in all other formats. Computed in double precision.
     Angstrom,
 }
 
 impl Unit {
-    /// Turns coordinates into steps, of which there are `precision` in a nm.
+    /// Converts coordinates to steps, with `precision` steps per nm.
     ///
     /// # Errors
-    /// The place of the first coordinate that is not finite, or of too many steps.
+    /// The index of the first coordinate that is not finite or has too many steps.
     pub(super) fn steps(
         self,
         set: InstructionSet,
@@ -43,7 +42,7 @@ impl Unit {
         Err(from.iter().position(|x| !fits(x)).expect("one of them does not fit"))
     }
 
-    /// The steps of which a reader makes these coordinates; the nearest ones where there are none.
+    /// Returns the steps that readers convert to exactly these coordinates; the nearest ones if there are none.
     ///
     /// # Errors
     /// As [`Unit::steps`].
@@ -60,7 +59,7 @@ impl Unit {
             Unit::Nanometre => n as f32 * inverse,
             Unit::Angstrom => n as f32 * inverse * ANGSTROM_PER_NM,
         };
-        // Of many steps the product above is rounded so far that it may be the neighbour's.
+        // With many steps, rounding errors of the product may lead to a neighbouring step.
         for (n, &x) in triples.as_flattened_mut().iter_mut().zip(from) {
             if read(*n) != x {
                 let near = [n.saturating_sub(1), n.saturating_add(1)];
@@ -70,7 +69,7 @@ impl Unit {
         Ok(triples)
     }
 
-    /// A coordinate in nm.
+    /// Converts a coordinate to nm.
     pub(crate) fn nm(self, x: f32) -> f32 {
         match self {
             Unit::Nanometre => x,
@@ -96,7 +95,7 @@ fn from_angstrom(x: f32, per_angstrom: f64) -> f64 {
 }
 
 multiversion! {
-    /// False where one does not fit.
+    /// Converts coordinates to steps; returns false if one does not fit.
     fn of_nm(from: &[f32], precision: f32, to: &mut [i32]) -> bool = of_nm_on
 }
 
@@ -112,7 +111,7 @@ fn of_nm_on(from: &[f32], precision: f32, to: &mut [i32]) -> bool {
 }
 
 multiversion! {
-    /// False where one does not fit.
+    /// Converts coordinates to steps; returns false if one does not fit.
     fn of_angstrom(from: &[f32], precision: f32, to: &mut [i32]) -> bool = of_angstrom_on
 }
 

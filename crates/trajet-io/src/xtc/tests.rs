@@ -1,4 +1,4 @@
-//! Laws of the decoder on streams that a naive writer makes, group by group, from known coordinates.
+//! Tests the decoder on streams that a naive writer makes from known coordinates, group by group.
 
 mod bits;
 
@@ -19,11 +19,11 @@ use crate::{
 };
 use bits::Bits;
 
-/// One group as drawn: numbers are taken modulo what the axis can hold.
+/// A random group, whose numbers are taken modulo the number of values of the axis.
 #[derive(Clone, Debug)]
 struct Drawn {
     absolute: [u32; 3],
-    /// None: the flag is clear and the run is as long as the last one.
+    /// `None` for a clear flag: the run is as long as the last one.
     run: Option<u8>,
     change: i8,
     differences: Vec<[u32; 3]>,
@@ -39,7 +39,7 @@ struct DrawnFrame {
     groups: Vec<Drawn>,
 }
 
-/// A frame's bytes and its coordinates.
+/// Returns the bytes of a frame and its coordinates.
 fn write(frame: &DrawnFrame, step: i32) -> (Vec<u8>, Vec<[i32; 3]>) {
     let mut bits = Bits::default();
     let mut triples = Vec::new();
@@ -67,7 +67,7 @@ fn write(frame: &DrawnFrame, step: i32) -> (Vec<u8>, Vec<[i32; 3]>) {
         let size = SMALL_SIZES[usize::from(small)];
         let mut position = absolute;
         for k in 0..usize::from(run) {
-            // Of the numbers that there are, those that stay inside of the range.
+            // Restrict numbers to those that stay within the range.
             let half = i64::from(size / 2);
             let numbers: [u32; 3] = std::array::from_fn(|a| {
                 let at = i64::from(position[a]) - i64::from(frame.min[a]);
@@ -122,7 +122,7 @@ fn drawn_group() -> impl Strategy<Value = Drawn> {
     let differences = prop::collection::vec(any::<[u32; 3]>(), 10);
     (any::<[u32; 3]>(), run, -1i8..=1, differences).prop_map(
         |(absolute, run, change, differences)| {
-            // The largest value that five bits hold is 31, so that a run of ten cannot grow its size.
+            // Five bits hold at most 31, so that the size cannot grow with a run of ten.
             let change = if run == Some(10) { change.min(0) } else { change };
             Drawn { absolute, run, change, differences }
         },
@@ -130,7 +130,7 @@ fn drawn_group() -> impl Strategy<Value = Drawn> {
 }
 
 fn drawn_frame() -> impl Strategy<Value = DrawnFrame> {
-    // From one value to all of 32 bits on an axis, so that every way of storing them occurs.
+    // Axes have from one to 2^32 values, so that all ways of storing them occur.
     let size = prop_oneof![1u32..20, 1000u32..9000, 0x40_0000u32..0x100_0000, 1u32..=u32::MAX];
     (
         [size.clone(), size.clone(), size],
@@ -166,7 +166,7 @@ fn without_sidecar() -> OpenOptions {
     OpenOptions { sidecar: false, ..OpenOptions::default() }
 }
 
-/// What is read, which must be the same with all vector instructions that there are.
+/// Reads positions, which must be the same with all instruction sets.
 fn read(reader: &dyn Reader, frames: &Frames, atoms: &Atoms) -> Result<Vec<f32>, Error> {
     on_all(|set| read_on(set, reader, frames, atoms), |a, b| same_bits(a, b))
 }
@@ -194,13 +194,13 @@ fn read_on(
 ) -> Result<Vec<f32>, Error> {
     let mut out = vec![0.0; frames.len() * atoms.len() * 3];
     let (mut scratch, mut meta) = (Scratch::on(set), FrameMeta::default());
-    let wanted = Wanted::positions(frames, atoms);
-    reader.read_into(&wanted, 0..frames.len(), &mut scratch, &mut out, &mut meta)?;
+    let requested = Wanted::positions(frames, atoms);
+    reader.read_into(&requested, 0..frames.len(), &mut scratch, &mut out, &mut meta)?;
     assert_eq!(meta.frames, (0..frames.len()).map(|k| frames.get(k)).collect::<Vec<_>>());
     Ok(out)
 }
 
-/// Some atoms of the first frame as they are stored.
+/// Reads some atoms of the first frame as they are stored.
 fn read_raw_of(reader: &dyn Reader, atoms: &Atoms) -> Result<Frame, Error> {
     let on = |set| reader.read_raw_of(0, atoms, &mut Scratch::on(set));
     match on_all(on, |a, b| a == b)? {
@@ -221,7 +221,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn what_was_written_is_read(frame in drawn_frame(), picks in prop::collection::vec(any::<u32>(), 1..30)) {
+    fn written_frames_are_read_back(frame in drawn_frame(), picks in prop::collection::vec(any::<u32>(), 1..30)) {
         let (bytes, triples) = write(&frame, 3);
         let file = on_disk(&bytes);
         let reader = open(&file.path, &without_sidecar(), &Serial).unwrap();
@@ -236,9 +236,9 @@ proptest! {
         let picks: Vec<i64> = picks.iter().map(|p| i64::from(p % n as u32)).collect();
         let listed = Atoms::listed(&picks, n).unwrap();
         let some = read(&*reader, &Frames::all(1), &listed).unwrap();
-        let wanted: Vec<usize> = picks.iter().map(|&p| p as usize).collect();
-        prop_assert_eq!(read_raw_of(&*reader, &listed).unwrap(), raw.take(&wanted));
-        let Positions::Integers { triples, .. } = raw.take(&wanted).positions else { unreachable!() };
+        let requested: Vec<usize> = picks.iter().map(|&p| p as usize).collect();
+        prop_assert_eq!(read_raw_of(&*reader, &listed).unwrap(), raw.take(&requested));
+        let Positions::Integers { triples, .. } = raw.take(&requested).positions else { unreachable!() };
         prop_assert!(same_bits(&some, &angstroms(&triples, frame.precision)));
     }
 
@@ -267,7 +267,7 @@ proptest! {
     }
 
     #[test]
-    fn a_cut_frame_is_never_a_short_file(frame in drawn_frame(), at in any::<prop::sample::Index>()) {
+    fn a_cut_frame_is_an_error_never_a_shorter_file(frame in drawn_frame(), at in any::<prop::sample::Index>()) {
         let (one, _) = write(&frame, 0);
         let mut bytes = one.clone();
         bytes.extend(write(&frame, 1).0);
@@ -291,7 +291,7 @@ proptest! {
     }
 }
 
-/// Frames of twelve atoms in a row, one step apart.
+/// Returns the bytes of frames of twelve atoms in a row, one step apart.
 fn water_like(n_frames: i32) -> Vec<u8> {
     (0..n_frames).flat_map(|step| write(&twelve_atoms(step), step).0).collect()
 }
@@ -314,7 +314,7 @@ fn twelve_atoms(step: i32) -> DrawnFrame {
 }
 
 #[test]
-fn a_selection_in_front_stops_early_and_needs_fewer_atoms() {
+fn decoding_stops_after_the_last_selected_atom() {
     let file = on_disk(&water_like(1));
     let reader = open(&file.path, &without_sidecar(), &Serial).unwrap();
     let count = |list: &[i64]| {
@@ -322,8 +322,8 @@ fn a_selection_in_front_stops_early_and_needs_fewer_atoms() {
         let atoms = Atoms::listed(list, 12).unwrap();
         let mut out = vec![0.0; list.len() * 3];
         let (frames, one) = (Frames::all(1), 0..1);
-        let wanted = Wanted::positions(&frames, &atoms);
-        reader.read_into(&wanted, one, &mut scratch, &mut out, &mut meta).unwrap();
+        let requested = Wanted::positions(&frames, &atoms);
+        reader.read_into(&requested, one, &mut scratch, &mut out, &mut meta).unwrap();
         (scratch.meter.atoms_decoded, scratch.meter.bytes_used)
     };
     let all = count(&(0..12).collect::<Vec<_>>());
@@ -335,7 +335,7 @@ fn a_selection_in_front_stops_early_and_needs_fewer_atoms() {
 }
 
 #[test]
-fn frames_that_change_their_atoms_are_refused() {
+fn a_changed_number_of_atoms_is_an_error() {
     let mut bytes = water_like(2);
     let offset = bytes.len() as u64;
     let mut other = twelve_atoms(2);
@@ -351,7 +351,7 @@ fn frames_that_change_their_atoms_are_refused() {
 }
 
 #[test]
-fn bytes_left_over_are_an_error() {
+fn bytes_after_the_last_atom_are_an_error() {
     let (mut bytes, _) = write(&twelve_atoms(0), 0);
     let at = 88;
     let claimed = u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
@@ -366,14 +366,15 @@ fn bytes_left_over_are_an_error() {
 }
 
 #[test]
-fn a_flag_ends_the_reading() {
+fn setting_the_stop_flag_interrupts_reading() {
     let file = on_disk(&water_like(3));
     let reader = open(&file.path, &without_sidecar(), &Serial).unwrap();
     let mut scratch = Scratch::stopped_by(Arc::new(AtomicBool::new(true)));
     let mut out = vec![0.0; 36];
     let (frames, atoms) = (Frames::all(1), Atoms::all(12));
-    let wanted = Wanted::positions(&frames, &atoms);
-    let result = reader.read_into(&wanted, 0..1, &mut scratch, &mut out, &mut FrameMeta::default());
+    let requested = Wanted::positions(&frames, &atoms);
+    let result =
+        reader.read_into(&requested, 0..1, &mut scratch, &mut out, &mut FrameMeta::default());
     assert!(matches!(result, Err(Error::Interrupted)));
 }
 
@@ -392,18 +393,18 @@ fn a_sidecar_is_loaded_extended_and_replaced() {
     assert_eq!(state(&options), (IndexState::Loaded, 70));
     std::fs::write(&file.path, water_like(20)).unwrap();
     assert_eq!(state(&options), (IndexState::Built, 20));
-    // The same size, other frames: only the digests and the headers can tell.
+    // Same size, other frames: only digests and headers differ.
     let mut shifted: Vec<u8> = (0..20).flat_map(|s| write(&twelve_atoms(s), s + 1).0).collect();
     std::fs::write(&file.path, &shifted).unwrap();
     assert_eq!(state(&options), (IndexState::Built, 20));
-    // Cut in a frame: an error with the sidecar as without.
+    // A file cut inside a frame is an error with and without a sidecar.
     shifted.pop();
     std::fs::write(&file.path, &shifted).unwrap();
     assert!(matches!(open(&file.path, &options, &Serial), Err(Error::Truncated { frame: 19, .. })));
 }
 
 #[test]
-fn a_frame_that_moved_after_opening_is_noticed() {
+fn a_frame_that_moved_after_opening_is_an_error() {
     let file = on_disk(&water_like(4));
     let reader = open(&file.path, &without_sidecar(), &Serial).unwrap();
     let mut other: Vec<u8> = (0..4).flat_map(|s| write(&twelve_atoms(s), s + 1).0).collect();
@@ -439,7 +440,7 @@ fn the_index_is_the_same_for_any_number_of_pieces() {
 }
 
 #[test]
-fn a_kept_index_that_lacks_frames_at_either_end_is_built_anew() {
+fn a_sidecar_that_lacks_frames_at_either_end_is_rebuilt() {
     let whole = water_like(20);
     for bytes in [&whole[..], &whole[..whole.len() - 4]] {
         let file = on_disk(bytes);

@@ -1,4 +1,4 @@
-//! Frames to the bytes of an XTC file.
+//! Encodes frames as the bytes of an XTC file.
 
 use trajet_simd::InstructionSet;
 
@@ -10,28 +10,29 @@ use crate::write_checks::WriteChecks;
 use crate::writer::{self, Format, Input, Plan, Workspace};
 use crate::{Error, Field, Raw, Snapshot};
 
-/// Steps per nm where neither the user nor the source says how many.
+/// Default precision (steps per nm) if neither the user nor the source gives one.
 const PRECISION: f32 = 1000.0;
-/// GROMACS writes the larger magic number for more atoms than that.
+/// Largest number of atoms for which GROMACS writes the smaller magic number.
 const MOST_ATOMS: usize = 298_261_617;
-/// The remedy where numbers do not fit.
+/// Remedy for coordinates that do not fit.
 const COARSER: &str = "choose a lower precision";
-/// Makes the frames of an XTC file.
+
+/// Encoder of XTC files.
 #[derive(Debug)]
 pub struct Encoder {
     checks: WriteChecks,
 }
 
-/// The form in which positions are stored.
+/// Positions as they are stored.
 enum Form<'a> {
-    /// nm, of few atoms.
+    /// Positions of few atoms, nm.
     Plain(&'a [[f32; 3]]),
-    /// Steps, and how many there are in a nm.
+    /// The precision (steps per nm), and positions in steps.
     Packed(f32, &'a [[i32; 3]]),
 }
 
 impl Encoder {
-    /// Makes sure that the first frame can be held.
+    /// Creates the encoder and checks that the format can hold the first frame.
     ///
     /// # Errors
     /// [`Error::CannotHold`].
@@ -50,12 +51,12 @@ impl Encoder {
         Ok(Encoder { checks })
     }
 
-    /// Steps per nm, where the source has so many.
+    /// Returns the precision (steps per nm) for a source of precision `of_source`.
     fn precision(&self, of_source: Option<f32>) -> f32 {
         self.checks.options.precision.or(of_source).unwrap_or(PRECISION)
     }
 
-    /// The positions as they are stored.
+    /// Converts positions to the form in which they are stored.
     fn form<'a>(
         &self,
         number: u64,
@@ -109,7 +110,7 @@ impl Encoder {
         Ok(Form::Packed(precision, triples))
     }
 
-    /// The error for coordinate `k`, at so many nm.
+    /// Returns the error for coordinate `k`, at `at` nm.
     fn unfit(&self, number: u64, k: usize, at: f32, precision: f32) -> Error {
         let mut what = format!("atom {} with {} = {at} nm", k / 3, AXES[k % 3]);
         if !at.is_finite() {
@@ -119,7 +120,8 @@ impl Encoder {
         self.checks.cannot_hold(number, what, COARSER)
     }
 
-    /// Appends compressed coordinates, from their precision on, to the frame that begins at `begin`.
+    /// Appends precision, range and compressed coordinates to the frame that begins at byte `begin` of `out`,
+    /// and sets the larger magic number if the smaller one does not suffice.
     fn pack(
         &self,
         number: u64,

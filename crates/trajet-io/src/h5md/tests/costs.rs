@@ -1,4 +1,4 @@
-//! What is read for what is wanted: chunks, requests and bytes.
+//! Counts chunks, requests and bytes that reading takes.
 
 use super::*;
 
@@ -11,21 +11,21 @@ fn a_chunk_is_read_and_unpacked_once_for_neighbouring_frames() {
     let reader = made.open_with(&options).unwrap();
     let frames = Frames::all(10);
     read(&*reader, &frames, &Atoms::all(100), Field::Positions, &mut scratch).unwrap();
-    // The head is compared once a call.
+    // The head is compared once per call.
     assert_eq!(scratch.meter.bytes_read, sizes + 4096);
     assert_eq!(scratch.meter.requests, 9 + 1);
     assert_eq!(scratch.meter.frames, 10);
-    // Another call keeps nothing.
+    // Nothing is cached across calls.
     let mut scratch = scratch.renewed();
     read(&*reader, &frames, &Atoms::all(100), Field::Positions, &mut scratch).unwrap();
     assert_eq!(scratch.meter.bytes_read, sizes + 4096);
 }
 
 #[test]
-fn only_chunks_with_wanted_atoms_and_frames_are_read() {
+fn only_chunks_with_selected_atoms_and_frames_are_read() {
     let mut made = Made::of(&packed());
-    let wanted = |chunk: &&Chunk| chunk.at[0] == 4 && [0, 80].contains(&chunk.at[1]);
-    let sizes: u64 = chunks_of(&mut made).iter().filter(wanted).map(|chunk| chunk.size).sum();
+    let overlaps = |chunk: &&Chunk| chunk.at[0] == 4 && [0, 80].contains(&chunk.at[1]);
+    let sizes: u64 = chunks_of(&mut made).iter().filter(overlaps).map(|chunk| chunk.size).sum();
     let mut scratch = Scratch::default();
     let options = OpenOptions { request_size: 1, ..OpenOptions::default() };
     let reader = made.open_with(&options).unwrap();
@@ -48,7 +48,7 @@ fn neighbouring_chunks_share_requests() {
 }
 
 #[test]
-fn frames_that_are_copied_share_them_too() {
+fn copied_frames_share_requests_too() {
     let made = Made::of(&packed());
     let (reader, mut scratch) = (made.open().unwrap(), Scratch::default());
     let (frames, all) = (Frames::all(10), Atoms::all(100));
@@ -59,7 +59,7 @@ fn frames_that_are_copied_share_them_too() {
 }
 
 #[test]
-fn chunks_that_follow_one_another_are_one_run() {
+fn chunks_that_follow_one_another_form_one_run() {
     let runs = |description: &Description| {
         let condensed = description.clone().condensed().positions.unwrap();
         let Storage::Runs { runs, .. } = &condensed.storage else { panic!("{condensed:?}") };
@@ -68,7 +68,7 @@ fn chunks_that_follow_one_another_are_one_run() {
     };
     let place = Place::Chunked([4, 40, 3], Filters::default());
     let mut made = Made::of(&Drawn { place, ..packed() });
-    // A naive writer puts chunks where it likes: here one behind the other, but for one.
+    // Chunks follow one another, except for one.
     let mut at = HEAD as u64;
     chunks_of(&mut made).sort_by_key(|chunk| chunk.at);
     for (k, chunk) in chunks_of(&mut made).iter_mut().enumerate() {
@@ -82,7 +82,7 @@ fn chunks_that_follow_one_another_are_one_run() {
     assert_eq!(found.iter().map(|run| run.n).collect::<Vec<_>>(), [5, 4]);
     assert_eq!(of_runs, places);
     assert_eq!(made.description.positions.as_ref().unwrap().chunks(100).unwrap(), places);
-    // In any order; a row of chunks that is not whole is left out.
+    // Chunks may be listed in any order; an incomplete row of chunks is left out.
     chunks_of(&mut made).reverse();
     assert_eq!(runs(&made.description), (found, of_runs));
     chunks_of(&mut made).remove(0);
@@ -91,7 +91,7 @@ fn chunks_that_follow_one_another_are_one_run() {
 }
 
 #[test]
-fn of_a_contiguous_frame_only_the_wanted_stretch_is_read() {
+fn only_the_selected_span_of_a_contiguous_frame_is_read() {
     let drawn = Drawn { place: Place::Contiguous, n_atoms: 5000, ..packed() };
     let made = Made::of(&drawn);
     let options = OpenOptions { request_size: 1000, ..OpenOptions::default() };
@@ -103,19 +103,19 @@ fn of_a_contiguous_frame_only_the_wanted_stretch_is_read() {
 }
 
 #[test]
-fn unpacked_chunks_beyond_what_is_kept_are_unpacked_again() {
-    let mut kept = Kept::default();
-    kept.clear(3);
+fn chunks_beyond_the_cache_limit_are_not_cached() {
+    let mut cache = ChunkCache::default();
+    cache.clear(3);
     for chunk in 0..3 {
-        kept.put(chunk, MOST_KEPT / 2 + 8).unwrap().fill(chunk as u8 + 1);
+        cache.put(chunk, MOST_CACHED / 2 + 8).unwrap().fill(chunk as u8 + 1);
     }
-    assert_eq!(kept.get(0).map(|bytes| bytes[0]), Some(1));
-    assert!(kept.get(1).is_none() && kept.get(2).is_none());
-    assert_eq!(kept.filled, [0]);
+    assert_eq!(cache.get(0).map(|bytes| bytes[0]), Some(1));
+    assert!(cache.get(1).is_none() && cache.get(2).is_none());
+    assert_eq!(cache.filled, [0]);
 }
 
 #[test]
-fn the_opening_is_counted() {
+fn opening_is_counted_in_requests_and_time() {
     let (file, mut description) = packed().made();
     description.ns = 1 << 60;
     let reader = Made::new(&file, description).open().unwrap();

@@ -1,9 +1,9 @@
-//! Bytes whose digests are known are compared.
+//! Tests that bytes with recorded digests are compared.
 
 use super::*;
 
 #[test]
-fn chunks_whose_digests_are_known_are_read_whole_and_compared() {
+fn chunks_with_digests_are_read_whole_and_compared() {
     for filters in [GZIP, Filters::default()] {
         for frames in [1, 4] {
             let drawn = Drawn { place: Place::Chunked([frames, 40, 3], filters), ..packed() };
@@ -15,14 +15,14 @@ fn chunks_whose_digests_are_known_are_read_whole_and_compared() {
             };
             let mut digests: Vec<_> = chunks_of(&mut made).iter().map(here).collect();
             digests.sort_unstable();
-            let told = |chunks| Some(Digests { chunks, between: Vec::new() });
-            made.description.digests = told(digests.clone());
+            let with_chunks = |chunks| Some(Digests { chunks, between: Vec::new() });
+            made.description.digests = with_chunks(digests.clone());
             let all = read_all(&*made.open().unwrap()).unwrap();
             assert_eq!(all, read_all(&*Made::of(&drawn).open().unwrap()).unwrap());
             let options = OpenOptions { request_size: 1, ..OpenOptions::default() };
-            let wanted = |chunk: &&Chunk| chunk.at[0] == 4 && [0, 80].contains(&chunk.at[1]);
+            let overlaps = |chunk: &&Chunk| chunk.at[0] == 4 && [0, 80].contains(&chunk.at[1]);
             let sizes: u64 =
-                chunks_of(&mut made).iter().filter(wanted).map(|chunk| chunk.size).sum();
+                chunks_of(&mut made).iter().filter(overlaps).map(|chunk| chunk.size).sum();
             let (few, one) = (Atoms::listed(&[99, 3], 100).unwrap(), Frames::Listed([4].into()));
             let mut scratch = Scratch::default();
             let reader = made.open_with(&options).unwrap();
@@ -32,7 +32,7 @@ fn chunks_whose_digests_are_known_are_read_whole_and_compared() {
             for (k, &(at, _)) in digests.iter().enumerate() {
                 let mut other = digests.clone();
                 other[k].1 ^= 1;
-                made.description.digests = told(other);
+                made.description.digests = with_chunks(other);
                 let reader = made.open().unwrap();
                 let words = read_all(&*reader).unwrap_err().to_string();
                 let expected = format!("a chunk at byte {at} is not what was written");
@@ -41,10 +41,10 @@ fn chunks_whose_digests_are_known_are_read_whole_and_compared() {
                 let raws = (0..10)
                     .map(|at| reader.raw(&frames, at, &Atoms::all(100), &mut Scratch::default()));
                 assert!(raws.into_iter().any(|raw| raw.is_err()));
-                // One that is not told of is not read unchecked.
+                // A chunk without a digest is an error.
                 let mut fewer = digests.clone();
                 fewer.remove(k);
-                made.description.digests = told(fewer);
+                made.description.digests = with_chunks(fewer);
                 let expected = format!("no checksum is told of the chunk at byte {at}");
                 assert!(made.refusal().contains(&expected), "{}", made.refusal());
             }
@@ -57,7 +57,7 @@ fn chunks_whose_digests_are_known_are_read_whole_and_compared() {
     }
 }
 
-/// A file all of whose bytes are known: those of its chunks, and of all that stands around them.
+/// Records the digests of all bytes of a file: of its chunks and of regions of up to `most` bytes between them.
 fn all_known(made: &mut Made, most: usize) {
     let bytes = std::fs::read(&made.path).unwrap();
     let mut chunks: Vec<(usize, usize)> =
@@ -79,7 +79,7 @@ fn all_known(made: &mut Made, most: usize) {
 }
 
 #[test]
-fn who_reads_every_frame_compares_every_byte() {
+fn reading_every_frame_compares_every_byte() {
     for most in [7, 100, 4096] {
         let place = Place::Chunked([4, 40, 3], GZIP);
         let drawn = Drawn { place, ..packed() };
@@ -98,7 +98,7 @@ fn who_reads_every_frame_compares_every_byte() {
         let around: u64 = between.iter().map(|stretch| stretch.size).sum();
         let first = bytes_read(&*reader, &Frames::all(10));
         assert_eq!(first - bytes_read(&*reader, &Frames::all(10)), around);
-        // By readers that know a frame each, each byte at least once as well.
+        // Readers of one frame each compare each byte at least once together.
         let more = (0..10).map(|frame| {
             let (reader, one) = (made.open().unwrap(), Frames::Listed([frame].into()));
             bytes_read(&*reader, &one) - bytes_read(&*reader, &one)
@@ -114,7 +114,7 @@ fn who_reads_every_frame_compares_every_byte() {
             };
             let words = read_all(&*reader).unwrap_err().to_string();
             assert!(words.contains("what was written"), "{at}: {words}");
-            // And again: a first error makes nothing sound.
+            // Reading again fails as well.
             assert!(read_all(&*reader).is_err(), "{at}");
         }
         std::fs::write(&made.path, &sound).unwrap();

@@ -1,13 +1,12 @@
-//! Descriptions that nobody should give, and files that change, are errors.
+//! Tests that invalid descriptions and changed files are errors.
 
 use std::path::Path;
 
 use super::*;
 
 proptest! {
-    /// Nothing that anybody tells, and no byte of the file, makes more than an error.
     #[test]
-    fn lies_are_errors(
+    fn false_descriptions_and_damaged_bytes_are_errors_never_a_panic(
         drawn in drawn(),
         number in prop_oneof![
             Just(0u64), Just(1), Just(u64::MAX), Just(1 << 31), Just(1 << 32), Just(1 << 62), 0..6000u64,
@@ -96,7 +95,7 @@ fn frames_that_were_never_written_are_an_error() {
 }
 
 #[test]
-fn chunks_that_cannot_be_are_refused() {
+fn impossible_chunks_are_refused() {
     let change = |change: &dyn Fn(&mut Vec<Chunk>)| {
         let mut made = Made::of(&packed());
         change(chunks_of(&mut made));
@@ -119,7 +118,7 @@ fn chunks_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn chunks_of_other_sizes_than_told_are_errors() {
+fn chunks_of_unexpected_unpacked_sizes_are_errors() {
     let drawn =
         Drawn { n_frames: 1, n_atoms: 40, place: Place::Chunked([1, 40, 3], GZIP), ..packed() };
     for (raw, words) in [
@@ -151,7 +150,7 @@ fn chunks_of_other_sizes_than_told_are_errors() {
 }
 
 #[test]
-fn counts_that_do_not_fit_are_refused() {
+fn inconsistent_counts_are_refused() {
     let refused = |change: &dyn Fn(&mut Description)| {
         let (file, mut description) = packed().made();
         change(&mut description);
@@ -190,7 +189,7 @@ fn overwrite(path: &Path, at: usize, byte: u8) {
 }
 
 #[test]
-fn tables_that_changed_since_are_an_error() {
+fn a_head_that_changed_after_opening_is_an_error() {
     let made = Made::of(&packed());
     let reader = made.open().unwrap();
     let mut scratch = Scratch::default();
@@ -202,7 +201,7 @@ fn tables_that_changed_since_are_an_error() {
 }
 
 #[test]
-fn a_file_that_became_shorter_is_an_error() {
+fn a_file_truncated_after_opening_is_an_error() {
     let made = Made::of(&Drawn { place: Place::Contiguous, ..packed() });
     let reader = made.open().unwrap();
     std::fs::OpenOptions::new().write(true).open(&made.path).unwrap().set_len(6000).unwrap();
@@ -211,11 +210,11 @@ fn a_file_that_became_shorter_is_an_error() {
 }
 
 #[test]
-fn atoms_for_which_the_file_has_no_room_are_refused() {
+fn more_atoms_than_the_file_can_hold_are_refused() {
     let drawn = Drawn { n_frames: 1, place: Place::Held, ..packed() };
     let mut made = Made::of(&drawn);
     let series = made.description.positions.as_mut().unwrap();
-    // No frame has a row, so that no number contradicts.
+    // No frame has a row, so that no other number limits the number of atoms.
     (series.rows, series.row_of) = (0, Some([NO_ROW].into()));
     series.storage = Storage::Held(Vec::new());
     made.description.n_atoms = HEAD as u64 * 1032 / 12;
@@ -223,7 +222,7 @@ fn atoms_for_which_the_file_has_no_room_are_refused() {
     made.description.n_atoms += 1;
     let message = made.refusal();
     assert!(message.contains("no room"), "{message}");
-    // A simulation that has just begun: that is what a user should hear of.
+    // A simulation that has just begun: the error must name the unwritten frame.
     let series = made.description.positions.as_mut().unwrap();
     (series.rows, series.row_of) = (1, None);
     let shape = [1, made.description.n_atoms, 3];

@@ -1,13 +1,13 @@
-//! What was written is read: numbers, times, boxes.
+//! Tests that written numbers, times and boxes are read back.
 
 use super::*;
 
-/// Some atoms and frames, by numbers that are folded to those that there are.
+/// Returns indices below `n` from arbitrary numbers.
 fn chosen(n: usize, list: &[u16]) -> Vec<u64> {
     list.iter().map(|&k| u64::from(k) % n as u64).collect()
 }
 
-/// A frame as it stands in the file.
+/// Returns the stored values of a frame.
 fn stored(drawn: &Drawn, frame: usize) -> Stored {
     let numbers = (0..drawn.n_atoms)
         .flat_map(|atom| (0..3).map(move |axis| (atom, axis)))
@@ -21,7 +21,7 @@ fn stored(drawn: &Drawn, frame: usize) -> Stored {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read(
+    fn written_values_are_read_back(
         drawn in drawn(),
         atoms in prop::collection::vec(any::<u16>(), 1..9),
         frames in prop::collection::vec(any::<u16>(), 1..9),
@@ -33,14 +33,14 @@ proptest! {
         let atoms: Vec<i64> = chosen(drawn.n_atoms, &atoms).iter().map(|&a| a as i64).collect();
         let frames = chosen(drawn.n_frames, &frames);
         let listed = Frames::Listed(frames.as_slice().into());
-        let wanted = Atoms::listed(&atoms, drawn.n_atoms).unwrap();
+        let selected = Atoms::listed(&atoms, drawn.n_atoms).unwrap();
         let every: Vec<i64> = (0..drawn.n_atoms as i64).collect();
         let all = Atoms::all(drawn.n_atoms);
         let mut scratch = Scratch::default();
         for (frames, atoms, list) in [
             (Frames::all(drawn.n_frames), &all, &every),
-            (Frames::all(drawn.n_frames), &wanted, &atoms),
-            (listed, &wanted, &atoms),
+            (Frames::all(drawn.n_frames), &selected, &atoms),
+            (listed, &selected, &atoms),
         ] {
             let (got, meta) =
                 read(&*reader, &frames, atoms, Field::Positions, &mut scratch).unwrap();
@@ -71,7 +71,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_packed_is_read(
+    fn packed_chunks_are_read_back(
         n_atoms in 1..40usize,
         n_frames in 1..12usize,
         frames in 1..6usize,
@@ -106,7 +106,7 @@ proptest! {
 }
 
 #[test]
-fn frames_of_which_others_know_when_and_in_which_box() {
+fn omitted_times_and_boxes_are_nan() {
     let drawn = packed();
     let mut made = Made::of(&drawn);
     let whole = read_all(&*made.open().unwrap()).unwrap();
@@ -117,7 +117,7 @@ fn frames_of_which_others_know_when_and_in_which_box() {
     let (again, meta) =
         read(&*reader, &frames, &atoms, Field::Positions, &mut Scratch::default()).unwrap();
     assert_eq!(again, whole);
-    // Not a zero, which would pass for a time.
+    // Zero could be mistaken for a time.
     assert!(meta.times.iter().chain(meta.cells.as_flattened()).all(|x| x.is_nan()));
     made.description.boxes = Boxes::InParentIndex(11);
     assert!(made.refusal().contains("11 frames are told of, 10 are there"), "{}", made.refusal());
@@ -126,7 +126,7 @@ fn frames_of_which_others_know_when_and_in_which_box() {
 }
 
 #[test]
-fn boxes_that_were_given_are_those_that_are_read() {
+fn given_boxes_are_read_back_bit_by_bit() {
     let turned = [0.0, 5.0, 0.0, -4.0, 0.0, 0.0, 0.0, 0.0, 3.0];
     let given = [
         ([4.0, 5.0, 6.0, 90.0, 80.000_000_000_000_01, 70.0], None),
@@ -145,7 +145,7 @@ fn boxes_that_were_given_are_those_that_are_read() {
 }
 
 #[test]
-fn velocities_belong_to_their_own_rows() {
+fn velocities_are_read_from_their_own_rows() {
     let drawn = Drawn { place: Place::Chunked([2, 100, 3], GZIP), ..packed() };
     let mut file = vec![0; HEAD];
     let positions = drawn.write(&mut file);
@@ -169,7 +169,7 @@ fn velocities_belong_to_their_own_rows() {
         }
         assert_eq!((scratch.meter.frames, scratch.meter.empty_frames), (10, 7));
         assert!(matches!(read(Field::Forces, &mut scratch), Err(Error::NoField { .. })));
-        // Series do not get into each other's way.
+        // Caches of different series are kept apart.
         let got = read(Field::Positions, &mut scratch).unwrap().0;
         assert_eq!(got[0], read_as(&drawn, 0, 0, 0));
     });
@@ -177,7 +177,7 @@ fn velocities_belong_to_their_own_rows() {
 }
 
 #[test]
-fn a_file_without_positions_has_frames_of_nan() {
+fn a_file_without_positions_yields_nan() {
     let drawn = packed();
     let (file, mut description) = drawn.made();
     description.velocities = description.positions.take();

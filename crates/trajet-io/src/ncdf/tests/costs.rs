@@ -1,28 +1,28 @@
-//! What is read for what is wanted: requests and bytes.
+//! Counts requests and bytes that reading takes.
 
 use std::sync::Arc;
 
 use super::*;
 use crate::Meter;
 
-/// What reading costs.
+/// Reads frames and returns the counts.
 fn cost(drawn: &Drawn, request_size: usize, atoms: &Atoms, field: Field) -> Meter {
     let file = on_disk(&drawn.write().0);
     let options = OpenOptions { request_size, ..without_sidecar() };
     let reader = open(&file.path, &options, &Serial).unwrap();
     let frames = Frames::all(drawn.n_frames);
-    let wanted = Wanted { frames: &frames, atoms, field };
+    let requested = Wanted { frames: &frames, atoms, field };
     let mut scratch = Scratch::default();
     let mut out = vec![0.0; frames.len() * atoms.len() * 3];
     let positions = 0..frames.len();
     reader
-        .read_into(&wanted, positions, &mut scratch, &mut out, &mut FrameMeta::default())
+        .read_into(&requested, positions, &mut scratch, &mut out, &mut FrameMeta::default())
         .unwrap();
     scratch.meter
 }
 
 #[test]
-fn only_what_is_needed_of_a_long_record_is_read() {
+fn only_the_needed_parts_of_a_long_record_are_read() {
     // time (4 bytes), coordinates (12000), lengths and angles (48), velocities (12000).
     let drawn = Drawn { n_atoms: 1000, velocities: Some(Form::PLAIN), ..PLAIN };
     assert_eq!(drawn.record_len(), 24_052);
@@ -35,7 +35,7 @@ fn only_what_is_needed_of_a_long_record_is_read() {
     assert_eq!((meter.requests, meter.bytes_read), (three, three * (4 + 12_000 + 48)));
     let front = Atoms::listed(&[3, 10], 1000).unwrap();
     let meter = cost(&drawn, 4096, &front, Field::Positions);
-    // Time to the last wanted atom in one request, the cell in another.
+    // One request from the time to the last selected atom, another for the cell.
     assert_eq!((meter.requests, meter.bytes_read), (2 * three, three * (4 + 11 * 12 + 48)));
     assert_eq!(meter.bytes_used, three * (4 + 8 * 12 + 48));
     assert_eq!(meter.atoms_decoded, 2 * three);
@@ -68,7 +68,7 @@ fn few_bytes_are_read_for_the_times() {
 }
 
 #[test]
-fn what_nobody_asks_for_is_not_read() {
+fn values_of_other_attributes_are_not_read() {
     let read_of = |title| {
         let file = on_disk(&Drawn { others: true, title, ..PLAIN }.write().0);
         let reader = open(&file.path, &without_sidecar(), &Serial).unwrap();

@@ -1,10 +1,10 @@
-//! Files that are cut or changed are errors, never panics.
+//! Tests that cut or changed files are errors, never panics.
 
 use super::*;
 
 proptest! {
     #[test]
-    fn a_cut_file_is_an_error_or_what_is_whole_of_it(drawn in drawn(), at in any::<prop::sample::Index>()) {
+    fn a_cut_file_is_an_error_or_yields_its_whole_frames(drawn in drawn(), at in any::<prop::sample::Index>()) {
         let (bytes, borders) = drawn.write();
         check_cut(&bytes, &borders, at.index(bytes.len()), drawn.claimed.is_some());
     }
@@ -36,7 +36,7 @@ proptest! {
     }
 }
 
-/// Reads what can be read of a file that may be anything.
+/// Opens arbitrary bytes as a file and reads all of it that can be read.
 fn use_up(bytes: &[u8]) {
     let file = on_disk(bytes);
     let options = OpenOptions { allow_truncated_tail: true, ..without_sidecar() };
@@ -55,7 +55,7 @@ fn use_up(bytes: &[u8]) {
     }
 }
 
-/// Opens the first `cut` bytes of a file.
+/// Checks the result of opening the first `cut` bytes of a file.
 fn check_cut(bytes: &[u8], borders: &[usize], cut: usize, streaming: bool) {
     let file = on_disk(&bytes[..cut]);
     let whole = borders.iter().filter(|&&border| border <= cut).count().saturating_sub(1);
@@ -84,7 +84,7 @@ fn check_cut(bytes: &[u8], borders: &[usize], cut: usize, streaming: bool) {
 }
 
 #[test]
-fn every_cut_is_found() {
+fn every_cut_is_an_error() {
     let alone = Drawn { time: None, cell: None, ..PLAIN };
     let all = Drawn { velocities: Some(Form::PLAIN), others: true, turn: 2, ..PLAIN };
     for drawn in [PLAIN, alone, all] {
@@ -96,7 +96,7 @@ fn every_cut_is_found() {
 }
 
 #[test]
-fn a_frame_that_changed_after_opening_is_noticed() {
+fn a_frame_that_changed_after_opening_is_an_error() {
     let (bytes, borders) = PLAIN.write();
     let file = on_disk(&bytes);
     let reader = open(&file.path, &without_sidecar(), &Serial).unwrap();
@@ -111,9 +111,9 @@ fn a_frame_that_changed_after_opening_is_noticed() {
 }
 
 #[test]
-fn records_that_were_never_written_are_found() {
-    // As a machine leaves files that lost its current.
-    // Times stand last.
+fn records_that_were_never_written_are_an_error() {
+    // As in a file after a power failure.
+    // Times are last in a record.
     let (bytes, borders) = Drawn { n_frames: 5, turn: 1, ..PLAIN }.write();
     let within = borders[2] + 20..bytes.len();
     for (zeros, frame) in [(borders[1]..borders[2], 1), (borders[3]..bytes.len(), 3), (within, 3)] {
@@ -123,13 +123,13 @@ fn records_that_were_never_written_are_found() {
         let Err(Error::Corrupt { frame: found, offset, .. }) = found else { panic!("{found:?}") };
         assert_eq!((found, offset), (frame, borders[frame as usize] as u64));
     }
-    // Also where times begin at zero, and behind a record of which a part was written.
+    // Also if times begin at zero, and after a record that was written in part.
     let mut early = bytes.clone();
     early[borders[1] - 4..borders[1]].fill(0);
     early[borders[1] + 20..].fill(0);
     let found = open(&on_disk(&early).path, &without_sidecar(), &Serial).map(|_| ());
     let Err(Error::Corrupt { frame: 2, .. }) = found else { panic!("{found:?}") };
-    // A time of zero alone is none of them.
+    // A time of zero alone does not make a record unwritten.
     let mut bytes = bytes;
     for frame in 0..5 {
         bytes[borders[frame + 1] - 4..][..4].fill(0);

@@ -1,4 +1,4 @@
-//! What headers say is believed, remarked on or refused.
+//! Tests which headers are accepted, remarked on or refused.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn error_of(bytes: &[u8]) -> String {
     }
 }
 
-/// The file with the first `old` in it replaced by as many bytes.
+/// Returns the file with the first `old` replaced by `new`, which has the same length.
 fn changed(bytes: &[u8], old: &[u8], new: &[u8]) -> Vec<u8> {
     assert_eq!(old.len(), new.len());
     let at = bytes.windows(old.len()).position(|window| window == old).expect("it is there");
@@ -19,7 +19,7 @@ fn changed(bytes: &[u8], old: &[u8], new: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn the_number_of_frames_is_that_of_the_header_and_others_are_remarked_on() {
+fn a_wrong_number_of_frames_in_the_header_is_a_remark() {
     let opened = |claimed: u32, more: usize| {
         let (mut bytes, _) = Drawn { claimed: Some(claimed), ..PLAIN }.write();
         bytes.resize(bytes.len() + more, 0);
@@ -43,7 +43,7 @@ fn the_number_of_frames_is_that_of_the_header_and_others_are_remarked_on() {
 }
 
 #[test]
-fn files_of_others_are_named() {
+fn files_of_other_conventions_are_named() {
     let (bytes, _) = PLAIN.write();
     let amber = b"CF-1.6, AMBER";
     for (conventions, words) in [
@@ -68,7 +68,7 @@ fn files_of_others_are_named() {
 }
 
 #[test]
-fn what_is_not_read_is_named() {
+fn unsupported_variables_are_named() {
     let all = Drawn {
         velocities: Some(Form { double: false, scale: Some(Scale::Double(20.455)) }),
         forces: Some(Form::PLAIN),
@@ -95,10 +95,10 @@ fn what_is_not_read_is_named() {
         let message = error_of(&changed(&bytes, old.as_bytes(), new.as_bytes()));
         assert!(message.contains(words), "{message}");
     }
-    // The dimension frame with a length, and the variables of a record.
+    // The dimension `frame` with a fixed length, and the variables of a record.
     let fixed = changed(&bytes, b"frame\0\0\0\0\0\0\0", b"frame\0\0\0\0\0\0\x07");
     assert!(error_of(&fixed).contains("the dimension frame has the fixed length 7"));
-    // Coordinates of (frame, spatial, atom).
+    // Coordinates with the dimensions (frame, spatial, atom).
     let swapped = changed(
         &bytes,
         b"coordinates\0\0\0\0\x03\0\0\0\0\0\0\0\x02\0\0\0\x01",
@@ -116,17 +116,17 @@ fn what_is_not_read_is_named() {
 }
 
 #[test]
-fn an_offset_that_is_added_is_refused() {
+fn an_add_offset_attribute_is_refused() {
     let form = Form { double: true, scale: Some(Scale::Float(2.0)) };
     let (bytes, _) = Drawn { cell: Some([form; 2]), ..PLAIN }.write();
-    // An attribute of the same length in the file.
+    // Rename an attribute: both names take twelve bytes, padding included.
     let message =
         error_of(&changed(&bytes, b"\0\0\0\x0cscale_factor", b"\0\0\0\x0aadd_offset\0\0"));
     assert!(message.contains("cell_lengths has an add_offset"), "{message}");
 }
 
 #[test]
-fn what_is_taken_as_the_convention_says_is_remarked_on() {
+fn other_versions_and_missing_units_are_remarks() {
     let (bytes, _) = PLAIN.write();
     let remarks = |bytes: &[u8]| {
         open(&on_disk(bytes).path, &without_sidecar(), &Serial).unwrap().remarks().join("")

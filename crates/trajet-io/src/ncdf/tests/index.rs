@@ -1,4 +1,4 @@
-//! The index and its sidecar.
+//! Tests the index and its sidecar.
 
 use std::io::{Seek, SeekFrom, Write};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ fn a_sidecar_is_loaded_extended_and_replaced() {
         assert_eq!(reader.index(), plain.index());
         (reader.opening().state, reader.index().n_frames())
     };
-    // The number of frames stands in the first 4 KiB; here in the last 4 KiB too.
+    // The number of frames is in the first 4 KiB; here these are also in the last 4 KiB.
     let mut both = Drawn { others: true, ..PLAIN };
     both.title = 4100 - both.write().0.len();
     let far = Drawn { n_atoms: 50, n_frames: 50, ..PLAIN };
@@ -32,7 +32,7 @@ fn a_sidecar_is_loaded_extended_and_replaced() {
         write(&drawn(few));
         assert_eq!(state(), (IndexState::Built, few));
         assert_eq!(state(), (IndexState::Loaded, few));
-        // The header counts the frames, and thus changes as well.
+        // The header holds the number of frames and thus changes as well.
         write(&drawn(few + 20));
         assert_eq!(state(), (IndexState::Extended, few + 20));
         assert_eq!(state(), (IndexState::Loaded, few + 20));
@@ -50,7 +50,7 @@ fn a_sidecar_is_loaded_extended_and_replaced() {
 }
 
 #[test]
-fn a_sidecar_without_some_of_the_frames_is_replaced() {
+fn a_sidecar_that_lacks_frames_is_replaced() {
     let file = on_disk(&PLAIN.write().0);
     let options = OpenOptions::default();
     let whole = open(&file.path, &options, &Serial).unwrap();
@@ -65,13 +65,14 @@ fn a_sidecar_without_some_of_the_frames_is_replaced() {
 }
 
 #[test]
-fn a_flag_ends_reading_and_indexing() {
+fn setting_the_stop_flag_interrupts_reading_and_indexing() {
     let file = on_disk(&PLAIN.write().0);
     let reader = open(&file.path, &without_sidecar(), &Serial).unwrap();
     let mut scratch = Scratch::stopped_by(Arc::new(AtomicBool::new(true)));
     let (frames, atoms, mut out) = (Frames::all(1), Atoms::all(5), vec![0.0; 15]);
-    let wanted = Wanted::positions(&frames, &atoms);
-    let result = reader.read_into(&wanted, 0..1, &mut scratch, &mut out, &mut FrameMeta::default());
+    let requested = Wanted::positions(&frames, &atoms);
+    let result =
+        reader.read_into(&requested, 0..1, &mut scratch, &mut out, &mut FrameMeta::default());
     assert!(matches!(result, Err(Error::Interrupted)));
     let options = without_sidecar();
     options.watch.stop.store(true, std::sync::atomic::Ordering::Relaxed);
@@ -80,7 +81,7 @@ fn a_flag_ends_reading_and_indexing() {
 
 #[test]
 fn the_index_is_the_same_for_any_number_of_pieces() {
-    // Sparse, and large enough for several pieces.
+    // A sparse file, large enough for several pieces.
     let drawn = Drawn { n_atoms: 100_000, claimed: Some(70), n_frames: 0, ..PLAIN };
     let begin = drawn.header(4).len();
     let file = on_disk(&drawn.header(begin));

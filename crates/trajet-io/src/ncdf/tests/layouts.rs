@@ -1,4 +1,4 @@
-//! Layouts of files: what copies and stores keep beside the variables of the convention.
+//! Tests that copies and stores keep the layout of files and further variables.
 
 // Ranges of atoms are the values here.
 #![allow(clippy::single_range_in_vec_init)]
@@ -13,7 +13,7 @@ use crate::{Encoder, Format, Input, Plan, WriteOptions, encoder, xxh3_64};
 
 const OTHERS: Drawn = Drawn { others: true, title: 900, ..PLAIN };
 
-/// All raw frames of a file.
+/// Returns all raw frames of a file.
 fn raws(bytes: &[u8]) -> Vec<Raw> {
     let file = on_disk(bytes);
     let reader = open(&file.path, &without_sidecar(), &Serial).unwrap();
@@ -26,7 +26,7 @@ fn further(raw: &Raw) -> &Further {
     raw.further().expect("frames that are read have a layout")
 }
 
-/// The encoder of frames, and the file.
+/// Encodes frames; returns the encoder and the bytes of the file.
 fn written(raws: &[Raw]) -> (Arc<dyn Encoder>, Vec<u8>) {
     let times: Vec<f64> = (0..raws.len()).map(|k| k as f64).collect();
     let steps: Vec<i64> = (0..raws.len() as i64).collect();
@@ -42,7 +42,7 @@ fn written(raws: &[Raw]) -> (Arc<dyn Encoder>, Vec<u8>) {
     (encoder, bytes)
 }
 
-/// The bytes with those behind `mark`, which is there once, replaced.
+/// Replaces the bytes after `mark`, which occurs once, by `new`.
 fn replaced(bytes: &[u8], mark: &[u8], new: &[u8]) -> Vec<u8> {
     let found: Vec<usize> = (0..bytes.len()).filter(|&k| bytes[k..].starts_with(mark)).collect();
     let [at] = found[..] else { panic!("{found:?}") };
@@ -51,7 +51,7 @@ fn replaced(bytes: &[u8], mark: &[u8], new: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The variable spatial of `OTHERS` up to its list of attributes.
+/// Bytes of the variable `spatial` of `OTHERS`, up to its list of attributes.
 const SPATIAL: &[u8] = b"\0\0\0\x07spatial\0\0\0\0\x01\0\0\0";
 
 #[test]
@@ -71,9 +71,9 @@ fn the_layout_is_read_once_and_for_raw_frames_alone() {
     let mut scratch = Scratch::default();
     let frames = Frames::all(3);
     let (mut out, atoms) = (vec![0.0; 45], Atoms::all(5));
-    let wanted = Wanted::positions(&frames, &atoms);
+    let requested = Wanted::positions(&frames, &atoms);
     let mut meta = FrameMeta::default();
-    reader.read_into(&wanted, 0..3, &mut scratch, &mut out, &mut meta).unwrap();
+    reader.read_into(&requested, 0..3, &mut scratch, &mut out, &mut meta).unwrap();
     assert_eq!(scratch.meter.requests, 1, "an analysis");
     let requests = |frame: u64| {
         let mut scratch = Scratch::default();
@@ -87,29 +87,29 @@ fn the_layout_is_read_once_and_for_raw_frames_alone() {
 fn values_that_the_file_does_not_hold_are_left_out_with_a_remark() {
     let (bytes, _) = OTHERS.write();
     let at = [SPATIAL, b"\x01\0\0\0\0\0\0\0\0\0\0\0\x02\0\0\0\x04"].concat();
-    // Behind the end, so far that it cannot be counted, and in the header.
+    // After the end of the file, at an offset that overflows, and in the header.
     for begin in [bytes.len() as u64 - 2, u64::MAX, 8] {
         let raws = raws(&replaced(&bytes, &at, &begin.to_be_bytes()));
         let (encoder, copy) = written(&raws);
         assert_eq!(encoder.remarks(), ["left out: spatial (its values are not in the file)"]);
         assert_eq!(copy.len(), bytes.len() - 48, "the variable, and its values");
     }
-    // As many values as the dimension label of 2 GiB says.
+    // The dimension `label` has a length of 2 GiB.
     let long = replaced(&bytes, b"label\0\0\0", &0x7fff_ffffu32.to_be_bytes());
     let (encoder, _) = written(&raws(&replaced(&long, SPATIAL, &[5])));
     assert_eq!(encoder.remarks(), ["left out: spatial (its values are not in the file)"]);
 }
 
-/// A layout of `n` atoms: of some variables the places of their dimensions and whether they have records.
+/// Creates variables with values for `n` atoms, given by name, type, dimensions and whether they have records.
 fn made(n: usize, variables: &[(&str, Kind, &[u32], bool)]) -> Further {
     let dimension =
         |(name, length): (&str, Length)| Dimension { name: name.as_bytes().into(), length };
     let dimensions =
         [("frame", Length::Records), ("atom", Length::Atoms), ("odd", Length::Fixed(3))];
     let empty = || -> Box<[u8]> { Box::new([0; 8]) };
-    let variable = |&(name, kind, places, records): &(&str, Kind, &[u32], bool)| Variable {
+    let variable = |&(name, kind, dimensions, records): &(&str, Kind, &[u32], bool)| Variable {
         name: name.as_bytes().into(),
-        dimensions: places.into(),
+        dimensions: dimensions.into(),
         attributes: empty(),
         kind,
         content: if records { Content::Record } else { Content::Fixed(Box::default()) },
@@ -137,7 +137,7 @@ fn made(n: usize, variables: &[(&str, Kind, &[u32], bool)]) -> Further {
 }
 
 #[test]
-fn parts_of_the_atoms_give_all_variables_back() {
+fn joined_parts_restore_all_variables() {
     let whole = made(
         7,
         &[
@@ -167,7 +167,7 @@ fn parts_of_the_atoms_give_all_variables_back() {
 }
 
 #[test]
-fn variables_of_pairs_of_atoms_are_left_out_of_parts() {
+fn variables_over_pairs_of_atoms_are_left_out_of_parts() {
     let whole = made(4, &[("pairs", Kind::Byte, &[0, 1, 1], true), ("t", Kind::Int, &[0], true)]);
     let part = whole.take(4, &[1, 2]);
     assert_eq!(*part.layout.left_out, ["pairs (it has several dimensions of atoms)".into()]);
@@ -190,7 +190,7 @@ fn heads_keep_the_layout_of_many_frames_once() {
         assert_eq!(head, raw.head());
         assert!(Arc::ptr_eq(&further(&head).layout, &further(&again.get(0).unwrap()).layout));
     }
-    // Without layouts the file is that of before they were kept.
+    // Without layouts, the stored heads are those of versions that did not keep layouts.
     let mut plain = FrameMetadata::default();
     let mut raw = raws[0].clone();
     raw.forget_further();
@@ -224,7 +224,7 @@ fn damaged_heads_with_layouts_are_errors_never_a_panic() {
 }
 
 #[test]
-fn differing_digests_tell_differing_variables() {
+fn digests_depend_on_further_variables() {
     let raws = raws(&OTHERS.write().0);
     let mut plain = raws[0].clone();
     plain.forget_further();

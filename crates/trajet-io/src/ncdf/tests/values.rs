@@ -1,10 +1,10 @@
-//! What was written is read: vectors, raw frames, cells.
+//! Tests that written vectors, raw frames and cells are read back.
 
 use super::*;
 
 proptest! {
     #[test]
-    fn what_was_written_is_read(
+    fn written_vectors_are_read_back(
         drawn in drawn(),
         picks in prop::collection::vec(any::<u32>(), 1..20),
         request_size in prop_oneof![Just(1usize), 16usize..400, Just(1 << 18)],
@@ -35,8 +35,8 @@ proptest! {
                 (Atoms::listed(&[], n).unwrap(), Vec::new()),
             ] {
                 for frames in [Frames::all(n_frames), Frames::Listed(back.clone().into())] {
-                    let wanted = Wanted { frames: &frames, atoms: &atoms, field };
-                    let result = read(&*reader, &wanted);
+                    let requested = Wanted { frames: &frames, atoms: &atoms, field };
+                    let result = read(&*reader, &requested);
                     if drawn.form(field).is_none() {
                         let refused = matches!(result, Err(Error::NoField { format: "NCDF", .. }));
                         prop_assert!(refused);
@@ -59,7 +59,7 @@ proptest! {
     }
 
     #[test]
-    fn a_raw_frame_is_what_was_written(drawn in drawn(), picks in prop::collection::vec(any::<u32>(), 0..9)) {
+    fn a_raw_frame_holds_the_written_values(drawn in drawn(), picks in prop::collection::vec(any::<u32>(), 0..9)) {
         let file = on_disk(&drawn.write().0);
         let reader = open(&file.path, &without_sidecar(), &Serial).unwrap();
         let last = drawn.n_frames - 1;
@@ -94,7 +94,7 @@ proptest! {
 }
 
 #[test]
-fn a_cell_that_was_never_written_is_none() {
+fn a_cell_that_was_never_written_is_nan() {
     let fill = f64::from(f32::from_bits(0x7cf0_0000));
     for (name, value, double) in [("zeros", 0.0, true), ("fill", fill, true), ("fill", fill, false)]
     {
@@ -109,7 +109,7 @@ fn a_cell_that_was_never_written_is_none() {
     }
 }
 
-/// A file in whose first frame all lengths of the cell are these bytes.
+/// Returns a file whose first frame has `value` as all three lengths of its cell.
 fn with_lengths(drawn: &Drawn, value: &[u8]) -> Vec<u8> {
     let (mut bytes, borders) = drawn.write();
     // time, coordinates, lengths, angles

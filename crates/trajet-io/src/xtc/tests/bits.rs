@@ -1,6 +1,6 @@
-//! The naive writer of the format's bits; the seeds of the fuzz targets are made with it, too.
+//! A naive writer of the format's bits, also used to make seeds for the fuzz targets.
 
-/// Bits, most significant first.
+/// A string of bits, the most significant one first.
 #[derive(Default)]
 pub(super) struct Bits(Vec<bool>);
 
@@ -9,7 +9,7 @@ impl Bits {
         self.0.extend((0..bits).rev().map(|k| value >> k & 1 == 1));
     }
 
-    /// Least significant byte first; the last byte holds what is left.
+    /// Appends a mixed-radix number, least significant byte first; the last byte holds the remaining bits.
     pub(super) fn mixed(&mut self, numbers: [u32; 3], sizes: [u32; 3], bits: u32) {
         let [x, y, z] = numbers.map(u128::from);
         let mut value = (x * u128::from(sizes[1]) + y) * u128::from(sizes[2]) + z;

@@ -1,49 +1,52 @@
-//! What stands between the chunks of a file, compared with what was written.
+//! Compares the bytes between the chunks of a file with their digests, to detect tampering.
 
 use std::hash::Hasher;
 use std::ops::Range;
 use std::sync::Mutex;
 use std::time::Instant;
 
+use super::chunk_map::check_inside;
 use super::description::Stretch;
-use super::places::check_inside;
 use crate::Error;
 use crate::Meter;
 use crate::digest::Xxh3;
 use crate::source::Source;
 
-/// Bytes of a request.
+/// Size of a request, bytes.
 const REQUEST: usize = 256 << 10;
 
-/// Stretches that hold no vectors. They are shared out among the frames, so that readers elsewhere, each of some
-/// frames, do not all read all of them: who reads every frame has compared every byte of the file.
+/// Regions of a file that hold no chunks. They are distributed over the frames, so that workers that read some
+/// frames each do not all read all regions. Reading every frame compares every byte of the file.
 #[derive(Debug, Default)]
-pub(super) struct Between {
-    /// And whether each was compared: of threads that come to one at once the first does it, the others wait.
-    stretches: Vec<(Stretch, Mutex<bool>)>,
+pub(super) struct NonChunkRegions {
+    /// Regions, and whether each was compared. If several threads need one at once, the first compares it and the
+    /// others wait.
+    regions: Vec<(Stretch, Mutex<bool>)>,
     n_frames: u64,
 }
 
-impl Between {
+impl NonChunkRegions {
+    /// Creates the comparison of `regions`, distributed over `n_frames` frames.
+    ///
     /// # Errors
-    /// [`Error::Truncated`].
-    pub(super) fn new(told: &[Stretch], n_frames: u64, source: &Source) -> Result<Self, Error> {
-        for &Stretch { offset, size, .. } in told {
+    /// [`Error::Truncated`] if a region does not lie in the file.
+    pub(super) fn new(regions: &[Stretch], n_frames: u64, source: &Source) -> Result<Self, Error> {
+        for &Stretch { offset, size, .. } in regions {
             check_inside(source, 0, offset, size)?;
         }
-        let stretches = told.iter().map(|&stretch| (stretch, Mutex::new(false))).collect();
-        Ok(Between { stretches, n_frames })
+        let regions = regions.iter().map(|&stretch| (stretch, Mutex::new(false))).collect();
+        Ok(NonChunkRegions { regions, n_frames })
     }
 
-    /// The stretches that fall to a frame: neighbours share one where there are more frames.
+    /// Returns the regions assigned to a frame. If there are more frames than regions, neighbours share one.
     fn of(&self, frame: u64) -> Range<usize> {
-        let n = self.stretches.len() as u128;
+        let n = self.regions.len() as u128;
         let first = |frame: u64| (u128::from(frame) * n / u128::from(self.n_frames)) as usize;
         let from = first(frame);
-        from..first(frame + 1).max(from + 1).min(self.stretches.len())
+        from..first(frame + 1).max(from + 1).min(self.regions.len())
     }
 
-    /// Compares what falls to a frame, once.
+    /// Compares the regions assigned to a frame, each once.
     ///
     /// # Errors
     /// [`Error::Altered`], [`Error::Io`].
@@ -53,10 +56,10 @@ impl Between {
         source: &Source,
         meter: &mut Meter,
     ) -> Result<(), Error> {
-        for (stretch, done) in &self.stretches[self.of(frame)] {
+        for (stretch, done) in &self.regions[self.of(frame)] {
             let mut done = meter.lock(done);
             if !*done {
-                // Where that fails, who comes next is told as well.
+                // After a failure it stays false, so that the next caller compares and fails as well.
                 stretch.compare(source, meter)?;
                 *done = true;
             }
@@ -66,6 +69,10 @@ impl Between {
 }
 
 impl Stretch {
+    /// Compares the digest of the region's bytes with the recorded one.
+    ///
+    /// # Errors
+    /// [`Error::Altered`], [`Error::Io`].
     fn compare(&self, source: &Source, meter: &mut Meter) -> Result<(), Error> {
         let &Stretch { offset, size, digest } = self;
         let (mut found, mut bytes, mut at) = (Xxh3::new(), Vec::new(), 0);
@@ -96,17 +103,17 @@ mod tests {
     use crate::digest::xxh3_64;
 
     #[test]
-    fn no_thread_passes_before_a_stretch_was_compared() {
+    fn no_thread_passes_before_a_region_was_compared() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tables");
         let mut bytes = vec![7; 8 * REQUEST];
-        let told = [Stretch { offset: 0, size: bytes.len() as u64, digest: xxh3_64(&bytes) }];
+        let regions = [Stretch { offset: 0, size: bytes.len() as u64, digest: xxh3_64(&bytes) }];
         for sound in [true, false] {
             *bytes.last_mut().unwrap() = if sound { 7 } else { 8 };
             std::fs::write(&path, &bytes).unwrap();
             let source = Source::open(&path, &mut Meter::default()).unwrap();
             for _ in 0..20 {
-                let between = Between::new(&told, 10, &source).unwrap();
+                let between = NonChunkRegions::new(&regions, 10, &source).unwrap();
                 let all = Barrier::new(4);
                 let compare = |frame: u64| {
                     let mut meter = Meter::default();

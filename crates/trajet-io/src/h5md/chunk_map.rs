@@ -1,69 +1,71 @@
-//! Where the numbers of a frame stand, by what is told of a file, which is checked against the file here.
+//! Maps frames and atoms to chunks and byte ranges of a file. Checks the description against the file.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::description::{
-    Digests, Filters, Form, NO_ROW, Run, Said, Series, Storage, across, runs_of, shape_of,
+    Digests, Filters, Form, LayoutResult, NO_ROW, Run, Series, Storage, across, runs_of, shape_of,
 };
 use crate::source::Source;
 use crate::{Atoms, Error, Fault};
 
-/// Deflate makes at most so many bytes of one.
+/// Largest expansion of Deflate: decompressed bytes per compressed byte.
 pub(super) const MOST_OF_A_BYTE: u64 = 1032;
 
-/// Returns the error for a file that is not what is told of it.
+/// Returns the error for a file that does not match its description.
 pub(super) fn corrupt(source: &Source, words: String) -> Error {
     let path = source.path().to_owned();
     Error::Corrupt { path, frame: 0, offset: 0, fault: Fault::Malformed(words) }
 }
 
-/// A series whose places have been checked against the file.
+/// A series whose location was checked against the file.
 #[derive(Debug)]
 pub(super) struct Field {
     row_of: Option<Arc<[u64]>>,
     pub(super) form: Form,
     pub(super) factor: f32,
     n_atoms: usize,
-    /// Frames, atoms and axes of a chunk.
+    /// Numbers of frames, atoms and axes per chunk.
     pub(super) shape: [usize; 3],
-    /// Chunks along the atoms, and along the axes.
+    /// Numbers of chunks along atoms and axes.
     across: [usize; 2],
-    place: Place,
-    /// Rows for which there is room, and those of them that are there from the first on.
+    location: Location,
+    /// Number of rows in the dataset.
     pub(super) rows: u64,
+    /// Number of leading rows that were written completely.
     whole_rows: u64,
 }
 
+/// Location of the numbers of a series.
 #[derive(Debug)]
-enum Place {
+enum Location {
     Held(Vec<u8>),
     Contiguous(u64),
-    /// And the digest of each chunk, where it is known.
-    Chunked(Vec<Placed>, Vec<u64>),
+    /// Runs of chunks, and the digest of each chunk (empty if unknown).
+    Chunked(Vec<ChunkRun>, Vec<u64>),
 }
 
-/// Chunks that follow one another.
+/// A run of chunks that follow one another in the file.
 #[derive(Clone, Copy, Debug)]
-struct Placed {
-    /// The number of the first one, in C order.
+struct ChunkRun {
+    /// Number of the first chunk, in C order.
     first: u64,
     offset: u64,
-    /// Of each.
+    /// Size of each chunk, bytes.
     size: u32,
     filters: Filters,
 }
 
-/// Wanted atoms that stand in the same chunk.
+/// Selected atoms that lie in the same chunk.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Part {
-    /// Which of the chunks that hold a frame.
+    /// Index of the chunk among those that hold a frame.
     pub(super) chunk: usize,
-    /// From the first of them to the last.
+    /// Range from the first to the last of these atoms.
     pub(super) atoms: Range<usize>,
-    /// Places among all wanted ones.
-    pub(super) places: Range<usize>,
-    /// Which of their axes.
+    /// Range of indices in the list of selected atoms.
+    pub(super) columns: Range<usize>,
+    /// Range of axes in the chunk.
     pub(super) axes: Range<usize>,
 }
 
@@ -72,24 +74,24 @@ pub(super) struct Part {
 pub(super) struct Piece {
     pub(super) from: u64,
     pub(super) len: usize,
-    /// The place in the piece of the first number of the part's first atom, once it is unpacked.
+    /// Index in the unpacked piece of the first number of the part's first atom.
     pub(super) first: usize,
-    /// What is to be undone.
+    /// Filters to be undone.
     pub(super) filters: Filters,
-    /// What the bytes must be, where that is known.
+    /// Digest that the bytes must have, if known.
     pub(super) digest: Option<u64>,
 }
 
 impl Piece {
-    /// Whether it is a whole chunk, of which only a part may be wanted: there is something to be undone, or
-    /// compared.
+    /// Whether the piece is a whole chunk, although only a part of it may be needed, because it must be unpacked
+    /// or compared with its digest.
     pub(super) fn is_chunk(&self) -> bool {
         self.digest.is_some() || !self.filters.are_none()
     }
 }
 
 impl Field {
-    /// Checks what is told of a series; where digests are known, they must be those of all of its chunks.
+    /// Checks the description of a series against the file. Digests, if given, must cover all of its chunks.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Truncated`].
@@ -109,27 +111,28 @@ impl Field {
             let words = "checksums are told of, but not of vectors that stand in no chunks";
             return Err(corrupt(words.to_owned()));
         }
-        type Chunked = ([usize; 3], Place, u64);
+        type Chunked = ([usize; 3], Location, u64);
         let chunked = |runs: &[Run], shape: [usize; 3], filters| -> Result<Chunked, Error> {
             let across = across(n_atoms as u64, shape.map(|n| n as u64));
             let raw = shape.iter().product::<usize>() as u64 * form.width() as u64;
-            let placed = placed(runs, across, shape[0] as u64, (filters, raw), source)?;
+            let runs_in_file = checked_runs(runs, across, shape[0] as u64, (filters, raw), source)?;
             let n_chunks = runs.iter().map(|run| run.n).sum::<u64>();
-            let digests = digests.map(|digests| digests_of(&placed, n_chunks, &digests.chunks));
+            let digests =
+                digests.map(|digests| digests_of(&runs_in_file, n_chunks, &digests.chunks));
             let digests = digests.transpose().map_err(corrupt)?.unwrap_or_default();
             let whole = (n_chunks / across).saturating_mul(shape[0] as u64).min(rows);
-            Ok((shape, Place::Chunked(placed, digests), whole))
+            Ok((shape, Location::Chunked(runs_in_file, digests), whole))
         };
-        let (shape, place, whole_rows) = match storage {
+        let (shape, location, whole_rows) = match storage {
             Storage::Held(bytes) if bytes.len() as u64 == all => {
-                ([1, n_atoms, 3], Place::Held(bytes.clone()), rows)
+                ([1, n_atoms, 3], Location::Held(bytes.clone()), rows)
             }
             Storage::Held(bytes) => {
                 return Err(corrupt(format!("{} bytes are there of {all}", bytes.len())));
             }
             &Storage::Contiguous(offset) => {
                 check_inside(source, 0, offset, all)?;
-                ([1, n_atoms, 3], Place::Contiguous(offset), rows)
+                ([1, n_atoms, 3], Location::Contiguous(offset), rows)
             }
             &Storage::Chunked { shape, filters, ref chunks } => {
                 let sizes = shape_of(shape, form).map_err(corrupt)?;
@@ -143,10 +146,10 @@ impl Field {
         };
         let across = [n_atoms.div_ceil(shape[1]), 3usize.div_ceil(shape[2])];
         let row_of = row_of.clone();
-        Ok(Field { row_of, form, factor, n_atoms, shape, across, place, rows, whole_rows })
+        Ok(Field { row_of, form, factor, n_atoms, shape, across, location, rows, whole_rows })
     }
 
-    /// Where a frame stands; none where this has no such frame.
+    /// Returns the row of a frame; `None` if the series lacks it.
     pub(super) fn row(&self, frame: u64) -> Option<u64> {
         match &self.row_of {
             None => Some(frame),
@@ -154,7 +157,7 @@ impl Field {
         }
     }
 
-    /// The first frame that was not written.
+    /// Returns the first frame that was not written.
     pub(super) fn first_unwritten(&self, n_frames: u64) -> Option<u64> {
         match &self.row_of {
             None => (self.whole_rows < n_frames).then_some(self.whole_rows),
@@ -165,17 +168,17 @@ impl Field {
         }
     }
 
-    /// Chunks that hold a frame.
+    /// Returns the number of chunks that hold a frame.
     pub(super) fn chunks_of_a_row(&self) -> usize {
         self.across[0] * self.across[1]
     }
 
-    /// Numbers in a chunk.
+    /// Returns the number of values in a chunk.
     pub(super) fn numbers_of_a_chunk(&self) -> usize {
         self.shape.iter().product()
     }
 
-    /// Where wanted atoms stand in the chunks of a frame.
+    /// Collects the parts of a frame's chunks that hold selected atoms.
     pub(super) fn parts(&self, atoms: &Atoms, parts: &mut Vec<Part>) {
         parts.clear();
         let span = atoms.span();
@@ -183,23 +186,25 @@ impl Field {
         let mut chunk = span.start / length;
         while chunk * length < span.end {
             let inside = (chunk * length).max(span.start)..((chunk + 1) * length).min(span.end);
-            let (inside, places) = match atoms.sorted() {
+            let (inside, columns) = match atoms.sorted() {
                 None => (inside.clone(), inside),
                 Some(list) => {
                     let place = |atom: usize| list.partition_point(|&a| (a as usize) < atom);
-                    let places = place(inside.start)..place(inside.end);
-                    match list[places.clone()] {
-                        [] => (0..0, places),
-                        [first, ..] => (first as usize..list[places.end - 1] as usize + 1, places),
+                    let columns = place(inside.start)..place(inside.end);
+                    match list[columns.clone()] {
+                        [] => (0..0, columns),
+                        [first, ..] => {
+                            (first as usize..list[columns.end - 1] as usize + 1, columns)
+                        }
                     }
                 }
             };
-            if !places.is_empty() {
+            if !columns.is_empty() {
                 for k in 0..self.across[1] {
                     parts.push(Part {
                         chunk: chunk * self.across[1] + k,
                         atoms: inside.clone(),
-                        places: places.clone(),
+                        columns: columns.clone(),
                         axes: k * width..((k + 1) * width).min(3),
                     });
                 }
@@ -208,7 +213,7 @@ impl Field {
         }
     }
 
-    /// The bytes that hold a part of a row.
+    /// Returns the bytes of the file that hold a part of a row.
     pub(super) fn piece(&self, row: u64, part: &Part) -> Piece {
         let [frames, length, width] = self.shape;
         let number = self.form.width();
@@ -221,14 +226,14 @@ impl Field {
             digest: None,
         };
         let start = |offset: u64| offset + row * (3 * self.n_atoms * number) as u64;
-        match &self.place {
-            Place::Held(_) => stretch(start(0), before * width),
-            Place::Contiguous(offset) => stretch(start(*offset), before * width),
-            Place::Chunked(runs, digests) => {
+        match &self.location {
+            Location::Held(_) => stretch(start(0), before * width),
+            Location::Contiguous(offset) => stretch(start(*offset), before * width),
+            Location::Chunked(runs, digests) => {
                 let row_of_chunks = row / frames as u64;
                 let number = row_of_chunks * self.chunks_of_a_row() as u64 + part.chunk as u64;
                 let run = &runs[runs.partition_point(|run| run.first <= number) - 1];
-                let &Placed { first, offset, size, filters } = run;
+                let &ChunkRun { first, offset, size, filters } = run;
                 let offset = offset + (number - first) * u64::from(size);
                 let digest = digests.get(number as usize).copied();
                 let first = ((row % frames as u64) as usize * length + before) * width;
@@ -238,22 +243,22 @@ impl Field {
         }
     }
 
-    /// Bytes that stand here, and not in the file.
+    /// Returns the bytes of a series whose numbers are part of the description.
     pub(super) fn held(&self) -> Option<&[u8]> {
-        match &self.place {
-            Place::Held(bytes) => Some(bytes),
+        match &self.location {
+            Location::Held(bytes) => Some(bytes),
             _ => None,
         }
     }
 
-    /// Where the bytes of a frame begin and end in the file, as far as one can say.
+    /// Returns offset and end of the first piece of a frame, for the index; zeros if there is none.
     pub(super) fn extent(&self, frame: u64) -> (u64, u64) {
         let Some(row) = self.row(frame) else { return (0, 0) };
         if self.held().is_some() {
             return (0, 0);
         }
         let part =
-            Part { chunk: 0, atoms: 0..self.shape[1].min(self.n_atoms), places: 0..0, axes: 0..3 };
+            Part { chunk: 0, atoms: 0..self.shape[1].min(self.n_atoms), columns: 0..0, axes: 0..3 };
         let Piece { from, len, .. } = self.piece(row, &part);
         (from, from + len as u64)
     }
@@ -263,7 +268,8 @@ fn too_many(n: u64) -> String {
     format!("no file holds {n} frames")
 }
 
-fn check_rows(rows: u64, row_of: Option<&[u64]>, n_frames: u64) -> Said<()> {
+/// Checks that there are rows for all frames.
+fn check_rows(rows: u64, row_of: Option<&[u64]>, n_frames: u64) -> LayoutResult<()> {
     let fits = match row_of {
         None => n_frames <= rows,
         Some(list) => {
@@ -273,7 +279,10 @@ fn check_rows(rows: u64, row_of: Option<&[u64]>, n_frames: u64) -> Said<()> {
     if fits { Ok(()) } else { Err(format!("{n_frames} frames are told of, {rows} are there")) }
 }
 
-/// Makes sure that bytes lie in the file.
+/// Checks that `needed` bytes from `offset` on lie in the file.
+///
+/// # Errors
+/// [`Error::Truncated`].
 pub(super) fn check_inside(
     source: &Source,
     frame: u64,
@@ -287,8 +296,8 @@ pub(super) fn check_inside(
     Err(Error::Truncated { path: source.path().to_owned(), frame, offset, needed, left })
 }
 
-/// Makes sure that a chunk of `size` bytes in the file may be one of `raw` bytes.
-fn check_size(size: u64, raw: u64, filters: Filters) -> Said<()> {
+/// Checks that a chunk of `raw` bytes before filters may have `size` bytes in the file.
+fn check_size(size: u64, raw: u64, filters: Filters) -> LayoutResult<()> {
     let fits = match filters.deflate {
         true => raw <= size.saturating_mul(MOST_OF_A_BYTE),
         false => size == raw,
@@ -296,19 +305,19 @@ fn check_size(size: u64, raw: u64, filters: Filters) -> Said<()> {
     if fits { Ok(()) } else { Err(format!("{size} bytes cannot be a chunk of {raw} bytes")) }
 }
 
-/// Runs that have been checked against the file; chunks are of `raw` bytes before filters, and of `frames` frames.
-fn placed(
+/// Checks runs against the file. Chunks have `raw` bytes before filters and hold `frames` frames.
+fn checked_runs(
     runs: &[Run],
     of_a_row: u64,
     frames: u64,
     (filters, raw): (Filters, u64),
     source: &Source,
-) -> Result<Vec<Placed>, Error> {
+) -> Result<Vec<ChunkRun>, Error> {
     let corrupt = |words: String| corrupt(source, words);
     let (mut first, mut together) = (0u64, 0u64);
-    let mut placed = Vec::with_capacity(runs.len());
+    let mut runs_in_file = Vec::with_capacity(runs.len());
     for &Run { n, offset, size, skipped } in runs {
-        // The first of them that is not in the file.
+        // Number of the run's chunks that lie in the file.
         let inside = source.size().saturating_sub(offset) / size.max(1);
         if inside < n {
             let row = ((first + inside) / of_a_row).saturating_mul(frames);
@@ -317,21 +326,30 @@ fn placed(
         let filters = filters.without(skipped);
         check_size(size, raw, filters).map_err(corrupt)?;
         let wrong = |_| corrupt(format!("a chunk of {size} bytes"));
-        placed.push(Placed { first, offset, size: u32::try_from(size).map_err(wrong)?, filters });
+        runs_in_file.push(ChunkRun {
+            first,
+            offset,
+            size: u32::try_from(size).map_err(wrong)?,
+            filters,
+        });
         together = together.saturating_add(n.saturating_mul(size));
         first = first.saturating_add(n);
         if together > source.size() {
             return Err(corrupt("chunks lie on top of each other".to_owned()));
         }
     }
-    Ok(placed)
+    Ok(runs_in_file)
 }
 
-/// Of each chunk, in C order; `all` are by the bytes at which they stand.
-fn digests_of(placed: &[Placed], n_chunks: u64, all: &[(u64, u64)]) -> Said<Vec<u64>> {
+/// Returns the digest of each chunk in C order; `all` holds offsets and digests, sorted by offset.
+fn digests_of(
+    runs_in_file: &[ChunkRun],
+    n_chunks: u64,
+    all: &[(u64, u64)],
+) -> LayoutResult<Vec<u64>> {
     let mut digests = Vec::with_capacity(n_chunks as usize);
-    let ends = placed.iter().skip(1).map(|next| next.first).chain([n_chunks]);
-    for (&Placed { first, offset, size, .. }, end) in placed.iter().zip(ends) {
+    let ends = runs_in_file.iter().skip(1).map(|next| next.first).chain([n_chunks]);
+    for (&ChunkRun { first, offset, size, .. }, end) in runs_in_file.iter().zip(ends) {
         for k in 0..end - first {
             let offset = offset + k * u64::from(size);
             let at = all.binary_search_by_key(&offset, |&(at, _)| at);

@@ -1,48 +1,51 @@
-//! What a file says beside its vectors, in units of its own: for whoever writes H5MD of it again.
+//! Times and boxes in the file's own units, for writing its frames to H5MD again.
 
 use serde::{Deserialize, Serialize};
 
-/// How a file says when its frames were written, and in what box.
+/// Units and form of a file's times and boxes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manner {
-    /// What its times are multiplied with to be ps; none where it has none.
+    /// Factor that converts times to ps; `None` if the file has no times.
     pub time_factor: Option<f64>,
-    /// What its boxes are multiplied with to be Å.
+    /// Factor that converts boxes to Å.
     pub edges_factor: f64,
-    /// Whether these are three lengths, not three vectors.
+    /// Whether boxes are three lengths instead of three vectors.
     pub lengths: bool,
-    /// In which directions it goes on.
+    /// Directions in which the box is periodic.
     pub periodic: [bool; 3],
 }
 
-/// What is told of a file in its own units.
+/// Times and boxes of all frames of a file, in its own units.
 #[derive(Clone, Debug)]
 pub struct OwnTables {
-    /// How it is said.
+    /// Units and form.
     pub manner: Manner,
-    /// Of each frame; none where they are in ps, or there are none.
+    /// Time of each frame; `None` if times are in ps or missing.
     pub times: Option<Vec<f64>>,
-    /// Vectors row by row, of one box or one a frame; none where they are in Å, or there are none.
+    /// Box vectors row by row, one box per frame or one for all; `None` if they are in Å or missing.
     pub edges: Option<Vec<[f64; 9]>>,
-    /// Whether its chunks are compressed.
+    /// Whether the file's chunks are compressed.
     pub deflate: bool,
 }
 
-/// What a file says of a frame in its own units.
+/// Time and box of a frame, in the file's own units.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OwnFrame {
-    /// How it is said.
+    /// Units and form.
     pub manner: Manner,
-    /// The frame's time; without a meaning where the file has none.
+    /// Time of the frame; meaningless if the file has no times.
     pub time: f64,
-    /// Its box vectors row by row; none where it has no box.
+    /// Box vectors row by row; `None` without a box.
     pub edges: Option<[f64; 9]>,
-    /// Whether its numbers are compressed.
+    /// Whether the frame's numbers are compressed in the file.
     pub deflate: bool,
 }
 
 impl OwnTables {
-    /// Makes sure that so many frames are told of; in words.
+    /// Checks that there are times and boxes for `n_frames` frames.
+    ///
+    /// # Errors
+    /// A message, if the numbers differ.
     pub(super) fn check(&self, n_frames: usize) -> Result<(), String> {
         let times = self.times.as_ref().map_or(n_frames, Vec::len);
         let edges = self.edges.as_ref().map_or(1, Vec::len);
@@ -52,7 +55,7 @@ impl OwnTables {
         }
     }
 
-    /// Of a frame of which this is known in ps and Å.
+    /// Returns time and box of a frame; `time` (ps) and `vectors` (Å) are used if there is no table.
     pub(super) fn of(&self, frame: u64, time: f64, vectors: Option<&[f64; 9]>) -> OwnFrame {
         let &OwnTables { manner, ref times, ref edges, deflate } = self;
         let time = times.as_ref().map_or(time, |times| times[frame as usize]);
