@@ -1,10 +1,10 @@
-//! Controls that show the progress of a part of the work, or none.
+//! Controls that forward interruption, and the progress of one stage or none.
 
 use trajet_engine::Control;
 
 use crate::hdf5::writer::Stage;
 
-/// Only looks whether to stop.
+/// Forwards interruption only.
 pub(crate) struct Silent<'a>(pub(crate) &'a mut dyn Control);
 
 impl Control for Silent<'_> {
@@ -15,7 +15,7 @@ impl Control for Silent<'_> {
     }
 }
 
-/// Shows the progress of a part.
+/// Forwards the progress of one stage.
 pub(crate) struct Staged<'a> {
     pub(crate) control: &'a mut dyn Control,
     pub(crate) stage: Stage,
