@@ -1,4 +1,4 @@
-//! Whether a file is still what was written, by the digests of its pieces.
+//! Checks a file against the digests of its pieces.
 
 use std::fmt;
 use std::io::{BufReader, ErrorKind, Read};
@@ -11,18 +11,18 @@ use crate::hdf5::tables::Piece;
 use crate::table::Column;
 use crate::{Error, atomic_files};
 
-/// Most damaged frames of a file that are named.
+/// Maximal number of damaged pieces that a message lists.
 const MOST_NAMED: usize = 5;
 
-/// What is known of a file.
+/// Expected sizes and digests of a file.
 pub(crate) enum Known {
     Frames(Column),
-    /// Of HDF5.
+    /// Pieces of an HDF5 file.
     Pieces(Vec<Piece>),
 }
 
 impl Known {
-    /// The file piece by piece: what it is, its bytes, and their digest.
+    /// Returns content, size and digest of each piece, in order.
     pub(crate) fn pieces(&self) -> Box<dyn Iterator<Item = (What, u64, u64)> + '_> {
         match self {
             Known::Frames(Column { head, sizes, digests }) => {
@@ -39,7 +39,7 @@ impl Known {
     }
 }
 
-/// What a piece of a file holds.
+/// Content of a piece.
 #[derive(Debug)]
 pub(crate) enum What {
     Head,
@@ -58,11 +58,11 @@ impl fmt::Display for What {
     }
 }
 
-/// What is compared of files of tags; those beside them, and beside the manifest, always are.
+/// Which pieces of tag files to check. Files beside them and beside the manifest are always checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum All {
     Bytes,
-    /// All bytes but frames, which readers compare.
+    /// All but frames, which are verified when they are read.
     ButFrames,
 }
 
@@ -71,22 +71,22 @@ impl All {
         self == All::Bytes || matches!(what, What::Tables)
     }
 
-    /// Bytes of a request: what is no frame is short, and stands between long ones.
+    /// Returns the buffer size for reads: small if only the short pieces between long ones are read.
     fn request(self) -> usize {
         if self == All::Bytes { 1 << 20 } else { 1 << 12 }
     }
 }
 
-/// What came of reading a file.
+/// Outcome of a check.
 pub(crate) enum Checked {
     Sound,
-    /// What is wrong, in words.
+    /// A message on what is wrong.
     Damaged(String),
     Stopped,
 }
 
-/// Compares a file with the digests of its pieces. `look` is called with the bytes of each, and returns whether to
-/// continue.
+/// Compares a file with the digests of its pieces. `look` is called with the size of each piece in bytes, and returns
+/// whether to continue.
 pub(crate) fn check_file(
     path: &Path,
     known: &Known,
@@ -108,7 +108,7 @@ pub(crate) fn check_file(
     let (mut bytes, mut at) = (Vec::new(), 0);
     let (mut bad, mut n_bad) = (Vec::new(), 0);
     for (what, len, digest) in known.pieces() {
-        // The sizes add up to that of the file.
+        // The file is large enough: its size equals the sum.
         let is_read = all.has(&what);
         bytes.resize(if is_read { len as usize } else { 0 }, 0);
         let read = match is_read {

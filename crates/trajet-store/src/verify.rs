@@ -1,4 +1,4 @@
-//! Whether all that a store wrote is still what it was.
+//! Checks all files of a data set against their digests.
 
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -12,8 +12,8 @@ use crate::table::Column;
 use crate::{Error, Store, atomic_files};
 
 impl Store {
-    /// Reads all files of a data set, and says what is wrong with each that is not what was written. Links
-    /// that moves have left are not looked at.
+    /// Reads all files of a data set and returns a message for each that differs from what was written. Links that
+    /// moves have left are not checked.
     ///
     /// # Errors
     /// [`Error::NoDataset`], [`Error::Schema`], [`Error::Interrupted`], and [`Error::Io`] of a manifest.
@@ -26,7 +26,7 @@ impl Store {
         self.damage(name, All::Bytes, threads, control)
     }
 
-    /// The same of some bytes.
+    /// Checks the files of a data set, restricted to the bytes that `all` selects.
     pub(crate) fn damage(
         &self,
         name: &str,
@@ -40,7 +40,7 @@ impl Store {
                 other => other?,
             };
             let problems = self.problems(&manifest, all, threads, control)?;
-            // Files that somebody has replaced meanwhile are not there by right.
+            // Files that another process replaced meanwhile are missing for a good reason: check the new manifest.
             if problems.is_empty() || self.manifest(name)? == manifest {
                 return Ok(problems);
             }
@@ -59,7 +59,7 @@ impl Store {
         let mut note = |result: Result<(), Error>| match result {
             Ok(()) => {}
             Err(error) => {
-                // A tier that is gone is gone for all of its files.
+                // A missing tier is reported once, not for each of its files.
                 let words = error.to_string();
                 if !problems.contains(&words) {
                     problems.push(words);
@@ -124,7 +124,7 @@ impl Store {
         Ok(problems)
     }
 
-    /// What is known of a file, of which the table of frames has a column.
+    /// Returns the sizes and digests of a file's pieces. `column` is its column of the frame table.
     pub(crate) fn known(
         &self,
         name: &str,
