@@ -13,7 +13,7 @@ use crate::plan::Plan;
 use crate::reader::Reader;
 use crate::report::report_dict;
 
-/// Threads that this process may use, by its affinity and its control group.
+/// Returns the number of threads that this process may use, by its affinity and its control group.
 #[pyfunction]
 pub(crate) fn available_threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
