@@ -12,7 +12,7 @@ use trajet_io::index::Stamp;
 use trajet_io::time::text;
 use trajet_io::{Atoms, Chain, Meter, OpenOptions, Scratch, xxh3_64};
 
-use crate::control::Silent;
+use crate::control::WithoutProgress;
 use crate::manifest::{self, Manifest};
 use crate::table::digests_of;
 use crate::view::Dataset;
@@ -62,7 +62,7 @@ impl Store {
     ///
     /// Compares times, steps and sizes of all these frames, and the contents of a sample: as many frames as are new,
     /// but at least [`LEAST_COMPARED`] bytes. The sample is different for each length of the trajectory.
-    pub(crate) fn goes_on(
+    pub(crate) fn check_continues(
         &self,
         was: &Manifest,
         chain: &Chain,
@@ -161,7 +161,7 @@ impl Store {
 }
 
 /// Checks that none of the files is already a source of the data set.
-pub(crate) fn is_new(was: &Manifest, chain: &Chain) -> Result<(), Error> {
+pub(crate) fn check_not_added(was: &Manifest, chain: &Chain) -> Result<(), Error> {
     // One file may have several paths.
     let whole = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path)).ok();
     let known: BTreeSet<PathBuf> =
@@ -267,7 +267,7 @@ fn differing(
         }
     };
     let done = (&AtomicUsize::new(0), frames.len());
-    if run::each(pieces.len(), threads, &work, done, &stop, &mut Silent(control)) {
+    if run::each(pieces.len(), threads, &work, done, &stop, &mut WithoutProgress(control)) {
         return Err(Error::Interrupted);
     }
     match found.into_inner().unwrap_or_else(PoisonError::into_inner) {

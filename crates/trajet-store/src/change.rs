@@ -6,7 +6,7 @@ use std::path::Path;
 use trajet_engine::Control;
 
 use crate::access_log::LOG;
-use crate::file_check::{All, Checked, check_file};
+use crate::file_check::{CheckScope, Checked, check_file};
 use crate::location::{Location, index_of};
 use crate::manifest::{File, Left, Manifest};
 use crate::{Dataset, Error, Store, atomic_files};
@@ -27,7 +27,7 @@ impl Store {
     ) -> Result<(), Error> {
         let dataset = self.dataset(name)?;
         let moved = self.move_files(&dataset, tag, tier, control);
-        moved.map_err(|error| self.or_meanwhile(&dataset.manifest, error))
+        moved.map_err(|error| self.or_concurrent_change(&dataset.manifest, error))
     }
 
     fn move_files(
@@ -68,7 +68,9 @@ impl Store {
                 if control.interrupted() { Err(Error::Interrupted) } else { Ok(()) }
             })?;
             let column = self.table(was, &was.segments[k])?.files.swap_remove(number);
-            match check_file(&to, &self.known(name, file, column)?, All::Bytes, &mut |_| true)? {
+            match check_file(&to, &self.known(name, file, column)?, CheckScope::Bytes, &mut |_| {
+                true
+            })? {
                 Checked::Sound => {}
                 Checked::Stopped => return Err(Error::Interrupted),
                 Checked::Damaged(what) => return Err(unmoved(&from, &what)),
@@ -93,7 +95,7 @@ impl Store {
 
     /// Returns [`Error::Meanwhile`] if the data set has changed since `was`, as that explains missing files; otherwise
     /// `error`.
-    pub(crate) fn or_meanwhile(&self, was: &Manifest, error: Error) -> Error {
+    pub(crate) fn or_concurrent_change(&self, was: &Manifest, error: Error) -> Error {
         match error {
             Error::Interrupted | Error::TierFull { .. } => error,
             _ if matches!(self.find(&was.name), Ok(now) if now.as_ref() != Some(was)) => {

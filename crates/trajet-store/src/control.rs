@@ -5,9 +5,9 @@ use trajet_engine::Control;
 use crate::hdf5::writer::Stage;
 
 /// Forwards interruption only.
-pub(crate) struct Silent<'a>(pub(crate) &'a mut dyn Control);
+pub(crate) struct WithoutProgress<'a>(pub(crate) &'a mut dyn Control);
 
-impl Control for Silent<'_> {
+impl Control for WithoutProgress<'_> {
     fn progress(&mut self, _: usize, _: usize) {}
 
     fn interrupted(&mut self) -> bool {

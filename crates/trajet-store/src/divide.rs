@@ -9,8 +9,8 @@ use trajet_convert::{FrameRows, Partition, Target};
 use trajet_engine::{Control, report::RunReport};
 use trajet_io::{Atoms, Chain, Extra, Format, Frames, OpenOptions, WriteOptions, publish};
 
-use crate::control::{Silent, Staged};
-use crate::hdf5::{Making, STAGES, Stage};
+use crate::control::{Staged, WithoutProgress};
+use crate::hdf5::{Hdf5Job, STAGES, Stage};
 use crate::limits::Within;
 use crate::manifest::{File, Kept, Segment, Tag, Tier};
 use crate::omitted_fields::{OmittedFields, SegmentFields};
@@ -40,7 +40,7 @@ pub struct Done {
 }
 
 /// Destination of a tag's frames.
-struct Place<'a> {
+struct TagOutput<'a> {
     tag: &'a Tag,
     /// Path relative to the tier's folder.
     path: PathBuf,
@@ -55,13 +55,13 @@ struct Place<'a> {
     lost: &'a [Extra],
 }
 
-impl<'a> Place<'a> {
+impl<'a> TagOutput<'a> {
     fn new(
         (tag, lost): (&'a Tag, &'a [Extra]),
         (tier, folder): &(Tier, PathBuf),
         chain: &Chain,
         source: Format,
-    ) -> Result<Place<'a>, Error> {
+    ) -> Result<TagOutput<'a>, Error> {
         let kind = kind_of(tag, source)?;
         let path = folder.join(format!("{}.{}", tag.name, kind.ending()));
         let full = tier.folder.join(&path);
@@ -80,11 +80,11 @@ impl<'a> Place<'a> {
             ..WriteOptions::default()
         };
         let is_hdf5 = kind == Kind::Hdf5;
-        Ok(Place { tag, path, full, first, format, is_hdf5, atoms, options, lost })
+        Ok(TagOutput { tag, path, full, first, format, is_hdf5, atoms, options, lost })
     }
 
     fn target(&self) -> Target<'_> {
-        let &Place { ref first, format, is_hdf5, ref atoms, ref options, lost, .. } = self;
+        let &TagOutput { ref first, format, is_hdf5, ref atoms, ref options, lost, .. } = self;
         let to_hdf5 = is_hdf5 && format != Format::H5md;
         Target { atoms, path: first, format, options, to_hdf5, without: lost }
     }
@@ -102,7 +102,7 @@ impl<'a> Place<'a> {
         }
         let paths = from_ref(&self.first);
         let options = OpenOptions::default();
-        let opened = trajet_engine::open(paths, &options, threads, &mut Silent(control))?;
+        let opened = trajet_engine::open(paths, &options, threads, &mut WithoutProgress(control))?;
         if opened.n_frames() == n_frames {
             return Ok(());
         }
@@ -151,23 +151,23 @@ pub(crate) fn divide(
 ) -> Result<(Segment, Done, OmittedFields), Error> {
     check_estimate(store, chain, (skip, tags), format, given)?;
     let folders = folders(transaction, tags)?;
-    let places: Vec<Place<'_>> = tags
+    let outputs: Vec<TagOutput<'_>> = tags
         .iter()
         .zip(&lost)
-        .map(|(tag, lost)| Place::new((tag, lost), &folders[&tag.tier[..]], chain, format))
+        .map(|(tag, lost)| TagOutput::new((tag, lost), &folders[&tag.tier[..]], chain, format))
         .collect::<Result<_, _>>()?;
     let folder = transaction.make_folder()?;
     let (times, steps) = (chain.times(), chain.steps());
     let (times, steps) = (&times[skip as usize..], &steps[skip as usize..]);
     let writer = store.hdf5.as_deref();
-    if let Some(Place { tag, .. }) = places.iter().find(|place| place.is_hdf5) {
+    if let Some(TagOutput { tag, .. }) = outputs.iter().find(|output| output.is_hdf5) {
         // H5MD originals may have decreasing steps, which are kept.
         can_be_hdf5(tag, writer.is_some(), if format == Format::H5md { &[] } else { steps })?;
     }
-    let n_hdf5 = places.iter().filter(|place| place.is_hdf5).count();
+    let n_hdf5 = outputs.iter().filter(|output| output.is_hdf5).count();
     let mut stage = Stage { number: 0, of: 1 + STAGES * n_hdf5 };
     let frames = Frames::Strided { first: skip, step: 1, count: times.len() };
-    let targets: Vec<Target<'_>> = places.iter().map(Place::target).collect();
+    let targets: Vec<Target<'_>> = outputs.iter().map(TagOutput::target).collect();
     // Once all tags are lossy, only digests can identify the frames of the original.
     let digests = tags.iter().any(|tag| tag.lossy);
     let division = Partition { frames: &frames, targets: &targets, whole: format, digests };
@@ -179,8 +179,8 @@ pub(crate) fn divide(
     within.result()?;
     let divided = divided?;
     publish(divided.files)?;
-    let firsts = places.iter().filter(|place| place.is_hdf5).map(|place| place.first.clone());
-    let filled = &filled.but(firsts);
+    let firsts = outputs.iter().filter(|output| output.is_hdf5).map(|output| output.first.clone());
+    let filled = &filled.excluding(firsts);
     let FrameRows { whole, sizes, digests, heads, sources } = divided.frames;
     let columns = divided.heads_of_files.into_iter().zip(sizes.into_iter().zip(digests));
     let columns = columns.map(|(head, (sizes, digests))| Column { head, sizes, digests });
@@ -188,17 +188,17 @@ pub(crate) fn divide(
     let file = transaction.name_beside("heads", ".bin")?;
     let heads_at = folder.join(&file);
     let kept_heads = atomic_files::write_kept(&folder, file, &heads.to_bytes())?;
-    let mut files = Vec::with_capacity(places.len());
-    for (k, (place, column)) in places.iter().zip(&mut columns).enumerate() {
-        place.make_index(times.len(), threads, control)?;
-        let beside = place.copy_beside(&given.structures[k])?;
+    let mut files = Vec::with_capacity(outputs.len());
+    for (k, (output, column)) in outputs.iter().zip(&mut columns).enumerate() {
+        output.make_index(times.len(), threads, control)?;
+        let beside = output.copy_beside(&given.structures[k])?;
         let (mut size, mut chunks) = (divided.lens[k], None);
-        if let Some(writer) = writer.filter(|_| place.is_hdf5) {
-            let Place { tag, first: from, full: to, lost, .. } = place;
+        if let Some(writer) = writer.filter(|_| output.is_hdf5) {
+            let TagOutput { tag, first: from, full: to, lost, .. } = output;
             stage.number = if stage.number == 0 { 1 } else { stage.number + STAGES };
             let sizes = &column.sizes[..];
             let (heads, heads_at) = (&heads, heads_at.as_path());
-            let making = Making {
+            let making = Hdf5Job {
                 tag,
                 lost,
                 from,
@@ -217,7 +217,7 @@ pub(crate) fn divide(
             (size, chunks) = (bytes, Some(kept));
             *column = Column::of_none(times.len());
         }
-        let (tier, path) = (place.tag.tier.clone(), place.path.clone());
+        let (tier, path) = (output.tag.tier.clone(), output.path.clone());
         files.push(File { tier, path, size, beside, chunks });
     }
     let table = Table { times: times.to_vec(), steps: steps.to_vec(), whole, files: columns };
@@ -235,11 +235,11 @@ pub(crate) fn divide(
         remarks.extend(of_tag.into_iter().map(|remark| format!("{}: {remark}", tag.name)));
     }
     let now = SegmentFields::by(&heads, format)?.add_to(lost.clone(), tags, format)?;
-    for (place, (before, now)) in places.iter().zip(lost.iter().zip(&now)) {
+    for (output, (before, now)) in outputs.iter().zip(lost.iter().zip(&now)) {
         // The encoder's remarks cover other formats. The intermediate file of an HDF5 tag omits nothing, so its encoder
         // has none.
-        for extra in now.iter().filter(|extra| place.is_hdf5 && !before.contains(extra)) {
-            let (tag, what) = (&place.tag.name, extra.name());
+        for extra in now.iter().filter(|extra| output.is_hdf5 && !before.contains(extra)) {
+            let (tag, what) = (&output.tag.name, extra.name());
             remarks.push(format!("{tag}: left out, as H5MD cannot hold it: {what}"));
         }
     }

@@ -44,7 +44,7 @@ const COMPARED: usize = 64;
 const BOX_TOLERANCE: f64 = 1e-6;
 
 /// A tag's HDF5 file that is to be made from an intermediate file.
-pub(crate) struct Making<'a> {
+pub(crate) struct Hdf5Job<'a> {
     pub(crate) tag: &'a Tag,
     /// Fields of the frames that the tag omits.
     pub(crate) lost: &'a [Extra],
@@ -65,7 +65,7 @@ pub(crate) struct Making<'a> {
     pub(crate) stage: Stage,
 }
 
-impl Making<'_> {
+impl Hdf5Job<'_> {
     /// Makes the HDF5 file. Returns its size in bytes and the file of its layout.
     pub(crate) fn make(
         self,
@@ -73,7 +73,7 @@ impl Making<'_> {
         transaction: &mut Transaction<'_>,
         control: &mut dyn Control,
     ) -> Result<(u64, Kept), Error> {
-        let Making { tag, to, filled, threads, stage, .. } = self;
+        let Hdf5Job { tag, to, filled, threads, stage, .. } = self;
         let own = self.is_own();
         let velocities = self.any_holds(Field::Velocities)?;
         let forces = self.any_holds(Field::Forces)?;

@@ -11,14 +11,14 @@ use trajet_io::index::Stamp;
 use trajet_io::source::Source;
 use trajet_io::{Chain, Extra, Field, Format, Meter, OpenOptions, dcd, remarks};
 
-use crate::append_check::{is_new, sizes_of};
+use crate::append_check::{check_not_added, sizes_of};
 use crate::catalog::check_text;
-use crate::control::Silent;
+use crate::control::WithoutProgress;
 use crate::divide::{Done, Given, divide};
-use crate::file_check::All;
+use crate::file_check::CheckScope;
 use crate::location::Location;
 use crate::manifest::{self, Kept, Manifest, SCHEMA, Segment, Tag, Tier};
-use crate::omitted_fields::{OmittedFields, inherited, loses_nothing, stay_lossy};
+use crate::omitted_fields::{OmittedFields, check_loses_nothing, inherited, stay_lossy};
 use crate::table::digests_to_bytes;
 use crate::tag_format::{Kind, format_named, kind_of};
 use crate::transaction::Transaction;
@@ -56,9 +56,9 @@ impl Store {
         control: &mut dyn Control,
     ) -> Result<Done, Error> {
         let begin = Instant::now();
-        let format = the_format(chain)?;
-        are_alike(chain)?;
-        check(spec, chain, given)?;
+        let format = common_format(chain)?;
+        check_same_types(chain)?;
+        check_spec(spec, chain, given)?;
         if self.find(name)?.is_some() {
             return Err(Error::Exists { store: self.folder().to_owned(), name: name.to_owned() });
         }
@@ -71,7 +71,7 @@ impl Store {
             divide(self, &mut transaction, chain, work, format, given, threads, control)?;
         let topology = self.keep_topology(&mut transaction, given.topology)?;
         self.keep_rest(&mut transaction, &mut source)?;
-        same_source(&stamps, format)?;
+        check_unchanged(&stamps, format)?;
         let manifest = Manifest {
             schema: SCHEMA,
             name: name.to_owned(),
@@ -108,7 +108,7 @@ impl Store {
     ) -> Result<Done, Error> {
         let begin = Instant::now();
         let was = self.manifest(name)?;
-        let format = the_format(chain)?;
+        let format = common_format(chain)?;
         if format.name() != was.format || chain.n_atoms() != was.n_atoms {
             return Err(Error::Refused(format!(
                 "{}: has {} atoms in {}, and {name:?} has {} in {}: it cannot go on in it",
@@ -119,11 +119,11 @@ impl Store {
                 was.format
             )));
         }
-        are_alike(chain)?;
+        check_same_types(chain)?;
         if skip == 0 {
-            is_new(&was, chain)?;
+            check_not_added(&was, chain)?;
         }
-        self.goes_on(&was, chain, skip, threads, control)?;
+        self.check_continues(&was, chain, skip, threads, control)?;
         if chain.n_frames() as u64 == skip {
             return Ok(Done { n_frames: 0, remarks: Vec::new(), report: RunReport::default() });
         }
@@ -136,9 +136,9 @@ impl Store {
         let work = (skip, &was.tags[..], before.clone());
         let (segment, mut done, lost) =
             divide(self, &mut transaction, chain, work, format, &given, threads, control)?;
-        self.still_has(&was, &before, &lost)?;
+        self.check_keeps_fields(&was, &before, &lost)?;
         self.keep_rest(&mut transaction, &mut further)?;
-        same_source(&stamps, format)?;
+        check_unchanged(&stamps, format)?;
         let overlap = self.overlap(&was, chain.times()[skip as usize])?;
         let remarks =
             was.remarks.iter().chain(&overlap).cloned().chain(chain.doubts(Some(format.name())));
@@ -179,7 +179,7 @@ impl Store {
     ) -> Result<Done, Error> {
         let dataset = self.dataset(name)?;
         let done = self.divide_anew(&dataset, spec, structures, threads, control);
-        done.map_err(|error| self.or_meanwhile(&dataset.manifest, error))
+        done.map_err(|error| self.or_concurrent_change(&dataset.manifest, error))
     }
 
     fn divide_anew(
@@ -196,10 +196,11 @@ impl Store {
         let chain = dataset.filled(&OpenOptions::default())?;
         let format = format_named(&was.format)?;
         let given = Given { topology: Path::new(""), structures };
-        check(spec, &chain, &given)?;
+        check_spec(spec, &chain, &given)?;
         let before = inherited(&spec.tags, was, &self.omitted_fields(was)?)?;
         // New checksums would legitimise damaged bytes. Frames are verified when they are read.
-        let damage = self.damage(name, All::ButFrames, threads, &mut Silent(control))?;
+        let damage =
+            self.damage(name, CheckScope::ButFrames, threads, &mut WithoutProgress(control))?;
         if let Some(problem) = damage.first() {
             let words = format!("{problem}: nothing was divided; bring the file back from a copy");
             return Err(Error::Refused(words));
@@ -212,7 +213,7 @@ impl Store {
         let work = (0, &spec.tags[..], before.clone());
         let (mut segment, mut done, lost) =
             divide(self, &mut transaction, &chain, work, format, &given, threads, control)?;
-        loses_nothing(&spec.tags, format, &before, &lost)?;
+        check_loses_nothing(&spec.tags, format, &before, &lost)?;
         if was.tags.iter().any(|tag| tag.lossy) {
             segment.sources = self.keep_sources(&mut transaction, was)?;
         }
@@ -295,7 +296,7 @@ fn ending_of(path: &Path) -> String {
 }
 
 /// Returns the common format of all files.
-fn the_format(chain: &Chain) -> Result<Format, Error> {
+fn common_format(chain: &Chain) -> Result<Format, Error> {
     format_named(&chain.format()).map_err(|_| {
         Error::Refused(format!(
             "{}: is {}: a store divides XTC, TRR, DCD, NCDF or H5MD: make one of them with trajet convert",
@@ -307,7 +308,7 @@ fn the_format(chain: &Chain) -> Result<Format, Error> {
 
 /// Checks that all files store a field in the same precision and unit, as far as readers know them, so that one tag can
 /// hold it unchanged.
-fn are_alike(chain: &Chain) -> Result<(), Error> {
+fn check_same_types(chain: &Chain) -> Result<(), Error> {
     for field in Field::ALL {
         let of = |segment: &trajet_io::chain::Segment| {
             segment.reader.as_stored_types()?.stored_as(field)
@@ -330,7 +331,7 @@ fn are_alike(chain: &Chain) -> Result<(), Error> {
 }
 
 /// Checks that a spec fits a trajectory.
-fn check(spec: &Spec, chain: &Chain, given: &Given<'_>) -> Result<(), Error> {
+fn check_spec(spec: &Spec, chain: &Chain, given: &Given<'_>) -> Result<(), Error> {
     let refused = |words: String| Err(Error::Refused(words));
     for (k, tag) in spec.tags.iter().enumerate() {
         if !manifest::is_name(&tag.name) || !manifest::is_name(&tag.short) {
@@ -349,7 +350,7 @@ fn check(spec: &Spec, chain: &Chain, given: &Given<'_>) -> Result<(), Error> {
         if !spec.tiers.contains_key(&tag.tier) {
             return refused(format!("tag {:?}: there is no tier {:?}", tag.name, tag.tier));
         }
-        let kind = kind_of(tag, the_format(chain)?)?;
+        let kind = kind_of(tag, common_format(chain)?)?;
         if tag.precision.is_some() && (kind != Kind::Frames(Format::Xtc) || !tag.lossy) {
             let words = "a precision is for XTC, and loses something: say lossy = true";
             return refused(format!("tag {:?}: {words}", tag.name));
@@ -377,7 +378,7 @@ fn stamps(chain: &Chain) -> Vec<(PathBuf, Stamp)> {
 }
 
 /// Checks that files are unchanged or have only grown.
-fn same_source(stamps: &[(PathBuf, Stamp)], format: Format) -> Result<(), Error> {
+fn check_unchanged(stamps: &[(PathBuf, Stamp)], format: Format) -> Result<(), Error> {
     for (path, stamp) in stamps {
         let mut meter = Meter::default();
         let now = Source::open(path, &mut meter)?;

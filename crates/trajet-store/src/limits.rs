@@ -35,13 +35,13 @@ impl Room {
 pub struct Filled {
     pub(crate) folders: Vec<(PathBuf, Room)>,
     /// Temporary files, which do not count.
-    pub(crate) but: Vec<PathBuf>,
+    pub(crate) excluded: Vec<PathBuf>,
 }
 
 impl Filled {
     /// Excludes files from the count.
-    pub(crate) fn but(self, files: impl Iterator<Item = PathBuf>) -> Filled {
-        Filled { but: files.collect(), ..self }
+    pub(crate) fn excluding(self, files: impl Iterator<Item = PathBuf>) -> Filled {
+        Filled { excluded: files.collect(), ..self }
     }
 
     /// Checks that no folder exceeds the limit of its tier.
@@ -55,7 +55,7 @@ impl Filled {
     /// Returns the total size of the files in a folder; files that cannot be inspected count as 0 bytes.
     fn bytes_in(&self, folder: &Path) -> u64 {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        let entries = entries.filter(|entry| !self.but.contains(&entry.path()));
+        let entries = entries.filter(|entry| !self.excluded.contains(&entry.path()));
         entries.filter_map(|entry| entry.metadata().ok()).map(|found| found.len()).sum()
     }
 }

@@ -23,18 +23,18 @@ use fuser::{
 use crate::virtual_file::lock;
 use crate::{Error, Store};
 use listing::Listing;
-use tree::{Entries, File, Opened, ROOT, Tree};
+use tree::{Entries, File, OpenFile, ROOT, Tree};
 
 mod listing;
 mod point;
 mod tree;
 
 /// How long the kernel may cache names and attributes, and thus the delay until a change to the store is visible.
-const NAMES_LAST: Duration = Duration::from_secs(1);
+const NAME_LIFETIME: Duration = Duration::from_secs(1);
 /// How long to wait for the threads to end after unmounting.
-const END: Duration = Duration::from_secs(1);
+const END_TIMEOUT: Duration = Duration::from_secs(1);
 /// Maximal number of queued messages.
-const MOST_MESSAGES: usize = 100;
+const MAX_MESSAGES: usize = 100;
 
 /// A mounted store. Dropping it unmounts.
 pub struct Mount {
@@ -111,7 +111,7 @@ impl Mount {
         }
         point::take_away(&self.folder, &self.mounted, !self.has_ended())?;
         let begin = Instant::now();
-        while !self.has_ended() && begin.elapsed() < END {
+        while !self.has_ended() && begin.elapsed() < END_TIMEOUT {
             std::thread::sleep(Duration::from_millis(5));
         }
         // The kernel sends no release for files that are cut off by a forced unmount.
@@ -146,7 +146,7 @@ impl Messages {
         if waiting.last == message {
             return;
         }
-        match waiting.messages.len() < MOST_MESSAGES {
+        match waiting.messages.len() < MAX_MESSAGES {
             true => waiting.messages.push_back(message.clone()),
             false => waiting.left_out += 1,
         }
@@ -179,7 +179,7 @@ type Open = Mutex<HashMap<u64, Handle>>;
 /// An open file or folder.
 #[derive(Clone)]
 enum Handle {
-    File(Arc<Opened>),
+    File(Arc<OpenFile>),
     /// The entries at the time of opening.
     Folder(Arc<Entries>),
 }
@@ -273,7 +273,7 @@ impl Filesystem for Files {
         match self.attributes(&file) {
             Ok(attributes) => {
                 self.tree.count_lookup(&file);
-                reply.entry(&NAMES_LAST, &attributes, Generation(0));
+                reply.entry(&NAME_LIFETIME, &attributes, Generation(0));
             }
             Err(error) => reply.error(error),
         }
@@ -290,7 +290,7 @@ impl Filesystem for Files {
             (_, None) => Err(Errno::ESTALE),
         };
         match found {
-            Ok(attributes) => reply.attr(&NAMES_LAST, &attributes),
+            Ok(attributes) => reply.attr(&NAME_LIFETIME, &attributes),
             Err(error) => reply.error(error),
         }
     }
@@ -394,13 +394,13 @@ mod tests {
     #[test]
     fn messages_are_bounded_and_not_repeated() {
         let messages = Messages::default();
-        for k in 0..MOST_MESSAGES + 7 {
+        for k in 0..MAX_MESSAGES + 7 {
             messages.add(format!("{k}"));
             messages.add(format!("{k}"));
         }
         let shown = messages.take();
-        assert_eq!((shown.len(), &shown[0][..]), (MOST_MESSAGES + 1, "0"));
-        assert_eq!(shown[MOST_MESSAGES], "7 more messages were left out");
+        assert_eq!((shown.len(), &shown[0][..]), (MAX_MESSAGES + 1, "0"));
+        assert_eq!(shown[MAX_MESSAGES], "7 more messages were left out");
         messages.add("new".to_owned());
         assert_eq!(messages.take(), ["new"]);
     }

@@ -86,7 +86,7 @@ impl Store {
     }
 
     /// Checks that no tag omits a field of the new frames that it holds for earlier ones.
-    pub(crate) fn still_has(
+    pub(crate) fn check_keeps_fields(
         &self,
         was: &Manifest,
         before: &OmittedFields,
@@ -165,7 +165,7 @@ pub(crate) fn inherited(
 
 /// Checks that repartitioned tags omit no further fields that their formats can hold: NCDF omits the fields that its
 /// first frame lacks.
-pub(crate) fn loses_nothing(
+pub(crate) fn check_loses_nothing(
     tags: &[Tag],
     source: Format,
     before: &OmittedFields,

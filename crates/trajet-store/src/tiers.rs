@@ -27,7 +27,7 @@ impl Store {
         if !tier.folder.is_dir() {
             let (tier, folder) = (name.to_owned(), tier.folder);
             let gone = Error::TierGone { tier, folder, settings: self.settings_path() };
-            return Err(self.or_moved(gone));
+            return Err(self.or_moved_error(gone));
         }
         let Some(marker) = tier.marker() else { return Ok(tier) };
         match marker.symlink_metadata() {
@@ -39,14 +39,14 @@ impl Store {
                     marker.file_name().unwrap_or_default().display()
                 );
                 let (tier, folder) = (name.to_owned(), tier.folder);
-                Err(self.or_moved(Error::TierUnmounted { tier, folder, what }))
+                Err(self.or_moved_error(Error::TierUnmounted { tier, folder, what }))
             }
         }
     }
 
     /// Returns [`Error::Moved`] if the store was moved, as that explains the missing tier; otherwise `error`.
-    fn or_moved(&self, error: Error) -> Error {
-        match self.is_at_home() {
+    fn or_moved_error(&self, error: Error) -> Error {
+        match self.check_in_place() {
             Err(moved @ Error::Moved { .. }) => moved,
             _ => error,
         }
@@ -71,7 +71,7 @@ impl Store {
     }
 
     /// Checks that no tier lies in the folder of a data set.
-    pub(crate) fn is_no_tier(
+    pub(crate) fn check_no_tier(
         &self,
         name: &str,
         tiers: &BTreeMap<String, Tier>,
@@ -86,8 +86,8 @@ impl Store {
 
     /// Checks that this store is no copy (its removals would delete files of the original) and that its tiers were not
     /// moved along with its folder (which can be detected only until the settings are written again).
-    pub(crate) fn is_at_home(&self) -> Result<(), Error> {
-        self.is_original()?;
+    pub(crate) fn check_in_place(&self) -> Result<(), Error> {
+        self.check_original()?;
         let settings = self.settings()?;
         match settings.folder.clone() {
             Some(was) if !self.moved(&settings)?.is_empty() => {
@@ -98,7 +98,7 @@ impl Store {
     }
 
     /// Checks that this store is no copy of another one that still exists.
-    pub(crate) fn is_original(&self) -> Result<(), Error> {
+    pub(crate) fn check_original(&self) -> Result<(), Error> {
         let Some(original) = self.settings()?.folder else { return Ok(()) };
         let (own, there) = (self.settings_path(), original.join(SETTINGS));
         if original == self.folder() || is_same(&own, &there) {
@@ -181,7 +181,7 @@ impl Store {
         let (tiers, folders): (Vec<_>, Vec<_>) = folders.unzip();
         let rooms = folders.into_iter().zip(self.rooms_of(&tiers)?);
         let folders = rooms.filter_map(|(folder, room)| Some((folder, room?))).collect();
-        Ok(Filled { folders, but: Vec::new() })
+        Ok(Filled { folders, excluded: Vec::new() })
     }
 }
 

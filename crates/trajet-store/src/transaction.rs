@@ -37,8 +37,8 @@ impl Store {
         if !manifest::is_name(name) {
             return Err(Error::Refused(manifest::bad_name("data set", name)));
         }
-        self.is_no_tier(name, &self.tiers()?)?;
-        self.is_at_home()?;
+        self.check_no_tier(name, &self.tiers()?)?;
+        self.check_in_place()?;
         let folder = self.folder().join(JOURNALS);
         let locked = self.lock()?;
         match fs::create_dir(&folder) {
@@ -71,7 +71,7 @@ impl Store {
     /// # Errors
     /// [`Error::Copied`]; the first [`Error::Io`] or [`Error::TierGone`], after everything else was cleared.
     pub fn repair(&self) -> Result<Vec<String>, Error> {
-        self.is_original()?;
+        self.check_original()?;
         let _locked = self.lock()?;
         let (mut cleared, mut failed) = (self.find_moved()?, None);
         if self.clear_settings()? {
@@ -305,9 +305,9 @@ impl Transaction<'_> {
         requested: &BTreeMap<String, Tier>,
     ) -> Result<Vec<String>, Error> {
         let store = self.store;
-        store.is_no_tier(self.name(), requested)?;
+        store.check_no_tier(self.name(), requested)?;
         let _locked = store.lock()?;
-        store.is_at_home()?;
+        store.check_in_place()?;
         let before = store.settings()?;
         let mut settings = before.clone();
         let (mut changes, mut remarks) = (Vec::new(), Vec::new());

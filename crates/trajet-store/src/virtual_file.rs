@@ -23,7 +23,7 @@ use trajet_io::{
     WriteOptions, encoder, xxh3_64,
 };
 
-use crate::file_check::{Known, What};
+use crate::file_check::{ExpectedPieces, PieceContent};
 use crate::{Error, atomic_files};
 
 /// Maximal number of bytes in a group of frames: those of a read request. A larger frame is a group of its own.
@@ -453,7 +453,7 @@ pub struct VerifiedFile {
     /// The pieces of all files.
     extents: Extents,
     /// Content and digest of each piece.
-    pieces: Vec<(What, u64)>,
+    pieces: Vec<(PieceContent, u64)>,
     /// Advice for messages on damaged files.
     remedy: String,
     kept: Arc<GroupCache>,
@@ -466,7 +466,7 @@ impl VerifiedFile {
     /// # Errors
     /// [`Error::Damaged`] if the total size is larger than any file can be.
     pub(crate) fn new(
-        files: Vec<(PathBuf, Known)>,
+        files: Vec<(PathBuf, ExpectedPieces)>,
         remedy: String,
         kept: &Arc<GroupCache>,
     ) -> Result<VerifiedFile, Error> {
@@ -560,11 +560,11 @@ type Key = (u64, usize);
 struct Slot {
     last: u64,
     size: u64,
-    made: Arc<Making>,
+    made: Arc<PendingGroup>,
 }
 
 #[derive(Debug, Default)]
-struct Making {
+struct PendingGroup {
     /// Held by the thread that generates the group.
     at_work: Mutex<()>,
     bytes: OnceLock<Arc<Vec<u8>>>,
@@ -622,7 +622,7 @@ impl GroupCache {
 
 impl Groups {
     /// Returns the slot of a group, and marks it as used most recently.
-    fn touch(&mut self, key: Key, size: u64, most: u64) -> Arc<Making> {
+    fn touch(&mut self, key: Key, size: u64, most: u64) -> Arc<PendingGroup> {
         self.clock += 1;
         let now = self.clock;
         if let Some(slot) = self.slots.get_mut(&key) {
@@ -637,7 +637,7 @@ impl Groups {
         {
             self.bytes -= self.slots.remove(&oldest).map_or(0, |slot| slot.size);
         }
-        let made = Arc::<Making>::default();
+        let made = Arc::<PendingGroup>::default();
         self.slots.insert(key, Slot { last: now, size, made: Arc::clone(&made) });
         self.order.insert(now, key);
         made

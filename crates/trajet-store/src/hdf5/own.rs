@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use trajet_io::h5md::{Description, Rows};
 use trajet_io::{Error as InputError, GivenBox, Raw, Scratch, turned_vectors};
 
-use super::{Making, Pair};
+use super::{Hdf5Job, Pair};
 use crate::Error;
 
-impl Making<'_> {
+impl Hdf5Job<'_> {
     /// Returns the layout of the rows.
     pub(super) fn rows(&self) -> Result<Description, Error> {
         let mut rows = Rows::new(self.tag.n_atoms());

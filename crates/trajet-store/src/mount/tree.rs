@@ -98,7 +98,7 @@ pub(super) struct File {
 }
 
 /// An open file.
-pub(super) struct Opened {
+pub(super) struct OpenFile {
     pub(super) file: Arc<File>,
     bytes: Bytes,
     /// Bytes returned by reads.
@@ -126,7 +126,7 @@ impl Bytes {
     }
 }
 
-impl Opened {
+impl OpenFile {
     pub(super) fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<usize, Error> {
         let mut meter = Meter::default();
         let read = match &self.bytes {
@@ -155,12 +155,12 @@ impl Opened {
 /// The mounted folder.
 pub(super) struct Tree {
     shows: Box<dyn Contents>,
-    known: Mutex<Known>,
+    known: Mutex<Inodes>,
     /// The files opened last. Programs often open a file several times.
     recent: Mutex<VecDeque<Bytes>>,
 }
 
-struct Known {
+struct Inodes {
     next: u64,
     sets: BTreeMap<String, Set>,
     files: HashMap<u64, KnownFile>,
@@ -183,7 +183,7 @@ struct KnownFile {
 
 impl Tree {
     pub(super) fn new(shows: Box<dyn Contents>) -> Tree {
-        let known = Known { next: ROOT + 1, sets: BTreeMap::new(), files: HashMap::new() };
+        let known = Inodes { next: ROOT + 1, sets: BTreeMap::new(), files: HashMap::new() };
         Tree { shows, known: Mutex::new(known), recent: Mutex::default() }
     }
 
@@ -191,7 +191,7 @@ impl Tree {
     pub(super) fn find(&self, name: &str) -> Result<Option<Arc<File>>, Error> {
         let dataset = name.split_once('@').or_else(|| name.rsplit_once('.'));
         let Some((dataset, _)) = dataset else { return Ok(None) };
-        self.look_again(dataset)?;
+        self.refresh(dataset)?;
         let known = lock(&self.known);
         let set = known.sets.get(dataset);
         let file = set.and_then(|set| set.files.iter().find(|file| file.name == name));
@@ -204,7 +204,7 @@ impl Tree {
         let names = self.shows.names()?;
         let mut errors = Vec::new();
         for name in &names {
-            errors.extend(self.look_again(name).err());
+            errors.extend(self.refresh(name).err());
         }
         let mut known = lock(&self.known);
         let gone = known.sets.keys().filter(|name| !names.contains(name));
@@ -232,9 +232,9 @@ impl Tree {
         Ok(*file.size.get_or_init(|| size))
     }
 
-    pub(super) fn open(&self, file: &Arc<File>) -> Result<Opened, Error> {
+    pub(super) fn open(&self, file: &Arc<File>) -> Result<OpenFile, Error> {
         let (given, meter) = Default::default();
-        Ok(Opened { file: Arc::clone(file), bytes: self.bytes(file)?, given, meter })
+        Ok(OpenFile { file: Arc::clone(file), bytes: self.bytes(file)?, given, meter })
     }
 
     fn bytes(&self, file: &File) -> Result<Bytes, Error> {
@@ -289,7 +289,7 @@ impl Tree {
     }
 
     /// Lists a data set again if it has changed.
-    fn look_again(&self, dataset: &str) -> Result<(), Error> {
+    fn refresh(&self, dataset: &str) -> Result<(), Error> {
         let state = self.shows.state(dataset);
         if lock(&self.known).is(dataset, state) {
             return Ok(());
@@ -309,7 +309,7 @@ impl Tree {
     }
 }
 
-impl Known {
+impl Inodes {
     fn is(&self, dataset: &str, state: Option<State>) -> bool {
         self.sets.get(dataset).map(|set| set.state) == state
     }

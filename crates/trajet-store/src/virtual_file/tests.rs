@@ -309,7 +309,8 @@ fn files_are_verified_against_their_digests() {
             })
             .collect();
         let compared = || {
-            let files = files.iter().cloned().map(|(path, column)| (path, Known::Frames(column)));
+            let files =
+                files.iter().cloned().map(|(path, column)| (path, ExpectedPieces::Frames(column)));
             VerifiedFile::new(files.collect(), "do this".to_owned(), &Arc::default()).unwrap()
         };
         let read = |offset: usize, out: &mut [u8]| {
