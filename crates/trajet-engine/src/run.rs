@@ -20,7 +20,7 @@ use crate::schedule::{Event, Instruction, Schedule};
 use crate::tree::{Merger, Node};
 
 pub use threads::{Control, MOST_THREADS, Threads, check_times, each, open, open_with};
-use threads::{Leaving, lock, watch};
+use threads::{LeaveGuard, lock, watch};
 
 mod threads;
 
@@ -241,7 +241,7 @@ fn run_pass(
             tasks: Vec::with_capacity(tasks.len()),
             errors: Vec::new(),
         }),
-        rows: apart(rows, leaves, &tasks, pass.analysis.row_width()),
+        rows: split_rows(rows, leaves, &tasks, pass.analysis.row_width()),
         tasks,
         workers_left: Mutex::new(threads),
         all_left: Condvar::new(),
@@ -326,7 +326,7 @@ fn row_memory(n_frames: usize, width: usize) -> Result<Vec<f64>, RunError> {
 }
 
 /// Splits the rows by tasks.
-fn apart<'r>(
+fn split_rows<'r>(
     mut rows: &'r mut [f64],
     leaves: &Leaves,
     tasks: &[std::ops::Range<usize>],
@@ -344,7 +344,7 @@ fn apart<'r>(
 impl Shared<'_> {
     /// Handles a thread that could not be started: the other threads do its work. Without any thread the run fails.
     fn could_not_start(&self, number: usize, error: &std::io::Error) {
-        drop(Leaving { left: &self.workers_left, all_left: &self.all_left });
+        drop(LeaveGuard { left: &self.workers_left, all_left: &self.all_left });
         if number == 0 {
             let fault = TaskFault::NoThread(error.to_string());
             lock(&self.schedule).handle(Event::Stop);
@@ -354,7 +354,7 @@ impl Shared<'_> {
 
     /// Runs tasks until there are none left.
     fn work(&self, number: usize, report: &mut WorkerReport) {
-        let _leaving = Leaving { left: &self.workers_left, all_left: &self.all_left };
+        let _leaving = LeaveGuard { left: &self.workers_left, all_left: &self.all_left };
         let begin = Instant::now();
         let mut scratch = Scratch::stopped_by(Arc::clone(&self.stop));
         let mut block = Block::default();

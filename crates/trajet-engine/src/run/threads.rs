@@ -10,7 +10,7 @@ use std::time::Duration;
 use trajet_io::{Chain, OpenOptions, Opener, ParallelFor, Serial, Watch};
 
 /// Interval at which the calling thread polls for cancellation and shows progress.
-pub(super) const LOOK: Duration = Duration::from_millis(100);
+pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Maximal number of threads. No machine has more cores, so a larger request is a mistake.
 pub const MOST_THREADS: usize = 1024;
@@ -82,7 +82,7 @@ pub fn open_with(
     let size = paths.iter().map(size).sum();
     let open =
         |threads: &dyn ParallelFor| trajet_io::chain::open_with(paths, options, openers, threads);
-    looked_after(&options.watch, size, threads, control, &open)
+    with_progress(&options.watch, size, threads, control, &open)
 }
 
 /// Compares the times in stored indexes with the headers of all frames, as [`Chain::check_times`], while the calling
@@ -97,12 +97,12 @@ pub fn check_times(
 ) -> Result<(), trajet_io::Error> {
     let progress = Arc::new(Watch::default());
     let check = |threads: &dyn ParallelFor| chain.check_times(threads, &progress);
-    looked_after(&progress, chain.size() as usize, threads, control, &check)
+    with_progress(&progress, chain.size() as usize, threads, control, &check)
 }
 
 /// Runs `work` with `threads` threads, while the calling thread shows progress, in bytes of `size`, and cancels it when
 /// `control` asks for that.
-fn looked_after<T: Send>(
+fn with_progress<T: Send>(
     progress: &Watch,
     size: usize,
     threads: usize,
@@ -112,7 +112,7 @@ fn looked_after<T: Send>(
     let (left, all_left) = (Mutex::new(1), Condvar::new());
     thread::scope(|scope| {
         let working = thread::Builder::new().spawn_scoped(scope, || {
-            let _leaving = Leaving { left: &left, all_left: &all_left };
+            let _leaving = LeaveGuard { left: &left, all_left: &all_left };
             work(&Threads(threads))
         });
         // Without a second thread no progress is shown.
@@ -128,12 +128,12 @@ fn looked_after<T: Send>(
 }
 
 /// Signals the calling thread that a worker has left, also after a panic.
-pub(super) struct Leaving<'a> {
+pub(super) struct LeaveGuard<'a> {
     pub(super) left: &'a Mutex<usize>,
     pub(super) all_left: &'a Condvar,
 }
 
-impl Drop for Leaving<'_> {
+impl Drop for LeaveGuard<'_> {
     fn drop(&mut self) {
         *lock(self.left) -= 1;
         self.all_left.notify_all();
@@ -154,7 +154,7 @@ pub(super) fn watch(
     let mut workers = lock(left);
     while *workers > 0 {
         let (held, timeout) =
-            all_left.wait_timeout(workers, LOOK).unwrap_or_else(PoisonError::into_inner);
+            all_left.wait_timeout(workers, POLL_INTERVAL).unwrap_or_else(PoisonError::into_inner);
         workers = held;
         if timeout.timed_out() && !interrupted {
             // The callbacks run without the lock, as they may take long.
@@ -187,7 +187,7 @@ pub fn each(
     let (left, all_left) = (Mutex::new(threads), Condvar::new());
     thread::scope(|scope| {
         let work = || {
-            let _leaving = Leaving { left: &left, all_left: &all_left };
+            let _leaving = LeaveGuard { left: &left, all_left: &all_left };
             while !stop.load(Ordering::Relaxed) {
                 let k = next.fetch_add(1, Ordering::Relaxed);
                 if k >= n {
@@ -203,7 +203,7 @@ pub fn each(
             }
             match number {
                 0 => work(),
-                _ => drop(Leaving { left: &left, all_left: &all_left }),
+                _ => drop(LeaveGuard { left: &left, all_left: &all_left }),
             }
         }
         let stop = || stop.store(true, Ordering::Relaxed);
