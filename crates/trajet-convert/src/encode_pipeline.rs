@@ -26,7 +26,7 @@ pub(crate) const TASK_FRAMES: usize = 64;
 /// Encoded tasks per thread that may wait to be written.
 const AHEAD: usize = 4;
 /// Interval at which a waiting thread polls for cancellation.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Data shared by the threads of all jobs.
 pub(crate) struct Shared<'a> {
@@ -252,7 +252,7 @@ impl Pipeline<'_> {
         let waiting = Instant::now();
         let mut order = lock(&self.order);
         while task >= order.next + self.ahead && !self.is_stopped() {
-            let held = self.moved.wait_timeout(order, LOOK);
+            let held = self.moved.wait_timeout(order, POLL_INTERVAL);
             order = held.unwrap_or_else(PoisonError::into_inner).0;
         }
         report.stages.t_wait += waiting.elapsed().as_secs_f64();
@@ -293,7 +293,7 @@ impl Pipeline<'_> {
                 part.encode(k, self.input(k, &frame), workspace, bytes)?;
                 if let Some(measure) = &self.measure {
                     known.push(((bytes.len() - at) as u64, xxh3_64(&bytes[at..])));
-                    given.extend(measure.given_back(k, part, frame)?);
+                    given.extend(measure.check_restorable(k, part, frame)?);
                 }
             }
             if let Some(measure) = &self.measure {

@@ -104,7 +104,7 @@ impl<'a> Part<'a> {
     }
 
     /// Returns the error if frame `k` could not be restored.
-    fn loses(&self, k: usize, what: String) -> Error {
+    fn cannot_restore(&self, k: usize, what: String) -> Error {
         let Target { path, format, to_hdf5, .. } = self.target;
         let format = if to_hdf5 { "H5MD" } else { format.name() };
         Error::CannotHold { path: path.to_owned(), frame: k as u64, format, what, remedy: EXACT }
@@ -176,7 +176,7 @@ impl<'a> Measure<'a> {
 
     /// Checks that the part of frame `k` can be restored, unless loss is allowed. Returns the restored part if the
     /// whole is to be made from it.
-    pub(crate) fn given_back<'r>(
+    pub(crate) fn check_restorable<'r>(
         &self,
         k: usize,
         part: &Part<'_>,
@@ -185,12 +185,12 @@ impl<'a> Measure<'a> {
         let lossy = part.target.options.allow_loss;
         let joins = self.joins(&frame).is_some();
         if part.target.to_hdf5 && !frame.holds(Field::Positions) {
-            return Err(part.loses(k, "a frame without positions".to_owned()));
+            return Err(part.cannot_restore(k, "a frame without positions".to_owned()));
         }
         if lossy && !joins {
             return Ok(None);
         }
-        let stored = stored(part, &frame).map_err(|what| part.loses(k, what))?;
+        let stored = stored(part, &frame).map_err(|what| part.cannot_restore(k, what))?;
         let Some(stored) = stored else { return Ok(joins.then_some(frame)) };
         if !lossy {
             let all = 0..frame.n_atoms() as u32;
@@ -209,7 +209,7 @@ impl<'a> Measure<'a> {
                 Err(words) => Some(format!("a frame of {} ({words})", frame.format().name())),
             };
             if let Some(what) = lost {
-                return Err(part.loses(k, what));
+                return Err(part.cannot_restore(k, what));
             }
         }
         Ok(joins.then_some(Cow::Owned(stored)))
