@@ -20,7 +20,7 @@ pub(crate) fn available_threads() -> usize {
 }
 
 /// Rows, state, report.
-type Ran<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyDict>);
+type RunResult<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyDict>);
 
 /// Runs a plan on threads and returns rows, state and report.
 #[pyfunction]
@@ -33,7 +33,7 @@ pub(crate) fn run<'py>(
     threads: usize,
     task_frames: Option<usize>,
     progress: Option<Py<PyAny>>,
-) -> PyResult<Ran<'py>> {
+) -> PyResult<RunResult<'py>> {
     let frames = frames.to_frames();
     let inner = &reader.inner;
     let raised = |error: Error| from_io(py, &error);

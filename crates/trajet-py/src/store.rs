@@ -24,7 +24,7 @@ use crate::reader::Reader;
 use crate::report::report_dict;
 
 /// Interval between two checks for Ctrl-C.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A store. See `_trajet.pyi`.
 #[pyclass(frozen, module = "trajet._trajet", name = "Store")]
@@ -334,7 +334,7 @@ fn watch(py: Python<'_>, mount: &Mount, say: &Py<PyAny>) -> PyResult<()> {
         if has_ended {
             return Ok(());
         }
-        py.detach(|| std::thread::sleep(LOOK));
+        py.detach(|| std::thread::sleep(POLL_INTERVAL));
         py.check_signals()?;
     }
 }
