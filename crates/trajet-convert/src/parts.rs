@@ -57,7 +57,7 @@ impl<'a> Part<'a> {
             let format = if target.to_hdf5 { "H5MD" } else { target.format.name() };
             format!("left out, as {format} cannot hold it: variables of atoms {}", lost.join(", "))
         });
-        // In a partition such data, unless they are per-atom, are kept beside the files.
+        // In a partition, further variables that are not per-atom are stored beside the files.
         if divides && frame.format() != target.format && !frame.further_names().is_empty() {
             frame.to_mut().forget_further();
         }

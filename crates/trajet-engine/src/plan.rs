@@ -12,7 +12,7 @@ use std::ops::Range;
 const LEAF_BYTES: usize = 362 * 1024;
 /// Maximal number of frames in a leaf, so that runs on small selections still divide among many workers.
 const LEAF_FRAMES: usize = 256;
-/// Minimal number of leaves, for trajectories of at least as many frames.
+/// Number of leaves, approximately, below which leaves get fewer frames.
 const LEAVES: usize = 256;
 /// Bytes of one position.
 const POSITION_BYTES: usize = 12;

@@ -179,7 +179,7 @@ impl Store {
             return Ok(None);
         }
         let folder = self.folder_of(name);
-        // A regular file here is reported when the manifest is read.
+        // Only links must be refused here: below a regular file there is no manifest.
         if folder.is_symlink() {
             atomic_files::is_folder(&folder)?;
         }

@@ -153,7 +153,7 @@ impl Dataset {
     }
 
     /// Returns whether boxes are to be read from the frame heads. Files of another format than the original may lack
-    /// boxes or round them, and boxes must not depend on which tags are opened.
+    /// boxes or hold others, and boxes must not depend on which tags are opened.
     fn take_boxes_from_heads(&self, tags: &[usize]) -> Result<bool, Error> {
         let source = format_named(&self.manifest.format)?;
         for &tag in tags {

@@ -187,7 +187,7 @@ pub(super) fn files() -> Vec<Vec<u8>> {
         File { place: packed(1, 100, 1), n_atoms: 60, n_frames: 3, n_boxes: 3, ..PLAIN },
         File { place: packed(5, 7, 0), series: [true, true, false], ..PLAIN },
     ]);
-    // Correct checksums; one wrong checksum, first or later; correct ones with times and boxes stored elsewhere; empty
+    // Correct checksums; one wrong checksum, first or later; correct ones with times and boxes outside the layout; empty
     // ones.
     for digests in [2, 2 | 4, 2 | 4 | 5 << 4, 2 | 8, 1] {
         files.extend([

@@ -18,7 +18,7 @@ const WHOLE: u32 = 0x007f_ffff;
 /// The `f32` root is not used at all if its error may exceed this, or it overflows or underflows.
 const MOST_ERROR: f64 = 0.125;
 const SCALES: std::ops::Range<f64> = 1e-6..1e6;
-/// Maximal range, so that squares of distances are finite.
+/// Bound on the ends of a range, so that squares of distances are finite.
 const LONGEST: f64 = 1e150;
 
 /// Bins of equal width over a range of distances.
